@@ -87,9 +87,8 @@ export function defineCommand<const Arguments extends AnyArguments, Options exte
     ...parts,
     addTo(command, invocation, finish) {
       const { notes = '', examples } = parts;
-      for (const [name, argument] of Object.entries<Argument>(parts.arguments)) {
+      for (const [name, argument] of Object.entries<Argument>(parts.arguments))
         command.argument(argumentUsage(name, argument), argument.what);
-      }
       for (const [key, option] of Object.entries(parts.options)) {
         command.addOption(toOption(key, option));
         command.setOptionValueWithSource(key, option.fallback, 'default');

@@ -15,11 +15,10 @@ export async function readImportRequest(
   resend: boolean,
 ): Promise<ImportRequest> {
   const written = workspace.job(name);
-  if (written.kind !== 'import') {
+  if (written.kind !== 'import')
     throw new UsageError(`The job ${name} is an export: it sends nothing that could be planned or retried.`, {
       hint: `Run it with: storeferry run ${name}`,
     });
-  }
   const store = workspace.store(written.store);
   const prices = written.import === 'products' ? (written.prices ?? store.prices) : undefined;
   const job = prices === undefined ? written : { ...written, prices };

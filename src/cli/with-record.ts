@@ -1,4 +1,5 @@
 import type { StoreConfig } from '../config/store-config.ts';
+import { withoutAbsent } from '../model/json-object.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import { type FoundRecord, findRecords } from '../run/records/record-history.ts';
@@ -42,11 +43,10 @@ export async function withRecord(
     const known = await findRecords(context, stores, key, RECORDS_NAMED + 1);
     const found = anyContact ? contactsIn(known, stores, key) : known;
     const [record] = found;
-    if (record === undefined) {
+    if (record === undefined)
       throw new UsageError(`No record matches ${JSON.stringify(key)}: no url, id, SKU, title or name.`, {
         hint: `Storeferry knows only records that it has sent. Searched ${names.length === 1 ? 'store' : 'stores'}: ${names.join(', ')}.`,
       });
-    }
     if (found.length > 1) {
       const more = found.length > RECORDS_NAMED ? ['and more'] : [];
       const lines = [...found.slice(0, RECORDS_NAMED).map(recordLine), ...more];
@@ -69,21 +69,19 @@ function contactsIn(
   const [product] = known;
   const [store, ...others] = stores;
   if (contacts.length > 0 || store === undefined) return contacts;
-  if (product !== undefined) {
+  if (product !== undefined)
     throw new UsageError(
       `${printable(product.key)} is a product of ${product.store}; only contacts are forgotten.`,
     );
-  }
-  if (others.length > 0) {
+  if (others.length > 0)
     throw new UsageError(`No store has sent a contact ${JSON.stringify(key)}.`, {
       hint: 'To remove it from the files of runs, name the store with --store.',
     });
-  }
   const target = { storeId: storeIdentity(store), resource: 'contacts' } as const;
   return [{ store: store.name, target, key: key.trim(), title: null, id: null }];
 }
 
 function recordLine({ store, key, title, id }: FoundRecord): string {
-  const parts = [title, id === null ? null : `id ${id}`, store].filter((part) => part !== null);
+  const parts = withoutAbsent([title, id === null ? null : `id ${id}`, store]);
   return printable(`${key} (${parts.join(', ')})`);
 }

@@ -121,11 +121,10 @@ export interface Listen {
 export function parseListen(text: string, option = '--listen'): Listen {
   const found = /^(?:(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[^:[\]\s]+)):)?(?<port>\d{1,5})$/i.exec(text);
   const port = Number(found?.groups?.['port']);
-  if (found === null || port > 65_535) {
+  if (found === null || port > 65_535)
     throw new UsageError(`${option}: expected a port, or an address and a port, found '${text}'.`, {
       hint: 'Examples: 9464 (this machine only), 0.0.0.0:9464 (every network), [::1]:9464.',
     });
-  }
   return { host: found.groups?.['v6'] ?? found.groups?.['name'] ?? '127.0.0.1', port };
 }
 
@@ -136,11 +135,10 @@ export function parseProxies(text: string | undefined): BlockList {
     const [address = '', prefix] = part.split('/');
     const kind = isIP(address);
     const bits = prefix === undefined || /^\d{1,3}$/.test(prefix) ? Number(prefix ?? 0) : Number.NaN;
-    if (kind === 0 || part.split('/').length > 2 || !(bits <= (kind === 6 ? 128 : 32))) {
+    if (kind === 0 || part.split('/').length > 2 || !(bits <= (kind === 6 ? 128 : 32)))
       throw new UsageError(`--proxy: expected addresses or networks, found '${part}'.`, {
         hint: 'Examples: 127.0.0.1 (a proxy on this machine), 172.18.0.0/16 (a network of containers), 127.0.0.1,::1',
       });
-    }
     const family = kind === 6 ? 'ipv6' : 'ipv4';
     if (prefix === undefined) proxies.addAddress(address, family);
     else proxies.addSubnet(address, bits, family);

@@ -24,7 +24,7 @@ export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
   };
 
   // Rows of the source contain personal data: only visitors who may correct them get the file.
-  for (const [file, type] of Object.entries(REJECTS_FILES)) {
+  for (const [file, type] of Object.entries(REJECTS_FILES))
     app.get<OfRun>(`/runs/:run/${file}`, accessTo('download-rejects'), async (request, reply) => {
       const { run, content } = await fileOf(request.params.run, file);
       await audit(dashboard, request, { action: 'download-rejects', job: run.job, run: run.id });
@@ -35,7 +35,6 @@ export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
         })
         .send(content);
     });
-  }
 
   // Orders and lists contain personal data.
   app.get<OfJob>(actionRoute('download-export'), accessTo('download-export'), async (request, reply) => {

@@ -126,9 +126,8 @@ let reading = 0;
 
 /** Reads a file for a page. PageError while others read theirs. */
 export async function limitConcurrentReads<T>(read: () => Promise<T>): Promise<T> {
-  if (reading >= MAX_CONCURRENT) {
+  if (reading >= MAX_CONCURRENT)
     throw new PageError(503, 'Busy', 'Other visitors read files now. Load the page again in some seconds.');
-  }
   reading++;
   try {
     return await read();

@@ -147,13 +147,12 @@ export function eventRoutes(app: FastifyInstance, { dashboard: { context }, sess
     if (session === null || (await context.state.runs.get(id)) === undefined) throw notFound();
     const alike = [...open].filter((other) => other.session.canAct === session.canAct);
     const own = alike.filter((other) => other.session === session);
-    if (alike.length >= MAX_STREAMS_PER_TOKEN || own.length >= MAX_STREAMS_PER_SESSION) {
+    if (alike.length >= MAX_STREAMS_PER_TOKEN || own.length >= MAX_STREAMS_PER_SESSION)
       throw new PageError(
         503,
         'Too many open pages',
         'Close other pages of the dashboard that show a running run.',
       );
-    }
     const stream = new PassThrough();
     const entry = { session, stream };
     const send = (event: string, progress: LiveProgress) => {

@@ -6,9 +6,10 @@ import { baseUrlSchema, isName, type StoreConfig } from '../config/store-config.
 import type { Workspace } from '../config/workspace.ts';
 import { parseTemplate, placeholder } from '../config/yaml-text.ts';
 import type { ActionName } from '../model/action.ts';
+import { withoutAbsent } from '../model/json-object.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { STORE_VARIABLES, storesText } from '../onboarding/new-workspace.ts';
-import { html, type Markup } from '../report/html/markup.ts';
+import { code, enumerated, html, type Markup, quiet, styledText } from '../report/html/markup.ts';
 import { type IdRange, MAX_SCANNED_IDS, scanContacts } from '../run/scan-contacts.ts';
 import {
   type KeptProbe,
@@ -25,10 +26,10 @@ import { controlOf } from './edit-job/edit-page.ts';
 import { besideFields } from './edit-job/edit-routes.ts';
 import { notFound } from './guard/page-error.ts';
 import { fact } from './pages/job-card.ts';
-import { jobHref, linkButton } from './pages/link-button.ts';
+import { jobLink, linkButton } from './pages/link-button.ts';
 import { type Reading, readingOf, relativeTime } from './pages/moment.ts';
 import { emptyBox, type Page } from './pages/page.ts';
-import { field, postForm } from './pages/post-form.ts';
+import { field, formActions, postForm, submitButton } from './pages/post-form.ts';
 import { FOR_ACTORS, formFields, type RouteParts } from './route-parts.ts';
 
 const FILE = 'stores.yaml';
@@ -339,7 +340,7 @@ function wantedStore(form: StoreForm, values: EditValues, key: string): WantedSt
   const at = (part: string) => (isNew ? undefined : variableOf(file?.at([name, part])));
   const [keyName, addressName] = [at('apiKey'), at('baseUrl')];
   const errors = Object.fromEntries(
-    [
+    withoutAbsent([
       isNew && !isName(name) && (['name', 'Give letters, digits, dots, - and _, such as main.'] as const),
       isNew && names.includes(name) && (['name', 'There is already a store with this name.'] as const),
       !address.success && (['address', address.error.issues[0]?.message ?? ''] as const),
@@ -362,7 +363,7 @@ function wantedStore(form: StoreForm, values: EditValues, key: string): WantedSt
       currency !== '' &&
         !/^[A-Za-z]{3}$/.test(currency) &&
         (['currency', 'Give a code of three letters, such as EUR.'] as const),
-    ].filter((one) => one !== false),
+    ]),
   );
   if (Object.keys(errors).length > 0 || !address.success || weightUnit === undefined) return { errors };
   const baseUrl = address.data;
@@ -388,10 +389,10 @@ function wantedStore(form: StoreForm, values: EditValues, key: string): WantedSt
       ...(key !== '' && keyName !== undefined && { [keyName]: key }),
       ...(isMoved && addressName !== undefined && { [addressName]: baseUrl }),
     },
-    edits: [
-      ...(isMoved && addressName === undefined ? [{ set: [name, 'baseUrl'], value: baseUrl }] : []),
+    edits: withoutAbsent([
+      isMoved && addressName === undefined && { set: [name, 'baseUrl'], value: baseUrl },
       ...fieldEdits(file ?? { at: () => undefined }, fields, shown, values),
-    ],
+    ]),
   };
 }
 
@@ -433,15 +434,15 @@ function storeCard(
   return html`<article class="card"><h2>${name}</h2>
 ${problems.length > 0 && html`<p class="notice bad">This store cannot be used: ${listed(problems)}.</p>`}
 ${task !== undefined && taskNotice(task, reading)}
-<dl class="facts">${fact('Address', store === undefined ? 'not known' : html`<code>${store.baseUrl}</code>`)}
+<dl class="facts">${fact('Address', store === undefined ? 'not known' : code(store.baseUrl))}
 ${fact('Key', problems.length === 0 ? 'set; it is not shown' : 'see above')}
 ${fact('Sells in', store?.currency ?? 'no currency said')}
 ${fact('Weights', store?.weightUnit ?? '')}
-${fact('Jobs', jobs.length === 0 ? 'none' : html`${jobs.map((job, index) => html`${index > 0 && ', '}<a href="${jobHref(job)}">${job}</a>`)}`)}</dl>
+${fact('Jobs', jobs.length === 0 ? 'none' : enumerated(jobs.map(jobLink)))}</dl>
 ${
   learned === undefined
-    ? html`<p class="quiet">It is not known yet what this store does beyond its API document.</p>`
-    : html`${learned.warnings.map((text) => html`<p class="notice warning">${text}</p>`)}<details class="worth-knowing"><summary>What this store does, found out ${relativeTime(probe?.at ?? 0, reading)}</summary><dl class="settings">${learned.properties.map((one) => fact(html`<code>${one.name}</code>`, `${one.words}: ${one.value}`))}</dl></details>`
+    ? styledText('quiet', 'It is not known yet what this store does beyond its API document.')
+    : html`${learned.warnings.map((text) => html`<p class="notice warning">${text}</p>`)}<details class="worth-knowing"><summary>What this store does, found out ${relativeTime(probe?.at ?? 0, reading)}</summary><dl class="settings">${learned.properties.map((one) => fact(code(one.name), `${one.words}: ${one.value}`))}</dl></details>`
 }
 ${viewer.canAct && html`<div class="actions">${button('edit', 'Change')} ${test} ${button('probe', 'Find out what it does')} ${button('contacts', 'Find the ids of contacts')}</div>`}
 </article>`;
@@ -458,7 +459,7 @@ function storeFormPage(form: StoreForm, viewer: Viewer): Page {
   const control = (one: Parameters<typeof controlOf>[0]) => controlOf(one, form);
   const keyErrors = errors.get('apiKey') ?? [];
   const key = html`<input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false"${!isNew && html` placeholder="unchanged"`} aria-describedby="about-apiKey"${keyErrors.length > 0 && html` aria-invalid="true"`}>`;
-  const about = html`<span class="about" id="about-apiKey">${keyErrors.map((text) => html`<span class="field-error">${text}</span>`)}<span class="quiet">Written into .env and nowhere else, and never shown again.</span></span>`;
+  const about = html`<span class="about" id="about-apiKey">${keyErrors.map((text) => html`<span class="field-error">${text}</span>`)}${quiet('Written into .env and nowhere else, and never shown again.')}</span>`;
   const moved = isNew
     ? 'Of the site itself, such as https://shop.example.'
     : 'With another address it is another store: what was sent before is not compared, and the next run of each job sends everything again.';
@@ -468,8 +469,8 @@ ${control({ name: 'address', label: 'Address', hint: moved })}
 ${field('apiKey', isNew ? 'API key' : 'New API key', key, about)}
 ${[first, second].map((one) => one !== undefined && control(one))}
 <details class="more-fields"${limits.some((one) => errors.has(one.name)) && html` open`}><summary>Limits of requests</summary>${limits.map(control)}</details>
-<p class="hint">The store is asked once, by a request that reads, before anything is saved.</p>
-<p class="actions"><button type="submit" class="button primary">Test and save</button>${mayBeUntested && html` <button type="submit" name="do" value="untested" class="button">Save without a test</button>`} <a class="button" href="${PATH}">Cancel</a></p>`;
+${styledText('hint', 'The store is asked once, by a request that reads, before anything is saved.')}
+<p class="actions">${submitButton('Test and save')}${mayBeUntested && html` <button type="submit" name="do" value="untested" class="button">Save without a test</button>`} <a class="button" href="${PATH}">Cancel</a></p>`;
   return {
     title: isNew ? 'Add a store' : `Change the store ${name}`,
     section: 'stores',
@@ -481,7 +482,7 @@ ${postForm({ action: isNew ? `${PATH}/new` : storeHref(name, 'edit'), style: 'dr
 }
 
 function probePage({ name, baseUrl }: StoreConfig, viewer: Viewer): Page {
-  const body = html`<p class="actions"><button type="submit" class="button primary">Find out now</button> <a class="button" href="${PATH}">Cancel</a></p>`;
+  const body = formActions('Find out now', PATH);
   return {
     title: `Find out what ${name} does?`,
     section: 'stores',
@@ -492,7 +493,7 @@ ${postForm({ action: storeHref(name, 'probe'), style: 'confirm', body }, viewer)
 }
 
 function scanPage({ name }: StoreConfig, typed: string, problem: string | undefined, viewer: Viewer): Page {
-  const about = html`<span class="about" id="about-ids">${problem !== undefined && html`<span class="field-error">${problem}</span>`}<span class="quiet">Empty: around the ids that orders name, until 200 in a row are absent.</span></span>`;
+  const about = html`<span class="about" id="about-ids">${problem !== undefined && html`<span class="field-error">${problem}</span>`}${quiet('Empty: around the ids that orders name, until 200 in a row are absent.')}</span>`;
   const input = html`<input id="ids" name="ids" value="${typed}" aria-describedby="about-ids"${problem !== undefined && html` aria-invalid="true"`} autocomplete="off">`;
   return {
     title: `Find the ids of the contacts of ${name}?`,
@@ -500,7 +501,7 @@ function scanPage({ name }: StoreConfig, typed: string, problem: string | undefi
     body: html`<p class="page-lead">Contacts are updated by their ids. This finds them by e-mail address.</p>
 <ul class="does"><li>A store that lists its contacts is read. Any other is asked for each id by an update that changes nothing; it may still do what it does after any update of a contact, such as start an automation: try one id first.</li>
 <li>Writes <code>contacts-of-${name}.csv</code>, which has e-mail addresses: treat it as the contacts themselves.</li></ul>
-${postForm({ action: storeHref(name, 'contacts'), style: 'confirm', body: html`${field('ids', 'Ids', input, about)}<p class="actions"><button type="submit" class="button primary">Search now</button> <a class="button" href="${PATH}">Cancel</a></p>` }, viewer)}`,
+${postForm({ action: storeHref(name, 'contacts'), style: 'confirm', body: html`${field('ids', 'Ids', input, about)}${formActions('Search now', PATH)}` }, viewer)}`,
   };
 }
 

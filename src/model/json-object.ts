@@ -77,3 +77,8 @@ export function onlyKey<Key extends string>(
   addProblem(context, `expected one of ${keys.join(', ')}${found}`);
   return undefined;
 }
+
+/** The items of a list that are there: none of them is false, null or undefined. */
+export function withoutAbsent<T>(items: readonly (T | false | null | undefined)[]): T[] {
+  return items.filter((item): item is T => item !== false && item !== null && item !== undefined);
+}

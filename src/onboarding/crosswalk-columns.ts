@@ -26,9 +26,8 @@ export function crosswalkMatch(
 ): CrosswalkMatch | undefined {
   const { header } = column;
   const alike = fields.find((field) => loosened(field) === loosened(header));
-  if (alike !== undefined) {
+  if (alike !== undefined)
     return { match: header.toLowerCase() === alike.toLowerCase() ? alike : header, field: undefined };
-  }
   return fields.includes('email') && isEmailColumn(column) ? { match: header, field: 'email' } : undefined;
 }
 

@@ -11,6 +11,7 @@ import {
   updateMatch,
 } from '../mapping/spec/mapping-spec.ts';
 import { isTimezone } from '../model/clock.ts';
+import { withoutAbsent } from '../model/json-object.ts';
 import type { FilePlace } from '../model/remote-address.ts';
 import { delimiterName } from '../model/row.ts';
 import { explainError, InterruptedError, StoreferryError } from '../model/storeferry-error.ts';
@@ -354,7 +355,7 @@ export async function examineDraft(
     if (spec === undefined) return { ...state, file: { ...file, findings: [], currency: undefined } };
     const updates =
       updateMatch(spec) === undefined ? null : await effects.knownProducts(store.known?.name, spec, look);
-    const findings = [...(updates === null ? [] : [updates]), ...foreignPrices(guess, inquiry, store)];
+    const findings = withoutAbsent([updates !== null && updates, ...foreignPrices(guess, inquiry, store)]);
     const source = askPlace(inquiry, found);
     const crosswalk = spec.import === 'contacts' ? await askCrosswalk(inquiry, spec, effects) : null;
     const settings = askSettings(inquiry, { guess, spec, store, setting });
@@ -641,7 +642,7 @@ function mappingChoices(
       return {
         value: name,
         name: `${name}${name === best?.name ? ' (recognised)' : ''}`,
-        description: about.filter((text) => text !== undefined).join('. '),
+        description: withoutAbsent(about).join('. '),
       };
     }),
     {
@@ -693,17 +694,15 @@ async function askCrosswalk(
     id: 'crosswalk',
     text: 'The store updates contacts by its own ids. Where do they come from?',
     usual: isMapped ? 'source' : undefined,
-    choices: [
+    choices: withoutAbsent([
       {
         value: 'file',
         name: 'A second CSV file with ids and e-mails of the store',
         description: 'A crosswalk, such as an export of the contacts of the store.',
       },
-      ...(isMapped
-        ? [{ value: 'source', name: 'From the file itself: the mapping has a column for them' }]
-        : []),
+      isMapped && { value: 'source', name: 'From the file itself: the mapping has a column for them' },
       { value: 'later', name: `I do not have one yet (the job will look for ${CROSSWALK_PATH})` },
-    ],
+    ]),
     missing: 'Contacts are updated by the ids of the store, and this mapping has no column for them.',
   });
   if (from === 'later')

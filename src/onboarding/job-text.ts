@@ -1,6 +1,7 @@
 import type { ImportJob } from '../config/job/job.ts';
 import { escapePlaceholders, placeholder, schemaLine, yamlTemplate, yamlText } from '../config/yaml-text.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
+import { withoutAbsent } from '../model/json-object.ts';
 import type { UpdateMatch } from '../model/mapped-record.ts';
 import { limitsFor, safetyLimit } from '../model/safety-limits.ts';
 
@@ -48,7 +49,7 @@ export interface NewJob {
 /** A commented job file for beginners: what is set, what could be set, and why. */
 export function jobText(job: NewJob): string {
   const contacts = job.imports === 'contacts';
-  const lines = [
+  const lines = withoutAbsent([
     schemaLine('job', '../'),
     `# Imports ${job.imports} into the store ${job.store}. After a change: storeferry check`,
     `#   storeferry plan ${job.name}   shows what a run would send; sends nothing`,
@@ -61,12 +62,9 @@ export function jobText(job: NewJob): string {
       : `  path: ${yamlText(job.source.path)} # a file, or a glob such as exports/*.csv; gzip and zip files are unpacked`,
     ...optional('  sheet', job.source.sheet, 'the sheet of the workbook: its name, or its number'),
     ...optional('  records', job.source.records, 'the path of the records in the file'),
-    ...(job.source.headerRow === undefined
-      ? []
-      : [`  headerRow: ${job.source.headerRow} # the row with the names of the columns`]),
-    ...(job.source.dataRow === undefined
-      ? []
-      : [`  dataRow: ${job.source.dataRow} # the first row with data`]),
+    job.source.headerRow !== undefined &&
+      `  headerRow: ${job.source.headerRow} # the row with the names of the columns`,
+    job.source.dataRow !== undefined && `  dataRow: ${job.source.dataRow} # the first row with data`,
     ...optional('  encoding', job.source.encoding, 'the charset of the file'),
     ...optional('  delimiter', job.source.delimiter, 'what separates the columns'),
     ...optional('  quotes', job.source.quotes, 'the file never quotes cells'),
@@ -89,7 +87,7 @@ export function jobText(job: NewJob): string {
     ...scheduleLines(job),
     '# A web address that receives a notification when a run ends.',
     `# notify: { url: "${placeholder('OPS_WEBHOOK', '')}", on: [failed, stopped, rejects] }`,
-  ];
+  ]);
   return `${lines.join('\n')}\n`;
 }
 
@@ -111,13 +109,12 @@ function modeLines({ match }: NewJob): string[] {
 }
 
 function crosswalkLines({ crosswalk }: NewJob): string[] {
-  if (crosswalk === undefined) {
+  if (crosswalk === undefined)
     return [
       '# The store identifies contacts by its own ids, which the mapping takes from the file. If the file has none, a CSV',
       '# file with id and e-mail provides them:',
       '# crosswalk: { path: contact-ids.csv, match: email, id: id }',
     ];
-  }
   return [
     '# The store updates contacts by id only: this file has its ids and a field of the source.',
     'crosswalk:',

@@ -7,6 +7,7 @@ import { SCHEMA_NAMES, schemaFor } from '../config/json-schema.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import { flow, placeholder, SCHEMA_FOLDER, schemaLine, yamlTemplate, yamlText } from '../config/yaml-text.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
+import { withoutAbsent } from '../model/json-object.ts';
 import type { MappingProposal } from './guess/propose-mapping.ts';
 import { jobText, type NewJob } from './job-text.ts';
 
@@ -77,13 +78,12 @@ export function composeFiles(workspace: NewWorkspace): NewFile[] {
   if (weightUnit !== undefined)
     addText('stores.yaml', 'the store, without its key', storesText(weightUnit, currency));
   const dotEnv = dotEnvAddition(readIfThere(join(dir, '.env')), variables);
-  if (dotEnv !== '') {
+  if (dotEnv !== '')
     add('.env', `${Object.keys(variables).join(' and ')}, readable by you only`, {
       content: { text: dotEnv },
       mode: ONLY_ITS_OWNER,
       existing: 'add',
     });
-  }
   const ignored = gitignoreAddition(readIfThere(join(dir, '.gitignore')));
   if (ignored !== '') {
     const content = { text: ignored };
@@ -200,7 +200,7 @@ export function mappingText({ file, header, proposal, spec }: StarterMapping): s
   const others = [...new Set(header.map((text) => text.trim()))].filter(
     (text) => text !== '' && !isTaken(text),
   );
-  const lines = [
+  const lines = withoutAbsent([
     schemaLine('mapping', '../'),
     `# How the rows of ${inLine(file)} become ${imports}. docs/mappings.md of Storeferry describes the format;`,
     `# storeferry check   shows what is wrong with it, and runs its tests`,
@@ -212,13 +212,11 @@ export function mappingText({ file, header, proposal, spec }: StarterMapping): s
       ([name, column]) =>
         `  ${yamlTemplate(name)}: ${flow(column)} # ${inLine(proposal.evidence[name] ?? 'the file has it')}`,
     ),
-    ...(others.length === 0
-      ? []
-      : ['  # The other columns of the file; remove the # where you use one below.']),
+    others.length !== 0 && '  # The other columns of the file; remove the # where you use one below.',
     ...others
       .slice(0, MAX_COLUMNS_LISTED)
       .map((text) => `  # ${yamlTemplate(wordFor(text, words))}: ${yamlText(text)}`),
-    ...(others.length > MAX_COLUMNS_LISTED ? [`  # ${others.length - MAX_COLUMNS_LISTED} more columns`] : []),
+    others.length > MAX_COLUMNS_LISTED && `  # ${others.length - MAX_COLUMNS_LISTED} more columns`,
     ...Object.entries(parts).flatMap(([key, part]) => partLines(key, part)),
     '# There is more: price rules, look-ups, conditions, and products over several rows (docs/mappings.md of Storeferry).',
     '',
@@ -230,7 +228,7 @@ export function mappingText({ file, header, proposal, spec }: StarterMapping): s
     '#       …',
     '#     expect:',
     `#       - sends: { ${imports === 'products' ? 'title' : 'email'}: … }`,
-  ];
+  ]);
   return `${lines.join('\n')}\n`;
 }
 

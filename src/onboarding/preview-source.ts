@@ -11,6 +11,7 @@ import {
 import { storeListsTable } from '../mapping/lookup-table.ts';
 import { mapTables } from '../mapping/map-tables.ts';
 import { type MappingSpec, updateMatch } from '../mapping/spec/mapping-spec.ts';
+import { withoutAbsent } from '../model/json-object.ts';
 import { leavesOf, type Mapped, type TracedField } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
 import { expandBraces, type FilePlace } from '../model/remote-address.ts';
@@ -140,7 +141,7 @@ export async function lookAtSource(
       return [{ file: 0, line: raw.headerLine, cells: raw.header }, ...batch];
     return [];
   };
-  const own = [...(headerLine > 0 ? [{ file: 0, line: headerLine, cells: table.header }] : []), ...rows];
+  const own = withoutAbsent([headerLine > 0 && { file: 0, line: headerLine, cells: table.header }, ...rows]);
   const isMoved = headerRow !== undefined || dataRow !== undefined;
   return {
     files: files.map(({ name }) => name),
@@ -226,13 +227,12 @@ export function explainGuess({ guess: { fitting, near }, best, lost }: Recognise
       }
   }
   const [nearest] = near;
-  if (fitting.length === 0) {
+  if (fitting.length === 0)
     lines.push(
       nearest === undefined || nearest.used.length < 2
         ? 'No known format has these columns.'
         : `No mapping fits its columns. The nearest is ${nearest.name}, but ${nearest.obstacle}.`,
     );
-  }
   return lines;
 }
 
@@ -493,11 +493,10 @@ function compileForPreview(
   currencies: CurrencyWatch,
 ): CompiledMapping {
   const others = Object.entries(spec.lookups ?? {}).filter(([, { of }]) => of === undefined);
-  if (others.length > 0) {
+  if (others.length > 0)
     throw new MappingError(
       `The mapping reads ${counted(others.length, 'other table')}, which only a plan reads: plan the job to see its records.`,
     );
-  }
   const lookups = new Map(
     lookupsOfStoreLists(spec, params).map(({ name, match }) => [name, storeListsTable([], match)] as const),
   );
@@ -523,9 +522,8 @@ function previewed(
 ): PreviewedRecord {
   const { kind, key, spans } = mapped;
   const line = spans[0]?.from ?? 0;
-  if (mapped.kind === 'record') {
+  if (mapped.kind === 'record')
     return { key, kind, line, fields: leavesOf(mapped.body), reason: null, cell: undefined };
-  }
   const { reason } = mapped;
   const column = reason.column === undefined ? -1 : header.indexOf(reason.column);
   const cell = byLine.get(reason.line ?? line)?.cells[column];

@@ -246,9 +246,8 @@ function layOut(corrected: readonly string[], options: CorrectedRejectsOptions) 
   const added = columnKeys(theirs).flatMap((key, place) =>
     known.has(key) || /^(?:\0|\s*)$/.test(theirs[place] ?? '') ? [] : [quote(trimmed[place] ?? '')],
   );
-  if (added.length > 0) {
+  if (added.length > 0)
     throw otherFile(options, `${added.join(', ')} is no column of it`, 'add new columns to the source');
-  }
   const from = [...keys.map((key) => placeOf.get(key)), ...extraColumns.map((name) => ours.get(name))];
 
   return {
@@ -275,9 +274,8 @@ function withoutMarks(table: Table): Table {
   return {
     header: table.header.map(withoutInertMark),
     async *batches() {
-      for await (const batch of table.batches()) {
+      for await (const batch of table.batches())
         yield batch.map((row) => ({ ...row, cells: row.cells.map(withoutInertMark) }));
-      }
     },
   };
 }
@@ -405,9 +403,8 @@ function compareRow(
   }
   // The row of another file, or of another line: a correction changes fewer cells.
   const filled = original.cells.slice(0, -2).filter((cell) => cell !== '').length;
-  if (replaced > 1 && replaced * 2 > filled) {
+  if (replaced > 1 && replaced * 2 > filled)
     return { cells: original.cells.slice(0, -2), edits: [], restored, refused: [rowOfNoLine(original.line)] };
-  }
   return { cells: result, edits, restored, refused };
 }
 

@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../model/json-object.ts';
 import { booleanWord, FALSE_WORDS, isErrorValue, TRUE_WORDS } from '../model/row.ts';
 import type { Blame } from './rejects-edits.ts';
 
@@ -290,13 +291,15 @@ function readMonthNames(): string[][] {
       ),
     ),
   );
-  return Array.from({ length: 12 }, (_, month) => [
-    ...formats.flatMap((format) =>
-      format
-        .formatToParts(Date.UTC(2024, month, 1))
-        .flatMap(({ type, value }) => (type === 'month' ? [value.toLowerCase()] : [])),
-    ),
-    // German spreadsheets write `03. Mrz`, which no locale data has.
-    ...(month === 2 ? ['mrz'] : []),
-  ]);
+  return Array.from({ length: 12 }, (_, month) =>
+    withoutAbsent([
+      ...formats.flatMap((format) =>
+        format
+          .formatToParts(Date.UTC(2024, month, 1))
+          .flatMap(({ type, value }) => (type === 'month' ? [value.toLowerCase()] : [])),
+      ),
+      // German spreadsheets write `03. Mrz`, which no locale data has.
+      month === 2 && 'mrz',
+    ]),
+  );
 }

@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../model/json-object.ts';
 import { counted, grouped, quote } from '../text/printable.ts';
 import { LINE_COLUMN } from './rejects-file.ts';
 
@@ -60,13 +61,13 @@ export function isUntouched({ editedCells, deletedRows, refusedCells }: RejectsE
 /** `3 cells edited in 2 of 5 rows, 1 row deleted, 2 cells restored`. */
 export function editsWords(edits: RejectsEdits): string {
   const { editedCells, editedRows, rows, deletedRows, restoredCells, refusedCells } = edits;
-  return [
+  return withoutAbsent([
     `${counted(editedCells, 'cell')} edited in ${grouped(editedRows)} of ${counted(rows, 'row')}`,
-    ...(deletedRows > 0 ? [`${counted(deletedRows, 'row')} deleted`] : []),
-    ...(restoredCells > 0 ? [`${counted(restoredCells, 'cell')} restored`] : []),
-    ...(refusedCells > 0 ? [`${counted(refusedCells, 'cell')} refused`] : []),
+    deletedRows > 0 && `${counted(deletedRows, 'row')} deleted`,
+    restoredCells > 0 && `${counted(restoredCells, 'cell')} restored`,
+    refusedCells > 0 && `${counted(refusedCells, 'cell')} refused`,
     ...removedWords(edits.removedColumns),
-  ].join(', ');
+  ]).join(', ');
 }
 
 function removedWords(columns: readonly string[]): string[] {

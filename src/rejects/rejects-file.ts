@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
+import { withoutAbsent } from '../model/json-object.ts';
 import { faultsOf, type Reason } from '../model/reason.ts';
 import {
   type Dialect,
@@ -172,9 +173,8 @@ async function* gather(
         if (!lines.begins(row.line)) gathered.continues.push(line);
         gathered.extras = Math.max(gathered.extras, cells.length - columns);
         const ragged = cells.length !== columns;
-        if (ragged || header > 0) {
+        if (ragged || header > 0)
           gathered.index[line] = { ...(ragged && { cells: cells.length }), ...(header > 0 && { header }) };
-        }
         const values = cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1);
         gathered.cells += values.length;
         text += `${JSON.stringify([header, line, reason, values] satisfies GatheredRow | [number, string, string, readonly string[]])}\n`;
@@ -207,9 +207,8 @@ async function* compose(
     const [header, place, reason, cells] = gatheredRow.parse(JSON.parse(json));
     const positions = union.positions[header] ?? [];
     const written: string[] = new Array(columns + extras).fill('');
-    for (const [index, cell] of cells.entries()) {
+    for (const [index, cell] of cells.entries())
       written[positions[index] ?? columns + index - positions.length] = cell;
-    }
     written.push(...[reason, place].slice(0, ownColumns.length));
     text += line(written);
     if (text.length >= WRITTEN_AT_ONCE) {
@@ -474,10 +473,10 @@ function reasonText(
   { ownLine } = { ownLine: false },
 ): string {
   const row = line === undefined || ownLine ? undefined : rowPlace(line, column, places);
-  const place = [
+  const place = withoutAbsent([
     row,
     line === undefined ? undefined : sourceRows?.[line],
     column === undefined || `${message}${row}`.includes(column) ? undefined : `column ${column}`,
-  ].filter((part) => part !== undefined);
+  ]);
   return `${message}${place.length === 0 ? '' : ` (${place.join(', ')})`}`.slice(0, MAX_REASON_LENGTH);
 }

@@ -70,12 +70,11 @@ async function workbookAsCsv(bytes: Readable, name: string, delimiter: string): 
     const folder = new SampleFolder(Number.POSITIVE_INFINITY);
     const { files } = await stageSource({ path }, { workspaceDir: dir, folder });
     const [file] = files;
-    if (file?.table === undefined) {
+    if (file?.table === undefined)
       throw new SourceError(`${path} is a zip, but not a workbook.`, {
         place: { file: path },
         hint: 'Save the corrected rejects as CSV or .xlsx.',
       });
-    }
     const table = await openTable(await folder.read(file.stored), file.table, { name: path });
     return await csvOf(table, delimiter);
   } finally {

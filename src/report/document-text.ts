@@ -160,9 +160,8 @@ export class Page {
   /** A sentence, wrapped. Continuation lines are indented by two more columns. */
   say(words: Words, { indent = 0, tone }: { indent?: number; tone?: Tone | undefined } = {}): void {
     const margin = ' '.repeat(indent);
-    for (const line of wrap(plainWords(words, 'text'), this.#width - indent, '  ')) {
+    for (const line of wrap(plainWords(words, 'text'), this.#width - indent, '  '))
       this.#lines.push(margin + (tone === undefined ? line : this.painted(line, tone)));
-    }
   }
 
   /** A command on its own line, never wrapped. */

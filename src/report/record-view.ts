@@ -1,4 +1,5 @@
 import { createColors } from 'picocolors';
+import { withoutAbsent } from '../model/json-object.ts';
 import type { TracedCell, TracedField, TracedRow } from '../model/mapped-record.ts';
 import type { PlanSource } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
@@ -123,11 +124,10 @@ export function recordText(view: RecordView, { colors, width }: TextOptions): st
     else if (aligned.length + 2 + plain.length <= width) lines.push(`${aligned}  ${parts.join('  ')}`);
     else lines.push(left, ...parts.map((part) => `      ${part}`));
   }
-  for (const { path, old } of removed) {
+  for (const { path, old } of removed)
     lines.push(
       `  ${printable(path).padEnd(longest)}  ${pen.yellow(`no longer sent, was ${valueText(old, room)}`)}`,
     );
-  }
   if (fields.length === 0) lines.push(...sourceLines(view, pen, width));
   return `${lines.join('\n')}\n`;
 }
@@ -175,10 +175,10 @@ export function suggestionsText(
     ({ key: own, cell }) =>
       `  ${printable(own ?? 'key cannot be read')}  (${printable(cell.column ?? '')} ${valueText(cell.text, 60)}, ${cellPlace(cell, source)})`,
   );
-  return [
+  return withoutAbsent([
     `No record of this plan has the key '${printable(key)}'.`,
-    ...(nearest.length === 0 ? [] : [`Nearest: ${nearest.map(printable).join(', ')}`]),
+    nearest.length !== 0 && `Nearest: ${nearest.map(printable).join(', ')}`,
     ...(named.length === 0 ? [] : [`Records with this text in a cell:`, ...named]),
-    ...(nearest.length + named.length === 0 ? ['No cell of the source contains this text.'] : []),
-  ].join('\n');
+    nearest.length + named.length === 0 && 'No cell of the source contains this text.',
+  ]).join('\n');
 }

@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../model/json-object.ts';
 import { hasDrifted, lastedMs, type Run, type RunStatus } from '../model/run.ts';
 import { truncate } from '../model/truncate.ts';
 import { commandText, formatDuration, PROGRAM, printable } from '../text/printable.ts';
@@ -104,7 +105,7 @@ export function runDocument(facts: RunFacts, view: View): RunDocument {
       lastedMs: lastedMs(run, view.now),
       totals: figuresWords(run),
     },
-    sections: SECTIONS.map((section) => section(facts, view)).filter((section) => section !== null),
+    sections: withoutAbsent(SECTIONS.map((section) => section(facts, view))),
   };
 }
 

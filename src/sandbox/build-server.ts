@@ -75,13 +75,11 @@ function gate(
   isAuthentic: (header: string | undefined) => boolean,
 ): Answer | undefined {
   if (request.routeOptions.url === '/openapi.json') return undefined;
-  if (!isAuthentic(request.headers.authorization)) {
+  if (!isAuthentic(request.headers.authorization))
     return refuse(401, 'Unauthorized: send the API key as "Authorization: Bearer <API_KEY>"');
-  }
   if (request.is404) return refuse(404, 'Resource not found: no such address');
-  if (request.url.startsWith(API_PREFIX) && !request.headers['user-agent']?.trim()) {
+  if (request.url.startsWith(API_PREFIX) && !request.headers['user-agent']?.trim())
     return refuse(400, 'The User-Agent header is missing: every request names its client');
-  }
   return undefined;
 }
 

@@ -68,9 +68,8 @@ export function contactRoutes(contacts: ContactTable, profiles: Profiles): Route
       handle(call: Call) {
         const body = check(contactBody, call.body, 'body');
         if ('message' in body) return refuse(422, body.message);
-        if (profiles.has('refuses-empty-put') && !Object.values(body.value).some(isFilled)) {
+        if (profiles.has('refuses-empty-put') && !Object.values(body.value).some(isFilled))
           return refuse(422, 'body: expected a field that is not empty');
-        }
         const id = idOf(call);
         const json = id === undefined ? undefined : contacts.update(id, body.value);
         return json === undefined

@@ -40,12 +40,11 @@ export function openDatabase(
   } catch (error) {
     if (error instanceof StateError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    if (/database is locked/.test(reason)) {
+    if (/database is locked/.test(reason))
       throw new LockedError(`Another sandbox is using ${path}`, {
         cause: error,
         hint: 'stop it, or use another folder',
       });
-    }
     throw new StateError(`The sandbox's database ${path} cannot be opened: ${reason}`, {
       cause: error,
       hint: 'Name another folder with --data, or remove this one.',
@@ -66,12 +65,11 @@ function prepareDatabase(database: DatabaseSync, seed: (database: DatabaseSync) 
     database.exec(SCHEMA);
     seed(database);
     database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
-  } else if (version !== SCHEMA_VERSION) {
+  } else if (version !== SCHEMA_VERSION)
     throw new StateError(
       `The sandbox's database has format ${version}; this version of Storeferry writes ${SCHEMA_VERSION}`,
       { hint: 'use another folder' },
     );
-  }
   database.exec('COMMIT');
 }
 

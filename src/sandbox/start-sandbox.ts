@@ -260,9 +260,8 @@ function refuseBadOptions({ apiKey, failRate = 0, latencyMs = 0, requestsPerSeco
   if (!/^\S+$/.test(apiKey)) throw new UsageError('The API key must not be empty or contain spaces');
   if (!(failRate >= 0 && failRate <= 1)) throw new UsageError('The fail rate must be between 0 and 1');
   if (!(latencyMs >= 0)) throw new UsageError('The latency must not be below 0 ms');
-  if (requestsPerSecond !== undefined && !(requestsPerSecond > 0)) {
+  if (requestsPerSecond !== undefined && !(requestsPerSecond > 0))
     throw new UsageError('The requests per second must be more than 0');
-  }
 }
 
 /** What the sandbox shows of itself; no part of the storefront API, so no fault is injected here. */

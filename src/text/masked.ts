@@ -42,9 +42,8 @@ function rangesOf(text: string, pattern: RegExp): Range[] {
   const found: Range[] = [];
   let layer: Layer | undefined = { text, origins: null };
   for (let depth = 0; layer !== undefined && depth <= MAX_LAYERS; depth += 1) {
-    for (const { index, 0: match } of layer.text.matchAll(pattern)) {
+    for (const { index, 0: match } of layer.text.matchAll(pattern))
       found.push([originOf(layer, index)[0], originOf(layer, index + match.length - 1)[1]]);
-    }
     layer = decodedLayer(layer);
   }
   return found;

@@ -22,11 +22,10 @@ export prints one JSON object per entry, the oldest first. Its "hash" is the SHA
   json: '`{"entries","from","to","hash","unchained","fault"}`: the hash of the newest entry; the number of entries from before the chain; `fault` is null or the first fault: `kind` (`altered`, `missing`, `reordered`, or `unknown` for the hash of `--known`), `number` (from the oldest entry) and `entry`',
   run: (invocation, { action }, { known, json }) =>
     withJsonError(invocation, json, async () => {
-      if (action !== 'verify' && action !== 'export') {
+      if (action !== 'verify' && action !== 'export')
         throw new UsageError(`audit ${printable(action)} is not a command.`, {
           hint: 'Type: storeferry audit verify, or storeferry audit export',
         });
-      }
       const { terminal } = invocation;
       await using open = await openCommandContext(invocation, { withoutThread: true });
       const stored = await open.context.state.audit.stored();

@@ -48,14 +48,12 @@ request body of a product per line. The history has what the store acknowledged,
       await writeOut(out, content);
       terminal.out(`${counted(found.products, 'product')} written to ${out}.\n`);
     }
-    if (found.older > 0) {
+    if (found.older > 0)
       terminal.err(
         `The history of ${counted(found.older, 'product')} begins after this time: they are written as they were when it began.\n`,
       );
-    }
-    if (found.damaged > 0) {
+    if (found.damaged > 0)
       terminal.err(`${counted(found.damaged, 'product')} left out: the history cannot be read.\n`);
-    }
     return 0;
   },
 });

@@ -4,6 +4,7 @@ import pc from 'picocolors';
 import { checkWorkspace, type WorkspaceCheck } from '../../config/check-workspace.ts';
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { guardText, guardWords } from '../../model/guard.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import { limitsText } from '../../model/safety-limits.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { wavesText } from '../../model/wave-limits.ts';
@@ -167,9 +168,8 @@ function printCheck({ terminal, directory, program }: Invocation, found: Found, 
     ...problems.map((problem) => ({ label: colors.red('error  '), problem })),
     ...checked.warnings.map((problem) => ({ label: colors.yellow('warning'), problem })),
   ];
-  for (const { label, problem } of lines.toSorted((a, b) => inFileOrder(a.problem, b.problem))) {
+  for (const { label, problem } of lines.toSorted((a, b) => inFileOrder(a.problem, b.problem)))
     print(label, problem);
-  }
 
   const looked = [
     counted(checked.stores.length, 'store'),
@@ -265,9 +265,9 @@ function nextCommands({ jobs }: WorkspaceCheck, online: boolean): string[] {
   const imported = first('import');
   const exported = first('export');
   if (imported === undefined && exported === undefined) return ['init'];
-  return [
-    ...(online ? [] : ['check --online']),
-    ...(imported === undefined ? [] : [`plan ${imported}`]),
-    ...(exported === undefined ? [] : [`run ${exported}`]),
-  ];
+  return withoutAbsent([
+    !online && 'check --online',
+    imported !== undefined && `plan ${imported}`,
+    exported !== undefined && `run ${exported}`,
+  ]);
 }

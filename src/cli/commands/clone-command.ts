@@ -28,16 +28,14 @@ not cloned, because their ids belong to a store.`,
       const others = workspace.storeNames().filter((name) => name !== to);
       const chosen = from ?? (others.length === 1 ? others[0] : undefined);
       const target = workspace.store(to);
-      if (chosen === undefined) {
+      if (chosen === undefined)
         throw new UsageError('It is not clear which store is cloned.', {
           hint: `Name it with --store: ${workspace.storeNames().join(', ')}.`,
         });
-      }
-      if (workspace.files.jobNames.includes(CLONE_JOB)) {
+      if (workspace.files.jobNames.includes(CLONE_JOB))
         throw new UsageError(`jobs/${CLONE_JOB}.yaml has the name that clones have.`, {
           hint: 'Give the job another name.',
         });
-      }
       const store = workspace.store(chosen);
       const storeId = storeIdentity(store);
       const { copyRequest } = await import('../../run/records/plan-copy.ts');

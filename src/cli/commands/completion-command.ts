@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { defineCommand, flagsOf, requiredArgument } from '../define-command.ts';
 
@@ -20,11 +21,10 @@ fish: storeferry completion fish > ~/.config/fish/completions/storeferry.fish.`,
   examples: ['completion bash', 'completion fish > storeferry.fish'],
   async run({ terminal, commands: registered }, { shell }) {
     const script = new Map(Object.entries(SCRIPTS)).get(shell);
-    if (script === undefined) {
+    if (script === undefined)
       throw new UsageError(`There is no completion for '${shell}'.`, {
         hint: `Known shells: ${Object.keys(SCRIPTS).join(', ')}.`,
       });
-    }
     const commands = await Promise.all(
       registered.map(async ({ name, summary, load }): Promise<CompletedCommand> => {
         const definition = await load();
@@ -81,11 +81,11 @@ complete -o default -F _storeferry storeferry
 function fishScript(commands: readonly CompletedCommand[]): string {
   const lines = commands.flatMap(({ name, summary, options, takesJob }) => {
     const seen = `complete -c storeferry -n '__fish_seen_subcommand_from ${name}'`;
-    return [
+    return withoutAbsent([
       `complete -c storeferry -f -n __fish_use_subcommand -a ${name} -d ${quoted(summary)}`,
       ...options.map((option) => `${seen} -l ${option.name.slice('--'.length)} -d ${quoted(option.what)}`),
-      ...(takesJob ? [`${seen} -f -a '(path change-extension "" (path basename jobs/*.yaml))'`] : []),
-    ];
+      takesJob && `${seen} -f -a '(path change-extension "" (path basename jobs/*.yaml))'`,
+    ]);
   });
   return `complete -c storeferry -s C -l directory -r -d 'the workspace'\n${lines.join('\n')}\n`;
 }

@@ -30,11 +30,10 @@ first. An interrupted scan goes on where it was. The file has e-mail addresses: 
   json: 'the number of requests, of contacts found, of ids without a contact, and of e-mail addresses that several contacts have',
   run: (invocation, { action }, { store: name, ids, json }) =>
     withJsonError(invocation, json, async () => {
-      if (action !== 'scan') {
+      if (action !== 'scan')
         throw new UsageError(`contacts ${action} is not a command.`, {
           hint: 'Type: storeferry contacts scan',
         });
-      }
       const { terminal } = invocation;
       await using open = await openCommandContext(invocation);
       const { context, workspace } = open;
@@ -74,8 +73,7 @@ function parseRanges(typed: string): readonly IdRange[] {
       throw new InvalidArgumentError('Expected ids such as 1000-1400 or 1042,1050.');
     return { from, to };
   });
-  if (ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0) > MAX_SCANNED_IDS) {
+  if (ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0) > MAX_SCANNED_IDS)
     throw new InvalidArgumentError(`Expected at most ${MAX_SCANNED_IDS} ids.`);
-  }
   return ranges;
 }

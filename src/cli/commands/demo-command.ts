@@ -80,9 +80,8 @@ async function correctedRejects(dir: string, terminal: Terminal): Promise<DemoSt
   const { run, path, text } = await latestRejects(dir);
   const colors = pc.createColors(terminal.colors);
   terminal.out(`\n${colors.bold('The rejects file, to correct in a spreadsheet (shortened):')}\n`);
-  for (const line of text.replace('\uFEFF', '').trimEnd().split('\n')) {
+  for (const line of text.replace('\uFEFF', '').trimEnd().split('\n'))
     terminal.out(`  ${shortenMiddle(line, terminal.width - 2)}\n`);
-  }
   return {
     title: `The price 'tbc' is corrected to 23.50, and the file is sent.`,
     command: ['retry', run],
@@ -146,9 +145,8 @@ async function removeEarlierDemos(): Promise<void> {
     const found = await lstat(dir).catch(() => null);
     const isOurs = found?.isDirectory() === true && found.uid === (process.getuid?.() ?? found.uid);
     const pid = /^(\d+)-/.exec(name.slice(FOLDER.length))?.[1];
-    if (isOurs && pid !== undefined && !isAlive(Number(pid))) {
+    if (isOurs && pid !== undefined && !isAlive(Number(pid)))
       await rm(dir, { recursive: true, force: true }).catch(() => {});
-    }
   }
 }
 

@@ -46,14 +46,12 @@ not what was sent. An interrupted comparison goes on where it was.
       { json, action: 'drift', about: named, ...(restore ? {} : { summarise: failedDrift }) },
       async ({ workspace, context }, tools, name) => {
         const job = workspace.job(name);
-        if (job.kind !== 'import') {
+        if (job.kind !== 'import')
           throw new UsageError(`The job ${name} is an export: it sends nothing that could differ.`, {
             hint: 'Name an import job.',
           });
-        }
-        if (restore && accept) {
+        if (restore && accept)
           throw new UsageError('--accept and --restore are opposites.', { hint: 'Give one of them.' });
-        }
         if (restore) {
           const [compared] = await context.state.runs.list({
             job: name,
@@ -61,11 +59,10 @@ not what was sent. An interrupted comparison goes on where it was.
             statuses: ['done'],
             limit: 1,
           });
-          if (compared === undefined) {
+          if (compared === undefined)
             throw new UsageError(`The store was not compared with ${name} yet.`, {
               hint: `Compare it first: storeferry drift ${name}`,
             });
-          }
           return {
             kind: 'restore',
             request: await tools.readImportRequest(workspace, name, true),

@@ -29,11 +29,10 @@ export const enqueueCommand = defineCommand({
   json: RUN_SUMMARY,
   async run(invocation, { job }, options) {
     const { json, follow } = options;
-    if (json && !follow) {
+    if (json && !follow)
       throw new UsageError('--json prints how a run ended, so it needs --follow.', {
         hint: 'Add --follow, or leave out --json.',
       });
-    }
     return await withJsonResult(invocation, { json, job }, (attempt) =>
       enqueueJob(invocation, job, options, attempt),
     );
@@ -130,11 +129,10 @@ async function followRun(
   const show = showProgress(context);
   while (!context.signal.aborted) {
     const queued = await queue.find(queuedId);
-    if (queued === undefined) {
+    if (queued === undefined)
       throw new StateError('The queue has lost the run.', {
         hint: `${LOST} Enqueue the job again: storeferry enqueue ${job}`,
       });
-    }
     if (queued.ended) {
       if (queued.run === null) throw new StateError(queued.error ?? 'The run could not begin.');
       return queued.run;

@@ -20,18 +20,16 @@ file has like that are counted: the next run writes them. Nothing is changed. Ex
   json: 'the number of files and of the orders in them, and how many files are missing or damaged',
   run: (invocation, { action, job }, { json }) =>
     withJsonError(invocation, json, async () => {
-      if (action !== 'reconcile') {
+      if (action !== 'reconcile')
         throw new UsageError(`export ${action} is not a command.`, {
           hint: `Type: storeferry export reconcile ${job}`,
         });
-      }
       await using open = await openCommandContext(invocation);
       const request = await readRequest(open.workspace, job, false);
-      if (!isExportRequest(request) || request.job.destination.mode !== 'new') {
+      if (!isExportRequest(request) || request.job.destination.mode !== 'new')
         throw new UsageError(`The job ${job} writes no files of their own, which manifests could describe.`, {
           hint: 'Name an export of orders with `mode: new` under destination.',
         });
-      }
       const { terminal, program } = invocation;
       const { files, missing, damaged, waiting } = await reconcileExport(open.context, request);
       const records = files.reduce((sum, { count }) => sum + count, 0);

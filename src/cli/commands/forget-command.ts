@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../../model/json-object.ts';
 import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
 import {
   FORGETS,
@@ -39,11 +40,10 @@ export const forgetCommand = defineCommand({
         const question = `Forget ${printable(named)}? This cannot be undone.`;
         if (!(await terminalPrompter(interruptSignal()).confirm(question, false)))
           throw new InterruptedError('Nothing was forgotten.');
-      } else if (record.key !== key.trim() && !key.includes('@')) {
+      } else if (record.key !== key.trim() && !key.includes('@'))
         throw new UsageError(`${JSON.stringify(key)} is not the whole key of a contact.`, {
           hint: `If it is ${printable(named)}: storeferry forget ${shellWord(record.key)} --yes`,
         });
-      }
       const forgotten = await forgetRecord(context, record);
       await recordCommand(context, { action: 'forget' });
       if (json)
@@ -56,11 +56,11 @@ export const forgetCommand = defineCommand({
 });
 
 function textOf({ key }: FoundRecord, forgotten: Forgotten): string {
-  return `${[
+  return `${withoutAbsent([
     ...(forgotten.erased ? [`Forgot the contact ${printable(key)}.`] : []),
     ...forgottenWords(forgotten),
-    ...(forgotten.erased ? [] : [`  storeferry forget ${shellWord(key)} --yes`]),
+    !forgotten.erased && `  storeferry forget ${shellWord(key)} --yes`,
     'What remains, and must be removed by hand where the law asks for it:',
     ...REMAINS.map((what) => `  - ${what}`),
-  ].join('\n')}\n`;
+  ]).join('\n')}\n`;
 }

@@ -170,9 +170,8 @@ async function confirmWriting({ options, prompter, say }: Asking, files: readonl
   say('Files to write:');
   for (const { name, path, existing, what } of files)
     say(`  ${name}${existing === 'add' && existsSync(path) ? ' (added to)' : ''}: ${what}`);
-  if (!(await prompter.confirm('Write these files?', true))) {
+  if (!(await prompter.confirm('Write these files?', true)))
     throw new InterruptedError('Cancelled; nothing has been written.');
-  }
 }
 
 /** Without a terminal no question can be asked: UsageError that names every missing option. */
@@ -180,12 +179,10 @@ function refuseMissingFlags({ options, prompter, setting: { known } }: Asking, e
   if (prompter !== null) return;
   const missing: string[] = [];
   if (!existing && !options.sandbox) {
-    if (options.storeUrl === undefined && known.url === undefined) {
+    if (options.storeUrl === undefined && known.url === undefined)
       missing.push('--store-url URL (or --sandbox)');
-    }
-    if (known.apiKey === undefined) {
+    if (known.apiKey === undefined)
       missing.push('STORE_API_KEY in the environment (there is no option for it: others could read it)');
-    }
   }
   if (options.source === undefined) missing.push('--source FILE');
   if (!options.yes) {

@@ -41,11 +41,10 @@ export const planCommand = defineCommand({
       invocation,
       { json, action: 'plan', about: job, onPlan },
       async (open, tools, name) => {
-        if (show !== undefined && name !== job) {
+        if (show !== undefined && name !== job)
           throw new UsageError(`The job ${job} has several stores, and a record is that of one.`, {
             hint: `Name the job of the store: storeferry plan ${name} --show ${show}`,
           });
-        }
         const read = await tools.readImportRequest(open.workspace, name, resend);
         request = { ...read, sample: sampleOf(sample) };
         return { kind: 'plan', request };
@@ -66,9 +65,8 @@ function showing(
     const known = request();
     if (known === undefined) throw new Error('a run was planned without a request');
     const found = await showRecord(context, known, run, key);
-    if (found.kind === 'found') {
+    if (found.kind === 'found')
       return { text: recordText(found.view, terminal), members: { record: found.view } };
-    }
     const { suggestions, source } = found;
     const problem = suggestionsText(key, suggestions, source);
     return { text: '', members: { record: null, suggestions }, problem };

@@ -26,11 +26,10 @@ their ids belong to a store.`,
       // The history remembers runs that are no longer kept.
       const found = kept ?? (await findLedgerOf(context, workspace, kept, id)) ?? tools.refuseUnknownRun(id);
       const storeId = 'target' in found ? found.target.storeId : found.storeId;
-      if (storeIdentity(workspace.store(to)) === storeId) {
+      if (storeIdentity(workspace.store(to)) === storeId)
         throw new UsageError(`The run ${found.id} was sent to ${to} itself.`, {
           hint: 'Name another store.',
         });
-      }
       const sent = await tools.readImportRequest(workspace, found.job, false);
       const written = jobFileName(found.job);
       const isOwn = workspace.inspectJob(written).job?.store === to;

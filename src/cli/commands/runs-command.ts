@@ -141,11 +141,10 @@ async function list(
     return;
   }
   terminal.out(jobsText(jobs, keeper, options));
-  for (const { run, job: name } of queued) {
+  for (const { run, job: name } of queued)
     terminal.out(
       `Run ${run} of ${printable(name)} waits for a worker. To cancel it: ${program} cancel ${run}\n`,
     );
-  }
   terminal.out(runsText(standing, options));
 }
 
@@ -205,9 +204,8 @@ async function listRecords(
     throw new UsageError('--records needs the id of a run: storeferry runs RUN --records');
   const run = await findRun(context, id);
   const found = await findLedgerOf(context, workspace, run, id);
-  if (found === undefined && run !== undefined) {
+  if (found === undefined && run !== undefined)
     throw new UsageError(`Run ${run.id} of ${run.job} exports ${run.resource}: it has no records.`);
-  }
   if (found === undefined) return refuseUnknownRun(id);
   const open = () => runRecords(context, { ...found, run, outcome });
   if (out !== undefined) {
@@ -266,9 +264,8 @@ export function runText(facts: RunFacts, view: View, options: PageOptions): stri
   });
   if (run.status === 'running') page.say(`at the step ${run.step}`, { indent: 2 });
   const waitsMs = run.status === 'running' && run.waiting != null ? run.waiting.until - view.now : 0;
-  if (run.waiting != null && waitsMs > 0) {
+  if (run.waiting != null && waitsMs > 0)
     page.say(requestsWaitText(run.waiting.operations, waitsMs), { indent: 2 });
-  }
   return `${page}\n${documentText(runDocument(facts, view), options)}`;
 }
 
@@ -294,12 +291,9 @@ export function jobsText(
     })),
   );
   const scheduled = jobs.some(({ schedule }) => schedule !== null);
-  if (scheduled && keeper !== 'worker') {
-    page.say(schedulesNote(keeper, options.program), { tone: 'warning' });
-  }
-  if (jobs.some(({ broken }) => broken)) {
+  if (scheduled && keeper !== 'worker') page.say(schedulesNote(keeper, options.program), { tone: 'warning' });
+  if (jobs.some(({ broken }) => broken))
     page.say(`What is wrong with a broken job: ${options.program} check`, { tone: 'warning' });
-  }
   return `${page}\n`;
 }
 

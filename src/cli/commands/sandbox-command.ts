@@ -77,8 +77,7 @@ function share(typed: string): number {
 function profiles(typed: string, before: readonly Profile[] = []): readonly Profile[] {
   const names = typed.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !isProfile(name));
-  if (unknown !== undefined) {
+  if (unknown !== undefined)
     throw new InvalidArgumentError(`Expected some of ${Object.keys(PROFILES).join(', ')}.`);
-  }
   return [...before, ...names.filter(isProfile)];
 }

@@ -9,11 +9,10 @@ export const schemaCommand = defineCommand({
   examples: ['schema mapping > mapping.schema.json'],
   async run({ terminal }, { name }) {
     const known = SCHEMA_NAMES.find((one) => one === name);
-    if (known === undefined) {
+    if (known === undefined)
       throw new UsageError(`There is no schema '${name}'.`, {
         hint: `Known schemas: ${SCHEMA_NAMES.join(', ')}.`,
       });
-    }
     terminal.out(`${JSON.stringify(schemaFor(known), null, 2)}\n`);
     return 0;
   },

@@ -1,4 +1,5 @@
 import { openWorkspace } from '../../config/workspace.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import { Page, type PageOptions } from '../../report/document-text.ts';
@@ -134,7 +135,7 @@ interface Sample {
  */
 export function sparkline(samples: readonly Sample[], width: number): string {
   const shown = samples.length <= width ? samples.map(({ value }) => value) : stretches(samples, width);
-  const known = shown.filter((value) => value !== null);
+  const known = withoutAbsent(shown);
   const lowest = Math.min(...known);
   const span = Math.max(...known) - lowest;
   return shown
@@ -171,14 +172,13 @@ export const statsCommand = defineCommand({
   async run({ terminal, directory, program, interruptSignal }, { job: name }) {
     const workspace = openWorkspace(directory, process.env);
     const job = workspace.job(name);
-    if (job.kind !== 'export') {
+    if (job.kind !== 'export')
       throw new UsageError(
         `The job ${name} is an import: only an export of subscriber lists has statistics.`,
         {
           hint: 'Name a job with `export: subscriber-lists` and `mode: append`.',
         },
       );
-    }
     const signal = interruptSignal();
     const facts = await exportHistory(workspace.fileAccess(), job, signal);
     terminal.out(statsText({ job: name, ...facts }, { ...terminal, program }));

@@ -33,11 +33,10 @@ have another id; it cannot show an older value of a restored store, since the va
       { json, action: 'verify', about: named, summarise: failedVerification },
       async ({ workspace }, _tools, name) => {
         const job = workspace.job(name);
-        if (job.kind !== 'import') {
+        if (job.kind !== 'import')
           throw new UsageError(`The job ${name} is an export: it sends nothing that could be verified.`, {
             hint: 'Name an import job.',
           });
-        }
         const request = { job, store: workspace.store(job.store), sample, random: Math.random };
         return { kind: 'verify', request };
       },

@@ -61,11 +61,9 @@ export async function serveWorker(
     if (path === '/healthz') {
       const problem = await worker.health();
       send(response, problem === null ? 200 : 503, `${problem ?? 'ok'}\n`);
-    } else if (path === '/metrics') {
+    } else if (path === '/metrics')
       send(response, 200, await withDeadline(METRICS_WITHIN_MS, worker.metrics()), PROMETHEUS_TYPE);
-    } else {
-      send(response, 404, 'Not found. Known paths: /metrics and /healthz.\n');
-    }
+    else send(response, 404, 'Not found. Known paths: /metrics and /healthz.\n');
   };
   const server = createServer((request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {

@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { freeName } from '../../config/edit-file.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import { delimiterName } from '../../model/row.ts';
 import {
   CsvError,
@@ -264,12 +265,12 @@ function fileFindings(
 ): readonly (readonly [key: string, lines: readonly string[]])[] {
   const { proposal, mapping, recognised } = guess;
   const isWhole = proposal !== undefined && (isLast || proposal.spec !== null);
-  return [
+  return withoutAbsent([
     ['look', [describeLook(look, name)]],
-    ...(options.mapping === undefined ? [['guess', explainGuess(recognised)] as const] : []),
-    ...(isWhole ? [[`proposal ${mapping}`, describeProposal(proposal)] as const] : []),
+    options.mapping === undefined && (['guess', explainGuess(recognised)] as const),
+    isWhole && ([`proposal ${mapping}`, describeProposal(proposal)] as const),
     ...findings.map((finding) => [finding, [finding]] as const),
-  ];
+  ]);
 }
 
 const COLUMN_WIDTH = 24;

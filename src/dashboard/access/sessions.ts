@@ -38,9 +38,8 @@ export function createSessions(clock: () => number) {
       const now = clock();
       for (const session of byId.values()) if (expired(session, now)) remove(session);
       const alike = [...byId.values()].filter((session) => session.canAct === canAct);
-      if (alike.length >= MAX_PER_TOKEN) {
+      if (alike.length >= MAX_PER_TOKEN)
         remove(alike.reduce((one, other) => (other.seenAt < one.seenAt ? other : one)));
-      }
       const session = { id: random(), csrfToken: random(), canAct, begunAt: now, seenAt: now };
       byId.set(session.id, session);
       return session;

@@ -3,6 +3,7 @@ import { html, type Markup } from '../../report/html/markup.ts';
 import { formatDuration } from '../../text/printable.ts';
 import { audit } from '../audit.ts';
 import { PageError } from '../guard/page-error.ts';
+import { submitButton } from '../pages/post-form.ts';
 import { formFields, type RouteParts } from '../route-parts.ts';
 import { accessOf } from './tokens.ts';
 
@@ -89,7 +90,7 @@ function form(next: string): Markup {
 <input type="hidden" name="next" value="${next}">
 <p><label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus spellcheck="false"></p>
-<p><button type="submit" class="button primary">Sign in</button></p>
+<p>${submitButton('Sign in')}</p>
 </form>
 <p class="hint">The dashboard printed two tokens at its first start. One has full access, the other is read-only. To make new tokens: <code>storeferry dashboard --new-token</code></p>`;
 }

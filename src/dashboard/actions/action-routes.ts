@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ImportJob, Job } from '../../config/job/job.ts';
 import { ACTION_NAMES, ACTIONS, type ActionName } from '../../model/action.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
-import { columns, foreign, html, type Markup } from '../../report/html/markup.ts';
+import { bullets, code, columns, foreign, html, type Markup, styledText } from '../../report/html/markup.ts';
 import { discardRun } from '../../run/execute-run.ts';
 import { changeText, type HeldRunRecord, heldRunRecords } from '../../run/records/run-records.ts';
 import {
@@ -18,7 +18,7 @@ import type { DashboardContext, JobAction } from '../dashboard-context.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { activityOf } from '../pages/activity.ts';
 import { historyHref } from '../pages/history-page.ts';
-import { accessTo, actionRoute, jobHref } from '../pages/link-button.ts';
+import { accessTo, actionRoute, jobLink, runLink } from '../pages/link-button.ts';
 import { readingOf } from '../pages/moment.ts';
 import { type Page, type Pages, pageOf, pager, tableBox } from '../pages/page.ts';
 import {
@@ -82,7 +82,7 @@ async function releasePage(
   return {
     title: `Release held records of run ${id}`,
     section: 'runs',
-    body: html`<p class="page-lead">Guards of <a href="${jobHref(job)}">${job}</a> held ${counted(held.length, 'record')} of <a href="/runs/${id}">run ${id}</a>: nothing of them was sent. Compare the values, and release what is right.</p>
+    body: html`<p class="page-lead">Guards of ${jobLink(job)} held ${counted(held.length, 'record')} of ${runLink(id)}: nothing of them was sent. Compare the values, and release what is right.</p>
 <ul class="does">
 <li>Sends exactly the held bodies to the store ${storeWords({ name: store, baseUrl })}: <b>${counted(all, 'record')}</b> can be sent. The source is not read again.</li>
 <li>A record is left out if it has changed since, or a newer run does not hold the same values.</li>
@@ -91,7 +91,7 @@ async function releasePage(
 ${isOne && html`<p><a href="/runs/${id}/release">All records that the run holds</a></p>`}
 ${confirmationForm({ does: 'release', to: id, controls: heldTable(shown, run, isOne), buttons }, viewer)}
 ${pager(shown, (at) => `/runs/${id}/release?page=${at}`)}
-${shown.count > 1 && html`<p class="quiet">The chosen records are those of this page.</p>`}`,
+${shown.count > 1 && styledText('quiet', 'The chosen records are those of this page.')}`,
   };
 }
 
@@ -115,8 +115,8 @@ function heldTable({ items }: Pages<HeldRunRecord>, run: Run, isOne: boolean): M
         isOpen(record)
           ? html`<span class="choice"><input type="checkbox" id="${id}" name="${id}" value="${key}" aria-label="Release ${key}"${isOne && html` checked`}> ${name}</span>`
           : name,
-        html`<ul>${changes.map((change) => html`<li>${foreign(changeText(change), VALUE_SHOWN)}</li>`)}</ul>`,
-        place === null ? '' : html`<code>${foreign(place)}</code>`,
+        html`${bullets(changes.map((change) => foreign(changeText(change), VALUE_SHOWN)))}`,
+        place === null ? '' : code(foreign(place)),
         record.isSent ? 'sent since' : record.refusal === null ? 'held' : foreign(record.refusal.message),
       ];
     }),

@@ -1,5 +1,6 @@
 import type { ImportJob, Job } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import { type SafetyVerdict, safetyFound } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
 import { limitWords } from '../../model/safety-limits.ts';
@@ -12,7 +13,7 @@ import { counted, grouped, listed, newWord } from '../../text/printable.ts';
 import { PageError } from '../guard/page-error.ts';
 import { waitingPlan } from '../pages/activity.ts';
 import { describeMove, placeWords } from '../pages/job-card.ts';
-import { jobHref } from '../pages/link-button.ts';
+import { jobHref, jobLink, runLink } from '../pages/link-button.ts';
 import { type Reading, relativeTime } from '../pages/moment.ts';
 import { field } from '../pages/post-form.ts';
 import type { Confirmation } from './confirmation.ts';
@@ -41,7 +42,7 @@ export function confirmRun(beginning: StartFacts): Confirmation {
     effects: [
       ...(job.kind === 'import' ? importEffects(job, beginning) : exportEffects(beginning)),
       waitsFor !== undefined &&
-        html`Waits until <a href="/runs/${waitsFor.id}">run ${waitsFor.id}</a> of ${waitsFor.job} has ended, which writes to the same store.`,
+        html`Waits until ${runLink(waitsFor.id)} of ${waitsFor.job} has ended, which writes to the same store.`,
       byWorkers
         ? 'A worker executes it; it continues when the dashboard stops.'
         : 'It runs on the machine of the dashboard. If the dashboard stops, the run is interrupted, and the next run continues it.',
@@ -107,7 +108,7 @@ function exportEffects({ job, store }: StartFacts): Slot[] {
 function continuationWords({ id, totals }: Run): Markup {
   const left =
     totals === null || totals.unsent === 0 ? '' : `: ${counted(totals.unsent, 'record')} left to send`;
-  return html`If nothing has changed since, it continues where <a href="/runs/${id}">run ${id}</a> stopped${left}; what the store has acknowledged is not sent again.`;
+  return html`If nothing has changed since, it continues where ${runLink(id)} stopped${left}; what the store has acknowledged is not sent again.`;
 }
 
 function waitingPlanWords({ id, status, totals, startedAt }: Run, reading: Reading): Markup {
@@ -127,20 +128,18 @@ export function storeWords({ name, baseUrl }: Pick<StoreConfig, 'name' | 'baseUr
 export function confirmApprove(report: RunFacts, later: Run | undefined, reading: Reading): Confirmation {
   const { run, plan, totals, unsentDeletes } = report;
   const { id, job, store, baseUrl } = run;
-  if (plan === null || (run.status !== 'planned' && run.status !== 'stopped')) {
+  if (plan === null || (run.status !== 'planned' && run.status !== 'stopped'))
     throw new PageError(
       409,
       'Nothing to approve',
       `The run ${id} is ${run.status}: only a planned or stopped run can be approved. Plan the job again.`,
     );
-  }
-  if (later !== undefined) {
+  if (later !== undefined)
     throw new PageError(
       409,
       'Nothing to approve any more',
       `The run ${later.id} of ${job} has begun since ${id} was planned. Plan the job again.`,
     );
-  }
   const { counts, resource } = plan;
   const resourceNoun = resource === 'products' ? 'product' : 'contact';
   const parts = [
@@ -159,15 +158,15 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
     to: id,
     title: run.undo === undefined ? `Approve the plan of ${job}?` : `Approve the undo of run ${run.undo.of}?`,
     lead: html`Sends exactly <a href="/runs/${id}">this plan</a>, made ${relativeTime(run.startedAt, reading)}. The source is not read again.`,
-    warnings: [
-      ...(stopped === undefined ? [] : [html`Stopped after wave ${stopped.number}: ${stopped.stop}.`]),
+    warnings: withoutAbsent([
+      stopped !== undefined && html`Stopped after wave ${stopped.number}: ${stopped.stop}.`,
       ...plan.safety
         .filter(({ exceeded }) => exceeded)
         .map(
           (verdict) =>
             html`Safety limit exceeded: ${safetyFound(verdict, run)}${verdict.allowed && `; the limit is ${verdict.allowed.text}`}.${examplesOf(verdict)}`,
         ),
-    ],
+    ]),
     effects: [
       html`Sends <b>${counted(totals.unsent, 'request')}</b> to the store ${storeWords({ name: store, baseUrl })}${kinds}${sentBefore}.`,
       waveSizes(plan.shards).length > (run.waves?.length ?? 0) + 1 &&
@@ -190,13 +189,12 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
 
 /** What discarding a plan will do. PageError if it does not wait. */
 export function confirmDiscard({ id, job, status, totals, startedAt }: Run, reading: Reading): Confirmation {
-  if (status !== 'planned' && status !== 'stopped') {
+  if (status !== 'planned' && status !== 'stopped')
     throw new PageError(
       409,
       'Nothing to discard',
       `The run ${id} is ${status}: only a plan that waits can be discarded.`,
     );
-  }
   const sent = (totals?.applied ?? 0) + (totals?.deleted ?? 0);
   return {
     does: 'discard',
@@ -254,7 +252,7 @@ export function confirmDrift({ name, store }: ImportJob, how: Comparison): Confi
     does: 'drift',
     to: name,
     title,
-    lead: html`The records of <a href="${jobHref(name)}">${name}</a> in the store <b>${store}</b>.`,
+    lead: html`The records of ${jobLink(name)} in the store <b>${store}</b>.`,
     effects,
     fields: { how },
     button: { label },
@@ -267,7 +265,7 @@ export function confirmVerify({ name, store }: ImportJob): Confirmation {
     does: 'verify',
     to: name,
     title: `Verify ${name}?`,
-    lead: html`Checks in the store <b>${store}</b> a sample of the records that <a href="${jobHref(name)}">${name}</a> has sent.`,
+    lead: html`Checks in the store <b>${store}</b> a sample of the records that ${jobLink(name)} has sent.`,
     effects: [
       'Sends the records of the sample again, as the store last acknowledged them, and counts those that are gone or have another id.',
       'Edits made in the store since are overwritten, and products that were deleted there are created again.',
@@ -284,7 +282,7 @@ export function confirmUndo({ id, job }: Pick<Run, 'id' | 'job'>, key: string): 
     does: 'undo',
     to: id,
     title: `Undo run ${id}?`,
-    lead: html`Plans to take back what <a href="/runs/${id}">run ${id}</a> of <a href="${jobHref(job)}">${job}</a> sent. Nothing is sent now: the next page shows the plan, with a button to approve it.`,
+    lead: html`Plans to take back what ${runLink(id)} of ${jobLink(job)} sent. Nothing is sent now: the next page shows the plan, with a button to approve it.`,
     effects: [
       'Changed records get the values that they had before the run.',
       'Products that the run created are deleted; those that it deleted are created again, under new ids.',

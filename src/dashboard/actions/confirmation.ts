@@ -7,7 +7,7 @@ import type { Viewer } from '../access/sessions.ts';
 import { PageError } from '../guard/page-error.ts';
 import type { Activity } from '../pages/activity.ts';
 import { activityWords } from '../pages/job-card.ts';
-import { actionButton, actionHref, jobHref, linkButton } from '../pages/link-button.ts';
+import { actionButton, actionHref, jobHref, jobLink, linkButton } from '../pages/link-button.ts';
 import { type Reading, relativeTime } from '../pages/moment.ts';
 import type { Page } from '../pages/page.ts';
 import { postForm } from '../pages/post-form.ts';
@@ -118,14 +118,13 @@ const AFTER_INTERRUPT: Readonly<Record<Run['kind'], string>> = {
 /** The confirmation to interrupt a run. PageError if it is not running. */
 export function confirmInterrupt(run: Run, reading: Reading): Confirmation {
   const { id, job, kind, progress, startedAt } = run;
-  if (run.status !== 'running') {
+  if (run.status !== 'running')
     throw new PageError(409, 'Nothing to interrupt', `Run ${id} has ended: it is ${run.status}.`);
-  }
   return {
     does: 'cancel',
     to: id,
     title: `Interrupt run ${id}?`,
-    lead: html`The run of <a href="${jobHref(job)}">${job}</a> started ${relativeTime(startedAt, reading)}${
+    lead: html`The run of ${jobLink(job)} started ${relativeTime(startedAt, reading)}${
       progress != null &&
       progress.step === 'apply' &&
       html`, and has applied ${counted(progress.applied, 'record')} so far${progress.total !== null && `, at ${grouped(progress.done)} of ${counted(progress.total, 'request')}`}`

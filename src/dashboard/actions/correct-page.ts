@@ -1,9 +1,9 @@
 import type { Run } from '../../model/run.ts';
-import { foreign, html, type Markup } from '../../report/html/markup.ts';
+import { foreign, html, type Markup, quiet } from '../../report/html/markup.ts';
 import type { CellEdits, RejectedPage, RejectedRow } from '../../run/read-corrections.ts';
 import { counted, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
-import { actionButton, actionHref, jobHref } from '../pages/link-button.ts';
+import { actionButton, actionHref, jobLink, runLink } from '../pages/link-button.ts';
 import type { Notice, Page } from '../pages/page.ts';
 import { postForm } from '../pages/post-form.ts';
 
@@ -58,7 +58,7 @@ export function correctPage(
     title: `Correct the rejected rows of run ${id}`,
     section: 'runs',
     notice,
-    body: html`<p class="page-lead"><a href="/runs/${id}">Run ${id}</a> of <a href="${jobHref(job)}">${job}</a> rejected ${isCut ? `more than ${grouped(total)} rows. The first ${grouped(total)} of them can be corrected here; the file has all` : counted(total, 'row')}. Cells that a reason names are marked. You will see what was corrected before anything is sent.</p>
+    body: html`<p class="page-lead">${runLink(id, 'Run')} of ${jobLink(job)} rejected ${isCut ? `more than ${grouped(total)} rows. The first ${grouped(total)} of them can be corrected here; the file has all` : counted(total, 'row')}. Cells that a reason names are marked. You will see what was corrected before anything is sent.</p>
 ${postForm(
   {
     action: actionHref('correct', id),
@@ -71,7 +71,7 @@ ${postForm(
 <thead><tr><th scope="col">Line</th>${places.map((place) => html`<th scope="col">${columnName(rejected, place)}</th>`)}</tr></thead>
 ${records(rows).map((record) => recordBody(record, rejected, places, edits))}
 </table></div>
-<p class="actions">${number > 1 && button(String(number - 1), 'Previous page')} <span class="quiet">Page ${number} of ${pages}</span> ${number < pages && button(String(number + 1), 'Next page')} ${pages > 1 && html`<span class="quiet">Corrections are kept from page to page.</span>`}</p>`,
+<p class="actions">${number > 1 && button(String(number - 1), 'Previous page')} <span class="quiet">Page ${number} of ${pages}</span> ${number < pages && button(String(number + 1), 'Next page')} ${pages > 1 && quiet('Corrections are kept from page to page.')}</p>`,
   },
   viewer,
 )}
@@ -120,9 +120,8 @@ function cellOf(row: RejectedRow, place: number, rejected: RejectedPage, edits: 
   const old = row.cells[place] ?? '';
   const typed = edits.get(row.index)?.get(place);
   const isBad = row.blamed.includes(place);
-  if (old.length > MAX_CELL_LENGTH) {
+  if (old.length > MAX_CELL_LENGTH)
     return html`<td><div class="correct-long">${foreign(old, SHOWN_OF_LONG)}</div><span class="quiet">${grouped(old.length)} characters: too long to be corrected here</span></td>`;
-  }
   const value = toFormValue(typed ?? old);
   const label = `${columnName(rejected, place)}, line ${row.line}`;
   const name = cellName(row.index, place);

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { foreign, html } from '../../report/html/markup.ts';
+import { bullets, code, foreign, html } from '../../report/html/markup.ts';
 import { FORGETS, forgetRecord, forgottenWords, REMAINS } from '../../run/records/forget-record.ts';
 import { findRecords } from '../../run/records/record-history.ts';
 import { audit } from '../audit.ts';
@@ -27,7 +27,7 @@ export function forgetRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
       does: 'forget',
       to: key,
       title: `Forget contact ${key}?`,
-      lead: html`Removes what Storeferry has kept of <b>${foreign(title ?? key)}</b>, contact <code>${foreign(key)}</code> of the store <b>${store}</b>, for a request of erasure.`,
+      lead: html`Removes what Storeferry has kept of <b>${foreign(title ?? key)}</b>, contact ${code(foreign(key))} of the store <b>${store}</b>, for a request of erasure.`,
       warnings: ['This cannot be undone.'],
       effects: [...FORGETS, ...REMAINS.map((what) => html`Remains: ${what}.`)],
       address: FORGET_PATH,
@@ -48,7 +48,7 @@ export function forgetRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
       body: html`${forgottenWords(forgotten).map((line) => html`<p>${line}</p>`)}
 <h2>What remains</h2>
 <p>To be removed by hand where the law asks for it:</p>
-<ul class="does">${REMAINS.map((what) => html`<li>${what}</li>`)}</ul>
+${bullets(REMAINS, 'does')}
 <p class="actions"><a class="button" href="/records">Records</a></p>`,
     };
     return reply.sendPage(document);

@@ -13,13 +13,13 @@ import {
   type RejectsEdits,
 } from '../../rejects/rejects-edits.ts';
 import { REJECTS_FILE } from '../../rejects/rejects-file.ts';
-import { columns, html, type Markup } from '../../report/html/markup.ts';
+import { code, columns, html, type Markup, styledText } from '../../report/html/markup.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
 import { shownFile } from '../../run/report/read-stored-report.ts';
 import { counted, formatBytes, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { audit } from '../audit.ts';
-import { accessTo, actionHref, actionRoute, jobHref, linkButton } from '../pages/link-button.ts';
+import { accessTo, actionHref, actionRoute, jobLink, linkButton, runLink } from '../pages/link-button.ts';
 import { type Notice, type Page, tableBox } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
 import { formFields, type OfRun, type RouteParts, sentenceOf } from '../route-parts.ts';
@@ -51,7 +51,7 @@ function uploadPage(
     title: `Retry run ${id}`,
     section: 'runs',
     notice,
-    body: html`<p class="page-lead"><a href="/runs/${id}">Run ${id}</a> of <a href="${jobHref(job)}">${job}</a>: ${rejected}Correct the rows in a spreadsheet, save them as CSV and upload the file here. You will see what was corrected before anything is sent.</p>
+    body: html`<p class="page-lead">${runLink(id, 'Run')} of ${jobLink(job)}: ${rejected}Correct the rows in a spreadsheet, save them as CSV and upload the file here. You will see what was corrected before anything is sent.</p>
 <ol class="does">
 <li><a href="/runs/${id}/rejects.csv">Download the rejects</a>: the rejected rows as they were in the source, with the reason in the column <code>storeferry_reason</code>.</li>
 <li>Correct them. Keep the header and the column <code>storeferry_line</code>; rows that should not be sent are deleted.</li>
@@ -61,7 +61,7 @@ ${uploadForm({ action: actionHref('upload', id), label: 'The corrected file', ac
 ${
   inFolder !== null &&
   html`<section><h2>Or send the file in the folder of the run</h2>
-<p><code>${location}</code> was corrected there: ${editsWords(inFolder)}.</p>
+<p>${code(location)} was corrected there: ${editsWords(inFolder)}.</p>
 <p>${linkButton(actionHref('retry', id, { upload: IN_FOLDER }), { label: 'See what was corrected' })}</p></section>`
 }`,
   };
@@ -94,7 +94,7 @@ function confirmRetryPage(
           text: 'Nothing was corrected: unless the mapping has changed, the same rows are rejected again.',
         }
       : notice,
-    body: html`<p class="page-lead">The corrected rejects of <a href="/runs/${id}">run ${id}</a> of <a href="${jobHref(job)}">${job}</a>: ${editsWords(edits)}.</p>
+    body: html`<p class="page-lead">The corrected rejects of ${runLink(id)} of ${jobLink(job)}: ${editsWords(edits)}.</p>
 ${changesTable('Corrections', edits.cells, edits.editedCells, personal)}
 ${cellsSection('Restored', RESTORED, edits.restored, edits.restoredCells, personal)}
 ${cellsSection('Not sent', REFUSED, edits.refused, edits.refusedCells, personal)}
@@ -126,7 +126,7 @@ function changesTable(
       ...(personal ? [] : [truncate(old, CELL_LENGTH), truncate(now, CELL_LENGTH)]),
     ]),
   })}
-${personal && html`<p class="quiet">Values of contacts are not shown.</p>`}`;
+${personal && styledText('quiet', 'Values of contacts are not shown.')}`;
 }
 
 /** Changed cells that are not sent as they stand, and how they are treated. */
@@ -199,9 +199,8 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
     if (known !== undefined) return showResult(reply, { ...known, once }, dashboard);
     const run = await rejectedRun(dashboard, id);
     const upload = uploads.find(fields['upload'], id);
-    if (upload === undefined && fields['upload'] !== IN_FOLDER) {
+    if (upload === undefined && fields['upload'] !== IN_FOLDER)
       return reply.redirect(actionHref('retry', id, { upload: fields['upload'] ?? 'none' }), 303);
-    }
     const replace = async (): Promise<void> => {
       if (upload === undefined) return;
       await replaceRejects(context, run, { typed: upload.draft !== undefined, read: upload.read });

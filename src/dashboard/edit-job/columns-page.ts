@@ -2,7 +2,7 @@ import type { YamlEdit } from '../../config/edit-file.ts';
 import type { ImportJob } from '../../config/job/job.ts';
 import type { MappingFile } from '../../mapping/spec/mapping-spec.ts';
 import { describeLook, type SourceLook, type SourcePreview } from '../../onboarding/preview-source.ts';
-import { foreign, html, type Markup } from '../../report/html/markup.ts';
+import { bullets, foreign, html, type Markup, quiet, styledText } from '../../report/html/markup.ts';
 import { counted, listed, printable } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { previewPart } from '../new-job/draft-page.ts';
@@ -77,9 +77,8 @@ ${postForm(
 function whereWritten({ mapping, target, others }: ColumnsPageFacts): Markup {
   const kept =
     'Comments and everything that you do not change stay as they are; a comment in a line that is removed goes with it.';
-  if (mapping.shipped) {
+  if (mapping.shipped)
     return html`<p class="notice">The mapping <b>${mapping.name}</b> is part of Storeferry and is not changed. Saving writes a copy of it, <code>mappings/${target}.yaml</code>, and this job then uses the copy. ${kept} The copy no longer changes with new versions of Storeferry.</p>`;
-  }
   return html`<p>Saving changes <code>mappings/${target}.yaml</code>. ${kept}${others.length > 0 && html` <b>Also used by ${listed(others)}</b>: they change with it.`}</p>`;
 }
 
@@ -95,7 +94,7 @@ function matching(facts: ColumnsPageFacts): Markup {
   const shown = [...look.header.keys()].filter(
     (index) => index < MAX_COLUMNS_SHOWN || (wanted[index] ?? '') !== '' || used.has(index),
   );
-  return html`${problems.length > 0 && html`<div class="notice bad" role="alert"><h2>This cannot be saved</h2><ul>${problems.map((problem) => html`<li>${problem}</li>`)}</ul></div>`}
+  return html`${problems.length > 0 && html`<div class="notice bad" role="alert"><h2>This cannot be saved</h2>${bullets(problems)}</div>`}
 ${needed.length > 0 && html`<p class="notice bad" role="alert">No column of the file fills ${listed(needed.map(named))}, which the mapping needs: choose the column below.</p>`}
 <fieldset><legend>The columns</legend>
 <p>${describeLook(look, job.source.path ?? job.name)}</p>
@@ -104,12 +103,12 @@ ${needed.length > 0 && html`<p class="notice bad" role="alert">No column of the 
 <tbody>${shown.map((index) => columnRow(index, columns, facts))}</tbody></table></div>
 ${columnsNotShown(look.header.length - shown.length)}
 ${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'more column')} that the mapping knows</summary><p>The file does not have them, or none of its columns fills them: ${listed(others.map(named))}.</p></details>`}
-<p class="hint">Prices, weights, options and values made of several columns have settings of their own: change them in the file.</p>
+${styledText('hint', 'Prices, weights, options and values made of several columns have settings of their own: change them in the file.')}
 </fieldset>
 ${previewPart({ preview, look })}
 <fieldset><legend>What is written</legend>
 ${lines.length === 0 ? html`<p>Nothing has changed yet.</p>` : html`<pre class="file" tabindex="0">${lines.map(([sign, line]) => (sign === '+' ? html`<ins>+ ${line}</ins>\n` : html`<del>- ${line}</del>\n`))}</pre>`}
-${failing.length > 0 && html`<div class="notice warning"><p>Tests of the mapping that fail then: their rows have the old columns. Correct them in the file; until then <code>check</code> reports them. Runs are not affected.</p><ul>${failing.map((problem) => html`<li>${problem}</li>`)}</ul></div>`}
+${failing.length > 0 && html`<div class="notice warning"><p>Tests of the mapping that fail then: their rows have the old columns. Correct them in the file; until then <code>check</code> reports them. Runs are not affected.</p>${bullets(failing)}</div>`}
 </fieldset>
 <p class="actions"><button type="submit" name="do" value="update" class="button" data-without-script>Show the records again</button></p>`;
 }
@@ -133,5 +132,5 @@ function columnRow(
     ...columns.filter(({ isFixed }) => !isFixed).map(({ name, label }): Choice => [name, label]),
     ...openFields(mapping.spec).map(({ name, label }): Choice => [`+${name}`, `${label} (new)`]),
   ];
-  return html`<tr${chosen === '' && html` class="unused"`}><th scope="row">${header.trim() === '' ? html`<span class="quiet">no header</span>` : foreign(header, SAMPLE_SHOWN)}</th><td>${foreign(sample, SAMPLE_SHOWN)}</td><td>${header.trim() === '' ? '' : fixed === undefined ? fieldSelect(index, header, choices, chosen) : html`${fixed.label} <span class="quiet">(changed in the file)</span>`}</td></tr>`;
+  return html`<tr${chosen === '' && html` class="unused"`}><th scope="row">${header.trim() === '' ? quiet('no header') : foreign(header, SAMPLE_SHOWN)}</th><td>${foreign(sample, SAMPLE_SHOWN)}</td><td>${header.trim() === '' ? '' : fixed === undefined ? fieldSelect(index, header, choices, chosen) : html`${fixed.label} ${quiet('(changed in the file)')}`}</td></tr>`;
 }

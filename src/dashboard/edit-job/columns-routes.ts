@@ -14,6 +14,7 @@ import type { ImportJob } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { jobFile } from '../../model/job-file.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import {
   browserAccess,
@@ -123,10 +124,10 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
       edits: 'edits' in found ? found.edits : [],
       text: file.text,
       edited: 'text' in edited ? edited.text : file.text,
-      problems: [
-        ...(problem === undefined ? [] : [problem]),
+      problems: withoutAbsent([
+        problem !== undefined && problem,
         ...checked.problems.filter((one) => !isOfTest(one)).map(sentence),
-      ],
+      ]),
       failing: checked.problems.filter(isOfTest).map(sentence),
       preview: 'mapping' in spec ? await previewOf(look, spec.mapping.spec, workspace, job) : undefined,
     };

@@ -7,6 +7,7 @@ import {
   NOTIFY_WORDS,
 } from '../../config/job/job.ts';
 import { GUARD_ACTIONS, GUARD_FIELDS } from '../../model/guard.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import { IMPORT_MODES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
 import { FLOOR_TEXT, limitsFor, safetyLimit } from '../../model/safety-limits.ts';
 import { WAVE_LIMITS } from '../../model/wave-limits.ts';
@@ -453,7 +454,7 @@ export function editsOf(file: EditableFile, now: EditValues, wanted: EditValues)
   const switches = placeOf(file)?.switches === true;
   const addresses = Object.keys(RECIPIENTS).map((kind) => `notify.${kind}`);
   const hasNoAddress = addresses.every((name) => (wanted[name] ?? '') === '');
-  return [
+  return withoutAbsent([
     ...(changed('location') || (changed('place') && switches) ? locationEdits(file, wanted) : []),
     ...fieldEdits(
       file,
@@ -461,10 +462,10 @@ export function editsOf(file: EditableFile, now: EditValues, wanted: EditValues)
       now,
       wanted,
     ),
-    ...(hasNoAddress && addresses.some(changed) ? [{ set: ['notify'], to: undefined }] : []),
+    hasNoAddress && addresses.some(changed) && { set: ['notify'], to: undefined },
     ...guardEdits(file, now, wanted),
     ...scheduleEdits(file, now, wanted),
-  ];
+  ]);
 }
 
 /** The whole list of guards, where one of them has changed. */
@@ -526,10 +527,10 @@ function scheduleEdits(file: EditableFile, now: EditValues, wanted: EditValues):
   const dropPaused: YamlEdit[] = now['schedule'] === 'paused' ? [{ dropPaused: 'schedule' }] : [];
   if (choice === 'no') return isOn ? [{ set: ['schedule'], to: undefined }] : dropPaused;
   const { timezone = '' } = wanted;
-  const typed: YamlEdit[] = [
-    ...(now['cron'] === wanted['cron'] ? [] : [{ set: CRON, to: wanted['cron'] }]),
-    ...(now['timezone'] === timezone ? [] : [{ set: TIMEZONE, to: timezone || undefined }]),
-  ];
+  const typed: YamlEdit[] = withoutAbsent([
+    now['cron'] !== wanted['cron'] && { set: CRON, to: wanted['cron'] },
+    now['timezone'] !== timezone && { set: TIMEZONE, to: timezone || undefined },
+  ]);
   if (choice === 'paused') {
     if (isOn) return [...typed, { pause: 'schedule' }];
     return typed.length === 0 ? [] : [{ resume: 'schedule' }, ...typed, { pause: 'schedule' }];
@@ -537,8 +538,8 @@ function scheduleEdits(file: EditableFile, now: EditValues, wanted: EditValues):
   if (choice === 'resume') return isOn || dropPaused.length === 0 ? [] : [{ resume: 'schedule' }, ...typed];
   const cron = choice === 'other' ? (wanted['cron'] ?? '') : choice;
   if (!isOn) return [...dropPaused, { set: CRON, to: cron }, { set: TIMEZONE, to: timezone || undefined }];
-  return [
-    ...(shown(file.at(CRON)) === cron ? [] : [{ set: CRON, to: cron }]),
-    ...(now['timezone'] === timezone ? [] : [{ set: TIMEZONE, to: timezone || undefined }]),
-  ];
+  return withoutAbsent([
+    shown(file.at(CRON)) !== cron && { set: CRON, to: cron },
+    now['timezone'] !== timezone && { set: TIMEZONE, to: timezone || undefined },
+  ]);
 }

@@ -1,13 +1,14 @@
 import type { EditableFile } from '../../config/edit-file.ts';
 import { jobFile } from '../../model/job-file.ts';
-import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
+import { code, html, type Markup, quiet, type Slot } from '../../report/html/markup.ts';
 import { listed } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { scheduleChoices, workerNote } from '../new-job/draft-page.ts';
 import { scheduleWords } from '../pages/job-card.ts';
 import { jobHref } from '../pages/link-button.ts';
 import { type Notice, type Page, problemList } from '../pages/page.ts';
-import { type Choice, field, postForm, select } from '../pages/post-form.ts';
+import { type Choice, field, formActions, postForm, select } from '../pages/post-form.ts';
 import { type EditField, type EditValues, editForm } from './edit-form.ts';
 
 /** The content of the page that edits a job. */
@@ -33,7 +34,7 @@ export interface EditPageFacts {
 /** The form for the settings of a job. */
 export function editPage(facts: EditPageFacts, viewer: Viewer): Page {
   const { name, file, errors, outdated, text, removed } = facts;
-  const path = html`<code>${jobFile(name)}</code>`;
+  const path = code(jobFile(name));
   const form = file.problems.length === 0;
   return {
     title: `Edit ${name}`,
@@ -95,7 +96,7 @@ ${hint !== undefined && html`<p class="hint">${hint}</p>`}
 ${fields.map(control)}
 </fieldset>`,
 )}
-<p class="actions"><button type="submit" class="button primary">Save</button> <a class="button" href="${jobHref(name)}">Cancel</a></p>`;
+${formActions('Save', jobHref(name))}`;
   const fields = { sha256: file.sha256, ...Object.fromEntries(before) };
   return postForm({ action: `${jobHref(name)}/edit`, style: 'draft', fields, body }, viewer);
 }
@@ -126,10 +127,12 @@ ${fields.map((one) => controlOf(one, facts))}
 
 function choicesOf({ schedule = 'no', cron = '' }: EditValues): readonly Choice[] {
   const words = scheduleWords(cron);
-  return scheduleChoices([
-    ...(schedule === 'paused' ? ([['resume', `Resume: ${words}`]] as const) : []),
-    ...(schedule === 'no' ? [] : ([['paused', `Paused: ${words}, as a comment in the file`]] as const)),
-  ]);
+  return scheduleChoices(
+    withoutAbsent([
+      schedule === 'paused' && (['resume', `Resume: ${words}`] as const),
+      schedule !== 'no' && (['paused', `Paused: ${words}, as a comment in the file`] as const),
+    ]),
+  );
 }
 
 type Control = Omit<EditField, 'path'>;
@@ -141,12 +144,12 @@ function aboutField({ name, hint }: Control, { errors, outdated, shown, values }
   const theirs = shown[name] ?? '';
   const isContested = outdated !== undefined && outdated[name] !== theirs && values[name] !== theirs;
   const id = `about-${name}`;
-  const lines: Slot[] = [
+  const lines: Slot[] = withoutAbsent([
     ...wrong.map((message) => html`<span class="field-error">${message}</span>`),
     isContested &&
-      html`<span class="field-error">The file now has: ${theirs === '' ? 'nothing' : html`<code>${theirs}</code>`}</span>`,
-    hint !== undefined && hint !== '' && html`<span class="quiet">${hint}</span>`,
-  ].filter((line) => line !== false);
+      html`<span class="field-error">The file now has: ${theirs === '' ? 'nothing' : code(theirs)}</span>`,
+    hint !== undefined && hint !== '' && quiet(hint),
+  ]);
   return {
     text: lines.length > 0 && html`<span class="about" id="${id}">${lines}</span>`,
     attributes: html`${lines.length > 0 && html` aria-describedby="${id}"`}${wrong.length > 0 && html` aria-invalid="true"`}`,

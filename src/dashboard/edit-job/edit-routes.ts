@@ -10,6 +10,7 @@ import {
 import { whyNoSchedule } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { jobFile } from '../../model/job-file.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import { placeInWorkspace } from '../../onboarding/preview-source.ts';
 import { secretRedactor } from '../../text/masked.ts';
 import { audit } from '../audit.ts';
@@ -167,16 +168,16 @@ function missingIn(
   const isTyped = cron !== now['cron'] || timezone !== now['timezone'];
   // A paused schedule is a comment, which the checks of a file do not read.
   const wrong = schedule === 'paused' && isTyped ? whyNoSchedule(cron, timezone || 'UTC') : undefined;
-  return new Map([
-    ...(isNew && location.includes(HIDDEN)
-      ? [['location', ['Give the whole address: a secret of the file is not shown here.']] as const]
-      : []),
-    ...(wrong === undefined ? [] : [['cron', [wrong]] as const]),
-    ...(location === '' ? [['location', ['Give the path or the address of the file.']] as const] : []),
-    ...(schedule === 'other' && cron === ''
-      ? [['cron', ['Give the times as a cron expression.']] as const]
-      : []),
-  ]);
+  return new Map(
+    withoutAbsent([
+      isNew &&
+        location.includes(HIDDEN) &&
+        (['location', ['Give the whole address: a secret of the file is not shown here.']] as const),
+      wrong !== undefined && (['cron', [wrong]] as const),
+      location === '' && (['location', ['Give the path or the address of the file.']] as const),
+      schedule === 'other' && cron === '' && (['cron', ['Give the times as a cron expression.']] as const),
+    ]),
+  );
 }
 
 /** The problems by the names of the fields; '' for those of no field. */

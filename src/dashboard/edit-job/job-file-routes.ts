@@ -7,15 +7,16 @@ import type { Workspace } from '../../config/workspace.ts';
 import { flow, schemaLine, yamlText } from '../../config/yaml-text.ts';
 import { ACTIONS } from '../../model/action.ts';
 import { jobFile } from '../../model/job-file.ts';
-import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
+import { bullets, html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { withLiveStatus } from '../../run/report/read-stored-report.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { confirmationPage } from '../actions/confirmation.ts';
 import { audit } from '../audit.ts';
 import { PageError } from '../guard/page-error.ts';
-import { accessTo, actionHref, actionRoute, jobHref } from '../pages/link-button.ts';
+import { accessTo, actionHref, actionRoute, jobHref, jobLink } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
-import { type Choice, postForm } from '../pages/post-form.ts';
+import { type Choice, formActions, postForm } from '../pages/post-form.ts';
 import { FOR_ACTORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
 import type { EditValues } from './edit-form.ts';
 import { controlOf } from './edit-page.ts';
@@ -183,7 +184,7 @@ function confirmRemove(job: string) {
     does: 'remove',
     to: job,
     title: `Delete the job ${job}?`,
-    lead: html`<a href="${jobHref(job)}">${job}</a> no longer runs, and is no longer listed.`,
+    lead: html`${jobLink(job)} no longer runs, and is no longer listed.`,
     effects: [
       'Nothing changes in the store. What Storeferry knows of its records, its runs and their reports stay.',
       html`Its file stays as <code>jobs/${job}.yaml.removed</code>: without this ending it is the job again.`,
@@ -204,13 +205,12 @@ function storeChoices(workspace: Workspace): readonly Choice[] {
 /** The changes of a copy: its store, its own file, and a schedule that somebody has to resume. */
 function copyEdits(file: ReturnType<typeof readEditable>, name: string, store: string): readonly YamlEdit[] {
   const path = file.at(['destination', 'path']);
-  return [
-    ...(file.at(['store']) === store ? [] : [{ set: ['store'], value: store }]),
-    ...(typeof path === 'string' && !path.includes('{')
-      ? [{ set: ['destination', 'path'], value: `${EXPORTS}${name}${extname(path)}` }]
-      : []),
-    ...(file.at(['schedule']) === undefined ? [] : [{ pause: 'schedule' }]),
-  ];
+  return withoutAbsent([
+    file.at(['store']) !== store && { set: ['store'], value: store },
+    typeof path === 'string' &&
+      !path.includes('{') && { set: ['destination', 'path'], value: `${EXPORTS}${name}${extname(path)}` },
+    file.at(['schedule']) !== undefined && { pause: 'schedule' },
+  ]);
 }
 
 const NAME = { name: 'name', label: 'Name of the job' };
@@ -233,7 +233,7 @@ function duplicateForm(workspace: Workspace, job: string): JobForm {
 function renameForm(job: string): JobForm {
   return {
     title: `Rename ${job}`,
-    lead: html`The file of <a href="${jobHref(job)}">${job}</a> gets another name.`,
+    lead: html`The file of ${jobLink(job)} gets another name.`,
     address: actionHref('rename', job),
     back: jobHref(job),
     button: 'Rename',
@@ -316,15 +316,13 @@ function exportText({
   const at = `${Number(minute)} ${Number(hour)}`;
   const cron = { day: `${at} * * *`, monday: `${at} * * 1`, hour: `${Number(minute)} * * * *` }[when];
   const destination = { path: `${EXPORTS}${name}${chosen.file}.csv`, mode: chosen.mode };
-  const lines = [
+  const lines = withoutAbsent([
     schemaLine('job', '../'),
     `export: ${chosen.export}`,
     `store: ${yamlText(store)}`,
     `destination: ${flow(destination)}`,
-    ...(cron === undefined
-      ? []
-      : [`schedule: ${flow({ cron, timezone: timezone === '' ? 'UTC' : timezone })}`]),
-  ];
+    cron !== undefined && `schedule: ${flow({ cron, timezone: timezone === '' ? 'UTC' : timezone })}`,
+  ]);
   return { text: `${lines.join('\n')}\n` };
 }
 
@@ -342,7 +340,7 @@ function jobFormPage(
   const general = errors[''];
   const control = (one: (typeof controls)[number]): Markup => controlOf(one, facts);
   const body = html`<fieldset><legend>The job</legend>${controls.map(control)}</fieldset>
-<p class="actions"><button type="submit" class="button primary">${button}</button> <a class="button" href="${back}">Cancel</a></p>`;
+${formActions(button, back)}`;
   return {
     title,
     section: 'jobs',
@@ -351,7 +349,7 @@ function jobFormPage(
       Object.keys(errors).length === 0 ? null : { tone: 'bad', text: 'Nothing was written: see below.' },
     body: html`<p class="page-lead">${lead}</p>
 ${general !== undefined && html`<p class="notice bad" role="alert">${general}</p>`}
-${effects.length > 0 && html`<ul class="does">${effects.map((what) => html`<li>${what}</li>`)}</ul>`}
+${effects.length > 0 && bullets(effects, 'does')}
 ${postForm({ action: address, style: 'draft', body }, viewer)}`,
   };
 }

@@ -122,9 +122,7 @@ export function matchingEdits(
       const isObject = isJsonObject(spec.columns[name]) && !Array.isArray(spec.columns[name]);
       const path = isObject ? ['columns', name, 'header'] : ['columns', name];
       edits.push({ set: path, value: (header[index] ?? '').trim() });
-    } else if (index < 0 && before.includes(name)) {
-      removed.push(name);
-    }
+    } else if (index < 0 && before.includes(name)) removed.push(name);
   }
   edits.push(...removed.flatMap((name) => removalOf(spec, name)));
   const required = spec.required ?? [];

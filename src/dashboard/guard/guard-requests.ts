@@ -84,9 +84,8 @@ export async function guardRequests(
     } catch (error) {
       const person = request.method === 'GET' && request.headers.accept?.includes('text/html') === true;
       // Browsers are redirected to the sign-in and back; programs get the 401.
-      if (error instanceof PageError && error.statusCode === 401 && person) {
+      if (error instanceof PageError && error.statusCode === 401 && person)
         return reply.redirect(`/sign-in?next=${encodeURIComponent(request.url)}`, 303);
-      }
       return refuse(error, request, reply);
     }
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ConfigurationError, formatPlace, StoreferryError } from '../../model/storeferry-error.ts';
-import { html } from '../../report/html/markup.ts';
+import { code, html } from '../../report/html/markup.ts';
 import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { decorateReplies, problemList } from '../pages/page.ts';
 
@@ -63,16 +63,14 @@ function describeError(
   { program, redact }: DashboardContext,
   logBug: (reference: string) => void,
 ) {
-  if (error instanceof PageError) {
+  if (error instanceof PageError)
     return { status: error.statusCode, title: error.title, body: html`<p>${redact(error.message)}</p>` };
-  }
-  if (error instanceof ConfigurationError) {
+  if (error instanceof ConfigurationError)
     return {
       status: 422,
       title: 'The files of the workspace need a correction',
       body: html`${problemList(error.problems)}<p>Correct them and load the page again; <code>${program} check</code> checks all files.</p>`,
     };
-  }
   if (error instanceof StoreferryError) {
     const { place, message, hint = '' } = error;
     const where = place === undefined ? '' : `${formatPlace(place)}: `;
@@ -92,7 +90,7 @@ function describeError(
   return {
     status: 500,
     title: 'Something went wrong in the dashboard',
-    body: html`<p>This is a bug in Storeferry. The log of the dashboard has the details under the reference <code>${reference}</code>; please report it.</p>`,
+    body: html`<p>This is a bug in Storeferry. The log of the dashboard has the details under the reference ${code(reference)}; please report it.</p>`,
   };
 }
 

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { withoutAbsent } from '../../model/json-object.ts';
 import { rowPlace } from '../../model/row.ts';
 import { explainError } from '../../model/storeferry-error.ts';
 import {
@@ -17,13 +18,13 @@ import {
   type SourceLook,
   type SourcePreview,
 } from '../../onboarding/preview-source.ts';
-import { foreign, html, type Markup } from '../../report/html/markup.ts';
+import { bullets, code, foreign, html, type Markup, quiet } from '../../report/html/markup.ts';
 import { valueText } from '../../report/record-view.ts';
 import { counted, grouped, listed, sentence } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { scheduleWords } from '../pages/job-card.ts';
 import type { Page } from '../pages/page.ts';
-import { type Choice, field, note, postForm, select, uploadForm } from '../pages/post-form.ts';
+import { type Choice, field, note, postForm, select, submitButton, uploadForm } from '../pages/post-form.ts';
 import { type DraftSession, shownOf } from './draft-session.ts';
 import { fileGrid, firstRecord, recordsTree } from './file-grid.ts';
 import { UPLOADS_FOLDER } from './upload-targets.ts';
@@ -223,7 +224,7 @@ function questionField(
   const isOfColumns = partOf(question) === 'columns';
   const own = problems.filter((problem) => problem.field === name);
   const hint = hintOf(question);
-  const ids = [...(own.length > 0 ? [`wrong-${name}`] : []), ...(hint === '' ? [] : [`hint-${name}`])];
+  const ids = withoutAbsent([own.length > 0 && `wrong-${name}`, hint !== '' && `hint-${name}`]);
   const isOpen = question.answer === undefined;
   const answer = isOpen ? '' : question.answer;
   const attributes = html` id="${name}"${rerenders && html` data-renders`}${ids.length > 0 && html` aria-describedby="${ids.join(' ')}"`}${(own.length > 0 || (rerenders && isOpen && form === 'choice')) && html` aria-invalid="true"`}`;
@@ -276,7 +277,7 @@ function columnsPart(file: DraftFile, questions: readonly Markup[]): Markup {
 ${Object.values(refused).map((why) => html`<p class="notice warning" role="alert">${why} This answer was left out.</p>`)}
 ${questions}
 <div class="grid-and-record"><div>${fileGrid(file)}</div>${firstRecord(file)}</div>
-${notes.length > 0 && html`<ul class="does">${notes.map((line) => html`<li>${line}</li>`)}</ul>`}
+${notes.length > 0 && bullets(notes, 'does')}
 </fieldset>`;
 }
 
@@ -306,26 +307,21 @@ ${
 }
 
 function countWords({ counts }: SourcePreview, whole: boolean): string {
-  const parts = [
+  const parts = withoutAbsent([
     `${counted(counts.record, 'record')} can be sent`,
-    ...(counts.rejected > 0
-      ? [`${grouped(counts.rejected)} ${counts.rejected === 1 ? 'is' : 'are'} rejected`]
-      : []),
-    ...(counts.skipped > 0
-      ? [`${grouped(counts.skipped)} ${counts.skipped === 1 ? 'is' : 'are'} skipped`]
-      : []),
-  ];
+    counts.rejected > 0 && `${grouped(counts.rejected)} ${counts.rejected === 1 ? 'is' : 'are'} rejected`,
+    counts.skipped > 0 && `${grouped(counts.skipped)} ${counts.skipped === 1 ? 'is' : 'are'} skipped`,
+  ]);
   return `${whole ? 'In the file' : 'In the first rows of the file'}: ${listed(parts)}.`;
 }
 
 const VALUE_SHOWN = 200;
 
 function recordRow({ key, kind, fields, reason, cell }: PreviewedRecord, place: string): Markup {
-  const name = html`<th scope="row">${key === null ? html`<span class="quiet">no key</span>` : foreign(key, 80)} <span class="quiet">${place}</span></th>`;
-  if (kind !== 'record') {
+  const name = html`<th scope="row">${key === null ? quiet('no key') : foreign(key, 80)} ${quiet(place)}</th>`;
+  if (kind !== 'record')
     return html`<tr class="${kind === 'rejected' && 'bad'}">${name}<td><b>${kind === 'rejected' ? 'Rejected' : 'Skipped'}</b>: ${reason?.column !== undefined && html`${foreign(reason.column, 60)} <mark>${cell === undefined || cell === '' ? 'blank' : foreign(cell, 80)}</mark> `}${foreign(reason?.message ?? '')}</td></tr>`;
-  }
-  return html`<tr>${name}<td><details><summary>${summaryOf(fields)}</summary><dl class="body">${fields.map(({ path, value }) => html`<div><dt><code>${path}</code></dt><dd>${foreign(valueText(value, VALUE_SHOWN))}</dd></div>`)}</dl></details></td></tr>`;
+  return html`<tr>${name}<td><details><summary>${summaryOf(fields)}</summary><dl class="body">${fields.map(({ path, value }) => html`<div><dt>${code(path)}</dt><dd>${foreign(valueText(value, VALUE_SHOWN))}</dd></div>`)}</dl></details></td></tr>`;
 }
 
 /** A request body in a line: title, prices, stock and images of a product; e-mail and name of a contact. */
@@ -337,12 +333,12 @@ function summaryOf(fields: PreviewedRecord['fields']): Markup {
   const stock = all(/^variants\[\d+\]\.quantity$/).filter((value) => typeof value === 'number');
   const images = all(/^images\[/).length;
   const [least, most] = [Math.min(...prices), Math.max(...prices)];
-  const parts = [
-    ...(prices.length === 0 ? [] : [least === most ? `price ${least}` : `price ${least} to ${most}`]),
-    ...(prices.length > 1 ? [counted(prices.length, 'variant')] : []),
-    ...(stock.length === 0 ? [] : [`stock ${grouped(stock.reduce((sum, one) => sum + one, 0))}`]),
-    ...(images === 0 ? [] : [counted(images, 'image')]),
-  ];
+  const parts = withoutAbsent([
+    prices.length !== 0 && (least === most ? `price ${least}` : `price ${least} to ${most}`),
+    prices.length > 1 && counted(prices.length, 'variant'),
+    stock.length !== 0 && `stock ${grouped(stock.reduce((sum, one) => sum + one, 0))}`,
+    images !== 0 && counted(images, 'image'),
+  ]);
   return html`<b>${foreign(named.map(String).join(', '), 120)}</b>${parts.length > 0 && ` ${parts.join(', ')}`}`;
 }
 
@@ -371,7 +367,7 @@ export function workerNote({ program, hasWorker }: Pick<DraftPageFacts, 'program
 /** The choices of a schedule, with others between the first and the usual ones. */
 export function scheduleChoices(between: readonly Choice[] = []): readonly Choice[] {
   const [first, ...others] = SCHEDULE_CHOICES.map(({ value, name }): Choice => [value, name]);
-  return [...(first === undefined ? [] : [first]), ...between, ...others];
+  return withoutAbsent([first !== undefined && first, ...between, ...others]);
 }
 
 interface NewJobPageFacts {
@@ -399,7 +395,7 @@ ${postForm(
 <p><label for="address">Link to a file on the web, or to a Google Sheet</label>
 <input id="address" name="address" type="text" inputmode="url" required value="${address}" placeholder="https://shop.example/export.csv" autocomplete="off" spellcheck="false"${isWrong && html` autofocus aria-invalid="true" aria-describedby="wrong-address"`}>${isWrong && html`<span class="field-error" id="wrong-address">${problem}</span>`}</p>
 <p class="hint">Each run downloads the file again. If the link has a secret, such as a token, do not type it here: make the job from a file, put the secret into the file <code>.env</code> as <code>FEED_TOKEN</code>, and write the link into the file of the job, with <code>\${FEED_TOKEN}</code> for the secret. Placeholders that are typed here are plain text.</p>
-<p class="actions"><button type="submit" class="button primary">Continue</button></p>`,
+<p class="actions">${submitButton('Continue')}</p>`,
   },
   viewer,
 )}

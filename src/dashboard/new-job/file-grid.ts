@@ -2,7 +2,7 @@ import { isSheet } from '../../model/row.ts';
 import { fieldsOf, type ProposedColumn } from '../../onboarding/guess/propose-mapping.ts';
 import type { AskedQuestion, DraftFile } from '../../onboarding/job-draft.ts';
 import type { LeftOutRows, PreviewedRecord, SourceLook } from '../../onboarding/preview-source.ts';
-import { foreign, html, type Markup } from '../../report/html/markup.ts';
+import { code, foreign, html, type Markup, quiet, styledText } from '../../report/html/markup.ts';
 import { valueText } from '../../report/record-view.ts';
 import { counted, grouped, printable, sentence } from '../../text/printable.ts';
 import { type Choice, select } from '../pages/post-form.ts';
@@ -77,7 +77,7 @@ function columnHead(
         ? 'used'
         : 'not used'
       : name.trim() === ''
-        ? html`<span class="quiet">no name</span>`
+        ? quiet('no name')
         : isFixed
           ? sentence(field).replace(/\.$/, '')
           : html`<input type="hidden" name="was.${index}" value="${field ?? ''}"><input type="hidden" name="column.${index}" value="${columnName(header, index)}">${fieldSelect(index, name, fields, field ?? '')}`;
@@ -164,9 +164,8 @@ export function firstRecord({ guess: { preview, imports }, currency }: DraftFile
     const name = text('name') || [text('firstName'), text('lastName')].join(' ').trim();
     return html`<aside class="first-record" aria-label="The first contact"><h3>${foreign(name || text('email'))}</h3><p>${foreign(text('email'))}</p></aside>`;
   }
-  if (text('title') === '') {
-    return html`<aside class="first-record" aria-label="The first product that changes"><p class="quiet">The first product that changes</p><h3>${foreign(record.key ?? '', 120)}</h3><dl>${record.fields.slice(0, MAX_VARIANTS_SHOWN).map(({ path, value }) => html`<div><dt>${path.replace(/^.*\./, '')}</dt><dd>${foreign(valueText(value, MAX_CELL_SHOWN))}</dd></div>`)}</dl></aside>`;
-  }
+  if (text('title') === '')
+    return html`<aside class="first-record" aria-label="The first product that changes">${styledText('quiet', 'The first product that changes')}<h3>${foreign(record.key ?? '', 120)}</h3><dl>${record.fields.slice(0, MAX_VARIANTS_SHOWN).map(({ path, value }) => html`<div><dt>${path.replace(/^.*\./, '')}</dt><dd>${foreign(valueText(value, MAX_CELL_SHOWN))}</dd></div>`)}</dl></aside>`;
   const picture = text('images[0]');
   const pictures = record.fields.filter(({ path }) => /^images\[\d+\]$/.test(path)).length;
   const variants = variantsOf(record);
@@ -176,10 +175,10 @@ export function firstRecord({ guess: { preview, imports }, currency }: DraftFile
     .replaceAll(/<[^<>]{0,1000}>/g, ' ')
     .trim();
   return html`<aside class="first-record" aria-label="The first product as the store will show it">
-<p class="quiet">The first product as the store will show it</p>
+${styledText('quiet', 'The first product as the store will show it')}
 ${picture === '' ? html`<p class="no-picture">No picture</p>` : html`<p class="no-picture"><a href="${/^https?:\/\//i.test(picture) ? picture : '#'}" target="_blank" rel="noreferrer noopener">Open ${pictures === 1 ? 'its picture' : `the first of ${counted(pictures, 'picture')}`}</a></p>`}
 <h3>${foreign(text('title'), 120)}</h3>
-<p class="price">${prices.length === 0 ? html`<span class="quiet">No price</span>` : least === most ? money(least, currency) : `${money(least, currency)} to ${money(most, currency)}`}</p>
+<p class="price">${prices.length === 0 ? quiet('No price') : least === most ? money(least, currency) : `${money(least, currency)} to ${money(most, currency)}`}</p>
 ${description !== '' && html`<p>${foreign(description, 160)}</p>`}
 ${variants.length > 1 && html`<ul>${variants.slice(0, MAX_VARIANTS_SHOWN).map(({ options, price }) => html`<li>${foreign(options.join(', '), 80)}${typeof price === 'number' && ` ${money(price, currency)}`}</li>`)}</ul>${variants.length > MAX_VARIANTS_SHOWN && html`<p class="quiet">and ${counted(variants.length - MAX_VARIANTS_SHOWN, 'more variant')}</p>`}`}
 </aside>`;
@@ -231,7 +230,7 @@ export function recordsTree({ id, text, choices, answer }: AskedQuestion): Marku
   const list = ({ children }: TreeNode): Markup =>
     html`<ul>${[...children.values()].map((node) => {
       const { choice, name } = node;
-      const label = html`<code>${foreign(name)}</code>${choice !== undefined && html` <span class="quiet">${choice.name.slice(choice.value.length)}${choice.value.includes(' > ') && ' a row for each'}</span>`}`;
+      const label = html`${code(foreign(name))}${choice !== undefined && html` <span class="quiet">${choice.name.slice(choice.value.length)}${choice.value.includes(' > ') && ' a row for each'}</span>`}`;
       const own = `${id}-${++number}`;
       return html`<li>${choice === undefined ? label : html`<input type="radio" id="${own}" name="${id}" value="${choice.value}"${answer === choice.value && html` checked`} data-renders> <label for="${own}">${label}</label>`}${node.children.size > 0 && list(node)}</li>`;
     })}</ul>`;

@@ -7,14 +7,14 @@ import { ConfigurationError, SourceError } from '../../model/storeferry-error.ts
 import { answerDraft, type DraftState } from '../../onboarding/job-draft.ts';
 import { composeFiles, leftToDo } from '../../onboarding/new-workspace.ts';
 import { lookAtSource, placeInWorkspace } from '../../onboarding/preview-source.ts';
-import { html } from '../../report/html/markup.ts';
+import { code, html } from '../../report/html/markup.ts';
 import { formatBytes } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { beginAction } from '../actions/show-result.ts';
 import { receiveUpload, UPLOAD_LIMIT_BYTES, withoutFolder } from '../actions/uploads.ts';
 import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';
-import { jobHref } from '../pages/link-button.ts';
+import { jobHref, jobLink } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
 import { FOR_ACTORS, formFields, type OfJob, type RouteParts, sentenceOf } from '../route-parts.ts';
@@ -167,12 +167,12 @@ function uploadPage(
   problem: string | null,
   viewer: Viewer,
 ): Page {
-  const link = html`<a href="${jobHref(job)}">${job}</a>`;
+  const link = jobLink(job);
   return {
     title: id === 'source' ? `Upload a new file for ${job}` : `Upload the ${what} of ${job}`,
     section: 'jobs',
     notice: problem === null ? null : { tone: 'bad', text: `The file was not taken. ${problem}` },
-    body: html`<p class="page-lead">It ${isThere ? 'replaces' : 'becomes'} <code>${path}</code>, ${id === 'source' ? html`which every run of ${link} reads` : html`the ${what} that every run of ${link} reads`}. It must have the columns that the ${id === 'crosswalk' ? 'job' : 'mapping'} needs. Nothing is sent: plan the job afterwards.</p>
+    body: html`<p class="page-lead">It ${isThere ? 'replaces' : 'becomes'} ${code(path)}, ${id === 'source' ? html`which every run of ${link} reads` : html`the ${what} that every run of ${link} reads`}. It must have the columns that the ${id === 'crosswalk' ? 'job' : 'mapping'} needs. Nothing is sent: plan the job afterwards.</p>
 ${uploadForm(
   {
     action: `${jobHref(job)}/upload?${new URLSearchParams({ file: id })}`,

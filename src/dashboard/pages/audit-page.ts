@@ -1,10 +1,10 @@
 import { ACTIONS, type ActionName, actionOf } from '../../model/action.ts';
 import { type AuditEntry, auditWords, findAudited } from '../../model/audit-entry.ts';
-import { columns, foreign, html, type Markup } from '../../report/html/markup.ts';
+import { columns, foreign, html, type Markup, quiet } from '../../report/html/markup.ts';
 import { counted } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { PageRequest } from '../route-parts.ts';
-import { jobHref, queryOf } from './link-button.ts';
+import { jobLink, queryOf } from './link-button.ts';
 import { moment, type Reading, readingOf } from './moment.ts';
 import { BY_TIME, emptyBox, type Page, pageOf, pager, tableBox } from './page.ts';
 
@@ -24,7 +24,7 @@ export async function auditPage(
   return {
     title: 'Audit log',
     section: 'runs',
-    body: html`<p class="page-lead">What people did, in the dashboard and by commands${job !== undefined && html`, with the job <a href="${jobHref(job)}">${job}</a>; <a href="/audit">all jobs</a>`}. Scheduled runs are not listed. Entries are kept for 400 days.</p>
+    body: html`<p class="page-lead">What people did, in the dashboard and by commands${job !== undefined && html`, with the job ${jobLink(job)}; <a href="/audit">all jobs</a>`}. Scheduled runs are not listed. Entries are kept for 400 days.</p>
 ${
   shown.items.length === 0
     ? emptyBox('No entries', html`<p>Nothing was recorded yet.</p>`)
@@ -43,8 +43,8 @@ function entriesTable(entries: readonly AuditEntry[], count: number, reading: Re
     rows: entries.map((entry) => [
       moment(entry.at, reading),
       foreign(entry.who),
-      html`${auditWords(entry)}${entry.by === 'command' && html` <span class="quiet">by a command</span>`}`,
-      entry.job !== null && html`<a href="${jobHref(entry.job)}">${entry.job}</a>`,
+      html`${auditWords(entry)}${entry.by === 'command' && html` ${quiet('by a command')}`}`,
+      entry.job !== null && jobLink(entry.job),
       html`${runLink(entry.run)}${entry.of !== null && html`, of ${runLink(entry.of)}`}`,
     ]),
   });

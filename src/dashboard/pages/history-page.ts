@@ -1,7 +1,17 @@
 import { ACTIONS } from '../../model/action.ts';
-import { member, objectsIn } from '../../model/json-object.ts';
+import { member, objectsIn, withoutAbsent } from '../../model/json-object.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
-import { columns, dataTable, foreign, html, type Markup, section } from '../../report/html/markup.ts';
+import {
+  code,
+  columns,
+  dataTable,
+  foreign,
+  html,
+  type Markup,
+  quiet,
+  section,
+  styledText,
+} from '../../report/html/markup.ts';
 import {
   type FoundRecord,
   findRecords,
@@ -16,7 +26,7 @@ import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
 import type { PageRequest } from '../route-parts.ts';
-import { actionButton, FORGET_PATH, jobHref, linkButton, queryOf } from './link-button.ts';
+import { actionButton, FORGET_PATH, jobLink, linkButton, queryOf, runLink } from './link-button.ts';
 import { momentAndDistance, type Reading, readingOf } from './moment.ts';
 import { emptyBox, type Page, tableBox } from './page.ts';
 import { filterForm } from './post-form.ts';
@@ -48,9 +58,8 @@ export async function historyPage(
       (resource === undefined || target.resource === resource),
   );
   const [only] = hits;
-  if (only !== undefined && (hits.length === 1 || key !== undefined)) {
+  if (only !== undefined && (hits.length === 1 || key !== undefined))
     return await recordPage(dashboard, only, viewer);
-  }
   if (key !== undefined) throw notFound('No record has this key.');
   return {
     title: 'Records',
@@ -74,12 +83,14 @@ function searchForm(text: string): Markup {
   return filterForm('/records', [{ name: 'q', label, control }], 'Search');
 }
 
-const INTRODUCTION = html`<p class="quiet">The page of a record shows what the store last acknowledged, and when each value changed, by which run, from which file and line.</p>`;
+const INTRODUCTION = styledText(
+  'quiet',
+  'The page of a record shows what the store last acknowledged, and when each value changed, by which run, from which file and line.',
+);
 
 function found(hits: readonly FoundRecord[], text: string): Markup {
-  if (hits.length === 0) {
+  if (hits.length === 0)
     return emptyBox('No record matches', html`<p>Storeferry knows the records that it has sent.</p>`);
-  }
   const caption =
     hits.length === RECORDS_FOUND
       ? `The first ${RECORDS_FOUND} records that match ${text}`
@@ -115,20 +126,20 @@ async function recordPage(
     title: record.title ?? record.key,
     section: 'records',
     heading: foreign(record.title ?? record.key),
-    body: html`${searchForm('')}<p class="page-lead"><code>${foreign(record.key)}</code> in the store <b>${record.store}</b>${state.id !== null && html`, id ${state.id}`}. ${stateWords(state)}</p>
+    body: html`${searchForm('')}<p class="page-lead">${code(foreign(record.key))} in the store <b>${record.store}</b>${state.id !== null && html`, id ${state.id}`}. ${stateWords(state)}</p>
 <div class="report">${plots.length > 0 && trend}
 ${state.held.map((held) => heldPart(held, record.key, viewer))}
 ${timeline(state.versions, reading)}
 ${actionButtons(record, state, viewer)}
 ${state.fields.length > 0 && acknowledged(state.fields, reading)}</div>
-<p class="quiet">The history of ${record.target.resource} of ${record.store} has ${counted(size.versions, 'version')}, about ${formatBytes(size.bytes)}. The same in a terminal: <code>${foreign(command)}</code></p>`,
+<p class="quiet">The history of ${record.target.resource} of ${record.store} has ${counted(size.versions, 'version')}, about ${formatBytes(size.bytes)}. The same in a terminal: ${code(foreign(command))}</p>`,
   };
 }
 
 function stateWords({ state, job }: RecordState): Markup {
   switch (state) {
     case 'acknowledged':
-      return html`It belongs to ${job ? html`the job <a href="${jobHref(job)}">${job}</a>` : 'no job'}.`;
+      return html`It belongs to ${job ? html`the job ${jobLink(job)}` : 'no job'}.`;
     case 'in-doubt':
       return html`<b>In doubt</b>: a later request may have arrived; the next run sends the record again.`;
     case 'unknown':
@@ -143,13 +154,13 @@ function heldPart({ run, job, changes }: RecordState['held'][number], key: strin
   return section(
     `held-${run}`,
     'Held by a guard',
-    html`<p><a href="/runs/${run}">Run ${run}</a> of <a href="${jobHref(job)}">${job}</a> did not send these values.</p>
+    html`<p>${runLink(run, 'Run')} of ${jobLink(job)} did not send these values.</p>
 ${dataTable({
   caption: 'Held values',
   captionHidden: true,
   columns: columns('Field', ['Old', 'short'], ['New', 'short']),
   rows: changes.map(({ field, variant, old, new: now }) => [
-    html`<code>${field}</code>${variant !== null && html` ${foreign(variant)}`}`,
+    html`${code(field)}${variant !== null && html` ${foreign(variant)}`}`,
     foreign(valueText(old), VALUE_SHOWN),
     foreign(valueText(now), VALUE_SHOWN),
   ]),
@@ -175,12 +186,11 @@ function actionButtons(
 }
 
 function timeline(versions: readonly RecordVersion[], reading: Reading): Markup {
-  if (versions.length === 0) {
+  if (versions.length === 0)
     return emptyBox(
       'No version is kept',
       html`<p>The record was last acknowledged before the history began, or longer ago than <code>history.keep</code> of the store.</p>`,
     );
-  }
   return section(
     'timeline',
     'Timeline',
@@ -192,9 +202,9 @@ function timeline(versions: readonly RecordVersion[], reading: Reading): Markup 
         .map((version) => [
           momentAndDistance(version.at, reading),
           changesMarkup(version),
-          version.place === null ? '' : html`<code>${foreign(version.place)}</code>`,
+          version.place === null ? '' : code(foreign(version.place)),
           html`<a href="/runs/${version.run}/outcomes">${version.run}</a>`,
-          html`<a href="${jobHref(version.job)}">${version.job}</a>`,
+          jobLink(version.job),
         ]),
     }),
   );
@@ -209,7 +219,7 @@ function changesMarkup({ kind, created, changes, id }: RecordVersion): Markup {
     case 'acknowledged': {
       if (created) return html`created${id !== null && html` with id ${id}`}`;
       if (changes === null) return html`what it changed cannot be read`;
-      if (changes.length === 0) return html`<span class="quiet">sent again, unchanged</span>`;
+      if (changes.length === 0) return quiet('sent again, unchanged');
       const more = changes.length - CHANGES_SHOWN;
       return html`<ul>${changes.slice(0, CHANGES_SHOWN).map((change) => html`<li>${foreign(changeText(change), VALUE_SHOWN)}</li>`)}${more > 0 && html`<li class="quiet">and ${counted(more, 'more change')}</li>`}</ul>`;
     }
@@ -227,11 +237,11 @@ function acknowledged(fields: readonly RecordField[], reading: Reading): Markup 
       captionHidden: true,
       columns: columns('Field', ['Value', 'bare'], 'Last changed by'),
       rows: fields.map(({ field, variant, value, setBy }) => [
-        html`<code>${field}</code>${variant !== null && html` ${foreign(variant)}`}`,
+        html`${code(field)}${variant !== null && html` ${foreign(variant)}`}`,
         foreign(valueText(value), VALUE_SHOWN),
         setBy === null
-          ? html`<span class="quiet">before the history</span>`
-          : html`<a href="${jobHref(setBy.job)}">${setBy.job}</a> ${momentAndDistance(setBy.at, reading)}`,
+          ? quiet('before the history')
+          : html`${jobLink(setBy.job)} ${momentAndDistance(setBy.at, reading)}`,
       ]),
     }),
   );
@@ -252,7 +262,10 @@ function trendsOf(versions: readonly RecordVersion[], now: number) {
     }
     const drawn = [...series].map(([name, points]) => {
       const last = points.at(-1);
-      return { name, points: [...points, ...(last === undefined ? [] : [{ at: now, value: last.value }])] };
+      return {
+        name,
+        points: withoutAbsent([...points, last !== undefined && { at: now, value: last.value }]),
+      };
     });
     return drawn.length === 0 ? [] : [{ title, series: drawn }];
   });

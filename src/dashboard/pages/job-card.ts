@@ -1,11 +1,12 @@
 import cronstrue from 'cronstrue';
 import type { ExportJob, Job } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { lastedMs, type Run } from '../../model/run.ts';
 import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
 import { historyPlot } from '../../report/html/document-sections.ts';
-import { html, type Markup, runBadge, type Slot } from '../../report/html/markup.ts';
+import { html, type Markup, quiet, runBadge, type Slot } from '../../report/html/markup.ts';
 import type { JobFacts } from '../../report/run-facts.ts';
 import { figuresWords, kindOf } from '../../report/status-words.ts';
 import { withLiveStatus } from '../../run/report/read-stored-report.ts';
@@ -13,7 +14,7 @@ import { formatDuration } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { type Activity, activityOf, type Need, needOf } from './activity.ts';
-import { actionButton, jobHref } from './link-button.ts';
+import { actionButton, jobHref, jobLink } from './link-button.ts';
 import { momentAndDistance, type Reading, relativeTime, serverTimezone } from './moment.ts';
 
 /** A job with its recent runs. */
@@ -73,7 +74,7 @@ export function jobCard(card: JobCardFacts, viewer: Viewer): Markup {
   // The last run may be the active one, which the card describes above.
   const isShownLive = last !== undefined && activity?.run?.id === last.id;
   return html`<article class="card job">
-<div class="job-head"><h3><a href="${jobHref(name)}">${name}</a></h3>${last !== undefined && runBadge(last)}</div>
+<div class="job-head"><h3>${jobLink(name)}</h3>${last !== undefined && runBadge(last)}</div>
 ${job !== undefined && html`<p class="job-what">${describeMove(job)}.</p>`}
 ${activity !== null ? html`<p class="job-why">${activityWords(activity, reading)}</p>` : need !== null && html`<p class="job-why ${need.tone}">${need.why}</p>`}
 <dl class="facts">${scheduleFacts(facts, reading)}${isShownLive ? '' : lastFact(card, reading)}</dl>
@@ -88,7 +89,7 @@ export function jobCells(card: JobCardFacts, viewer: Viewer): Slot[] {
   const { job: name, last } = facts;
   return [
     html`<a class="job-name" href="${jobHref(name)}">${name}</a>`,
-    last === undefined ? html`<span class="quiet">Never run</span>` : runBadge(last),
+    last === undefined ? quiet('Never run') : runBadge(last),
     last === undefined
       ? job !== undefined && html`<span class="quiet">${describeMove(job)}.</span>`
       : lastWords(last, reading),
@@ -102,7 +103,7 @@ export function scheduleFacts(facts: JobFacts, reading: Reading): Markup {
   const { schedule, broken } = facts;
   if (broken) return html``;
   if (schedule === null) return fact('Schedule', 'None');
-  const when = html`${scheduleWords(schedule.cron)} <span class="quiet">${schedule.timezone}</span>`;
+  const when = html`${scheduleWords(schedule.cron)} ${quiet(schedule.timezone)}`;
   return html`${fact('Schedule', when)}${fact('Next', nextWords(facts, reading))}`;
 }
 
@@ -110,11 +111,11 @@ export function scheduleFacts(facts: JobFacts, reading: Reading): Markup {
 export function jobActions({ facts, job, activity, need }: JobCardFacts, { canAct }: Viewer): Markup {
   const { job: name } = facts;
   const trends = keepsHistory(job) && actionButton('stats', name, { label: 'Trends', about: name });
-  const buttons = [
+  const buttons = withoutAbsent([
     ...(canAct && activity !== null ? activityButtons(activity, name) : []),
     ...(canAct && activity === null && job !== undefined ? startButtons(name, job, need) : []),
     trends,
-  ].filter((button) => button !== false && button !== null);
+  ]);
   return html`${buttons.length > 0 && html`<p class="actions">${buttons}</p>`}`;
 }
 
@@ -177,7 +178,7 @@ function startButtons(name: string, job: Job, need: Need | null): (Markup | null
 }
 
 function nextWords({ schedule, next }: JobFacts, reading: Reading): Slot {
-  if (schedule === null) return html`<span class="quiet">No schedule</span>`;
+  if (schedule === null) return quiet('No schedule');
   if (next === null) return 'Once a worker has read the schedule';
   return next <= reading.now
     ? html`Due since ${momentAndDistance(next, reading)}`

@@ -11,9 +11,19 @@ import {
 } from '../../config/job/job.ts';
 import { guardWords } from '../../model/guard.ts';
 import { jobFile } from '../../model/job-file.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import { FLOOR_TEXT, limitWords } from '../../model/safety-limits.ts';
 import { wavesText } from '../../model/wave-limits.ts';
-import { dataTable, html, type Markup, runBadge, type Slot, section } from '../../report/html/markup.ts';
+import {
+  bullets,
+  code,
+  dataTable,
+  html,
+  type Markup,
+  runBadge,
+  type Slot,
+  section,
+} from '../../report/html/markup.ts';
 import { counted, listed } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
@@ -58,7 +68,7 @@ ${uploads
   .filter(({ isThere }) => !isThere)
   .map(
     ({ what, path }) =>
-      html`<p class="notice warning">The ${what} <code>${path}</code> is not there yet${viewer.canAct && ': upload it below'}.</p>`,
+      html`<p class="notice warning">The ${what} ${code(path)} is not there yet${viewer.canAct && ': upload it below'}.</p>`,
   )}
 <dl class="facts">${scheduleFacts(facts, reading)}</dl>
 ${job?.kind === 'export' && runs.length > 0 && viewer.canAct && html`<p><a href="${jobHref(job.name)}/export">Download the exported file</a>, as it is now</p>`}
@@ -88,7 +98,7 @@ function noRuns({ facts, job }: JobCardFacts, program: string): Markup {
 function jobSettings(job: Job): Markup {
   const own = job.kind === 'import' ? importSettings(job) : exportSettings(job);
   return html`<dl class="settings">${own}${fact('Notifies', notifyWords(job.notify))}</dl>
-<p class="quiet">From <code>${jobFile(job.name)}</code>. This page shows the file as it is now. To change the job, choose Edit (full access), or edit the file.</p>`;
+<p class="quiet">From ${code(jobFile(job.name))}. This page shows the file as it is now. To change the job, choose Edit (full access), or edit the file.</p>`;
 }
 
 function importSettings(job: ImportJob): Slot {
@@ -96,13 +106,13 @@ function importSettings(job: ImportJob): Slot {
   return [
     fact('Imports', `${job.import} into the store ${job.store}`),
     fact('Source', sourceWords(job)),
-    fact('Mapping', html`<code>${job.mapping}</code>${paramsWords(job)}`),
+    fact('Mapping', html`${code(job.mapping)}${paramsWords(job)}`),
     fact('Mode', `${mode}: ${MODE_WORDS[mode]}`),
     mode === 'update' && fact('Match', `products are found by ${match}`),
     keep !== undefined && fact('Keep', `${keep.join(', ')} as the store has it`),
     fact('Duplicates', `${job.duplicates}: ${DUPLICATES_WORDS[job.duplicates]}`),
     crosswalk !== undefined &&
-      fact('Crosswalk', html`${placeWords(crosswalk)}, matched by <code>${crosswalk.match}</code>`),
+      fact('Crosswalk', html`${placeWords(crosswalk)}, matched by ${code(crosswalk.match)}`),
     fact('Safety limits', safetyWords(limitWords(job))),
     guards.length > 0 && fact('Guards', list(guards.map(guardWords))),
     apply !== undefined && fact('Waves', wavesText(apply)),
@@ -117,19 +127,16 @@ function exportSettings(job: ExportJob): Slot {
     fact('Mode', `${destination.mode}: ${DESTINATION_WORDS[destination.mode]}`),
     fact('Format', `${destination.format}: ${FORMAT_WORDS[destination.format]}`),
     columns !== undefined &&
-      fact(
-        'Columns',
-        html`${columns.map(({ name }, index) => html`${index > 0 && ', '}<code>${name}</code>`)}`,
-      ),
+      fact('Columns', html`${columns.map(({ name }, index) => html`${index > 0 && ', '}${code(name)}`)}`),
   ];
 }
 
 function sourceWords({ source }: ImportJob): Markup {
-  const details = [
+  const details = withoutAbsent([
     source.files !== undefined && counted(source.files, 'file'),
     source.encoding !== undefined && source.encoding,
     source.delimiter !== undefined && `separated by "${source.delimiter}"`,
-  ].filter((words) => words !== false);
+  ]);
   return html`${placeWords(source)}${details.length > 0 && ` (${details.join(', ')})`}`;
 }
 
@@ -140,7 +147,7 @@ function paramsWords({ params }: ImportJob): Markup | false {
 }
 
 function list(items: readonly string[]): Markup {
-  return html`<ul>${items.map((words) => html`<li>${words}</li>`)}</ul>`;
+  return bullets(items);
 }
 
 function safetyWords(limits: readonly string[]): Slot {

@@ -1,7 +1,18 @@
 import { checkWorkspace } from '../../config/check-workspace.ts';
+import type { ActionButton } from '../../model/action.ts';
 import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
 import { wordsMarkup } from '../../report/html/document-sections.ts';
-import { columns, dataTable, html, type Markup, section } from '../../report/html/markup.ts';
+import {
+  code,
+  columns,
+  dataTable,
+  enumerated,
+  html,
+  type Markup,
+  quiet,
+  section,
+  styledText,
+} from '../../report/html/markup.ts';
 import type { ClockKeeper } from '../../report/run-facts.ts';
 import { schedulesNote } from '../../report/status-words.ts';
 import { counted } from '../../text/printable.ts';
@@ -9,6 +20,7 @@ import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { PageRequest } from '../route-parts.ts';
 import { type JobCardFacts, jobCard, jobCells, readCards } from './job-card.ts';
+import { linkButton } from './link-button.ts';
 import { emptyBox, type Page, problemList } from './page.ts';
 
 /** The jobs of the workspace: first those that need attention, then active jobs, then all others, one per line. */
@@ -26,7 +38,7 @@ export async function jobsPage(dashboard: DashboardContext, { viewer }: PageRequ
     body: html`${problems.length > 0 && !isNew && problemsBox(problems, program)}
 ${unset.length > 0 && unsetBox(unset)}
 ${scheduled && clockNote(keeper, program)}
-${cards.length === 0 ? noJobs(program, viewer) : html`${viewer.canAct && html`<p class="actions"><a class="button" href="/new">New job</a> <a class="button" href="/exports/new">New export</a></p>`}${jobGroups(cards, viewer)}`}
+${cards.length === 0 ? noJobs(program, viewer) : html`${viewer.canAct && newJobButtons()}${jobGroups(cards, viewer)}`}
 ${warnings.length > 0 && html`<details class="worth-knowing"><summary>${counted(warnings.length, 'note')} on the files of the workspace</summary>${problemList(warnings)}</details>`}`,
   };
 }
@@ -37,17 +49,17 @@ function jobGroups(jobs: readonly JobCardFacts[], viewer: Viewer): Markup {
   const needing = jobs
     .filter(({ activity, need }) => activity === null && need !== null)
     .sort((one, other) => (one.need?.rank ?? 0) - (other.need?.rank ?? 0));
-  const quiet = jobs.filter(({ activity, need }) => activity === null && need === null);
+  const others = jobs.filter(({ activity, need }) => activity === null && need === null);
   const cards = (id: string, title: string, group: readonly JobCardFacts[]) =>
     group.length > 0 &&
-    html`<section class="job-group" aria-labelledby="${id}"><h2 id="${id}">${title} <span class="quiet">${group.length}</span></h2>
+    html`<section class="job-group" aria-labelledby="${id}"><h2 id="${id}">${title} ${quiet(group.length)}</h2>
 <ul class="cards">${group.map((job) => html`<li>${jobCard(job, viewer)}</li>`)}</ul></section>`;
   return html`${cards('needing', 'Needs attention', needing)}${cards('running', 'Running', running)}
 ${
-  quiet.length > 0 &&
+  others.length > 0 &&
   html`<div class="report job-group">${section(
     'quiet-jobs',
-    html`${needing.length === 0 ? 'No job needs attention' : 'No action needed'} <span class="quiet">${quiet.length}</span>`,
+    html`${needing.length === 0 ? 'No job needs attention' : 'No action needed'} ${quiet(others.length)}`,
     html`${dataTable({
       caption: 'Jobs that need no action',
       captionHidden: true,
@@ -55,8 +67,8 @@ ${
         'Actions',
         'bare',
       ]),
-      rows: quiet.map((job) => jobCells(job, viewer)),
-    })}${quiet.some(({ facts, job }) => facts.last === undefined && job?.kind === 'import') && html`<p class="quiet">Plan a job that has never run first: a plan shows what a run would send, and sends nothing.</p>`}`,
+      rows: others.map((job) => jobCells(job, viewer)),
+    })}${others.some(({ facts, job }) => facts.last === undefined && job?.kind === 'import') && styledText('quiet', 'Plan a job that has never run first: a plan shows what a run would send, and sends nothing.')}`,
   )}</div>`
 }`;
 }
@@ -68,14 +80,18 @@ ${problemList(problems)}
 }
 
 function unsetBox(unset: readonly string[]): Markup {
-  return html`<p class="notice warning">Not set yet: ${unset.map((name, index) => html`${index > 0 && ', '}<code>${name}</code>`)}. Set ${unset.length === 1 ? 'it' : 'them'} in <code>.env</code>, then load this page again: jobs that need ${unset.length === 1 ? 'it' : 'them'} cannot run.</p>`;
+  return html`<p class="notice warning">Not set yet: ${enumerated(unset.map(code))}. Set ${unset.length === 1 ? 'it' : 'them'} in <code>.env</code>, then load this page again: jobs that need ${unset.length === 1 ? 'it' : 'them'} cannot run.</p>`;
+}
+
+function newJobButtons(different: Partial<ActionButton> = {}): Markup {
+  return html`<p class="actions">${linkButton('/new', { label: 'New job', ...different })} ${linkButton('/exports/new', { label: 'New export' })}</p>`;
 }
 
 function noJobs(program: string, { canAct }: Viewer): Markup {
   return emptyBox(
     'No jobs yet',
     html`<p>A job is a file in <code>jobs/</code>: what to move, with which mapping and when. ${canAct && 'Upload a file or give its address: its columns are matched, and you see the first records before anything is sent.'}</p>
-${canAct && html`<p class="actions"><a class="button primary" href="/new">New job</a> <a class="button" href="/exports/new">New export</a></p>`}
+${canAct && newJobButtons({ weight: 'primary' })}
 <p>In a terminal, this command asks the same questions:</p>
 <pre><code>${program} init</code></pre>`,
   );

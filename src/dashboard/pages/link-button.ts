@@ -1,5 +1,5 @@
 import { type ActionButton, type ActionName, actionOf } from '../../model/action.ts';
-import { html, type Markup } from '../../report/html/markup.ts';
+import { html, link, type Markup } from '../../report/html/markup.ts';
 
 /** The path of the page that forgets a contact: a query names it. */
 export const FORGET_PATH = '/records/forget';
@@ -7,6 +7,16 @@ export const FORGET_PATH = '/records/forget';
 /** The address of a job's page. */
 export function jobHref(name: string): string {
   return `/jobs/${encodeURIComponent(name)}`;
+}
+
+/** A job by its name, with a link to its page. */
+export function jobLink(name: string): Markup {
+  return link(jobHref(name), name);
+}
+
+/** A run by its id, with a link to its page: `run k3v9x2`. */
+export function runLink(id: string, noun: 'run' | 'Run' = 'run'): Markup {
+  return link(`/runs/${id}`, `${noun} ${id}`);
 }
 
 /** The address of the plots of a job that collects list statistics. */

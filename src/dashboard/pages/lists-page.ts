@@ -1,8 +1,9 @@
 import { sep } from 'node:path';
 import type { ExportJob } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
-import { html, type Markup } from '../../report/html/markup.ts';
+import { code, html, type Markup } from '../../report/html/markup.ts';
 import {
   type ListTrend,
   latestFigures,
@@ -16,7 +17,7 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import { PageError } from '../guard/page-error.ts';
 import { type PageRequest, sentenceOf, workspaceOf } from '../route-parts.ts';
 import { describeMove, keepsHistory } from './job-card.ts';
-import { actionHref, jobHref, listsHref, queryOf } from './link-button.ts';
+import { actionHref, jobHref, jobLink, listsHref, queryOf } from './link-button.ts';
 import { moment, type Reading, relativeTime, serverTimezone } from './moment.ts';
 import { emptyBox, type Page, type Pages, pageOf, pager } from './page.ts';
 import { filterForm } from './post-form.ts';
@@ -147,9 +148,9 @@ async function trends(facts: ListFacts): Promise<Markup> {
       ? html`taken ${relativeTime(last, reading)}`
       : html`from ${moment(first, reading)} to ${moment(last, reading)} <span class="quiet">(${relativeTime(last, reading)})</span>`;
   const latest = { id: 'latest', title: 'Latest figures', blocks: [latestFigures(lists, reading.now)] };
-  const each = shown.items.map((list) => listSection(list, reading.now)).filter((part) => part !== null);
+  const each = withoutAbsent(shown.items.map((list) => listSection(list, reading.now)));
   const sections = await Promise.all([latest, ...each].map((part) => sectionMarkup(part)));
-  return html`<p class="page-lead">${counted(lists.length, 'list')}, ${counted(moments.length, 'reading')} ${span}, collected by <a href="${jobHref(job)}">${job}</a> in <code>${location}</code>.</p>
+  return html`<p class="page-lead">${counted(lists.length, 'list')}, ${counted(moments.length, 'reading')} ${span}, collected by ${jobLink(job)} in ${code(location)}.</p>
 ${rangeForm(facts)}
 ${unreadable > 0 && html`<p class="notice warning">${counted(unreadable, 'line')} of the file cannot be read and ${unreadable === 1 ? 'is' : 'are'} left out.</p>`}
 ${moments.length === 1 && html`<p class="notice">One reading shows no change yet. Take another with <code>${program} run ${job}</code>, or give the job a schedule.</p>`}
@@ -160,7 +161,7 @@ ${pager(shown, (number) => `${listsHref(job)}${queryOf({ ...range, page: number 
 function noReadings({ job, location, program }: ListFacts, viewer: Viewer): Markup {
   return emptyBox(
     'No readings yet',
-    html`<p><code>${location}</code> is empty. Each run of <a href="${jobHref(job)}">${job}</a> adds one line per list. ${viewer.canAct ? html`<a href="${actionHref('run', job)}">Run it now</a>, or type:` : 'To take the first reading, type:'}</p>
+    html`<p>${code(location)} is empty. Each run of ${jobLink(job)} adds one line per list. ${viewer.canAct ? html`<a href="${actionHref('run', job)}">Run it now</a>, or type:` : 'To take the first reading, type:'}</p>
 <pre><code>${program} run ${job}</code></pre>`,
   );
 }

@@ -1,10 +1,10 @@
-import { columns, foreign, html, type Markup } from '../../report/html/markup.ts';
+import { code, columns, foreign, html, type Markup, quiet } from '../../report/html/markup.ts';
 import { changeText, RECORD_OUTCOMES, type RunRecord, runRecords } from '../../run/records/run-records.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
 import { type PageRequest, rememberedRun } from '../route-parts.ts';
 import { historyHref } from './history-page.ts';
-import { actionButton, actionHref, queryOf } from './link-button.ts';
+import { actionButton, actionHref, queryOf, runLink } from './link-button.ts';
 import { emptyBox, type Page, pageOf, pager, tableBox } from './page.ts';
 import { filterForm, select } from './post-form.ts';
 import { refusePersonalData } from './record-page.ts';
@@ -35,7 +35,7 @@ export async function outcomesPage(
     title: `Records of run ${id}`,
     section: 'runs',
     heading: html`Records of run ${id}`,
-    body: html`<p class="page-lead">${run === undefined ? html`Run ${id}, of which the history is kept${viewer.canAct && html` (<a href="${actionHref('undo', id)}">undo it</a>)`}` : html`<a href="/runs/${id}">Run ${id}</a> of ${run.job}`}. Unchanged records are not listed.</p>
+    body: html`<p class="page-lead">${run === undefined ? html`Run ${id}, of which the history is kept${viewer.canAct && html` (<a href="${actionHref('undo', id)}">undo it</a>)`}` : html`${runLink(id, 'Run')} of ${run.job}`}. Unchanged records are not listed.</p>
 ${filterForm(`/runs/${id}/outcomes`, [{ name: 'outcome', label: 'Outcome', control: select('outcome', CHOICES, outcome ?? '') }])}
 ${outcome === 'held' && records.length > 0 && viewer.canAct && html`<p class="actions">${actionButton('release', id)}</p>`}
 ${
@@ -61,11 +61,9 @@ function recordsTable(records: readonly RunRecord[], count: number, link: (key: 
     rows: records.map(({ key, outcome, place, reason, created, changes }) => {
       const changed = created ? 'new' : (changes ?? []).map(changeText).join('; ');
       return [
-        key === null
-          ? html`<span class="quiet">no key</span>`
-          : html`<a href="${link(key)}">${foreign(key)}</a>`,
+        key === null ? quiet('no key') : html`<a href="${link(key)}">${foreign(key)}</a>`,
         outcome,
-        place === null ? '' : html`<code>${foreign(place)}</code>`,
+        place === null ? '' : code(foreign(place)),
         foreign(reason?.message ?? changed, TEXT_SHOWN),
       ];
     }),

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
+import { withoutAbsent } from '../../model/json-object.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
-import { dataTable, html, type Markup, type Slot, type TableParts } from '../../report/html/markup.ts';
+import { code, dataTable, html, type Markup, type Slot, type TableParts } from '../../report/html/markup.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { postForm } from './post-form.ts';
@@ -59,7 +60,7 @@ export function decorateReplies(app: FastifyInstance, site: Site): void {
 /** A whole document. Before the sign-in there is no viewer and no navigation. */
 function page(parts: Page, site: Site, viewer: Viewer | null): string {
   const { title, heading, notice, body } = parts;
-  const name = [title, ...(viewer === null ? [] : [site.workspaceName]), 'Storeferry'].join(' · ');
+  const name = withoutAbsent([title, viewer !== null && site.workspaceName, 'Storeferry']).join(' · ');
   return `<!doctype html>\n${html`<html lang="en">
 <head>
 <meta charset="utf-8">
@@ -87,9 +88,8 @@ ${body}
 }
 
 function banner({ section }: Page, { workspaceName, redisUrl }: Site, viewer: Viewer | null): Markup {
-  if (viewer === null) {
+  if (viewer === null)
     return html`<header class="site-header"><div class="site-bar"><span class="site-name">Storeferry</span></div></header>`;
-  }
   const entries = ENTRIES.filter((entry) => entry.section !== 'queues' || redisUrl !== undefined);
   return html`<header class="site-header"><div class="site-bar">
 <a class="site-name" href="/">Storeferry <span class="site-workspace">${workspaceName}</span></a>
@@ -153,6 +153,6 @@ ${number < count && html`<a class="button" rel="next" href="${href(number + 1)}"
 /** The errors in the files of the workspace, each with file, line and column. */
 export function problemList(problems: readonly ConfigurationProblem[]): Markup {
   return html`<ul class="problems">${problems.map(
-    ({ place, message }) => html`<li><code>${formatPlace(place)}</code> <span>${message}</span></li>`,
+    ({ place, message }) => html`<li>${code(formatPlace(place))} <span>${message}</span></li>`,
   )}</ul>`;
 }

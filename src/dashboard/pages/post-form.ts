@@ -1,4 +1,4 @@
-import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+import { html, type Markup, quiet, type Slot } from '../../report/html/markup.ts';
 import type { Viewer } from '../access/sessions.ts';
 
 /** The hidden field of every form that has an effect, with the token of the session. */
@@ -27,6 +27,16 @@ export function postForm(
 ${hidden.map(([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`)}
 ${body}
 </form>`;
+}
+
+/** The button that sends a form. */
+export function submitButton(label: Slot): Markup {
+  return html`<button type="submit" class="button primary">${label}</button>`;
+}
+
+/** The end of a form: the button that sends it, and the way back. */
+export function formActions(label: string, back: string): Markup {
+  return html`<p class="actions">${submitButton(label)} <a class="button" href="${back}">Cancel</a></p>`;
 }
 
 interface UploadParts {
@@ -82,7 +92,7 @@ export function field(name: string, label: Slot, control: Slot, about: Slot = ''
 
 /** Quiet words beside a control. */
 export function note(words: Slot): Markup {
-  return html` <span class="quiet">${words}</span>`;
+  return html` ${quiet(words)}`;
 }
 
 /** A form that shows another part of a page, and has no effect. */

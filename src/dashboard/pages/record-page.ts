@@ -1,6 +1,6 @@
 import type { TracedCell } from '../../model/mapped-record.ts';
 import type { Run } from '../../model/run.ts';
-import { foreign, html, type Markup, section } from '../../report/html/markup.ts';
+import { code, enumerated, foreign, html, type Markup, quiet, section } from '../../report/html/markup.ts';
 import {
   cellPlace,
   isNamed,
@@ -17,7 +17,7 @@ import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { keptRun, limitConcurrentReads, type PageRequest } from '../route-parts.ts';
-import { jobHref, queryOf } from './link-button.ts';
+import { jobLink, queryOf, runLink } from './link-button.ts';
 import { emptyBox, type Page } from './page.ts';
 import { filterForm } from './post-form.ts';
 
@@ -38,7 +38,7 @@ export async function recordPage(
   const run = await keptRun(dashboard, id);
   refusePersonalData(run, viewer);
   const examples = await recordExamples(dashboard.context, run);
-  const lead = html`<p class="page-lead"><a href="/runs/${id}">Run ${id}</a> of <a href="${jobHref(run.job)}">${run.job}</a></p>`;
+  const lead = html`<p class="page-lead">${runLink(id, 'Run')} of ${jobLink(run.job)}</p>`;
   const body =
     examples === undefined
       ? emptyBox(
@@ -113,7 +113,7 @@ function suggestions(
   const link = (key: string) => html`<a href="${recordHref(id, key)}">${foreign(key)}</a>`;
   return emptyBox(
     'No record has this key',
-    html`${nearest.length > 0 && html`<p>Nearest: ${nearest.map((key, index) => html`${index > 0 && ', '}${link(key)}`)}</p>`}
+    html`${nearest.length > 0 && html`<p>Nearest: ${enumerated(nearest.map(link))}</p>`}
 ${containing.length > 0 && html`<p>Records with this text in a cell:</p><ul>${containing.map(({ key, cell }) => html`<li>${link(key ?? `line ${cell.line}`)} <span class="quiet">${foreign(cell.column ?? '')} ${foreign(cell.text, 80)}, ${cellPlace(cell, source)}</span></li>`)}</ul>`}
 ${nearest.length + containing.length === 0 && html`<p>No cell of the source contains this text.</p>`}`,
   );
@@ -131,7 +131,7 @@ function recordMarkup(view: RecordView): Markup {
   const place =
     refused && html` (<a href="#${ids.get(nameOf(refused))}">${cellPlace(refused, view.source)}</a>)`;
   const tone = standing === 'rejected' ? 'bad' : standing === 'unchanged' ? 'good' : '';
-  return html`<div class="notice ${tone}"><p>${standingWords(view)}</p>${reason !== null && html`<p>${reason.field !== undefined && html`<code>${reason.field}</code>: `}${foreign(reason.message)}${place}</p>`}</div>
+  return html`<div class="notice ${tone}"><p>${standingWords(view)}</p>${reason !== null && html`<p>${reason.field !== undefined && html`${code(reason.field)}: `}${foreign(reason.message)}${place}</p>`}</div>
 <div class="report">
 ${
   fields.length > 0 &&
@@ -139,7 +139,7 @@ ${
     'body',
     'From the cells to the request body',
     html`<p class="traced-head" aria-hidden="true"><span>Source cells</span><span>Request body</span></p>
-<ul>${fields.map((field, index) => fieldMarkup(field, index, view, ids))}${removed.map(({ path, old }) => html`<li class="traced-pair"><div class="traced-cells quiet">no longer sent</div><div class="traced-field"><code>${path}</code> <del>${foreign(valueText(old, VALUE_SHOWN))}</del></div></li>`)}</ul>`,
+<ul>${fields.map((field, index) => fieldMarkup(field, index, view, ids))}${removed.map(({ path, old }) => html`<li class="traced-pair"><div class="traced-cells quiet">no longer sent</div><div class="traced-field">${code(path)} <del>${foreign(valueText(old, VALUE_SHOWN))}</del></div></li>`)}</ul>`,
   )
 }
 ${section(
@@ -165,11 +165,11 @@ function fieldMarkup(
 ): Markup {
   const from = cells.map((cell) => {
     const id = ids.get(nameOf(cell));
-    const words = html`${foreign(cell.column ?? 'header')} <span class="quiet">${cellPlace(cell, view.source)}</span>`;
-    return html`<li>${cell.condition === true && html`<span class="quiet">if</span> `}${id === undefined ? words : html`<a href="#${id}">${words}</a>`}<span class="traced-text">${foreign(cell.text, VALUE_SHOWN)}</span></li>`;
+    const words = html`${foreign(cell.column ?? 'header')} ${quiet(cellPlace(cell, view.source))}`;
+    return html`<li>${cell.condition === true && html`${quiet('if')} `}${id === undefined ? words : html`<a href="#${id}">${words}</a>`}<span class="traced-text">${foreign(cell.text, VALUE_SHOWN)}</span></li>`;
   });
-  return html`<li class="traced-pair" id="field-${index + 1}"><div class="traced-cells">${from.length === 0 ? html`<span class="quiet">no cell</span>` : html`<ul>${from}</ul>`}</div>
-<div class="traced-field"><code>${path}</code> <b class="traced-value">${foreign(valueText(value, VALUE_SHOWN))}</b>${old !== undefined && html` <span class="traced-old">was ${old === null ? 'absent' : foreign(valueText(old, VALUE_SHOWN))}</span>`}${steps.length > 0 && html`<span class="traced-steps">${steps.map((step) => html`<code>${step}</code> `)}</span>`}</div></li>`;
+  return html`<li class="traced-pair" id="field-${index + 1}"><div class="traced-cells">${from.length === 0 ? quiet('no cell') : html`<ul>${from}</ul>`}</div>
+<div class="traced-field">${code(path)} <b class="traced-value">${foreign(valueText(value, VALUE_SHOWN))}</b>${old !== undefined && html` <span class="traced-old">was ${old === null ? 'absent' : foreign(valueText(old, VALUE_SHOWN))}</span>`}${steps.length > 0 && html`<span class="traced-steps">${steps.map((step) => html`${code(step)} `)}</span>`}</div></li>`;
 }
 
 function cellMarkup(cell: TracedCell, view: RecordView, ids: ReadonlyMap<string, string>): Markup {

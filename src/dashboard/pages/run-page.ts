@@ -18,7 +18,7 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import { keptRun, type PageRequest } from '../route-parts.ts';
 import { runActions } from './audit-page.ts';
 import { RUN_NOUNS } from './job-card.ts';
-import { actionButton, jobHref } from './link-button.ts';
+import { actionButton, jobLink, runLink } from './link-button.ts';
 import { momentAndDistance, type Reading, readingOf, relativeTime } from './moment.ts';
 import type { Page } from './page.ts';
 import { maySeeRecords } from './record-page.ts';
@@ -44,7 +44,7 @@ export async function runPage(dashboard: DashboardContext, { of: id, viewer }: P
     section: 'runs',
     heading: html`Run ${id}`,
     live: running,
-    body: html`<p class="page-lead">${kindWords(run)} <a href="${jobHref(run.job)}">${run.job}</a> on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print (<a href="/runs/${id}/report.html?download">download</a>)`}${hasRecords && html`. <a href="/runs/${id}/records">Single records</a>, with the cells of each field`}${maySeeRecords(run, viewer) && html`. <a href="/runs/${id}/outcomes">Outcome of each record</a>`}${others.map((name) => html`. <a href="/runs/${id}/${name}">Download ${name}</a>`)}.</p>
+    body: html`<p class="page-lead">${kindWords(run)} ${jobLink(run.job)} on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print (<a href="/runs/${id}/report.html?download">download</a>)`}${hasRecords && html`. <a href="/runs/${id}/records">Single records</a>, with the cells of each field`}${maySeeRecords(run, viewer) && html`. <a href="/runs/${id}/outcomes">Outcome of each record</a>`}${others.map((name) => html`. <a href="/runs/${id}/${name}">Download ${name}</a>`)}.</p>
 ${buttons && (await runActions({ context }, id, reading))}
 ${running && liveProgress(run, reading)}
 ${documentSections(runDocument(facts, view), buttons ? buttonOf(run) : undefined)}`,
@@ -74,10 +74,9 @@ function buttonOf({ status }: Run): ButtonOf {
 }
 
 function kindWords({ kind, retryOf, undo, release }: Run): Markup {
-  const run = (id: string | null) => html`<a href="/runs/${id}">run ${id}</a>`;
-  if (undo !== undefined) return html`Undo of ${run(undo.of)} of`;
-  if (release !== undefined) return html`Release of records that ${run(release.of)} held, of`;
-  return kind === 'retry' ? html`Retry of ${run(retryOf)} of` : html`${RUN_NOUNS[kind]} of`;
+  if (undo !== undefined) return html`Undo of ${runLink(undo.of)} of`;
+  if (release !== undefined) return html`Release of records that ${runLink(release.of)} held, of`;
+  return retryOf === null ? html`${RUN_NOUNS[kind]} of` : html`Retry of ${runLink(retryOf)} of`;
 }
 
 /** The steps of a run in order, each with a description. */

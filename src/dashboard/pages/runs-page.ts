@@ -1,5 +1,6 @@
+import { withoutAbsent } from '../../model/json-object.ts';
 import { lastedMs, RUN_STATUSES, type Run } from '../../model/run.ts';
-import { columns, html, type Markup, runBadge, type TableParts } from '../../report/html/markup.ts';
+import { columns, html, type Markup, quiet, runBadge, type TableParts } from '../../report/html/markup.ts';
 import { figuresWords, kindOf, statusLabel } from '../../report/status-words.ts';
 import { withLiveStatus } from '../../run/report/read-stored-report.ts';
 import { counted, formatDuration } from '../../text/printable.ts';
@@ -92,13 +93,15 @@ export function runsTable(
       ...columns('Run', ...(ofOneJob ? [] : [['Job', 'bare', 'short'] as const])),
       ...columns(['Outcome', 'bare'], ['Started', 'bare'], ['Duration', 'numeric']),
     ],
-    rows: runs.map((run) => [
-      html`<a href="/runs/${run.id}">${run.id}</a>${kindNote(run)}`,
-      ...(ofOneJob ? [] : [html`<a class="job-name" href="${jobHref(run.job)}">${run.job}</a>`]),
-      outcome(run, settled.has(run.id)),
-      html`<span class="begun">${moment(run.startedAt, reading)}</span> <span class="quiet begun">${relativeTime(run.startedAt, reading)}</span>`,
-      formatDuration(lastedMs(run, reading.now)),
-    ]),
+    rows: runs.map((run) =>
+      withoutAbsent([
+        html`<a href="/runs/${run.id}">${run.id}</a>${kindNote(run)}`,
+        !ofOneJob && html`<a class="job-name" href="${jobHref(run.job)}">${run.job}</a>`,
+        outcome(run, settled.has(run.id)),
+        html`<span class="begun">${moment(run.startedAt, reading)}</span> <span class="quiet begun">${relativeTime(run.startedAt, reading)}</span>`,
+        formatDuration(lastedMs(run, reading.now)),
+      ]),
+    ),
   };
 }
 
@@ -108,7 +111,5 @@ function outcome(run: Run, settled: boolean): Markup {
 }
 
 function kindNote(run: Run): Markup {
-  return run.kind === 'run' || run.kind === 'export'
-    ? html``
-    : html` <span class="quiet">${kindOf(run)}</span>`;
+  return run.kind === 'run' || run.kind === 'export' ? html`` : html` ${quiet(kindOf(run))}`;
 }

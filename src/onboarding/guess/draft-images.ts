@@ -52,9 +52,8 @@ export function draftImages(guess: ProductGuess, isGrouped: boolean): Value | un
       meaningOf(column, IMAGE_CONCEPTS)?.how === 'exact' ? 'certain' : 'likely',
     );
     const name = guess.use('image', column);
-    if (base !== undefined) {
+    if (base !== undefined)
       return [name, { split: [',', ';', '|'] }, { template: `${base.replace(/\/?$/, '/')}{value}` }];
-    }
     const [first] = several;
     if (first === undefined) return name;
     const separators = new Set(several.flatMap(separatorsOf));

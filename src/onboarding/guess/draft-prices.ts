@@ -1,6 +1,6 @@
 import type { Condition, PricingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { currenciesNamed, FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
-import { withoutUndefined } from '../../model/json-object.ts';
+import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import type { ProductConcept } from '../column-fields.ts';
 import {
   countedShare,
@@ -41,7 +41,7 @@ export function draftPrices(guess: ProductGuess, known: ProductColumn | undefine
   const price = known ?? pickPrice(guess);
   if (price === undefined) return undefined;
   const others = pickSale(guess, price);
-  const columns = [price, others.was, others.sale].filter((column) => column !== undefined);
+  const columns = withoutAbsent([price, others.was, others.sale]);
   const sameKind = signsOf(guess.columns.filter(fits).flatMap(digitsOf));
   const fromPrices = askFromPrices(guess, columns);
   const { skip, ...currency } = draftCurrency(guess, price, columns);
@@ -102,9 +102,8 @@ function pickPrice(guess: ProductGuess): ProductColumn | undefined {
     if (net.length === 0) return take(only, '');
     const [netPrice] = net;
     const isPlain = plain.length === 1 && net.length === 1 && netPrice !== undefined;
-    if (isPlain && isTaxAbove(only, netPrice)) {
+    if (isPlain && isTaxAbove(only, netPrice))
       return take(only, `; it is '${netPrice.header}' with tax, which is not sent`);
-    }
   }
   if (prices.length > 0) {
     const names = prices.map(({ header }) => `'${header}'`).join(' and ');
@@ -344,7 +343,7 @@ function draftCurrency(
       : inHeader === undefined
         ? {}
         : { currency: { const: printedWord(inHeader) } };
-  const words = [...inColumn, ...(inHeader === undefined ? [] : [inHeader]), ...inCells];
+  const words = withoutAbsent([...inColumn, inHeader !== undefined && inHeader, ...inCells]);
   const shared = commonCurrencies(words);
   const [only, another] = shared ?? [];
   if (shared === undefined) return { skip: [], ...stands };
@@ -364,9 +363,8 @@ function draftCurrency(
   const isWanted = (word: string) => meantBy(word).includes(wanted.toUpperCase());
   const reason = `the price is not in ${wanted}`;
   const fitting = inColumn.filter(isWanted);
-  if (column !== undefined && fitting.length > 0 && fitting.length < inColumn.length) {
+  if (column !== undefined && fitting.length > 0 && fitting.length < inColumn.length)
     return { skip: [{ when: { not: { [guess.use('currency', column)]: fitting } }, reason }], ...stands };
-  }
   const others = [...inCells].filter((word) => !isWanted(word));
   // Where no price is in it, leaving all out would hide that: they are rejected.
   if (others.length === 0 || others.length === inCells.size) return { skip: [], ...stands };
@@ -410,20 +408,19 @@ function amountSteps(
   const amounts = values.flatMap((value) => readAmount(value) ?? []);
   const none = [...new Set(values.filter(isMissingValue).map((value) => value.toLowerCase()))];
   const from = [...new Set(amounts.flatMap((amount) => amount.from?.toLowerCase() ?? []))];
-  return [
-    ...(none.length === 0
-      ? []
-      : [{ lookup: Object.fromEntries(none.map((word) => [word, null])), [FALLBACK]: 'keep' } as const]),
+  return withoutAbsent([
+    none.length !== 0 &&
+      ({ lookup: Object.fromEntries(none.map((word) => [word, null])), [FALLBACK]: 'keep' } as const),
     ...(sendsFrom && from.length > 0
       ? [{ replace: `(?i)(^(${from.join('|')}) +| *(${from.join('|')})$)`, with: '' }]
       : []),
-    ...(amounts.some(({ hasMark }) => hasMark) ? [{ replace: ' *[*]+$', with: '' }] : []),
-    ...(amounts.some(({ hasDashes }) => hasDashes) ? [{ replace: '[.,] ?[-–—]+', with: '' }] : []),
+    amounts.some(({ hasMark }) => hasMark) && { replace: ' *[*]+$', with: '' },
+    amounts.some(({ hasDashes }) => hasDashes) && { replace: '[.,] ?[-–—]+', with: '' },
     ...numberSteps(
       style,
       amounts.map(({ digits }) => digits),
     ),
-  ];
+  ]);
 }
 
 /** How the numbers of a column are written. */

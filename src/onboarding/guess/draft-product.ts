@@ -7,7 +7,7 @@ import type {
   VariantsSpec,
 } from '../../mapping/spec/mapping-spec.ts';
 import { compilePattern, slugify, type Transform } from '../../mapping/transforms/transforms.ts';
-import { withoutUndefined } from '../../model/json-object.ts';
+import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import { type AppliedColumns, askUnused } from './ask-unused.ts';
 import { draftCategories } from './draft-categories.ts';
 import { draftImages } from './draft-images.ts';
@@ -263,7 +263,7 @@ function draftUrl(
   title: ProductColumn,
   { group, by }: VariantDraft,
 ): Value | undefined {
-  const candidates = [by ?? sku, sku, title].filter((column) => column !== undefined);
+  const candidates = withoutAbsent([by ?? sku, sku, title]);
   const key = candidates.flatMap((column) => keyOf(column, group) ?? [])[0];
   const handle = guess.pick('url', {
     isRequired: group?.by === undefined && key === undefined,
@@ -282,11 +282,10 @@ function draftUrl(
   if (group?.by !== undefined) return [group.by, 'slug'];
   if (key !== undefined) {
     const { column, step } = key;
-    if (step === 'slug') {
+    if (step === 'slug')
       guess.notes.push(
         `The url of a product is made of '${column.header}', which differs on every row: it is the key of the product.`,
       );
-    }
     return [guess.use(column === title ? 'title' : 'sku', column), step];
   }
   const unique = guess.columns.filter(
@@ -378,9 +377,8 @@ function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
             (isMostly(one, isWord) || one.values.some(isUnpublished)))),
     );
     const [first] = unclear;
-    if (first !== undefined && guess.answers['column.visible'] === undefined) {
+    if (first !== undefined && guess.answers['column.visible'] === undefined)
       guess.askColumn('visible', unclear, `'${first.header}' may say it`);
-    }
     return undefined;
   }
   const meanings = [...new Set(column.values.map((value) => value.toLowerCase()))].map((word) => ({

@@ -1,6 +1,7 @@
 import { weightUnit } from '../../mapping/compile-mapping.ts';
 import type { Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
 import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import { styleOf } from './draft-prices.ts';
 import { countedShare, meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
 import {
@@ -81,29 +82,19 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
   const thousands = signs.either.some((value) =>
     style?.decimal === ',' ? value.includes('.') : value.includes(','),
   );
-  const steps: Transform[] = [
-    ...(other.length === 0
-      ? []
-      : [{ lookup, [FALLBACK]: counts.length > 0 ? ('keep' as const) : ('reject' as const) }]),
-    ...(units.length === 0 ? [] : [{ replace: `(?i) *(${units.join('|')})\\.? *([+]?)$`, with: '$2' }]),
-    ...(counts.some(({ isAtLeast }) => isAtLeast)
-      ? [{ replace: '^[^0-9-]*([0-9][0-9.,]*) *[+]?$', with: '$1' }]
-      : []),
-    ...(style === undefined
-      ? []
-      : [
-          {
-            number: {
-              decimal: style.decimal,
-              ...(thousands && style.decimal !== 'auto'
-                ? { thousands: style.decimal === ',' ? '.' : ',' }
-                : {}),
-            },
-          },
-        ]),
+  const steps: Transform[] = withoutAbsent([
+    other.length !== 0 && { lookup, [FALLBACK]: counts.length > 0 ? ('keep' as const) : ('reject' as const) },
+    units.length !== 0 && { replace: `(?i) *(${units.join('|')})\\.? *([+]?)$`, with: '$2' },
+    counts.some(({ isAtLeast }) => isAtLeast) && { replace: '^[^0-9-]*([0-9][0-9.,]*) *[+]?$', with: '$1' },
+    style !== undefined && {
+      number: {
+        decimal: style.decimal,
+        ...(thousands && style.decimal !== 'auto' ? { thousands: style.decimal === ',' ? '.' : ',' } : {}),
+      },
+    },
     'integer',
     { min: 0 },
-  ];
+  ]);
   return [guess.use('quantity', words), ...steps];
 }
 

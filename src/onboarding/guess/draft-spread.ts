@@ -1,4 +1,5 @@
 import type { OptionsSpec, Value } from '../../mapping/spec/mapping-spec.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import { meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
 import { readProductHeader } from './header-reading.ts';
 import { booleanOf, isMissingValue, readAmount } from './sampled-column.ts';
@@ -141,15 +142,12 @@ function contentOf(guess: ProductGuess, { columns }: SpreadGroup): Content | und
   const isAll = (test: (value: string) => boolean) => values.every(test);
   const has = (concept: 'quantity' | 'price') =>
     guess.columns.some((column) => meaningOf(column, [concept])?.how === 'exact');
-  const offers: readonly (readonly [value: Content, label: string])[] = [
-    ...(isAll(isStock) ? [['stock', 'no: each is a variant, with this stock'] as const] : []),
-    ...(isAll(isPrice) && !has('price')
-      ? [['price', 'no: each is a variant, with this price'] as const]
-      : []),
-    ...(isAll((value) => booleanOf(value) === true || MARK.test(value))
-      ? [['offered', 'no: each is a variant where a cell is marked; its stock is not tracked'] as const]
-      : []),
-  ];
+  const offers: readonly (readonly [value: Content, label: string])[] = withoutAbsent([
+    isAll(isStock) && (['stock', 'no: each is a variant, with this stock'] as const),
+    isAll(isPrice) && !has('price') && (['price', 'no: each is a variant, with this price'] as const),
+    isAll((value) => booleanOf(value) === true || MARK.test(value)) &&
+      (['offered', 'no: each is a variant where a cell is marked; its stock is not tracked'] as const),
+  ]);
   if (offers.length === 0) return undefined;
   const areLetters = columns.every(({ header }) => /^(?:\d?x{0,4}[sl]|m)$/i.test(header));
   const id = `unused.${first.header}` as const;

@@ -304,16 +304,14 @@ export class Guess<Concept extends string> {
   ask({ id, text, reason, answers }: Omit<MappingQuestion, 'flag'>): string | undefined {
     const given = this.answers[id];
     if (given !== undefined && !id.startsWith('column.')) {
-      if (answers.length > 0 && !answers.some(({ value }) => value.toLowerCase() === given.toLowerCase())) {
+      if (answers.length > 0 && !answers.some(({ value }) => value.toLowerCase() === given.toLowerCase()))
         throw new UsageError(
           `${flagOf(id, given)}: expected ${answers.map(({ value }) => `'${value}'`).join(' or ')}.`,
         );
-      }
       return given;
     }
-    if (!this.questions.some((question) => question.id === id)) {
+    if (!this.questions.some((question) => question.id === id))
       this.questions.push({ id, text, reason, answers, flag: flagOf(id, answers[0]?.value ?? 'VALUE') });
-    }
     return undefined;
   }
 
@@ -390,9 +388,8 @@ function within<Concept extends string>(
 function mainLanguages(readings: readonly HeaderReading<string>[]): readonly string[] {
   const counts = new Map<string, number>();
   for (const { meanings } of readings) {
-    for (const language of new Set(meanings.flatMap(({ languages }) => languages))) {
+    for (const language of new Set(meanings.flatMap(({ languages }) => languages)))
       counts.set(language, (counts.get(language) ?? 0) + 1);
-    }
   }
   const most = Math.max(...counts.values());
   return [...counts].flatMap(([language, count]) => (count === most ? [language] : []));

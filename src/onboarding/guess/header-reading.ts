@@ -122,9 +122,8 @@ function readHeader<Concept extends string>(header: string, index: Index<Concept
     .split(/\[\]\.?|[.@/>]|\b\p{L}+:(?=\p{L})/u)
     .map((part) => part.trim())
     .filter((part) => part !== '');
-  if (/\s/.test(text) || parts.length < 2 || parts.length > MAX_PATH_DEPTH) {
+  if (/\s/.test(text) || parts.length < 2 || parts.length > MAX_PATH_DEPTH)
     return parts.length === 1 && parts[0] !== text ? understood(parts[0] ?? '', index) : whole;
-  }
   const last = parts.at(-1) ?? '';
   const owner = parts.at(-2) ?? '';
   const { product, valueParts, containers } = words().headerParts;

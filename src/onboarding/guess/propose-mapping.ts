@@ -8,7 +8,7 @@ import type {
   Value,
 } from '../../mapping/spec/mapping-spec.ts';
 import { cleanContactCell } from '../../mapping/transforms/transforms.ts';
-import { withoutUndefined } from '../../model/json-object.ts';
+import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { didYouMean, loosened } from '../../text/nearest.ts';
 import {
@@ -139,7 +139,7 @@ function refuseUnknownFields(imports: MappingSpec['import'], answers: MappingAns
   const names = Object.keys(answers).flatMap((id) =>
     id.startsWith('column.') ? [id.slice('column.'.length)] : [],
   );
-  const fields = [...Object.keys(fieldsOf(imports)), ...(imports === 'products' ? ['option'] : [])];
+  const fields = withoutAbsent([...Object.keys(fieldsOf(imports)), imports === 'products' && 'option']);
   const unknown = names.find((name) => !fields.includes(name));
   if (unknown === undefined) return;
   throw new UsageError(`There is no field '${unknown}' of ${imports}${didYouMean(unknown, fields) || '.'}`, {

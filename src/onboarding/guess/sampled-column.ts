@@ -1,5 +1,6 @@
 import { weightUnit } from '../../mapping/compile-mapping.ts';
 import { spellingsOf } from '../../mapping/transforms/transforms.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import { currencyCode, oneOf, words } from './words.ts';
 
 /** A column of a file, as far as rows were sampled. */
@@ -79,7 +80,7 @@ export function readAmount(value: string): WrittenAmount | undefined {
   bare = bare.replace(DASHES, '');
   const [, prefix, digits, suffix] = AMOUNT.exec(bare) ?? [];
   if (digits === undefined) return undefined;
-  const currencies = [prefix, suffix].filter((word) => word !== undefined);
+  const currencies = withoutAbsent([prefix, suffix]);
   const codes = currencies.map((word) => currencyCode(word));
   if (codes.includes(undefined)) return undefined;
   return { digits, currency: codes.at(-1), currencyWord: currencies.at(-1), from, hasDashes, hasMark };

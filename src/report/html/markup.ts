@@ -53,6 +53,36 @@ export function foreign(text: string, length = MAX_TEXT_LENGTH): Markup {
   return html`<bdi>${truncate(printable(text), length)}</bdi>`;
 }
 
+/** A paragraph in a style of the stylesheet. */
+export function styledText(style: string, words: Slot): Markup {
+  return html`<p class="${style}">${words}</p>`;
+}
+
+/** Words that stand back beside others. */
+export function quiet(words: Slot): Markup {
+  return html`<span class="quiet">${words}</span>`;
+}
+
+/** A name or a value as files and commands have it. */
+export function code(words: Slot): Markup {
+  return html`<code>${words}</code>`;
+}
+
+/** A link within the pages. */
+export function link(href: string, words: Slot): Markup {
+  return html`<a href="${href}">${words}</a>`;
+}
+
+/** A list with a bullet for each item; absent ones are left out. */
+export function bullets(items: readonly Slot[], style?: string): Markup {
+  return html`<ul${style !== undefined && html` class="${style}"`}>${items.map((item) => item !== false && html`<li>${item}</li>`)}</ul>`;
+}
+
+/** Items in a sentence, with commas between them. */
+export function enumerated(items: readonly Slot[]): readonly Slot[] {
+  return items.map((item, index) => [index > 0 && ', ', item]);
+}
+
 /** A part of the report with its own heading. */
 export function section(id: string, title: Slot, body: Slot): Markup {
   return html`<section class="part" id="${id}" aria-labelledby="${id}-title">

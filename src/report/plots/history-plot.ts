@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../../model/json-object.ts';
 import { lastedMs, type Run, type RunStatus, type RunTotals } from '../../model/run.ts';
 import {
   counted,
@@ -190,10 +191,11 @@ function barFigure(figure: BarFigure): Markup {
     ],
   });
   const isCut = values.some((value) => value > height);
-  return plotFigure(title, plot, [
-    ...legend,
-    ...(isCut ? [{ kind: 'none', label: '↑ higher than drawn' } as const] : []),
-  ]);
+  return plotFigure(
+    title,
+    plot,
+    withoutAbsent([...legend, isCut && ({ kind: 'none', label: '↑ higher than drawn' } as const)]),
+  );
 }
 
 /** The last ones of these runs, in words. */

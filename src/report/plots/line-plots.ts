@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../../model/json-object.ts';
 import type { TrafficSample } from '../../model/run.ts';
 import { truncate } from '../../model/truncate.ts';
 import {
@@ -162,10 +163,10 @@ ${lineFigure({
   text: `At most ${grouped(allowed)}${pausedMs > 0 ? `; sending paused for ${formatDuration(pausedMs)}` : ''}.`,
   x,
   finest: 1,
-  lines: [
-    ...(pausedMs > 0 ? [paused] : []),
+  lines: withoutAbsent([
+    pausedMs > 0 && paused,
     { kind: 'main', label: 'allowed', corners: line(({ concurrency }) => concurrency) },
-  ],
+  ]),
 })}`;
 }
 
@@ -186,9 +187,8 @@ export function steps(
   let end: number | null = null;
   for (const sample of samples) {
     const value = y(sample);
-    if (end !== null && sample.at > end) {
+    if (end !== null && sample.at > end)
       corners.push({ x: x(end), y: between }, { x: x(sample.at), y: between });
-    }
     end = sample.at + sample.ms;
     corners.push({ x: x(sample.at), y: value }, { x: x(end), y: value });
   }

@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../../model/json-object.ts';
 import { type Drift, hasDrifted, type Run } from '../../model/run.ts';
 import { counted, grouped, listed, pastTenseOf, resourceNoun } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
@@ -28,27 +29,25 @@ export function driftSection({ run, totals }: RunFacts): Section | null {
   const row = (name: string, figure: number, note: Words = ''): TableRow => ({
     cells: [name, grouped(figure), note],
   });
-  const blocks: Block[] = [
+  const blocks: Block[] = withoutAbsent([
     {
       kind: 'table',
       caption: 'The records that were compared',
       captionHidden: true,
       columns: columns('Finding', ['Records', 'numeric'], ['What it means', 'bare']),
-      rows: [
+      rows: withoutAbsent([
         row('compared', checked, `of ${grouped(drift.known)} known, ${WAYS[drift.by]}`),
         row('edited', edited, edited > 0 ? `${counted(fields, 'field')}: ${fieldWords(byField)}` : ''),
         row('deleted', deleted, 'the store no longer has them'),
         row('made again', recreated, 'the store has them under another id'),
-        ...(strangers === null ? [] : [row('strangers', strangers, 'no job has sent them')]),
-        ...(run.kind === 'drift' ? [row('requests', totals.requests)] : []),
-      ],
+        strangers !== null && row('strangers', strangers, 'no job has sent them'),
+        run.kind === 'drift' && row('requests', totals.requests),
+      ]),
     },
     ...examplesOf(drift),
     paragraph(notesOf(drift, run)),
-    ...(file === undefined
-      ? []
-      : [paragraph([['All findings, as a table: ', foreign(file)]], { role: 'file' })]),
-  ];
+    file !== undefined && paragraph([['All findings, as a table: ', foreign(file)]], { role: 'file' }),
+  ]);
   return { id: 'drift', title: TITLE, blocks };
 }
 
@@ -96,7 +95,7 @@ function examplesOf({ examples }: Drift): Block[] {
 
 function notesOf({ by, notComparable, checked, known, slice, accepted }: Drift, { resource }: Run): string[] {
   const one = resourceNoun(resource);
-  return [
+  return withoutAbsent([
     by === 'touching' &&
       (resource === 'products'
         ? 'The store cannot be read, so a title that was edited there by hand is overwritten and not found, a product whose url was changed counts as deleted, and strangers are not seen.'
@@ -109,7 +108,7 @@ function notesOf({ by, notComparable, checked, known, slice, accepted }: Drift, 
     accepted === true &&
       'Accepted: the ledger has these values, later runs keep them, and later comparisons do not report them. Deleted records stay deleted until the source changes.',
     'Stock does not count as edited, because sales change it; neither do fields that the job does not send.',
-  ].filter((note) => note !== false);
+  ]);
 }
 
 function sliceWords({ number, of, parts }: NonNullable<Drift['slice']>): string {
@@ -124,13 +123,12 @@ export function driftHeadline(
 ): { readonly sentence: string; readonly explanation: readonly string[] } {
   const { checked, edited, fields, deleted, recreated } = drift;
   const of = counted(checked, resourceNoun(resource));
-  if (!hasDrifted(drift)) {
+  if (!hasDrifted(drift))
     return { sentence: `Of ${of}, all are as the store last answered them.`, explanation: [] };
-  }
-  const parts = [
+  const parts = withoutAbsent([
     edited > 0 && `${grouped(edited)} ${pastTenseOf(edited)} edited (${counted(fields, 'field')})`,
     deleted > 0 && `${grouped(deleted)} ${pastTenseOf(deleted)} deleted`,
     recreated > 0 && `${grouped(recreated)} ${pastTenseOf(recreated)} made again under another id`,
-  ].filter((part) => part !== false);
+  ]);
   return { sentence: `Of ${of}, ${listed(parts)} in the store.`, explanation: [] };
 }

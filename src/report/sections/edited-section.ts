@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../../model/json-object.ts';
 import type { EditedFound } from '../../model/run.ts';
 import { counted, listed } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
@@ -19,11 +20,11 @@ export function editedSection(facts: RunFacts): Section | null {
   const replaces = facts.plan?.replacesEdits === true;
   if (found === null && !replaces) return null;
   const { kept, held, overwritten, records } = found ?? { kept: 0, held: 0, overwritten: 0, records: [] };
-  const parts = [
-    ...(kept > 0 ? [`${counted(kept, 'record')} kept`] : []),
-    ...(held > 0 ? [`${held} held`] : []),
-    ...(overwritten > 0 ? [`${overwritten} overwritten`] : []),
-  ];
+  const parts = withoutAbsent([
+    kept > 0 && `${counted(kept, 'record')} kept`,
+    held > 0 && `${held} held`,
+    overwritten > 0 && `${overwritten} overwritten`,
+  ]);
   return {
     id: 'edited',
     title: parts.length === 0 ? 'Edited in the store' : `Edited in the store: ${listed(parts)}`,

@@ -1,4 +1,5 @@
 import { MIN_RECORDS_FOR_SHARE } from '../../model/guard.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import type { GuardFinding } from '../../model/plan.ts';
 import { priceText } from '../../model/safety-limits.ts';
 import { counted, grouped, listed } from '../../text/printable.ts';
@@ -13,10 +14,10 @@ export function heldSection({ run, plan, totals }: RunFacts): Section | null {
   const hit = plan?.guards.filter(({ records }) => records > 0) ?? [];
   if (hit.length === 0) return null;
   const warned = hit.some(({ action, isTriggered }) => action === 'warn' && isTriggered);
-  const parts = [
-    ...(totals.held > 0 ? [`${counted(totals.held, 'record')} held`] : []),
-    ...(warned ? ['look at the values below'] : []),
-  ];
+  const parts = withoutAbsent([
+    totals.held > 0 && `${counted(totals.held, 'record')} held`,
+    warned && 'look at the values below',
+  ]);
   return {
     id: 'held',
     title: parts.length === 0 ? 'Guards' : `Guards: ${listed(parts)}`,

@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../../model/json-object.ts';
 import { consideredRecords, type Plan, safetyFound, skippedUnasked, skipsMany } from '../../model/plan.ts';
 import { hasDrifted, type Run } from '../../model/run.ts';
 import { isPriceMove, type Move, safetyRule } from '../../model/safety-limits.ts';
@@ -29,9 +30,7 @@ export function leadSection(facts: RunFacts, view: View): Section | null {
   if (!isExplained) {
     const why = only('page', [{ as: 'strong', words: 'Why:' }, ' ']);
     blocks.push(paragraph([[why, foreign(run.error ?? '')]], { role: 'problem' }));
-  } else if (run.error !== null) {
-    blocks.push(paragraph([sentence], { role: 'problem', only: 'message' }));
-  }
+  } else if (run.error !== null) blocks.push(paragraph([sentence], { role: 'problem', only: 'message' }));
   if (reportFile !== null) blocks.push(paragraph([`Report: ${reportFile}`], { only: 'text' }));
   if (plan !== null) blocks.push(...unusualPrices(facts, plan));
   return { id: 'lead', title: null, blocks };
@@ -59,7 +58,7 @@ function unusualPrices(facts: RunFacts, { moves, priceMoves, safety }: Plan): Bl
   const stops = safety.some(({ limit, exceeded }) => limit === 'maxPriceMoves' && exceeded);
   const shown = unusual.slice(0, stops ? MOVES_SHOWN_OF_STOP : MOVES_SHOWN);
   const left = priceMoves - shown.length;
-  const items = [...shown.map(moveWords), ...(left > 0 ? [`and ${counted(left, 'more product')}`] : [])];
+  const items = withoutAbsent([...shown.map(moveWords), left > 0 && `and ${counted(left, 'more product')}`]);
   const what = isOnlyPlanned(facts) ? 'Look at this first' : 'Look at this';
   return [
     {
@@ -135,13 +134,12 @@ function ofImport(facts: RunFacts): Headline {
 function leftOut(facts: RunFacts): string[] {
   const { rejected, held } = facts.totals;
   const skipped = facts.plan !== null && skipsMany(facts.plan) ? skippedUnasked(facts.plan) : 0;
-  return [
-    ...(skipped > 0 ? [`${partOf(skipped, facts)} without a price`] : []),
-    ...(rejected > 0 || held + skipped === 0
-      ? [`${partOf(rejected, facts)} that ${pastTenseOf(rejected)} rejected`]
-      : []),
-    ...(held > 0 ? [`${partOf(held, facts)} ${heldWords(facts)}`] : []),
-  ];
+  return withoutAbsent([
+    skipped > 0 && `${partOf(skipped, facts)} without a price`,
+    (rejected > 0 || held + skipped === 0) &&
+      `${partOf(rejected, facts)} that ${pastTenseOf(rejected)} rejected`,
+    held > 0 && `${partOf(held, facts)} ${heldWords(facts)}`,
+  ]);
 }
 
 /** Why records wait: for a guard, or because somebody edited them in the store. */
@@ -158,13 +156,13 @@ function ofPlan(plan: Plan): Headline {
   const [rejected, held] = [counts.rejected.records, counts.held.records];
   const one = resourceNoun(plan.resource);
   const skipped = skippedUnasked(plan);
-  const left = [
+  const left = withoutAbsent([
     skipsMany(plan) &&
       `${counted(skipped, one)} ${skipped === 1 ? 'has' : 'have'} no price, and ${skipped === 1 ? 'is' : 'are'} left out.`,
     rejected > 0 &&
       `${counted(rejected, one)} cannot be sent, and ${rejected === 1 ? 'is' : 'are'} left out.`,
     held > 0 && `${counted(held, one)} would be held by a guard.`,
-  ].filter((words) => words !== false);
+  ]);
   if (effects.length === 0) {
     const same =
       counts.unchanged.records > 0
@@ -242,10 +240,10 @@ function ofSuccess(facts: RunFacts): Headline {
     applied > 0
       ? grouped(deleted)
       : `${counted(deleted, resourceNoun(run.resource))} ${pastTenseOf(deleted)}`;
-  const done = [
-    ...(applied > 0 ? [`${things} ${pastTenseOf(applied)} sent${made}`] : []),
-    ...(deleted > 0 ? [`${gone} deleted`] : []),
-  ];
+  const done = withoutAbsent([
+    applied > 0 && `${things} ${pastTenseOf(applied)} sent${made}`,
+    deleted > 0 && `${gone} deleted`,
+  ]);
   const stay =
     totals.unchanged > 0
       ? `${grouped(totals.unchanged)} ${pastTenseOf(totals.unchanged)} unchanged and needed no request.`
@@ -303,7 +301,7 @@ function ofExport({ run, exported }: RunFacts): Headline {
 }
 
 function said(sentence: string, ...explanation: readonly (string | null)[]): Headline {
-  return { sentence, explanation: explanation.filter((words) => words !== null) };
+  return { sentence, explanation: withoutAbsent(explanation) };
 }
 
 /** `3 of 511 products`. */

@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../../model/json-object.ts';
 import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
 import { truncate } from '../../model/truncate.ts';
 import { counted, formatAgo, grouped, listed, printable, sentence } from '../../text/printable.ts';
@@ -37,20 +38,20 @@ export function latestFigures(lists: readonly ListTrend[], now?: number): Table 
     kind: 'table',
     caption: 'Each list now, and how it has changed since the reading before',
     captionHidden: true,
-    columns: [
+    columns: withoutAbsent([
       { header: 'List' },
       ...MEASURES.flatMap(({ name }) => [
         { header: sentence(name), numeric: true },
         { header: 'Change', numeric: true, bare: detailed },
       ]),
-      ...(detailed ? [{ header: 'Read', short: true }] : []),
-    ],
+      detailed && { header: 'Read', short: true },
+    ]),
     rows: lists.map((list) => ({
-      cells: [
+      cells: withoutAbsent([
         [foreign(shownListName(list.latest)), detailed && idAndState(list)],
         ...figuresOf(list),
-        ...(detailed ? [formatAgo(now - list.latest.readAt)] : []),
-      ],
+        detailed && formatAgo(now - list.latest.readAt),
+      ]),
     })),
     ...(detailed ? {} : { shown: { page: LISTS_SHOWN, text: LISTS_SHOWN } }),
     more: (left) => `and ${counted(left, 'more list')}`,
@@ -74,16 +75,16 @@ export function listSection({ id, ...list }: ListTrend, now: number): Section | 
   return {
     id: `list-${encodeURIComponent(id)}`,
     title: [foreign(shownListName(latest)), ' ', quiet(['id ', foreign(id)])],
-    blocks: [
-      ...(formerNames.length > 0
-        ? [paragraph([['Formerly ', foreign(listed(formerNames))]], { role: 'hint' })]
-        : []),
-      ...(gone ? [paragraph([left], { role: 'explanation' })] : []),
-      ...plotsBlock([
-        subscribersPlot(list, `Subscribers${over}`),
-        ...(hasRates ? [{ title: 'Open and click rate, %', series: rates }] : []),
-      ]),
-    ],
+    blocks: withoutAbsent([
+      formerNames.length > 0 && paragraph([['Formerly ', foreign(listed(formerNames))]], { role: 'hint' }),
+      gone && paragraph([left], { role: 'explanation' }),
+      ...plotsBlock(
+        withoutAbsent([
+          subscribersPlot(list, `Subscribers${over}`),
+          hasRates && { title: 'Open and click rate, %', series: rates },
+        ]),
+      ),
+    ]),
   };
 }
 

@@ -1,4 +1,5 @@
 import { type Action, copyAction } from '../../model/action.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { type Exported, forgotten, isDriftOpen, type Run } from '../../model/run.ts';
@@ -30,10 +31,10 @@ function requestsToSend({ counts }: Plan, pace: Pace | null): Block[] {
   const writes = counts.new.records + counts.changed.records + counts.resent.records;
   const requests = writes + counts.deletes;
   if (requests === 0) return [];
-  const kinds = [
-    ...(writes > 0 ? [`${grouped(writes)} to write`] : []),
-    ...(counts.deletes > 0 ? [`${grouped(counts.deletes)} to delete`] : []),
-  ];
+  const kinds = withoutAbsent([
+    writes > 0 && `${grouped(writes)} to write`,
+    counts.deletes > 0 && `${grouped(counts.deletes)} to delete`,
+  ]);
   const parts = counts.deletes === 0 ? '' : ` (${kinds.join(', ')})`;
   const time = pace === null || pace.requestsPerSecond <= 0 ? '' : `: ${paceWords(requests, pace)}`;
   return [paragraph([`Sending takes ${counted(requests, 'request')}${parts}${time}.`])];
@@ -107,20 +108,19 @@ export function stepsAfter(
       ];
     case 'stopped': {
       if (overtaken.length > 0) return [...overtaken, ...download];
-      if (stoppedWave(run) !== undefined) {
-        return [
+      if (stoppedWave(run) !== undefined)
+        return withoutAbsent([
           {
             what: 'Look at these records in the store. If they are correct, to send the next wave:',
             action: approve,
           },
           { what: 'If they are wrong, correct the mapping or the source, then:', action: again },
           ...download,
-          ...(run.undo === undefined && (run.totals?.applied ?? 0) > 0
-            ? [{ what: 'To plan the undo of what was sent:', action: { does: 'undo', run: id } } as const]
-            : []),
+          run.undo === undefined &&
+            (run.totals?.applied ?? 0) > 0 &&
+            ({ what: 'To plan the undo of what was sent:', action: { does: 'undo', run: id } } as const),
           ...discard,
-        ];
-      }
+        ]);
       const isNothing = plan !== null && plan.shards.length === 0;
       const send = isNothing
         ? 'If the plan is correct (it has nothing to send):'
@@ -149,28 +149,26 @@ export function stepsAfter(
       if (run.restore !== undefined) return [{ what: 'To compare the store again:', action: again }];
       if (run.release !== undefined)
         return [{ what: 'To plan what the source now has:', action: { does: 'plan', job } }];
-      return [
+      return withoutAbsent([
         ...see('A later run has begun. A retry leaves out the records that it applied:'),
         ...download,
-        ...(hasNoRejects ? [] : [afterRejects(run, plan, rejectsFile)]),
+        !hasNoRejects && afterRejects(run, plan, rejectsFile),
         ...(later === undefined ? releaseSteps(run, buttons) : []),
         ...wholeSteps(run),
         ...resendSteps(run),
         ...verify,
-      ];
+      ]);
     case 'failed':
     case 'interrupted':
       if (later !== undefined) return [...see('A later run of this job has begun:'), ...download];
-      if (status === 'failed' && run.kind === 'verify' && run.verification?.sampled === 0) {
+      if (status === 'failed' && run.kind === 'verify' && run.verification?.sampled === 0)
         return [{ what: 'To send records that can be verified afterwards:', action: { does: 'run', job } }];
-      }
       // Without a plan the file itself may have been refused: the same command would fail again.
-      if (status === 'failed' && run.kind === 'retry' && plan === null) {
+      if (status === 'failed' && run.kind === 'retry' && plan === null)
         return [
           { what: 'If the rejects file is wrong, correct it, then:', action: again },
           { what: 'Or correct the source, then:', action: { does: 'run', job } },
         ];
-      }
       return [{ what: againText(run), action: again }, ...download];
     case 'running':
       return buttons

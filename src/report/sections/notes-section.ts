@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../../model/json-object.ts';
 import type { Plan } from '../../model/plan.ts';
 import { APPLIED_SINCE } from '../../model/reason.ts';
 import { COMPLETED, type Run, type StateLoss } from '../../model/run.ts';
@@ -13,9 +14,9 @@ const MAX_NOTE_LENGTH = 1_500;
 /** Warnings, and changes that the mapping made to values; null if there are none. */
 export function notesSection(facts: RunFacts): Section | null {
   const { run, plan, exported } = facts;
-  const warnings = [
+  const warnings = withoutAbsent([
     // A sentence if the run began with a state that had lost data.
-    ...(run.stateLoss === undefined ? [] : [stateLossText(run.stateLoss)]),
+    run.stateLoss !== undefined && stateLossText(run.stateLoss),
     ...goneWarnings(run),
     ...leftDeletesWarnings(facts.leftDeletes),
     ...(run.verification === undefined ? [] : verificationNotes(run.verification, run.resource)),
@@ -23,7 +24,7 @@ export function notesSection(facts: RunFacts): Section | null {
     ...answerWarnings(facts),
     ...(plan === null ? [] : planWarnings(plan)),
     ...(exported?.notes ?? []),
-  ];
+  ]);
   const items = [
     ...warnings.map((warning) => ({ words: foreign(warning, MAX_NOTE_LENGTH), tone: 'warning' as const })),
     ...(plan?.notices ?? []).map(({ message, records, keys = [] }) => ({
@@ -77,11 +78,11 @@ function answerWarnings({ traffic }: RunFacts): string[] {
         sample === undefined
           ? ''
           : `; for example ${sample.key}: ${sample.sent} was sent, ${sample.answered} was answered`;
-      return [
-        ...(altered > 0 ? [`The store changed ${field} ${of(altered)}${example}.`] : []),
-        ...(dropped > 0 ? [`The store left out ${field} ${of(dropped)}.`] : []),
-        ...(respelled > 0 ? [`The store spells ${field} differently ${of(respelled)}${example}.`] : []),
-      ];
+      return withoutAbsent([
+        altered > 0 && `The store changed ${field} ${of(altered)}${example}.`,
+        dropped > 0 && `The store left out ${field} ${of(dropped)}.`,
+        respelled > 0 && `The store spells ${field} differently ${of(respelled)}${example}.`,
+      ]);
     });
   const more = fields.length - ANSWERED_FIELDS_NAMED;
   return more > 0
@@ -185,12 +186,12 @@ function withheldDeletes(plan: Plan): string[] {
   const { counts, deletesWithheld, deletesWithoutId, unconfirmed, unreadableKeys } = plan;
   const why = deletesWithheld === null ? null : whyWithheld(deletesWithheld, unreadableKeys);
   const gone = `${counted(counts.removed, 'product')} ${counts.removed === 1 ? 'is' : 'are'} no longer in the source`;
-  return [
+  return withoutAbsent([
     why !== null && counts.removed > 0 && `${gone}, but nothing is deleted: ${why}.`,
     deletesWithoutId > 0 &&
       `${counted(deletesWithoutId, 'removed product')} cannot be deleted: the store never confirmed an id. Delete by hand in the store.`,
     ...unconfirmedProducts(unconfirmed),
-  ].filter((warning) => warning !== false);
+  ]);
 }
 
 function unconfirmedProducts({ keys, examples }: Plan['unconfirmed']): string[] {

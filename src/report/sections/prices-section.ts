@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../../model/json-object.ts';
 import { isPriceMove, type Move, priceText } from '../../model/safety-limits.ts';
 import { grouped, printable } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
@@ -40,15 +41,15 @@ function movesSection(
           const { key, what, old, new: now } = move;
           const unusual = isUnusual(move);
           const change = formatChange(old, now);
-          const cells: Words[] = [
+          const cells: Words[] = withoutAbsent([
             foreign(key, MAX_NAME_LENGTH),
-            ...(withVariants ? [what === null ? '' : foreign(what, MAX_NAME_LENGTH)] : []),
+            withVariants && (what === null ? '' : foreign(what, MAX_NAME_LENGTH)),
             moveFieldWords(move),
             formatNumber(move, old),
             { as: 'strong', words: formatNumber(move, now) },
             unusual ? { as: 'unusual', words: change } : change,
             { as: 'drawing', drawing: { of: 'change', old, new: now, unusual } },
-          ];
+          ]);
           return { cells };
         }),
       },

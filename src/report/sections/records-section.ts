@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../../model/json-object.ts';
 import type { KeyExample, Plan, PlanSource } from '../../model/plan.ts';
 import { counted, formatShare, grouped, listed, newWord, resourceNoun } from '../../text/printable.ts';
 import { exampleWords } from '../place-words.ts';
@@ -140,11 +141,11 @@ function sent({ run, plan, totals }: RunFacts): Outcome[] {
 }
 
 function inPlan({ counts, resource }: Plan): string {
-  const parts = [
+  const parts = withoutAbsent([
     `${grouped(counts.new.records)} ${newWord(resource)}`,
     `${grouped(counts.changed.records)} changed`,
-    ...(counts.resent.records > 0 ? [`${grouped(counts.resent.records)} resent`] : []),
-  ];
+    counts.resent.records > 0 && `${grouped(counts.resent.records)} resent`,
+  ]);
   return `${listed(parts)} in the plan`;
 }
 

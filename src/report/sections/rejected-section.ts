@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../../model/json-object.ts';
 import { hasRejectsWorkbook, type PlanSource } from '../../model/plan.ts';
 import { isUnmatched, LINES_KEPT, type ReasonGroup } from '../../model/reason.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../rejects/rejects-file.ts';
@@ -69,7 +70,7 @@ export function rejectsFiles({ plan, rejectsFile }: RunFacts): Block[] {
   if (rejectsFile === null) return [];
   const unmatched = (plan?.rejections ?? []).some(({ code }) => isUnmatched(code));
   const beside = (name: string) => `${rejectsFile.slice(0, -REJECTS_FILE.length)}${name}`;
-  const lines = [
+  const lines = withoutAbsent([
     `Rejects file: ${rejectsFile}`,
     plan !== null &&
       hasRejectsWorkbook(plan.source) &&
@@ -78,7 +79,7 @@ export function rejectsFiles({ plan, rejectsFile }: RunFacts): Block[] {
       (plan?.mode === 'update'
         ? `Rows without a product: ${beside(UNMATCHED_FILE)} (correct the SKU, url or id, or let another job send the product first)`
         : `Contacts without a match: ${beside(UNMATCHED_FILE)} (create them in the store, or complete the crosswalk)`),
-  ].filter((line) => line !== false);
+  ]);
   return lines.map((line) => paragraph([foreign(line)], { role: 'file' }));
 }
 
@@ -97,7 +98,7 @@ function reasonsTable(caption: string, groups: readonly ReasonGroup[], { plan }:
     rows: groups.map((group) => {
       const { message, code, field, column } = group;
       const named = [field, column === null ? null : `column "${printable(column)}"`];
-      const subject = named.filter((part) => part !== null).join(', ');
+      const subject = withoutAbsent(named).join(', ');
       const places = reasonPlaces(group, files);
       return {
         cells: [

@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../../model/json-object.ts';
 import type { JoinFacts } from '../../model/plan.ts';
 import { delimiterName, isSheet, type TablePlaces } from '../../model/row.ts';
 import { counted, grouped, pastTenseOf, resourceNoun } from '../../text/printable.ts';
@@ -28,7 +29,7 @@ export function sourceSection(facts: RunFacts): Section | null {
           ...(withBlank ? columns(['Blank lines, ignored', 'numeric']) : []),
         ],
         rows: files.map(({ name, rows, delimiter, encoding, blankLines, places }) => ({
-          cells: [
+          cells: withoutAbsent([
             foreign(name, MAX_NAME_LENGTH),
             grouped(rows),
             ...(places === undefined
@@ -43,15 +44,11 @@ export function sourceSection(facts: RunFacts): Section | null {
                   [only('text', rows === 1 ? 'row' : 'rows'), only('page', '–')],
                   foreign(tableWords(places), MAX_NAME_LENGTH),
                 ]),
-            ...(withBlank
-              ? [
-                  [
-                    only('page', grouped(blankLines)),
-                    only('text', blankLines > 0 && `${counted(blankLines, 'blank line')} ignored`),
-                  ],
-                ]
-              : []),
-          ],
+            withBlank && [
+              only('page', grouped(blankLines)),
+              only('text', blankLines > 0 && `${counted(blankLines, 'blank line')} ignored`),
+            ],
+          ]),
         })),
         shown: { page: 20, text: 10 },
         more: (left) => `and ${counted(left, 'more file')}`,
@@ -118,10 +115,10 @@ function unusedColumns(columns: readonly string[], notNamed: number): Block {
     style: 'names',
     title: 'Columns not used',
     explanation: 'The mapping does not use them; their values are not sent.',
-    items: [
-      ...(notNamed === 0 ? [] : [{ words: others }]),
+    items: withoutAbsent([
+      notNamed !== 0 && { words: others },
       ...columns.map((column) => ({ words: foreign(column, MAX_NAME_LENGTH) })),
-    ],
+    ]),
     shown: { page: 60, text: 30 },
     more: (left) => `and ${grouped(left)} more`,
   };

@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../../model/json-object.ts';
 import type { TrafficSample } from '../../model/run.ts';
 import { counted, formatDuration, grouped } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
@@ -14,11 +15,11 @@ export function trafficSection(facts: RunFacts): Section | null {
   const limits = limitsWords(facts);
   if (samples.length === 0 && limits === null) return null;
   const words = samples.length === 0 ? [] : trafficWords(samples);
-  const blocks: Block[] = [
-    ...(words.length === 0 ? [] : [paragraph([...words, limits], { only: 'page' })]),
-    ...(limits === null ? [] : [paragraph([limits], words.length === 0 ? {} : { only: 'text' })]),
-    ...(samples.length === 0 ? [] : [{ kind: 'plot', of: { figure: 'traffic', samples } } as const]),
-  ];
+  const blocks: Block[] = withoutAbsent([
+    words.length !== 0 && paragraph([...words, limits], { only: 'page' }),
+    limits !== null && paragraph([limits], words.length === 0 ? {} : { only: 'text' }),
+    samples.length !== 0 && ({ kind: 'plot', of: { figure: 'traffic', samples } } as const),
+  ]);
   return { id: 'traffic', title: 'Requests', blocks };
 }
 
@@ -38,13 +39,13 @@ function trafficWords(samples: readonly TrafficSample[]): string[] {
       ? ''
       : `, ${perSecond.toLocaleString('en', { maximumSignificantDigits: 3 })} per second`;
   const repeated = retries > 0 ? `; ${counted(retries, 'request was a retry', 'requests were retries')}` : '';
-  return [
+  return withoutAbsent([
     `${counted(requests, 'request')} in ${formatDuration(busyMs)}${rate}.`,
     ...latencyWords(samples),
     failed > 0 && `${grouped(failed)} failed${repeated}.`,
     pausedMs > 0 &&
       `Sending paused for ${formatDuration(pausedMs)} because the store failed or asked to wait.`,
-  ].filter((sentence) => sentence !== false);
+  ]);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../../model/json-object.ts';
 import { forgotten, type Run, type Verification } from '../../model/run.ts';
 import { counted, formatShare, grouped, listed, pastTenseOf, resourceNoun } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
@@ -21,15 +22,15 @@ export function verificationSection({ run, totals }: RunFacts): Section | null {
         caption: 'The answers of the store to the sample',
         captionHidden: true,
         columns: columns('Answer', ['Records', 'numeric'], ['What it means', 'bare']),
-        rows: [
+        rows: withoutAbsent([
           row('sampled', sampled, `of ${grouped(known)} known`),
           row('as known', asKnown, 'the same id, and the fields that were sent'),
           row('recreated', recreated, 'another id than the ledger has'),
           row('altered', altered, 'the same id, other fields than were sent'),
           row('rejected', rejected),
-          ...(unsent > 0 ? [row('unsent', unsent)] : []),
+          unsent > 0 && row('unsent', unsent),
           row('requests', totals.requests),
-        ],
+        ]),
       },
     ],
   };
@@ -80,7 +81,7 @@ export function verificationNotes(found: Verification, resource: Run['resource']
     .slice(0, FIELDS_NAMED)
     .map(({ field, records }) => `${field} (${grouped(records)})`);
   const more = alteredFields.length > FIELDS_NAMED ? ' and others' : '';
-  return [
+  return withoutAbsent([
     altered > 0 &&
       `${counted(altered, 'answer')} ${altered === 1 ? 'has' : 'have'} other values than were sent: ${listed(fields)}${more}. The store changes or ignores these values; sending them again does not help.`,
     missing > 0 &&
@@ -90,5 +91,5 @@ export function verificationNotes(found: Verification, resource: Run['resource']
     notComparable > 0 &&
       `${counted(notComparable, `further ${resourceNoun(resource)}`)} of this job cannot be verified, because they are in doubt or have no id. The next run sends records in doubt again.`,
     `A verification sends ${things} with their values, so it cannot show whether the store had older values${resource === 'contacts' ? '' : `, or whether deleted ${things} are in the store again`}. After a restore, always run the job with --resend.`,
-  ].filter((note) => note !== false);
+  ]);
 }
