@@ -1,32 +1,45 @@
 import { createHash, hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { FastifyInstance } from 'fastify';
 import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../rejects/rejects-file.ts';
 import { STYLESHEET_URL } from '../report/html/document-sections.ts';
 import { openExport } from '../run/export/export-folder.ts';
+import { rejectsForLanguage } from '../run/read-corrections.ts';
+import { recordContent, runRecords } from '../run/records/run-records.ts';
 import { audit } from './audit.ts';
 import { notFound } from './guard/page-error.ts';
 import { accessTo, actionRoute } from './pages/link-button.ts';
-import { formFields, keptRun, type OfJob, type OfRun, type RouteParts, workspaceOf } from './route-parts.ts';
+import { refusePersonalData } from './pages/record-page.ts';
+import {
+  formFields,
+  keptRun,
+  type OfJob,
+  type OfRun,
+  type RouteParts,
+  rememberedRun,
+  workspaceOf,
+} from './route-parts.ts';
 
 const REPORT_FILE = 'report.html';
 
 /** Serves files of runs: the rejects to correct, and the report as one file. */
 export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
   const { context } = dashboard;
-  const fileOf = async (id: string, name: string) => {
+  const fileOf = async (id: string, name: string, languages?: string) => {
     const run = await keptRun(dashboard, id);
     const folder = context.artifacts.run(id);
     if (!(await folder.exists(name))) throw notFound(`The run ${id} has no such file, or has it no more.`);
-    return { run, content: await folder.read(name) };
+    const content = name === REJECTS_FILE ? rejectsForLanguage(folder, languages) : folder.read(name);
+    return { run, content: await content };
   };
 
   // Rows of the source contain personal data: only visitors who may correct them get the file.
   for (const [file, type] of Object.entries(REJECTS_FILES))
     app.get<OfRun>(`/runs/:run/${file}`, accessTo('download-rejects'), async (request, reply) => {
-      const { run, content } = await fileOf(request.params.run, file);
+      const { run, content } = await fileOf(request.params.run, file, request.headers['accept-language']);
       await audit(dashboard, request, { action: 'download-rejects', job: run.job, run: run.id });
       return reply
         .headers({
@@ -35,6 +48,24 @@ export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
         })
         .send(content);
     });
+
+  for (const [format, type] of Object.entries(RECORDS_TYPES)) {
+    const who = accessTo('download-records');
+    app.get<OfRun>(`${actionRoute('download-records')}.${format}`, who, async (request, reply) => {
+      const { run, ledger } = await rememberedRun(dashboard, request.params.run);
+      if (ledger === undefined) throw notFound('An export has no records.');
+      refusePersonalData(ledger.target, request.viewer);
+      await audit(dashboard, request, { action: 'download-records', job: ledger.job, run: ledger.id });
+      const open = () => runRecords(context, { ...ledger, run });
+      const languages = request.headers['accept-language'] ?? '';
+      return reply
+        .headers({
+          'content-type': type,
+          'content-disposition': attachment(`${ledger.job}-${ledger.id}-records.${format}`),
+        })
+        .send(Readable.from(recordContent(open, format === 'csv' ? 'csv' : 'xlsx', languages)));
+    });
+  }
 
   // Orders and lists contain personal data.
   app.get<OfJob>(actionRoute('download-export'), accessTo('download-export'), async (request, reply) => {
@@ -67,11 +98,15 @@ export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
   });
 }
 
+const CSV = 'text/csv; charset=utf-8';
+const WORKBOOK = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+/** The formats of the records of a run, with their types. */
+const RECORDS_TYPES: Readonly<Record<string, string>> = { csv: CSV, xlsx: WORKBOOK };
 /** What holds rejected rows, with its type. */
 const REJECTS_FILES: Readonly<Record<string, string>> = {
-  [REJECTS_FILE]: 'text/csv; charset=utf-8',
-  [REJECTS_WORKBOOK]: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-  [UNMATCHED_FILE]: 'text/csv; charset=utf-8',
+  [REJECTS_FILE]: CSV,
+  [REJECTS_WORKBOOK]: WORKBOOK,
+  [UNMATCHED_FILE]: CSV,
 };
 
 /** Names of jobs consist of letters, digits, dots, `-` and `_`. */

@@ -10,6 +10,7 @@ import { openTokens, type TokenFile, type Tokens } from './access/tokens.ts';
 import { actionRoutes } from './actions/action-routes.ts';
 import { correctRoutes } from './actions/correct-routes.ts';
 import { forgetRoutes } from './actions/forget-routes.ts';
+import { leaveOutRoutes } from './actions/leave-out-routes.ts';
 import { retryRoutes } from './actions/retry-routes.ts';
 import { openUploads } from './actions/uploads.ts';
 import { cannotListen, type Listen, ownAddresses, QUEUES_PATH, urlHost } from './dashboard-context.ts';
@@ -138,6 +139,7 @@ const ROUTES: readonly ((app: FastifyInstance, parts: RouteParts) => void | Prom
   actionRoutes,
   retryRoutes,
   correctRoutes,
+  leaveOutRoutes,
   forgetRoutes,
   newJobRoutes,
   uploadRoutes,

@@ -6,7 +6,7 @@ import type { BuildRecord, RecordRows } from './record-rows.ts';
 import { given, resolveName, type Scope, unknownName } from './scope.ts';
 import type { ContactSpec, PropertiesSpec } from './spec/mapping-spec.ts';
 import { type Cell, type Expression, type Item, isList, refuse } from './values/cell.ts';
-import { compileField, compileFlag } from './values/compile-value.ts';
+import { compileField, compileFlag, compileHeader } from './values/compile-value.ts';
 
 type Draft = { -readonly [K in keyof Contact]: Contact[K] };
 
@@ -170,6 +170,7 @@ export function compileContactId(
   }
   const path = ['contact', ...(sent === undefined ? ['match'] : []), crosswalk.match];
   const matched = compileField(scope, path, value, { wanted: 'text', blank: 'leave-out' });
+  const headerIn = compileHeader(scope, path, value);
   const { match, file, isOfStore, keyOfNew, whyNotNew } = crosswalk;
   const absent =
     isOfStore === true
@@ -182,6 +183,7 @@ export function compileContactId(
         NOTHING_TO_MATCH,
         `the ${match} is blank, but the crosswalk finds contacts by it; fill it in, or update this contact by hand`,
         rows.head?.line,
+        headerIn(rows.head),
       );
     }
     const id = crosswalk.find(found);

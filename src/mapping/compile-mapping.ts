@@ -79,6 +79,8 @@ export interface MappingContext {
   readonly categories?: StoreCategories | undefined;
   /** The job's HTML policy; default: the mapping decides. */
   readonly html?: HtmlPolicy | undefined;
+  /** The keys of records that the job leaves out, whatever their rows hold. */
+  readonly leaveOut?: readonly string[] | undefined;
   /** What the store's prices are made by, from those that the mapping gives; default: they are the same. */
   readonly prices?: PriceRules | undefined;
 }
@@ -102,6 +104,8 @@ export interface RecordMapper {
   readonly key: Expression<Cell, RecordRows>;
   /** The name of the key: `url` or `id`. */
   readonly keyField: string;
+  /** The keys of records that the job leaves out. */
+  readonly leftOut: ReadonlySet<string>;
   readonly skips: readonly { readonly test: Expression<boolean>; readonly reason: string }[];
   readonly damage: DamageCheck;
   readonly joins: Joins;
@@ -185,6 +189,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     mapper: withHtmlPolicy(context.html ?? 'keep', {
       ...traced(context.trace, keyField, { key, build: withPriceRules(context.prices, build) }),
       keyField,
+      leftOut: new Set(context.leaveOut),
       skips,
       notes: scope.notes,
       faults: scope.faults,

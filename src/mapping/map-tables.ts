@@ -289,6 +289,7 @@ function mapWithKey(
   const key = typeof read === 'string' ? read : rows.key;
   const from = partial ? ({ spans, rows: counted, partial } as const) : { spans, rows: counted };
   const reject = (reason: Reason): Mapped => ({ kind: 'rejected', key, reason, ...from });
+  if (key !== null && mapper.leftOut.has(key)) return { kind: 'skipped', key, reason: LEFT_OUT, ...from };
   if (fault !== undefined)
     return isLeftOut ? { kind: 'skipped', key, reason: fault, ...from } : reject(fault);
   const skip = head && mapper.skips.find(({ test }) => test(head, 0));
@@ -322,6 +323,11 @@ function mapWithKey(
   };
 }
 
+const LEFT_OUT: Reason = {
+  code: 'left-out',
+  message: 'left out by choice: the job names its key (leaveOut)',
+};
+
 /** The key of a record, or why it cannot be read. */
 function keyOf({ key }: RecordMapper, rows: RecordRows): Cell | Unreadable {
   return attempt(key, rows, 0);
@@ -339,6 +345,7 @@ function deferRecord(mapper: RecordMapper, rows: RecordRows, context: string): M
     fault !== undefined ||
     partial ||
     typeof key !== 'string' ||
+    mapper.leftOut.has(key) ||
     mapper.skips.some(({ test }) => test(head, 0)) ||
     mapper.damage.keyIsDamaged(head) ||
     mapper.joins.fault(rows) !== undefined

@@ -5,7 +5,7 @@ import { hasRejectsWorkbook, type PlanSource } from '../model/plan.ts';
 import { formatRow, inertCell, LEGACY_ENCODINGS, rowPlace, withoutInertMark } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { SourceError, UsageError } from '../model/storeferry-error.ts';
-import { readPlan } from '../plan/plan-file.ts';
+import { readPlan, readRejections } from '../plan/plan-file.ts';
 import { type CorrectedRejects, readCorrectedRejects } from '../rejects/corrected-rejects.ts';
 import { isBlamed, type RejectsEdits } from '../rejects/rejects-edits.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK, readRejectsIndex, UNTOUCHED_FILE } from '../rejects/rejects-file.ts';
@@ -14,6 +14,7 @@ import { stageContents } from '../source/snapshot.ts';
 import { type RunFolder, sha256OfBytes, sha256OfFile } from '../state/artifacts.ts';
 import { importTarget } from '../state/state.ts';
 import { readCsv } from '../tables/csv/read-csv.ts';
+import { csvForLanguage, csvLine, csvStyle, markOf } from '../tables/write-table.ts';
 import { digestOf } from './digest-of.ts';
 import type { Stage } from './import/stage-step.ts';
 import { lockJob } from './lock-job.ts';
@@ -24,6 +25,8 @@ import type { RunContext } from './run-context.ts';
 export interface RejectedRow {
   /** Its place in the rejects file, from 0. */
   readonly index: number;
+  /** Where it is in the source: `line 17`, `Prices row 17`. */
+  readonly place: string;
   /** Its `storeferry_line`. */
   readonly line: string;
   readonly reason: string;
@@ -60,6 +63,7 @@ const MAX_ROWS = 20_000;
 /** One page of the rejected rows of a run, with whole records, from the copy that is never edited. */
 export async function readRejectedPage(folder: RunFolder, asked: number): Promise<RejectedPage> {
   const { table, continues } = await openRejects(folder);
+  const files = (await readPlan(folder))?.source.files ?? [];
   const columns = table.header.slice(0, -OWN_COLUMNS).map(withoutInertMark);
   let [rows, pages, total, characters, onPage]: [RejectedRow[], number, number, number, number] = [
     [],
@@ -85,11 +89,43 @@ export async function readRejectedPage(folder: RunFolder, asked: number): Promis
       onPage += 1;
       for (const cell of cells) characters += cell.length;
       if (pages <= asked)
-        rows.push({ index: total, line, reason, begins, cells, blamed: blamedIn(reason, columns) });
+        rows.push({
+          index: total,
+          line,
+          place: shortRow(line, files),
+          reason,
+          begins,
+          cells,
+          blamed: blamedIn(reason, columns),
+        });
       total += 1;
     }
   }
   return { columns, rows, number: Math.min(asked, pages), pages, total, isCut: false };
+}
+
+/** The keys of the records of a page, by the index of their first row; none where a key cannot be read. */
+export async function rejectedKeys(
+  { artifacts, state }: Pick<RunContext, 'artifacts' | 'state'>,
+  { id }: Pick<Run, 'id'>,
+  { rows }: RejectedPage,
+): Promise<ReadonlyMap<number, string>> {
+  const folder = artifacts.run(id);
+  const plan = await readPlan(folder);
+  const keys = new Map<number, string>();
+  if (plan === undefined) return keys;
+  const { files } = plan.source;
+  const first = new Map(rows.filter(({ begins }) => begins).map(({ line, index }) => [line, index]));
+  for (const rejections of [readRejections(folder), state.runs.refusals(id)]) {
+    for await (const batch of rejections) {
+      for (const { key, spans } of batch) {
+        const { file, from } = spans[0] ?? { file: 0, from: 0 };
+        const index = first.get(files.length > 1 ? `${files[file]?.name}:${from}` : String(from));
+        if (key !== null && index !== undefined) keys.set(index, key);
+      }
+    }
+  }
+  return keys;
 }
 
 /** The reason and the line of a row. */
@@ -129,6 +165,32 @@ async function* correctedLines(folder: RunFolder, edits: CellEdits): AsyncGenera
     }
     yield lines;
   }
+}
+
+/**
+ * The rejects file as spreadsheets of people who read this language open it: with semicolons where decimals have a comma. Cells stay
+ * as the source has them, and a file that somebody has edited stays as it is.
+ */
+export async function rejectsForLanguage(
+  folder: RunFolder,
+  languages: string | undefined,
+): Promise<Readable> {
+  const style = csvStyle(csvForLanguage(languages));
+  const { table, delimiter } = await openRejects(folder);
+  const [now, untouched] = await Promise.all(
+    [REJECTS_FILE, UNTOUCHED_FILE].map((name) => sha256OfFile(folder, name)),
+  );
+  if (style.delimiter === ',' || delimiter !== ',' || now !== untouched) {
+    table[Symbol.dispose]();
+    return await folder.read(REJECTS_FILE);
+  }
+  async function* lines() {
+    using rejects = table;
+    yield markOf(style) + csvLine(rejects.header, style);
+    for await (const batch of rejects.batches())
+      yield batch.map(({ cells }) => csvLine(cells, style)).join('');
+  }
+  return Readable.from(lines(), { objectMode: false });
 }
 
 async function openRejects(folder: RunFolder) {
@@ -271,6 +333,13 @@ function sourceRow(written: string, files: PlanSource['files']): string {
   const { name, places, sourceRows } = file;
   if (places === undefined) return sourceRows?.[line] ?? `line ${line} of ${name}`;
   return `${end < 0 ? '' : `${name} `}${rowPlace(Number(line), null, places)}`;
+}
+
+/** The same without the name of the file, where there is only one. */
+function shortRow(written: string, files: PlanSource['files']): string {
+  const row = sourceRow(written, files);
+  const end = ` of ${files[0]?.name}`;
+  return files.length === 1 && row.endsWith(end) ? row.slice(0, -end.length) : row;
 }
 
 /** Adds to the source of a retry the rows from which its lines come; changes nothing in another run. */

@@ -32,6 +32,17 @@ export function csvStyle({ format, decimal, delimiter = decimal === ',' ? ';' : 
   return { delimiter, newline: forSpreadsheets ? '\r\n' : '\n', bom: forSpreadsheets, forSpreadsheets };
 }
 
+/**
+ * What spreadsheets of people who read this language open: where decimals have a comma, columns are separated by semicolons.
+ * `languages`: as a browser sends them, the preferred one first.
+ */
+export function csvForLanguage(languages = ''): CsvOptions {
+  const [tag = ''] = languages.split(/[,;]/, 1);
+  const [language = 'en'] = Intl.NumberFormat.supportedLocalesOf(/^[A-Za-z-]+$/.test(tag) ? tag : 'en');
+  const hasComma = new Intl.NumberFormat(language).format(1.5).includes(',');
+  return { format: 'excel-csv', decimal: hasComma ? ',' : '.' };
+}
+
 /** For programs, but no cell starts a formula where somebody opens it in a spreadsheet. */
 export const INERT_CSV: CsvStyle = { ...csvStyle({ format: 'csv' }), forSpreadsheets: true };
 

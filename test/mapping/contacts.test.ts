@@ -130,6 +130,8 @@ describe('contacts', () => {
     expect((await contact(ANN, { crosswalk })).mapped?.key).toBe('42');
     const { mapped } = await contact(ANN.with(4, 'bob@example.org'), { crosswalk });
     expect(mapped).toMatchObject({ kind: 'rejected', key: null, reason: { code: 'crosswalk-no-match' } });
+    const blank = await contact(ANN.with(4, ''), { crosswalk });
+    expect(blank.mapped).toMatchObject({ reason: { code: 'crosswalk-nothing-to-match', column: 'E-mail' } });
     expect(JSON.stringify(mapped)).not.toContain('bob@');
   });
 

@@ -45,3 +45,37 @@ describe('a cell that cannot be read rejects its record with field, line and col
     expect(await productWith(', images: { all: [name], order: cell }', '')).toMatchObject({ kind: 'record' });
   });
 });
+
+describe('a blank cell that is needed is named with its column', () => {
+  const spec = (price: string) =>
+    mappingOf(`
+      import: products
+      columns: { id: Id, name: Name, size: Size, cell: Cell }
+      group: { by: id, rows: adjacent }
+      product: { url: id, title: name }
+      options: { columns: { Size: size } }
+      variants: { pricing: { price: ${price} } }
+    `);
+
+  it.each(['cell', '{ first: [cell, [cell, number]] }', '[cell, number]'])('price: %s', async (price) => {
+    const rows = [
+      ['a', 'Mug', 'S', '1'],
+      ['a', 'Mug', 'M', ''],
+      ['', 'Jug', 'S', '1'],
+    ];
+    const { mapped } = await mapAll(spec(price), [table(['Id', 'Name', 'Size', 'Cell'], rows)]);
+    const reasons = mapped.flatMap((one) => (one.kind === 'rejected' ? [one.reason] : []));
+    expect(reasons).toHaveLength(2);
+    expect(reasons).toContainEqual(
+      expect.objectContaining({ code: 'price-missing', line: 3, column: 'Cell' }),
+    );
+    expect(reasons).toContainEqual(expect.objectContaining({ code: 'key-missing', line: 4, column: 'Id' }));
+  });
+
+  it('a record that the job leaves out is not rejected', async () => {
+    const rows = [['a', 'Mug', 'M', 'x']];
+    const leaving = { leaveOut: ['a'] };
+    const { mapped } = await mapAll(spec('cell'), [table(['Id', 'Name', 'Size', 'Cell'], rows)], leaving);
+    expect(mapped).toMatchObject([{ kind: 'skipped', key: 'a', reason: { code: 'left-out' } }]);
+  });
+});

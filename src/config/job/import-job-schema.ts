@@ -333,6 +333,10 @@ const fields = z.strictObject({
     z.array(z.enum(PRODUCT_FIELDS)).min(1),
     'Fields that another job owns: of products that the store has, they stay as it last acknowledged them. `variants.pricing` (or `variants.price`) is price, regular price, sale price and whether it is on sale.',
   ),
+  leaveOut: optional(
+    z.array(z.union([z.string().min(1), z.int()], 'expected the key of a record').transform(String)).min(1),
+    'The keys of records to leave out: they are neither sent nor rejected, and count as skipped. What the store has of them stays, also with `mode: mirror`. The dashboard adds a rejected record here (*Leave it out*).',
+  ),
   adopt: optional(
     z.union([z.literal('store'), adoptSchema]),
     'Products that the store had before the first import: new records are matched with them by url, SKUs, and title, so that nothing is created twice. `store`: the store lists them (`probe`); else an export of the store, with the mapping that reads it. The pairs are in `adopted-STORE-JOB.csv`.',

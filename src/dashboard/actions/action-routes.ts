@@ -2,7 +2,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ImportJob, Job } from '../../config/job/job.ts';
 import { ACTION_NAMES, ACTIONS, type ActionName } from '../../model/action.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
-import { bullets, code, columns, foreign, html, type Markup, styledText } from '../../report/html/markup.ts';
+import {
+  bullets,
+  code,
+  columns,
+  foreign,
+  html,
+  type Markup,
+  type Slot,
+  styledText,
+} from '../../report/html/markup.ts';
 import { discardRun } from '../../run/execute-run.ts';
 import { changeText, type HeldRunRecord, heldRunRecords } from '../../run/records/run-records.ts';
 import {
@@ -106,15 +115,12 @@ function heldTable({ items }: Pages<HeldRunRecord>, run: Run, isOne: boolean): M
     columns: columns('Record', ['Values: old → new', 'bare'], ['From', 'short'], 'Now'),
     rows: items.map((record, index) => {
       const { key, changes, place } = record;
-      const id = `${CHOSEN}${index}`;
       // The ledger does not know a new record.
       const name = record.created
         ? foreign(key)
         : html`<a href="${historyHref({ store: run.store, target: run, key })}">${foreign(key)}</a>`;
       return [
-        isOpen(record)
-          ? html`<span class="choice"><input type="checkbox" id="${id}" name="${id}" value="${key}" aria-label="Release ${key}"${isOne && html` checked`}> ${name}</span>`
-          : name,
+        isOpen(record) ? recordChoice(key, index, `Release ${key}`, isOne, name) : name,
         html`${bullets(changes.map((change) => foreign(changeText(change), VALUE_SHOWN)))}`,
         place === null ? '' : code(foreign(place)),
         record.isSent ? 'sent since' : record.refusal === null ? 'held' : foreign(record.refusal.message),
@@ -123,14 +129,26 @@ function heldTable({ items }: Pages<HeldRunRecord>, run: Run, isOne: boolean): M
   });
 }
 
+/** A check box that chooses a record of a list. */
+export function recordChoice(
+  key: string,
+  index: number,
+  label: string,
+  checked = false,
+  name: Slot = foreign(key),
+): Markup {
+  const id = `${CHOSEN}${index}`;
+  return html`<span class="choice"><input type="checkbox" id="${id}" name="${id}" value="${key}" aria-label="${label}"${checked && html` checked`}> ${name}</span>`;
+}
+
 /** The keys that a form has chosen; undefined for all records. PageError if none is chosen. */
-function chosenRecords(fields: FormFields): readonly string[] | undefined {
+export function chosenRecords(fields: FormFields): readonly string[] | undefined {
   if (fields[WHICH] === 'all') return undefined;
   const keys = Object.entries(fields).flatMap(([name, key]) =>
     name.startsWith(CHOSEN) && key !== undefined ? [key] : [],
   );
   if (keys.length > 0) return keys;
-  throw new PageError(400, 'No record chosen', 'Go back and tick the records to release.');
+  throw new PageError(400, 'No record chosen', 'Go back and tick the records.');
 }
 
 /** What the page of an action shows, and what its form does. `of`: the name of the job or the id of the run. */

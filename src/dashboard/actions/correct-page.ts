@@ -1,3 +1,4 @@
+import { actionOf } from '../../model/action.ts';
 import type { Run } from '../../model/run.ts';
 import { foreign, html, type Markup, quiet } from '../../report/html/markup.ts';
 import type { CellEdits, RejectedPage, RejectedRow } from '../../run/read-corrections.ts';
@@ -22,6 +23,9 @@ export interface CorrectView {
   readonly draft: string;
   readonly edits: CellEdits;
   readonly allColumns: boolean;
+  /** The keys of the records, by the index of their first row, and those that the job leaves out. */
+  readonly keys: ReadonlyMap<number, string>;
+  readonly leftOut: readonly string[];
   readonly notice: Notice | null;
 }
 
@@ -30,6 +34,9 @@ export function correctHref(run: string, draft: string, number = 1, allColumns =
   const page = number > 1 && number;
   return actionHref('correct', run, { draft, page, columns: allColumns && ALL_COLUMNS });
 }
+
+/** Before the key in the value of the button that leaves a record out. */
+export const LEAVE_OUT = 'leave:';
 
 /** The name of the field of a cell. */
 export function cellName(index: number, place: number): string {
@@ -45,9 +52,10 @@ export function toFormValue(cell: string): string {
 export function correctPage(
   { id, job }: Run,
   rejected: RejectedPage,
-  { draft, edits, allColumns, notice }: CorrectView,
+  view: CorrectView,
   viewer: Viewer,
 ): Page {
+  const { draft, edits, allColumns, notice } = view;
   const { rows, number, pages, total, isCut } = rejected;
   const places = shownPlaces(rejected, edits, allColumns);
   const hidden = rejected.columns.length - places.length;
@@ -68,8 +76,8 @@ ${postForm(
 <p class="quiet" role="status">${cells === 0 ? 'No cell is corrected yet.' : `${counted(cells, 'cell')} corrected so far.`}</p>
 <div class="correct-scroll" tabindex="0" role="region" aria-label="Rejected rows"><table class="correct-table">
 <caption class="unseen">Rejected rows, page ${number} of ${pages}</caption>
-<thead><tr><th scope="col">Line</th>${places.map((place) => html`<th scope="col">${columnName(rejected, place)}</th>`)}</tr></thead>
-${records(rows).map((record) => recordBody(record, rejected, places, edits))}
+<thead><tr><th scope="col">Row</th>${places.map((place) => html`<th scope="col">${columnName(rejected, place)}</th>`)}</tr></thead>
+${records(rows).map((record) => recordBody(record, rejected, places, view))}
 </table></div>
 <p class="actions">${number > 1 && button(String(number - 1), 'Previous page')} <span class="quiet">Page ${number} of ${pages}</span> ${number < pages && button(String(number + 1), 'Next page')} ${pages > 1 && quiet('Corrections are kept from page to page.')}</p>`,
   },
@@ -105,14 +113,20 @@ function recordBody(
   rows: readonly RejectedRow[],
   rejected: RejectedPage,
   places: readonly number[],
-  edits: CellEdits,
+  { edits, keys, leftOut }: CorrectView,
 ): Markup {
   const cause = rows.find(({ blamed }) => blamed.length > 0) ?? rows[0];
+  const key = keys.get(rows[0]?.index ?? -1);
+  const out =
+    key !== undefined &&
+    (leftOut.includes(key)
+      ? html` <span class="quiet">Later runs leave it out.</span>`
+      : html` <button type="submit" name="go" value="${LEAVE_OUT}${key}" class="button">${actionOf('leave-out').button?.label}<span class="unseen"> ${key}</span></button>`);
   return html`<tbody>
-<tr class="correct-reason"><th scope="rowgroup" colspan="${places.length + 1}"><div class="correct-why">${foreign(cause?.reason ?? '')}</div></th></tr>
+<tr class="correct-reason"><th scope="rowgroup" colspan="${places.length + 1}"><div class="correct-why">${foreign(cause?.reason ?? '')}${out}</div></th></tr>
 ${rows.map(
   (row) =>
-    html`<tr><th scope="row">${row.line}</th>${places.map((place) => cellOf(row, place, rejected, edits))}</tr>\n`,
+    html`<tr><th scope="row">${row.place}</th>${places.map((place) => cellOf(row, place, rejected, edits))}</tr>\n`,
 )}</tbody>`;
 }
 
@@ -123,7 +137,7 @@ function cellOf(row: RejectedRow, place: number, rejected: RejectedPage, edits: 
   if (old.length > MAX_CELL_LENGTH)
     return html`<td><div class="correct-long">${foreign(old, SHOWN_OF_LONG)}</div><span class="quiet">${grouped(old.length)} characters: too long to be corrected here</span></td>`;
   const value = toFormValue(typed ?? old);
-  const label = `${columnName(rejected, place)}, line ${row.line}`;
+  const label = `${columnName(rejected, place)}, ${row.place}`;
   const name = cellName(row.index, place);
   const invalid = isBad && html` aria-invalid="true"`;
   const isLong =

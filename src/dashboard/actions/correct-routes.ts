@@ -8,6 +8,7 @@ import {
   readCorrections,
   readRejectedPage,
   refuseUnlessRejected,
+  rejectedKeys,
 } from '../../run/read-corrections.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import { audit } from '../audit.ts';
@@ -31,8 +32,10 @@ import {
   cellName,
   correctHref,
   correctPage,
+  LEAVE_OUT,
   toFormValue,
 } from './correct-page.ts';
+import { leftOutIn } from './leave-out-routes.ts';
 import { keepNewest } from './uploads.ts';
 
 /** A page of rejected rows has at most about a megabyte of cells, and three times as much as a form. */
@@ -62,6 +65,11 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
       () => false,
     );
 
+  const keysOf = async (run: Run, rows: RejectedPage) => ({
+    keys: await rejectedKeys(context, run, rows),
+    leftOut: leftOutIn(dashboard.openWorkspace(), run.job),
+  });
+
   await app.register(async (scope) => {
     readForms(scope, FORM_LIMIT_BYTES);
 
@@ -72,8 +80,11 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
       const rows = await readRejectedPage(context.artifacts.run(run.id), numberOf(page));
       const retried = await retryNotice(context, run);
       const notice = retried ?? ((await isCorrectedInFolder(run)) ? CORRECTED_IN_FOLDER : null);
-      const view = { draft: id, edits: draftOf(id, run.id).edits, allColumns: columns === ALL_COLUMNS };
-      return reply.sendPage(correctPage(run, rows, { ...view, notice }, request.viewer));
+      const { edits } = draftOf(id, run.id);
+      const view = { draft: id, edits, allColumns: columns === ALL_COLUMNS, notice };
+      return reply.sendPage(
+        correctPage(run, rows, { ...view, ...(await keysOf(run, rows)) }, request.viewer),
+      );
     });
 
     scope.post<OfRun>(actionRoute('correct'), async (request, reply) => {
@@ -87,6 +98,11 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
       takeEdits(draft, rows, fields);
       keepNewest(drafts, MAX_DRAFTS, id, draft);
       const columns = fields['columns'] === ALL_COLUMNS;
+      if (go?.startsWith(LEAVE_OUT) === true) {
+        const page = rows.number > 1 && rows.number;
+        const query = { key: go.slice(LEAVE_OUT.length), run: run.id, draft: id, page };
+        return reply.redirect(actionHref('leave-out', run.job, query), 303);
+      }
       if (go !== CHECK) return reply.redirect(correctHref(run.id, id, numberOf(go), columns), 303);
       const upload = await uploads.keep(
         run.id,
@@ -99,7 +115,8 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
       } catch (error) {
         await uploads.drop(upload);
         const notice = { tone: 'bad', text: dashboard.redact(sentenceOf(error)) } as const;
-        const view: CorrectView = { draft: id, edits: draft.edits, allColumns: columns, notice };
+        const shown = { draft: id, edits: draft.edits, allColumns: columns, notice };
+        const view: CorrectView = { ...shown, ...(await keysOf(run, rows)) };
         return reply.sendPage(correctPage(run, rows, view, request.viewer), 422);
       }
       await audit(dashboard, request, { action: 'correct', job: run.job, run: run.id });

@@ -12,7 +12,7 @@ import {
   type RefusedCell,
   type RejectsEdits,
 } from '../../rejects/rejects-edits.ts';
-import { REJECTS_FILE } from '../../rejects/rejects-file.ts';
+import { REJECTS_FILE, REJECTS_WORKBOOK } from '../../rejects/rejects-file.ts';
 import { code, columns, html, type Markup, styledText } from '../../report/html/markup.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
 import { shownFile } from '../../run/report/read-stored-report.ts';
@@ -38,11 +38,16 @@ const CELL_LENGTH = 60;
  */
 function uploadPage(
   { id, job, totals }: Run,
-  location: string,
+  { location, hasWorkbook }: { readonly location: string; readonly hasWorkbook: boolean },
   inFolder: RejectsEdits | null,
   notice: Notice | null,
   viewer: Viewer,
 ): Page {
+  const href = actionHref('download-rejects', id);
+  const csv = html`<a href="${href}">${hasWorkbook ? 'as CSV' : 'Download the rejects'}</a>`;
+  const files = hasWorkbook
+    ? html`<a href="${href.replace(REJECTS_FILE, REJECTS_WORKBOOK)}">Download the rejects</a> as a workbook like the source, or ${csv}`
+    : csv;
   const rejected =
     totals === null
       ? ''
@@ -51,13 +56,13 @@ function uploadPage(
     title: `Retry run ${id}`,
     section: 'runs',
     notice,
-    body: html`<p class="page-lead">${runLink(id, 'Run')} of ${jobLink(job)}: ${rejected}Correct the rows in a spreadsheet, save them as CSV and upload the file here. You will see what was corrected before anything is sent.</p>
+    body: html`<p class="page-lead">${runLink(id, 'Run')} of ${jobLink(job)}: ${rejected}Correct the rows in a spreadsheet and upload the file here, as a workbook (.xlsx) or as CSV. You will see what was corrected before anything is sent.</p>
 <ol class="does">
-<li><a href="/runs/${id}/rejects.csv">Download the rejects</a>: the rejected rows as they were in the source, with the reason in the column <code>storeferry_reason</code>.</li>
+<li>${files}: the rejected rows as they were in the source, with the reason in the column <code>storeferry_reason</code>.</li>
 <li>Correct them. Keep the header and the column <code>storeferry_line</code>; rows that should not be sent are deleted.</li>
 <li>Upload the file, at most ${formatBytes(UPLOAD_LIMIT_BYTES)}.</li>
 </ol>
-${uploadForm({ action: actionHref('upload', id), label: 'The corrected file', accept: '.csv,.txt,.tsv,text/csv', button: 'Upload and check', back: actionHref('see', id) }, viewer)}
+${uploadForm({ action: actionHref('upload', id), label: 'The corrected file', accept: '.xlsx,.csv,.txt,.tsv,text/csv', button: 'Upload and check', back: actionHref('see', id) }, viewer)}
 ${
   inFolder !== null &&
   html`<section><h2>Or send the file in the folder of the run</h2>
@@ -158,7 +163,8 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
     const isEdited = inFolder !== null && !isUntouched(inFolder);
     const file = `${context.artifacts.run(run.id).location}/${REJECTS_FILE}`;
     const location = shownFile(context.workspaceDir, file);
-    return uploadPage(run, location, isEdited ? inFolder : null, notice, request.viewer);
+    const hasWorkbook = await context.artifacts.run(run.id).exists(REJECTS_WORKBOOK);
+    return uploadPage(run, { location, hasWorkbook }, isEdited ? inFolder : null, notice, request.viewer);
   };
 
   app.get<OfRun>(actionRoute('retry'), accessTo('retry'), async (request, reply) => {

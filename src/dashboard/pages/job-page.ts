@@ -42,7 +42,7 @@ import {
   scheduleFacts,
 } from './job-card.ts';
 import { clockNote } from './jobs-page.ts';
-import { actionButton, jobHref } from './link-button.ts';
+import { actionButton, actionHref, jobHref } from './link-button.ts';
 import { type Page, problemList } from './page.ts';
 import { runsTable } from './runs-page.ts';
 
@@ -102,7 +102,7 @@ function jobSettings(job: Job): Markup {
 }
 
 function importSettings(job: ImportJob): Slot {
-  const { crosswalk, mode, match = 'url', keep, guards = [], apply } = job;
+  const { crosswalk, mode, match = 'url', keep, leaveOut = [], guards = [], apply } = job;
   return [
     fact('Imports', `${job.import} into the store ${job.store}`),
     fact('Source', sourceWords(job)),
@@ -110,6 +110,11 @@ function importSettings(job: ImportJob): Slot {
     fact('Mode', `${mode}: ${MODE_WORDS[mode]}`),
     mode === 'update' && fact('Match', `products are found by ${match}`),
     keep !== undefined && fact('Keep', `${keep.join(', ')} as the store has it`),
+    leaveOut.length > 0 &&
+      fact(
+        'Left out by choice',
+        html`<a href="${actionHref('leave-out', job.name)}">${counted(leaveOut.length, 'record')}</a>`,
+      ),
     fact('Duplicates', `${job.duplicates}: ${DUPLICATES_WORDS[job.duplicates]}`),
     crosswalk !== undefined &&
       fact('Crosswalk', html`${placeWords(crosswalk)}, matched by ${code(crosswalk.match)}`),

@@ -19,7 +19,7 @@ export async function outcomesPage(
   dashboard: DashboardContext,
   { of: id, query, viewer }: PageRequest,
 ): Promise<Page> {
-  const { context, program } = dashboard;
+  const { context } = dashboard;
   const { run, ledger } = await rememberedRun(dashboard, id);
   if (ledger === undefined) throw notFound(`Run ${id} is an export: it has no records.`);
   refusePersonalData(ledger.target, viewer);
@@ -47,7 +47,7 @@ ${
     : recordsTable(shown.items, records.length, link)
 }
 ${pager(shown, (at) => `/runs/${id}/outcomes${queryOf({ outcome, page: at > 1 && at })}`)}
-<p class="quiet">All of them as a file: <code>${program} runs ${id} --records --csv</code></p>`,
+<p>All of them as a file: <a href="${actionHref('download-records', id)}.xlsx">workbook</a>, <a href="${actionHref('download-records', id)}.csv">CSV</a></p>`,
   };
 }
 

@@ -1,6 +1,6 @@
-import { subjectOf } from '../../model/action.ts';
+import { ACTIONS, subjectOf } from '../../model/action.ts';
 import type { Run, RunStep } from '../../model/run.ts';
-import { REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../rejects/rejects-file.ts';
+import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../rejects/rejects-file.ts';
 import { type ButtonOf, documentSections } from '../../report/html/document-sections.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { runDocument } from '../../report/run-document.ts';
@@ -18,7 +18,7 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import { keptRun, type PageRequest } from '../route-parts.ts';
 import { runActions } from './audit-page.ts';
 import { RUN_NOUNS } from './job-card.ts';
-import { actionButton, jobLink, runLink } from './link-button.ts';
+import { actionButton, jobLink, linkButton, runLink } from './link-button.ts';
 import { momentAndDistance, type Reading, readingOf, relativeTime } from './moment.ts';
 import type { Page } from './page.ts';
 import { maySeeRecords } from './record-page.ts';
@@ -37,7 +37,8 @@ export async function runPage(dashboard: DashboardContext, { of: id, viewer }: P
   const view = { now: reading.now, program, version, buttons, later: later?.id, progress: true };
   const running = run.status === 'running';
   const files = buttons ? await context.artifacts.run(id).list() : [];
-  const others = files.filter((name) => name === REJECTS_WORKBOOK || name === UNMATCHED_FILE);
+  const hasWorkbook = files.includes(REJECTS_WORKBOOK);
+  const others = files.filter((name) => (hasWorkbook && name === REJECTS_FILE) || name === UNMATCHED_FILE);
   const hasRecords = maySeeRecords(run, viewer) && (await recordExamples(context, kept)) !== undefined;
   return {
     title: `Run ${id} of ${run.job}`,
@@ -47,12 +48,12 @@ export async function runPage(dashboard: DashboardContext, { of: id, viewer }: P
     body: html`<p class="page-lead">${kindWords(run)} ${jobLink(run.job)} on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print (<a href="/runs/${id}/report.html?download">download</a>)`}${hasRecords && html`. <a href="/runs/${id}/records">Single records</a>, with the cells of each field`}${maySeeRecords(run, viewer) && html`. <a href="/runs/${id}/outcomes">Outcome of each record</a>`}${others.map((name) => html`. <a href="/runs/${id}/${name}">Download ${name}</a>`)}.</p>
 ${buttons && (await runActions({ context }, id, reading))}
 ${running && liveProgress(run, reading)}
-${documentSections(runDocument(facts, view), buttons ? buttonOf(run) : undefined)}`,
+${documentSections(runDocument(facts, view), buttons ? buttonOf(run, hasWorkbook) : undefined)}`,
   };
 }
 
 /** The buttons after a run, each with a confirmation; none for actions that only a command can do. */
-function buttonOf({ status }: Run): ButtonOf {
+function buttonOf({ status }: Run, hasWorkbook: boolean): ButtonOf {
   return (action) => {
     const { does } = action;
     // A button runs the whole job, and only what changed.
@@ -66,6 +67,8 @@ function buttonOf({ status }: Run): ButtonOf {
       return actionButton('drift', action.job, { label: 'Plan to restore', query: { how: 'restore' } });
     if (does === 'drift' && action.accept === true)
       return actionButton('drift', action.job, { label: 'Accept', query: { how: 'accept' } });
+    if (does === 'download-rejects' && hasWorkbook)
+      return linkButton(`/runs/${action.run}/${REJECTS_WORKBOOK}`, ACTIONS[does].button);
     if (does === 'see') return actionButton('see', action.run, { label: `See run ${action.run}` });
     if (does === 'retry')
       return html`<span class="choices">${actionButton('correct', action.run)} ${actionButton('retry', action.run)}</span>`;

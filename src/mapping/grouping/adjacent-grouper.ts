@@ -23,6 +23,7 @@ export class AdjacentGrouper implements Grouper {
   readonly #trusted: (row: SourceRow) => boolean;
   readonly #head: Expression<boolean> | undefined;
   readonly #mostRows: number;
+  readonly #columnOf: (row: SourceRow) => string | undefined;
   /** Rows that cannot be placed before the next row with a key is known. */
   #unplaced: SourceRow[] = [];
   #current: Block<string> | undefined;
@@ -33,17 +34,20 @@ export class AdjacentGrouper implements Grouper {
   /**
    * @param trusted whether the key of a misaligned row can be trusted
    * @param head whether a row describes a record; a block without one is only a part
+   * @param columnOf the header of the column with the key
    */
   constructor(
     key: Expression,
     trusted: (row: SourceRow) => boolean,
     head: Expression<boolean> | undefined,
     mostRows: number,
+    columnOf: (row: SourceRow) => string | undefined,
   ) {
     this.#key = key;
     this.#trusted = trusted;
     this.#head = head;
     this.#mostRows = mostRows;
+    this.#columnOf = columnOf;
   }
 
   startTable(): void {
@@ -122,7 +126,7 @@ export class AdjacentGrouper implements Grouper {
     const rows = this.#unplaced;
     this.#unplaced = [];
     for (const row of rows) {
-      const reason = row.misaligned?.reason ?? keyMissing(row.line);
+      const reason = row.misaligned?.reason ?? keyMissing(row.line, this.#columnOf(row));
       const current = this.#current;
       const inside = current !== undefined && nextKey === current.key;
       if (current !== undefined && (inside || named(row, current.key))) {
@@ -147,7 +151,7 @@ export class AdjacentGrouper implements Grouper {
     const rows = this.#unplaced;
     this.#unplaced = [];
     for (const row of rows) {
-      const reason = row.misaligned?.reason ?? keyMissing(row.line);
+      const reason = row.misaligned?.reason ?? keyMissing(row.line, this.#columnOf(row));
       this.#out.push(ungroupedRow(row, reason));
       this.#current?.addFault(neighbourMisaligned(row.line));
       this.#nextFault = neighbourMisaligned(row.line);

@@ -4,7 +4,7 @@ import type { ChildrenSpec, GroupSpec } from '../spec/group-spec.ts';
 import type { Condition, Value } from '../spec/value.ts';
 import { blankIfUnreadable, type Expression, type TypedExpression } from '../values/cell.ts';
 import { columnsOf, compileCondition } from '../values/compile-condition.ts';
-import { compileAs } from '../values/compile-value.ts';
+import { compileAs, headerOf } from '../values/compile-value.ts';
 import { AdjacentGrouper, StartsGrouper } from './adjacent-grouper.ts';
 import {
   type Grouper,
@@ -27,7 +27,8 @@ export function compileGrouping(scope: Scope, spec: GroupSpec | undefined, key: 
     const by = compileAs({ ...scope, field: 'key' }, ['group', 'by'], spec.by, 'text');
     if (spec.rows === 'anywhere') return byKeyAnywhere(scope, by, key, { head, alone: test('alone') });
     const [read, trusted] = [blankIfUnreadable(by.read), inFirstColumn(scope.columns, by.sources)];
-    return { open: () => new AdjacentGrouper(read, trusted, head, scope.limits.recordRows) };
+    const columnOf = (row: SourceRow) => headerOf(scope, by.sources, row);
+    return { open: () => new AdjacentGrouper(read, trusted, head, scope.limits.recordRows, columnOf) };
   }
   if (spec?.starts !== undefined) return byStart(scope, spec.starts);
   if (spec?.parent !== undefined) return byParent(scope, spec.parent, spec.names ?? []);
@@ -70,7 +71,7 @@ function byKeyAnywhere(
         (row) => {
           const key = readBy(row, 0);
           const certain = row.misaligned === undefined || trusted(row);
-          if (typeof key !== 'string' || !certain) return strayLinks(row);
+          if (typeof key !== 'string' || !certain) return strayLinks(row, headerOf(scope, by.sources, row));
           return row.misaligned === undefined && alone?.(row, 0) === true
             ? { ...UNLINKED, alone: true }
             : { ...UNLINKED, belongs: key };

@@ -45,9 +45,9 @@ export const UNLINKED: RowLinks = {
   alone: false,
 };
 
-/** The relations of a row whose record is unknown. */
-export function strayLinks({ misaligned, line }: SourceRow): RowLinks {
-  const reason = misaligned?.reason ?? keyMissing(line);
+/** The relations of a row whose record is unknown; `column` has its key. */
+export function strayLinks({ misaligned, line }: SourceRow, column?: string): RowLinks {
+  const reason = misaligned?.reason ?? keyMissing(line, column);
   const names = (misaligned?.cells ?? []).filter((cell) => cell !== '');
   return {
     ...UNLINKED,
@@ -130,7 +130,8 @@ export function neighbourMisaligned(line: number): Reason {
   };
 }
 
-/** The reason for rejecting a row with a blank key. */
-export function keyMissing(line: number): Reason {
-  return { code: 'key-missing', message: 'the row does not name its product: the cell is blank', line };
+/** The reason for rejecting a row with a blank key, which is in this column. */
+export function keyMissing(line: number, column: string | undefined): Reason {
+  const message = 'the row does not name its product: the cell is blank';
+  return { code: 'key-missing', message, line, ...(column !== undefined && { column }) };
 }

@@ -8,7 +8,7 @@ import { convertedFrom } from '../transforms/convert.ts';
 import { type Cell, type Expression, isList, isPresent, Moment, refuse } from '../values/cell.ts';
 import { compileCondition } from '../values/compile-condition.ts';
 import { applySteps, coerce, compileSteps, compileTemplate } from '../values/compile-steps.ts';
-import { compileAs } from '../values/compile-value.ts';
+import { compileAs, headerOf } from '../values/compile-value.ts';
 
 /** The four price fields of a variant, which depend on each other. `salePrice` is absent without a sale. */
 export interface Prices {
@@ -41,10 +41,12 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
   const onSale = compileSale(scope, path, spec, sale, clock);
   const ruled = compileRule({ ...scope, convertsFrom: undefined }, path, spec.rule);
   const checkCurrency = compileCurrency(scope, path, spec);
+  const missingPrice = (row: SourceRow): never =>
+    refuse('price-missing', 'the price is blank', row.line, base && headerOf(scope, base.sources, row));
   const pricesOf = (row: SourceRow): Prices => {
     checkCurrency(row, 0);
     const written = base?.read(row, 0);
-    const basePrice = written === undefined ? missingPrice(scope, spec, row) : amountOf(written, 'price');
+    const basePrice = written === undefined ? missingPrice(row) : amountOf(written, 'price');
     const surcharge = plus === undefined ? 0 : numberOf(plus(row, 0));
     const price = surcharge === 0 ? basePrice : Decimal.of(basePrice).plus(Decimal.of(surcharge)).toNumber();
     if (price < 0) refuse('price-negative', 'the price with its surcharge is below 0');
@@ -189,14 +191,6 @@ function numberOf(cell: Cell): number {
 function amountOf(cell: Cell, what: string): number {
   const read = numberOf(cell);
   return read < 0 ? refuse('price-negative', `the ${what} is below 0`) : read;
-}
-
-function missingPrice(scope: Scope, spec: PricingSpec, row: SourceRow): never {
-  const value = spec.price ?? spec.regular;
-  const name = typeof value === 'string' ? value : Array.isArray(value) ? value[0] : undefined;
-  const slot = typeof name === 'string' ? slotOf(scope, name) : undefined;
-  const header = slot === undefined ? undefined : row.table.headers[slot];
-  return refuse('price-missing', 'the price is blank', row.line, header);
 }
 
 /** The moment at which a source was staged, which also records what was judged by it. */

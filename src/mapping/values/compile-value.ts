@@ -1,6 +1,6 @@
 import { Decimal } from '../../model/decimal.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
-import { given, type Path, resolveName, type Scope, slotOf, unknownName } from '../scope.ts';
+import { given, type Path, Problems, resolveName, type Scope, slotOf, unknownName } from '../scope.ts';
 import type { BlankRule, Condition, Flag, Value, ValueObject } from '../spec/value.ts';
 import { slugify } from '../transforms/slug.ts';
 import type { Transform } from '../transforms/transforms.ts';
@@ -345,8 +345,8 @@ function whenBlank(
   }
 }
 
-/** The header of the first source column that the file has. */
-function headerOf(scope: Scope, sources: ReadonlySet<string>, row: SourceRow): string | undefined {
+/** The header of the first of these columns that the file has. */
+export function headerOf(scope: Scope, sources: ReadonlySet<string>, row: SourceRow): string | undefined {
   for (const name of sources) {
     const column = scope.columns.declared.get(name);
     const slot = slotOf(scope, name) ?? column?.family?.slots.values().next().value;
@@ -354,6 +354,16 @@ function headerOf(scope: Scope, sources: ReadonlySet<string>, row: SourceRow): s
     if (header !== undefined) return header;
   }
   return undefined;
+}
+
+/** The header of the first column of a text field that the file has. */
+export function compileHeader(
+  scope: Scope,
+  path: Path,
+  value: Value,
+): (row: SourceRow | undefined) => string | undefined {
+  const { sources } = compileAs({ ...scope, problems: new Problems() }, path, takeApart(value).core, 'text');
+  return (row) => row && headerOf(scope, sources, row);
 }
 
 interface Parts {

@@ -314,6 +314,7 @@ function memoContext(
     currencies: store.currency ?? null,
     limits: job.limits ?? null,
     html: job.html ?? null,
+    leaveOut: job.leaveOut ?? null,
     prices: job.prices ?? null,
     advanced: advanced ?? null,
     nullQuantity: nullQuantity ?? null,

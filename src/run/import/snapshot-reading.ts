@@ -140,9 +140,9 @@ function compileFor(
 ): CompiledMapping {
   const { spec, params } = request.mapping;
   const { job } = request;
-  const { limits, html, prices } = job;
+  const { limits, html, prices, leaveOut } = job;
   const { weightUnit } = request.store;
-  const context = { ...forms, params, ...tables, weightUnit, currencies, limits, html, prices };
+  const context = { ...forms, params, ...tables, weightUnit, currencies, limits, html, prices, leaveOut };
   return compileMapping(spec, { ...context, now: stagedAt, match: updateMatch(job) }, trace);
 }
 

@@ -9,7 +9,7 @@ import { truncate } from '../../model/truncate.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections } from '../../plan/plan-file.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget, type LedgerTarget } from '../../state/state.ts';
-import { csvText, INERT_CSV, writeTable } from '../../tables/write-table.ts';
+import { csvForLanguage, csvStyle, csvText, INERT_CSV, writeTable } from '../../tables/write-table.ts';
 import type { TypedCell, WrittenTable } from '../../tables/written-table.ts';
 import { printable } from '../../text/printable.ts';
 import type { RunContext } from '../run-context.ts';
@@ -267,18 +267,24 @@ async function* openRecords(
 /** The formats of a list of records in a file, by the ending of its name. */
 export const RECORD_FORMATS = ['csv', 'jsonl', 'xlsx', 'parquet'] as const;
 
-/** Records as a table, a JSON object each, or lines for people. `open` opens them, each time from the first. */
+/**
+ * Records as a table, a JSON object each, or lines for people. `open` opens them, each time from the first; `languages` are those of
+ * the browser that asks for CSV.
+ */
 export function recordContent(
   open: () => AsyncIterable<readonly RunRecord[]>,
   format: (typeof RECORD_FORMATS)[number] | 'text',
+  languages?: string,
 ): AsyncIterable<Uint8Array | string> {
   switch (format) {
     case 'text':
       return linesOf(open(), textLine);
     case 'jsonl':
       return linesOf(open(), (record) => `${JSON.stringify(shown(record))}\n`);
-    case 'csv':
-      return csvText(tableOf(open, false), INERT_CSV);
+    case 'csv': {
+      const options = languages === undefined ? undefined : csvForLanguage(languages);
+      return csvText(tableOf(open, false), options ? csvStyle(options) : INERT_CSV, options?.decimal);
+    }
     case 'xlsx':
     case 'parquet':
       return writeTable(tableOf(open, true), format);

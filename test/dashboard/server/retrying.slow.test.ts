@@ -1,13 +1,22 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeZip } from '../../source/make-zip.ts';
 import { manyProducts, shopifyCatalog } from '../../support/catalog.ts';
 import { type Nightly, setupNightly } from '../../support/nightly.ts';
 import { delay, errorAnswer } from '../../support/store/faults.ts';
+import { makeXlsx } from '../../tables/workbooks.ts';
 import { endOf } from './end-of.ts';
 import { type Answer, formOf, type HttpClient, multipart } from './http-client.ts';
 import { type ServedDashboard, serveDashboard } from './running-dashboard.ts';
+
+const GOODS = `import: products
+columns: { handle: Handle, title: Title, price: Variant Price }
+group: { by: handle, rows: adjacent }
+product: { url: handle, title: title }
+variants:
+  pricing: { price: [price, number] }
+`;
 
 interface Rejected extends AsyncDisposable {
   readonly nightly: Nightly;
@@ -267,6 +276,67 @@ describe('rejected rows that are corrected in the browser', () => {
     expect(back.words).toContain('1 cell corrected so far');
     const other = await client.get(`/runs/${run}/rejects`);
     expect(other.words).toContain('No cell is corrected yet');
+  });
+
+  it('are left out of later runs by choice, and exchanged as the spreadsheet of a visitor opens them', async () => {
+    await using scene = await setup();
+    const { nightly, client, run } = scene;
+    const { store, workspace } = nightly;
+    const form = `/runs/${run}/rejects`;
+    const leaving = '/jobs/nightly/leave-out';
+    const page = await client.get(form);
+    const typed = { [nameOf(page, 'Title, line 8')]: 'Seven' };
+    const asked = await client.submit(page, form, { ...typed, go: 'leave:product-3' });
+    expect(asked.words).toContain('product-3, of nightly');
+    const back = await client.submit(asked, leaving);
+    expect(back.words).toContain('Later runs leave it out');
+    // What was typed meanwhile is still there.
+    expect(back.words).toContain('1 cell corrected so far');
+
+    const night = async (job = 'nightly') => {
+      store.forget();
+      return (await workspace.storeferry('run', job, '--json')).json();
+    };
+    const second = await night();
+    expect(second).toMatchObject({ applied: 1, skipped: 1, rejected: 0, unchanged: 18 });
+    expect((await client.get(`/runs/${second['run']}`)).words).toContain('Left out by choice');
+    expect((await client.get('/jobs/nightly')).body).toContain(`href="${leaving}">1 record</a>`);
+    await client.submit(await client.get(leaving), leaving, { 'record.0': 'product-3' });
+    expect((await client.get(leaving)).words).toContain('None');
+    // Its block of the source has not changed, and is read all the same.
+    expect(await night()).toMatchObject({ applied: 1, skipped: 0, unchanged: 19 });
+    expect(store.lastBody('product-3')).toContain('Product 3');
+
+    const german = { 'accept-language': 'de-AT,de;q=0.9,en;q=0.7' };
+    const { body } = await client.get(`/runs/${run}/rejects.csv`, german);
+    expect(body).toMatch(/^\ufeff?Handle;/);
+    const shown = await upload(scene, body.replace('Product 3', 'Three'));
+    expect(shown.words).toContain('1 cell edited in 1 of 2 rows');
+    expect(shown.words).not.toContain('restored');
+    const records = await client.get(`/runs/${run}/records.csv`, german);
+    expect(records.body).toContain('product-7;rejected;store-422');
+    expect((await client.get(`/runs/${run}/records.csv`)).body).toContain('product-7,rejected,store-422');
+
+    const rows = [
+      ['Handle', 'Title', 'Variant Price'],
+      ['mug', '', '4.00'],
+      ['', 'Pot', '3.00'],
+    ];
+    await writeFile(join(workspace.dir, 'goods.xlsx'), makeXlsx([{ name: 'Goods', rows }]));
+    await workspace.write('mappings/goods.yaml', GOODS);
+    await workspace.write(
+      'jobs/goods.yaml',
+      'import: products\nstore: main\nsource: { path: goods.xlsx }\nmapping: goods\nsafety: { maxRejects: off }\n',
+    );
+    const { run: ofSheet } = await night('goods');
+    const sheet = await client.get(`/runs/${ofSheet}/rejects`);
+    const blank = [...sheet.document.querySelectorAll('[aria-invalid]')];
+    expect(blank.map((cell) => cell.getAttribute('aria-label'))).toEqual([
+      'Title, Goods row 2',
+      'Handle, Goods row 3',
+    ]);
+    expect((await client.get(`/runs/${ofSheet}`)).body).toContain(`/runs/${ofSheet}/rejects.xlsx">Download`);
+    expect((await client.get(`/runs/${ofSheet}/retry`)).body).toContain('accept=".xlsx,');
   });
 
   it('are for those who may act', async () => {
