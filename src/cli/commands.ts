@@ -161,6 +161,11 @@ export const COMMANDS: readonly RegisteredCommand[] = [
     alias: ['serve'],
   },
   {
+    name: 'tokens',
+    summary: 'list, make and revoke the tokens by which programs use the API of the dashboard',
+    load: async () => (await import('./commands/tokens-command.ts')).tokensCommand,
+  },
+  {
     name: 'sandbox',
     summary: 'serve a complete storefront on this machine, for tests',
     load: async () => (await import('./commands/sandbox-command.ts')).sandboxCommand,

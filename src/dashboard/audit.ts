@@ -4,7 +4,7 @@ import type { Viewer } from './access/sessions.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 
 /** Who did something in the dashboard. */
-type Actor = Pick<FastifyRequest, 'ip'> & { readonly viewer: Pick<Viewer, 'canAct'> };
+type Actor = Pick<FastifyRequest, 'ip'> & { readonly viewer: Pick<Viewer, 'who'> };
 
 /** Adds to the audit log what a signed-in visitor did: by the token and the address. */
 export async function audit(
@@ -12,6 +12,6 @@ export async function audit(
   { ip, viewer }: Actor,
   done: AuditedAction,
 ): Promise<void> {
-  const who = `${viewer.canAct ? 'full' : 'read-only'} token from ${ip}`;
+  const who = `${viewer.who} from ${ip}`;
   await recordAction(context.state.audit, { at: context.clock(), who, by: 'dashboard' }, done);
 }

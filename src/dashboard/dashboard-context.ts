@@ -1,11 +1,14 @@
 import { BlockList, isIP } from 'node:net';
 import type { FastifyPluginCallback } from 'fastify';
 import type { Workspace } from '../config/workspace.ts';
-import type { Action } from '../model/action.ts';
+import type { JobAction } from '../model/action.ts';
 import { errorCode, UsageError } from '../model/storeferry-error.ts';
 import type { knownStore } from '../onboarding/new-workspace.ts';
 import type { ClockKeeper, JobFacts } from '../report/run-facts.ts';
 import type { RunContext } from '../run/run-context.ts';
+
+// Tokens of programs, which a command makes too.
+export { MAX_TOKEN_DAYS, openApiTokens, TOKEN_DAYS } from './access/api-tokens.ts';
 
 /** What the pages of the dashboard are made from. Created at the edge (cli/). */
 export interface DashboardContext {
@@ -34,6 +37,8 @@ export interface DashboardContext {
     only?: string,
   ) => Promise<{ readonly jobs: readonly JobFacts[]; readonly keeper: ClockKeeper }>;
   readonly actions: DashboardActions;
+  /** What programs ask for waits there for a worker. */
+  readonly queue: ActionQueue;
   /**
    * Prepares an error or the output of a command for a page: removes the workspace's secrets, and adapts its commands
    * to this workspace.
@@ -43,11 +48,22 @@ export interface DashboardContext {
   readonly workerHealth?: (() => Promise<string | null>) | undefined;
 }
 
-/** An action that begins a run, and its job, which has one at a time. */
-export type JobAction = Extract<
-  Action,
-  { readonly does: 'run' | 'plan' | 'approve' | 'retry' | 'undo' | 'release' | 'verify' | 'drift' }
-> & { readonly job: string };
+/** The queue of the workers: its methods reject with StateError when the state does not answer. */
+export interface ActionQueue {
+  /** Stores an action under this id, unless one of the id is known, or a run of the whole job has not ended: gives the id of that. */
+  readonly enqueue: (action: JobAction, id: string) => Promise<{ readonly id: string }>;
+  readonly find: (id: string) => Promise<
+    | {
+        readonly action: JobAction;
+        readonly run: string | null;
+        readonly ended: boolean;
+        readonly error: string | null;
+        readonly remove: () => Promise<boolean>;
+      }
+    | undefined
+  >;
+  readonly workers: () => Promise<number>;
+}
 
 /** The state of an action, as soon as there is something to show. */
 export type ActionResult =

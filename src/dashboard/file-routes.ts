@@ -3,13 +3,14 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../rejects/rejects-file.ts';
 import { STYLESHEET_URL } from '../report/html/document-sections.ts';
 import { openExport } from '../run/export/export-folder.ts';
 import { rejectsForLanguage } from '../run/read-corrections.ts';
 import { recordContent, runRecords } from '../run/records/run-records.ts';
 import { audit } from './audit.ts';
+import type { DashboardContext } from './dashboard-context.ts';
 import { notFound } from './guard/page-error.ts';
 import { accessTo, actionRoute } from './pages/link-button.ts';
 import { refusePersonalData } from './pages/record-page.ts';
@@ -23,31 +24,66 @@ import {
   workspaceOf,
 } from './route-parts.ts';
 
-const REPORT_FILE = 'report.html';
+const REPORT_FILE = 'report.html' as const;
+
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+async function fileOf(dashboard: DashboardContext, id: string, name: string, languages?: string) {
+  const run = await keptRun(dashboard, id);
+  const folder = dashboard.context.artifacts.run(id);
+  if (!(await folder.exists(name))) throw notFound(`The run ${id} has no such file, or has it no more.`);
+  const content = name === REJECTS_FILE ? rejectsForLanguage(folder, languages) : folder.read(name);
+  return { run, content: await content };
+}
+
+/** Sends a file of a run to be saved, and records that. PageError if there is none. */
+export async function sendRunFile(
+  dashboard: DashboardContext,
+  { request, reply }: Exchange,
+  id: string,
+  file: keyof typeof RUN_FILES,
+): Promise<FastifyReply> {
+  const { run, content } = await fileOf(dashboard, id, file, request.headers['accept-language']);
+  const { type, action } = RUN_FILES[file];
+  await audit(dashboard, request, { action, job: run.job, run: run.id });
+  return reply
+    .headers({
+      'content-type': type,
+      'content-disposition': attachment(`${run.job}-${run.id}-${file}`),
+    })
+    .send(content);
+}
+
+/** Sends the newest file of an export, and records that. PageError for an import. */
+export async function sendExport(
+  dashboard: DashboardContext,
+  { request, reply }: Exchange,
+  name: string,
+): Promise<FastifyReply> {
+  const { context } = dashboard;
+  const job = workspaceOf(dashboard, name).job(name);
+  if (job.kind !== 'export') throw notFound(`The job ${name} is an import: it writes no file.`);
+  const { location, content } = await openExport(context, job, context.signal);
+  await audit(dashboard, request, { action: 'download-export', job: name });
+  return reply
+    .headers({
+      'content-type': 'application/octet-stream',
+      'content-disposition': attachment(fileName(location)),
+    })
+    .send(content);
+}
 
 /** Serves files of runs: the rejects to correct, and the report as one file. */
 export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
-  const { context } = dashboard;
-  const fileOf = async (id: string, name: string, languages?: string) => {
-    const run = await keptRun(dashboard, id);
-    const folder = context.artifacts.run(id);
-    if (!(await folder.exists(name))) throw notFound(`The run ${id} has no such file, or has it no more.`);
-    const content = name === REJECTS_FILE ? rejectsForLanguage(folder, languages) : folder.read(name);
-    return { run, content: await content };
-  };
-
   // Rows of the source contain personal data: only visitors who may correct them get the file.
-  for (const [file, type] of Object.entries(REJECTS_FILES))
-    app.get<OfRun>(`/runs/:run/${file}`, accessTo('download-rejects'), async (request, reply) => {
-      const { run, content } = await fileOf(request.params.run, file, request.headers['accept-language']);
-      await audit(dashboard, request, { action: 'download-rejects', job: run.job, run: run.id });
-      return reply
-        .headers({
-          'content-type': type,
-          'content-disposition': attachment(`${run.job}-${run.id}-${file}`),
-        })
-        .send(content);
-    });
+  for (const file of RUN_FILE_NAMES.filter((name) => RUN_FILES[name].action === 'download-rejects')) {
+    app.get<OfRun>(`/runs/:run/${file}`, accessTo('download-rejects'), async (request, reply) =>
+      sendRunFile(dashboard, { request, reply }, request.params.run, file),
+    );
+  }
 
   for (const [format, type] of Object.entries(RECORDS_TYPES)) {
     const who = accessTo('download-records');
@@ -56,7 +92,7 @@ export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
       if (ledger === undefined) throw notFound('An export has no records.');
       refusePersonalData(ledger.target, request.viewer);
       await audit(dashboard, request, { action: 'download-records', job: ledger.job, run: ledger.id });
-      const open = () => runRecords(context, { ...ledger, run });
+      const open = () => runRecords(dashboard.context, { ...ledger, run });
       const languages = request.headers['accept-language'] ?? '';
       return reply
         .headers({
@@ -68,22 +104,12 @@ export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
   }
 
   // Orders and lists contain personal data.
-  app.get<OfJob>(actionRoute('download-export'), accessTo('download-export'), async (request, reply) => {
-    const { job: name } = request.params;
-    const job = workspaceOf(dashboard, name).job(name);
-    if (job.kind !== 'export') throw notFound(`The job ${name} is an import: it writes no file.`);
-    const { location, content } = await openExport(context, job, context.signal);
-    await audit(dashboard, request, { action: 'download-export', job: name });
-    return reply
-      .headers({
-        'content-type': 'application/octet-stream',
-        'content-disposition': attachment(fileName(location)),
-      })
-      .send(content);
-  });
+  app.get<OfJob>(actionRoute('download-export'), accessTo('download-export'), async (request, reply) =>
+    sendExport(dashboard, { request, reply }, request.params.job),
+  );
 
   app.get<OfRun>(actionRoute('download-report'), accessTo('download-report'), async (request, reply) => {
-    const { run, content } = await fileOf(request.params.run, REPORT_FILE);
+    const { run, content } = await fileOf(dashboard, request.params.run, REPORT_FILE);
     const report = await text(content);
     if (formFields(request.query)['download'] !== undefined) {
       await audit(dashboard, request, { action: 'download-report', job: run.job, run: run.id });
@@ -98,16 +124,23 @@ export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
   });
 }
 
+/** The type of workbooks. */
+export const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 const CSV = 'text/csv; charset=utf-8';
-const WORKBOOK = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+
 /** The formats of the records of a run, with their types. */
-const RECORDS_TYPES: Readonly<Record<string, string>> = { csv: CSV, xlsx: WORKBOOK };
-/** What holds rejected rows, with its type. */
-const REJECTS_FILES: Readonly<Record<string, string>> = {
-  [REJECTS_FILE]: CSV,
-  [REJECTS_WORKBOOK]: WORKBOOK,
-  [UNMATCHED_FILE]: CSV,
-};
+const RECORDS_TYPES: Readonly<Record<string, string>> = { csv: CSV, xlsx: XLSX };
+
+/** What can be downloaded of a run, with its type, and what that is in the audit log. */
+export const RUN_FILES = {
+  [REPORT_FILE]: { type: 'text/html; charset=utf-8', action: 'download-report' },
+  [REJECTS_FILE]: { type: CSV, action: 'download-rejects' },
+  [REJECTS_WORKBOOK]: { type: XLSX, action: 'download-rejects' },
+  [UNMATCHED_FILE]: { type: CSV, action: 'download-rejects' },
+} as const;
+
+/** Their names. */
+export const RUN_FILE_NAMES = [REPORT_FILE, REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE] as const;
 
 /** Names of jobs consist of letters, digits, dots, `-` and `_`. */
 function attachment(name: string): string {

@@ -4,6 +4,7 @@ import type { Run } from '../model/run.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { findLedgerOf } from '../run/records/run-records.ts';
 import { didYouMean } from '../text/nearest.ts';
+import type { ApiTokens } from './access/api-tokens.ts';
 import type { Sessions, Viewer } from './access/sessions.ts';
 import type { Tokens } from './access/tokens.ts';
 import type { Uploads } from './actions/uploads.ts';
@@ -22,6 +23,7 @@ export interface RouteParts {
   readonly log: DashboardLog;
   readonly uploads: Uploads;
   readonly sessions: Sessions;
+  readonly apiTokens: ApiTokens;
   readonly hashes: Tokens;
   readonly addresses: OwnAddresses;
   /** Different for each dashboard of a machine, because cookies do not depend on the port. */

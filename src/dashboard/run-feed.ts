@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Run, RunProgress, RunStatus } from '../model/run.ts';
 import { ProgressMeter, type ProgressWords, progressWords, shareOf } from '../report/status-words.ts';
 import { withLiveStatus } from '../run/report/read-stored-report.ts';
@@ -127,8 +127,22 @@ interface OpenStream {
   readonly stream: PassThrough;
 }
 
+/** The address at which pages watch a run. */
+export function eventRoutes(app: FastifyInstance, parts: RouteParts): void {
+  const { runs } = parts.dashboard.context.state;
+  const stream = runEvents(app, parts);
+  // The stream of an answer to HEAD would never end.
+  app.get<OfRun>('/runs/:run/events', { exposeHeadRoute: false }, async (request, reply) =>
+    stream(request, reply, (await runs.get(request.params.run)) ?? notKnown()),
+  );
+}
+
+function notKnown(): never {
+  throw notFound();
+}
+
 /** Sends the progress of a run as server-sent events (`progress`, then `ended`), until the run or the session ends. */
-export function eventRoutes(app: FastifyInstance, { dashboard: { context }, sessions }: RouteParts): void {
+export function runEvents(app: FastifyInstance, { dashboard: { context }, sessions }: RouteParts) {
   const feed = runFeed(context);
   const open = new Set<OpenStream>();
   sessions.onEnd((session) => {
@@ -139,12 +153,8 @@ export function eventRoutes(app: FastifyInstance, { dashboard: { context }, sess
     for (const { stream } of open) stream.end();
   });
 
-  // The stream of an answer to HEAD would never end.
-  const getOnly = { exposeHeadRoute: false };
-  app.get<OfRun>('/runs/:run/events', getOnly, async (request, reply) => {
-    const { run: id } = request.params;
-    const { session } = request;
-    if (session === null || (await context.state.runs.get(id)) === undefined) throw notFound();
+  return ({ session }: FastifyRequest, reply: FastifyReply, { id }: Pick<Run, 'id'>): FastifyReply => {
+    if (session === null) throw notFound();
     const alike = [...open].filter((other) => other.session.canAct === session.canAct);
     const own = alike.filter((other) => other.session === session);
     if (alike.length >= MAX_STREAMS_PER_TOKEN || own.length >= MAX_STREAMS_PER_SESSION)
@@ -164,7 +174,8 @@ export function eventRoutes(app: FastifyInstance, { dashboard: { context }, sess
     const unwatch = feed.watch(id, send);
     const heartbeat = setInterval(() => {
       // Looking for a session that is too old ends it, and its streams.
-      if (sessions.find(session.id, false) === undefined || stream.writableEnded) stream.end();
+      const isOver = session.isOver?.() ?? sessions.find(session.id, false) === undefined;
+      if (isOver || stream.writableEnded) stream.end();
       else if (!stream.writableNeedDrain) stream.write(':\n\n');
     }, HEARTBEAT_MS);
     open.add(entry);
@@ -175,7 +186,7 @@ export function eventRoutes(app: FastifyInstance, { dashboard: { context }, sess
     });
     stream.write(`retry: ${RECONNECT_DELAY_MS}\n\n`);
     return reply.header('x-accel-buffering', 'no').type('text/event-stream').send(stream);
-  });
+  };
 }
 
 function eventText(event: string, progress: LiveProgress): string {

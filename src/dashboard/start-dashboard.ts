@@ -4,8 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fastifyMultipart from '@fastify/multipart';
 import fastifyRateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
+import { openApiTokens } from './access/api-tokens.ts';
 import { createSessions } from './access/sessions.ts';
 import { signIn } from './access/sign-in.ts';
+import { tokenRoutes } from './access/token-routes.ts';
 import { openTokens, type TokenFile, type Tokens } from './access/tokens.ts';
 import { actionRoutes } from './actions/action-routes.ts';
 import { correctRoutes } from './actions/correct-routes.ts';
@@ -13,6 +15,7 @@ import { forgetRoutes } from './actions/forget-routes.ts';
 import { leaveOutRoutes } from './actions/leave-out-routes.ts';
 import { retryRoutes } from './actions/retry-routes.ts';
 import { openUploads } from './actions/uploads.ts';
+import { apiRoutes } from './api/api-routes.ts';
 import { cannotListen, type Listen, ownAddresses, QUEUES_PATH, urlHost } from './dashboard-context.ts';
 import { columnsRoutes } from './edit-job/columns-routes.ts';
 import { editRoutes } from './edit-job/edit-routes.ts';
@@ -149,11 +152,13 @@ const ROUTES: readonly ((app: FastifyInstance, parts: RouteParts) => void | Prom
   storeRoutes,
   eventRoutes,
   fileRoutes,
+  tokenRoutes,
+  apiRoutes,
   queueRoutes,
 ];
 
 /** The dependencies of the dashboard's server. */
-interface DashboardParts extends Omit<RouteParts, 'uploads' | 'sessions'> {
+interface DashboardParts extends Omit<RouteParts, 'uploads' | 'sessions' | 'apiTokens'> {
   /** The proxies that name the client in X-Forwarded-For. Any other client would choose its own address. */
   readonly proxies: BlockList;
   readonly uploadsFolder: DashboardOptions['uploadsFolder'];
@@ -165,7 +170,7 @@ interface DashboardParts extends Omit<RouteParts, 'uploads' | 'sessions'> {
  */
 function rateLimitKey({ ip, session }: FastifyRequest): string {
   if (session === null) return ip;
-  return `${ip} ${session.canAct ? 'full' : 'read-only'}`;
+  return `${ip} ${session.who}`;
 }
 
 function isListed(addresses: BlockList, address: string): boolean {
@@ -199,7 +204,8 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   });
   await app.register(fastifyMultipart);
   const uploads = openUploads(parts.uploadsFolder);
-  for (const routes of ROUTES) await routes(app, { ...parts, uploads, sessions });
+  const apiTokens = openApiTokens(dashboard.context);
+  for (const routes of ROUTES) await routes(app, { ...parts, uploads, sessions, apiTokens });
   return app;
 }
 

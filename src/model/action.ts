@@ -8,6 +8,8 @@ interface ActionDefinition {
   readonly command?: string;
   /** Who may do it in the dashboard; absent: visitors with full access. */
   readonly who?: 'anyone' | 'viewers';
+  /** The scope of the API tokens that may ask for it; absent: the API does not offer it. */
+  readonly scope?: ApiScope;
   /** The last part of the address of its page, `/runs/RUN/PAGE`; absent: its name. */
   readonly page?: string;
   /** The button that leads to its page; absent: the dashboard shows the command. */
@@ -17,6 +19,11 @@ interface ActionDefinition {
   /** What somebody did, for the audit log; absent: it is not recorded. */
   readonly audit?: string;
 }
+
+/** What an API token may do; each scope includes those before it. */
+export const API_SCOPES = ['view', 'operate', 'approve'] as const;
+/** One of them. */
+export type ApiScope = (typeof API_SCOPES)[number];
 
 /** The text of a button, and how it is emphasised. */
 export interface ActionButton {
@@ -32,10 +39,13 @@ export const ACTIONS = {
   'sign-in': { who: 'anyone', audit: 'signed in' },
   'sign-out': { who: 'viewers', audit: 'signed out' },
   'new-tokens': { command: 'dashboard', audit: 'made new tokens' },
+  'make-token': { command: 'tokens', audit: 'made an API token' },
+  'revoke-token': { command: 'tokens', audit: 'revoked an API token' },
   'start-dashboard': { command: 'dashboard', audit: 'started the dashboard' },
   run: {
     to: 'job',
     command: 'run',
+    scope: 'operate',
     button: { label: 'Run' },
     confirm: { label: 'Run now', weight: 'primary' },
     audit: 'started a run',
@@ -43,6 +53,7 @@ export const ACTIONS = {
   plan: {
     to: 'job',
     command: 'plan',
+    scope: 'operate',
     button: { label: 'Plan' },
     confirm: { label: 'Plan now', weight: 'primary' },
     audit: 'made a plan',
@@ -50,6 +61,7 @@ export const ACTIONS = {
   approve: {
     to: 'run',
     command: 'approve',
+    scope: 'approve',
     button: { label: 'Approve', weight: 'primary' },
     confirm: { label: 'Send this plan', weight: 'primary' },
     audit: 'approved a plan',
@@ -57,6 +69,7 @@ export const ACTIONS = {
   discard: {
     to: 'run',
     command: 'discard',
+    scope: 'operate',
     button: { label: 'Discard' },
     confirm: { label: 'Discard the plan', weight: 'danger' },
     audit: 'discarded a plan',
@@ -64,6 +77,7 @@ export const ACTIONS = {
   undo: {
     to: 'run',
     command: 'undo',
+    scope: 'operate',
     button: { label: 'Undo' },
     confirm: { label: 'Plan the undo', weight: 'primary' },
     audit: 'planned to undo a run',
@@ -73,12 +87,14 @@ export const ACTIONS = {
   release: {
     to: 'run',
     command: 'release',
+    scope: 'approve',
     button: { label: 'Release held records', weight: 'primary' },
     audit: 'released held records',
   },
   retry: {
     to: 'run',
     command: 'retry',
+    scope: 'approve',
     button: { label: 'Upload the corrected file' },
     confirm: { label: 'Send the corrected rows', weight: 'primary' },
     audit: 'sent corrected rejects',
@@ -86,6 +102,7 @@ export const ACTIONS = {
   verify: {
     to: 'job',
     command: 'verify',
+    scope: 'operate',
     button: { label: 'Verify' },
     confirm: { label: 'Verify now', weight: 'primary' },
     audit: 'started a verification',
@@ -93,6 +110,7 @@ export const ACTIONS = {
   drift: {
     to: 'job',
     command: 'drift',
+    scope: 'operate',
     button: { label: 'Compare with the store' },
     confirm: { label: 'Compare now', weight: 'primary' },
     audit: 'compared the store with what it last answered',
@@ -108,6 +126,7 @@ export const ACTIONS = {
   cancel: {
     to: 'run',
     command: 'cancel',
+    scope: 'operate',
     page: 'interrupt',
     button: { label: 'Interrupt', weight: 'danger' },
     confirm: { label: 'Interrupt the run', weight: 'danger' },
@@ -187,6 +206,20 @@ export type Action =
   | { readonly does: 'clone'; readonly from: string; readonly at: number; readonly store: string }
   | { readonly does: 'approve' | 'retry'; readonly run: string }
   | { readonly does: 'discard' | 'see' | 'download-rejects' | 'cancel'; readonly run: string };
+
+/** An action that begins a run. */
+export type RunAction = Extract<
+  Action,
+  { readonly does: 'run' | 'plan' | 'approve' | 'retry' | 'undo' | 'release' | 'verify' | 'drift' }
+>;
+
+/** The same with its job, which has one at a time. */
+export type JobAction = RunAction & { readonly job: string };
+
+/** Whether it is a run of the whole job: of these a job has at most one that has not ended. */
+export function isWholeRun(action: JobAction): boolean {
+  return action.does === 'run' && action.sample === undefined;
+}
 
 /** The command line of an action: the name of the command, what it is about, and its options. */
 export interface CommandLine {

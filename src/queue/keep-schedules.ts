@@ -122,7 +122,7 @@ export function bullScheduleStore(queues: Queues, newRunId: () => string): Sched
     list: (now) => listSchedulers(queues.ticks(), now),
     async set(schedule, overdue) {
       const { enqueueRun } = await import('./queues.ts');
-      if (overdue) await enqueueRun(queues, { job: schedule.job, resend: false }, newRunId);
+      if (overdue) await enqueueRun(queues, { does: 'run', job: schedule.job }, newRunId());
       await upsertScheduler(queues, schedule);
     },
     async remove(job) {
@@ -277,7 +277,7 @@ export function tickProcessor({ queues, isScheduled, newRunId, clock, onTick, lo
       return null;
     }
     const lateMs = clock() - (timestamp + (opts.delay ?? 0));
-    const { queued, added } = await enqueueRun(queues, { job, resend: false }, newRunId);
+    const { queued, added } = await enqueueRun(queues, { does: 'run', job }, newRunId());
     onTick({ job, queued, added, lateMs });
     return null;
   };

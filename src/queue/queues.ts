@@ -1,5 +1,7 @@
 import { type ConnectionOptions, Queue, type QueueOptions } from 'bullmq';
 import { z } from 'zod';
+import { isWholeRun, type JobAction } from '../model/action.ts';
+import { jobActionSchema } from '../model/job-action-schema.ts';
 import {
   SafetyLimitError,
   StateError,
@@ -32,7 +34,7 @@ const EVENTS_KEPT = 1_000;
  * long is replaced. Longer than the 10 seconds for which BullMQ lets Redis delay an answer.
  */
 const SILENT_MS = 15_000;
-/** There is at most one queued run of each job. */
+/** Far more than the jobs of a workspace. */
 const MAX_LISTED = 1_000;
 
 /** The producing side of the queues. */
@@ -136,11 +138,7 @@ export function shardQueueName(store: string): string {
   return `shards-${store}`;
 }
 
-const runJobData = z.object({
-  job: z.string(),
-  resend: z.boolean(),
-  run: z.string().exactOptional(),
-});
+const runJobData = z.object({ action: jobActionSchema, run: z.string().exactOptional() });
 const tickData = z.object({ job: z.string() });
 const shardJobData = z.object({ run: z.string(), shard: z.int().positive() });
 
@@ -204,20 +202,20 @@ export interface Enqueued {
   readonly id: string;
   /** The name in the queue. */
   readonly queued: string;
-  /** False if the same job was already waiting or running: then this is that run. */
+  /** False if a run of the same job was already waiting or running: then this is that run. */
   readonly added: boolean;
   /** Whether any worker is running. */
   readonly workers: boolean;
 }
 
-/** Queues a run of a job, at most one of each job at a time. StateError if Redis does not accept it. */
-export async function enqueueRun(
-  { runs, ask }: Queues,
-  data: RunJobData,
-  newId: () => string,
-): Promise<Enqueued> {
-  const jobId = queuedId(newId());
-  const added = await ask(runs.add(data.job, data, { jobId, deduplication: { id: data.job } }));
+/**
+ * Queues an action under the id of its run, unless it is known by that id, or is a run of a whole job of which one has not ended.
+ * StateError if Redis does not accept it.
+ */
+export async function enqueueRun({ runs, ask }: Queues, action: JobAction, id: string): Promise<Enqueued> {
+  const jobId = queuedId(id);
+  const deduplication = isWholeRun(action) ? { deduplication: { id: action.job } } : {};
+  const added = await ask(runs.add(action.job, { action }, { jobId, ...deduplication }));
   const queued = added.id ?? jobId;
   return {
     id: runIdOf(queued) ?? queued,
@@ -235,13 +233,15 @@ export async function listWaitingRuns({
   const queued = await ask(runs.getJobs(['waiting', 'delayed', 'prioritized'], 0, MAX_LISTED - 1, true));
   return queued.flatMap(({ id, data }) => {
     const run = runIdOf(id);
-    return run !== undefined && isRunJobData(data) && data.run === undefined ? [{ run, job: data.job }] : [];
+    return run !== undefined && isRunJobData(data) && data.run === undefined
+      ? [{ run, job: data.action.job }]
+      : [];
   });
 }
 
 /** A queued run, found by the id that `enqueue` printed. */
 export interface QueuedRun {
-  readonly job: string;
+  readonly action: JobAction;
   /** The run that it started, or the earlier one that it continues. Null until a worker has begun it. */
   readonly run: string | null;
   /** Whether it is over: it will not be executed again. */
@@ -258,7 +258,7 @@ export async function findQueuedRun({ runs, ask }: Queues, id: string): Promise<
   if (queued === undefined) return undefined;
   const { data, returnvalue: ended, failedReason = null } = queued;
   return {
-    job: data.job,
+    action: data.action,
     run: data.run ?? ended?.run ?? null,
     ended: queued.finishedOn !== undefined,
     error: ended?.error ?? failedReason,

@@ -1,4 +1,5 @@
 import type { Notify } from '../config/job/job.ts';
+import type { JobAction } from '../model/action.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import type { Run } from '../model/run.ts';
 import {
@@ -9,27 +10,20 @@ import {
   StoreferryError,
 } from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
-import { executeRun, jobTask, notifyEnd, notifyNotBegun } from '../run/execute-run.ts';
+import { executeRun, notifyEnd, notifyNotBegun, type RunTask } from '../run/execute-run.ts';
 import type { DeliverShards } from '../run/import/apply-step.ts';
 import { hasDied, readStoredReport } from '../run/report/read-stored-report.ts';
-import {
-  isExportRequest,
-  RunBug,
-  type RunContext,
-  type RunEvent,
-  type RunRequest,
-} from '../run/run-context.ts';
+import { RunBug, type RunContext, type RunEvent } from '../run/run-context.ts';
 import { importTarget, targetLockName } from '../state/state.ts';
 import { masked } from '../text/masked.ts';
-import { logRunEvents, type WorkerLog } from './worker-settings.ts';
+import { logRunEvents, type WorkerFiles, type WorkerLog } from './worker-settings.ts';
 
 /** When to look again at a run that waits: its job runs elsewhere, or its dead worker still has its lease. */
 export const HELD_MS = 1_000;
 
 /** A queued run that a worker has taken. */
 interface TakenRun {
-  readonly job: string;
-  readonly resend: boolean;
+  readonly action: JobAction;
   /** The run that it became before, in a worker that was stopped or has died. */
   readonly run: string | null;
   /** The id that was printed when the run was queued. */
@@ -55,7 +49,7 @@ export type ProcessRun = (taken: TakenRun) => Promise<ProcessedRun>;
 
 interface RunProcessorOptions {
   readonly context: RunContext;
-  readonly requestFor: (data: Pick<TakenRun, 'job' | 'resend'>) => Promise<RunRequest>;
+  readonly taskFor: WorkerFiles['taskFor'];
   /** The notifications that a job requests, if its file can be read. */
   readonly notifyOf: (job: string) => readonly Notify[] | undefined;
   /** Sends the shards of imports; left out: this process does. */
@@ -71,14 +65,15 @@ interface RunProcessorOptions {
  */
 export function runProcessor({
   context,
-  requestFor,
+  taskFor,
   notifyOf,
   deliver,
   onEnd,
   log,
 }: RunProcessorOptions): ProcessRun {
   return async (taken) => {
-    const { job, signal } = taken;
+    const { action, signal } = taken;
+    const { job } = action;
     const logEvent = logRunEvents(log, job, context.clock);
     let remembered = Promise.resolve();
     const onEvent = (event: RunEvent): void => {
@@ -104,10 +99,10 @@ export function runProcessor({
         await notifyEnd(own, notifyOf(job), before);
         return { kind: 'ended', run: id, error };
       }
-      const request = await requestFor(taken);
-      notify = request.job.notify;
-      await refuseWhileOthersWrite(context, request);
-      const report = await executeRun(own, jobTask(request, deliver)).finally(() => remembered);
+      const task = await taskFor(own, action);
+      notify = task.request.job.notify;
+      await refuseWhileOthersWrite(context, task);
+      const report = await executeRun(own, forWorkers(task, deliver)).finally(() => remembered);
       const { id, status, error } = report.run;
       if (status === 'interrupted' && signal.aborted) {
         log.info({ run: id, job }, 'run returned to the queue');
@@ -134,6 +129,19 @@ export function runProcessor({
   };
 }
 
+/** Shards of runs go to all workers; what a person decides about, one worker sends. */
+function forWorkers(task: RunTask, workers: DeliverShards | undefined): RunTask {
+  switch (task.kind) {
+    case 'run':
+      return { ...task, workers };
+    case 'approve':
+      // The worker that had it may have died.
+      return { ...task, resumes: true };
+    default:
+      return task;
+  }
+}
+
 /** New run ids: first the one that `enqueue` has printed, unless the job was taken before and has used it. */
 async function promisedId(
   { state, newRunId }: RunContext,
@@ -148,9 +156,9 @@ async function promisedId(
  * LockedError if another job writes to the store: the run goes back to the queue instead of waiting, so that jobs of
  * one store do not take all places from those of others. Only a check: the lock is taken later.
  */
-async function refuseWhileOthersWrite({ state }: RunContext, request: RunRequest): Promise<void> {
-  if (isExportRequest(request)) return;
-  const { job, store } = request;
+async function refuseWhileOthersWrite({ state }: RunContext, task: RunTask): Promise<void> {
+  if (task.kind === 'export') return;
+  const { job, store } = task.request;
   const target = { storeId: storeIdentity(store), resource: job.import };
   const holder = await state.locks.holderOf(targetLockName(target));
   if (holder == null || holder.job === job.name) return;

@@ -1,3 +1,4 @@
+import type { JobAction } from '../model/action.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { type StateQueue, WORKER_LOCK } from '../state/state.ts';
 import type { QueueBoard } from './queue-board.ts';
@@ -19,8 +20,11 @@ interface ListedRun {
  * when Redis does not answer.
  */
 export interface RunQueue extends AsyncDisposable {
-  /** Queues a run of a job, at most one of each job at a time. */
-  enqueue(job: string, resend: boolean): Promise<Enqueued>;
+  /**
+   * Queues an action, under a new id of a run or this one. Nothing is added for an id that is known, nor for a run of a whole job
+   * of which one has not ended.
+   */
+  enqueue(action: JobAction, id?: string): Promise<Enqueued>;
   /** What the queue knows of a run, by the id that `enqueue` gave; undefined where it knows nothing. */
   find(id: string): Promise<QueuedRun | undefined>;
   /** The runs that no worker has begun, oldest first. */
@@ -57,11 +61,13 @@ function redisRunQueue(queues: Queues, bull: typeof import('./queues.ts'), newRu
   const listed = async (by: ListedRun['by'], states: Parameters<typeof runs.getJobs>[0]) => {
     const jobs = await ask(runs.getJobs(states, 0, MAX_LISTED));
     return jobs.flatMap((queued): ListedRun[] =>
-      bull.isRunJobData(queued?.data) ? [{ job: queued.data.job, by, run: queued.data.run ?? null }] : [],
+      bull.isRunJobData(queued?.data)
+        ? [{ job: queued.data.action.job, by, run: queued.data.run ?? null }]
+        : [],
     );
   };
   return {
-    enqueue: (job, resend) => bull.enqueueRun(queues, { job, resend }, newRunId),
+    enqueue: (action, id = newRunId()) => bull.enqueueRun(queues, action, id),
     find: (id) => bull.findQueuedRun(queues, id),
     waiting: () => bull.listWaitingRuns(queues),
     async list() {
@@ -87,17 +93,16 @@ function embeddedRunQueue(
   newRunId: () => string,
 ): RunQueue {
   return {
-    async enqueue(job, resend) {
-      const wanted = newRunId();
-      const id = await queue.addEntry({ id: wanted, job, resend });
+    async enqueue(action, wanted = newRunId()) {
+      const id = await queue.addEntry({ id: wanted, action });
       return { id, queued: id, added: id === wanted, workers: (await workers()) > 0 };
     },
     async find(id) {
       const entry = await queue.entry(id);
       if (entry === undefined) return undefined;
-      const { job, run, ended, error } = entry;
+      const { action, run, ended, error } = entry;
       return {
-        job,
+        action,
         run,
         ended,
         error,
@@ -112,11 +117,15 @@ function embeddedRunQueue(
       const [open, alive] = await Promise.all([queue.openEntries(), workers()]);
       return open
         .filter(({ taken, run }) => run === null && !(taken && alive > 0))
-        .map(({ id, job }) => ({ run: id, job }));
+        .map(({ id, action: { job } }) => ({ run: id, job }));
     },
     async list() {
       const [open, alive] = await Promise.all([queue.openEntries(), workers()]);
-      return open.map(({ job, run, taken }) => ({ job, run, by: taken && alive > 0 ? 'worker' : 'queue' }));
+      return open.map(({ action: { job }, run, taken }) => ({
+        job,
+        run,
+        by: taken && alive > 0 ? 'worker' : 'queue',
+      }));
     },
     workers,
     nextTicks: async () => new Map((await queue.schedules()).map(({ job, next }) => [job, next])),

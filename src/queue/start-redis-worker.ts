@@ -122,9 +122,9 @@ export async function startRedisWorker(
     log,
   });
   const deliver = deliverByWorkers(queues);
-  const { requestFor, notifyOf, isScheduled } = files;
+  const { taskFor, notifyOf, isScheduled } = files;
   const onEnd = counts.runEnded;
-  const processRun = runProcessor({ context, requestFor, notifyOf, deliver, onEnd, log });
+  const processRun = runProcessor({ context, taskFor, notifyOf, deliver, onEnd, log });
   workers.take(queues.runs, RUNS_AT_ONCE, queuedRunProcessor(processRun, context, log));
   const { onTick } = noticeSender({ context, files, log }, ending);
   const processTick = tickProcessor({ queues, isScheduled, newRunId, clock, onTick, log });
@@ -169,8 +169,7 @@ function queuedRunProcessor(
     }
     const { data } = queued;
     const processed = await processRun({
-      job: data.job,
-      resend: data.resend,
+      action: data.action,
       run: data.run ?? null,
       promised: runIdOf(queued.id),
       isFirst: queued.attemptsStarted <= 1,

@@ -74,8 +74,8 @@ async function startEmbeddedWorker(
     await keeper.close();
     throw signal.reason;
   }
-  const { requestFor, notifyOf, isScheduled } = files;
-  const processRun = runProcessor({ context, requestFor, notifyOf, onEnd: counts.runEnded, log });
+  const { taskFor, notifyOf, isScheduled } = files;
+  const processRun = runProcessor({ context, taskFor, notifyOf, onEnd: counts.runEnded, log });
   const queueRunner = runQueue({ queue, processRun, signal, log });
   const { onTick } = noticeSender({ context, files, log }, ending);
   let polledAt = performance.now();
@@ -196,11 +196,10 @@ function runQueue({ queue, processRun, signal, log }: RunQueueOptions) {
   /** When an entry that waits may be taken again, by the monotonic clock. */
   const waitsUntil = new Map<string, number>();
 
-  const process = async ({ id, job, resend, run }: QueueEntry): Promise<ProcessedRun> => {
+  const process = async ({ id, action, run }: QueueEntry): Promise<ProcessedRun> => {
     try {
       return await processRun({
-        job,
-        resend,
+        action,
         run,
         promised: id,
         signal,

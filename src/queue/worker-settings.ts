@@ -2,8 +2,10 @@ import type { BaseLogger } from 'pino';
 import type { ImportJob, Notify } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import type { JobSchedules } from '../config/workspace.ts';
+import type { JobAction } from '../model/action.ts';
 import type { Run } from '../model/run.ts';
-import type { RunContext, RunEvent, RunRequest, StoreStats } from '../run/run-context.ts';
+import type { RunTask } from '../run/execute-run.ts';
+import type { RunContext, RunEvent, StoreStats } from '../run/run-context.ts';
 
 /** The log of a worker: one line per step of a run or shard, with their ids. */
 export type WorkerLog = Pick<BaseLogger, 'debug' | 'info' | 'warn' | 'error'>;
@@ -85,7 +87,7 @@ export interface WorkerFiles {
   readonly isScheduled: (job: string) => boolean;
   /** Changes when schedules may have changed. */
   readonly schedulesVersion: () => Promise<string>;
-  readonly requestFor: (data: { readonly job: string; readonly resend: boolean }) => Promise<RunRequest>;
+  readonly taskFor: (context: RunContext, action: JobAction) => Promise<RunTask>;
   /** The notifications that a job requests, if its file can be read. */
   readonly notifyOf: (job: string) => readonly Notify[] | undefined;
   readonly configurationOf: (run: Run) => RunConfiguration;

@@ -2,18 +2,10 @@ import type { Notify } from '../config/job/job.ts';
 import type { Run } from '../model/run.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
-import type { DeliverShards } from './import/apply-step.ts';
 import { supersedeEmptied } from './import/continue-or-begin.ts';
 import { type ImportTask, importRun } from './import-run.ts';
 import { lockJob } from './lock-job.ts';
-import {
-  type DriftRequest,
-  type ExportRequest,
-  isExportRequest,
-  type RunContext,
-  type RunRequest,
-  type VerifyRequest,
-} from './run-context.ts';
+import type { DriftRequest, ExportRequest, RunContext, VerifyRequest } from './run-context.ts';
 
 /** The task of a run. */
 export type RunTask =
@@ -63,11 +55,6 @@ export async function executeRun(context: RunContext, task: RunTask): Promise<Ru
     default:
       throw new Error(`Unknown task: ${task satisfies never}`);
   }
-}
-
-/** The task of a scheduled job. `workers`, if given, send the shards of an import. */
-export function jobTask(request: RunRequest, workers?: DeliverShards): RunTask {
-  return isExportRequest(request) ? { kind: 'export', request } : { kind: 'run', request, workers };
 }
 
 /** Notifies the recipients of a job of the end of a run. Never rejects. */

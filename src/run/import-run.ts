@@ -1,6 +1,6 @@
 import type { Plan } from '../model/plan.ts';
 import { storeIdentity } from '../model/remote-address.ts';
-import type { Run, RunCopy, RunPart } from '../model/run.ts';
+import { type Run, type RunCopy, type RunPart, UNFINISHED } from '../model/run.ts';
 import { StateError, UsageError } from '../model/storeferry-error.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import type { RejectsEdits } from '../rejects/rejects-edits.ts';
@@ -56,8 +56,8 @@ export type ImportTask =
   | (OfImport & { readonly kind: 'restore'; readonly restore: RunPart })
   /** The same for what another store has acknowledged. */
   | (OfImport & { readonly kind: 'copy'; readonly copy: RunCopy })
-  /** Applies exactly the plan of a planned or stopped run. */
-  | (Sending & { readonly kind: 'approve'; readonly planned: Run })
+  /** Applies exactly the plan of a planned or stopped run. `resumes`: also the rest of one that was approved and interrupted. */
+  | (Sending & { readonly kind: 'approve'; readonly planned: Run; readonly resumes?: true })
   /** Sends exactly the records that guards held in a run. */
   | (Sending & { readonly kind: 'release'; readonly release: RunPart })
   /** Sends the corrected rejects file of a run. `onEdits` is called with the corrections before anything is sent. */
@@ -67,6 +67,8 @@ export type ImportTask =
       readonly onEdits: (edits: RejectsEdits) => void;
     });
 
+type ApproveTask = Extract<ImportTask, { readonly kind: 'approve' }>;
+
 /**
  * Runs the steps of an import job that the task asks for: stage, plan, apply, finish. Rejects as `runPipeline`, and
  * with UsageError if there is nothing to approve or to retry.
@@ -75,7 +77,7 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
   const { request } = task;
   const { job, store } = request;
   let plan: Plan | null = null;
-  if (task.kind === 'approve') await refuseInterrupted(surroundings, task.planned);
+  if (task.kind === 'approve') await refuseInterrupted(surroundings, task);
   return await runPipeline(surroundings, {
     run: runOf(surroundings, task),
     // A plan does not lock the job: a plan that is made during a run may be outdated, which is harmless.
@@ -86,7 +88,7 @@ export async function importRun(surroundings: RunContext, task: ImportTask): Pro
       if (task.kind === 'copy') await refuseUnlessCopyable(surroundings, task.copy);
       if (task.kind === 'release') await refuseUnlessReleasable(surroundings, run, task.release);
       if (task.kind !== 'approve') return run;
-      const approved = await approvePlan(surroundings, request, run);
+      const approved = await approvePlan(surroundings, task, run);
       plan = approved.plan;
       return approved.run;
     },
@@ -211,9 +213,9 @@ async function continued(context: RunContext, { kind }: ImportTask, staged: Run)
  * UsageError for a run whose process has died. Check before this process locks the job, because a run without a lock
  * counts as dead.
  */
-async function refuseInterrupted(context: RunContext, known: Run): Promise<void> {
-  const standing = await withLiveStatus(context, known);
-  if (standing.status === 'interrupted') throw notApprovable(standing);
+async function refuseInterrupted(context: RunContext, { planned, resumes }: ApproveTask): Promise<void> {
+  const standing = await withLiveStatus(context, planned);
+  if (standing.status === 'interrupted' && !(resumes && standing.approved)) throw notApprovable(standing);
 }
 
 /**
@@ -223,14 +225,16 @@ async function refuseInterrupted(context: RunContext, known: Run): Promise<void>
  */
 async function approvePlan(
   context: RunContext,
-  request: ImportRequest,
+  { request, resumes }: ApproveTask,
   known: Run,
 ): Promise<{ readonly run: Run; readonly plan: Plan }> {
   const { runs } = context.state;
   // Read again: another process may have approved it before the lock was free.
   const planned = (await runs.get(known.id)) ?? known;
   const hint = planAgain(planned);
-  if (planned.status !== 'planned' && planned.status !== 'stopped') throw notApprovable(planned);
+  // The lock of the job is free: a run that is running has died.
+  const isBegun = resumes === true && planned.approved && UNFINISHED.includes(planned.status);
+  if (planned.status !== 'planned' && planned.status !== 'stopped' && !isBegun) throw notApprovable(planned);
   if ((await laterRun(context, planned)) !== undefined) {
     throw new UsageError(`Another run of ${planned.job} has begun since ${planned.id} was planned.`, {
       hint,
@@ -247,7 +251,7 @@ async function approvePlan(
     finishedAt: null,
     progress: null,
     totals: null,
-    interruptAskedAt: null,
+    ...(isBegun ? {} : { interruptAskedAt: null }),
     step: 'apply',
     ...(planned.waves === undefined
       ? {}

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { JobAction } from '../model/action.ts';
 import type { AuditLog } from '../model/audit-entry.ts';
 import type { Resource } from '../model/mapped-record.ts';
 import type { Observation } from '../model/observation.ts';
@@ -542,8 +543,7 @@ export interface StoredSchedule {
 export interface QueueEntry {
   /** The id of the run that it starts, unless it continues an earlier run. */
   readonly id: string;
-  readonly job: string;
-  readonly resend: boolean;
+  readonly action: JobAction;
   /** Whether a worker has taken it. Remains true after the death of that worker, until the next one releases it. */
   readonly taken: boolean;
   /** The run that it started or continued; null before that. */
@@ -554,7 +554,7 @@ export interface QueueEntry {
 }
 
 /**
- * What the worker of an embedded state has to do. At most one entry of each job has not ended. Each call is one transaction, so
+ * What the worker of an embedded state has to do. At most one run of each whole job has not ended. Each call is one transaction, so
  * that a worker that is killed at any moment loses no tick and runs none twice.
  */
 export interface StateQueue {
@@ -567,8 +567,11 @@ export interface StateQueue {
    * already. `changed`: the tick is no longer due, and nothing was done.
    */
   tick(due: StoredSchedule, next: number, id: string): Promise<'added' | 'dropped' | 'changed'>;
-  /** Adds an entry, unless one of the same job has not ended. Returns the id of the one that there is then. */
-  addEntry(entry: Pick<QueueEntry, 'id' | 'job' | 'resend'>): Promise<string>;
+  /**
+   * Adds an entry, unless it is known by its id, or is a run of a whole job of which one has not ended. Returns the id of the one
+   * that there is then.
+   */
+  addEntry(entry: Pick<QueueEntry, 'id' | 'action'>): Promise<string>;
   entry(id: string): Promise<QueueEntry | undefined>;
   /** Those that have not ended, oldest first. */
   openEntries(): Promise<QueueEntry[]>;

@@ -26,7 +26,7 @@ describeWithRedis('a queued run that a worker takes again after its end', () => 
     // As a worker leaves it that dies between the end of the run and saying so.
     const again = await queues.runs.add(
       'nightly',
-      { ...queued.data, resend: true },
+      { ...queued.data, action: { does: 'run', job: 'nightly', resend: true } },
       { jobId: 'taken-again' },
     );
     await until(async () => ['completed', 'failed'].includes(await queues.runs.getJobState('taken-again')));

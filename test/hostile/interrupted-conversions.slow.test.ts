@@ -57,7 +57,7 @@ describe('SIGTERM in the middle of it', { timeout: patience(60_000) }, () => {
     await using opened = new AsyncDisposableStack();
     const open = opened.use(await openContext(workspace.dir, () => {}, new AbortController().signal));
     const queue = opened.use(await openRunQueue(open));
-    const { id } = await queue.enqueue('large', false);
+    const { id } = await queue.enqueue({ does: 'run', job: 'large' });
     expect((await endWhileBusy(worker)).code).toBe(0);
     expect(await queue.find(id)).toMatchObject({ ended: false });
   });

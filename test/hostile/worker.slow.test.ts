@@ -62,7 +62,7 @@ describe('a worker that reads hostile files', { timeout: patience(900_000) }, ()
       const runJob = async (name: string, { content }: Pick<Sample, 'content'>): Promise<number | null> => {
         await writeHostileJob(workspace, name, content, NOTHING_SENT);
         const memory = watchMemory(worker.process.pid);
-        const { id } = await queue.enqueue(name, false);
+        const { id } = await queue.enqueue({ does: 'run', job: name });
         await until(async () => (await queue.find(id))?.ended, { everyMs: 20 });
         return memory();
       };
@@ -93,7 +93,7 @@ describe('a worker that reads hostile files', { timeout: patience(900_000) }, ()
     await using scene = await openWorker();
     const sample = SAMPLES.find(({ name }) => name === 'repeated-cells');
     await writeHostileJob(scene.workspace, 'asked', sample?.content ?? '', NOTHING_SENT);
-    await scene.queue.enqueue('asked', false);
+    await scene.queue.enqueue({ does: 'run', job: 'asked' });
     await until(async () => (await scene.queue.waiting()).length === 0);
     await scene.endByTerm();
   });

@@ -55,11 +55,8 @@ describeWithRedis('a worker that has run hundreds of jobs', () => {
     let number = 0;
     const runJob = async (job: string): Promise<void> => {
       number += 1;
-      const { queued: id } = await enqueueRun(
-        queues,
-        { job, resend: job === 'nightly' },
-        () => `growth${number}`,
-      );
+      const resend = job === 'nightly';
+      const { queued: id } = await enqueueRun(queues, { does: 'run', job, resend }, `growth${number}`);
       for (;;) {
         const queued = await queues.runs.getJob(id);
         if (queued?.finishedOn === undefined) {

@@ -76,8 +76,8 @@ class TickingWorker {
   }
 
   async #runAll(): Promise<void> {
-    for (const { id, job } of await this.#queue.openEntries()) {
-      if (job !== this.#schedule.job) continue;
+    for (const { id, action } of await this.#queue.openEntries()) {
+      if (action.job !== this.#schedule.job) continue;
       this.runs.push(this.now);
       await this.#queue.endEntry(id, { run: id, error: null });
     }

@@ -27,7 +27,7 @@ describeWithRedis('workers', () => {
 
     await workspace.write('stores.yaml', `main:\n  baseUrl: ${store.baseUrl}\n  apiKey: \${NOWHERE_SET}\n`);
     await using queues = await openQueues({ redisUrl: shop.redis.url, patient: false, onError: () => {} });
-    await enqueueRun(queues, { job: 'nightly', resend: false }, () => 'k3v9');
+    await enqueueRun(queues, { does: 'run', job: 'nightly' }, 'k3v9');
     await until(() => webhook.calls.length > 1);
     expect(webhook.calls[1]?.body).toMatchObject({ end: 'failed', summary: null });
     expect(webhook.calls[1]?.body['text']).toContain('NOWHERE_SET');
@@ -46,7 +46,10 @@ describeWithRedis('a worker that takes over', () => {
     const { run } = (await workspace.storeferry('enqueue', 'nightly', '--follow', '--json')).json();
     store.forget();
     await using queues = await openQueues({ redisUrl: shop.redis.url, patient: false, onError: () => {} });
-    await queues.runs.add('nightly', { job: 'nightly', resend: true, run: String(run) });
+    await queues.runs.add('nightly', {
+      action: { does: 'run', job: 'nightly', resend: true },
+      run: String(run),
+    });
     await until(() => webhook.calls.length === 2);
     const [first, second] = webhook.calls.map(({ body }) => body);
     expect(second).toEqual(first);

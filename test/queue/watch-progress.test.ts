@@ -18,7 +18,7 @@ async function setup() {
   const watched = [{ worker, queue: queues.runs, concurrency: 2, work }];
   const looks = vi.spyOn(queues.runs, 'getWaitingCount');
   const watch = watchProgress(watched, SILENT_AFTER_MS, () => time.now);
-  await queues.runs.add('nightly', { job: 'nightly', resend: false });
+  await queues.runs.add('nightly', { action: { does: 'run', job: 'nightly' } });
   return {
     ...{ work, watch, time },
     /** Waits until the watch has looked once more, from beginning to end. */

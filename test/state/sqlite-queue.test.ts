@@ -7,6 +7,8 @@ import type { State, StateQueue } from '../../src/state/state.ts';
 
 const NIGHTLY = { job: 'nightly', cron: '15 2 * * *', timezone: 'UTC', next: 100 };
 
+const RUN = { does: 'run', job: 'nightly' } as const;
+
 /** A state of its own; `again` opens it a second time, as another process does. */
 async function openQueue() {
   const folder = await mkdtemp(join(tmpdir(), 'storeferry-queue-'));
@@ -43,7 +45,7 @@ describe('the queue in the embedded state', () => {
     await using opened = await openQueue();
     const { queue } = opened;
     await queue.setSchedule(NIGHTLY, null);
-    expect(await queue.addEntry({ id: 'a', job: 'nightly', resend: true })).toBe('a');
+    expect(await queue.addEntry({ id: 'a', action: { ...RUN, resend: true } })).toBe('a');
     expect(await queue.takeEntry('a')).toBe(true);
     expect(await queue.tick(NIGHTLY, 200, 'b')).toBe('dropped');
     expect(await queue.tick(NIGHTLY, 300, 'c')).toBe('changed');
@@ -58,7 +60,7 @@ describe('the queue in the embedded state', () => {
   it('has one entry of a job that has not ended, and returns its id for each further one', async () => {
     await using opened = await openQueue();
     const { queue } = opened;
-    const add = (id: string, job = 'nightly') => queue.addEntry({ id, job, resend: false });
+    const add = (id: string, job = 'nightly') => queue.addEntry({ id, action: { does: 'run', job } });
     expect([await add('a'), await add('b'), await add('c', 'other')]).toEqual(['a', 'a', 'c']);
     expect((await queue.openEntries()).map(({ id }) => id)).toEqual(['a', 'c']);
     await queue.endEntry('a', { run: null, error: 'why' });
@@ -72,7 +74,7 @@ describe('the queue in the embedded state', () => {
     await using opened = await openQueue();
     const { queue } = opened;
     const other = await opened.again();
-    await queue.addEntry({ id: 'a', job: 'nightly', resend: false });
+    await queue.addEntry({ id: 'a', action: RUN });
     const taken = await Promise.all([queue.takeEntry('a'), other.takeEntry('a')]);
     expect(taken.toSorted()).toEqual([false, true]);
     await queue.beginEntry('a', 'run-1');
@@ -88,7 +90,7 @@ describe('the queue in the embedded state', () => {
     await using opened = await openQueue();
     const { queue } = opened;
     for (let number = 0; number < 1_100; number++) {
-      await queue.addEntry({ id: `run${number}`, job: 'nightly', resend: false });
+      await queue.addEntry({ id: `run${number}`, action: RUN });
       await queue.endEntry(`run${number}`, { run: null, error: null });
     }
     const kept = await Promise.all([0, 50, 200, 1_099].map((number) => queue.entry(`run${number}`)));

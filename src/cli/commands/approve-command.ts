@@ -8,9 +8,7 @@ export const approveCommand = defineCommand({
   examples: ['approve k3v9x2'],
   json: RUN_SUMMARY,
   run: (invocation, { run }, { json }) =>
-    runInWorkspace(invocation, { json, action: 'approve', about: run }, async (open, tools) => {
-      const planned = await tools.knownRun(open.context, run);
-      const request = await tools.readImportRequest(open.workspace, planned.job, planned.resend);
-      return { kind: 'approve', request, planned };
-    }),
+    runInWorkspace(invocation, { json, action: 'approve', about: run }, (open, tools) =>
+      tools.readTask(open, { does: 'approve', run }),
+    ),
 });

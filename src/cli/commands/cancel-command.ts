@@ -55,7 +55,7 @@ async function removeFromQueue(open: OpenContext, id: string): Promise<Run | nul
   if (queued === undefined) return refuseUnknownRun(id);
   if (queued.run !== null) return (await open.context.state.runs.get(queued.run)) ?? refuseUnknownRun(id);
   if (queued.error !== null)
-    throw new UsageError(`Run ${id} of ${queued.job} could not begin: ${queued.error}`);
+    throw new UsageError(`Run ${id} of ${queued.action.job} could not begin: ${queued.error}`);
   if (await queued.remove()) return null;
   throw new StateError(`A worker is about to begin run ${id}.`, {
     hint: 'Wait a few seconds, then cancel it again.',

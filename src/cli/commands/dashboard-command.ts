@@ -121,6 +121,7 @@ export const dashboardCommand = defineCommand({
             only === undefined ? undefined : [only],
           ),
         actions,
+        queue,
         redact,
         workerHealth: worker?.health,
       },
@@ -243,7 +244,7 @@ async function enqueueJob(
 ): Promise<EnqueuedRun | null> {
   if (!(await hasWorkers(queue))) return null;
   await readRequest(openWorkspace(), job, false);
-  const { id } = await queue.enqueue(job, false);
+  const { id } = await queue.enqueue({ does: 'run', job });
   return { result: () => queuedResult(queue, id) };
 }
 

@@ -1,4 +1,3 @@
-import { UsageError } from '../../model/storeferry-error.ts';
 import { failedDrift } from '../../report/run-summary.ts';
 import {
   defineCommand,
@@ -44,33 +43,7 @@ not what was sent. An interrupted comparison goes on where it was.
     runInWorkspace(
       invocation,
       { json, action: 'drift', about: named, ...(restore ? {} : { summarise: failedDrift }) },
-      async ({ workspace, context }, tools, name) => {
-        const job = workspace.job(name);
-        if (job.kind !== 'import')
-          throw new UsageError(`The job ${name} is an export: it sends nothing that could differ.`, {
-            hint: 'Name an import job.',
-          });
-        if (restore && accept)
-          throw new UsageError('--accept and --restore are opposites.', { hint: 'Give one of them.' });
-        if (restore) {
-          const [compared] = await context.state.runs.list({
-            job: name,
-            kinds: ['drift'],
-            statuses: ['done'],
-            limit: 1,
-          });
-          if (compared === undefined)
-            throw new UsageError(`The store was not compared with ${name} yet.`, {
-              hint: `Compare it first: storeferry drift ${name}`,
-            });
-          return {
-            kind: 'restore',
-            request: await tools.readImportRequest(workspace, name, true),
-            restore: { of: compared.id },
-          };
-        }
-        const request = { job, store: workspace.store(job.store), sample, random: Math.random, accept };
-        return { kind: 'drift', request };
-      },
+      (open, tools, name) =>
+        tools.readTask(open, { does: 'drift', job: name, restore, accept }, { records: sample }),
     ),
 });

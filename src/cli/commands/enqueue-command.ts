@@ -58,7 +58,7 @@ async function enqueueJob(
   const queued: { readonly queued: string; readonly job: string }[] = [];
   let hasWorkers = true;
   for (const name of names) {
-    const { id, added, workers } = await queue.enqueue(name, resend);
+    const { id, added, workers } = await queue.enqueue({ does: 'run', job: name, resend });
     await recordCommand(open.context, { action: 'enqueue', job: name, run: id });
     terminal.err(
       added ? `Enqueued ${name} as run ${id}.\n` : `${name} is waiting or running already, as run ${id}.\n`,
@@ -137,7 +137,7 @@ async function followRun(
       if (queued.run === null) throw new StateError(queued.error ?? 'The run could not begin.');
       return queued.run;
     }
-    await show(queued.job);
+    await show(queued.action.job);
     await sleep(POLL_MS, undefined, { signal: context.signal }).catch(() => {});
   }
   return null;

@@ -45,9 +45,9 @@ export const planCommand = defineCommand({
           throw new UsageError(`The job ${job} has several stores, and a record is that of one.`, {
             hint: `Name the job of the store: storeferry plan ${name} --show ${show}`,
           });
-        const read = await tools.readImportRequest(open.workspace, name, resend);
-        request = { ...read, sample: sampleOf(sample) };
-        return { kind: 'plan', request };
+        const task = await tools.readTask(open, { does: 'plan', job: name, resend, sample: sampleOf(sample) });
+        if (task.kind === 'plan') request = task.request;
+        return task;
       },
     );
   },

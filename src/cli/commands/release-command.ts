@@ -13,9 +13,7 @@ the job no longer holds the same values. If you repeat the command, it sends onl
   examples: ['release k3v9x2', 'release k3v9x2 red-shirt blue-shirt', 'release k3v9x2 --json'],
   json: RUN_SUMMARY,
   run: (invocation, { run, keys }, { json }) =>
-    runInWorkspace(invocation, { json, action: 'release', about: run }, async (open, tools) => {
-      const { id: of, job } = await tools.knownRun(open.context, run);
-      const request = await tools.readImportRequest(open.workspace, job, false);
-      return { kind: 'release', request, release: keys.length === 0 ? { of } : { of, only: keys } };
-    }),
+    runInWorkspace(invocation, { json, action: 'release', about: run }, (open, tools) =>
+      tools.readTask(open, { does: 'release', run, only: keys.length === 0 ? undefined : keys }),
+    ),
 });

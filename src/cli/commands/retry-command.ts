@@ -23,11 +23,10 @@ export const retryCommand = defineCommand({
   json: RUN_SUMMARY,
   run: (invocation, { run }, { json }) =>
     runInWorkspace(invocation, { json, action: 'retry', about: run }, async (open, tools) => {
-      const rejected = await tools.knownRun(open.context, run);
-      const request = await tools.readImportRequest(open.workspace, rejected.job, false);
-      const personal = request.job.import === 'contacts';
+      const { resource } = await tools.knownRun(open.context, run);
+      const personal = resource === 'contacts';
       const onEdits = (edits: RejectsEdits) => printEdits(invocation.terminal, edits, personal);
-      return { kind: 'retry', request, rejected, onEdits };
+      return await tools.readTask(open, { does: 'retry', run }, { onEdits });
     }),
 });
 

@@ -1,5 +1,5 @@
 import { UsageError } from '../../model/storeferry-error.ts';
-import { isExportRequest, type RunRequest } from '../../run/run-context.ts';
+import type { RunTask } from '../../run/execute-run.ts';
 import {
   defineCommand,
   flag,
@@ -32,16 +32,21 @@ export const runCommand = defineCommand({
   ],
   json: RUN_SUMMARY,
   run: (invocation, { job }, { json, resend, since, ...sample }) =>
-    runInWorkspace(invocation, { json, action: 'run', about: job }, async ({ workspace }, tools, name) =>
-      tools.jobTask(writeAgain(await tools.readRequest(workspace, name, resend, sampleOf(sample)), since)),
+    runInWorkspace(invocation, { json, action: 'run', about: job }, async (open, tools, name) =>
+      writeAgain(
+        await tools.readTask(open, { does: 'run', job: name, resend, sample: sampleOf(sample) }),
+        since,
+      ),
     ),
 });
 
-/** The request to write lost files again, where that is asked; UsageError for jobs that write no files of their own. */
-function writeAgain(request: RunRequest, since: string | undefined): RunRequest {
-  if (since === undefined) return request;
-  if (isExportRequest(request) && request.job.destination.mode === 'new') return { ...request, since };
-  throw new UsageError(`--since is for exports with \`mode: new\`, which ${request.job.name} is not.`, {
-    hint: `Leave it out: storeferry run ${request.job.name}`,
+/** The task to write lost files again, where that is asked; UsageError for jobs that write no files of their own. */
+function writeAgain(task: RunTask, since: string | undefined): RunTask {
+  if (since === undefined) return task;
+  if (task.kind === 'export' && task.request.job.destination.mode === 'new')
+    return { ...task, request: { ...task.request, since } };
+  const { name } = task.request.job;
+  throw new UsageError(`--since is for exports with \`mode: new\`, which ${name} is not.`, {
+    hint: `Leave it out: storeferry run ${name}`,
   });
 }

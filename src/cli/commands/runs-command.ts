@@ -158,7 +158,8 @@ async function show(
   const now = context.clock();
   const queued = (await findRun(context, id)) === undefined ? await findQueued(open, id) : undefined;
   if (queued !== undefined && queued.run === null) {
-    const { job, error } = queued;
+    const { error } = queued;
+    const { job } = queued.action;
     if (json) terminal.out(`${JSON.stringify({ run: id, job, status: 'queued', error })}\n`);
     else if (error !== null) terminal.out(`Run ${id} of ${job} could not begin: ${error}\n`);
     else terminal.out(`Run ${id} of ${job} waits for a worker. To cancel it: ${program} cancel ${id}\n`);

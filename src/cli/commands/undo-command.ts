@@ -14,14 +14,7 @@ stays as it is.`,
   examples: ['undo k3v9x2', 'undo k3v9x2 --only red-shirt,blue-shirt', 'undo k3v9x2 --json'],
   json: RUN_SUMMARY,
   run: (invocation, { run }, { only, json }) =>
-    runInWorkspace(invocation, { json, action: 'undo', about: run }, async (open, tools) => {
-      const { context, workspace } = open;
-      const { findLedgerOf } = await import('../../run/records/run-records.ts');
-      const kept = await tools.findRun(context, run);
-      // The history remembers runs that are no longer kept.
-      const { id: of, job } =
-        kept ?? (await findLedgerOf(context, workspace, kept, run)) ?? tools.refuseUnknownRun(run);
-      const request = await tools.readImportRequest(workspace, job, false);
-      return { kind: 'undo', request, undo: only === undefined ? { of } : { of, only } };
-    }),
+    runInWorkspace(invocation, { json, action: 'undo', about: run }, (open, tools) =>
+      tools.readTask(open, { does: 'undo', run, only }),
+    ),
 });

@@ -1,4 +1,3 @@
-import { UsageError } from '../../model/storeferry-error.ts';
 import { failedVerification } from '../../report/run-summary.ts';
 import { defineCommand, JSON_FLAG, parsedOption, requiredArgument, wholeNumber } from '../define-command.ts';
 import { runInWorkspace } from '../run-in-workspace.ts';
@@ -31,14 +30,6 @@ have another id; it cannot show an older value of a restored store, since the va
     runInWorkspace(
       invocation,
       { json, action: 'verify', about: named, summarise: failedVerification },
-      async ({ workspace }, _tools, name) => {
-        const job = workspace.job(name);
-        if (job.kind !== 'import')
-          throw new UsageError(`The job ${name} is an export: it sends nothing that could be verified.`, {
-            hint: 'Name an import job.',
-          });
-        const request = { job, store: workspace.store(job.store), sample, random: Math.random };
-        return { kind: 'verify', request };
-      },
+      (open, tools, name) => tools.readTask(open, { does: 'verify', job: name }, { records: sample }),
     ),
 });

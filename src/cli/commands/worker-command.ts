@@ -27,7 +27,7 @@ import { type SecretRedactor, secretRedactor } from '../../text/masked.ts';
 import { defineCommand, text } from '../define-command.ts';
 import { untilAborted } from '../interrupt-signal.ts';
 import { type OpenContext, openContext } from '../open-context.ts';
-import { readRequest } from '../read-request.ts';
+import { readTask } from '../read-request.ts';
 import { logStoreTraffic, logWarningsOfLibraries, workerLogger } from '../worker/worker-logger.ts';
 
 const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -270,8 +270,8 @@ export function workerFiles(directory: string, onSecret: (secret: string) => voi
     schedules: () => reading(readSchedules),
     isScheduled: (job) => reading((workspace) => isScheduled(workspace, job)),
     schedulesVersion: () => schedulesVersion(directory),
-    requestFor: ({ job, resend }) =>
-      reading((workspace) => readRequest(workspace, job, resend).finally(() => remember(workspace))),
+    taskFor: (context, action) =>
+      reading((workspace) => readTask({ workspace, context }, action).finally(() => remember(workspace))),
     notifyOf: (job) => reading(({ inspection }) => inspection.job(job)?.value?.notify),
     configurationOf: (run) =>
       reading((workspace) => {

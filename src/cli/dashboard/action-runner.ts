@@ -4,8 +4,8 @@ import type {
   AtWork,
   DashboardActions,
   DashboardLog,
-  JobAction,
 } from '../../dashboard/dashboard-context.ts';
+import type { JobAction } from '../../model/action.ts';
 import type { ChildCommand } from './child-command.ts';
 
 /** How long a click waits for its run to begin. After that the page shows that the run is starting. */

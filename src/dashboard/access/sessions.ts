@@ -19,6 +19,8 @@ export interface Session extends Viewer {
   readonly begunAt: number;
   /** Milliseconds since the epoch. */
   seenAt: number;
+  /** Of a program, whose token may expire or be revoked. */
+  readonly isOver?: () => boolean;
 }
 
 /** The signed-in browsers. They are kept in memory, so a restart signs everybody out. */
@@ -40,7 +42,8 @@ export function createSessions(clock: () => number) {
       const alike = [...byId.values()].filter((session) => session.canAct === canAct);
       if (alike.length >= MAX_PER_TOKEN)
         remove(alike.reduce((one, other) => (other.seenAt < one.seenAt ? other : one)));
-      const session = { id: random(), csrfToken: random(), canAct, begunAt: now, seenAt: now };
+      const who = canAct ? 'full token' : 'read-only token';
+      const session = { id: random(), csrfToken: random(), who, canAct, begunAt: now, seenAt: now };
       byId.set(session.id, session);
       return session;
     },
@@ -69,8 +72,10 @@ function random(): string {
   return randomBytes(ID_BYTES).toString('base64url');
 }
 
-/** A signed-in visitor. */
+/** A signed-in visitor, or a program with a token of the API. */
 export interface Viewer {
+  /** By what it was let in, for the audit log. */
+  readonly who: string;
   /** False with the read-only token: its pages have no buttons, and every change is refused. */
   readonly canAct: boolean;
   /** Belongs to the session; every form must send it (the field `CSRF_FIELD`). */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ImportJob, Job } from '../../config/job/job.ts';
-import { ACTION_NAMES, ACTIONS, type ActionName } from '../../model/action.ts';
+import { ACTION_NAMES, ACTIONS, type ActionName, type JobAction } from '../../model/action.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
 import {
   bullets,
@@ -23,7 +23,7 @@ import {
 import { counted, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { audit } from '../audit.ts';
-import type { DashboardContext, JobAction } from '../dashboard-context.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { activityOf } from '../pages/activity.ts';
 import { historyHref } from '../pages/history-page.ts';

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { JobAction } from '../../model/action.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { audit } from '../audit.ts';
-import type { ActionResult, DashboardContext, JobAction } from '../dashboard-context.ts';
+import type { ActionResult, DashboardContext } from '../dashboard-context.ts';
 import { jobHref } from '../pages/link-button.ts';
 
 const RELOAD_S = 2;

@@ -4,7 +4,7 @@ import type { Session, Sessions } from '../access/sessions.ts';
 import { sameText } from '../access/tokens.ts';
 import { type OwnAddresses, QUEUES_PATH } from '../dashboard-context.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
-import { notFound, PageError, type ShowError } from './page-error.ts';
+import { isForPrograms, notFound, PageError, type ShowError } from './page-error.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -61,7 +61,8 @@ export async function guardRequests(
         'The queues are read-only',
         'Nothing was done. Start, approve and interrupt runs on the page of their job.',
       );
-    if (!isReading(request)) refuseForeignPage(request, addresses.originOf(host));
+    // No browser sends the token of a program by itself.
+    if (!isReading(request) && !isForPrograms(request)) refuseForeignPage(request, addresses.originOf(host));
     // The event stream of an open page does not count as use.
     const isSeen = accept !== 'text/event-stream';
     request.session = sessions.find(request.cookies[cookieName], isSeen) ?? null;
@@ -145,7 +146,7 @@ function refuseForeignPage({ headers }: FastifyRequest, own: string): void {
 }
 
 /** Parameters with names of jobs and runs: any value that looks like a file path is not found. */
-function refuseInvalidNames({ params }: FastifyRequest): void {
+export function refuseInvalidNames({ params }: FastifyRequest): void {
   for (const [name, value] of Object.entries(params ?? {})) {
     const isName = name === 'job' || name === 'run' || name === 'store';
     if (isName && !/^[\w-][\w.-]{0,199}$/.test(String(value))) throw notFound();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ConfigurationError, formatPlace, StoreferryError } from '../../model/storeferry-error.ts';
-import { code, html } from '../../report/html/markup.ts';
+import { html } from '../../report/html/markup.ts';
 import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
 import { decorateReplies, problemList } from '../pages/page.ts';
 
@@ -16,6 +16,11 @@ export class PageError extends Error {
     this.statusCode = statusCode;
     this.title = title;
   }
+}
+
+/** Whether the address is one of the API: its errors are JSON. */
+export function isForPrograms({ url }: Pick<FastifyRequest, 'url'>): boolean {
+  return url.startsWith('/api/');
 }
 
 /** There is no page at this address. */
@@ -39,7 +44,7 @@ export function showErrors(app: FastifyInstance, dashboard: DashboardContext, lo
     // Before the sign-in no message names the folder of the workspace, as messages of commands do.
     const shownContext =
       request.session === null ? { ...dashboard, redact: (text: string) => text } : dashboard;
-    const { status, title, body } = describeError(error, shownContext, (reference) =>
+    const { status, title, lines, body } = describeError(error, shownContext, (reference) =>
       log.error(
         { reference, method: request.method, route: request.routeOptions.url, err: error },
         'unexpected error',
@@ -47,6 +52,13 @@ export function showErrors(app: FastifyInstance, dashboard: DashboardContext, lo
     );
     // The rest of the body is not read.
     if (!request.raw.complete) reply.header('connection', 'close');
+    if (isForPrograms(request)) {
+      const detail = lines.join(' ');
+      return reply
+        .code(status)
+        .type('application/problem+json')
+        .send(JSON.stringify({ title, status, detail }));
+    }
     return reply.sendPage({ title, body: html`${body}${request.session !== null && LINKS_ON}` }, status);
   };
   app.setErrorHandler(show);
@@ -63,35 +75,32 @@ function describeError(
   { program, redact }: DashboardContext,
   logBug: (reference: string) => void,
 ) {
-  if (error instanceof PageError)
-    return { status: error.statusCode, title: error.title, body: html`<p>${redact(error.message)}</p>` };
-  if (error instanceof ConfigurationError)
+  if (error instanceof PageError) return described(error.statusCode, error.title, redact(error.message));
+  if (error instanceof ConfigurationError) {
+    const words = error.problems.map(({ place, message }) => `${formatPlace(place)}: ${message}`);
     return {
-      status: 422,
-      title: 'The files of the workspace need a correction',
+      ...described(422, 'The files of the workspace need a correction', ...words),
       body: html`${problemList(error.problems)}<p>Correct them and load the page again; <code>${program} check</code> checks all files.</p>`,
     };
+  }
   if (error instanceof StoreferryError) {
     const { place, message, hint = '' } = error;
     const where = place === undefined ? '' : `${formatPlace(place)}: `;
-    return {
-      status: STATUS_OF[error.code] ?? 500,
-      title: 'This cannot be done',
-      body: html`<p>${redact(where + message)}</p>${hint !== '' && html`<p>${redact(hint)}</p>`}`,
-    };
+    const words = [where + message, hint].filter((line) => line !== '').map(redact);
+    return described(STATUS_OF[error.code] ?? 500, 'This cannot be done', ...words);
   }
   const status = statusOf(error);
   if (status < 500) {
-    const words = INVALID[status] ?? 'Go back and try again.';
-    return { status, title: 'Invalid request', body: html`<p>${words}</p>` };
+    return described(status, 'Invalid request', INVALID[status] ?? 'Go back and try again.');
   }
   const reference = randomUUID().slice(0, 8);
   logBug(reference);
-  return {
-    status: 500,
-    title: 'Something went wrong in the dashboard',
-    body: html`<p>This is a bug in Storeferry. The log of the dashboard has the details under the reference ${code(reference)}; please report it.</p>`,
-  };
+  const bug = `This is a bug in Storeferry. The log of the dashboard has the details under the reference ${reference}; please report it.`;
+  return described(500, 'Something went wrong in the dashboard', bug);
+}
+
+function described(status: number, title: string, ...lines: readonly string[]) {
+  return { status, title, lines, body: html`${lines.map((line) => html`<p>${line}</p>`)}` };
 }
 
 /** The page for the code of a StoreferryError. */

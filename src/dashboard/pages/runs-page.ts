@@ -42,7 +42,7 @@ export async function runsPage(
     body: html`${filterOf(jobs, job, status)}
 ${shown.items.length === 0 ? noRuns(isAll, program) : tableBox(runsTable(shown.items, table))}
 ${pager(shown, (number) => `/runs${queryOf({ job, status, page: number > 1 && number })}`, BY_TIME)}
-${viewer.canAct && html`<p><a href="/audit">Audit log</a>: who did what</p>`}`,
+${viewer.canAct && html`<p><a href="/audit">Audit log</a>: who did what · <a href="/tokens">API tokens</a>: for programs that start and read runs</p>`}`,
   };
 }
 

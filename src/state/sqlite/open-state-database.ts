@@ -16,7 +16,7 @@ export const BUSY_TIMEOUT_MS = 30_000;
 const MAX_VERSIONS_AHEAD = 500;
 
 /** `user_version` of a database with this schema. */
-const VERSION = 14;
+const VERSION = 15;
 
 /**
  * - `marks`: every run compares each record with its row, so rows are small and in key order. Bodies are in their own table, in
@@ -129,10 +129,10 @@ const SCHEMA = `
     job TEXT PRIMARY KEY, cron TEXT NOT NULL, timezone TEXT NOT NULL, next INTEGER NOT NULL
   ) STRICT;
   CREATE TABLE queue (
-    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, job TEXT NOT NULL, resend INTEGER NOT NULL,
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, job TEXT NOT NULL, whole INTEGER NOT NULL, action TEXT NOT NULL,
     taken INTEGER NOT NULL DEFAULT 0, run TEXT, ended INTEGER NOT NULL DEFAULT 0, error TEXT
   ) STRICT;
-  CREATE UNIQUE INDEX queue_open ON queue (job) WHERE ended = 0;
+  CREATE UNIQUE INDEX queue_open ON queue (job) WHERE ended = 0 AND whole = 1;
   CREATE TABLE checked_addresses (
     address TEXT PRIMARY KEY, version TEXT, at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;

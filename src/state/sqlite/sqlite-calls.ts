@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import { isWholeRun, type JobAction } from '../../model/action.ts';
 import type { AuditEntry } from '../../model/audit-entry.ts';
 import { chainAuditEntry } from '../../model/chain-audit-entry.ts';
 import {
@@ -46,13 +47,11 @@ function createSqliteQueue(database: DatabaseSync): SqliteQueue {
   const moveSchedule = database.prepare(
     'UPDATE schedules SET next = ? WHERE job = ? AND cron = ? AND timezone = ? AND next = ?',
   );
-  const insert = database.prepare(
-    'INSERT INTO queue (id, job, resend) VALUES (?, ?, ?) ON CONFLICT (job) WHERE ended = 0 DO NOTHING',
-  );
-  const columns = 'SELECT id, job, resend, taken, run, ended, error FROM queue';
+  const insert = database.prepare('INSERT OR IGNORE INTO queue (id, job, whole, action) VALUES (?, ?, ?, ?)');
+  const columns = 'SELECT id, action, taken, run, ended, error FROM queue';
   const select = database.prepare(`${columns} WHERE id = ?`);
   const selectOpen = database.prepare(`${columns} WHERE ended = 0 ORDER BY number`);
-  const selectOfJob = database.prepare('SELECT id FROM queue WHERE job = ? AND ended = 0');
+  const selectOfJob = database.prepare('SELECT id FROM queue WHERE job = ? AND ended = 0 AND whole = 1');
   const take = database.prepare('UPDATE queue SET taken = 1 WHERE id = ? AND taken = 0 AND ended = 0');
   const begin = database.prepare('UPDATE queue SET run = ? WHERE id = ? AND ended = 0');
   const release = database.prepare('UPDATE queue SET taken = 0 WHERE id = ? AND ended = 0');
@@ -63,13 +62,13 @@ function createSqliteQueue(database: DatabaseSync): SqliteQueue {
   );
   const remove = database.prepare('DELETE FROM queue WHERE id = ? AND taken = 0 AND ended = 0');
 
-  const add = (id: string, job: string, resend: boolean): boolean =>
-    Number(insert.run(id, job, Number(resend)).changes) === 1;
+  const add = (id: string, action: JobAction): boolean =>
+    Number(insert.run(id, action.job, Number(isWholeRun(action)), JSON.stringify(action)).changes) === 1;
   return {
     schedules: () => selectSchedules.all().map(scheduleOf),
     setSchedule: ({ job, cron, timezone, next }, overdue) =>
       inTransaction(database, () => {
-        if (overdue !== null) add(overdue, job, false);
+        if (overdue !== null) add(overdue, { does: 'run', job });
         replaceSchedule.run(job, cron, timezone, next);
       }),
     removeSchedule(job) {
@@ -78,11 +77,13 @@ function createSqliteQueue(database: DatabaseSync): SqliteQueue {
     tick: ({ job, cron, timezone, next: due }, next, id) =>
       inTransaction(database, () => {
         if (Number(moveSchedule.run(next, job, cron, timezone, due).changes) === 0) return 'changed';
-        return add(id, job, false) ? 'added' : 'dropped';
+        return add(id, { does: 'run', job }) ? 'added' : 'dropped';
       }),
-    addEntry: ({ id, job, resend }) =>
+    addEntry: ({ id, action }) =>
       inTransaction(database, () =>
-        add(id, job, resend) ? id : text(selectOfJob.get(job)?.['id'], 'queue.id'),
+        add(id, action) || select.get(id) !== undefined
+          ? id
+          : text(selectOfJob.get(action.job)?.['id'], 'queue.id'),
       ),
     entry(id) {
       const row = select.get(id);
@@ -118,10 +119,10 @@ function scheduleOf(row: Row): StoredSchedule {
 }
 
 function entryOf(row: Row): QueueEntry {
+  const action: JobAction = JSON.parse(text(row['action'], 'queue.action'));
   return {
     id: text(row['id'], 'queue.id'),
-    job: text(row['job'], 'queue.job'),
-    resend: row['resend'] === 1,
+    action,
     taken: row['taken'] === 1,
     run: textOrNull(row['run'], 'queue.run'),
     ended: row['ended'] === 1,

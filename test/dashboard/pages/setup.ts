@@ -17,8 +17,8 @@ import { htmlFindings } from '../../support/html-findings.ts';
 import { makeWorkspace, type Workspace } from '../../support/workspace.ts';
 
 /** Who may do everything, and who may only look. */
-export const ACTING: Viewer = { canAct: true, csrfToken: 'token-of-the-session' };
-export const LOOKING: Viewer = { canAct: false, csrfToken: 'token-of-the-session' };
+export const ACTING: Viewer = { who: 'full token', canAct: true, csrfToken: 'token-of-the-session' };
+export const LOOKING: Viewer = { who: 'read-only token', canAct: false, csrfToken: 'token-of-the-session' };
 
 export interface ShownPage {
   readonly status: number;
@@ -96,6 +96,7 @@ export async function pagesOf(
         keeper,
       };
     },
+    queue: { enqueue: refuse, find: async () => undefined, workers: async () => 0 },
     actions: {
       begin: refuse,
       find: refuse,

@@ -1,0 +1,108 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { API_SCOPES } from '../../model/action.ts';
+import { StoreferryError } from '../../model/storeferry-error.ts';
+import { columns, html, type Markup } from '../../report/html/markup.ts';
+import { audit } from '../audit.ts';
+import { moment, readingOf } from '../pages/moment.ts';
+import { emptyBox, type Notice, tableBox } from '../pages/page.ts';
+import { type Choice, field, postForm, select } from '../pages/post-form.ts';
+import { FOR_ACTORS, formFields, type RouteParts, sentenceOf } from '../route-parts.ts';
+import { MAX_TOKEN_DAYS, TOKEN_DAYS } from './api-tokens.ts';
+
+const PATH = '/tokens';
+const SCOPES: Readonly<Record<(typeof API_SCOPES)[number], string>> = {
+  view: 'view: read runs, without personal data',
+  operate: 'operate: also plan and run jobs, interrupt runs, read records and rejects',
+  approve: 'approve: also approve plans, release held records, send corrected rejects',
+};
+
+/** The page of the API tokens: made and revoked by visitors with full access. */
+export function tokenRoutes(app: FastifyInstance, { dashboard, apiTokens }: RouteParts): void {
+  const show = (
+    { viewer }: FastifyRequest,
+    reply: FastifyReply,
+    { notice = null, made }: { readonly notice?: Notice | null; readonly made?: Markup } = {},
+  ): FastifyReply => {
+    const reading = readingOf(dashboard.context);
+    const tokens = apiTokens.list();
+    const revoke = (name: string) =>
+      postForm(
+        {
+          action: `${PATH}/revoke`,
+          style: 'inline',
+          fields: { name },
+          body: html`<button type="submit" class="button danger">Revoke<span class="unseen"> ${name}</span></button>`,
+        },
+        viewer,
+      );
+    const make = html`<h2>New token</h2>
+${field('name', 'Name', html`<input id="name" name="name" required pattern="[A-Za-z0-9_.\\-]{1,40}" placeholder="ci">`)}
+${field(
+  'scope',
+  'May',
+  select(
+    'scope',
+    API_SCOPES.map((scope): Choice => [scope, SCOPES[scope]]),
+    'operate',
+  ),
+)}
+${field('days', 'Days until it expires', html`<input id="days" name="days" type="number" min="1" max="${MAX_TOKEN_DAYS}" value="${TOKEN_DAYS}" required>`)}
+<p class="actions"><button type="submit" class="button primary">Make the token</button></p>`;
+    return reply.sendPage(
+      {
+        title: 'API tokens',
+        section: 'runs',
+        notice,
+        body: html`<p class="page-lead">Programs start and read runs over HTTP with a token: <code>Authorization: Bearer TOKEN</code>. What they can ask: <a href="/api/v1/openapi.json">the OpenAPI document</a>.</p>
+${made}
+${
+  tokens.length === 0
+    ? emptyBox('No tokens', html`<p>No program can use the API yet.</p>`)
+    : tableBox({
+        caption: 'API tokens',
+        captionHidden: true,
+        columns: columns('Name', ['May', 'short'], 'Made', 'Expires', ['', 'bare']),
+        rows: tokens.map(({ name, scope, madeAt, expiresAt }) => [
+          name,
+          scope,
+          moment(madeAt, reading),
+          html`${moment(expiresAt, reading)}${expiresAt <= dashboard.context.clock() && ' (expired)'}`,
+          revoke(name),
+        ]),
+      })
+}
+${postForm({ action: PATH, style: 'confirm', body: make }, viewer)}`,
+      },
+      notice === null ? 200 : 422,
+    );
+  };
+  const refusedAs = (error: unknown): { readonly notice: Notice } => {
+    if (!(error instanceof StoreferryError)) throw error;
+    return { notice: { tone: 'bad', text: dashboard.redact(sentenceOf(error)) } };
+  };
+
+  app.get(PATH, FOR_ACTORS, (request, reply) => show(request, reply));
+
+  app.post(PATH, async (request, reply) => {
+    const { name = '', scope, days } = formFields(request.body);
+    try {
+      const known = API_SCOPES.find((one) => one === scope) ?? 'view';
+      const token = await apiTokens.make({ name, scope: known, days: Number(days) });
+      await audit(dashboard, request, { action: 'make-token' });
+      const made = html`<section class="notice" role="status"><h2>Token ${name}</h2><p><code>${token}</code></p><p>It is shown only now: the dashboard keeps its hash.</p></section>`;
+      return show(request, reply, { made });
+    } catch (error) {
+      return show(request, reply, refusedAs(error));
+    }
+  });
+
+  app.post(`${PATH}/revoke`, async (request, reply) => {
+    try {
+      await apiTokens.revoke(formFields(request.body)['name'] ?? '');
+    } catch (error) {
+      return show(request, reply, refusedAs(error));
+    }
+    await audit(dashboard, request, { action: 'revoke-token' });
+    return reply.redirect(PATH, 303);
+  });
+}

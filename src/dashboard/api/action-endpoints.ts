@@ -1,0 +1,191 @@
+import { hash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
+import { ACTION_NAMES, type ActionName, actionOf, type JobAction } from '../../model/action.ts';
+import { ACTION_OPTIONS, beginsRun, jobActionSchema } from '../../model/job-action-schema.ts';
+import { discardRun } from '../../run/execute-run.ts';
+import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
+import { askToInterrupt, withLiveStatus } from '../../run/report/read-stored-report.ts';
+import { rejectedRun } from '../actions/correct-routes.ts';
+import { UPLOAD_LIMIT_BYTES } from '../actions/uploads.ts';
+import { audit } from '../audit.ts';
+import { XLSX } from '../file-routes.ts';
+import { PageError } from '../guard/page-error.ts';
+import { keptRun, type RouteParts, rememberedRun, sentenceOf, workspaceOf } from '../route-parts.ts';
+import { API, type Call, type Endpoint, findRun, KEY_HEADER, parseInput, runSchema } from './endpoint.ts';
+
+/** What `retry` takes in place of JSON. */
+export const FILE_TYPES = ['text/csv', XLSX];
+/** Visible ASCII. */
+const KEY = /^[\x21-\x7e]{1,255}$/;
+/** As long as it takes a worker to look again. */
+const RETRY_AFTER_S = 5;
+/** Characters of the id of a run that a key stands for: the alphabet of other ids, but longer than those. */
+const ID_CHARACTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
+const ID_LENGTH = 14;
+
+/** One address for each action with a scope: `/jobs/{job}/run`, `/runs/{run}/approve`. */
+export function actionEndpoints(parts: RouteParts): readonly Endpoint[] {
+  return ACTION_NAMES.flatMap((name): Endpoint[] => {
+    const { scope, to, audit: done = name } = actionOf(name);
+    if (scope === undefined || to === undefined) return [];
+    const summary = `${name}: as the command; the audit log says "${done}"`;
+    const place = { method: 'post', path: `/${to}s/{${to}}/${name}`, scope, summary } as const;
+    if (!beginsRun(name)) {
+      return [{ ...place, answer: runSchema, handle: (call) => settleRun(parts, name, call) }];
+    }
+    return [
+      {
+        ...place,
+        ...(name === 'retry' ? { takes: FILE_TYPES } : { body: ACTION_OPTIONS[name] }),
+        answer: runSchema,
+        status: 202,
+        handle: (call) => acceptAction(parts, name, call),
+      },
+    ];
+  });
+}
+
+/** Interrupts a run, removes it from the queue, or discards its plan. */
+async function settleRun(parts: RouteParts, name: ActionName, { request }: Call): Promise<unknown> {
+  const { dashboard, log } = parts;
+  const { context, queue } = dashboard;
+  const id = request.params['run'] ?? '';
+  const queued = await queue.find(id);
+  if (queued?.run === null && !queued.ended && name === 'cancel') {
+    if (!(await queued.remove()))
+      throw new PageError(409, 'About to begin', 'A worker begins the run. Ask again.');
+    await audit(dashboard, request, { action: 'cancel', job: queued.action.job, run: id });
+    return { run: id, job: queued.action.job, status: 'interrupted', error: null };
+  }
+  const run = await keptRun(dashboard, queued?.run ?? id);
+  const action = name === 'cancel' ? name : 'discard';
+  // Asked twice, it has its effect once.
+  if (
+    action === 'discard'
+      ? run.discarded === undefined
+      : (await withLiveStatus(context, run)).status === 'running'
+  ) {
+    if (action === 'cancel') await askToInterrupt(context, run.id);
+    else await discardRun(context, run);
+    log.info({ job: run.job, run: run.id }, `API: ${action}`);
+    await audit(dashboard, request, { action, job: run.job, run: run.id });
+  }
+  return await findRun(parts, run.id, request.viewer);
+}
+
+/** Stores what begins a run, unless its key has stored it before, and answers with the run. */
+async function acceptAction(
+  parts: RouteParts,
+  does: JobAction['does'],
+  { request, reply }: Call,
+): Promise<unknown> {
+  const { dashboard } = parts;
+  const { context, queue } = dashboard;
+  const key = request.headers[KEY_HEADER];
+  if (key !== undefined && (typeof key !== 'string' || !KEY.test(key)))
+    throw new PageError(400, 'Invalid key', 'Idempotency-Key: expected 1 to 255 visible ASCII characters.');
+  const id = key === undefined ? context.newRunId() : idOfKey(request.viewer.who, key);
+  const { run: named, job: name = '' } = request.params;
+  // What a queued run has become is named by either id.
+  const of = named === undefined ? null : ((await queue.find(named))?.run ?? named);
+  const { job } =
+    of === null ? { job: workspaceOf(dashboard, name).job(name).name } : await rememberedRun(dashboard, of);
+  const isFile = does === 'retry' && request.body !== undefined;
+  const options = isFile ? {} : parseInput(ACTION_OPTIONS[does], request.body);
+  const action = jobActionSchema.parse({ does, job, ...(of === null ? {} : { run: of }), ...options });
+  const store = async (): Promise<void> => {
+    if ((await queue.find(id)) !== undefined || (await context.state.runs.get(id)) !== undefined) return;
+    if ((await queue.workers()) === 0)
+      throw notYet(
+        503,
+        'No worker',
+        'None is running: start `storeferry worker`, or the dashboard with --worker.',
+      );
+    if (does === 'retry') await takeCorrections(parts, request, isFile);
+    const { id: waiting } = await queue.enqueue(action, id);
+    if (waiting !== id)
+      throw notYet(
+        409,
+        'Waits or runs already',
+        `The run ${waiting} of ${job} has not ended: nothing was started.`,
+      );
+    await audit(dashboard, request, { action: does, job, run: of ?? id, of: of === null ? null : id });
+  };
+  const notYet = (...problem: ConstructorParameters<typeof PageError>): PageError => {
+    reply.header('retry-after', RETRY_AFTER_S);
+    return new PageError(...problem);
+  };
+  await inTurn(id, store);
+  const known = await queue.find(id);
+  if (known !== undefined && !isDeepStrictEqual(jsonOf(known.action), jsonOf(action)))
+    throw new PageError(
+      422,
+      'Another request has this key',
+      'The Idempotency-Key was used for another request.',
+    );
+  return await reply
+    .code(202)
+    .header('location', `${API}/runs/${id}`)
+    .send((await findRun(parts, id, request.viewer)) ?? { run: id, job, status: 'queued', error: null });
+}
+
+const turns = new Map<string, Promise<void>>();
+
+/** Requests with one key take their turns, so that the second finds what the first has stored. */
+async function inTurn(id: string, work: () => Promise<void>): Promise<void> {
+  const turn = (turns.get(id) ?? Promise.resolve()).then(work, work);
+  turns.set(id, turn);
+  try {
+    await turn;
+  } finally {
+    if (turns.get(id) === turn) turns.delete(id);
+  }
+}
+
+/** What is stored of a value. */
+function jsonOf(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+/** Puts a corrected file where `retry` reads it, once it was read; without a file, the one that is there is sent. */
+async function takeCorrections(
+  { dashboard, uploads }: RouteParts,
+  request: Call['request'],
+  isFile: boolean,
+): Promise<void> {
+  const { context } = dashboard;
+  const run = await rejectedRun(dashboard, request.params['run'] ?? '');
+  if (!isFile) return;
+  if (!(request.body instanceof Readable)) throw new PageError(415, 'No file', 'Send the corrected file.');
+  const ending = request.headers['content-type']?.startsWith('text/csv') === true ? 'csv' : 'xlsx';
+  const upload = await uploads.keep(run.id, `rejects.${ending}`, Readable.from(withinLimit(request.body)));
+  try {
+    await readCorrections(context, run, { name: upload.name, open: upload.read, asTyped: false }).catch(
+      (error: unknown) => {
+        throw new PageError(422, 'Not the rejects of this run', sentenceOf(error));
+      },
+    );
+    await replaceRejects(context, run, { typed: false, read: upload.read });
+  } finally {
+    await uploads.drop(upload);
+  }
+  await audit(dashboard, request, { action: 'upload', job: run.job, run: run.id });
+}
+
+async function* withinLimit(content: Readable): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of content) {
+    bytes += chunk.length;
+    if (bytes > UPLOAD_LIMIT_BYTES) throw new PageError(413, 'Too large', 'The file is larger than 64 MB.');
+    yield chunk;
+  }
+}
+
+/** The id of the run that a key of a token stands for: the same for the same key, and no other token can find it. */
+function idOfKey(token: string, key: string): string {
+  const bytes = hash('sha256', JSON.stringify([token, key]), 'buffer').subarray(0, ID_LENGTH);
+  return [...bytes]
+    .map((byte, index) => ID_CHARACTERS.charAt(byte % (index === 0 ? 23 : ID_CHARACTERS.length)))
+    .join('');
+}

@@ -1,0 +1,224 @@
+import { hash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { API_SCOPES, actionOf } from '../../model/action.ts';
+import type { Run } from '../../model/run.ts';
+import { NO_TOTALS, withoutPersonalData } from '../../report/run-facts.ts';
+import { listedRun } from '../../report/run-summary.ts';
+import { RECORD_FORMATS, RECORD_OUTCOMES, recordContent, runRecords } from '../../run/records/run-records.ts';
+import { RUN_FILE_NAMES, RUN_FILES, sendExport, sendRunFile, XLSX } from '../file-routes.ts';
+import { refuseInvalidNames } from '../guard/guard-requests.ts';
+import { notFound, PageError } from '../guard/page-error.ts';
+import { refusePersonalData } from '../pages/record-page.ts';
+import { keptRun, type RouteParts, rememberedRun } from '../route-parts.ts';
+import { runEvents } from '../run-feed.ts';
+import { actionEndpoints, FILE_TYPES } from './action-endpoints.ts';
+import { API, type Call, type Endpoint, findRun, parseInput, runSchema, scopeRefusal } from './endpoint.ts';
+import { openApiDocument } from './open-api-document.ts';
+
+const BODY_LIMIT_BYTES = 64 * 1_024;
+const RECORD_TYPES = {
+  jsonl: 'application/x-ndjson',
+  csv: 'text/csv',
+  xlsx: XLSX,
+  parquet: 'application/vnd.apache.parquet',
+} as const satisfies Readonly<Record<(typeof RECORD_FORMATS)[number], string>>;
+const recordsQuery = z.strictObject({
+  outcome: z.enum(RECORD_OUTCOMES).exactOptional(),
+  format: z.enum(RECORD_FORMATS).default('jsonl'),
+});
+const runsQuery = z.strictObject({
+  job: z.string().exactOptional(),
+  limit: z.coerce.number().int().min(1).max(1_000).default(20),
+});
+
+/**
+ * The API for programs: what people do in the dashboard, by a token, with JSON. What begins a run is stored in the queue before it is
+ * answered, under an id that follows from its `Idempotency-Key`: a worker executes it, though processes are killed, and
+ * once, though it is asked again.
+ */
+export async function apiRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
+  const { apiTokens, log } = parts;
+  const endpoints = [...readingEndpoints(parts, app), ...actionEndpoints(parts)];
+  const wrong = [
+    app.createRateLimit({ max: 10, timeWindow: 5 * 60_000 }),
+    app.createRateLimit({ max: 50, timeWindow: 5 * 60_000, keyGenerator: () => 'api' }),
+  ];
+
+  await app.register(
+    async (scope) => {
+      const parseJson = scope.getDefaultJsonParser('error', 'error');
+      scope.removeAllContentTypeParsers();
+      scope.addContentTypeParser(
+        'application/json',
+        { parseAs: 'string', bodyLimit: BODY_LIMIT_BYTES },
+        parseJson,
+      );
+      scope.addContentTypeParser(FILE_TYPES, (_request, payload, done) => done(null, payload));
+
+      scope.get('/openapi.json', { config: { who: 'anyone' } }, () => openApiDocument(endpoints));
+      // The stream of an answer to HEAD would never end.
+      const exposeHeadRoute = false;
+      for (const { method, path, scope: needed, handle } of endpoints) {
+        scope.route<{ Params: Record<string, string> }>({
+          method,
+          exposeHeadRoute,
+          url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+          // The token is checked below, a wrong one counted.
+          config: { who: 'anyone', rateLimit: { keyGenerator: tokenKey } },
+          async onRequest(request, reply) {
+            request.session = null;
+            const [, text = ''] = /^Bearer ([\w-]{1,200})$/.exec(request.headers.authorization ?? '') ?? [];
+            const token = apiTokens.find(text);
+            if (token === undefined) {
+              for (const count of wrong) {
+                const attempts = await count(request);
+                if (attempts.isAllowed || !attempts.isExceeded) continue;
+                reply.header('retry-after', attempts.ttlInSeconds);
+                throw new PageError(429, 'Too many attempts', 'Too many requests without a valid token.');
+              }
+              reply.header('www-authenticate', 'Bearer');
+              log.warn({ address: request.ip }, 'API request without a valid token');
+              throw new PageError(
+                401,
+                'No valid token',
+                'Send an API token that has not expired: Authorization: Bearer TOKEN',
+              );
+            }
+            const { name, scope: given } = token;
+            if (API_SCOPES.indexOf(given) < API_SCOPES.indexOf(needed)) throw scopeRefusal(given, needed);
+            const who = `API token ${name}`;
+            const isOver = () => apiTokens.find(text) === undefined;
+            request.session = {
+              id: who,
+              who,
+              canAct: given !== 'view',
+              csrfToken: '',
+              begunAt: 0,
+              seenAt: 0,
+              isOver,
+            };
+            refuseInvalidNames(request);
+          },
+          handler: (request, reply) => handle({ request, reply }),
+        });
+      }
+    },
+    { prefix: API },
+  );
+}
+
+/** Requests are limited by token, so that no program uses up the limit of others behind the same proxy. */
+function tokenKey({ ip, headers }: FastifyRequest): string {
+  return `${ip} ${hash('sha256', headers.authorization ?? '')}`;
+}
+
+function readingEndpoints(parts: RouteParts, app: FastifyInstance): readonly Endpoint[] {
+  const { dashboard } = parts;
+  const { context, queue } = dashboard;
+  const streamEvents = runEvents(app, parts);
+  const runIn = ({ request: { params } }: Call) => params['run'] ?? '';
+  /** What a queued run has become is asked for by either id. */
+  const begunRun = async (call: Call): Promise<Run> => {
+    const queued = await queue.find(runIn(call));
+    if (queued === undefined || queued.run !== null)
+      return await keptRun(dashboard, queued?.run ?? runIn(call));
+    throw new PageError(409, 'Not begun', 'The run waits for a worker. Ask again.');
+  };
+  return [
+    {
+      method: 'get',
+      path: '/runs',
+      scope: 'view',
+      summary: 'The latest runs, newest first',
+      query: runsQuery,
+      answer: z.strictObject({ runs: z.array(runSchema) }),
+      async handle({ request: { query } }) {
+        const runs = await context.state.runs.list(parseInput(runsQuery, query));
+        const now = context.clock();
+        return {
+          runs: runs.map((run) => {
+            const facts = {
+              run,
+              totals: run.totals ?? NO_TOTALS,
+              rejectsFile: null,
+              refusals: [],
+              unsentReasons: [],
+            };
+            return listedRun(withoutPersonalData(facts), now);
+          }),
+        };
+      },
+    },
+    {
+      method: 'get',
+      path: '/runs/{run}',
+      scope: 'view',
+      summary: 'A run: its status and its figures',
+      answer: runSchema,
+      handle: async (call) =>
+        (await findRun(parts, runIn(call), call.request.viewer)) ?? (await keptRun(dashboard, runIn(call))),
+    },
+    {
+      method: 'get',
+      path: '/runs/{run}/events',
+      scope: 'view',
+      summary: 'The progress of a run: the events `progress` each second, then `ended`',
+      answer: ['text/event-stream'],
+      handle: async (call) => streamEvents(call.request, call.reply, await begunRun(call)),
+    },
+    {
+      method: 'get',
+      path: '/runs/{run}/records',
+      scope: 'view',
+      summary: 'The outcome of each record of a run; of contacts only with the scope operate',
+      query: recordsQuery,
+      answer: Object.values(RECORD_TYPES),
+      async handle(call) {
+        const { outcome, format } = parseInput(recordsQuery, call.request.query);
+        const queued = await queue.find(runIn(call));
+        const { run, ledger } = await rememberedRun(dashboard, queued?.run ?? runIn(call));
+        if (ledger === undefined) throw notFound('The run is an export: it has no records.');
+        refusePersonalData(ledger.target, call.request.viewer);
+        const content = recordContent(() => runRecords(context, { ...ledger, run, outcome }), format);
+        return call.reply.type(RECORD_TYPES[format]).send(Readable.from(content, { objectMode: false }));
+      },
+    },
+    {
+      ...{
+        method: 'get',
+        path: '/runs/{run}/artifacts',
+        scope: 'view',
+        summary: 'The names of the files of a run',
+      },
+      answer: z.strictObject({ files: z.array(z.string()) }),
+      async handle(call) {
+        const names = await context.artifacts.run((await begunRun(call)).id).list();
+        return { files: RUN_FILE_NAMES.filter((name) => names.includes(name)) };
+      },
+    },
+    {
+      method: 'get',
+      path: '/runs/{run}/artifacts/{file}',
+      scope: 'view',
+      summary: 'A file of a run: its report; rejects only with the scope operate',
+      answer: [...new Set(Object.values(RUN_FILES).map(({ type }) => type))],
+      async handle(call) {
+        const file = RUN_FILE_NAMES.find((name) => name === call.request.params['file']);
+        if (file === undefined) throw notFound();
+        if (actionOf(RUN_FILES[file].action).who === undefined && !call.request.viewer.canAct)
+          throw scopeRefusal('view', 'operate');
+        return await sendRunFile(dashboard, call, (await begunRun(call)).id, file);
+      },
+    },
+    {
+      method: 'get',
+      path: '/jobs/{job}/export',
+      scope: 'operate',
+      summary: 'The newest file of an export job',
+      answer: ['application/octet-stream'],
+      handle: async (call) => await sendExport(dashboard, call, call.request.params['job'] ?? ''),
+    },
+  ];
+}
