@@ -1,8 +1,8 @@
 import { skipsMany } from '../model/plan.ts';
 import { hasDifferences, isDriftOpen, type RunStatus } from '../model/run.ts';
 import { documentText } from '../report/document-text.ts';
-import { runDocument } from '../report/run-document.ts';
-import type { Pace, RunFacts } from '../report/run-facts.ts';
+import { type RunDocument, runDocument } from '../report/run-document.ts';
+import { type Pace, type RunFacts, withoutPersonalData } from '../report/run-facts.ts';
 import { driftSummary, runSummary, verificationSummary } from '../report/run-summary.ts';
 import { withFilesFrom, withShownFiles } from '../run/report/read-stored-report.ts';
 import { printableLines } from '../text/printable.ts';
@@ -53,7 +53,12 @@ export interface PrintOptions {
   readonly pace?: Pace | null;
   /** Printed in place of the report, and added to its summary. */
   readonly instead?: RecordOutput | undefined;
+  /** Renders the report for a place outside this machine; default: as text for a terminal. */
+  readonly render?: RenderReport | undefined;
 }
+
+/** Renders the document of a run. */
+export type RenderReport = (document: RunDocument) => string;
 
 /** The report with the commands in its error changed so that they use the same workspace. */
 export function withTypedCommands(report: RunFacts, program: string): RunFacts {
@@ -72,7 +77,7 @@ export function jsonSummary(report: RunFacts, workspaceDir: string) {
 
 /** Prints the report of a run. */
 export function printReport(terminal: Terminal, report: RunFacts, options: PrintOptions): void {
-  const { program, workspaceDir, json, pace = null, instead } = options;
+  const { program, workspaceDir, json, pace = null, instead, render } = options;
   const { run } = report;
   const now = Date.now();
   if (json) {
@@ -85,6 +90,10 @@ export function printReport(terminal: Terminal, report: RunFacts, options: Print
     return;
   }
   const facts = withFilesFrom(withTypedCommands(report, program), workspaceDir, currentFolder());
-  const document = runDocument(facts, { now, program, version: packageVersion(), pace });
-  terminal.out(documentText(document, terminal));
+  const view = { now, program, version: packageVersion(), pace };
+  terminal.out(
+    render === undefined
+      ? documentText(runDocument(facts, view), terminal)
+      : render(runDocument(withoutPersonalData(facts), view)),
+  );
 }

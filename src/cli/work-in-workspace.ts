@@ -14,7 +14,14 @@ import type { Invocation } from './define-command.ts';
 import { findRun, knownRun, type OpenContext, openContext, refuseUnknownRun } from './open-context.ts';
 import { parentProcess } from './parent-process.ts';
 import { printError } from './print-error.ts';
-import { exitCodeOf, jsonSummary, type PrintOptions, printReport, worstCode } from './print-report.ts';
+import {
+  exitCodeOf,
+  jsonSummary,
+  type PrintOptions,
+  printReport,
+  type RenderReport,
+  worstCode,
+} from './print-report.ts';
 import { recordCommand } from './record-command.ts';
 import type { Terminal } from './terminal.ts';
 import { type RunWatch, watchRun } from './watch-run.ts';
@@ -41,6 +48,7 @@ export interface WorkOptions extends Omit<JsonResultOptions, 'job'> {
   readonly about: string;
   /** Replaces the report of a run that has a plan. */
   readonly onPlan?: ((open: OpenContext, report: RunFacts) => Promise<RecordOutput>) | undefined;
+  readonly render?: RenderReport | undefined;
 }
 
 /** The job that a command names; null if it names a run. */
@@ -51,7 +59,7 @@ export function jobOf({ action, about }: Pick<WorkOptions, 'action' | 'about'>):
 /** As `runInWorkspace`; returns what `--json` prints as the result. */
 export async function workInWorkspace(
   { terminal, directory, program, interruptSignal }: Invocation,
-  { json, action, about, onPlan, summarise }: WorkOptions,
+  { json, action, about, onPlan, render, summarise }: WorkOptions,
   makeTask: MakeTask,
   attempt: Attempt,
 ): Promise<number> {
@@ -136,7 +144,7 @@ export async function workInWorkspace(
     const { requestsPerSecond } = open.workspace.store(report.run.store).limits;
     const pace =
       requestsPerSecond === undefined ? null : { requestsPerSecond, because: 'the limit in stores.yaml' };
-    printReport(terminal, report, { workspaceDir: open.workspace.dir, program, pace, ...shown });
+    printReport(terminal, report, { workspaceDir: open.workspace.dir, program, pace, render, ...shown });
   };
   const notify = async (report: RunFacts): Promise<void> =>
     await tools.notifyEnd(open.context, open.workspace.job(report.run.job).notify, report);
@@ -157,7 +165,7 @@ export async function workInWorkspace(
       try {
         const found = await carryOut(name, shown, { onEvent() {} });
         if (!json) {
-          terminal.out(storeHeading(name, terminal));
+          if (render === undefined) terminal.out(storeHeading(name, terminal));
           print(found, { json });
         }
         await notify(found.report);
@@ -172,7 +180,8 @@ export async function workInWorkspace(
         ? (summarise ?? failureSummary)(failedCommand(store))
         : jsonSummary(store.report, open.workspace.dir),
     );
-    terminal.out(json ? `${JSON.stringify(storesSummary(about, summaries))}\n` : storesText(ended, terminal));
+    if (json) terminal.out(`${JSON.stringify(storesSummary(about, summaries))}\n`);
+    else if (render === undefined) terminal.out(storesText(ended, terminal));
     attempt.printed();
     return worstCode(ended.map(({ code }) => code));
   }

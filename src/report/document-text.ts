@@ -17,7 +17,7 @@ import { statusTone } from './status-words.ts';
 /** Renders a document as text for a terminal. The next commands come last, directly above the prompt. */
 export function documentText({ head, sections }: RunDocument, options: PageOptions): string {
   const page = new Page(options);
-  page.say(headline(head), { tone: statusTone(head.status) });
+  page.say(documentHeadline(head), { tone: statusTone(head.status) });
   const shown = shownIn(sections, 'text');
   const isNext = ({ id }: Section) => id === 'next';
   for (const section of [...shown.filter((section) => !isNext(section)), ...shown.filter(isNext)]) {
@@ -34,7 +34,16 @@ export function documentText({ head, sections }: RunDocument, options: PageOptio
 type Printed = Exclude<Block, { readonly kind: 'bars' | 'plot' }>;
 
 /** `nightly-catalog: done after 12.3 s (run k3f9)`. */
-function headline({ kind, what, job, store, run, status, outcome, lastedMs }: DocumentHead): string {
+export function documentHeadline({
+  kind,
+  what,
+  job,
+  store,
+  run,
+  status,
+  outcome,
+  lastedMs,
+}: DocumentHead): string {
   const subject =
     kind === 'plan' ? `${what} ${job} for the store ${store}` : kind === 'verify' ? `${what} ${job}` : job;
   const after = status === 'running' ? 'for' : 'after';

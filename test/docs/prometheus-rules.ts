@@ -51,7 +51,8 @@ export function readConfiguration(text: string): z.infer<typeof configurationSch
   return configurationSchema.parse(parse(text));
 }
 
-function selectorsOf(expression: string): Selector[] {
+/** What an expression picks. Throws for what is no PromQL. */
+export function selectorsOf(expression: string): Selector[] {
   const selectors: { metric: string; labels: string[] }[] = [];
   parser.parse(expression).iterate({
     enter({ type, name, from, to }) {

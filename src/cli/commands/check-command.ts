@@ -1,12 +1,18 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, matchesGlob, normalize } from 'node:path';
 import pc from 'picocolors';
 import { checkWorkspace, type WorkspaceCheck } from '../../config/check-workspace.ts';
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { guardText, guardWords } from '../../model/guard.ts';
+import { jobFile } from '../../model/job-file.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { limitsText } from '../../model/safety-limits.ts';
-import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
+import {
+  type ConfigurationProblem,
+  errorCode,
+  formatPlace,
+  UsageError,
+} from '../../model/storeferry-error.ts';
 import { wavesText } from '../../model/wave-limits.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import { type Finding, findingsText } from '../../report/document-text.ts';
@@ -14,7 +20,7 @@ import { checkMappings } from '../../run/inputs/open-mapping.ts';
 import { type CheckedWorkspace, type Facts, type OnlineCheck, PROBES_FOLDER } from '../../run/run-context.ts';
 import { openState } from '../../state/open-state.ts';
 import { counted, listed, printable, shellWord } from '../../text/printable.ts';
-import { defineCommand, flag, type Invocation, JSON_FLAG } from '../define-command.ts';
+import { defineCommand, flag, type Invocation, JSON_FLAG, text } from '../define-command.ts';
 import { newRunId } from '../open-context.ts';
 import { packageVersion } from '../package-version.ts';
 import { pathFromHere, placeFromHere, withProgram } from '../typed-program.ts';
@@ -79,13 +85,20 @@ export const checkCommand = defineCommand({
   arguments: {},
   options: {
     online: flag('also try stores, keys, sources, Redis and disk, with harmless requests'),
+    changed: text(
+      'ref',
+      'only the jobs and mappings that differ from the merge base of this git ref and HEAD, such as origin/main',
+    ),
     json: JSON_FLAG,
   },
-  examples: ['check', '-C shop check --online', 'check --json'],
-  json: 'problems, warnings and findings, each with its place, the names of what was checked, and the guards and waves of jobs',
-  run: (invocation, _, { online, json }) =>
+  notes: `--changed takes jobs whose file, mapping, source, crosswalk or store differs, in commits, in the working tree or as a new
+file; of a mapping also its lookups. Tests of other mappings are not run, and their stores and sources not tried; errors in
+any file are still errors, because a change may have caused them. Where there is no git, or no such ref, it is refused.`,
+  examples: ['check', '-C shop check --online', 'check --changed origin/main --json'],
+  json: 'problems, warnings and findings, each with its place, the names of what was checked, and the guards and waves of jobs; with `--changed` also `base`, the commit that it compares with',
+  run: (invocation, _, { online, changed, json }) =>
     withJsonError(invocation, json, async () => {
-      const found = await findAll(invocation, online);
+      const found = await findAll(invocation, online, changed);
       if (!json) return printCheck(invocation, found, online);
       invocation.terminal.out(`${JSON.stringify(checkSummary(found))}\n`);
       return exitCodeOf(found);
@@ -99,11 +112,19 @@ interface Found {
   /** Number of mapping tests that passed. */
   readonly passed: number;
   readonly findings: readonly Finding[];
+  /** With --changed: the commit that it compares with. */
+  readonly base: string | undefined;
 }
 
-async function findAll({ directory, program, interruptSignal }: Invocation, online: boolean): Promise<Found> {
+async function findAll(
+  { directory, program, interruptSignal }: Invocation,
+  online: boolean,
+  ref: string | undefined,
+): Promise<Found> {
   const workspace = openWorkspace(directory, process.env);
-  const checked = checkWorkspace(workspace, (file) => shellWord(pathFromHere(directory, file)));
+  const all = checkWorkspace(workspace, (file) => shellWord(pathFromHere(directory, file)));
+  const changes = ref === undefined ? undefined : await changedFiles(workspace.dir, ref);
+  const checked = changes === undefined ? all : { ...all, ...changedParts(all, changes.files) };
   const mappings = await checkMappings(checked.mappings, checked.jobs);
   const checks = online || hasProbes(checked) ? await loadChecks(online) : [];
   const found = checks.length > 0 ? await checkOnline(workspace, checked, checks, interruptSignal()) : [];
@@ -114,6 +135,81 @@ async function findAll({ directory, program, interruptSignal }: Invocation, onli
     findings: found.map((finding) =>
       finding.hint === undefined ? finding : { ...finding, hint: withProgram(finding.hint, program) },
     ),
+    base: changes?.base,
+  };
+}
+
+/**
+ * The files under a folder, relative to it, that differ from the merge base of a git ref and HEAD: in commits, in the working tree, or
+ * because they are new. UsageError where there is no git, no repository or no such ref.
+ */
+async function changedFiles(
+  folder: string,
+  ref: string,
+): Promise<{ readonly base: string; readonly files: ReadonlySet<string> }> {
+  const [{ execFile }, { promisify }] = await Promise.all([
+    import('node:child_process'),
+    import('node:util'),
+  ]);
+  const git = async (...args: readonly string[]): Promise<string> => {
+    try {
+      return (await promisify(execFile)('git', ['-C', folder, ...args], { maxBuffer: MAX_GIT_BYTES })).stdout;
+    } catch (cause) {
+      const isAbsent = errorCode(cause) === 'ENOENT';
+      const words = cause instanceof Error && 'stderr' in cause ? printable(String(cause.stderr)).trim() : '';
+      throw new UsageError(
+        isAbsent
+          ? '--changed needs git, which is not installed.'
+          : `--changed ${printable(ref)}: ${words || 'git failed.'}`,
+        {
+          cause,
+          hint: 'Name a ref that this clone has, with its history (fetch-depth: 0), or leave out --changed to check everything.',
+        },
+      );
+    }
+  };
+  const commit = (await git('rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`)).trim();
+  const base = (await git('merge-base', commit, 'HEAD')).trim();
+  const listed = await Promise.all([
+    git('diff', '--name-only', '-z', '--no-renames', '--no-ext-diff', '--relative', base, '--', '.'),
+    git('ls-files', '--others', '--exclude-standard', '-z', '--', '.'),
+  ]);
+  return {
+    base,
+    files: new Set(
+      listed
+        .join('')
+        .split('\0')
+        .filter((name) => name !== ''),
+    ),
+  };
+}
+
+const MAX_GIT_BYTES = 64 * 1_024 * 1_024;
+
+/** The jobs and mappings that these changed files, relative to the workspace, concern. */
+function changedParts(
+  { jobs, mappings }: WorkspaceCheck,
+  files: ReadonlySet<string>,
+): Pick<WorkspaceCheck, 'jobs' | 'mappings'> {
+  const isChanged = (path: string | undefined): boolean =>
+    path !== undefined &&
+    (files.has(normalize(path)) || [...files].some((file) => matchesGlob(file, normalize(path))));
+  const ownChanged = mappings.filter(
+    ({ name, lookupPlaces }) =>
+      files.has(`mappings/${name}.yaml`) || [...lookupPlaces.values()].some(({ path }) => isChanged(path)),
+  );
+  const changedJobs = jobs.filter((job) => {
+    if (files.has('stores.yaml') || files.has(jobFile(job.name))) return true;
+    if (job.kind === 'export') return false;
+    const { source, crosswalk, mapping } = job;
+    const table = crosswalk === undefined || crosswalk.isOfStore === true ? undefined : crosswalk.path;
+    return ownChanged.some(({ name }) => name === mapping) || isChanged(source.path) || isChanged(table);
+  });
+  const used = new Set(changedJobs.flatMap((job) => (job.kind === 'import' ? [job.mapping] : [])));
+  return {
+    jobs: changedJobs,
+    mappings: mappings.filter((one) => ownChanged.includes(one) || used.has(one.name)),
   };
 }
 
@@ -137,6 +233,7 @@ function checkSummary(found: Found): object {
   });
   return {
     ok: exitCodeOf(found) === 0,
+    base: found.base,
     problems: problems.map(plain),
     warnings: checked.warnings.toSorted(inFileOrder).map(plain),
     unset: checked.unset,
@@ -160,7 +257,7 @@ function checkSummary(found: Found): object {
 }
 
 function printCheck({ terminal, directory, program }: Invocation, found: Found, online: boolean): number {
-  const { checked, problems, passed, findings } = found;
+  const { checked, problems, passed, findings, base } = found;
   const colors = pc.createColors(terminal.colors);
   const print = (label: string, { place, message }: ConfigurationProblem) =>
     terminal.out(`${label} ${printable(`${formatPlace(placeFromHere(directory, place))}: ${message}`)}\n`);
@@ -177,6 +274,10 @@ function printCheck({ terminal, directory, program }: Invocation, found: Found, 
     counted(checked.mappings.length, 'mapping'),
   ].join(', ');
   terminal.out(`Checked ${looked}; ${counted(passed, 'mapping test')} passed.\n`);
+  if (base !== undefined) {
+    const names = checked.jobs.map(({ name }) => name);
+    terminal.out(`Changed since ${base.slice(0, 12)}: ${names.length === 0 ? 'no job' : listed(names)}.\n`);
+  }
 
   for (const line of safetyLines(checked)) terminal.out(`${printable(line)}\n`);
 

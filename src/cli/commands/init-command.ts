@@ -135,7 +135,7 @@ async function planIfReady(invocation: Invocation, answers: NewWorkspace): Promi
   const code = await planCommand.run(
     invocation,
     { job: job.name },
-    { json: false, resend: false, show: undefined, only: undefined, limit: undefined },
+    { json: false, markdown: false, resend: false, show: undefined, only: undefined, limit: undefined },
   );
   heading('Before the first run');
   if (sandbox) {

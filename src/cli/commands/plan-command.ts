@@ -18,6 +18,9 @@ export const planCommand = defineCommand({
   arguments: JOB_ARGUMENT,
   options: {
     json: JSON_FLAG,
+    markdown: flag(
+      'print the report as Markdown, for a comment on a pull request: without personal data, at most 60,000 characters',
+    ),
     resend: flag('plan to send every record, also unchanged ones'),
     ...SAMPLE_OPTIONS,
     show: text(
@@ -32,20 +35,31 @@ export const planCommand = defineCommand({
     'plan nightly-catalog --json',
     'plan nightly-catalog --limit 10',
     'plan nightly-catalog --show red-shirt',
+    'plan nightly-catalog --markdown > comment.md',
   ],
   json: `${RUN_SUMMARY}; with \`--show\` also \`record\` (null where no record has the key) and \`suggestions\``,
-  run: (invocation, { job }, { json, resend, show, ...sample }) => {
+  run: async (invocation, { job }, { json, markdown, resend, show, ...sample }) => {
+    if (markdown && (json || show !== undefined))
+      throw new UsageError('--markdown prints the whole report: leave out --json and --show.');
+    const render = markdown
+      ? (await import('../../report/document-markdown.ts')).documentMarkdown
+      : undefined;
     let request: ImportRequest | undefined;
     const onPlan = show === undefined ? undefined : showing(show, invocation.terminal, () => request);
-    return runInWorkspace(
+    return await runInWorkspace(
       invocation,
-      { json, action: 'plan', about: job, onPlan },
+      { json, action: 'plan', about: job, onPlan, render },
       async (open, tools, name) => {
         if (show !== undefined && name !== job)
           throw new UsageError(`The job ${job} has several stores, and a record is that of one.`, {
             hint: `Name the job of the store: storeferry plan ${name} --show ${show}`,
           });
-        const task = await tools.readTask(open, { does: 'plan', job: name, resend, sample: sampleOf(sample) });
+        const task = await tools.readTask(open, {
+          does: 'plan',
+          job: name,
+          resend,
+          sample: sampleOf(sample),
+        });
         if (task.kind === 'plan') request = task.request;
         return task;
       },

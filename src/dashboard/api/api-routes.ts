@@ -7,6 +7,7 @@ import type { Run } from '../../model/run.ts';
 import { NO_TOTALS, withoutPersonalData } from '../../report/run-facts.ts';
 import { listedRun } from '../../report/run-summary.ts';
 import { RECORD_FORMATS, RECORD_OUTCOMES, recordContent, runRecords } from '../../run/records/run-records.ts';
+import { audit } from '../audit.ts';
 import { RUN_FILE_NAMES, RUN_FILES, sendExport, sendRunFile, XLSX } from '../file-routes.ts';
 import { refuseInvalidNames } from '../guard/guard-requests.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
@@ -181,6 +182,7 @@ function readingEndpoints(parts: RouteParts, app: FastifyInstance): readonly End
         const { run, ledger } = await rememberedRun(dashboard, queued?.run ?? runIn(call));
         if (ledger === undefined) throw notFound('The run is an export: it has no records.');
         refusePersonalData(ledger.target, call.request.viewer);
+        await audit(dashboard, call.request, { action: 'download-records', job: ledger.job, run: ledger.id });
         const content = recordContent(() => runRecords(context, { ...ledger, run, outcome }), format);
         return call.reply.type(RECORD_TYPES[format]).send(Readable.from(content, { objectMode: false }));
       },

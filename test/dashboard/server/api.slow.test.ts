@@ -132,7 +132,17 @@ it.concurrent('plans, approves, undoes and reads runs; a repeated request with i
   const log = (await workspace.storeferry('runs', '--audit', '--json')).json()['audit'];
   const entries = (Array.isArray(log) ? log : []).filter(({ who }) => /^API token/.test(who));
   expect(entries.map(({ action }) => action).reverse()).toEqual([
-    ...['plan', 'approve', 'run', 'run', 'download-report', 'undo', 'discard'],
+    ...[
+      'plan',
+      'approve',
+      'run',
+      'run',
+      'download-records',
+      'download-records',
+      'download-report',
+      'undo',
+      'discard',
+    ],
   ]);
   expect(entries.at(-1)).toMatchObject({ who: 'API token ci from 127.0.0.1', run: plan.run });
 });

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { runOrThrow } from '../support/processes.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+it('check --changed takes the jobs and mappings that differ from a git ref, and refuses where there is no git', async () => {
+  const files = catalogWorkspace('http://127.0.0.1:9', shopifyCatalog(manyProducts(1)));
+  await using workspace = await makeWorkspace(files, { STORE_API_KEY: 'key' });
+  const JOB = 'import: products\nstore: main\nsource: { path: other.csv }\nmapping: shopify-products\n';
+  await workspace.write('jobs/other.yaml', JOB);
+  await workspace.write('other.csv', 'a\n');
+  const git = (...args: readonly string[]) =>
+    runOrThrow('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.invalid', ...args], {
+      cwd: workspace.dir,
+    });
+  const check = (...args: readonly string[]) => workspace.storeferry('check', '--json', ...args);
+
+  const outside = await workspace.storeferry('check', '--changed', 'main');
+  expect([outside.code, outside.stderr]).toEqual([2, expect.stringContaining('not a git repository')]);
+  await git('init', '--quiet', '--initial-branch', 'main');
+  await workspace.write('.gitignore', '.storeferry\n.env\n');
+  await git('add', '.');
+  await git('commit', '--quiet', '--message', 'first');
+  expect((await check('--changed', 'main')).json()).toMatchObject({ ok: true, jobs: [], mappings: [] });
+  expect((await check('--changed', 'gone')).code).toBe(2);
+  expect((await check('--changed', '--upload-pack=x')).code).toBe(2);
+
+  await git('switch', '--quiet', '--create', 'work');
+  // In a commit, in the working tree, and as a new file.
+  await workspace.write('other.csv', 'a\nb\n');
+  await git('commit', '--quiet', '--all', '--message', 'second');
+  await workspace.write('jobs/added.yaml', JOB);
+  const both = (await check('--changed', 'main')).json();
+  expect(both).toMatchObject({
+    jobs: ['added', 'other'],
+    mappings: ['shopify-products'],
+    base: (await git('rev-parse', 'main')).stdout.trim(),
+  });
+  // What changes on the other side later is no change of this one.
+  await git('stash', '--quiet', '--include-untracked');
+  await git('switch', '--quiet', 'main');
+  await workspace.write('jobs/nightly.yaml', `${files['jobs/nightly.yaml']}\n# changed\n`);
+  await git('commit', '--quiet', '--all', '--message', 'third');
+  await git('switch', '--quiet', 'work');
+  expect((await check('--changed', 'main')).json()['jobs']).toEqual(['other']);
+  const { stdout } = await workspace.storeferry('check', '--changed', 'main');
+  expect(stdout).toMatch(/^Changed since [0-9a-f]{12}: other\.$/m);
+  // An error elsewhere is an error.
+  await workspace.write('jobs/nightly.yaml', 'import: products\n');
+  expect(await check('--changed', 'main')).toMatchObject({ code: 2 });
+});
