@@ -24,7 +24,8 @@ export interface RouteParts {
   readonly uploads: Uploads;
   readonly sessions: Sessions;
   readonly apiTokens: ApiTokens;
-  readonly hashes: Tokens;
+  /** Of the tokens that are valid now. */
+  readonly hashes: () => Tokens;
   readonly addresses: OwnAddresses;
   /** Different for each dashboard of a machine, because cookies do not depend on the port. */
   readonly cookieName: string;

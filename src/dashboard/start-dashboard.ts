@@ -1,11 +1,13 @@
 import { hash, randomUUID } from 'node:crypto';
 import { type BlockList, isIP } from 'node:net';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastifyMultipart from '@fastify/multipart';
 import fastifyRateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
+import { errorCode } from '../model/storeferry-error.ts';
 import { openApiTokens } from './access/api-tokens.ts';
-import { createSessions } from './access/sessions.ts';
+import { createSessions, openSessionFile } from './access/sessions.ts';
 import { signIn } from './access/sign-in.ts';
 import { tokenRoutes } from './access/token-routes.ts';
 import { openTokens, type TokenFile, type Tokens } from './access/tokens.ts';
@@ -88,10 +90,19 @@ export interface RunningDashboard {
   close(): Promise<void>;
 }
 
+/** Made while another process listens at the address: a dashboard of this workspace takes them, and those before end. */
+interface NewTokens {
+  readonly tokens: Tokens;
+  readonly url?: undefined;
+}
+
 /** Serves the dashboard until it is closed. UsageError if it cannot listen there, or its tokens cannot be read. */
-export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
+export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard | NewTokens> {
   const { dashboard, listen, publicUrl, proxies, uploadsFolder, queueBoard, log } = options;
   const { hashes, tokens, keep } = openTokens(options.tokens);
+  const sessionFile = openSessionFile(join(dirname(options.tokens.file), 'dashboard-sessions.json'), (err) =>
+    log.error({ err }, 'sessions are not kept'),
+  );
   const workspace = hash('sha256', dashboard.context.workspaceDir).slice(0, 8);
   const app = await buildDashboard({
     dashboard,
@@ -102,13 +113,19 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     proxies,
     uploadsFolder,
     cookieName: `storeferry-${workspace}`,
+    sessions: createSessions(dashboard.context.clock, hashes, sessionFile),
   });
+  app.addHook('onClose', sessionFile.saved);
   const { host, port } = listen;
   try {
     await app.listen({ host, port });
   } catch (error) {
     await app.close();
-    throw cannotListen(error, 'The dashboard', listen);
+    if (tokens === null || !options.tokens.renew || errorCode(error) !== 'EADDRINUSE')
+      throw cannotListen(error, 'The dashboard', listen);
+    // A dashboard that is running reads them from the file.
+    await keep();
+    return { tokens };
   }
   // Only after it listens: otherwise tokens that were never printed would replace those in use.
   await keep().catch(async (error: unknown) => {
@@ -158,7 +175,7 @@ const ROUTES: readonly ((app: FastifyInstance, parts: RouteParts) => void | Prom
 ];
 
 /** The dependencies of the dashboard's server. */
-interface DashboardParts extends Omit<RouteParts, 'uploads' | 'sessions' | 'apiTokens'> {
+interface DashboardParts extends Omit<RouteParts, 'uploads' | 'apiTokens'> {
   /** The proxies that name the client in X-Forwarded-For. Any other client would choose its own address. */
   readonly proxies: BlockList;
   readonly uploadsFolder: DashboardOptions['uploadsFolder'];
@@ -180,7 +197,7 @@ function isListed(addresses: BlockList, address: string): boolean {
 
 /** Builds the server of the dashboard; it does not listen yet. */
 async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
-  const { dashboard, addresses, proxies, cookieName, log } = parts;
+  const { dashboard, addresses, proxies, cookieName, sessions, log } = parts;
   const app = fastify({
     forceCloseConnections: true,
     requestTimeout: REQUEST_WITHIN_MS,
@@ -192,7 +209,6 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
         .writeHead(404, { ...SECURITY_HEADERS, 'content-type': 'text/plain; charset=utf-8' })
         .end('Not found.\n'),
   });
-  const sessions = createSessions(dashboard.context.clock);
   readForms(app);
   const refuse = showErrors(app, dashboard, log);
   await guardRequests(app, { addresses, sessions, cookieName }, refuse);
@@ -205,7 +221,7 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   await app.register(fastifyMultipart);
   const uploads = openUploads(parts.uploadsFolder);
   const apiTokens = openApiTokens(dashboard.context);
-  for (const routes of ROUTES) await routes(app, { ...parts, uploads, sessions, apiTokens });
+  for (const routes of ROUTES) await routes(app, { ...parts, uploads, apiTokens });
   return app;
 }
 

@@ -67,7 +67,7 @@ export function storeRoutes(app: FastifyInstance, { dashboard, log }: RouteParts
       title: 'Stores',
       section: 'stores',
       body: html`${notice !== null && html`<p class="notice ${notice.tone}" role="status">${notice.text}</p>`}
-${names.length === 0 ? emptyBox('No store yet', html`<p>Jobs write to a store and read from it. It is named once, with its address and its key.</p>`) : html`<ul class="cards">${cards.map((card) => html`<li>${storeCard(card, viewer, readingOf(context))}</li>`)}</ul>`}
+${names.length === 0 ? emptyBox('No store yet', html`<p>Jobs write to a store and read from it. It is named once, with its address and its key.</p>`) : html`<ul class="cards">${cards.map((card) => html`<li>${storeCard(card, viewer, readingOf(context, viewer))}</li>`)}</ul>`}
 ${viewer.canAct && html`<p class="actions">${linkButton(`${PATH}/new`, { label: 'Add a store', weight: 'primary' })}</p>`}`,
     };
   };

@@ -41,6 +41,7 @@ export interface DocumentHead {
   readonly outcome: string;
   /** When the run ended; for a running run, when the document was made. */
   readonly at: number;
+  readonly timezone?: string | undefined;
   readonly lastedMs: number;
   /** Its figures in a few words; empty if nothing is known. */
   readonly totals: string;
@@ -102,6 +103,7 @@ export function runDocument(facts: RunFacts, view: View): RunDocument {
       what: subjectOf(run),
       outcome: statusWords(status, facts.totals),
       at: run.finishedAt ?? view.now,
+      timezone: view.timezone,
       lastedMs: lastedMs(run, view.now),
       totals: figuresWords(run),
     },

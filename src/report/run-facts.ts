@@ -62,6 +62,8 @@ export interface Pace {
 export interface View {
   /** In milliseconds since the epoch. */
   readonly now: number;
+  /** The time zone of shown times; default: that of this machine. */
+  readonly timezone?: string | undefined;
   /** The beginning of the next commands, such as `storeferry -C shop`. */
   readonly program: string;
   /** The version of Storeferry. */

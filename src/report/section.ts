@@ -137,6 +137,8 @@ export interface Plot extends Part {
     | { readonly figure: 'traffic'; readonly samples: readonly TrafficSample[] }
     | {
         readonly figure: 'trends';
+        /** Of the days; default: that of this machine. */
+        readonly timezone?: string | undefined;
         readonly trends: readonly {
           readonly title: string;
           readonly series: readonly TrendSeries[];

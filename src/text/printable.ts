@@ -144,10 +144,19 @@ function twoUnits(ms: number, large: number, largeName: string, small: number, s
   return rest === 0 ? whole : `${whole} ${rest} ${smallName}`;
 }
 
+/** The time zone of this machine. */
+export function serverTimezone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
 /** `Sat 21 Nov 2026, 02:15 UTC`; without year and time zone `Sat 21 Nov 02:15`. */
 export function formatMoment(
   at: number,
-  { timezone = 'UTC', year = true, zone = true }: { timezone?: string; year?: boolean; zone?: boolean } = {},
+  {
+    timezone = serverTimezone(),
+    year = true,
+    zone = true,
+  }: { timezone?: string | undefined; year?: boolean; zone?: boolean } = {},
 ): string {
   if (timezone === 'UTC') return utcMoment(new Date(at), year, zone);
   const format = new Intl.DateTimeFormat('en-GB', {

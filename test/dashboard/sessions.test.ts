@@ -2,9 +2,14 @@ import { expect, it } from 'vitest';
 import { createSessions, IDLE_MS, MAX_SESSION_MS } from '../../src/dashboard/access/sessions.ts';
 import { accessOf, hashToken } from '../../src/dashboard/access/tokens.ts';
 
+const HASHES = { full: hashToken('full-token'), readOnly: hashToken('look-token') };
+
 function setup() {
   let now = 1_000_000;
-  const sessions = createSessions(() => now);
+  const sessions = createSessions(
+    () => now,
+    () => HASHES,
+  );
   const wait = (ms: number): void => {
     now += ms;
   };
@@ -68,7 +73,7 @@ it('sessions and their form tokens are unlike one another', () => {
 });
 
 it('a token allows what it is for, a hash of one nothing', () => {
-  const hashes = { full: hashToken('full-token'), readOnly: hashToken('look-token') };
+  const hashes = HASHES;
   expect(accessOf('full-token', hashes)).toBe('full');
   expect(accessOf('look-token', hashes)).toBe('read-only');
   for (const wrong of ['', 'full', 'FULL-TOKEN', hashes.full, hashes.readOnly]) {
@@ -89,4 +94,38 @@ it('says of each session when it has ended, however it did', () => {
   expect(ended).toEqual([out.id, old.id]);
   const many = Array.from({ length: 101 }, () => sessions.begin(false).id);
   expect(ended).toEqual([out.id, old.id, many[0]]);
+});
+
+it('a session outlives the process while its token is valid, and nobody can use what is kept of it', () => {
+  let now = 1_000_000;
+  let tokens = HASHES;
+  let text = '[]';
+  const save = (sessions: readonly object[]) => {
+    text = JSON.stringify(sessions);
+  };
+  const start = () =>
+    createSessions(
+      () => now,
+      () => tokens,
+      { kept: JSON.parse(text), save },
+    );
+  const before = start();
+  const { id, csrfToken } = before.begin(true, 'Europe/Berlin');
+  const looking = before.begin(false);
+  expect(text).not.toContain(id);
+  expect(text).not.toContain(csrfToken);
+
+  const after = start();
+  expect(after.find(id, true)).toMatchObject({ id, csrfToken, canAct: true, timezone: 'Europe/Berlin' });
+  expect(after.find(looking.id, true)).toMatchObject({ canAct: false });
+  for (const { hash } of JSON.parse(text)) expect(after.find(hash, true)).toBeUndefined();
+  // A restart does not make a session last longer.
+  now += IDLE_MS;
+  expect(start().find(looking.id, true)).toBeUndefined();
+  now -= IDLE_MS;
+  tokens = { full: hashToken('full-new'), readOnly: hashToken('look-new') };
+  expect(after.find(id, true)).toBeUndefined();
+  expect(JSON.parse(text)).toHaveLength(1);
+  after.end(looking.id);
+  expect(text).toBe('[]');
 });

@@ -133,8 +133,14 @@ export const dashboardCommand = defineCommand({
       log,
       uploadsFolder: uploads.path,
     });
-    ending.defer(running.close);
     const { tokens } = running;
+    if (running.url === undefined) {
+      await recordCommand(context, { action: 'new-tokens' });
+      terminal.out(newTokensText(running.tokens, program));
+      terminal.out(`${options.listen} is in use. The dashboard of this workspace takes these tokens now.\n`);
+      return 0;
+    }
+    ending.defer(running.close);
     const action = tokens === null ? 'start-dashboard' : 'new-tokens';
     await recordCommand(context, { action });
 

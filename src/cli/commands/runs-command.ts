@@ -303,12 +303,12 @@ function scheduleOf({ schedule, broken }: JobFacts): string {
   return schedule === null ? 'by hand' : `${schedule.cron} ${schedule.timezone}`;
 }
 
-/** `Sun 22 Nov 02:15 (in 5 h 12 min)`, in the time zone of the schedule. */
+/** `Sun 22 Nov 02:15 UTC (in 5 h 12 min)`. */
 function nextOf({ schedule, next }: JobFacts, now: number): string {
   if (schedule === null) return '';
   if (next === null) return 'once a worker has read the schedule';
   if (next <= now) return 'due now';
-  const time = formatMoment(next, { timezone: schedule.timezone, year: false, zone: false });
+  const time = formatMoment(next, { year: false });
   return `${time} (in ${formatDuration(next - now)})`;
 }
 

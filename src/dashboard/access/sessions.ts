@@ -1,4 +1,8 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { writeWhole } from '../../config/edit-file.ts';
+import { hashToken, type Tokens } from './tokens.ts';
 
 /** A session ends after this time without a request. */
 export const IDLE_MS = 2 * 60 * 60_000;
@@ -10,66 +14,144 @@ export const MAX_SESSION_MS = 12 * 60 * 60_000;
  */
 const MAX_PER_TOKEN = 100;
 const ID_BYTES = 32;
+/** How often the time of the last request of sessions is kept, at most. */
+const SAVE_EVERY_MS = 60_000;
 /** If the clock was set back by more than this, the idle time of a session is unknown, so the session ends. */
 const MAX_CLOCK_SETBACK_MS = 60_000;
 
 /** A signed-in browser. */
 export interface Session extends Viewer {
   readonly id: string;
-  readonly begunAt: number;
-  /** Milliseconds since the epoch. */
-  seenAt: number;
   /** Of a program, whose token may expire or be revoked. */
   readonly isOver?: () => boolean;
 }
 
-/** The signed-in browsers. They are kept in memory, so a restart signs everybody out. */
+const hashText = z.string().regex(/^[0-9a-f]{64}$/);
+const keptSchema = z.array(
+  z.strictObject({
+    /** Of the id, which only the browser has: who reads this cannot use the session. */
+    hash: hashText,
+    /** The hash of the token with which it began: new tokens end it. */
+    by: hashText,
+    /** Milliseconds since the epoch. */
+    begunAt: z.number(),
+    seenAt: z.number(),
+    timezone: z.string().optional(),
+  }),
+);
+/** A session as it outlives the process. */
+type KeptSession = z.infer<typeof keptSchema>[number];
+
+/** A session in memory; undefined until a browser comes with the id of a kept one. */
+type OpenSession = KeptSession & { session?: Session };
+
+/** Where sessions outlive the process. */
+interface SessionStore {
+  readonly kept: readonly KeptSession[];
+  readonly save: (sessions: readonly KeptSession[]) => void;
+}
+
+/** The signed-in browsers. */
 export type Sessions = ReturnType<typeof createSessions>;
 
-/** Starts without sessions; `clock` gives milliseconds since the epoch. */
-export function createSessions(clock: () => number) {
-  const byId = new Map<string, Session>();
+/** Starts with the kept sessions; `clock` gives milliseconds since the epoch, `tokens` the hashes of those that are valid. */
+export function createSessions(
+  clock: () => number,
+  tokens: () => Tokens,
+  { kept, save }: SessionStore = { kept: [], save: () => {} },
+) {
+  const byHash = new Map<string, OpenSession>(kept.map((session) => [session.hash, { ...session }]));
   const listeners = new Set<(session: Session) => void>();
-  const remove = (session: Session) => {
-    if (byId.delete(session.id)) for (const listener of listeners) listener(session);
+  let savedAt = clock();
+  const saveAll = () => {
+    savedAt = clock();
+    save([...byHash.values()].map(({ session: _, ...one }) => one));
   };
-  const expired = ({ begunAt, seenAt }: Session, now: number) =>
-    now - begunAt >= MAX_SESSION_MS || now - seenAt >= IDLE_MS || seenAt - now >= MAX_CLOCK_SETBACK_MS;
+  const remove = ({ hash, session }: OpenSession) => {
+    if (!byHash.delete(hash)) return;
+    if (session !== undefined) for (const listener of listeners) listener(session);
+    saveAll();
+  };
+  const isValid = ({ by, begunAt, seenAt }: OpenSession, now: number) => {
+    const { full, readOnly } = tokens();
+    if (by !== full && by !== readOnly) return false;
+    return now - begunAt < MAX_SESSION_MS && now - seenAt < IDLE_MS && seenAt - now < MAX_CLOCK_SETBACK_MS;
+  };
+  const open = (entry: OpenSession, id: string): Session => {
+    const canAct = entry.by === tokens().full;
+    const who = canAct ? 'full token' : 'read-only token';
+    entry.session ??= { id, csrfToken: csrfTokenOf(id), who, canAct, timezone: entry.timezone };
+    return entry.session;
+  };
   return {
-    begin(canAct: boolean): Session {
+    begin(canAct: boolean, timezone?: string): Session {
       const now = clock();
-      for (const session of byId.values()) if (expired(session, now)) remove(session);
-      const alike = [...byId.values()].filter((session) => session.canAct === canAct);
+      for (const session of byHash.values()) if (!isValid(session, now)) remove(session);
+      const by = tokens()[canAct ? 'full' : 'readOnly'];
+      const alike = [...byHash.values()].filter((session) => session.by === by);
       if (alike.length >= MAX_PER_TOKEN)
         remove(alike.reduce((one, other) => (other.seenAt < one.seenAt ? other : one)));
-      const who = canAct ? 'full token' : 'read-only token';
-      const session = { id: random(), csrfToken: random(), who, canAct, begunAt: now, seenAt: now };
-      byId.set(session.id, session);
-      return session;
+      const id = randomBytes(ID_BYTES).toString('base64url');
+      const entry: OpenSession = { hash: hashToken(id), by, begunAt: now, seenAt: now, timezone };
+      byHash.set(entry.hash, entry);
+      saveAll();
+      return open(entry, id);
     },
     /** The unexpired session with this id. `seen` records use by a person. */
     find(id: string | undefined, seen: boolean): Session | undefined {
-      const session = id === undefined ? undefined : byId.get(id);
-      if (session === undefined) return undefined;
+      const entry = id === undefined ? undefined : byHash.get(hashToken(id));
+      if (entry === undefined || id === undefined) return undefined;
       const now = clock();
-      if (expired(session, now)) {
-        remove(session);
+      if (!isValid(entry, now)) {
+        remove(entry);
         return undefined;
       }
-      if (seen) session.seenAt = now;
-      return session;
+      if (seen) entry.seenAt = now;
+      if (now - savedAt >= SAVE_EVERY_MS) saveAll();
+      return open(entry, id);
     },
     end(id: string): void {
-      const session = byId.get(id);
-      if (session !== undefined) remove(session);
+      const entry = byHash.get(hashToken(id));
+      if (entry !== undefined) remove(entry);
     },
     /** Calls a listener with each session that ends; one that is merely too old ends when it is looked for. */
     onEnd: (listener: (session: Session) => void) => void listeners.add(listener),
   };
 }
 
-function random(): string {
-  return randomBytes(ID_BYTES).toString('base64url');
+/** The token of the forms of a session: it follows from the id, and does not lead to it. */
+function csrfTokenOf(id: string): string {
+  return hash('sha256', `form ${id}`, 'base64url');
+}
+
+/** A file of sessions, which only its owner can read. Without a readable one everybody signs in again. */
+export function openSessionFile(
+  file: string,
+  onError: (error: unknown) => void,
+): SessionStore & { readonly saved: () => Promise<void> } {
+  let saving = Promise.resolve();
+  let next: string | undefined;
+  const write = async () => {
+    const text = next;
+    next = undefined;
+    if (text !== undefined) await writeWhole(file, [text], { mode: 0o600 });
+  };
+  return {
+    kept: readSessions(file),
+    save(sessions) {
+      if (next === undefined) saving = saving.then(write).catch(onError);
+      next = JSON.stringify(sessions);
+    },
+    saved: () => saving,
+  };
+}
+
+function readSessions(file: string): readonly KeptSession[] {
+  try {
+    return keptSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch {
+    return [];
+  }
 }
 
 /** A signed-in visitor, or a program with a token of the API. */
@@ -80,6 +162,8 @@ export interface Viewer {
   readonly canAct: boolean;
   /** Belongs to the session; every form must send it (the field `CSRF_FIELD`). */
   readonly csrfToken: string;
+  /** The time zone of the browser; undefined if it has not said it. */
+  readonly timezone?: string | undefined;
 }
 
 declare module 'fastify' {

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isTimezone } from '../../model/clock.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { formatDuration } from '../../text/printable.ts';
 import { audit } from '../audit.ts';
@@ -33,6 +34,7 @@ export function signIn(app: FastifyInstance, parts: RouteParts): void {
     reply.sendPage(
       {
         title: 'Sign in',
+        form: true,
         notice: wrong
           ? { tone: 'bad', text: 'Wrong token: it is neither the full nor the read-only one.' }
           : null,
@@ -50,8 +52,8 @@ export function signIn(app: FastifyInstance, parts: RouteParts): void {
 
   const counters = [app.createRateLimit(ATTEMPTS), app.createRateLimit(ATTEMPTS_OF_ALL)];
   app.post('/sign-in', open, async (request, reply) => {
-    const { token = '', next } = formFields(request.body);
-    const access = token.length > MAX_TOKEN_LENGTH ? 'none' : accessOf(token.trim(), hashes);
+    const { token = '', next, timezone = '' } = formFields(request.body);
+    const access = token.length > MAX_TOKEN_LENGTH ? 'none' : accessOf(token.trim(), hashes());
     if (access === 'none') {
       for (const count of counters) {
         const attempts = await count(request);
@@ -64,7 +66,7 @@ export function signIn(app: FastifyInstance, parts: RouteParts): void {
     }
     // An earlier session of this browser is not reused: it may belong to another person.
     if (request.session !== null) sessions.end(request.session.id);
-    const session = sessions.begin(access === 'full');
+    const session = sessions.begin(access === 'full', isTimezone(timezone) ? timezone : undefined);
     log.info({ address: request.ip, canAct: session.canAct }, 'signed in');
     await audit(dashboard, { ip: request.ip, viewer: session }, { action: 'sign-in' });
     return reply.setCookie(cookieName, session.id, cookie(request)).redirect(ownPath(next), 303);
@@ -88,6 +90,7 @@ function ownPath(next: unknown): string {
 function form(next: string): Markup {
   return html`<form class="sign-in" method="post" action="/sign-in">
 <input type="hidden" name="next" value="${next}">
+<input type="hidden" name="timezone" data-browser-timezone>
 <p><label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus spellcheck="false"></p>
 <p>${submitButton('Sign in')}</p>

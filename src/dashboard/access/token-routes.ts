@@ -23,7 +23,7 @@ export function tokenRoutes(app: FastifyInstance, { dashboard, apiTokens }: Rout
     reply: FastifyReply,
     { notice = null, made }: { readonly notice?: Notice | null; readonly made?: Markup } = {},
   ): FastifyReply => {
-    const reading = readingOf(dashboard.context);
+    const reading = readingOf(dashboard.context, viewer);
     const tokens = apiTokens.list();
     const revoke = (name: string) =>
       postForm(

@@ -1,5 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
@@ -24,26 +24,48 @@ export interface TokenFile {
 
 /**
  * The hashes of the tokens that a dashboard accepts, and the tokens themselves if they were made now: then `keep` writes
- * their hashes to a file that only its owner can read, and earlier tokens are invalid from the next start on. UsageError
+ * their hashes to a file that only its owner can read, and earlier tokens are invalid from then on. UsageError
  * if the file is damaged.
  */
 export function openTokens({ file, renew }: TokenFile): {
-  readonly hashes: Tokens;
+  /** Those of the file as it is now: another process may make new tokens. */
+  readonly hashes: () => Tokens;
   readonly tokens: Tokens | null;
   keep(): Promise<void>;
 } {
   const known = renew ? undefined : readTokenHashes(file);
-  if (known !== undefined) return { hashes: known, tokens: null, keep: async () => {} };
+  if (known !== undefined) return { hashes: watched(file, known), tokens: null, keep: async () => {} };
   const tokens = { full: newToken('full'), readOnly: newToken('look') };
   const hashes = { full: hashToken(tokens.full), readOnly: hashToken(tokens.readOnly) };
   return {
-    hashes,
+    hashes: watched(file, hashes),
     tokens,
     async keep() {
       await mkdir(dirname(file), { recursive: true, mode: 0o700 });
       const text = `${JSON.stringify({ version: 1, ...hashes }, null, 2)}\n`;
       await writeWhole(file, [text], { mode: 0o600 });
     },
+  };
+}
+
+/** Reads the hashes again when the file has changed; a damaged file changes nothing. */
+function watched(file: string, first: Tokens): () => Tokens {
+  let current = first;
+  const stampOf = () => {
+    const found = statSync(file, { throwIfNoEntry: false });
+    return found && `${found.ino} ${found.mtimeMs}`;
+  };
+  let read = stampOf();
+  return () => {
+    const stamp = stampOf();
+    if (stamp === read || stamp === undefined) return current;
+    read = stamp;
+    try {
+      current = readTokenHashes(file) ?? current;
+    } catch {
+      // The start says what is wrong with it.
+    }
+    return current;
   };
 }
 

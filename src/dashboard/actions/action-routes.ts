@@ -186,16 +186,20 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
     if (job.kind === 'import') return job;
     throw notFound(`The job ${name} is an export: it sends nothing that could differ.`);
   };
-  const unlessActive = async (name: string, confirmation: Confirmation): Promise<Page | Confirmation> => {
+  const unlessActive = async (
+    { viewer }: FastifyRequest,
+    name: string,
+    confirmation: Confirmation,
+  ): Promise<Page | Confirmation> => {
     const activity = await activityOn(name);
-    return activity === null ? confirmation : runningPage(name, activity, readingOf(context));
+    return activity === null ? confirmation : runningPage(name, activity, readingOf(context, viewer));
   };
   /** The handlers of an action that begins with the source of a job. */
   const startOf = (
     does: 'run' | 'plan',
     confirm: (beginning: StartFacts) => Confirmation,
   ): ActionHandlers => ({
-    async ask(name) {
+    async ask(name, { viewer }) {
       const workspace = workspaceOf(dashboard, name);
       const job = workspace.job(name);
       const beginning = {
@@ -204,7 +208,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
         runs: await runsOf(name),
         waitsFor: await writerTo(job),
         byWorkers: await actions.hasWorkers(),
-        reading: readingOf(context),
+        reading: readingOf(context, viewer),
       };
       const activity = activityOf(beginning.runs, (await actions.atWork()).get(name));
       return activity === null ? confirm(beginning) : runningPage(name, activity, beginning.reading);
@@ -220,15 +224,15 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
     run: startOf('run', confirmRun),
     plan: startOf('plan', confirmPlan),
     approve: {
-      async ask(id) {
+      async ask(id, { viewer }) {
         const run = await runOf(id);
         const later = await laterRun(context, run);
-        return confirmApprove(await readStoredReport(context, run), later, readingOf(context));
+        return confirmApprove(await readStoredReport(context, run), later, readingOf(context, viewer));
       },
       act: async (id) => ({ does: 'approve', job: (await runOf(id)).job, run: id }),
     },
     discard: {
-      ask: async (id) => confirmDiscard(await runOf(id), readingOf(context)),
+      ask: async (id, { viewer }) => confirmDiscard(await runOf(id), readingOf(context, viewer)),
       async act(id, request) {
         const run = await runOf(id);
         // Sent twice, it has its effect once.
@@ -259,13 +263,13 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
       },
     },
     verify: {
-      ask: async (name) => await unlessActive(name, confirmVerify(importOf(name))),
+      ask: async (name, request) => await unlessActive(request, name, confirmVerify(importOf(name))),
       act: async (name) => ({ does: 'verify', job: importOf(name).name }),
     },
     drift: {
-      async ask(name, { query }) {
-        const how = howToCompare(formFields(query)['how']);
-        return await unlessActive(name, confirmDrift(importOf(name), how));
+      async ask(name, request) {
+        const how = howToCompare(formFields(request.query)['how']);
+        return await unlessActive(request, name, confirmDrift(importOf(name), how));
       },
       async act(name, { body }) {
         const how = howToCompare(formFields(body)['how']);
@@ -274,7 +278,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
       },
     },
     cancel: {
-      ask: async (id) => confirmInterrupt(await runOf(id), readingOf(context)),
+      ask: async (id, { viewer }) => confirmInterrupt(await runOf(id), readingOf(context, viewer)),
       async act(id, request) {
         const run = await runOf(id);
         if (run.status === 'running') {

@@ -96,8 +96,6 @@ export async function apiRoutes(app: FastifyInstance, parts: RouteParts): Promis
               who,
               canAct: given !== 'view',
               csrfToken: '',
-              begunAt: 0,
-              seenAt: 0,
               isOver,
             };
             refuseInvalidNames(request);

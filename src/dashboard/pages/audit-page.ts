@@ -15,12 +15,12 @@ const MAX_READ = 2_000;
 /** Who did what, newest first, of all jobs or of one. */
 export async function auditPage(
   { context, program }: Pick<DashboardContext, 'context' | 'program'>,
-  { query }: PageRequest,
+  { query, viewer }: PageRequest,
 ): Promise<Page> {
   const job = query['job'] || undefined;
   const entries = await findAudited(context.state.audit, { job, limit: MAX_READ });
   const shown = pageOf(entries, ENTRIES_PER_PAGE, query['page']);
-  const reading = readingOf(context);
+  const reading = readingOf(context, viewer);
   return {
     title: 'Audit log',
     section: 'runs',

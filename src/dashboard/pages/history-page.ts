@@ -114,12 +114,12 @@ async function recordPage(
 ): Promise<Page> {
   const state = await recordState(context, record.target, record.key);
   const size = await context.state.history(record.target).size();
-  const reading = readingOf(context);
+  const reading = readingOf(context, viewer);
   const plots = trendsOf(state.versions, reading.now);
   const trend = sectionMarkup({
     id: 'trend',
     title: 'Price and stock',
-    blocks: [{ kind: 'plot', of: { figure: 'trends', trends: plots } }],
+    blocks: [{ kind: 'plot', of: { figure: 'trends', timezone: reading.timezone, trends: plots } }],
   });
   const command = `${program} history ${shellWord(record.key)}`;
   return {

@@ -15,7 +15,7 @@ import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { type Activity, activityOf, type Need, needOf } from './activity.ts';
 import { actionButton, jobHref, jobLink } from './link-button.ts';
-import { momentAndDistance, type Reading, relativeTime, serverTimezone } from './moment.ts';
+import { momentAndDistance, type Reading, readingOf, relativeTime } from './moment.ts';
 
 /** A job with its recent runs. */
 export interface JobCardFacts {
@@ -41,17 +41,17 @@ const RUNS_SHOWN = 20;
 export async function readCards(
   { context, listJobs, actions }: DashboardContext,
   workspace: Workspace,
+  viewer: Viewer,
   only?: string,
 ) {
   const { jobs, keeper } = await listJobs(only);
   const atWork = await actions.atWork();
-  const now = context.clock();
+  const reading = readingOf(context, viewer);
   const cards = await Promise.all(
     jobs.map(async (facts): Promise<JobCardFacts> => {
       const listed = await context.state.runs.list({ job: facts.job, limit: RUNS_SHOWN });
       const runs = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
       const { job, problems } = workspace.inspectJob(facts.job);
-      const reading = { now, timezone: facts.schedule?.timezone ?? serverTimezone() };
       return {
         facts,
         job,

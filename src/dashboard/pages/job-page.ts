@@ -50,7 +50,7 @@ import { runsTable } from './runs-page.ts';
 export async function jobPage(dashboard: DashboardContext, { of: name, viewer }: PageRequest): Promise<Page> {
   const { program } = dashboard;
   const workspace = workspaceOf(dashboard, name);
-  const { cards, keeper } = await readCards(dashboard, workspace, name);
+  const { cards, keeper } = await readCards(dashboard, workspace, viewer, name);
   const [card] = cards;
   if (card === undefined) throw notFound();
   const { facts, job, problems, activity, need, history, runs, reading } = card;

@@ -30,7 +30,7 @@ export async function jobsPage(dashboard: DashboardContext, { viewer }: PageRequ
   const { problems, warnings, unset } = checkWorkspace(workspace);
   // A workspace that was made for the dashboard has no store before its first job.
   const isNew = workspace.jobNames().length === 0 && workspace.files.stores() === undefined;
-  const { cards, keeper } = await readCards(dashboard, workspace);
+  const { cards, keeper } = await readCards(dashboard, workspace, viewer);
   const scheduled = cards.some(({ facts: { schedule } }) => schedule !== null);
   return {
     title: 'Jobs',

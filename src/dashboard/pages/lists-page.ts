@@ -18,7 +18,7 @@ import { PageError } from '../guard/page-error.ts';
 import { type PageRequest, sentenceOf, workspaceOf } from '../route-parts.ts';
 import { describeMove, keepsHistory } from './job-card.ts';
 import { actionHref, jobHref, jobLink, listsHref, queryOf } from './link-button.ts';
-import { moment, type Reading, relativeTime, serverTimezone } from './moment.ts';
+import { moment, type Reading, readingOf, relativeTime } from './moment.ts';
 import { emptyBox, type Page, type Pages, pageOf, pager } from './page.ts';
 import { filterForm } from './post-form.ts';
 
@@ -71,7 +71,7 @@ export async function listPage(
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(READ_WITHIN_MS)]);
   try {
     const { location, history } = await exportHistory(workspace.fileAccess(), job, signal);
-    const reading = { now: context.clock(), timezone: job.schedule?.timezone ?? serverTimezone() };
+    const reading = readingOf(context, viewer);
     const range = { from: dayIn(query['from']), to: dayIn(query['to']) };
     const dayOf = dayFormat(reading.timezone);
     const points = history.points.filter(({ readAt }) => {
@@ -148,7 +148,7 @@ async function trends(facts: ListFacts): Promise<Markup> {
       ? html`taken ${relativeTime(last, reading)}`
       : html`from ${moment(first, reading)} to ${moment(last, reading)} <span class="quiet">(${relativeTime(last, reading)})</span>`;
   const latest = { id: 'latest', title: 'Latest figures', blocks: [latestFigures(lists, reading.now)] };
-  const each = withoutAbsent(shown.items.map((list) => listSection(list, reading.now)));
+  const each = withoutAbsent(shown.items.map((list) => listSection(list, reading)));
   const sections = await Promise.all([latest, ...each].map((part) => sectionMarkup(part)));
   return html`<p class="page-lead">${counted(lists.length, 'list')}, ${counted(moments.length, 'reading')} ${span}, collected by ${jobLink(job)} in ${code(location)}.</p>
 ${rangeForm(facts)}

@@ -1,5 +1,13 @@
 import { html, type Markup } from '../../report/html/markup.ts';
-import { DAY, formatAgo, formatDuration, formatMoment, MINUTE } from '../../text/printable.ts';
+import {
+  DAY,
+  formatAgo,
+  formatDuration,
+  formatMoment,
+  MINUTE,
+  serverTimezone,
+} from '../../text/printable.ts';
+import type { Viewer } from '../access/sessions.ts';
 
 /** The context for times on a page. */
 export interface Reading {
@@ -32,12 +40,10 @@ function written(at: number, now: number, timezone: string): string {
   return formatMoment(at, { timezone, year: Math.abs(at - now) > 300 * DAY });
 }
 
-/** Now, on a page whose times belong to no schedule. */
-export function readingOf({ clock }: { readonly clock: () => number }): Reading {
-  return { now: clock(), timezone: serverTimezone() };
-}
-
-/** The time zone of this machine, for times that belong to no schedule. */
-export function serverTimezone(): string {
-  return new Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** Now, in the time zone of the visitor. */
+export function readingOf(
+  { clock }: { readonly clock: () => number },
+  { timezone = serverTimezone() }: Pick<Viewer, 'timezone'>,
+): Reading {
+  return { now: clock(), timezone };
 }

@@ -33,8 +33,8 @@ export async function runPage(dashboard: DashboardContext, { of: id, viewer }: P
   const { run } = facts;
   const later = await laterRun(context, kept);
   const buttons = viewer.canAct;
-  const reading = readingOf(context);
-  const view = { now: reading.now, program, version, buttons, later: later?.id, progress: true };
+  const reading = readingOf(context, viewer);
+  const view = { ...reading, program, version, buttons, later: later?.id, progress: true };
   const running = run.status === 'running';
   const files = buttons ? await context.artifacts.run(id).list() : [];
   const hasWorkbook = files.includes(REJECTS_WORKBOOK);

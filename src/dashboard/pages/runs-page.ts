@@ -33,7 +33,7 @@ export async function runsPage(
   const table = {
     caption: `${counted(shown.total, 'run')}${isAll ? '' : ' match'}, newest first`,
     ofOneJob: false,
-    reading: readingOf(context),
+    reading: readingOf(context, viewer),
     settled: settledRuns(standing),
   };
   return {

@@ -1,5 +1,5 @@
 // @ts-check
-/** Renders the matching of a new job again after each change, and hides fields that do not apply. Without it a button does so. */
+/** Fills in the time zone of the browser, renders the matching of a new job again after each change, and hides fields that do not apply. Without it a button does so. */
 
 const form = /** @type {HTMLFormElement | null} */ (document.querySelector('form.draft'));
 let latest = 0;
@@ -61,6 +61,9 @@ async function renderAgain() {
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
+for (const field of document.querySelectorAll('[data-browser-timezone]')) {
+  if (field instanceof HTMLInputElement) field.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
 if (form) {
   form.addEventListener('input', showFields);
   form.addEventListener('change', (event) => {
@@ -68,9 +71,6 @@ if (form) {
     if (event.target instanceof Element && event.target.hasAttribute('data-renders')) void renderAgain();
   });
   for (const button of form.querySelectorAll('[data-without-script]')) button.toggleAttribute('hidden', true);
-  for (const field of form.querySelectorAll('[data-browser-timezone]')) {
-    if (field instanceof HTMLInputElement) field.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  }
   showFields();
   // What was chosen while this script was still loading.
   if ([...form.querySelectorAll('select[data-renders], input[type=radio][data-renders]')].some(isChanged))

@@ -162,10 +162,10 @@ ${sections}</div>`;
 }
 
 function leadMarkup({ head }: RunDocument, { blocks }: Section): Markup {
-  const { status, outcome, at, lastedMs } = head;
+  const { status, outcome, at, timezone, lastedMs } = head;
   const lasted = `${status === 'running' ? 'running for' : 'took'} ${formatDuration(lastedMs)}`;
   return html`<section class="lead tone-${statusTone(status)}" aria-label="In short">
-<p class="state">${statusBadge(status, { outcome })} <span class="when">${formatMoment(at)}, ${lasted}</span></p>
+<p class="state">${statusBadge(status, { outcome })} <span class="when">${formatMoment(at, { timezone })}, ${lasted}</span></p>
 ${blocksMarkup(blocks)}</section>
 `;
 }

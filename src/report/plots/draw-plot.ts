@@ -113,11 +113,11 @@ const MOMENT_STEPS = [
   ...[1, 2, 7, 14, 30, 60, 90, 180, 365, 730, 1825].map((step) => step * DAY),
 ];
 
-/** Days, or times of a day where the range is short, in UTC. */
-export function momentTicks([from, to]: Axis['domain']): Tick[] {
+/** Days, or times of a day where the range is short, in a time zone. */
+export function momentTicks([from, to]: Axis['domain'], timeZone: string): Tick[] {
   const step = stepOf(to - from, MOMENT_STEPS) ?? 10_000 * DAY;
   const format = new Intl.DateTimeFormat('en-GB', {
-    timeZone: 'UTC',
+    timeZone,
     ...(step < DAY
       ? ({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const)
       : ({ day: 'numeric', month: 'short', ...(step > 60 * DAY && { year: 'numeric' }) } as const)),

@@ -82,8 +82,16 @@ function durationPlot(runs: readonly PastRun[], timezone: string): Markup {
     title: 'How long it took',
     text: [
       `The last ${counted(runs.length, 'run')} took ${formatDuration(Math.min(...values))} to ${formatDuration(Math.max(...values))}.`,
-      ...named('Unusual', unusual, (run) => `${formatDuration(run.durationMs)} on ${formatMoment(run.at)}`),
-      ...named('Not finished', unfinished, ({ at, status }) => `${formatMoment(at)}, ${status}`),
+      ...named(
+        'Unusual',
+        unusual,
+        (run) => `${formatDuration(run.durationMs)} on ${formatMoment(run.at, { timezone })}`,
+      ),
+      ...named(
+        'Not finished',
+        unfinished,
+        ({ at, status }) => `${formatMoment(at, { timezone })}, ${status}`,
+      ),
     ].join(' '),
     runs,
     timezone,
@@ -171,7 +179,7 @@ function barFigure(figure: BarFigure): Markup {
           from += value * scale;
           return (
             value > 0 &&
-            html`<rect class="plot-${kind}" x="${left}" y="${y(from)}" width="${round(right - left)}" height="${round(base - y(from))}" fill="var(--share)" fill-opacity="${isNoted ? 1 : 0.65}"><title>${titleOf(run)}</title></rect>`
+            html`<rect class="plot-${kind}" x="${left}" y="${y(from)}" width="${round(right - left)}" height="${round(base - y(from))}" fill="var(--share)" fill-opacity="${isNoted ? 1 : 0.65}"><title>${titleOf(run, timezone)}</title></rect>`
           );
         });
       }),
@@ -237,7 +245,7 @@ function handled({ applied, deleted, rejected, held, unsent }: PastRun): number 
   return applied + deleted + rejected + held + unsent;
 }
 
-function titleOf({ at, status, durationMs, unchanged, ...run }: PastRun): string {
+function titleOf({ at, status, durationMs, unchanged, ...run }: PastRun, timezone: string): string {
   const figures = figuresList([
     [run.applied, 'applied'],
     [unchanged, 'unchanged'],
@@ -246,7 +254,7 @@ function titleOf({ at, status, durationMs, unchanged, ...run }: PastRun): string
     [run.held, 'held'],
     [run.unsent, 'unsent'],
   ]);
-  const what = `${formatMoment(at)}: ${statusWords(status, run).replace(/,$/, '')}, ${formatDuration(durationMs)}`;
+  const what = `${formatMoment(at, { timezone })}: ${statusWords(status, run).replace(/,$/, '')}, ${formatDuration(durationMs)}`;
   return figures === '' ? what : `${what}, ${figures}`;
 }
 

@@ -10,6 +10,7 @@ import {
   MINUTE,
   printable,
   SECOND,
+  serverTimezone,
 } from '../../text/printable.ts';
 import { html, type Markup } from '../html/markup.ts';
 import type { Plot, TrendSeries } from '../section.ts';
@@ -96,7 +97,7 @@ export function linePlots(plot: Plot['of']): Markup {
   const figures =
     plot.figure === 'traffic'
       ? trafficPlots(plot.samples)
-      : plot.trends.map(({ title, series }) => trendPlot(title, series));
+      : plot.trends.map(({ title, series }) => trendPlot(title, series, plot.timezone));
   return html`${figures !== null && html`<div class="plots">${figures}</div>\n`}`;
 }
 
@@ -199,7 +200,7 @@ const KINDS = ['main', 'second', 'good', 'quiet'] as const;
 const MAX_NAME_LENGTH = 60;
 
 /** Lines over time, scaled from the lowest to the highest value; empty without values. */
-function trendPlot(title: string, series: readonly TrendSeries[]): Markup {
+function trendPlot(title: string, series: readonly TrendSeries[], timezone = serverTimezone()): Markup {
   const drawn = series.filter(({ points }) => points.length > 0);
   if (drawn.length === 0) return html``;
   const all = drawn.flatMap(({ points }) => points);
@@ -219,7 +220,7 @@ function trendPlot(title: string, series: readonly TrendSeries[]): Markup {
   return lineFigure({
     title,
     text: `Over time: ${listed(changes)}.`,
-    x: { domain: days, ticks: momentTicks(days) },
+    x: { domain: days, ticks: momentTicks(days, timezone), label: timezone },
     domain: roomy(
       all.map(({ value }) => value),
       0.1,

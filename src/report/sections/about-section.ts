@@ -12,22 +12,26 @@ export function aboutSection(facts: RunFacts, view: View): Section {
   return { id: 'about', title: 'About this run', only: 'page', blocks: [{ kind: 'terms', terms }] };
 }
 
-function termsOf({ run, totals }: RunFacts, { now, version }: View): [name: string, value: Words][] {
+function termsOf(
+  { run, totals }: RunFacts,
+  { now, version, timezone }: View,
+): [name: string, value: Words][] {
+  const moment = (at: number) => formatMoment(at, { timezone });
   const isOver = run.finishedAt !== null;
   return [
     ['Run', [{ as: 'code', words: foreign(run.id) }, ' (', kindWords(run), ')']],
     ['Job', foreign(run.job)],
     ['Store', [foreign(run.store), ', ', foreign(run.baseUrl, 200)]],
-    ['Started', formatMoment(run.startedAt)],
-    ['Source read', run.stagedAt === null || run.kind === 'export' ? null : formatMoment(run.stagedAt)],
-    ['Ended', run.finishedAt === null ? 'not yet' : formatMoment(run.finishedAt)],
+    ['Started', moment(run.startedAt)],
+    ['Source read', run.stagedAt === null || run.kind === 'export' ? null : moment(run.stagedAt)],
+    ['Ended', run.finishedAt === null ? 'not yet' : moment(run.finishedAt)],
     [isOver ? 'Duration' : 'Duration so far', formatDuration(lastedMs(run, now))],
     ['Requests', grouped(totals.requests)],
     ['Approved', run.approved ? 'yes, by a person' : null],
     ['Resend', run.resend ? 'unchanged records too' : null],
     ['Sample', run.sample === undefined ? null : { as: 'code', words: foreign(sampleFlags(run.sample)) }],
     ['Storeferry', foreign(version)],
-    ['Report written', formatMoment(now)],
+    ['Report written', moment(now)],
   ];
 }
 

@@ -2,7 +2,7 @@ import { withoutAbsent } from '../../model/json-object.ts';
 import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
 import { truncate } from '../../model/truncate.ts';
 import { counted, formatAgo, grouped, listed, printable, sentence } from '../../text/printable.ts';
-import type { RunFacts } from '../run-facts.ts';
+import type { RunFacts, View } from '../run-facts.ts';
 import {
   type Block,
   foreign,
@@ -17,7 +17,7 @@ const LISTS_SHOWN = 100;
 const PLOTS_SHOWN = 6;
 
 /** Each list and its change since the previous reading; null without a history. */
-export function listsSection({ history = null }: RunFacts): Section | null {
+export function listsSection({ history = null }: RunFacts, { timezone }: View): Section | null {
   const present = history === null ? [] : listTrends(history).lists.filter(({ gone }) => !gone);
   if (present.length === 0) return null;
   // One plot per list, because the sizes of lists differ too much for one scale.
@@ -27,7 +27,7 @@ export function listsSection({ history = null }: RunFacts): Section | null {
     id: 'lists',
     title: 'The lists now',
     only: 'page',
-    blocks: [latestFigures(present), ...plotsBlock(plots)],
+    blocks: [latestFigures(present), ...plotsBlock(plots, timezone)],
   };
 }
 
@@ -59,7 +59,10 @@ export function latestFigures(lists: readonly ListTrend[], now?: number): Table 
 }
 
 /** One list over all its readings, for a page; null if there are too few readings to draw. */
-export function listSection({ id, ...list }: ListTrend, now: number): Section | null {
+export function listSection(
+  { id, ...list }: ListTrend,
+  { now, timezone }: Pick<View, 'now' | 'timezone'>,
+): Section | null {
   const { first, latest, formerNames, gone, points } = list;
   if (points.length < 2) return null;
   const [subscribers] = MEASURES;
@@ -83,6 +86,7 @@ export function listSection({ id, ...list }: ListTrend, now: number): Section | 
           subscribersPlot(list, `Subscribers${over}`),
           hasRates && { title: 'Open and click rate, %', series: rates },
         ]),
+        timezone,
       ),
     ]),
   };
@@ -112,8 +116,8 @@ function quiet(words: Words): Words {
 
 type Trend = Extract<Plot['of'], { readonly figure: 'trends' }>['trends'][number];
 
-function plotsBlock(trends: readonly Trend[]): Block[] {
-  return trends.length === 0 ? [] : [{ kind: 'plot', of: { figure: 'trends', trends } }];
+function plotsBlock(trends: readonly Trend[], timezone: string | undefined): Block[] {
+  return trends.length === 0 ? [] : [{ kind: 'plot', of: { figure: 'trends', timezone, trends } }];
 }
 
 function subscribersPlot(list: Pick<ListTrend, 'points'>, title: string): Trend {

@@ -24,7 +24,7 @@ async function held({ state }: PagesScene, job: string, run = `of-${job}`) {
 }
 
 describe('the page of jobs', () => {
-  it('says what each job moves, when, when next by its own clock, and what came of it last', async () => {
+  it('says what each job moves, when, when next by the clock of the visitor, and what came of it last', async () => {
     await using scene = await setupPages({ 'stores.yaml': STORES, 'jobs/nightly.yaml': NIGHTLY }, at);
     const totals = aRun().totals;
     await scene.state.runs.create(
@@ -42,7 +42,9 @@ describe('the page of jobs', () => {
     expect(status).toBe(200);
     expect(card).toContain('Imports products from catalog.csv into the store main.');
     expect(card).toContain('At 02:15, every day Europe/Berlin');
-    expect(card).toContain('Wed 16 Jan 02:15 CET (in 13 h 15 min)');
+    expect(card).toContain('Wed 16 Jan 01:15 UTC (in 13 h 15 min)');
+    const abroad = await scene.get('/', { ...LOOKING, timezone: 'Asia/Tokyo' });
+    expect(textOf(abroad.document.querySelector('.job'))).toContain('Wed 16 Jan 10:15 GMT+9');
     expect(card).toContain('Failed');
     expect(card).toContain('3 h ago, took 12.3 s');
     expect(document.querySelector('a[href="/runs/lastrun"]')).not.toBeNull();

@@ -112,7 +112,8 @@ export async function pagesOf(
   showErrors(app, dashboard, { info: () => {}, warn: () => {}, error: () => {} });
   const byName: Readonly<Record<string, Viewer>> = { acting: ACTING, looking: LOOKING };
   app.addHook('onRequest', async (request) => {
-    const value = byName[String(request.headers['x-viewer'])] ?? ACTING;
+    const { 'x-viewer': name, 'x-timezone': timezone } = request.headers;
+    const value = { ...(byName[String(name)] ?? ACTING), timezone };
     Object.defineProperty(request, 'viewer', { value });
     Object.defineProperty(request, 'session', { value });
   });
@@ -123,7 +124,11 @@ export async function pagesOf(
     state,
     context,
     async get(url, viewer = ACTING) {
-      const headers = { 'x-viewer': viewer.canAct ? 'acting' : 'looking' };
+      const { canAct, timezone } = viewer;
+      const headers = {
+        'x-viewer': canAct ? 'acting' : 'looking',
+        ...(timezone && { 'x-timezone': timezone }),
+      };
       const { statusCode, body } = await app.inject({ method: 'GET', url, headers });
       const findings = htmlFindings(body);
       if (findings.length > 0) throw new Error(`${url}: ${findings.join('; ')}`);

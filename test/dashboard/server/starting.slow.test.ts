@@ -35,18 +35,30 @@ describe('the first start', () => {
     expect(stderr).not.toMatch(/(?:full|look)-/);
   });
 
-  it('makes new tokens when asked to: the ones before are worth nothing', async () => {
+  it('makes new tokens when asked to: the ones before are worth nothing, and a restart signs nobody out', async () => {
     await using workspace = await empty();
     const before = await serveDashboard(workspace);
-    before.command.process.kill('SIGTERM');
-    await before.command.ended;
-    const after = await serveDashboard(workspace);
-    expect(after.tokens).not.toEqual(before.tokens);
-    const client = after.client();
+    const client = await before.signedIn('full');
+    const port = new URL(before.url).port;
+    // Beside the one that is running, which takes them from then on.
+    const { code, stdout } = await workspace.storeferry('dashboard', '--listen', port, '--new-token');
+    expect(code).toBe(0);
+    expect(stdout).toContain('The dashboard of this workspace takes these tokens now.');
+    expect((await client.get('/')).headers.location).toContain('/sign-in');
     for (const token of Object.values(before.tokens)) {
       expect((await client.post('/sign-in', { token })).status).toBe(401);
     }
-    await after.signedIn('readOnly');
+    const [token = ''] = /full-[\w-]+/.exec(stdout) ?? [];
+    expect((await client.post('/sign-in', { token, timezone: 'Asia/Tokyo' })).status).toBe(303);
+    const file = join(workspace.dir, '.storeferry', 'dashboard-sessions.json');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+
+    before.command.process.kill('SIGTERM');
+    await before.command.ended;
+    const again = workspace.start('dashboard', '--listen', port);
+    await again.printed('Sign in with a token');
+    expect((await client.get('/')).status).toBe(200);
+    expect((await client.get('/audit')).body).toMatch(/\d\d:\d\d GMT\+9/);
   });
 
   it('says what to do when the file of the tokens is damaged', async () => {

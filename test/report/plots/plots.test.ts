@@ -130,9 +130,9 @@ describe('the ticks of an axis', () => {
   it('lie within the range of a line, round and all different', () => {
     expect(labels(numberTicks([0.3, 2.2], String))).toEqual(['0.5', '1', '1.5', '2']);
     expect(labels(numberTicks([1_190, 1_310], String))).toEqual(['1200', '1250', '1300']);
-    expect(labels(momentTicks([0, 9 * DAY]))).toEqual(['1 Jan', '8 Jan']);
-    expect(labels(momentTicks([0, DAY]))).toEqual(['00:00', '06:00', '12:00', '18:00', '00:00']);
-    expect(labels(momentTicks([0, 700 * DAY]))).toEqual([
+    expect(labels(momentTicks([0, 9 * DAY], 'UTC'))).toEqual(['1 Jan', '8 Jan']);
+    expect(labels(momentTicks([0, DAY], 'UTC'))).toEqual(['00:00', '06:00', '12:00', '18:00', '00:00']);
+    expect(labels(momentTicks([0, 700 * DAY], 'UTC'))).toEqual([
       '1 Jan 1970',
       '30 Jun 1970',
       '27 Dec 1970',
