@@ -101,4 +101,25 @@ variants: { pricing: { price: { const: 1 } } }
       ]);
     },
   );
+
+  it.each(['a{1000}', '(((a*)*)*){200}', '(?:a?){600}', '.{0,1000}', 'a{300}b{300}c{300}'])(
+    'nor a pattern whose repeats make it long: %s',
+    (pattern) => {
+      expect(checkMapping({ ...spec, expect: { id: pattern } })).toMatchObject([
+        {
+          path: ['expect', 'id'],
+          message: expect.stringMatching(
+            /^the pattern has [\d,]+ steps with its repeats written out, at most 600 more than characters/,
+          ),
+        },
+      ]);
+    },
+  );
+
+  it.each(['.{0,255}x', '(?:[a-z]{1,5}-){0,20}', 'a long sentence '.repeat(60)])(
+    'but an ordinary one: %s',
+    (pattern) => {
+      expect(checkMapping({ ...spec, expect: { id: pattern } })).toEqual([]);
+    },
+  );
 });

@@ -1,6 +1,10 @@
 import { createRequire } from 'node:module';
 import type * as Re2js from 're2js';
+import { grouped } from '../../model/decimal.ts';
 import { beyondLimit, raiseLimit } from '../../model/input-limits.ts';
+
+/** Time is linear in the text, but also in the pattern with its repeats written out: 2 s for 64 KiB at most. */
+const MAX_PATTERN_STEPS = 600;
 
 /**
  * Compiles a pattern of a mapping for an engine with linear time: a pattern from a file must not be able to stop the
@@ -19,7 +23,13 @@ export function compilePattern(
   }
   const { RE2JS, RE2JSException } = loadEngine();
   try {
-    return RE2JS.compile(written);
+    const pattern = RE2JS.compile(written);
+    const steps = pattern.programSize();
+    if (steps <= MAX_PATTERN_STEPS + written.length) return pattern;
+    complain(
+      `the pattern has ${grouped(steps)} steps with its repeats written out, at most ${grouped(MAX_PATTERN_STEPS)} more than characters: repeat less often, as in {0,100} instead of {0,1000}`,
+    );
+    return undefined;
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error;
     complain(`not a pattern (RE2 syntax): ${error.message}`);
