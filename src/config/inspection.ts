@@ -48,6 +48,10 @@ export interface Inspection {
 
 const STORE_SECRETS: readonly SecretField[] = [{ path: ['apiKey'], literal: 'refused' }];
 const DESTINATION_AT = ['destination'];
+/** The variable with the key of `mask: hash`. */
+const MASK_KEY = 'MASK_KEY';
+const MIN_MASK_KEY_LENGTH = 16;
+
 /** The secrets of the recipients of notifications. */
 function notifySecrets({ content }: YamlFile): SecretField[] {
   const written = valueAt(content, ['notify']);
@@ -153,12 +157,12 @@ export function inspectFiles(
     const base = { ...context, at: [], secretFields: [...notifySecrets(yaml), ...placeSecrets(yaml, at)] };
     return isExport(yaml.content)
       ? completePlaces(
-          interpret(yaml, { ...base, schema: exportJobSchema }),
+          withMaskKey(interpret(yaml, { ...base, schema: exportJobSchema }), yaml),
           yaml,
           at,
           context,
           ({ destination }) => destination,
-          (value, placeAt) => toExportJob(name, value, placeAt(DESTINATION_AT)),
+          (value, placeAt) => toExportJob(name, value, placeAt(DESTINATION_AT), environment.get(MASK_KEY)),
         )
       : completePlaces(
           interpret(yaml, { ...base, schema: importJobSchema }),
@@ -172,6 +176,20 @@ export function inspectFiles(
           },
           (value, placeAt) => toImportJob(name, value, placeAt),
         );
+  }
+
+  /** A field is hashed with a key only: whoever tries all phone numbers finds those that were hashed without one. */
+  function withMaskKey<T>(read: Interpretation<T>, yaml: YamlFile): Interpretation<T> {
+    const masks = Object.entries(valueAt(yaml.content, ['mask']) ?? {});
+    const [field] = masks.find(([, way]) => way === 'hash') ?? [];
+    if (field === undefined) return read;
+    const place = yaml.placeOf(['mask', field], 'value');
+    const key = environment.get(MASK_KEY);
+    if (key === undefined) return { ...read, unset: [...read.unset, { name: MASK_KEY, place }] };
+    onSecret(key);
+    if (key.length >= MIN_MASK_KEY_LENGTH) return read;
+    const message = `${MASK_KEY} is shorter than ${MIN_MASK_KEY_LENGTH} characters, so it can be guessed; set a longer one, such as of \`openssl rand -hex 32\``;
+    return { ...read, value: undefined, problems: [...read.problems, { place, message }] };
   }
 
   return { stores, store, job, mapping };

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { ExportJob } from '../config/job/job.ts';
 import { exactJson, exactStringify, exactText, isMembers } from './exact-json.ts';
 
@@ -103,7 +103,7 @@ function maskedAt(value: unknown, path: readonly string[], way: Mask): unknown {
 
 function maskedText(text: string, way: Mask): string {
   if (way === 'redact') return '***';
-  if (way === 'hash') return hash('sha256', text);
+  if ('key' in way) return createHmac('sha256', way.key).update(text).digest('hex');
   const characters = Array.from(text);
   // A short text would be left whole.
   return characters.length <= way.keepLast ? '***' : `***${characters.slice(-way.keepLast).join('')}`;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -160,8 +160,17 @@ describe('exporting new orders', () => {
       { id: 2, created: 1_700_000_001, status: 'paid', total: 0.1, items: [] },
       { id: 3, created: 1_700_000_002, status: 'open', total: 5, items: [{ sku: 'C', quantity: 1 }] },
     );
-    expect((await setup.workspace.storeferry('run', 'items')).code).toBe(0);
-    const hashed = createHash('sha256').update('a@mail.example').digest('hex');
+    const run = async (key: string) => {
+      await setup.workspace.write('.env', `MASK_KEY=${key}\n`);
+      return await setup.workspace.storeferry('run', 'items');
+    };
+    const [without, short] = [await run(''), await run('0123456789abcde')];
+    expect([without.code, short.code]).toEqual([2, 2]);
+    expect(without.stderr).toContain('the variable MASK_KEY is not set');
+    expect(short.stderr).toContain('MASK_KEY is shorter than 16 characters');
+    const key = '0123456789abcdef';
+    expect((await run(key)).code).toBe(0);
+    const hashed = createHmac('sha256', key).update('a@mail.example').digest('hex');
     expect((await setup.read('items.csv')).trimEnd().split('\n')).toEqual([
       'id,created,created_iso,status,total,customer.email,phone,note,items.sku,items.quantity',
       `1,1700000000,2023-11-14T22:13:20Z,paid,19.9,${hashed},***456,***,A,2`,

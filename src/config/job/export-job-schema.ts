@@ -98,7 +98,7 @@ export const exportJobSchema = z
     ),
     mask: optional(
       z.record(z.string().min(1), maskSchema),
-      'Fields whose values nobody shall read: `redact`, `hash` (SHA-256: equal values stay equal, and who knows a value recognises it), or `{ keepLast: 4 }`.',
+      'Fields whose values nobody shall read: `redact`, `hash` (HMAC-SHA256 with the key in `MASK_KEY`: equal values stay equal, and only who has the key recognises one), or `{ keepLast: 4 }`.',
     ),
     schedule: jobFields.schedule,
     notify: jobFields.notify,

@@ -35,12 +35,16 @@ export type ImportJob = DeepReadonly<
 };
 
 /** An export job with its defaults filled in. `notify` is absent if no recipient has an address. */
-export type ExportJob = DeepReadonly<Omit<ExportFields, 'destination' | 'notify'>> & {
+export type ExportJob = DeepReadonly<Omit<ExportFields, 'destination' | 'notify' | 'mask'>> & {
   readonly kind: 'export';
   readonly name: string;
+  /** How the values of fields are masked; those with a key are hashed with it. */
+  readonly mask?: Readonly<Record<string, Mask>>;
   readonly destination: DestinationSpec;
   readonly notify?: readonly Notify[];
 };
+
+type Mask = 'redact' | { readonly keepLast: number } | { readonly key: string };
 
 /** A source with its address completed. `encoding` is the WHATWG name. */
 export type SourceSpec = DeepReadonly<ReturnType<typeof withoutPlace<ImportFields['source']>>> & FilePlace;
@@ -102,17 +106,20 @@ export function toImportJob(
   };
 }
 
-/** An export job by the name of its file, writing to this place. */
+/** An export job by the name of its file, writing to this place, with the key for what it hashes. */
 export function toExportJob(
   name: string,
-  { notify, destination, ...fields }: ExportFields,
+  { notify, destination, mask, ...fields }: ExportFields,
   place: FilePlace,
+  key = '',
 ): ExportJob {
+  const masks = Object.entries(mask ?? {}).map(([field, way]) => [field, way === 'hash' ? { key } : way]);
   return {
     kind: 'export',
     name,
     ...fields,
     destination: { ...withoutPlace(destination), ...place },
+    ...(mask !== undefined && { mask: Object.fromEntries(masks) }),
     ...notification(notify),
   };
 }
