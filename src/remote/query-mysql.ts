@@ -15,7 +15,7 @@ export async function queryMysql({ url, query }: DatabaseAddress, signal: AbortS
     user: decodeURIComponent(username),
     password: decodeURIComponent(password),
     database: decodeURIComponent(pathname.slice(1)),
-    ...(searchParams.get('ssl') === 'true' ? { ssl: {} } : {}),
+    ...(searchParams.get('ssl') === 'true' ? { ssl: { verifyIdentity: true } } : {}),
     connectTimeout: CONNECTION_TIMEOUTS.connectMs,
     charset: 'utf8mb4',
     rowsAsArray: true,

@@ -1,8 +1,11 @@
 import { createHmac } from 'node:crypto';
+import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { beginNotification, conditionsOf, endNotification } from '../../src/report/run-document.ts';
 import { deliverNotification } from '../../src/run/notify/deliver-notification.ts';
 import { decide } from '../../src/run/notify/send-notices.ts';
+import { endWithTest } from '../support/processes.ts';
+import { until } from '../support/until.ts';
 import { startWebhook, WEBHOOK_SECRETS, type WebhookAnswer } from '../support/webhook.ts';
 import { aPlan, facts, NOW } from './run-facts.ts';
 
@@ -177,6 +180,34 @@ describe('its delivery', () => {
     const patience = { ...hurried, wholeMs: 1_500 };
     const problem = await deliverNotification(hook(webhook.url), message, signal, patience);
     expect(problem).toBe('no answer within 1.5 s');
+  });
+
+  it('ends in bounded time with its connections, also where a mail server answers for ever', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.write('220 ready\r\n');
+      const answering = setInterval(() => socket.write('250-wait\r\n'), 50);
+      socket.on('close', () => clearInterval(answering));
+    });
+    endWithTest(() => server.close());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const recipient = {
+      kind: 'email',
+      server: `smtp://127.0.0.1:${port}`,
+      from: 'sf@shop.example',
+      address: ['ops@shop.example'],
+      on: [],
+      when: 'always',
+    } as const;
+    const patience = { ...hurried, wholeMs: 500 };
+    expect(await deliverNotification(recipient, message, signal, patience)).toBe('no answer within 0.5 s');
+    const open = () =>
+      new Promise<number>((resolve, reject) =>
+        server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
+      );
+    await until(async () => (await open()) === 0);
   });
 
   it('ends at once when the process is asked to stop', async () => {

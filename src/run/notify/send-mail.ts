@@ -12,7 +12,7 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 export const sendMail: Transport<'email'> = async (
   { server, from, address },
   { notification, report },
-  { attemptMs },
+  { attemptMs, signal },
 ) => {
   const { hostname, protocol, port, username, password } = new URL(server);
   const isLocal = LOOPBACK.test(hostname);
@@ -30,11 +30,14 @@ export const sendMail: Transport<'email'> = async (
     connectionTimeout: attemptMs,
     greetingTimeout: attemptMs,
     socketTimeout: attemptMs,
+    socketCloseTimeout: 0,
   });
   const [subject = ''] = notification.text.split('\n');
   try {
     await transport.sendMail({
       from,
+      // The time limits of the client begin anew with every byte of the server.
+      signal,
       to: [...address],
       subject,
       text: notification.text,
@@ -44,6 +47,7 @@ export const sendMail: Transport<'email'> = async (
         report === null ? [] : [{ filename: 'report.html', content: report, contentType: 'text/html' }],
     });
   } catch (error) {
+    signal.throwIfAborted();
     throw new NotDelivered(...problemOf(error));
   } finally {
     transport.close();
