@@ -237,6 +237,8 @@ export function isSheet(table: Pick<TablePlaces, 'format'> | undefined): boolean
 
 /** Excel's own limit. */
 export const MAX_SHEET_ROWS = 1_048_576;
+/** Columns of a sheet. */
+export const MAX_SHEET_COLUMNS = 16_384;
 
 /** How rows and cells are named in a table other than CSV. */
 export const tablePlacesSchema = z.object({

@@ -16,7 +16,7 @@ import type { Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { SafetyFigures, SafetyLimits } from '../model/safety-limits.ts';
 import { StateError } from '../model/storeferry-error.ts';
-import { type RunFolder, readSealed, sealedJson, sha256OfFile } from '../state/artifacts.ts';
+import { type RunFolder, readLines, readSealed, sealedJson, sha256OfFile } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger } from '../state/state.ts';
 import { valueChanges } from './changes/field-changes.ts';
 import { judgeLimit } from './judge-safety.ts';
@@ -110,23 +110,6 @@ async function verifyFile(folder: RunFolder, name: string, sha256: string | unde
   throw new StateError(`${folder.location}/${name} was changed after planning.`, {
     hint: 'The file was damaged or edited. Run the job again: it makes a new plan.',
   });
-}
-
-/** The lines of an artifact with one JSON value per line, in batches; StateError if it cannot be read. */
-export async function* readLines(folder: RunFolder, name: string): AsyncGenerator<readonly string[]> {
-  const stream = await folder.read(name);
-  let rest = '';
-  stream.setEncoding('utf8');
-  for await (const chunk of stream) {
-    const lines = (rest + String(chunk)).split('\n');
-    rest = lines.pop() ?? '';
-    if (lines.length > 0) yield lines;
-  }
-  if (rest !== '') {
-    throw new StateError(`${folder.location}/${name} ends in the middle of a line.`, {
-      hint: 'The file is incomplete or was edited. Run the job again.',
-    });
-  }
 }
 
 /** What a plan does with a record of the source. */

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { withoutAbsent } from '../model/json-object.ts';
@@ -12,7 +11,7 @@ import {
   type TablePlaces,
 } from '../model/row.ts';
 import { StateError } from '../model/storeferry-error.ts';
-import type { RunFolder } from '../state/artifacts.ts';
+import { type RunFolder, readLines } from '../state/artifacts.ts';
 
 const ROWS_FILE = 'rejects-rows.jsonl';
 const WRITTEN_AT_ONCE = 256 * 1024;
@@ -203,31 +202,22 @@ async function* compose(
   const line = (cells: readonly string[]) => formatRow(cells.map(inertCell), delimiter) + newline;
   let text = `\ufeff${line([...union.header, ...extraColumns, ...ownColumns])}`;
 
-  for await (const json of linesOf(await folder.read(ROWS_FILE))) {
-    const [header, place, reason, cells] = gatheredRow.parse(JSON.parse(json));
-    const positions = union.positions[header] ?? [];
-    const written: string[] = new Array(columns + extras).fill('');
-    for (const [index, cell] of cells.entries())
-      written[positions[index] ?? columns + index - positions.length] = cell;
-    written.push(...[reason, place].slice(0, ownColumns.length));
-    text += line(written);
-    if (text.length >= WRITTEN_AT_ONCE) {
-      yield text;
-      text = '';
+  for await (const lines of readLines(folder, ROWS_FILE)) {
+    for (const json of lines) {
+      const [header, place, reason, cells] = gatheredRow.parse(JSON.parse(json));
+      const positions = union.positions[header] ?? [];
+      const written: string[] = new Array(columns + extras).fill('');
+      for (const [index, cell] of cells.entries())
+        written[positions[index] ?? columns + index - positions.length] = cell;
+      written.push(...[reason, place].slice(0, ownColumns.length));
+      text += line(written);
+      if (text.length >= WRITTEN_AT_ONCE) {
+        yield text;
+        text = '';
+      }
     }
   }
   yield text;
-}
-
-/** Lines that end with LF only: readline also splits at U+2028, which JSON does not escape. */
-async function* linesOf(stream: Readable): AsyncGenerator<string> {
-  stream.setEncoding('utf8');
-  let rest = '';
-  for await (const chunk of stream) {
-    const lines = (rest + String(chunk)).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-  }
 }
 
 /** The file that the user corrects, its untouched copy, and the facts that neither of them contains. */

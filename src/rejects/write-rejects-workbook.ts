@@ -5,7 +5,8 @@ import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { formatRow, inertCell, type Table, withoutInertMark } from '../model/row.ts';
+import { DEFAULT_LIMITS } from '../model/input-limits.ts';
+import { formatRow, inertCell, MAX_SHEET_COLUMNS, type Table, withoutInertMark } from '../model/row.ts';
 import { SourceError, temporaryFolderError } from '../model/storeferry-error.ts';
 import { isZip, stageSource } from '../source/snapshot.ts';
 import { type RunFolder, SampleFolder } from '../state/artifacts.ts';
@@ -14,13 +15,14 @@ import { openTable } from '../tables/open-table.ts';
 import { MAX_CELL_LENGTH, writeTable } from '../tables/write-table.ts';
 import { REJECTS_WORKBOOK, readRejectsIndex, UNTOUCHED_FILE } from './rejects-file.ts';
 
-/** Writes the rejects of a run as a workbook, if their source is a workbook. */
+/** Writes the rejects of a run as a workbook, unless it has too many columns with ours. */
 export async function writeRejectsWorkbook(folder: RunFolder): Promise<void> {
-  const { header, batches } = await openUntouched(folder);
+  const { header, batches } = (await openUntouched(folder)).table;
   // The marks that keep formulas in CSV from running are not needed in a workbook.
   async function* rows() {
     for await (const batch of batches()) yield batch.map(({ cells }) => cells.map(withoutInertMark));
   }
+  if (header.length > MAX_SHEET_COLUMNS) return;
   const columns = header.map(withoutInertMark);
   await folder.write(REJECTS_WORKBOOK, writeTable({ name: 'Rejects', columns, rows }, 'xlsx'));
 }
@@ -28,9 +30,9 @@ export async function writeRejectsWorkbook(folder: RunFolder): Promise<void> {
 /** The edited workbook of rejects as CSV; undefined without an edited workbook. */
 export async function editedWorkbook(folder: RunFolder): Promise<string | undefined> {
   if (!(await folder.exists(REJECTS_WORKBOOK))) return undefined;
-  const { delimiter } = await readRejectsIndex(folder);
+  const { table, delimiter } = await openUntouched(folder);
   const edited = await workbookAsCsv(await folder.read(REJECTS_WORKBOOK), REJECTS_WORKBOOK, delimiter);
-  const written = await csvOf(await openUntouched(folder), delimiter, withoutInertMark);
+  const written = await csvOf(table, delimiter, withoutInertMark);
   return edited === written ? undefined : edited;
 }
 
@@ -53,9 +55,17 @@ export async function correctedAsCsv(
   return async () => Readable.from([Buffer.from(csv)]);
 }
 
-async function openUntouched(folder: RunFolder): Promise<Table> {
-  const { delimiter } = await readRejectsIndex(folder);
-  return await readCsv(await folder.read(UNTOUCHED_FILE), { name: UNTOUCHED_FILE, delimiter });
+/** What a file of our own has was within the limits of its source; with the reason and the place a row may be longer. */
+const NO_LIMITS = Object.fromEntries(
+  Object.keys(DEFAULT_LIMITS).map((name) => [name, Number.POSITIVE_INFINITY]),
+);
+
+/** The rejected rows of a run, as they were written. */
+export async function openUntouched(folder: RunFolder) {
+  const { delimiter, continues } = await readRejectsIndex(folder);
+  const input = await folder.read(UNTOUCHED_FILE);
+  const table = await readCsv(input, { name: UNTOUCHED_FILE, delimiter, limits: NO_LIMITS });
+  return { table, delimiter, continues: new Set(continues) };
 }
 
 /** A zip is read from a file, because its list of contents is at the end. */

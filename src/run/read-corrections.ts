@@ -9,7 +9,12 @@ import { readPlan, readRejections } from '../plan/plan-file.ts';
 import { type CorrectedRejects, readCorrectedRejects } from '../rejects/corrected-rejects.ts';
 import { isBlamed, type RejectsEdits } from '../rejects/rejects-edits.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK, readRejectsIndex, UNTOUCHED_FILE } from '../rejects/rejects-file.ts';
-import { type CorrectedFile, correctedAsCsv, editedWorkbook } from '../rejects/write-rejects-workbook.ts';
+import {
+  type CorrectedFile,
+  correctedAsCsv,
+  editedWorkbook,
+  openUntouched,
+} from '../rejects/write-rejects-workbook.ts';
 import { stageContents } from '../source/snapshot.ts';
 import { type RunFolder, sha256OfBytes, sha256OfFile } from '../state/artifacts.ts';
 import { importTarget } from '../state/state.ts';
@@ -62,7 +67,7 @@ const MAX_ROWS = 20_000;
 
 /** One page of the rejected rows of a run, with whole records, from the copy that is never edited. */
 export async function readRejectedPage(folder: RunFolder, asked: number): Promise<RejectedPage> {
-  const { table, continues } = await openRejects(folder);
+  const { table, continues } = await openUntouched(folder);
   const files = (await readPlan(folder))?.source.files ?? [];
   const columns = table.header.slice(0, -OWN_COLUMNS).map(withoutInertMark);
   let [rows, pages, total, characters, onPage]: [RejectedRow[], number, number, number, number] = [
@@ -148,7 +153,7 @@ export function correctedRejects(folder: RunFolder, edits: CellEdits): Readable 
 }
 
 async function* correctedLines(folder: RunFolder, edits: CellEdits): AsyncGenerator<string> {
-  const { table, delimiter } = await openRejects(folder);
+  const { table, delimiter } = await openUntouched(folder);
   using _closed = table;
   yield `\ufeff${formatRow(table.header, delimiter)}\n`;
   let index = 0;
@@ -176,7 +181,7 @@ export async function rejectsForLanguage(
   languages: string | undefined,
 ): Promise<Readable> {
   const style = csvStyle(csvForLanguage(languages));
-  const { table, delimiter } = await openRejects(folder);
+  const { table, delimiter } = await openUntouched(folder);
   const [now, untouched] = await Promise.all(
     [REJECTS_FILE, UNTOUCHED_FILE].map((name) => sha256OfFile(folder, name)),
   );
@@ -191,12 +196,6 @@ export async function rejectsForLanguage(
       yield batch.map(({ cells }) => csvLine(cells, style)).join('');
   }
   return Readable.from(lines(), { objectMode: false });
-}
-
-async function openRejects(folder: RunFolder) {
-  const { delimiter, continues } = await readRejectsIndex(folder);
-  const table = await readCsv(await folder.read(UNTOUCHED_FILE), { name: UNTOUCHED_FILE, delimiter });
-  return { table, delimiter, continues: new Set(continues) };
 }
 
 /** Names the rejects file that was typed in a browser, by its digest: any later change of it is one of a spreadsheet. */

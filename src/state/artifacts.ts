@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
 import { StateError } from '../model/storeferry-error.ts';
 import { releaseBuffer } from '../remote/read-next.ts';
+import { LineSplitter } from '../text/line-splitter.ts';
 
 /** Marks a file that is still being written. */
 const TEMPORARY = /^\..*\.tmp$/;
@@ -216,5 +217,21 @@ export class SampleFolder implements RunFolder {
 
   async remove(names: readonly string[]): Promise<void> {
     for (const name of names) this.#files.delete(name);
+  }
+}
+
+/** The lines of an artifact with one JSON value per line, in batches; StateError if it cannot be read. */
+export async function* readLines(folder: RunFolder, name: string): AsyncGenerator<readonly string[]> {
+  const stream = await folder.read(name);
+  const splitter = new LineSplitter();
+  stream.setEncoding('utf8');
+  for await (const chunk of stream) {
+    const lines = splitter.take(String(chunk));
+    if (lines.length > 0) yield lines;
+  }
+  if (splitter.rest !== '') {
+    throw new StateError(`${folder.location}/${name} ends in the middle of a line.`, {
+      hint: 'The file is incomplete or was edited. Run the job again.',
+    });
   }
 }

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { runIsolated } from '../isolation/run-isolated.ts';
 import type { Dialect, Row, StagedTable, TablePlaces } from '../model/row.ts';
 import { CsvError } from '../model/storeferry-error.ts';
+import { LineSplitter } from '../text/line-splitter.ts';
 import type { ConvertedFile, ConvertedRows } from './convert-table.ts';
 import { type CsvOptions, type CsvTable, readCsv } from './csv/read-csv.ts';
 import { headingRows, titleAbove } from './heading-rows.ts';
@@ -178,8 +179,10 @@ async function* rowsOf(
 ): AsyncGenerator<Row[]> {
   let batch: Row[] = [];
   let padding = 0;
-  for await (const lines of linesOf(input)) {
-    for (const text of lines) {
+  const splitter = new LineSplitter();
+  input.setEncoding('utf8');
+  for await (const chunk of input) {
+    for (const text of splitter.take(String(chunk))) {
       const [line, ...cells]: [number, ...string[]] = JSON.parse(text);
       padding += width - cells.length;
       if (padding > MAX_PADDING_CELLS) {
@@ -197,17 +200,6 @@ async function* rowsOf(
     }
   }
   if (batch.length > 0) yield batch;
-}
-
-/** For each piece of input the lines that end in it. */
-async function* linesOf(input: Readable): AsyncGenerator<string[]> {
-  let rest = '';
-  input.setEncoding('utf8');
-  for await (const chunk of input) {
-    const lines = (rest + String(chunk)).split('\n');
-    rest = lines.pop() ?? '';
-    yield lines;
-  }
 }
 
 function withoutBlanks(row: Row): Row {

@@ -3,6 +3,7 @@ import { getManyValues, type Many, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
 import { rowPlace } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
+import { LineSplitter } from '../text/line-splitter.ts';
 import { RecordPaths } from './record-paths.ts';
 import { RecordsAsRows } from './records-as-rows.ts';
 import {
@@ -324,7 +325,7 @@ async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<re
     );
   }
   const walker = new Walker(rows, file, '', new RecordPaths());
-  let rest = '';
+  const splitter = new LineSplitter();
   let line = 0;
   const take = (text: string) => {
     line += 1;
@@ -341,13 +342,12 @@ async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<re
     walker.refuseStray();
   };
   for await (const text of textOf(file)) {
-    const parts = (rest + text).split('\n');
-    rest = parts.pop() ?? '';
-    for (const part of parts) take(part);
-    if (rest.length > file.limits.rowBytes) throw tableLimitError(file, 'rowBytes', { line: line + 1 });
+    for (const ended of splitter.take(text)) take(ended);
+    if (splitter.rest.length > file.limits.rowBytes)
+      throw tableLimitError(file, 'rowBytes', { line: line + 1 });
     yield rows.take();
   }
-  take(rest);
+  take(splitter.rest);
   yield rows.take();
   if (rows.count > 0) rows.refuseWithoutInner();
 }

@@ -121,6 +121,7 @@ async function* rowsOf(
 ): AsyncGenerator<readonly TableRow[]> {
   const rows = new SheetRows(file, { usedWidth: sheet.width, mergedFirst });
   const { limits } = file;
+  let copiedRows = 0;
   let table = -1;
   let line = 0;
   let [rowRepeats, cellRepeats] = [1, 1];
@@ -224,6 +225,14 @@ async function* rowsOf(
             if (cells.length > 0) throw tableLimitError(file, 'rows', { line });
             break;
           }
+          if (cells.length > 0) copiedRows += rowRepeats - 1;
+          if (copiedRows > MAX_COPIED_ROWS) {
+            throw tableError(
+              file,
+              `The sheet ${sheet.name} repeats the row ${line}: it has more than ${MAX_COPIED_ROWS} copies of rows.`,
+              'Delete the copies, and save the document again.',
+            );
+          }
           rows.end(line, cells, rowRepeats);
           line += rowRepeats - 1;
           break;
@@ -237,6 +246,8 @@ async function* rowsOf(
   }
 }
 
+/** A few bytes would be a million rows: a minute of the processor to map them. */
+const MAX_COPIED_ROWS = 50_000;
 /** A few bytes would be megabytes of memory. */
 const MAX_BLANKS = 10_000;
 

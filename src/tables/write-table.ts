@@ -1,6 +1,6 @@
 import { PassThrough, Readable } from 'node:stream';
 import yazl from 'yazl';
-import { formatRow, inertCell, MAX_SHEET_ROWS } from '../model/row.ts';
+import { formatRow, inertCell, MAX_SHEET_COLUMNS, MAX_SHEET_ROWS } from '../model/row.ts';
 import { DestinationError } from '../model/storeferry-error.ts';
 import { cellAsText, type TypedCell, type WrittenTable } from './written-table.ts';
 
@@ -135,17 +135,18 @@ function writeXlsx(table: WrittenTable): Readable {
   return output;
 }
 
+function sheetError(most: string): DestinationError {
+  return new DestinationError(`A sheet has at most ${most}.`, { hint: 'Choose format: csv or parquet.' });
+}
+
 async function* sheetXml({ columns, rows }: WrittenTable): AsyncGenerator<string> {
+  if (columns.length > MAX_SHEET_COLUMNS) throw sheetError(`${MAX_SHEET_COLUMNS} columns`);
   yield `${XML}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetData>`;
   yield `<row>${columns.map((name) => textXml(name, STYLE.header)).join('')}</row>`;
   let count = 1;
   for await (const batch of rows()) {
     count += batch.length;
-    if (count > MAX_SHEET_ROWS) {
-      throw new DestinationError(`A sheet has at most ${MAX_SHEET_ROWS} rows.`, {
-        hint: 'Choose format: csv or parquet.',
-      });
-    }
+    if (count > MAX_SHEET_ROWS) throw sheetError(`${MAX_SHEET_ROWS} rows`);
     yield batch.map((cells) => `<row>${cells.map(cellXml).join('')}</row>`).join('');
   }
   yield '</sheetData>';
@@ -157,8 +158,15 @@ function cellXml(cell: TypedCell): string {
   if (cell === null || cell === '') return `<c s="${STYLE.text}"/>`;
   if (typeof cell === 'string') return textXml(cell, STYLE.text);
   if (typeof cell === 'boolean') return `<c t="b"><v>${cell ? 1 : 0}</v></c>`;
-  if (cell instanceof Date) return `<c s="${STYLE.time}"><v>${daysOf(cell)}</v></c>`;
-  const isKept = cell.number.replaceAll(/\D|^-?0[.]0*|[eE].*/g, '').length <= MAX_SHEET_DIGITS;
+  if (cell instanceof Date) {
+    const days = (cell.getTime() - FIRST_DAY) / MS_PER_DAY;
+    const isShown = days >= 1 && days < MAX_SHEET_DAYS;
+    return isShown ? `<c s="${STYLE.time}"><v>${days}</v></c>` : textXml(cellAsText(cell), STYLE.text);
+  }
+  // Excel repairs a file with a number that it cannot hold.
+  const isKept =
+    Number.isFinite(Number(cell.number)) &&
+    cell.number.replaceAll(/\D|^-?0[.]0*|[eE].*/g, '').length <= MAX_SHEET_DIGITS;
   return isKept ? `<c><v>${cell.number}</v></c>` : textXml(cell.number, STYLE.text);
 }
 
@@ -171,9 +179,8 @@ const MS_PER_DAY = 86_400_000;
 /** Spreadsheets count days from here. */
 const FIRST_DAY = Date.UTC(1899, 11, 30);
 
-function daysOf(time: Date): number {
-  return (time.getTime() - FIRST_DAY) / MS_PER_DAY;
-}
+/** The first day that they do not show: 1 January 10000. */
+const MAX_SHEET_DAYS = 2_958_466;
 
 /** `A` for the first column, `AA` for the 27th. */
 function columnLetters(column: number): string {

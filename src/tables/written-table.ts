@@ -18,6 +18,6 @@ export function cellAsText(cell: TypedCell, decimal: '.' | ',' = '.'): string {
   if (cell === null) return '';
   if (typeof cell === 'string') return cell;
   if (typeof cell === 'boolean') return String(cell);
-  if (cell instanceof Date) return cell.toISOString().slice(0, 19).replace('T', ' ');
+  if (cell instanceof Date) return cell.toISOString().replace(/\..*/, '').replace('T', ' ');
   return decimal === '.' ? cell.number : cell.number.replace('.', decimal);
 }

@@ -98,9 +98,10 @@ function longCells(length: number): string {
   return odsCell('x'.repeat(length), 'table:number-columns-repeated="16384"');
 }
 
-function odsSample(name: string, rows: string, styles = ''): Sample {
-  const header = HEADER.map((text) => odsCell(text)).join('');
-  const xml = `<office:document-content xmlns:office="o" xmlns:table="t" xmlns:text="x" xmlns:style="s"><office:automatic-styles>${styles}</office:automatic-styles><office:body><office:spreadsheet><table:table table:name="S"><table:table-row>${header}</table:table-row>${rows}</table:table></office:spreadsheet></office:body></office:document-content>`;
+const ODS_HEADER = HEADER.map((text) => odsCell(text)).join('');
+
+function odsSample(name: string, rows: string, styles = '', header = odsRow(ODS_HEADER)): Sample {
+  const xml = `<office:document-content xmlns:office="o" xmlns:table="t" xmlns:text="x" xmlns:style="s"><office:automatic-styles>${styles}</office:automatic-styles><office:body><office:spreadsheet><table:table table:name="S">${header}${rows}</table:table></office:spreadsheet></office:body></office:document-content>`;
   const content = makeZip([
     { name: 'mimetype', content: 'application/vnd.oasis.opendocument.spreadsheet', stored: true },
     { name: 'content.xml', content: xml },
@@ -114,12 +115,6 @@ function odsCell(text: string | number, attributes = ''): string {
 
 function odsRow(cells: string, attributes = ''): string {
   return `<table:table-row ${attributes}>${cells}</table:table-row>`;
-}
-
-/** A small file of a million rows: to convert it takes seconds of the processor, on any machine and by the published code. */
-export function manyRows(): Sample {
-  const row = odsRow(odsCell('mug').repeat(12), 'table:number-rows-repeated="1000"');
-  return odsSample('many-rows', row.repeat(1_000));
 }
 
 /** Each file was written for one mechanism; what the fuzzer finds joins them. */
@@ -188,7 +183,12 @@ export function hostileSamples(): readonly Sample[] {
       ) + odsRow(odsCell('y')).repeat(500),
     ),
     odsSample('repeated-cells', odsRow(odsCell('x', 'table:number-columns-repeated="16000"')).repeat(2_000)),
-    odsSample('repeated-rows', odsRow(odsCell('x'), 'table:number-rows-repeated="1000"').repeat(100)),
+    odsSample('repeated-rows', odsRow(odsCell('x'), 'table:number-rows-repeated="1000"').repeat(50)),
+    odsSample('repeated-header', '', '', odsRow(ODS_HEADER, 'table:number-rows-repeated="1048575"')),
+    odsSample(
+      'many-copied-rows',
+      odsRow(odsCell('mug').repeat(3), 'table:number-rows-repeated="1000"').repeat(1_000),
+    ),
     odsSample('long-repeated-cells', odsRow(longCells(31_000), 'table:number-rows-repeated="6"')),
     odsSample('longest-repeated-cells', odsRow(longCells(2_000), 'table:number-rows-repeated="2"')),
     odsSample('blanks', odsRow(odsCell('<text:s text:c="16000000"/>')).repeat(20)),

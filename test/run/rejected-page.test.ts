@@ -113,4 +113,10 @@ describe('pages of rejected rows', () => {
       { numRuns: 30 },
     );
   });
+
+  it('are read though the columns for reason and line make them wider than a source may be', async () => {
+    const header = Array.from({ length: 16_384 }, (_, index) => `c${index}`).join(',');
+    await using rejects = await rejectsOf({ 'a.csv': `${header}\na\n` }, [rejection(2)]);
+    expect(await readRejectedPage(rejects.folder, 1)).toMatchObject({ total: 1, pages: 1 });
+  });
 });

@@ -73,6 +73,22 @@ describe('a workbook that is written', () => {
     expect(cells).toEqual([['19.9', '9007199254740993', '2026-11-01T06:00:00', 'TRUE', '', '007']]);
   });
 
+  it('has as text what a spreadsheet cannot hold', async () => {
+    const times = ['1850-01-01T00:00:00.000Z', '+010000-01-01T00:00:00.000Z'].map((text) => new Date(text));
+    const numbers = ['1e400', '-1e400', '1e5'].map((number) => ({ number }));
+    const { cells } = await readStaged(
+      'a.xlsx',
+      await bytesOf(['a', 'b', 'c', 'd', 'e'], [[...times, ...numbers]]),
+    );
+    expect(cells).toEqual([['1850-01-01 00:00:00', '+010000-01-01 00:00:00', '1e400', '-1e400', '100000']]);
+  });
+
+  it('is refused with more columns than a sheet has', async () => {
+    const columns = Array.from({ length: 16_385 }, (_, index) => `c${index}`);
+    await expect(bytesOf(columns, [])).rejects.toThrow('A sheet has at most 16384 columns.');
+    await expect(bytesOf(columns.slice(1), [])).resolves.toBeDefined();
+  });
+
   it('has the same bytes for the same rows', async () => {
     expect(await bytesOf(['a'], [['b']])).toEqual(await bytesOf(['a'], [['b']]));
   });

@@ -1,5 +1,6 @@
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { DestinationError } from '../../model/storeferry-error.ts';
+import { LineSplitter } from '../../text/line-splitter.ts';
 
 /** A line of a text file, without its end. */
 interface TextLine {
@@ -12,7 +13,7 @@ interface TextLine {
 /** The lines of UTF-8 text, in batches; DestinationError for other bytes. A byte order mark is left out. */
 export async function* textLines(input: Readable, name: string): AsyncGenerator<readonly TextLine[]> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  let rest = '';
+  const splitter = new LineSplitter();
   let number = 1;
   const decode = (bytes?: Uint8Array): string => {
     try {
@@ -26,12 +27,11 @@ export async function* textLines(input: Readable, name: string): AsyncGenerator<
   };
   for await (const chunk of input) {
     if (!(chunk instanceof Uint8Array)) throw new TypeError('a file is read as bytes');
-    const pieces = (rest + decode(chunk)).split('\n');
-    rest = pieces.pop() ?? '';
+    const pieces = splitter.take(decode(chunk));
     if (pieces.length === 0) continue;
     yield pieces.map((text) => ({ number: number++, text: text.replace(/\r$/, ''), ended: true }));
   }
-  rest += decode();
+  const rest = splitter.rest + decode();
   if (rest !== '') yield [{ number, text: rest, ended: false }];
 }
 

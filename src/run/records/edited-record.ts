@@ -2,8 +2,8 @@ import type { Observation } from '../../model/observation.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
 import { EDITED_SHOWN, type EditedFound } from '../../model/run.ts';
-import { damagedLine, readLines, readShard } from '../../plan/plan-file.ts';
-import type { RunFolder } from '../../state/artifacts.ts';
+import { damagedLine, readShard } from '../../plan/plan-file.ts';
+import { type RunFolder, readLines } from '../../state/artifacts.ts';
 import { importTarget } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
 
