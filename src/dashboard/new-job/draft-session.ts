@@ -33,6 +33,8 @@ export interface DraftSession {
     | { readonly kind: 'file'; readonly upload: Upload }
     | { readonly kind: 'web'; readonly url: string };
   crosswalk: Upload | undefined;
+  /** The address and the key that could not be tested, because the store did not answer. */
+  untested?: string;
   draft: JobDraft;
   readonly looks: Map<string, Promise<SourceLook>>;
 }

@@ -5,9 +5,15 @@ import { writeTogether, writeWhole } from '../../config/edit-file.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { ConfigurationError, SourceError } from '../../model/storeferry-error.ts';
 import { answerDraft, type DraftState } from '../../onboarding/job-draft.ts';
-import { composeFiles, leftToDo } from '../../onboarding/new-workspace.ts';
+import {
+  composeFiles,
+  leftToDo,
+  type NewWorkspace,
+  STORE_VARIABLES,
+} from '../../onboarding/new-workspace.ts';
 import { lookAtSource, placeInWorkspace } from '../../onboarding/preview-source.ts';
 import { code, html } from '../../report/html/markup.ts';
+import { testStore } from '../../run/store-properties.ts';
 import { formatBytes } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { beginAction } from '../actions/show-result.ts';
@@ -80,6 +86,21 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
     return reply.redirect(`/new/${drafts.open({ kind: 'web', url }).id}`, 303);
   });
 
+  /** What a new store says to its key. One that cannot be reached is taken when it is wanted a second time. */
+  const whyNoStore = async (session: DraftSession, made: NewWorkspace): Promise<FieldProblem | undefined> => {
+    const { [STORE_VARIABLES.url]: baseUrl, [STORE_VARIABLES.apiKey]: apiKey } = made.variables;
+    if (baseUrl === undefined || apiKey === undefined || made.sandbox) return undefined;
+    const store = { name: made.job.store, baseUrl, apiKey };
+    const { answer, verdict, message, hint = '' } = await testStore(dashboard.context, store);
+    const wanted = `${baseUrl} ${apiKey}`;
+    const isDown = answer === 'unreachable' || answer === 'failing';
+    if (verdict !== 'error' || (isDown && session.untested === wanted)) return undefined;
+    session.untested = wanted;
+    const again = isDown ? ' To make the job without this test, create it once more.' : '';
+    const text = dashboard.redact(`${message}. ${hint}`.replaceAll(apiKey, '***'));
+    return { field: answer === 'wrong-key' ? 'apiKey' : 'url', text: `${text}${again}` };
+  };
+
   app.get<OfDraft>('/new/:draft', FOR_ACTORS, async (request, reply) => {
     const session = sessionOf(request);
     return reply.sendPage(pageOf(request, session, await readDraft(session, dashboard), []));
@@ -104,6 +125,8 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
     const { made } = state;
     if (made === undefined) return reply.sendPage(pageOf(request, session, state, problemsOf(state)), 422);
     const { job } = made;
+    const refused = await whyNoStore(session, made);
+    if (refused !== undefined) return reply.sendPage(pageOf(request, session, state, [refused]), 422);
     writeTogether(composeFiles(made));
     log.info({ job: job.name }, 'made a job');
     await audit(dashboard, request, { action: 'make-job', job: job.name });

@@ -58,13 +58,13 @@ function recordsTable(records: readonly RunRecord[], count: number, link: (key: 
   return tableBox({
     caption,
     columns: columns('Key', ['Outcome', 'short'], 'From', ['What', 'bare']),
-    rows: records.map(({ key, outcome, place, reason, created, changes }) => {
+    rows: records.map(({ key, outcome, place, reason, created, changes, title }) => {
       const changed = created ? 'new' : (changes ?? []).map(changeText).join('; ');
       return [
         key === null ? quiet('no key') : html`<a href="${link(key)}">${foreign(key)}</a>`,
         outcome,
         place === null ? '' : code(foreign(place)),
-        foreign(reason?.message ?? changed, TEXT_SHOWN),
+        foreign(reason?.message ?? title ?? changed, TEXT_SHOWN),
       ];
     }),
   });

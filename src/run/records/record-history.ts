@@ -128,7 +128,8 @@ async function described(
   }));
 }
 
-function titleIn(body: string | undefined): string | null {
+/** The title, name or address in a body; null if it has none. */
+export function titleIn(body: string | undefined): string | null {
   return (body === undefined ? undefined : textsOf(body)[0]) ?? null;
 }
 

@@ -16,7 +16,7 @@ import type { RunContext } from '../run-context.ts';
 import { unsentOperations } from '../send-operations.ts';
 import { readEdited } from './edited-record.ts';
 import { type ReleasableRecord, refuseUnlessReleasable, releasableRecords } from './plan-release.ts';
-import { ledgersOf, placeOf, type RecordChange, recordVersion } from './record-history.ts';
+import { ledgersOf, placeOf, type RecordChange, recordVersion, titleIn } from './record-history.ts';
 
 /**
  * The outcome of a record in a run; `planned` where the plan waits for approval. Unchanged records are not listed. `edited`: a record that was
@@ -50,6 +50,8 @@ export interface RunRecord {
   readonly created: boolean;
   /** Of a record that existed before; null if they are unknown. */
   readonly changes: readonly RecordChange[] | null;
+  /** What it is called, where its request still waits; only for people who may see it. */
+  readonly title?: string | null;
 }
 
 /** Which records of which run; the run itself where it is still kept. */
@@ -255,9 +257,10 @@ async function* openRecords(
   for (const shard of shards) {
     if (!(await folder.exists(shard.name))) continue;
     const open = await unsentOperations(context, run, shard);
-    yield open.map(({ key, spans }) => ({
+    yield open.map(({ key, spans, ...operation }) => ({
       ...NOTHING,
       key,
+      title: 'body' in operation ? titleIn(operation.body) : null,
       outcome: waits ? ('planned' as const) : ('unsent' as const),
       place: placeOf(spans, source.files),
     }));
@@ -339,7 +342,7 @@ function tableOf(open: () => AsyncIterable<readonly RunRecord[]>, hasTypes: bool
   };
 }
 
-function shown({ key, outcome, at, ...more }: RunRecord) {
+function shown({ key, outcome, at, title: _, ...more }: RunRecord) {
   return { key, outcome, at: at === null ? null : new Date(at).toISOString(), ...more };
 }
 

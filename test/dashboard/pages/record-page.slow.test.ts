@@ -66,6 +66,9 @@ describe('the records of a run', () => {
     await using pages = await pagesOf(crm.workspace, { env: { STORE_API_KEY: crm.store.apiKey } });
     const run = String((await crm.workspace.storeferry('plan', 'crm', '--json')).json()['run']);
     expect((await pages.get(`/runs/${run}`, LOOKING)).text).not.toContain(`/runs/${run}/records`);
+    // Contacts of a plan are named to them.
+    const listed = textOf((await pages.get(`/runs/${run}/outcomes`, ACTING)).document.body);
+    expect(listed).toContain('1001plannedcrm.csv:2Name 1');
     const url = `/runs/${run}/records?key=1001`;
     const refused = await pages.app.inject({ url, headers: { 'x-viewer': 'looking' } });
     expect(refused.statusCode).toBe(403);

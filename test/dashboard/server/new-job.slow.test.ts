@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { startStore } from '../../support/store.ts';
 import { makeWorkspace, type Workspace } from '../../support/workspace.ts';
 import { type Answer, formOf, type HttpClient, multipart } from './http-client.ts';
 import { type ServedDashboard, serveDashboard } from './running-dashboard.ts';
@@ -48,6 +49,27 @@ it('says of an address beside its field what is wrong, and keeps what was typed,
   expect(besideOf(secret, 'address')).toContain('a secret must not be in a file');
   expect(secret.body).not.toContain('abcdef123');
   expect((await give('https://me:pass-word@shop.example/list.csv')).body).not.toContain('pass-word');
+});
+
+it('asks the store whether it takes the key before anything is written', async () => {
+  const store = await startStore({ seed: 1 });
+  onTestFinished(() => store.close());
+  await using own = await makeWorkspace({});
+  const visitor = await (await serveDashboard(own)).signedIn('full');
+  const page = await upload('goods.csv', 'Name,SKU,Price\nMug,M1,4.50\nJug,J1,9.00\n', visitor);
+  const create = async (url: string, apiKey: string) => {
+    const store = { storeKind: 'own', url, apiKey, weightUnit: 'kg' };
+    const fields = { name: 'goods', schedule: 'no', currency: 'EUR', do: 'create', ...store };
+    return await visitor.submit(page, actionOf(page), fields);
+  };
+  const wrong = await create(store.baseUrl, 'a-wrong-key');
+  expect([wrong.status, besideOf(wrong, 'apiKey')]).toEqual([422, expect.stringContaining('API key')]);
+  expect(wrong.body).not.toContain('a-wrong-key');
+  const down = await create('http://127.0.0.1:9', store.apiKey);
+  expect(besideOf(down, 'url')).toContain('To make the job without this test, create it once more.');
+  expect(await readdir(own.dir)).not.toContain('stores.yaml');
+  expect((await create(store.baseUrl, store.apiKey)).status).toBe(200);
+  expect(await readdir(own.dir)).toContain('stores.yaml');
 });
 
 it('marks each field that is wrong, keeps the values, and writes nothing', async () => {
