@@ -44,7 +44,7 @@ export function fitHeader(spec: MappingSpec, header: readonly string[]): HeaderF
 function bind(
   spec: MappingSpec,
   header: readonly string[],
-): { readonly report: ColumnReport; readonly repeated: string | null } {
+) {
   const reportOn = (headers: readonly string[]) => reportColumns(spec, headers);
   try {
     return { report: reportOn(header), repeated: null };

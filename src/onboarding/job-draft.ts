@@ -551,7 +551,7 @@ async function askMapping(
   { answers, asked }: JobDraft,
   look: SourceLook,
   { store: { known: store }, setting, effects }: MappingParts,
-): Promise<{ readonly guess: SourceGuess; readonly spec: MappingSpec | undefined }> {
+) {
   const { mappings } = setting;
   const given = inquiry.given('mapping');
   const imports = inquiry.given('imports');

@@ -381,7 +381,7 @@ export async function guessSource(request: GuessRequest): Promise<SourceGuess> {
 function proposeByAnswers(
   propose: (answers: MappingAnswers) => MappingProposal,
   answers: MappingAnswers,
-): Pick<SourceGuess, 'refused'> & { readonly proposal: MappingProposal } {
+) {
   const refused: Record<string, string> = {};
   const attempt = (followed: MappingAnswers) => {
     try {

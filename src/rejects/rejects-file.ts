@@ -83,7 +83,7 @@ export async function writeUnmatched(
 async function withRejectedRows(
   options: WriteRejectsOptions,
   write: (gathered: Gathered) => Promise<void>,
-): Promise<{ readonly rows: number }> {
+) {
   const { folder } = options;
   const namesOf = (file: number) => options.sources[file] ?? {};
   const rejected = new RejectedSpans(namesOf);

@@ -210,7 +210,7 @@ function deletesOfRenamed({ renamed }: Plan): number {
   return renamed === undefined || renamed.byId ? 0 : renamed.records;
 }
 
-function plannedUpserts({ counts }: Plan): { readonly records: number; readonly rows: number } {
+function plannedUpserts({ counts }: Plan) {
   return {
     records: counts.new.records + counts.changed.records + counts.resent.records,
     rows: counts.new.rows + counts.changed.rows + counts.resent.rows,

@@ -205,12 +205,7 @@ export function createRequestCounts() {
       add(statuses, String(status));
     },
     countFault: (kind: string) => add(faults, kind),
-    read: (): {
-      readonly total: number;
-      readonly routes: Readonly<Record<string, number>>;
-      readonly statuses: Readonly<Record<string, number>>;
-      readonly faults: Readonly<Record<string, number>>;
-    } => ({
+    read: () => ({
       total,
       routes: Object.fromEntries(routes),
       statuses: Object.fromEntries(statuses),

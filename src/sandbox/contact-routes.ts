@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ContactTextField } from '../model/mapped-record.ts';
 import { numberColumn, textColumn } from './open-database.ts';
 import type { Profiles } from './profiles.ts';
-import { type Call, check, idOf, jsonOf, type Route, refuse } from './route.ts';
+import { found, type Route, refuse, route, withBody } from './route.ts';
 
 const property = z.strictObject({ name: z.string(), value: z.string() });
 
@@ -55,29 +55,14 @@ function textFields<Schema extends z.ZodType>(schema: Schema) {
 
 /** storefront-api.md, section 4.2. */
 export function contactRoutes(contacts: ContactTable, profiles: Profiles): Route[] {
-  return [
-    {
-      method: 'PUT',
-      path: '/api/site/contacts/:id',
-      operation: {
-        operationId: 'updateContact',
-        summary: 'Update a contact: only non-empty fields of the body are set',
-        requestBody: { required: true, ...jsonOf('ContactRequest') },
-        responses: { 200: { description: 'The contact as it now is.', ...jsonOf('Contact') } },
-      },
-      handle(call: Call) {
-        const body = check(contactBody, call.body, 'body');
-        if ('message' in body) return refuse(422, body.message);
-        if (profiles.has('refuses-empty-put') && !Object.values(body.value).some(isFilled))
-          return refuse(422, 'body: expected a field that is not empty');
-        const id = idOf(call);
-        const json = id === undefined ? undefined : contacts.update(id, body.value);
-        return json === undefined
-          ? refuse(404, 'Resource not found: no such contact')
-          : { status: 200, json };
-      },
-    },
-  ];
+  const summary = 'Update a contact: only non-empty fields of the body are set';
+  const update: Route['handle'] = (call) =>
+    withBody(contactBody, call, (body) =>
+      profiles.has('refuses-empty-put') && !Object.values(body).some(isFilled)
+        ? refuse(422, 'body: expected a field that is not empty')
+        : found(call, (id) => contacts.update(id, body)),
+    );
+  return [route('PUT', '/api/site/contacts/:id', summary, 'Contact', update, { takes: 'ContactRequest' })];
 }
 
 /** The contacts of the sandbox: seeded, then only updated. */

@@ -6,13 +6,13 @@ import { changedProductBody, type ProductTable, type SentCategory } from './prod
 import {
   type Answer,
   answer,
-  type Call,
-  check,
-  idOf,
-  jsonListOf,
-  jsonOf,
+  found,
+  notFound,
   type Route,
-  refuse,
+  removed,
+  route,
+  withBody,
+  withQuery,
 } from './route.ts';
 
 const LIMIT_RANGE = 'expected a whole number from 1 to 50';
@@ -86,20 +86,20 @@ export function extendedRoutes({ database, products, contacts, categories, now }
   };
 
   return [
-    route('GET', '/api/site/products', 'A page of products', 'ProductPage', (call) =>
-      withInput(productQuery, call.query, ({ limit, skip, title, category_id }) =>
+    route('GET', '/api/site/products', 'A page of products', 'Any', (call) =>
+      withQuery(productQuery, call, ({ limit, skip, title, category_id }) =>
         page(products.find(title, category_id), limit, skip),
       ),
     ),
-    route('GET', '/api/site/products/categories', 'The categories', 'CategoryList', (call) =>
-      withInput(parentQuery, call.query, ({ parent }) => answer(200, categories.list(parent))),
+    route('GET', '/api/site/products/categories', 'The categories', 'Any[]', (call) =>
+      withQuery(parentQuery, call, ({ parent }) => answer(200, categories.list(parent))),
     ),
-    route('GET', '/api/site/products/:id', 'One product', 'Product', (call) => found(call, products.read)),
-    route('PUT', '/api/site/products/:id', 'Set fields of a product', 'Product', (call) =>
-      withInput(changedProductBody, call.body, (body) => found(call, (id) => products.updateById(id, body))),
+    route('GET', '/api/site/products/:id', 'One product', 'Any', (call) => found(call, products.read)),
+    route('PUT', '/api/site/products/:id', 'Set fields of a product', 'Any', (call) =>
+      withBody(changedProductBody, call, (body) => found(call, (id) => products.updateById(id, body))),
     ),
-    route('GET', '/api/site/contacts', 'A page of contacts', 'ContactPage', (call) =>
-      withInput(periodQuery, call.query, ({ limit, skip, created_at_min, created_at_max }) =>
+    route('GET', '/api/site/contacts', 'A page of contacts', 'Any', (call) =>
+      withQuery(periodQuery, call, ({ limit, skip, created_at_min, created_at_max }) =>
         page(contacts.createdBetween(created_at_min, created_at_max), limit, skip),
       ),
     ),
@@ -107,32 +107,27 @@ export function extendedRoutes({ database, products, contacts, categories, now }
       'POST',
       '/api/site/contacts',
       'Create a contact, or update the one with this e-mail',
-      'Contact',
+      'Any',
       (call) =>
-        withInput(newContact, call.body, (body) => {
+        withBody(newContact, call, (body) => {
           const known = contacts.findByEmail(body.email);
           return known === undefined
             ? { status: 201, json: contacts.add(body, seconds()) }
             : { status: 200, json: contacts.update(known.id, body) ?? known.json };
         }),
     ),
-    route(
-      'GET',
-      '/api/site/contacts/search-by-email',
-      'The contact with an e-mail address',
-      'Contact',
-      (call) =>
-        withInput(emailQuery, call.query, ({ email }) => {
-          const known = contacts.findByEmail(email);
-          return known === undefined ? notFound() : { status: 200, json: known.json };
-        }),
+    route('GET', '/api/site/contacts/search-by-email', 'The contact with an e-mail address', 'Any', (call) =>
+      withQuery(emailQuery, call, ({ email }) => {
+        const known = contacts.findByEmail(email);
+        return known === undefined ? notFound() : { status: 200, json: known.json };
+      }),
     ),
-    route('GET', '/api/site/contacts/:id', 'One contact', 'Contact', (call) => found(call, contacts.read)),
+    route('GET', '/api/site/contacts/:id', 'One contact', 'Any', (call) => found(call, contacts.read)),
     route('DELETE', '/api/site/contacts/:id', 'Delete a contact', 'DeleteResult', (call) =>
       removed(call, contacts.remove),
     ),
-    route('GET', '/api/site/orders', 'A page of orders, newest first', 'OrderPage', (call) =>
-      withInput(periodQuery, call.query, ({ limit, skip, created_at_min, created_at_max }) => {
+    route('GET', '/api/site/orders', 'A page of orders, newest first', 'Any', (call) =>
+      withQuery(periodQuery, call, ({ limit, skip, created_at_min, created_at_max }) => {
         const rows = ordersBetween.all(created_at_min, created_at_max);
         return page(
           rows.map((row) => textColumn(row, 'body')),
@@ -141,9 +136,9 @@ export function extendedRoutes({ database, products, contacts, categories, now }
         );
       }),
     ),
-    route('GET', '/api/site/orders/:id', 'One order', 'Order', (call) => found(call, order)),
-    route('PUT', '/api/site/orders/:id', 'Set fields of an order', 'Order', (call) =>
-      withInput(changedOrder, call.body, ({ notifyCustomer: _notify, status, ...fields }) =>
+    route('GET', '/api/site/orders/:id', 'One order', 'Any', (call) => found(call, order)),
+    route('PUT', '/api/site/orders/:id', 'Set fields of an order', 'Any', (call) =>
+      withBody(changedOrder, call, ({ notifyCustomer: _notify, status, ...fields }) =>
         found(call, (id) => {
           const stored = order(id);
           if (stored === undefined) return undefined;
@@ -154,17 +149,17 @@ export function extendedRoutes({ database, products, contacts, categories, now }
         }),
       ),
     ),
-    route('POST', '/api/site/subscriber-lists', 'Create a list', 'SubscriberList', (call) =>
-      withInput(listName, call.body, ({ name }) => {
+    route('POST', '/api/site/subscriber-lists', 'Create a list', 'Any', (call) =>
+      withBody(listName, call, ({ name }) => {
         const { id = 0 } = addList.get(name, seconds()) ?? {};
         return answer(201, listById.get(id));
       }),
     ),
-    route('GET', '/api/site/subscriber-lists/:id', 'One list', 'SubscriberList', (call) =>
+    route('GET', '/api/site/subscriber-lists/:id', 'One list', 'Any', (call) =>
       found(call, (id) => jsonOfRow(listById.get(id))),
     ),
-    route('PUT', '/api/site/subscriber-lists/:id', 'Name a list', 'SubscriberList', (call) =>
-      withInput(listName, call.body, ({ name }) =>
+    route('PUT', '/api/site/subscriber-lists/:id', 'Name a list', 'Any', (call) =>
+      withBody(listName, call, ({ name }) =>
         found(call, (id) => {
           nameList.run(name, id);
           return jsonOfRow(listById.get(id));
@@ -174,14 +169,14 @@ export function extendedRoutes({ database, products, contacts, categories, now }
     route('DELETE', '/api/site/subscriber-lists/:id', 'Delete a list', 'DeleteResult', (call) =>
       removed(call, (id) => removeList.run(id).changes > 0),
     ),
-    route('GET', '/api/site/webhooks', 'The webhooks, which the sandbox never calls', 'WebhookList', () =>
+    route('GET', '/api/site/webhooks', 'The webhooks, which the sandbox never calls', 'Any[]', () =>
       answer(
         200,
         [...webhooks].map(([id, { secret: _secret, ...hook }]) => ({ id, ...hook })),
       ),
     ),
-    route('POST', '/api/site/webhooks', 'Register a webhook', 'Webhook', (call) =>
-      withInput(webhook, call.body, ({ secret, ...hook }) => {
+    route('POST', '/api/site/webhooks', 'Register a webhook', 'Any', (call) =>
+      withBody(webhook, call, ({ secret, ...hook }) => {
         const id = Math.max(0, ...webhooks.keys()) + 1;
         webhooks.set(id, { secret, ...hook });
         return answer(201, { id, ...hook });
@@ -227,49 +222,6 @@ export function openCategoryTable(database: DatabaseSync) {
         return found ? [found] : [];
       }),
   };
-}
-
-function route(
-  method: Route['method'],
-  path: string,
-  summary: string,
-  schema: string,
-  handle: Route['handle'],
-): Route {
-  const operationId = `${method.toLowerCase()}${path.replaceAll(/[/:-](\w)/g, (_, letter: string) => letter.toUpperCase())}`;
-  const content = schema.endsWith('List') ? jsonListOf('Any') : jsonOf('Any');
-  const body =
-    method === 'POST' || method === 'PUT' ? { requestBody: { required: true, ...jsonOf('Any') } } : {};
-  return {
-    method,
-    path,
-    operation: { operationId, summary, ...body, responses: { 200: { description: schema, ...content } } },
-    handle,
-  };
-}
-
-function withInput<Value>(
-  schema: z.ZodType<Value>,
-  input: unknown,
-  handle: (value: Value) => Answer,
-): Answer {
-  const checked = check(schema, input, 'input');
-  return 'message' in checked ? refuse(422, checked.message) : handle(checked.value);
-}
-
-function notFound(): Answer {
-  return refuse(404, 'Resource not found: no such record');
-}
-
-function found(call: Call, read: (id: number) => string | undefined): Answer {
-  const id = idOf(call);
-  const json = id === undefined ? undefined : read(id);
-  return json === undefined ? notFound() : { status: 200, json };
-}
-
-function removed(call: Call, remove: (id: number) => boolean): Answer {
-  const id = idOf(call);
-  return id !== undefined && remove(id) ? answer(200, { success: true, message: '' }) : notFound();
 }
 
 function page(items: readonly string[], limit: number, skip: number): Answer {

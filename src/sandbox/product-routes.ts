@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { PRODUCT_TYPES } from '../model/mapped-record.ts';
 import { numberColumn, textColumn } from './open-database.ts';
 import type { Profiles } from './profiles.ts';
-import { answer, type Call, check, idOf, jsonOf, type Route, refuse } from './route.ts';
+import { type Route, removed, route, withBody, withQuery } from './route.ts';
 
 const category = z.strictObject({
   id: z.int().optional(),
@@ -98,59 +98,33 @@ export const productAnswer = productBody.required({
 });
 
 const createQuery = z.object({
-  update_existing_product_by_url: z.enum(['true', 'false']).default('false'),
+  update_existing_product_by_url: z
+    .enum(['true', 'false'])
+    .default('false')
+    .meta({ description: 'When true and a product with the same url exists, that product is updated.' }),
 });
-
-const deleteAnswer = { success: true, message: '' };
 
 /** storefront-api.md, sections 4.1 and 4.4. */
 export function productRoutes(products: ProductTable, profiles: Profiles): Route[] {
   const schema: z.ZodType<ProductBody> = profiles.has('extended') ? extendedProductBody : productBody;
   return [
-    {
-      method: 'POST',
-      path: '/api/site/products',
-      operation: {
-        operationId: 'createProduct',
-        summary: 'Create a product, or update the one that has its url',
-        parameters: [
-          {
-            name: 'update_existing_product_by_url',
-            in: 'query',
-            description: 'When true and a product with the same url exists, that product is updated.',
-            schema: { type: 'boolean', default: false },
-          },
-        ],
-        requestBody: { required: true, ...jsonOf('ProductRequest') },
-        responses: {
-          200: { description: 'Updated.', ...jsonOf('Product') },
-          201: { description: 'Created.', ...jsonOf('Product') },
-        },
-      },
-      handle(call: Call) {
-        const query = check(createQuery, call.query, 'query');
-        if ('message' in query) return refuse(422, query.message);
-        const body = check(schema, call.body, 'body');
-        if ('message' in body) return refuse(422, body.message);
-        const byUrl = query.value.update_existing_product_by_url === 'true';
-        const { created, json } = byUrl ? products.upsert(body.value) : products.create(body.value);
-        return { status: created ? 201 : 200, json };
-      },
-    },
-    {
-      method: 'DELETE',
-      path: '/api/site/products/:id',
-      operation: {
-        operationId: 'deleteProduct',
-        summary: 'Delete a product',
-        responses: { 200: { description: 'Deleted.', ...jsonOf('DeleteResult') } },
-      },
-      handle(call: Call) {
-        const id = idOf(call);
-        const removed = id !== undefined && products.remove(id);
-        return removed ? answer(200, deleteAnswer) : refuse(404, 'Resource not found: no such product');
-      },
-    },
+    route(
+      'POST',
+      '/api/site/products',
+      'Create a product, or update the one that has its url',
+      'Product',
+      (call) =>
+        withQuery(createQuery, call, ({ update_existing_product_by_url: byUrl }) =>
+          withBody(schema, call, (body) => {
+            const { created, json } = byUrl === 'true' ? products.upsert(body) : products.create(body);
+            return { status: created ? 201 : 200, json };
+          }),
+        ),
+      { takes: 'ProductRequest', query: createQuery },
+    ),
+    route('DELETE', '/api/site/products/:id', 'Delete a product', 'DeleteResult', (call) =>
+      removed(call, products.remove),
+    ),
   ];
 }
 

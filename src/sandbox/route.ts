@@ -13,14 +13,30 @@ export interface Answer {
   readonly json: string | Iterable<string>;
 }
 
-/** One method of one path, with its part of the OpenAPI document beside it. */
+/** One method of one path, with what the OpenAPI document says of it. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** As the router has it: `/api/site/contacts/:id`. */
   readonly path: string;
-  /** The OpenAPI operation: summary, parameters, request body, responses; what is common to all is added later. */
-  readonly operation: Readonly<Record<string, unknown>>;
+  readonly summary: string;
+  /** The name of the schema of its answer in the document; `Contact[]` for a list. */
+  readonly answers: string;
+  /** That of its body. */
+  readonly takes?: string;
+  readonly query?: z.ZodObject;
   handle(call: Call): Answer;
+}
+
+/** Defines a route. */
+export function route(
+  method: Route['method'],
+  path: string,
+  summary: string,
+  answers: string,
+  handle: Route['handle'],
+  more: Pick<Route, 'takes' | 'query'> = {},
+): Route {
+  return { method, path, summary, answers, handle, ...more };
 }
 
 /** An answer whose JSON text is still to be made. */
@@ -34,37 +50,64 @@ export function refuse(status: number, message: string): Answer {
 }
 
 /** The id in a path, or undefined when it is no positive whole number that could be one. */
-export function idOf(call: Call): number | undefined {
+function idOf(call: Call): number | undefined {
   const { id = '' } = call.params;
   return /^[0-9]{1,15}$/.test(id) ? Number(id) : undefined;
 }
 
-/** A media type object of OpenAPI, with a schema of the document by its name. */
-export function jsonOf(name: string): Readonly<Record<string, unknown>> {
-  return { content: { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } } };
+/** 404: the record of an address, or of a query, is not there. */
+export function notFound(): Answer {
+  return refuse(404, 'Resource not found: no such record');
 }
 
-/** The same for a list. */
-export function jsonListOf(name: string): Readonly<Record<string, unknown>> {
-  const schema = { type: 'array', items: { $ref: `#/components/schemas/${name}` } };
-  return { content: { 'application/json': { schema } } };
+/** The record that a call names, as JSON text. */
+export function found(call: Call, read: (id: number) => string | undefined): Answer {
+  const id = idOf(call);
+  const json = id === undefined ? undefined : read(id);
+  return json === undefined ? notFound() : { status: 200, json };
+}
+
+/** The answer to a delete of the record that a call names. */
+export function removed(call: Call, remove: (id: number) => boolean): Answer {
+  const id = idOf(call);
+  return id !== undefined && remove(id) ? answer(200, { success: true, message: '' }) : notFound();
+}
+
+/** Handles a call whose body fits a schema. */
+export function withBody<Value>(
+  schema: z.ZodType<Value>,
+  { body }: Call,
+  handle: (value: Value) => Answer,
+): Answer {
+  return withInput(schema, body, 'body', handle);
+}
+
+/** Handles a call whose query fits a schema. */
+export function withQuery<Value>(
+  schema: z.ZodType<Value>,
+  { query }: Call,
+  handle: (value: Value) => Answer,
+): Answer {
+  return withInput(schema, query, 'query', handle);
 }
 
 const ISSUES_SHOWN = 5;
 
-/** The checked input, or a message that names each wrong field with its path. */
-type Checked<Value> = { readonly value: Value } | { readonly message: string };
-
-/** Checks input against a schema; `whole` names the input itself in messages. Values are not quoted. */
-export function check<Value>(schema: z.ZodType<Value>, input: unknown, whole: string): Checked<Value> {
+/** Checks input against a schema, and refuses what does not fit; `whole` names the input itself. Values are not quoted. */
+function withInput<Value>(
+  schema: z.ZodType<Value>,
+  input: unknown,
+  whole: string,
+  handle: (value: Value) => Answer,
+): Answer {
   const { success, data, error } = schema.safeParse(input);
-  if (success) return { value: data };
+  if (success) return handle(data);
   const shown = error.issues.slice(0, ISSUES_SHOWN).map((issue) => {
     const place = pathText(issue.path) || whole;
     return `${place}: ${issue.message.replace(/^Invalid input: /, '')}`;
   });
   const more = error.issues.length - shown.length;
-  return { message: `${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}` };
+  return refuse(422, `${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`);
 }
 
 /** `variants[2].price`. */

@@ -19,7 +19,7 @@ import {
   productRoutes,
 } from './product-routes.ts';
 import type { Profile } from './profiles.ts';
-import { answer, type Call, check, jsonListOf, jsonOf, type Route, refuse } from './route.ts';
+import { answer, type Route, route, withQuery } from './route.ts';
 import { type SeedSize, seedDatabase, seededRandom } from './seed-database.ts';
 
 /** A subscriber list as it is answered (storefront-api.md, section 2, Subscriber list). */
@@ -46,16 +46,9 @@ function listRoutes(database: DatabaseSync): Route[] {
     ORDER BY id
   `);
   return [
-    {
-      method: 'GET',
-      path: '/api/site/subscriber-lists',
-      operation: {
-        operationId: 'listSubscriberLists',
-        summary: 'All subscriber lists',
-        responses: { 200: { description: 'The lists, by id.', ...jsonListOf('SubscriberList') } },
-      },
-      handle: () => answer(200, all.all()),
-    },
+    route('GET', '/api/site/subscriber-lists', 'All subscriber lists, by id', 'SubscriberList[]', () =>
+      answer(200, all.all()),
+    ),
   ];
 }
 
@@ -88,10 +81,7 @@ function openApiDocument(routes: readonly Route[]): Readonly<Record<string, unkn
     components: {
       securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } },
       responses: {
-        Error: {
-          description: 'Refused (4xx) or failed (5xx).',
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-        },
+        Error: { description: 'Refused (4xx) or failed (5xx).', ...contentOf('Error') },
       },
       schemas: {
         ProductRequest: jsonSchema(productBody),
@@ -109,29 +99,38 @@ function openApiDocument(routes: readonly Route[]): Readonly<Record<string, unkn
   };
 }
 
-function operation({
-  path,
-  operation: { parameters, responses, ...rest },
-}: Route): Readonly<Record<string, unknown>> {
+function operation({ method, path, summary, answers, takes, query }: Route) {
   const fromPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: 'path',
     required: true,
     schema: { type: 'integer' },
   }));
-  const fromQuery = Array.isArray(parameters) ? parameters : [];
-  const all = [...fromPath, ...fromQuery];
+  const { properties = {} } = query === undefined ? {} : jsonSchema(query);
+  const fromQuery = Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
+  const parameters = [...fromPath, ...fromQuery];
+  const answered = { description: 'Done.', ...contentOf(answers) };
   return {
-    ...rest,
-    ...(all.length > 0 && { parameters: all }),
+    operationId: `${method.toLowerCase()}${path.replaceAll(/[/:_-]+(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
+    summary,
+    ...(parameters.length > 0 && { parameters }),
+    ...(takes !== undefined && { requestBody: { required: true, ...contentOf(takes) } }),
     responses: {
-      ...(typeof responses === 'object' ? responses : {}),
+      200: answered,
+      ...(method === 'POST' && { 201: answered }),
       default: { $ref: '#/components/responses/Error' },
     },
   };
 }
 
-function jsonSchema(schema: z.ZodType): unknown {
+/** A media type object of OpenAPI, with a schema of the document by its name. */
+function contentOf(name: string) {
+  const item = { $ref: `#/components/schemas/${name.replace('[]', '')}` };
+  const schema = name.endsWith('[]') ? { type: 'array', items: item } : item;
+  return { content: { 'application/json': { schema } } };
+}
+
+function jsonSchema(schema: z.ZodType) {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input' });
   return rest;
 }
@@ -139,25 +138,12 @@ function jsonSchema(schema: z.ZodType): unknown {
 /** storefront-api.md, sections 4.5 and 8: orders are seeded, and only read. */
 function orderRoutes(database: DatabaseSync): Route[] {
   const readPage = openPages(database);
+  const read: Route['handle'] = (call) =>
+    withQuery(pageQuery, call, ({ limit, skip }) => ({ status: 200, json: readPage(limit, skip) }));
   return [
-    {
-      method: 'GET',
-      path: '/api/site/orders',
-      operation: {
-        operationId: 'listOrders',
-        summary: 'A page of orders, newest first',
-        parameters: [
-          { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 50, default: 30 } },
-          { name: 'skip', in: 'query', schema: { type: 'integer', minimum: 0, default: 0 } },
-        ],
-        responses: { 200: { description: 'The page.', ...jsonOf('OrderPage') } },
-      },
-      handle(call: Call) {
-        const page = check(pageQuery, call.query, 'query');
-        if ('message' in page) return refuse(422, page.message);
-        return { status: 200, json: readPage(page.value.limit, page.value.skip) };
-      },
-    },
+    route('GET', '/api/site/orders', 'A page of orders, newest first', 'OrderPage', read, {
+      query: pageQuery,
+    }),
   ];
 }
 
@@ -266,34 +252,22 @@ function refuseBadOptions({ apiKey, failRate = 0, latencyMs = 0, requestsPerSeco
 
 /** What the sandbox shows of itself; no part of the storefront API, so no fault is injected here. */
 function inspectionRoutes(products: ProductTable, contacts: ContactTable, counts: RequestCounts): Route[] {
+  const all = (name: string, schema: string, batches: () => Iterable<readonly string[]>) =>
+    route('GET', `/_sandbox/${name}`, `All ${name}, by id`, schema, () => ({
+      status: 200,
+      json: arrayPieces(batches()),
+    }));
   return [
-    inspection('products', 'All products, by id', 'Product', () => arrayPieces(products.batches())),
-    inspection('contacts', 'All contacts, by id', 'Contact', () => arrayPieces(contacts.batches())),
-    {
-      method: 'GET',
-      path: '/_sandbox/requests',
-      operation: {
-        operationId: 'sandboxRequests',
-        summary:
-          'How many requests to /api/ were answered since the start, in all, by route, status and fault',
-        responses: { 200: { description: 'The counts.', ...jsonOf('RequestCounts') } },
-      },
-      handle: () => answer(200, counts.read()),
-    },
+    all('products', 'Product[]', products.batches),
+    all('contacts', 'Contact[]', contacts.batches),
+    route(
+      'GET',
+      '/_sandbox/requests',
+      'How many requests to /api/ were answered since the start, in all, by route, status and fault',
+      'RequestCounts',
+      () => answer(200, counts.read()),
+    ),
   ];
-}
-
-function inspection(name: string, summary: string, schema: string, pieces: () => Iterable<string>): Route {
-  return {
-    method: 'GET',
-    path: `/_sandbox/${name}`,
-    operation: {
-      operationId: `sandbox${schema}s`,
-      summary,
-      responses: { 200: { description: summary, ...jsonListOf(schema) } },
-    },
-    handle: () => ({ status: 200, json: pieces() }),
-  };
 }
 
 /** A JSON array in pieces of a batch each, so that a large store is never held in memory as a whole. */

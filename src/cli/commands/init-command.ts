@@ -71,7 +71,7 @@ export const initCommand = defineCommand({
 });
 
 /** The existing workspace files; UsageError if there can be no workspace. */
-function findExisting(dir: string): { readonly workspace: boolean; readonly stores: boolean } {
+function findExisting(dir: string) {
   const found = statSync(dir, { throwIfNoEntry: false });
   if (found !== undefined && !found.isDirectory())
     throw new UsageError(

@@ -342,6 +342,6 @@ function auditedRun({ run, of }: AuditEntry): string {
 }
 
 /** An entry for programs: the time as ISO 8601. */
-function listedEntry({ at, ...entry }: AuditEntry): Omit<AuditEntry, 'at'> & { readonly at: string } {
+function listedEntry({ at, ...entry }: AuditEntry) {
   return { at: isoTime(at), ...entry };
 }

@@ -271,7 +271,7 @@ function trendsOf(versions: readonly RecordVersion[], now: number) {
   });
 }
 
-function valuesOf(body: string, field: string): { readonly name: string; readonly value: number }[] {
+function valuesOf(body: string, field: string) {
   return objectsIn(JSON.parse(body), 'variants').flatMap((variant) => {
     const value = member(variant, field);
     const options = member(variant, 'options');

@@ -192,7 +192,7 @@ function isTaxAbove(price: ProductColumn, net: ProductColumn): boolean {
 function pickSale(
   guess: ProductGuess,
   price: ProductColumn,
-): { readonly was: ProductColumn | undefined; readonly sale: ProductColumn | undefined } {
+) {
   const { tax } = price.reading.qualifiers;
   const currencies = commonCurrencies(currencyWords(price));
   // A net price next to a gross price is not a sale price.
@@ -240,7 +240,7 @@ function pickSale(
 function doubtfulWas(
   columns: readonly ProductColumn[],
   price: ProductColumn,
-): readonly { readonly column: ProductColumn; readonly reason: string }[] {
+) {
   const amounts = columns.filter((column) => shareOf(column, isAmount) > 0);
   const called = amounts.filter((column) => meaningOf(column, ['was', 'regular']) !== undefined);
   if (called.length > 1) return [];

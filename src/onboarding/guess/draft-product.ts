@@ -434,7 +434,7 @@ function shownOf(
 function totalRows(
   guess: ProductGuess,
   title: ProductColumn,
-): readonly { readonly when: Condition; readonly reason: string }[] {
+) {
   const found = title.values.filter((value) =>
     words().cells.totals.has(value.toLowerCase().replace(/:$/, '')),
   );

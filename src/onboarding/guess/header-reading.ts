@@ -286,10 +286,7 @@ export function isProductWord(header: string): boolean {
 }
 
 /** Separates the name of a field from its qualifiers. */
-function qualify(all: readonly string[]): {
-  readonly rest: readonly string[];
-  readonly qualifiers: Qualifiers;
-} {
+function qualify(all: readonly string[]) {
   patterns ??= patternsOf(words().headerParts);
   const { gross, net, perMeasure, perPiece, glued } = patterns;
   let rest = [...all];
