@@ -82,7 +82,7 @@ function withSuggestion(text: string): string {
   // The parser's own guess does not know the aliases.
   const error = text.replace(/^\(Did you mean .*\n/m, '');
   const names = COMMANDS.map(({ name }) => name);
-  const meant = nearest(typed, [...names, ...COMMANDS.flatMap(({ alias = [] }) => alias)]) ?? '';
-  const command = COMMANDS.find(({ name, alias = [] }) => [name, ...alias].includes(meant));
+  const meant = nearest(typed, [...names, ...COMMANDS.flatMap(({ alias }) => alias)]) ?? '';
+  const command = COMMANDS.find(({ name, alias }) => [name, ...alias].includes(meant));
   return `${error}${command === undefined ? `The commands are ${listed(names)}.` : `(Did you mean ${command.name}?)`}\n`;
 }

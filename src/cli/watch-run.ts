@@ -1,7 +1,6 @@
 import { requestsWaitText, stateLossText } from '../report/sections/notes-section.ts';
 import { formatProgress, ProgressMeter, progressLine } from '../report/status-words.ts';
 import type { ProgressEvent, RunEvent, StoreListener } from '../run/run-context.ts';
-import type { LockHolder } from '../state/state.ts';
 import { counted, formatDuration, grouped, printable } from '../text/printable.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -64,9 +63,13 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
     },
     onEvent(event) {
       switch (event.type) {
-        case 'waiting':
-          line(`Waiting for ${holderText(event.heldBy)}, which ${OCCUPIED[event.needs]}.`);
+        case 'waiting': {
+          const { heldBy } = event;
+          line(
+            `Waiting for ${heldBy === null ? 'another process' : `run ${heldBy.run} of ${heldBy.job}`}, which ${OCCUPIED[event.needs]}.`,
+          );
           break;
+        }
         case 'waiting-for-requests':
           // Requests that wait do not count for the rate.
           meter.pauseUntil(clock() + event.ms);
@@ -124,10 +127,6 @@ function sampledText({ run, records, known }: Extract<RunEvent, { type: 'sampled
 function waveText({ number, of, wave, resource }: Extract<RunEvent, { type: 'wave' }>): string {
   const sent = counted(wave.records, resource === 'contacts' ? 'contact' : 'product');
   return `Wave ${number} of ${of}: ${sent} sent, ${wave.stop === null ? 'within the limits' : 'not within the limits'}.`;
-}
-
-function holderText(heldBy: LockHolder | null): string {
-  return heldBy === null ? 'another process' : `run ${heldBy.run} of ${heldBy.job}`;
 }
 
 /** Why the run waits, and when it continues; null for short waits. */

@@ -248,6 +248,11 @@ export function freeName(folder: string, wanted: string): string {
   return free;
 }
 
+/** The same for a YAML file, without its ending. */
+export function freeYamlName(folder: string, wanted: string): string {
+  return parse(freeName(folder, `${wanted}.yaml`)).name;
+}
+
 export type { Path, YamlEdit };
 
 /** A YAML file of a workspace as a form shows it. */

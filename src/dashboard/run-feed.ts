@@ -168,7 +168,8 @@ export function runEvents(app: FastifyInstance, { dashboard: { context }, sessio
     const send = (event: string, progress: LiveProgress) => {
       if (stream.writableEnded) return;
       // A slow reader misses outdated progress, but never the end.
-      if (event === 'ended' || !stream.writableNeedDrain) stream.write(eventText(event, progress));
+      if (event === 'ended' || !stream.writableNeedDrain)
+        stream.write(`event: ${event}\ndata: ${JSON.stringify(progress)}\n\n`);
       if (event === 'ended') stream.end();
     };
     const unwatch = feed.watch(id, send);
@@ -187,8 +188,4 @@ export function runEvents(app: FastifyInstance, { dashboard: { context }, sessio
     stream.write(`retry: ${RECONNECT_DELAY_MS}\n\n`);
     return reply.header('x-accel-buffering', 'no').type('text/event-stream').send(stream);
   };
-}
-
-function eventText(event: string, progress: LiveProgress): string {
-  return `event: ${event}\ndata: ${JSON.stringify(progress)}\n\n`;
 }

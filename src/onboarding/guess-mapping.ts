@@ -1,4 +1,4 @@
-import { type ColumnReport, reportColumns, requiredColumns } from '../mapping/compile-mapping.ts';
+import { reportColumns, requiredColumns } from '../mapping/compile-mapping.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import { loosened } from '../text/nearest.ts';
@@ -41,10 +41,7 @@ export function fitHeader(spec: MappingSpec, header: readonly string[]): HeaderF
   };
 }
 
-function bind(
-  spec: MappingSpec,
-  header: readonly string[],
-) {
+function bind(spec: MappingSpec, header: readonly string[]) {
   const reportOn = (headers: readonly string[]) => reportColumns(spec, headers);
   try {
     return { report: reportOn(header), repeated: null };

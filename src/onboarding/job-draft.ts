@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { freeName } from '../config/edit-file.ts';
+import { freeYamlName } from '../config/edit-file.ts';
 import { matchableFields, whyNoSchedule } from '../config/job/job.ts';
 import { baseUrlSchema, isName, storeSchema } from '../config/store-config.ts';
 import type { Workspace } from '../config/workspace.ts';
@@ -810,7 +810,7 @@ interface Settings {
 function askSettings(inquiry: Inquiry, { guess, spec, store, setting }: SettingsParts): Settings {
   const weightUnit = askWeightUnit(inquiry, spec, store);
   const currency = askCurrency(inquiry, guess, spec, store);
-  const usual = freeJobName(setting.dir, guess.mapping ?? `my-${spec.import}`);
+  const usual = freeYamlName(join(setting.dir, 'jobs'), guess.mapping ?? `my-${spec.import}`);
   const name = inquiry.ask({ id: 'name', text: 'Name of the job', usual, reliance: 'default' }, (answer) =>
     whyNoJobName(setting.dir, answer),
   );
@@ -910,11 +910,6 @@ function currencyOf(text: string | undefined): string | undefined {
   return text === undefined ? undefined : storeSchema.shape.currency.safeParse(text).data;
 }
 
-/** A name that no job of the workspace has. */
-function freeJobName(dir: string, usual: string): string {
-  return freeName(join(dir, 'jobs'), `${usual}.yaml`).replace(/\.yaml$/, '');
-}
-
 function whyNoJobName(dir: string, name: string): string | undefined {
   if (!isName(name))
     return 'the name of a job has at most 64 letters, digits, dots, - and _, beginning with a letter or digit';
@@ -987,7 +982,7 @@ function composeWorkspace({
 }: WorkspaceParts): NewWorkspace {
   const { name, weightUnit, currency, schedule, timezone } = settings;
   const { written } = source;
-  const mapping = guess.mapping ?? freeName(join(dir, 'mappings'), `${name}.yaml`).replace(/\.yaml$/, '');
+  const mapping = guess.mapping ?? freeYamlName(join(dir, 'mappings'), name);
   const { delimiter } = reading;
   const read = { ...reading, delimiter: delimiter && (delimiterName(delimiter) ?? delimiter) };
   return {

@@ -378,10 +378,7 @@ export async function guessSource(request: GuessRequest): Promise<SourceGuess> {
 }
 
 /** The proposal by the answers that can be followed, and why each of the others cannot. */
-function proposeByAnswers(
-  propose: (answers: MappingAnswers) => MappingProposal,
-  answers: MappingAnswers,
-) {
+function proposeByAnswers(propose: (answers: MappingAnswers) => MappingProposal, answers: MappingAnswers) {
   const refused: Record<string, string> = {};
   const attempt = (followed: MappingAnswers) => {
     try {

@@ -80,10 +80,7 @@ export async function writeUnmatched(
 }
 
 /** Collects the rejected rows and writes them, if there are any. */
-async function withRejectedRows(
-  options: WriteRejectsOptions,
-  write: (gathered: Gathered) => Promise<void>,
-) {
+async function withRejectedRows(options: WriteRejectsOptions, write: (gathered: Gathered) => Promise<void>) {
   const { folder } = options;
   const namesOf = (file: number) => options.sources[file] ?? {};
   const rejected = new RejectedSpans(namesOf);

@@ -145,7 +145,11 @@ export const dashboardCommand = defineCommand({
     await recordCommand(context, { action });
 
     terminal.out(`The dashboard of ${open.workspace.dir} is at ${running.url}\n`);
-    terminal.out(tokens === null ? keptTokensText(program) : newTokensText(tokens, program));
+    terminal.out(
+      tokens === null
+        ? `Sign in with a token printed at the first start. To make new tokens: ${program} dashboard --new-token\n`
+        : newTokensText(tokens, program),
+    );
     if (!isLocal(listen) && publicUrl?.protocol !== 'https:')
       terminal.err(exposureWarning(options.listen, program));
     if (publicUrl !== undefined && options.proxy === undefined) terminal.err(proxyNote(program));
@@ -225,10 +229,6 @@ Sign in with one of these tokens. They are printed only once; the dashboard keep
 To make new tokens: ${program} dashboard --new-token
 
 `;
-}
-
-function keptTokensText(program: string): string {
-  return `Sign in with a token printed at the first start. To make new tokens: ${program} dashboard --new-token\n`;
 }
 
 function exposureWarning(listen: string, program: string): string {

@@ -41,7 +41,8 @@ export function terminalPrompter(signal: AbortSignal): Prompter {
     try {
       return await question;
     } catch (error) {
-      if (error instanceof Error && /^(Exit|Abort)PromptError$/.test(error.name)) throw nothingWritten();
+      if (error instanceof Error && /^(Exit|Abort)PromptError$/.test(error.name))
+        throw new InterruptedError('Cancelled; nothing has been written.');
       throw error;
     }
   };
@@ -82,8 +83,4 @@ export function terminalPrompter(signal: AbortSignal): Prompter {
       ),
     confirm: (message, fallback) => answered(askConfirm({ message, default: fallback }, context)),
   };
-}
-
-function nothingWritten(): InterruptedError {
-  return new InterruptedError('Cancelled; nothing has been written.');
 }

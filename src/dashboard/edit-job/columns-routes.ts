@@ -6,7 +6,7 @@ import {
   type EditableFile,
   editedText,
   editFile,
-  freeName,
+  freeYamlName,
   readEditable,
   writeTogether,
 } from '../../config/edit-file.ts';
@@ -40,7 +40,7 @@ import {
   workspaceOf,
 } from '../route-parts.ts';
 import { type ColumnsPageFacts, columnsPage } from './columns-page.ts';
-import { type Matching, mappedColumns, matchingEdits, matchingOf, settled } from './mapped-columns.ts';
+import { mappedColumns, matchingEdits, matchingOf, settled } from './mapped-columns.ts';
 
 /** The maximum number of sources that are kept while their columns are matched. */
 const MAX_CONCURRENT_READS = 4;
@@ -66,7 +66,7 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     const job = workspace.job(name);
     if (job.kind !== 'import') throw notFound(`The job ${name} is an export: it has no mapping.`);
     const mapping = workspace.mapping(job.mapping);
-    const target = mapping.shipped ? copyName(workspace, name) : mapping.name;
+    const target = mapping.shipped ? freeYamlName(join(workspace.dir, 'mappings'), name) : mapping.name;
     const others = workspace.jobNames().filter((other) => {
       const used = workspace.inspectJob(other).job;
       return other !== name && used?.kind === 'import' && used.mapping === mapping.name;
@@ -104,7 +104,10 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     if (typeof look === 'string') return dashboard.redact(look);
     const { header, rows } = look;
     const before = matchingOf(mappedColumns(mapping.spec, header), header);
-    const wanted = settled(before, wantedOf(before, fields));
+    const wanted = settled(
+      before,
+      before.map((name, index) => fields[`field.${index}`] ?? name),
+    );
     const cellsOf = (index: number) => rows.map(({ cells }) => cells[index] ?? '');
     const found = matchingEdits(mapping.spec, { header, cellsOf }, before, wanted);
     const edited = 'problem' in found ? found : editedText(file, found.edits);
@@ -183,15 +186,6 @@ const OUTDATED = {
 
 function fileOf(mapping: string): string {
   return `mappings/${mapping}.yaml`;
-}
-
-/** A mapping is named after its first job. */
-function copyName({ dir }: Workspace, job: string): string {
-  return freeName(join(dir, 'mappings'), `${job}.yaml`).replace(/\.yaml$/, '');
-}
-
-function wantedOf(before: Matching, fields: FormFields): Matching {
-  return before.map((name, index) => fields[`field.${index}`] ?? name);
 }
 
 /** The mapping that a text is, or why it is none that its jobs can use. */

@@ -150,12 +150,13 @@ ${
 
 /** Everything that changes with the answers: rendered again after each of them. */
 function matching(session: DraftSession, { state, problems }: DraftPageFacts): Markup {
-  const { file, problem, notes } = state;
+  const { file, problem, notes, questions } = state;
+  const preview = file?.guess.preview;
   const fieldsIn = (part: Part) =>
-    state.questions
+    questions
       .filter((question) => partOf(question) === part && question.id !== 'headerRow')
       .map((question) => questionField(question, problems, true));
-  const params = state.questions.filter((question) => partOf(question) === 'params');
+  const params = questions.filter((question) => partOf(question) === 'params');
   const needed = params.filter(({ example }) => example === undefined);
   const others = params.filter(({ example }) => example !== undefined);
   const ids = fieldsIn('ids');
@@ -164,7 +165,7 @@ function matching(session: DraftSession, { state, problems }: DraftPageFacts): M
 ${file !== undefined && html`<p>${describeLook(file.look, file.name)}</p>`}
 ${notes.map((line) => html`<p>${line}</p>`)}
 ${why !== undefined && html`<p class="notice bad" role="alert">This file cannot be imported. ${why}</p>`}
-${file === undefined && (problem !== null || hasQuestion(state, 'headerRow')) && headerRowField(session, state)}
+${file === undefined && (problem !== null || questions.some(({ id }) => id === 'headerRow')) && headerRowField(session, state)}
 ${file !== undefined && explainGuess(file.guess.recognised).map((line) => html`<p>${line}</p>`)}
 ${fieldsIn('file')}
 </fieldset>
@@ -173,19 +174,8 @@ ${file?.findings.map((finding) => html`<p class="notice">${finding}</p>`)}
 ${needed.length > 0 && html`<fieldset><legend>What the mapping needs</legend>${needed.map((question) => questionField(question, problems, true))}</fieldset>`}
 ${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'setting')} of the mapping</summary>${others.map((question) => questionField(question, problems, true))}</details>`}
 ${ids.length > 0 && html`<fieldset><legend>The ids of the store</legend>${ids}</fieldset>`}
-${file !== undefined && previewPart({ look: file.look, preview: shownPreview(session, file) })}
+${file !== undefined && previewPart({ look: file.look, preview: typeof preview === 'string' ? shownOf(session, preview) : preview })}
 <p class="actions"><button type="submit" name="do" value="update" class="button" data-without-script>Show the records again</button></p>`;
-}
-
-function shownPreview(
-  session: DraftSession,
-  { guess: { preview } }: DraftFile,
-): SourcePreview | string | undefined {
-  return typeof preview === 'string' ? shownOf(session, preview) : preview;
-}
-
-function hasQuestion({ questions }: DraftState, id: JobQuestionKind): boolean {
-  return questions.some((question) => question.id === id);
 }
 
 /** Where the file cannot be read, and so no row of it be shown, its header may be in another row. */

@@ -78,7 +78,7 @@ ${parts.form === true && html`<script src="/assets/form.js" defer></script>`}
 <a class="skip-link" href="#main">Skip to the content</a>
 ${banner(parts, site, viewer)}
 <main id="main" class="page" tabindex="-1">
-${notice && noticeBox(notice)}
+${notice && html`<p class="notice ${notice.tone}" role="alert">${notice.text}</p>`}
 <h1>${heading ?? title}</h1>
 ${body}
 </main>
@@ -99,11 +99,6 @@ function banner({ section }: Page, { workspaceName, redisUrl }: Site, viewer: Vi
   )}</ul></nav>
 ${postForm({ action: '/sign-out', style: 'sign-out', body: html`<button type="submit" class="button quiet">Sign out</button>` }, viewer)}
 </div></header>`;
-}
-
-/** A notice above the heading. Screen readers read it immediately. */
-function noticeBox({ tone, text }: Notice): Markup {
-  return html`<p class="notice ${tone}" role="alert">${text}</p>`;
 }
 
 /** A table on its own. */

@@ -189,10 +189,7 @@ function isTaxAbove(price: ProductColumn, net: ProductColumn): boolean {
 }
 
 /** The price before a sale or during it, where the file has one. */
-function pickSale(
-  guess: ProductGuess,
-  price: ProductColumn,
-) {
+function pickSale(guess: ProductGuess, price: ProductColumn) {
   const { tax } = price.reading.qualifiers;
   const currencies = commonCurrencies(currencyWords(price));
   // A net price next to a gross price is not a sale price.
@@ -237,10 +234,7 @@ function pickSale(
 }
 
 /** Columns that may have the price before a sale, where only the header or only the values show it. */
-function doubtfulWas(
-  columns: readonly ProductColumn[],
-  price: ProductColumn,
-) {
+function doubtfulWas(columns: readonly ProductColumn[], price: ProductColumn) {
   const amounts = columns.filter((column) => shareOf(column, isAmount) > 0);
   const called = amounts.filter((column) => meaningOf(column, ['was', 'regular']) !== undefined);
   if (called.length > 1) return [];

@@ -1,5 +1,4 @@
 import type {
-  Condition,
   PricingSpec,
   ProductMappingSpec,
   ProductSpec,
@@ -431,10 +430,7 @@ function shownOf(
 }
 
 /** A last row with totals is not a product. */
-function totalRows(
-  guess: ProductGuess,
-  title: ProductColumn,
-) {
+function totalRows(guess: ProductGuess, title: ProductColumn) {
   const found = title.values.filter((value) =>
     words().cells.totals.has(value.toLowerCase().replace(/:$/, '')),
   );

@@ -56,6 +56,10 @@ interface Step {
   readonly action: Action;
 }
 
+function step(what: string, action: Action): Step {
+  return { what, action };
+}
+
 /** The steps after a run, most useful first. With `buttons`, also steps that need no command. `later` is a later run of the job. */
 export function stepsAfter(
   { run, plan = null, exported = null, changedIdCount = 0, rejectsFile }: StepFacts,
@@ -66,59 +70,52 @@ export function stepsAfter(
   const verify = changedIdCount > 0 ? verifySteps(run) : [];
   const again = againAction(run);
   const approve = { does: 'approve', run: id } as const;
-  const discard: Step[] = buttons
-    ? [{ what: 'If it must not be sent:', action: { does: 'discard', run: id } }]
-    : [];
+  const discard: Step[] = buttons ? [step('If it must not be sent:', { does: 'discard', run: id })] : [];
   const correct = 'To correct the rejected rows in a spreadsheet; each row has its reason:';
   const download: Step[] =
-    buttons && rejectsFile != null ? [{ what: correct, action: { does: 'download-rejects', run: id } }] : [];
+    buttons && rejectsFile != null ? [step(correct, { does: 'download-rejects', run: id })] : [];
   const see = (what: string): Step[] =>
-    later === undefined ? [] : [{ what, action: { does: 'see', run: later } }];
+    later === undefined ? [] : [step(what, { does: 'see', run: later })];
   const overtaken = see('This plan can no longer be approved, because a later run has begun:');
   switch (status) {
     case 'planned':
       if (overtaken.length > 0) return [...overtaken, ...download];
       if (plan !== null && plan.shards.length === 0) {
         if (plan.counts.rejected.records === 0) return [];
-        return [
-          ...download,
-          { what: 'Correct the rejected rows in the source, then:', action: { does: 'plan', job } },
-        ];
+        return [...download, step('Correct the rejected rows in the source, then:', { does: 'plan', job })];
       }
       return [
-        { what: 'To send this plan:', action: approve },
+        step('To send this plan:', approve),
         ...download,
         buttons || run.undo !== undefined || run.restore !== undefined || run.copy !== undefined
-          ? {
-              what:
-                run.copy !== undefined
-                  ? 'To plan it again:'
-                  : run.restore !== undefined
-                    ? 'To compare the store again:'
-                    : run.undo === undefined
-                      ? 'To re-plan with the current file:'
-                      : 'To plan the undo again:',
-              action: again,
-            }
-          : {
-              what: 'To re-plan with the current file and send the new plan:',
-              action: { does: 'run', job, resend: run.resend, sample: run.sample },
-            },
+          ? step(
+              run.copy !== undefined
+                ? 'To plan it again:'
+                : run.restore !== undefined
+                  ? 'To compare the store again:'
+                  : run.undo === undefined
+                    ? 'To re-plan with the current file:'
+                    : 'To plan the undo again:',
+              again,
+            )
+          : step('To re-plan with the current file and send the new plan:', {
+              does: 'run',
+              job,
+              resend: run.resend,
+              sample: run.sample,
+            }),
         ...discard,
       ];
     case 'stopped': {
       if (overtaken.length > 0) return [...overtaken, ...download];
       if (stoppedWave(run) !== undefined)
         return withoutAbsent([
-          {
-            what: 'Look at these records in the store. If they are correct, to send the next wave:',
-            action: approve,
-          },
-          { what: 'If they are wrong, correct the mapping or the source, then:', action: again },
+          step('Look at these records in the store. If they are correct, to send the next wave:', approve),
+          step('If they are wrong, correct the mapping or the source, then:', again),
           ...download,
           run.undo === undefined &&
             (run.totals?.applied ?? 0) > 0 &&
-            ({ what: 'To plan the undo of what was sent:', action: { does: 'undo', run: id } } as const),
+            step('To plan the undo of what was sent:', { does: 'undo', run: id }),
           ...discard,
         ]);
       const isNothing = plan !== null && plan.shards.length === 0;
@@ -126,29 +123,26 @@ export function stepsAfter(
         ? 'If the plan is correct (it has nothing to send):'
         : 'If the plan is correct, to send it:';
       return [
-        {
-          // The plan was within the limits, so the store, or something in front of it, refused too many records.
-          what:
-            run.copy !== undefined
-              ? 'To plan it again:'
-              : run.undo !== undefined
-                ? 'To plan the undo again:'
-                : (totals?.requests ?? 0) > 0
-                  ? 'Correct the cause of the refusals, then:'
-                  : 'If the source is wrong, correct it, then:',
-          action: again,
-        },
+        step(
+          run.copy !== undefined
+            ? 'To plan it again:'
+            : run.undo !== undefined
+              ? 'To plan the undo again:'
+              : (totals?.requests ?? 0) > 0
+                ? 'Correct the cause of the refusals, then:'
+                : 'If the source is wrong, correct it, then:',
+          again,
+        ),
         ...download,
-        ...(isNothing && buttons ? [] : [{ what: send, action: approve }]),
+        ...(isNothing && buttons ? [] : [step(send, approve)]),
         ...discard,
       ];
     }
     case 'done-with-rejects':
       if (run.undo !== undefined || run.copy !== undefined)
-        return [{ what: 'To plan again what the store refused:', action: again }];
-      if (run.restore !== undefined) return [{ what: 'To compare the store again:', action: again }];
-      if (run.release !== undefined)
-        return [{ what: 'To plan what the source now has:', action: { does: 'plan', job } }];
+        return [step('To plan again what the store refused:', again)];
+      if (run.restore !== undefined) return [step('To compare the store again:', again)];
+      if (run.release !== undefined) return [step('To plan what the source now has:', { does: 'plan', job })];
       return withoutAbsent([
         ...see('A later run has begun. A retry leaves out the records that it applied:'),
         ...download,
@@ -162,24 +156,24 @@ export function stepsAfter(
     case 'interrupted':
       if (later !== undefined) return [...see('A later run of this job has begun:'), ...download];
       if (status === 'failed' && run.kind === 'verify' && run.verification?.sampled === 0)
-        return [{ what: 'To send records that can be verified afterwards:', action: { does: 'run', job } }];
+        return [step('To send records that can be verified afterwards:', { does: 'run', job })];
       // Without a plan the file itself may have been refused: the same command would fail again.
       if (status === 'failed' && run.kind === 'retry' && plan === null)
         return [
-          { what: 'If the rejects file is wrong, correct it, then:', action: again },
-          { what: 'Or correct the source, then:', action: { does: 'run', job } },
+          step('If the rejects file is wrong, correct it, then:', again),
+          step('Or correct the source, then:', { does: 'run', job }),
         ];
-      return [{ what: againText(run), action: again }, ...download];
+      return [step(againText(run), again), ...download];
     case 'running':
       return buttons
-        ? [{ what: interruptText(run), action: { does: 'cancel', run: id } }]
+        ? [step(interruptText(run), { does: 'cancel', run: id })]
         : [
-            { what: 'To see its progress:', action: { does: 'see', run: id } },
-            { what: 'If its process has died, to continue:', action: again },
+            step('To see its progress:', { does: 'see', run: id }),
+            step('If its process has died, to continue:', again),
           ];
     case 'superseded':
       return later === undefined
-        ? [{ what: 'To plan and run again:', action: again }]
+        ? [step('To plan and run again:', again)]
         : see('A later run replaced this one:');
     case 'done':
       return [
@@ -198,34 +192,33 @@ export function stepsAfter(
 function driftSteps({ job, drift }: Run): Step[] {
   if (drift === undefined || !isDriftOpen(drift)) return [];
   return [
-    {
-      what: 'To plan to send the values of the job again, where the store has others:',
-      action: { does: 'drift', job, restore: true },
-    },
-    {
-      what: `To ${drift.slice === undefined ? '' : 'compare all records and '}accept what the store has, so that later runs keep it:`,
-      action: { does: 'drift', job, accept: true },
-    },
+    step('To plan to send the values of the job again, where the store has others:', {
+      does: 'drift',
+      job,
+      restore: true,
+    }),
+    step(
+      `To ${drift.slice === undefined ? '' : 'compare all records and '}accept what the store has, so that later runs keep it:`,
+      { does: 'drift', job, accept: true },
+    ),
   ];
 }
 
 /** After a sample: the rest. */
 function wholeSteps({ job, sample }: Run): Step[] {
-  return sample === undefined
-    ? []
-    : [{ what: 'To send all records of the source:', action: { does: 'run', job } }];
+  return sample === undefined ? [] : [step('To send all records of the source:', { does: 'run', job })];
 }
 
 /** Steps after ids have changed; none after a run that sent everything, or after a verification. */
 function verifySteps({ kind, job, resend }: Run): Step[] {
   if (kind === 'verify' || resend) return [];
-  return [{ what: 'To estimate how many records the store has lost:', action: { does: 'verify', job } }];
+  return [step('To estimate how many records the store has lost:', { does: 'verify', job })];
 }
 
 /** After an export that adds to a history. */
 function statsSteps(exported: Exported | null, { job, resource }: Run): Step[] {
   if (resource !== 'subscriber-lists' || exported?.mode !== 'append') return [];
-  return [{ what: 'To see how the lists have changed:', action: { does: 'stats', job } }];
+  return [step('To see how the lists have changed:', { does: 'stats', job })];
 }
 
 /** Steps after a verification that found lost records, and after each later run until everything was sent again. */
@@ -234,9 +227,9 @@ function resendSteps({ job, verification, foundGone, resend }: Run): Step[] {
   const what = 'To send every record of the source again';
   if (verification !== undefined && forgotten(verification) > 0) {
     const requests = counted(verification.known + verification.notComparable, 'request');
-    return [{ what: `${what}, about ${requests}:`, action }];
+    return [step(`${what}, about ${requests}:`, action)];
   }
-  return foundGone === undefined || resend ? [] : [{ what: `${what}:`, action }];
+  return foundGone === undefined || resend ? [] : [step(`${what}:`, action)];
 }
 
 /** After a run that has sent something; in a terminal the documentation says how. */
@@ -244,7 +237,7 @@ function undoSteps({ id, status, resource, totals }: Run): Step[] {
   const isImport = resource === 'products' || resource === 'contacts';
   const sent = (totals?.applied ?? 0) + (totals?.deleted ?? 0);
   if (!isImport || status === 'running' || sent === 0) return [];
-  return [{ what: 'To take back what this run sent:', action: { does: 'undo', run: id } }];
+  return [step('To take back what this run sent:', { does: 'undo', run: id })];
 }
 
 /** After a run with held records: all of them, where their values are right. */
@@ -252,18 +245,18 @@ function releaseSteps({ id, totals }: Run, buttons: boolean): Step[] {
   if (totals === null || totals.held === 0) return [];
   const records = totals.held === 1 ? 'the record' : 'the records';
   const what = `If the held values are right, to send ${records}${buttons ? ', all or some:' : ' (add keys to send only these):'}`;
-  return [{ what, action: { does: 'release', run: id } }];
+  return [step(what, { does: 'release', run: id })];
 }
 
 /** Without a rejects file there is nothing to retry: the files were deleted, or only deletes were refused. */
 function afterRejects(run: Run, plan: Plan | null, rejectsFile: string | null | undefined): Step {
   const { id, job, totals } = run;
-  if (rejectsFile !== null) return { what: correction(run, plan), action: { does: 'retry', run: id } };
+  if (rejectsFile !== null) return step(correction(run, plan), { does: 'retry', run: id });
   const what =
     totals?.rejected === 0
       ? 'To send the refused requests again:'
       : 'The rejects file is missing. Correct the source, then:';
-  return { what, action: { does: 'run', job } };
+  return step(what, { does: 'run', job });
 }
 
 /**
