@@ -37,6 +37,7 @@ export interface DashboardContext {
     only?: string,
   ) => Promise<{ readonly jobs: readonly JobFacts[]; readonly keeper: ClockKeeper }>;
   readonly actions: DashboardActions;
+  readonly log: DashboardLog;
   /** What programs ask for waits there for a worker. */
   readonly queue: ActionQueue;
   /**

@@ -8,7 +8,7 @@ import type { ApiTokens } from './access/api-tokens.ts';
 import type { Sessions, Viewer } from './access/sessions.ts';
 import type { Tokens } from './access/tokens.ts';
 import type { Uploads } from './actions/uploads.ts';
-import type { DashboardContext, DashboardLog, OwnAddresses, QueueBoard } from './dashboard-context.ts';
+import type { DashboardContext, OwnAddresses, QueueBoard } from './dashboard-context.ts';
 import { PageError } from './guard/page-error.ts';
 
 /** Larger than any form of the dashboard, except those with rows of a source. */
@@ -20,7 +20,6 @@ export type FormFields = Readonly<Record<string, string | undefined>>;
 /** What routes are made from. */
 export interface RouteParts {
   readonly dashboard: DashboardContext;
-  readonly log: DashboardLog;
   readonly uploads: Uploads;
   readonly sessions: Sessions;
   readonly apiTokens: ApiTokens;

@@ -69,7 +69,7 @@ function queueRoutes(
   );
 }
 
-export interface DashboardOptions extends Pick<RouteParts, 'dashboard' | 'queueBoard' | 'log'> {
+export interface DashboardOptions extends Pick<RouteParts, 'dashboard' | 'queueBoard'> {
   readonly tokens: TokenFile;
   readonly listen: Listen;
   /** The address for browsers behind a proxy; undefined without a proxy. */
@@ -98,17 +98,16 @@ interface NewTokens {
 
 /** Serves the dashboard until it is closed. UsageError if it cannot listen there, or its tokens cannot be read. */
 export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard | NewTokens> {
-  const { dashboard, listen, publicUrl, proxies, uploadsFolder, queueBoard, log } = options;
+  const { dashboard, listen, publicUrl, proxies, uploadsFolder, queueBoard } = options;
   const { hashes, tokens, keep } = openTokens(options.tokens);
   const sessionFile = openSessionFile(join(dirname(options.tokens.file), 'dashboard-sessions.json'), (err) =>
-    log.error({ err }, 'sessions are not kept'),
+    dashboard.log.error({ err }, 'sessions are not kept'),
   );
   const workspace = hash('sha256', dashboard.context.workspaceDir).slice(0, 8);
   const app = await buildDashboard({
     dashboard,
     hashes,
     queueBoard,
-    log,
     addresses: ownAddresses(listen, publicUrl),
     proxies,
     uploadsFolder,
@@ -134,7 +133,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
   });
   const address = app.server.address();
   const bound = typeof address === 'object' && address !== null ? address.port : port;
-  log.info({ host, port: bound }, 'listening');
+  dashboard.log.info({ host, port: bound }, 'listening');
   return {
     // If it listens on all networks, browsers on this machine use loopback.
     url:
@@ -197,7 +196,7 @@ function isListed(addresses: BlockList, address: string): boolean {
 
 /** Builds the server of the dashboard; it does not listen yet. */
 async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
-  const { dashboard, addresses, proxies, cookieName, sessions, log } = parts;
+  const { dashboard, addresses, proxies, cookieName, sessions } = parts;
   const app = fastify({
     forceCloseConnections: true,
     requestTimeout: REQUEST_WITHIN_MS,
@@ -210,7 +209,7 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
         .end('Not found.\n'),
   });
   readForms(app);
-  const refuse = showErrors(app, dashboard, log);
+  const refuse = showErrors(app, dashboard);
   await guardRequests(app, { addresses, sessions, cookieName }, refuse);
   await app.register(fastifyRateLimit, {
     max: MAX_REQUESTS_PER_MINUTE,

@@ -5,7 +5,6 @@ import { overriddenText } from '../config/environment.ts';
 import { baseUrlSchema, isName, type StoreConfig } from '../config/store-config.ts';
 import type { Workspace } from '../config/workspace.ts';
 import { parseTemplate, placeholder } from '../config/yaml-text.ts';
-import type { ActionName } from '../model/action.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { STORE_VARIABLES, storesText } from '../onboarding/new-workspace.ts';
@@ -55,7 +54,7 @@ interface StoreTask {
 }
 
 /** The stores: added, changed, tested, probed, and searched for the ids of their contacts. */
-export function storeRoutes(app: FastifyInstance, { dashboard, log }: RouteParts): void {
+export function storeRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
   const { context, openWorkspace, redact } = dashboard;
   const tasks = new Map<string, StoreTask>();
 
@@ -88,14 +87,6 @@ ${viewer.canAct && html`<p class="actions">${linkButton(`${PATH}/new`, { label: 
     storeNamed(workspace, name);
     return workspace.store(name);
   };
-  const record = async (
-    request: FastifyRequest,
-    action: Extract<ActionName, 'edit-store' | 'probe' | 'scan-contacts'>,
-    store: string,
-  ) => {
-    log.info({ store }, action);
-    await audit(dashboard, request, { action });
-  };
   const begin = (name: string, what: string, work: (task: StoreTask) => Promise<string>): void => {
     const current = tasks.get(name);
     if (current !== undefined && current.end === undefined) return;
@@ -106,7 +97,7 @@ ${viewer.canAct && html`<p class="actions">${linkButton(`${PATH}/new`, { label: 
         task.end = { tone: 'good', text };
       },
       (error: unknown) => {
-        log.error({ store: name, err: error }, what);
+        dashboard.log.error({ store: name, err: error }, what);
         const text = error instanceof StoreferryError ? explainError(error) : 'It failed; the log says why.';
         task.end = { tone: 'bad', text: redact(text) };
       },
@@ -127,7 +118,7 @@ ${viewer.canAct && html`<p class="actions">${linkButton(`${PATH}/new`, { label: 
   );
   app.post<OfStore>(`${PATH}/:store/probe`, async (request, reply) => {
     const store = storeOf(request.params.store);
-    await record(request, 'probe', store.name);
+    await audit(dashboard, request, { action: 'probe' });
     begin(store.name, 'Finding out what the store does', async () => {
       const { requests } = await probeStoreProperties(context, { store, contactId: null });
       return `Found out what ${store.name} does, by ${counted(requests, 'request')}.`;
@@ -147,7 +138,7 @@ ${viewer.canAct && html`<p class="actions">${linkButton(`${PATH}/new`, { label: 
         scanPage(store, typed, 'Give one range such as 1000-1400, or leave it empty.', request.viewer),
         422,
       );
-    await record(request, 'scan-contacts', store.name);
+    await audit(dashboard, request, { action: 'scan-contacts' });
     begin(store.name, 'Searching the ids of contacts', async (task) => {
       const { requests, found, file } = await scanContacts(context, {
         store,
@@ -230,7 +221,7 @@ ${viewer.canAct && html`<p class="actions">${linkButton(`${PATH}/new`, { label: 
         return { ...again({}), errors: besideFields(saved.problems, paths, hide) };
       setVariables(workspace.dir, variables);
     }
-    await record(request, 'edit-store', store.name);
+    await audit(dashboard, request, { action: 'edit-store' });
     return undefined;
   };
 

@@ -121,6 +121,7 @@ export const dashboardCommand = defineCommand({
             only === undefined ? undefined : [only],
           ),
         actions,
+        log,
         queue,
         redact,
         workerHealth: worker?.health,
@@ -130,7 +131,6 @@ export const dashboardCommand = defineCommand({
       publicUrl,
       proxies,
       queueBoard,
-      log,
       uploadsFolder: uploads.path,
     });
     const { tokens } = running;

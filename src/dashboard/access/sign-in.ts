@@ -23,7 +23,7 @@ const MAX_TOKEN_LENGTH = 200;
 
 /** The sign-in form, and the button that signs out. */
 export function signIn(app: FastifyInstance, parts: RouteParts): void {
-  const { sessions, cookieName, addresses, hashes, log, dashboard } = parts;
+  const { sessions, cookieName, addresses, hashes, dashboard } = parts;
   const cookie = ({ headers }: FastifyRequest) => ({
     httpOnly: true,
     sameSite: 'strict' as const,
@@ -61,13 +61,12 @@ export function signIn(app: FastifyInstance, parts: RouteParts): void {
         reply.header('retry-after', attempts.ttlInSeconds);
         throw new PageError(429, 'Too many attempts', `Try again in ${formatDuration(attempts.ttl)}.`);
       }
-      log.warn({ address: request.ip }, 'sign-in with a wrong token');
+      dashboard.log.warn({ address: request.ip }, 'sign-in with a wrong token');
       return show(reply, ownPath(next), true);
     }
     // An earlier session of this browser is not reused: it may belong to another person.
     if (request.session !== null) sessions.end(request.session.id);
     const session = sessions.begin(access === 'full', isTimezone(timezone) ? timezone : undefined);
-    log.info({ address: request.ip, canAct: session.canAct }, 'signed in');
     await audit(dashboard, { ip: request.ip, viewer: session }, { action: 'sign-in' });
     return reply.setCookie(cookieName, session.id, cookie(request)).redirect(ownPath(next), 303);
   });

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ImportJob, Job } from '../../config/job/job.ts';
-import { ACTION_NAMES, ACTIONS, type ActionName, type JobAction } from '../../model/action.ts';
+import { ACTION_NAMES, type ActionName, type JobAction } from '../../model/action.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
 import {
   bullets,
@@ -158,7 +158,7 @@ interface ActionHandlers {
 }
 
 /** The actions that are confirmed: each GET shows what would be done; its POST does it and redirects to the run. */
-export function actionRoutes(app: FastifyInstance, { dashboard, log }: RouteParts): void {
+export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
   const { context, actions } = dashboard;
   const begin = async (request: FastifyRequest, reply: FastifyReply, action: JobAction) => {
     const once = onceOf(formFields(request.body));
@@ -215,10 +215,6 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
     },
     act: async (name) => ({ does, job: workspaceOf(dashboard, name).job(name).name }),
   });
-  const settle = async (request: FastifyRequest, action: 'discard' | 'cancel', { id, job }: Run) => {
-    log.info({ job, run: id }, ACTIONS[action].audit);
-    await audit(dashboard, request, { action, job, run: id });
-  };
 
   const handlers: Readonly<Partial<Record<ActionName, ActionHandlers>>> = {
     run: startOf('run', confirmRun),
@@ -238,7 +234,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
         // Sent twice, it has its effect once.
         if (run.discarded === undefined) {
           await discardRun(context, run);
-          await settle(request, 'discard', run);
+          await audit(dashboard, request, { action: 'discard', job: run.job, run: id });
         }
         return run;
       },
@@ -283,7 +279,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard, log }: RoutePart
         const run = await runOf(id);
         if (run.status === 'running') {
           await askToInterrupt(context, id);
-          await settle(request, 'cancel', run);
+          await audit(dashboard, request, { action: 'cancel', job: run.job, run: id });
         }
         return run;
       },

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { editFile, readEditable } from '../../config/edit-file.ts';
 import type { Workspace } from '../../config/workspace.ts';
-import { ACTIONS } from '../../model/action.ts';
 import { jobFile, jobFileName } from '../../model/job-file.ts';
 import { bullets, foreign, html } from '../../report/html/markup.ts';
 import { audit } from '../audit.ts';
@@ -23,7 +22,7 @@ export function leftOutIn(workspace: Workspace, job: string): readonly string[] 
 }
 
 /** Leaves a rejected record out of all later runs of a job, and takes that back. */
-export function leaveOutRoutes(app: FastifyInstance, { dashboard, log }: RouteParts): void {
+export function leaveOutRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
   app.get<OfJob>(actionRoute('leave-out'), accessTo('leave-out'), (request, reply) => {
     const { job } = request.params;
     const leftOut = leftOutIn(workspaceOf(dashboard, job), job);
@@ -56,7 +55,6 @@ export function leaveOutRoutes(app: FastifyInstance, { dashboard, log }: RoutePa
       const why = saved.kind === 'refused' ? saved.problems.map(({ message }) => message).join('; ') : '';
       throw new PageError(409, `${jobFile(job)} was not changed`, dashboard.redact(why || 'Try again.'));
     }
-    log.info({ job }, ACTIONS['leave-out'].audit);
     await audit(dashboard, request, { action: 'leave-out', job });
     return reply.redirect(backOf(job, fields), 303);
   });

@@ -48,7 +48,7 @@ export function actionEndpoints(parts: RouteParts): readonly Endpoint[] {
 
 /** Interrupts a run, removes it from the queue, or discards its plan. */
 async function settleRun(parts: RouteParts, name: ActionName, { request }: Call): Promise<unknown> {
-  const { dashboard, log } = parts;
+  const { dashboard } = parts;
   const { context, queue } = dashboard;
   const id = request.params['run'] ?? '';
   const queued = await queue.find(id);
@@ -68,7 +68,6 @@ async function settleRun(parts: RouteParts, name: ActionName, { request }: Call)
   ) {
     if (action === 'cancel') await askToInterrupt(context, run.id);
     else await discardRun(context, run);
-    log.info({ job: run.job, run: run.id }, `API: ${action}`);
     await audit(dashboard, request, { action, job: run.job, run: run.id });
   }
   return await findRun(parts, run.id, request.viewer);

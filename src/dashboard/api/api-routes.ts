@@ -40,7 +40,7 @@ const runsQuery = z.strictObject({
  * once, though it is asked again.
  */
 export async function apiRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
-  const { apiTokens, log } = parts;
+  const { apiTokens, dashboard } = parts;
   const endpoints = [...readingEndpoints(parts, app), ...actionEndpoints(parts)];
   const wrong = [
     app.createRateLimit({ max: 10, timeWindow: 5 * 60_000 }),
@@ -80,7 +80,7 @@ export async function apiRoutes(app: FastifyInstance, parts: RouteParts): Promis
                 throw new PageError(429, 'Too many attempts', 'Too many requests without a valid token.');
               }
               reply.header('www-authenticate', 'Bearer');
-              log.warn({ address: request.ip }, 'API request without a valid token');
+              dashboard.log.warn({ address: request.ip }, 'API request without a valid token');
               throw new PageError(
                 401,
                 'No valid token',

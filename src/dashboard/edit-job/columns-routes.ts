@@ -58,7 +58,7 @@ interface OpenMatching {
 }
 
 /** Matches the columns of a job's source with its mapping, shows the first records, and changes the file of the mapping. */
-export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RouteParts): void {
+export function columnsRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
   const looks = new Map<string, Promise<SourceLook>>();
 
   const open = (name: string): OpenMatching => {
@@ -157,7 +157,7 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     const { job: name } = request.params;
     const fields = formFields(request.body);
     const opened = open(name);
-    const { mapping, file, target } = opened;
+    const { mapping, file } = opened;
     const again = async (status: number, more: Partial<ColumnsPageFacts> = {}) => {
       const current = more.notice === undefined ? opened : open(name);
       const kept = more.notice === undefined ? fields : {};
@@ -173,7 +173,6 @@ export function columnsRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     const saved = mapping.shipped ? saveCopy(opened, facts.edited) : saveOwn(opened, facts);
     if (saved === 'outdated') return await again(409, { notice: OUTDATED });
     if (saved !== 'saved') return await again(422, { problems: saved.map(dashboard.redact) });
-    log.info({ job: name, mapping: target }, 'matched the columns of a job');
     await audit(dashboard, request, { action: 'edit', job: name });
     return reply.redirect(`${jobHref(name)}/plan`, 303);
   });

@@ -21,7 +21,7 @@ import { type EditValues, editsOf, pathsOf, shownBefore, valuesOf, withTypedValu
 import { type EditPageFacts, editPage } from './edit-page.ts';
 
 /** Changes the settings of a job in its file; the file stays as it is elsewhere. */
-export function editRoutes(app: FastifyInstance, { dashboard, log }: RouteParts): void {
+export function editRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
   const factsOf = (workspace: Workspace, name: string): EditPageFacts => {
     const file = readEditable(workspace, jobFile(name));
     // Reads the secrets of the file, which its text must not show.
@@ -93,7 +93,6 @@ export function editRoutes(app: FastifyInstance, { dashboard, log }: RouteParts)
         });
       }
       case 'saved':
-        log.info({ job: name }, 'edited a job');
         await audit(dashboard, request, { action: 'edit', job: name });
         if (saved.removed.length === 0) return reply.redirect(jobHref(name), 303);
         return reply.sendPage(

@@ -5,7 +5,6 @@ import { editedText, freeName, readEditable, writeTogether, type YamlEdit } from
 import { isName } from '../../config/store-config.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { flow, schemaLine, yamlText } from '../../config/yaml-text.ts';
-import { ACTIONS } from '../../model/action.ts';
 import { jobFile } from '../../model/job-file.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { bullets, html, type Markup, type Slot } from '../../report/html/markup.ts';
@@ -38,16 +37,8 @@ interface JobForm {
 type Errors = Readonly<Record<string, string>>;
 
 /** Jobs as files: exports are made, and jobs copied, renamed and removed. */
-export function jobFileRoutes(app: FastifyInstance, { dashboard, log }: RouteParts): void {
+export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
   const { context, actions, openWorkspace, redact } = dashboard;
-  const settle = async (
-    request: FastifyRequest,
-    action: keyof Pick<typeof ACTIONS, 'make-job' | 'duplicate' | 'rename' | 'remove'>,
-    job: string,
-  ) => {
-    log.info({ job }, ACTIONS[action].audit);
-    await audit(dashboard, request, { action, job });
-  };
   /** PageError for a job whose file has others too. */
   const workspaceWith = (job: string): Workspace => {
     const workspace = workspaceOf(dashboard, job);
@@ -104,7 +95,7 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     const problems = problemsOf(workspace, name, made.text);
     if (Object.keys(problems).length > 0) return show(reply, form, values, request.viewer, problems);
     write(workspace, name, made.text);
-    await settle(request, 'make-job', name);
+    await audit(dashboard, request, { action: 'make-job', job: name });
     return reply.redirect(jobHref(name), 303);
   });
 
@@ -138,7 +129,7 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     const problems = problemsOf(workspace, name, edited.text);
     if (Object.keys(problems).length > 0) return show(reply, form, values, request.viewer, problems);
     write(workspace, name, edited.text);
-    await settle(request, 'duplicate', name);
+    await audit(dashboard, request, { action: 'duplicate', job: name });
     return reply.redirect(`${jobHref(name)}/edit`, 303);
   });
 
@@ -159,7 +150,7 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     const from = workspace.path(jobFile(job));
     writeTogether([{ path: workspace.path(jobFile(name)), content: { copyOf: from }, existing: 'refuse' }]);
     rmSync(from);
-    await settle(request, 'rename', name);
+    await audit(dashboard, request, { action: 'rename', job: name });
     return reply.redirect(jobHref(name), 303);
   });
 
@@ -174,7 +165,7 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard, log }: RoutePar
     await refuseActive(job);
     const jobs = workspace.path('jobs');
     renameSync(workspace.path(jobFile(job)), `${jobs}/${freeName(jobs, `${job}.yaml.removed`)}`);
-    await settle(request, 'remove', job);
+    await audit(dashboard, request, { action: 'remove', job });
     return reply.redirect('/', 303);
   });
 }

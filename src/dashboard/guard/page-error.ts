@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ConfigurationError, formatPlace, StoreferryError } from '../../model/storeferry-error.ts';
 import { html } from '../../report/html/markup.ts';
-import type { DashboardContext, DashboardLog } from '../dashboard-context.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
 import { decorateReplies, problemList } from '../pages/page.ts';
 
 /** An error of a request, shown as a page: what happened, and what to do. */
@@ -38,14 +38,14 @@ const NO_QUEUES =
   'There are queues only with Redis: set REDIS_URL, then restart the dashboard and start a worker.';
 
 /** Shows every error as a page that says what to do. Bugs are logged with the reference that the page shows. */
-export function showErrors(app: FastifyInstance, dashboard: DashboardContext, log: DashboardLog): ShowError {
+export function showErrors(app: FastifyInstance, dashboard: DashboardContext): ShowError {
   decorateReplies(app, dashboard);
   const show: ShowError = (error, request, reply) => {
     // Before the sign-in no message names the folder of the workspace, as messages of commands do.
     const shownContext =
       request.session === null ? { ...dashboard, redact: (text: string) => text } : dashboard;
     const { status, title, lines, body } = describeError(error, shownContext, (reference) =>
-      log.error(
+      dashboard.log.error(
         { reference, method: request.method, route: request.routeOptions.url, err: error },
         'unexpected error',
       ),

@@ -33,7 +33,7 @@ interface OfDraft {
 }
 
 /** Makes a job from an uploaded file or an address: it writes the files of `init` by the same code, and plans the job. */
-export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: RouteParts): void {
+export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: RouteParts): void {
   const drafts = createDrafts(uploads);
   const limit = formatBytes(UPLOAD_LIMIT_BYTES);
   const sessionOf = ({ params }: FastifyRequest<OfDraft>): DraftSession => {
@@ -128,7 +128,6 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
     const refused = await whyNoStore(session, made);
     if (refused !== undefined) return reply.sendPage(pageOf(request, session, state, [refused]), 422);
     writeTogether(composeFiles(made));
-    log.info({ job: job.name }, 'made a job');
     await audit(dashboard, request, { action: 'make-job', job: job.name });
     await drafts.drop(session);
     if (leftToDo(made).length > 0) return reply.redirect(jobHref(job.name), 303);
@@ -138,7 +137,7 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
 }
 
 /** Replaces a file that a job reads, as soon as an uploaded one has proved that the job can read it. */
-export function uploadRoutes(app: FastifyInstance, { dashboard, uploads, log }: RouteParts): void {
+export function uploadRoutes(app: FastifyInstance, { dashboard, uploads }: RouteParts): void {
   const targetOf = ({ params: { job: name }, query }: FastifyRequest<OfJob>) => {
     const { file = 'source' } = formFields(query);
     const workspace = dashboard.openWorkspace();
@@ -170,7 +169,6 @@ export function uploadRoutes(app: FastifyInstance, { dashboard, uploads, log }: 
     } finally {
       await uploads.drop(upload);
     }
-    log.info({ job, file: target.id }, 'replaced a file of a job');
     const action = target.id === 'source' ? 'replace-source' : 'replace-table';
     await audit(dashboard, request, { action, job });
     return reply.redirect(`${jobHref(job)}/plan`, 303);

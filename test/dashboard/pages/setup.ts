@@ -103,13 +103,14 @@ export async function pagesOf(
       hasWorkers: refuse,
       atWork: async () => new Map(Object.entries(atWork)),
     },
+    log: { info: () => {}, warn: () => {}, error: () => {} },
     redact: (text) => text,
   };
 
   const app = fastify();
   app.decorateRequest('viewer', { getter: () => LOOKING });
   app.decorateRequest('session', null);
-  showErrors(app, dashboard, { info: () => {}, warn: () => {}, error: () => {} });
+  showErrors(app, dashboard);
   const byName: Readonly<Record<string, Viewer>> = { acting: ACTING, looking: LOOKING };
   app.addHook('onRequest', async (request) => {
     const { 'x-viewer': name, 'x-timezone': timezone } = request.headers;
