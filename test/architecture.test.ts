@@ -201,7 +201,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   ],
   'node:child_process': ['cli'],
   'node:net': ['sandbox', 'remote', 'dashboard'],
-  'node:sqlite': ['state', 'sandbox', 'plan', 'run', 'source'],
+  'node:sqlite': ['state', 'sandbox', 'source'],
   'node:worker_threads': ['isolation', 'state'],
 };
 

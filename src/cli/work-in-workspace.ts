@@ -147,7 +147,10 @@ export async function workInWorkspace(
     printReport(terminal, report, { workspaceDir: open.workspace.dir, program, pace, render, ...shown });
   };
   const notify = async (report: RunFacts): Promise<void> =>
-    await tools.notifyEnd(open.context, open.workspace.job(report.run.job).notify, report);
+    await tools.notifyRecipients(open.context, open.workspace.job(report.run.job).notify, report.run.job, {
+      kind: 'ended',
+      report,
+    });
   const names = await jobsOf(open.workspace, job, about).catch(async (error: unknown) => {
     watch.clear();
     await audit(null, job);

@@ -1,7 +1,7 @@
 import { Decimal } from '../model/decimal.ts';
 import { MappingError } from '../model/storeferry-error.ts';
-import { didYouMean, loosened } from '../text/nearest.ts';
-import { lookupKey } from './lookup-table.ts';
+import { didYouMean } from '../text/nearest.ts';
+import { columnsNamed, lookupKey } from './lookup-table.ts';
 import { argument, type Path, type Scope } from './scope.ts';
 import { type JoinColumn, type JoinSpec, joinColumns } from './spec/join-spec.ts';
 import type { MappingSpec } from './spec/mapping-spec.ts';
@@ -164,13 +164,10 @@ function columnUnclear(file: string, what: string): MappingError {
 
 /** The position of the first of these headers that the file has: an exact match, or else a loose one. */
 function columnAt(file: string, header: readonly string[], names: readonly string[]): number {
-  for (const key of [(text: string) => lookupKey(text), loosened]) {
-    for (const name of names) {
-      const [at, second] = header.flatMap((text, index) => (key(text) === key(name) ? [index] : []));
-      if (second !== undefined) throw columnUnclear(file, `the column '${name}' occurs more than once`);
-      if (at !== undefined) return at;
-    }
-  }
+  const [at, second] = columnsNamed(header, ...names);
+  if (at !== undefined && second !== undefined)
+    throw columnUnclear(file, `the column '${header[at]}' occurs more than once`);
+  if (at !== undefined) return at;
   const [first = ''] = names;
   throw columnUnclear(
     file,

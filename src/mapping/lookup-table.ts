@@ -1,4 +1,6 @@
 import { withoutUndefined } from '../model/json-object.ts';
+import { loosened } from '../text/nearest.ts';
+
 /** The rows of a lookup file by the value of their matched column, in lower case and trimmed; each row by column. */
 export interface LookupTable {
   readonly columns: readonly string[];
@@ -19,6 +21,13 @@ interface Refusal {
 /** The form in which a value is compared with the matched column of a lookup table. */
 export function lookupKey(text: string): string {
   return text.trim().toLowerCase();
+}
+
+/** The columns with the first of these names that a header has: equal except for case, or else loosely equal. */
+export function columnsNamed(header: readonly string[], ...names: readonly string[]): readonly number[] {
+  const called = (key: (text: string) => string) =>
+    names.map((name) => header.flatMap((text, index) => (key(text) === key(name) ? [index] : [])));
+  return [...called(lookupKey), ...called(loosened)].find((found) => found.length > 0) ?? [];
 }
 
 /** The column that a table of rates is matched by. */

@@ -23,7 +23,7 @@ import type { Sample } from '../model/run.ts';
 import type { SafetyFigures } from '../model/safety-limits.ts';
 import { waveEnds } from '../model/wave-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
-import type { Ledger, OwnedKey } from '../state/state.ts';
+import { chunksOf, type Ledger, type OwnedKey } from '../state/state.ts';
 import { judgeGuards, judgeSafety } from './judge-safety.ts';
 import {
   type BlockOptions,
@@ -367,8 +367,7 @@ async function planRenameDeletes(
   firstShard: number,
 ): Promise<readonly PlannedShard[]> {
   const writer = new ShardWriter(folder, 'renames', firstShard);
-  for (let from = 0; from < renamed.length; from += RENAMES_AT_ONCE) {
-    const some = renamed.slice(from, from + RENAMES_AT_ONCE);
+  for (const some of chunksOf(renamed, RENAMES_AT_ONCE)) {
     const bodies = await idLookupBodies(ledger, some);
     for (const one of some) {
       if (one.id !== null) writer.add(deleteOfRenamed(one, one.id, bodies.get(one.key)));

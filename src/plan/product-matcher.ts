@@ -1,5 +1,5 @@
-import { DatabaseSync } from 'node:sqlite';
 import { type JsonObject, member, objectsIn } from '../model/json-object.ts';
+import { openTemporaryDatabase } from '../state/sqlite/open-row-scratch.ts';
 
 /**
  * By what two products are the same, the surest first: the url, the SKUs of all variants, title and pictures, the title, a SKU of
@@ -39,7 +39,12 @@ export interface ProductMatch {
  * when they are many, and gone with the process.
  */
 export class ProductMatcher implements Disposable {
-  readonly #database = new DatabaseSync('');
+  readonly #database = openTemporaryDatabase(`
+      CREATE TABLE handles (
+        kind TEXT NOT NULL, value TEXT NOT NULL, is_new INTEGER NOT NULL, key TEXT NOT NULL,
+        PRIMARY KEY (kind, value, is_new, key)) WITHOUT ROWID;
+      CREATE INDEX handles_of_key ON handles (key, is_new);
+    `);
   readonly #kinds: readonly MatchKind[];
   readonly #insert;
   readonly #sharing;
@@ -48,16 +53,6 @@ export class ProductMatcher implements Disposable {
   /** `kinds`: by what they are matched. */
   constructor(kinds: readonly MatchKind[]) {
     this.#kinds = MATCH_KINDS.filter((kind) => kinds.includes(kind));
-    this.#database.exec(`
-      PRAGMA journal_mode = OFF;
-      PRAGMA synchronous = OFF;
-      PRAGMA cache_size = -32000;
-      CREATE TABLE handles (
-        kind TEXT NOT NULL, value TEXT NOT NULL, is_new INTEGER NOT NULL, key TEXT NOT NULL,
-        PRIMARY KEY (kind, value, is_new, key)) WITHOUT ROWID;
-      CREATE INDEX handles_of_key ON handles (key, is_new);
-      BEGIN;
-    `);
     this.#insert = this.#database.prepare('INSERT OR IGNORE INTO handles VALUES (?, ?, ?, ?)');
     this.#sharing = this.#database.prepare(
       `SELECT key FROM handles WHERE kind = ? AND value = ? AND is_new = ? ORDER BY key LIMIT ${MAX_CANDIDATES + 1}`,

@@ -1,5 +1,5 @@
 import { every } from '../model/clock.ts';
-import { deliverNotices, notifyTick } from '../run/execute-run.ts';
+import { notifyRecipients } from '../run/execute-run.ts';
 import { logTick, type TickOutcome } from './keep-schedules.ts';
 import type { WorkerSettings } from './worker-settings.ts';
 
@@ -23,7 +23,7 @@ export function noticeSender(
     try {
       for (const job of files.jobNames()) {
         if (context.signal.aborted) return;
-        await deliverNotices(context, files.notifyOf(job), job);
+        await notifyRecipients(context, files.notifyOf(job), job);
       }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -42,7 +42,9 @@ export function noticeSender(
       const problem = logTick(log, tick);
       const { job, queued, added } = tick;
       const id = `tick-${queued}${added ? '' : '-dropped'}`;
-      track(notifyTick(context, files.notifyOf(job), { job, id, problem }));
+      const recipients = files.notifyOf(job);
+      if (!recipients?.some(({ on }) => on.includes('missed'))) return;
+      track(notifyRecipients(context, recipients, job, { kind: 'tick', id, problem }));
     },
   };
 }

@@ -10,7 +10,7 @@ import {
   StoreferryError,
 } from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
-import { executeRun, notifyEnd, notifyNotBegun, type RunTask } from '../run/execute-run.ts';
+import { executeRun, notifyRecipients, type RunTask } from '../run/execute-run.ts';
 import type { DeliverShards } from '../run/import/apply-step.ts';
 import { hasDied, readStoredReport } from '../run/report/read-stored-report.ts';
 import { RunBug, type RunContext, type RunEvent } from '../run/run-context.ts';
@@ -87,7 +87,7 @@ export function runProcessor({
       const level = status === 'failed' ? 'error' : status === 'stopped' ? 'warn' : 'info';
       log[level]({ run: id, job, status, applied, deleted, rejected, unsent, error }, 'run ended');
       onEnd(report.run);
-      await notifyEnd(own, notify, report);
+      await notifyRecipients(own, notify, job, { kind: 'ended', report });
     };
     let notify: readonly Notify[] | undefined;
     try {
@@ -96,7 +96,7 @@ export function runProcessor({
         const { id, error } = before.run;
         log.info({ run: id, job }, 'run had already ended');
         // Its worker may have died before it sent the notification; a second one has the same id.
-        await notifyEnd(own, notifyOf(job), before);
+        await notifyRecipients(own, notifyOf(job), job, { kind: 'ended', report: before });
         return { kind: 'ended', run: id, error };
       }
       const task = await taskFor(own, action);
@@ -120,7 +120,7 @@ export function runProcessor({
       if (error instanceof StoreferryError) {
         const problem = masked(context.redact?.(explainError(error)) ?? explainError(error));
         log.error({ job, reason: problem }, 'run could not begin');
-        await notifyNotBegun(own, notifyOf(job), job, problem);
+        await notifyRecipients(own, notifyOf(job), job, { kind: 'not-begun', problem });
         return { kind: 'ended', run: null, error: problem };
       }
       if (error instanceof RunBug) await ended(notify, error.report);

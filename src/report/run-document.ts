@@ -1,5 +1,5 @@
 import { withoutAbsent } from '../model/json-object.ts';
-import { hasDrifted, lastedMs, type Run, type RunStatus } from '../model/run.ts';
+import { COMPLETED, hasDrifted, lastedMs, type Run, type RunStatus } from '../model/run.ts';
 import { truncate } from '../model/truncate.ts';
 import { commandText, formatDuration, PROGRAM, printable } from '../text/printable.ts';
 import type { RunFacts, View } from './run-facts.ts';
@@ -160,19 +160,20 @@ export interface Notification {
   readonly summary: RunSummary | null;
 }
 
-/**
- * Whether each condition holds that the end of a run decides about. Undefined for plans and verifications, and for a run that another
- * run continues (interrupted, superseded).
- */
+/** Whether somebody may be notified of a run: not of plans and verifications, nor of one that another run continues. */
+export function isNotified({ kind, status }: Pick<Run, 'kind' | 'status'>): boolean {
+  const isOver = status === 'failed' || status === 'stopped' || COMPLETED.includes(status);
+  return isOver && kind !== 'plan' && kind !== 'verify';
+}
+
+/** Whether each condition holds that the end of a run decides about; undefined where nobody is notified. */
 export function conditionsOf(
   facts: Pick<RunFacts, 'run' | 'plan' | 'totals'>,
 ): Partial<Record<Condition, boolean>> | undefined {
   const { kind, status, drift } = facts.run;
   const isFailed = status === 'failed';
   if (kind === 'drift') return isFailed || drift == null ? undefined : { drift: hasDrifted(drift) };
-  if (kind === 'plan' || kind === 'verify') return undefined;
-  if (!isFailed && status !== 'stopped' && status !== 'done' && status !== 'done-with-rejects')
-    return undefined;
+  if (!isNotified(facts.run)) return undefined;
   return {
     failed: isFailed,
     stopped: status === 'stopped',

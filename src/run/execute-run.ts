@@ -5,6 +5,7 @@ import type { RunFacts } from '../report/run-facts.ts';
 import { supersedeEmptied } from './import/continue-or-begin.ts';
 import { type ImportTask, importRun } from './import-run.ts';
 import { lockJob } from './lock-job.ts';
+import type { News } from './notify/send-notices.ts';
 import type { DriftRequest, ExportRequest, RunContext, VerifyRequest } from './run-context.ts';
 
 /** The task of a run. */
@@ -57,51 +58,17 @@ export async function executeRun(context: RunContext, task: RunTask): Promise<Ru
   }
 }
 
-/** Notifies the recipients of a job of the end of a run. Never rejects. */
-export async function notifyEnd(
+/** Notifies the recipients of a job of what has happened, and delivers what waits for them. Never rejects. */
+export async function notifyRecipients(
   context: RunContext,
   recipients: readonly Notify[] | undefined,
-  report: RunFacts,
+  job: string,
+  news?: News,
 ): Promise<void> {
   if (recipients === undefined) return;
   // Loaded only if there is somebody to notify: its HTTP client takes a tenth of a second to load.
-  const { endOccurrence, sendNotices } = await import('./notify/send-notices.ts');
-  const end = endOccurrence(context, report);
-  await sendNotices(context, report.run.job, recipients, end === undefined ? [] : [end]);
-}
-
-/** Notifies the recipients of a job that it could not begin. Never rejects. */
-export async function notifyNotBegun(
-  context: RunContext,
-  recipients: readonly Notify[] | undefined,
-  job: string,
-  problem: string,
-): Promise<void> {
-  if (recipients === undefined) return;
-  const { failedStart, sendNotices } = await import('./notify/send-notices.ts');
-  await sendNotices(context, job, recipients, [failedStart(context, job, problem)]);
-}
-
-/** Notifies the recipients of a job whether a scheduled run started in time. Never rejects. */
-export async function notifyTick(
-  context: RunContext,
-  recipients: readonly Notify[] | undefined,
-  { job, id, problem }: { readonly job: string; readonly id: string; readonly problem: string | null },
-): Promise<void> {
-  if (!recipients?.some(({ on }) => on.includes('missed'))) return;
-  const { scheduledStart, sendNotices } = await import('./notify/send-notices.ts');
-  await sendNotices(context, job, recipients, [scheduledStart(job, id, problem)]);
-}
-
-/** Delivers what waits for the recipients of a job, and notifies them of ends whose process died. Never rejects. */
-export async function deliverNotices(
-  context: RunContext,
-  recipients: readonly Notify[] | undefined,
-  job: string,
-): Promise<void> {
-  if (recipients === undefined) return;
   const { sendNotices } = await import('./notify/send-notices.ts');
-  await sendNotices(context, job, recipients);
+  await sendNotices(context, job, recipients, news);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { every } from '../model/clock.ts';
 import type { Run, RunProgress, RunWaiting } from '../model/run.ts';
-import { InterruptedOnRequestError } from '../model/storeferry-error.ts';
-import type { RunContext, RunEvent } from './run-context.ts';
+import { InterruptedError, InterruptedOnRequestError } from '../model/storeferry-error.ts';
+import { type RunContext, type RunEvent, runErrorOf } from './run-context.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
@@ -68,6 +68,22 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
 /** What the last process of a run writes at its end. */
 export function elapsedFigures({ workedMs }: RunContext): Pick<Run, 'workedMs'> {
   return workedMs === undefined ? {} : { workedMs: workedMs() };
+}
+
+/** The end of a run without rejections; `failure`: null if there was none. */
+export function endOf(
+  context: RunContext,
+  run: Run,
+  failure: unknown,
+): Pick<Run, 'status' | 'error' | 'finishedAt' | 'progress' | 'workedMs'> {
+  const failed = failure instanceof InterruptedError ? 'interrupted' : 'failed';
+  return {
+    status: failure === null ? 'done' : failed,
+    error: failure === null ? null : runErrorOf(failure, run, context),
+    finishedAt: context.clock(),
+    progress: null,
+    ...elapsedFigures(context),
+  };
 }
 
 function progressOf(event: Extract<RunEvent, { type: 'progress' }>, at: number): RunProgress {

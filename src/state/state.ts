@@ -585,5 +585,10 @@ export interface StateQueue {
   removeEntry(id: string): Promise<boolean>;
 }
 
+/** Items in groups, of which each is one query. */
+export function* chunksOf<Item>(items: readonly Item[], size: number): Generator<Item[]> {
+  for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
+}
+
 /** Held by the worker of an embedded state. */
 export const WORKER_LOCK = 'worker';

@@ -1,6 +1,6 @@
-import { DatabaseSync } from 'node:sqlite';
 import type { MappedRecord, MappedRejection } from '../../model/mapped-record.ts';
 import type { DuplicatesFound, DuplicatesPolicy, KeyExample } from '../../model/plan.ts';
+import { openTemporaryDatabase } from '../../state/sqlite/open-row-scratch.ts';
 
 /** A record or rejection whose key occurs more than once in the source. */
 export type Copy = MappedRecord | MappedRejection;
@@ -48,15 +48,7 @@ export class CopyTally {
  * for seconds.
  */
 export class CopySpool implements Disposable {
-  readonly #database = new DatabaseSync('');
-  readonly #countCopy;
-  readonly #insertCopy;
-
-  constructor() {
-    this.#database.exec(`
-      PRAGMA journal_mode = OFF;
-      PRAGMA synchronous = OFF;
-      PRAGMA cache_size = -32000;
+  readonly #database = openTemporaryDatabase(`
       CREATE TABLE keys (
         number INTEGER PRIMARY KEY,
         owner TEXT NOT NULL,
@@ -70,8 +62,11 @@ export class CopySpool implements Disposable {
         UNIQUE (owner, key));
       CREATE TABLE copies (seq INTEGER PRIMARY KEY, number INTEGER NOT NULL, item TEXT NOT NULL);
       CREATE INDEX copies_of_key ON copies (number, seq);
-      BEGIN;
     `);
+  readonly #countCopy;
+  readonly #insertCopy;
+
+  constructor() {
     this.#countCopy = this.#database.prepare(`
       INSERT INTO keys (owner, key, copies, rejected, partial, print, identical, first)
       VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, NOT EXISTS (SELECT 1 FROM keys WHERE owner = ?1))

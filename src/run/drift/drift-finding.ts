@@ -10,10 +10,9 @@ import { formatRow, inertCell } from '../../model/row.ts';
 import type { Drift, Run, RunPart } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { truncate } from '../../model/truncate.ts';
-import { planImport } from '../../plan/plan-import.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { FORGOTTEN_BODY, IN_DOUBT, importTarget, type Lock } from '../../state/state.ts';
-import { planPosition } from '../import/continue-or-begin.ts';
+import { planRecords, withoutGuards } from '../records/plan-records.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { versionTime } from '../send-operations.ts';
 
@@ -240,24 +239,12 @@ export async function planRestore(
       yield findings.flatMap((finding, index) => restored(finding, bodies[index], since.has(finding.key)));
     }
   };
-  // What the job keeps was kept, and what its guards hold was judged, when the values were sent.
-  const { keep: _kept, ...settings } = { ...job, guards: [] };
-  return await planImport({
-    run: run.id,
-    job: { ...settings, mode: job.mode === 'update' ? 'update' : 'upsert' },
+  return await planRecords(context, run, {
+    job: withoutGuards(job, job.mode === 'update' ? 'update' : 'upsert'),
     openMapped,
     whole: true,
-    plannedAt: await planPosition(context, run),
-    describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
-    ledger,
-    folder: artifacts.run(run.id),
     resend: true,
     retry: true,
-    keyDigest: null,
-    previous: { rows: null, keyDigest: null },
-    signal,
-    onProgress: ({ keys }) =>
-      context.onEvent({ type: 'progress', step: 'plan', done: keys, total: null, unit: 'rows' }),
   });
 }
 

@@ -1,8 +1,8 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { storeIdentity } from '../../model/remote-address.ts';
-import { type Drift, hasDrifted, type Run, type RunStatus, UNFINISHED } from '../../model/run.ts';
-import { explainError, InterruptedError, UsageError } from '../../model/storeferry-error.ts';
+import { type Drift, hasDrifted, type Run, UNFINISHED } from '../../model/run.ts';
+import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
 import { importTarget, targetTag } from '../../state/state.ts';
 import { lockJob, lockTarget } from '../lock-job.ts';
@@ -10,9 +10,9 @@ import { pruneRuns } from '../prune-runs.ts';
 import { createReconciled } from '../reconcile-state.ts';
 import { readRunReport, shownFile } from '../report/read-stored-report.ts';
 import { writeReport } from '../report/write-report.ts';
-import { type DriftRequest, type RunContext, runErrorOf } from '../run-context.ts';
+import type { DriftRequest, RunContext } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
-import { elapsedFigures } from '../watched-run.ts';
+import { endOf } from '../watched-run.ts';
 import { DRIFT_FILE, noteFindings } from './drift-finding.ts';
 import { driftWay, findDrift, readSelection, sliceName } from './find-drift.ts';
 
@@ -85,16 +85,10 @@ async function recordDrift(
   { run, request, found, failure }: EndedDrift,
 ): Promise<RunFacts> {
   const { requests: touched } = await context.state.runs.tally(run.id);
-  const status: RunStatus =
-    failure === null ? 'done' : failure instanceof InterruptedError ? 'interrupted' : 'failed';
   const folder = context.artifacts.run(run.id);
   const file = (await folder.exists(DRIFT_FILE)) ? `${folder.location}/${DRIFT_FILE}` : undefined;
   const ended = await context.state.runs.update(run.id, {
-    status,
-    error: failure === null ? null : runErrorOf(failure, run, context),
-    finishedAt: context.clock(),
-    progress: null,
-    ...elapsedFigures(context),
+    ...endOf(context, run, failure),
     totals: {
       ...NO_TOTALS,
       records: found?.drift.checked ?? 0,

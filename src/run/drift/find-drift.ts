@@ -19,6 +19,7 @@ import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { fingerprintOf } from '../../plan/plan-import.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import {
+  chunksOf,
   FORGOTTEN_BODY,
   IN_DOUBT,
   importTarget,
@@ -459,9 +460,7 @@ class Looking {
 
   async *#records(): AsyncGenerator<readonly KnownRecord[]> {
     const { keys } = this.#selected;
-    for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
-      yield await this.#known(keys.slice(from, from + KEYS_AT_ONCE));
-    }
+    for (const some of chunksOf(keys, KEYS_AT_ONCE)) yield await this.#known(some);
   }
 
   /** What the ledger has of the keys; without those that another run has put in doubt since they were chosen. */

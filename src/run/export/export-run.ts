@@ -11,8 +11,8 @@ import {
 import { openExportFile } from '../../export/writing/export-file.ts';
 import { placeFilesSince, writeNewFile } from '../../export/writing/write-new-file.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
-import { type Run, type RunStatus, UNFINISHED } from '../../model/run.ts';
-import { InterruptedError, lockLost } from '../../model/storeferry-error.ts';
+import { type Run, UNFINISHED } from '../../model/run.ts';
+import { lockLost } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
 import { pathFrom } from '../../text/printable.ts';
@@ -21,10 +21,10 @@ import { lockDestination, lockJob, whileHeld } from '../lock-job.ts';
 import { pruneRuns, RUNS_KEPT } from '../prune-runs.ts';
 import { REPORT_FILE, readExportReport } from '../report/read-stored-report.ts';
 import { writeReport } from '../report/write-report.ts';
-import { abortingWith, type ExportRequest, type RunContext, runErrorOf } from '../run-context.ts';
+import { abortingWith, type ExportRequest, type RunContext } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
 import { RunTraffic, trafficFiles } from '../traffic/run-traffic.ts';
-import { elapsedFigures } from '../watched-run.ts';
+import { endOf } from '../watched-run.ts';
 import { exportFolder, exportHistory } from './export-folder.ts';
 
 /**
@@ -223,12 +223,7 @@ async function finishExport(
   failure: unknown,
 ): Promise<RunFacts> {
   const ending = await context.state.runs.update(run.id, { step: 'finish', progress: null });
-  const end = {
-    status: statusOf(failure),
-    error: failure === null ? null : runErrorOf(failure, run, context),
-    finishedAt: context.clock(),
-    ...elapsedFigures(context),
-  };
+  const end = endOf(context, run, failure);
   const collected = await readExportReport(context, { ...ending, ...end });
   const history = failure === null ? await historyOf(context, request) : null;
   // Before the status: a process that sees the end must find the report.
@@ -243,11 +238,6 @@ async function finishExport(
     most: MAX_KEPT_READINGS,
   });
   return { ...collected, run: ended, reportFile };
-}
-
-function statusOf(failure: unknown): RunStatus {
-  if (failure === null) return 'done';
-  return failure instanceof InterruptedError ? 'interrupted' : 'failed';
 }
 
 /** The history of the job, to be drawn; null if it is on another machine and would have to be downloaded again. */

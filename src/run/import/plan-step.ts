@@ -24,11 +24,12 @@ import { comparableKeyDigest, readMappingTables } from '../inputs/open-mapping.t
 import { tablesDigest } from '../inputs/side-table.ts';
 import { sourceNamer } from '../read-corrections.ts';
 import { planCopy } from '../records/plan-copy.ts';
-import { planRelease } from '../records/plan-release.ts';
+import { planRelease, undecidedKeys } from '../records/plan-release.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { changesUrls, flattensPrices, readProbe } from '../store-properties.ts';
 import { planUndo } from '../undo/plan-undo.ts';
+import { Adoption } from './adoption.ts';
 import { planPosition } from './continue-or-begin.ts';
 import { keptBlocks } from './kept-blocks.ts';
 import { productUpdates } from './product-updates.ts';
@@ -36,7 +37,6 @@ import { readSnapshotThroughMapping, type SnapshotReading } from './snapshot-rea
 import { stagedCategories } from './staged-categories.ts';
 import { stagedLists, withStoreLists } from './staged-lists.ts';
 import { storeContacts } from './store-contacts.ts';
-import { undecidedKeys } from './undecided-keys.ts';
 
 /** The plan of the run: its completed plan, or a new one from snapshot and ledger. Sends nothing. */
 export async function planStep(context: RunContext, request: ImportRequest, staged: Run): Promise<Plan> {
@@ -58,10 +58,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   const nameSource = await sourceNamer(folder);
   const { redact } = context;
   const renames = await renamesIn(context, request, run);
-  const adoption =
-    request.job.adopt === undefined
-      ? undefined
-      : await (await import('./adoption.ts')).Adoption.open(context, request, run);
+  const adoption = request.job.adopt === undefined ? undefined : await Adoption.open(context, request, run);
   const hasBlocks =
     adoption === undefined &&
     guard === undefined &&

@@ -2,7 +2,7 @@ import { isJsonObject, member } from '../../model/json-object.ts';
 import { isEdited, type Observation, observeAnswer } from '../../model/observation.ts';
 import type { Run } from '../../model/run.ts';
 import type { PlanOptions, ProductToRead } from '../../plan/plan-import.ts';
-import { importTarget, type Ledger } from '../../state/state.ts';
+import { chunksOf, importTarget, type Ledger } from '../../state/state.ts';
 import type { Storefront } from '../../storefront/storefront.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { productWrites } from '../store-properties.ts';
@@ -72,8 +72,8 @@ function observeProducts(
       return false;
     });
     singles += unseen.length;
-    for (let from = 0; from < unseen.length; from += READS_AT_ONCE) {
-      const read = unseen.slice(from, from + READS_AT_ONCE).map(async (product) => {
+    for (const some of chunksOf(unseen, READS_AT_ONCE)) {
+      const read = some.map(async (product) => {
         const answer = await storefront.product(product.id, { signal });
         if (answer?.['url'] === product.key) found.set(product.key, observed(options, product, answer));
       });

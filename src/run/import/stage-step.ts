@@ -7,7 +7,7 @@ import { importTarget } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
 import { stageWithSideTables } from '../inputs/side-table.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
-import { adoptedDigest } from './adopted-row.ts';
+import { adoptedDigest } from './adoption.ts';
 import { stageCategories } from './staged-categories.ts';
 import { stageStoreLists } from './staged-lists.ts';
 

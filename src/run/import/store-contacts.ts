@@ -1,4 +1,3 @@
-import { DatabaseSync } from 'node:sqlite';
 import type { StoreConfig } from '../../config/store-config.ts';
 import { readPaged } from '../../export/reading/read-items.ts';
 import { type Crosswalk, lookupKey } from '../../mapping/lookup-table.ts';
@@ -7,6 +6,7 @@ import { answeredDifferences, newContactKey } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { type RunFolder, readLines } from '../../state/artifacts.ts';
+import { openTemporaryDatabase } from '../../state/sqlite/open-row-scratch.ts';
 import { importTarget, type Ledger } from '../../state/state.ts';
 import type { StoreProperties } from '../../storefront/storefront.ts';
 import { forEachConcurrently } from '../for-each-concurrently.ts';
@@ -153,34 +153,16 @@ async function* linesOf(batches: AsyncIterable<readonly string[]>): AsyncGenerat
 
 /** Contacts by id and e-mail address, in a temporary SQLite database: on disk when they are many, and gone with the process. */
 class ContactDirectory {
-  readonly #database = new DatabaseSync('');
-  readonly #insert;
-  readonly #byEmail;
-  readonly #byId;
-
-  constructor() {
-    this.#database.exec(`
-      PRAGMA journal_mode = OFF;
-      PRAGMA synchronous = OFF;
-      CREATE TABLE contacts (id INTEGER PRIMARY KEY, email TEXT NOT NULL, body TEXT);
-      CREATE INDEX contacts_by_email ON contacts (email);
-      BEGIN;
-    `);
-    this.#insert = this.#database.prepare('INSERT OR REPLACE INTO contacts VALUES (?, ?, ?)');
-    this.#byEmail = this.#database.prepare('SELECT id FROM contacts WHERE email = ? LIMIT 2');
-    this.#byId = this.#database.prepare('SELECT body FROM contacts WHERE id = ?');
-  }
+  readonly #database = openTemporaryDatabase(`
+    CREATE TABLE contacts (id INTEGER PRIMARY KEY, email TEXT NOT NULL, body TEXT);
+    CREATE INDEX contacts_by_email ON contacts (email);
+  `);
+  readonly #insert = this.#database.prepare('INSERT OR REPLACE INTO contacts VALUES (?, ?, ?)');
+  readonly #byEmail = this.#database.prepare('SELECT id FROM contacts WHERE email = ? LIMIT 2');
+  readonly #byId = this.#database.prepare('SELECT body FROM contacts WHERE id = ?');
 
   /** `body`: as JSON; null if it is not known. */
-  add({
-    id,
-    email,
-    body,
-  }: {
-    readonly id: number;
-    readonly email: string;
-    readonly body: string | null;
-  }): void {
+  add(id: number, email: string, body: string | null): void {
     this.#insert.run(id, email, body);
   }
 
@@ -216,7 +198,7 @@ async function addRead(directory: ContactDirectory, folder: RunFolder): Promise<
 function addContact(directory: ContactDirectory, id: unknown, contact: unknown, body: string | null): void {
   const email = isJsonObject(contact) ? contact['email'] : undefined;
   if (typeof email !== 'string' || typeof id !== 'number' || !Number.isSafeInteger(id)) return;
-  directory.add({ id, email: lookupKey(email), body });
+  directory.add(id, lookupKey(email), body);
 }
 
 /** A field that is missing in the store is empty there. */

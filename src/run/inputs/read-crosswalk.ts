@@ -1,9 +1,9 @@
 import type { CrosswalkSpec } from '../../config/job/job.ts';
-import { type Crosswalk, lookupKey } from '../../mapping/lookup-table.ts';
+import { type Crosswalk, columnsNamed, lookupKey } from '../../mapping/lookup-table.ts';
 import { type HashKey, hashKey } from '../../model/key-set.ts';
 import { blankCellsBeyond, type Row } from '../../model/row.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
-import { listHeaders, loosened } from '../../text/nearest.ts';
+import { listHeaders } from '../../text/nearest.ts';
 
 const PAGE_BITS = 20;
 const PAGE_BYTES = 1 << PAGE_BITS;
@@ -187,14 +187,6 @@ function shown(id: number): string {
 /** What to do if a crosswalk lacks a column that the job names. */
 export const CROSSWALK_COLUMN_HINT =
   'Both columns may have any name. The job names them with `match` and `id` of the crosswalk. If the field of the contact has another name than the column, name it with `field`.';
-
-/** The columns with that name in a header: equal except for case, or else loosely equal. */
-export function columnsNamed(header: readonly string[], name: string): readonly number[] {
-  const called = (key: (text: string) => string) =>
-    header.flatMap((text, index) => (key(text) === key(name) ? [index] : []));
-  const exact = called(lookupKey);
-  return exact.length > 0 ? exact : called(loosened);
-}
 
 function columnAt(header: readonly string[], name: string, file: string): number {
   const found = columnsNamed(header, name);

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import { Agent, request } from 'undici';
@@ -11,7 +12,55 @@ import {
   type RecipientKind,
   type Transport,
 } from './transport.ts';
-import { slack, teams, webhook } from './webhook.ts';
+
+/**
+ * Posts the notification as JSON. Chat tools that accept only their own fields get only the text. With a secret, the signature is
+ * the HMAC-SHA256 of the time, a point and the body, so that a receiver can refuse others and old ones.
+ */
+const webhook: Transport<'url'> = async ({ address, secret }, { notification }, { post }) => {
+  const send = (body: object) => {
+    const text = JSON.stringify(body);
+    if (secret === undefined) return post(address, body);
+    const timestamp = String(Math.floor(Date.now() / 1_000));
+    const signature = createHmac('sha256', secret).update(`${timestamp}.${text}`).digest('hex');
+    return post(address, body, {
+      'storeferry-timestamp': timestamp,
+      'storeferry-signature': `v1=${signature}`,
+    });
+  };
+  try {
+    await send(notification);
+  } catch (error) {
+    if (!(error instanceof NotDelivered) || (error.status !== 400 && error.status !== 422)) throw error;
+    await send({ text: notification.text });
+  }
+};
+
+/** Posts the text to an incoming webhook of Slack. */
+const slack: Transport<'slack'> = ({ address }, { notification }, { post }) =>
+  post(address, { text: notification.text });
+
+/** Posts a card with the text to a workflow of Microsoft Teams. */
+const teams: Transport<'teams'> = ({ address }, { notification }, { post }) =>
+  post(address, {
+    type: 'message',
+    attachments: [
+      {
+        contentType: 'application/vnd.microsoft.card.adaptive',
+        content: {
+          type: 'AdaptiveCard',
+          $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+          version: '1.4',
+          body: notification.text.split('\n').map((line, index) => ({
+            type: 'TextBlock',
+            text: line,
+            wrap: true,
+            ...(index === 0 ? { weight: 'bolder' } : {}),
+          })),
+        },
+      },
+    ],
+  });
 
 /** How a message is sent to a kind of recipient. Mail is loaded on first use. */
 const TRANSPORTS: { readonly [Kind in RecipientKind]: Transport<Kind> } = {
@@ -68,7 +117,7 @@ export async function deliverNotification(
     signal: whole,
   };
   try {
-    await pRetry(() => send(recipient, message, options), {
+    await pRetry(() => send(recipient.kind, recipient, message, options), {
       retries: patience.retries,
       minTimeout: patience.firstDelayMs,
       randomize: true,
@@ -88,19 +137,11 @@ export async function deliverNotification(
   }
 }
 
-function send(recipient: Notify, message: Message, options: AttemptOptions): Promise<void> {
-  switch (recipient.kind) {
-    case 'url':
-      return TRANSPORTS.url(recipient, message, options);
-    case 'slack':
-      return TRANSPORTS.slack(recipient, message, options);
-    case 'teams':
-      return TRANSPORTS.teams(recipient, message, options);
-    case 'email':
-      return TRANSPORTS.email(recipient, message, options);
-    default:
-      return recipient satisfies never;
-  }
+function send<Kind extends RecipientKind>(
+  kind: Kind,
+  ...sent: Parameters<Transport<Kind>>
+): ReturnType<Transport<Kind>> {
+  return TRANSPORTS[kind](...sent);
 }
 
 async function attempt(

@@ -8,6 +8,7 @@ import {
   conditionsOf,
   endId,
   endNotification,
+  isNotified,
   type MessageKind,
   missedNotification,
   type Notification,
@@ -50,7 +51,15 @@ const MAX_WAITING = 50;
 const KEPT_MS = 3 * 86_400_000;
 
 /** Something that recipients may be notified of. */
-export interface Occurrence {
+export type News =
+  | { readonly kind: 'ended'; readonly report: RunFacts }
+  /** A run could not begin. */
+  | { readonly kind: 'not-begun'; readonly problem: string }
+  /** A tick of a schedule; `problem`: why its run did not start in time, null if it did. */
+  | { readonly kind: 'tick'; readonly id: string; readonly problem: string | null };
+
+/** What is said of it. */
+interface Occurrence {
   readonly id: string;
   readonly run: string | null;
   /** Whether each condition holds that this occurrence decides about. */
@@ -58,8 +67,32 @@ export interface Occurrence {
   readonly notify: (kind: MessageKind) => Notification;
 }
 
+function occurrenceOf(context: RunContext, job: string, news: News): Occurrence | undefined {
+  switch (news.kind) {
+    case 'ended':
+      return endOccurrence(context, news.report);
+    case 'not-begun': {
+      const id = context.newRunId();
+      const reason = masked(context.redact?.(news.problem) ?? news.problem);
+      return {
+        id,
+        run: null,
+        conditions: { failed: true },
+        notify: () => beginNotification(job, reason, id),
+      };
+    }
+    case 'tick': {
+      const { id, problem } = news;
+      const conditions = { missed: problem !== null };
+      return { id, run: null, conditions, notify: (kind) => missedNotification(kind, job, problem, id) };
+    }
+    default:
+      return news satisfies never;
+  }
+}
+
 /** The end of a run; undefined where nobody is notified of such an end. */
-export function endOccurrence(context: RunContext, report: RunFacts): Occurrence | undefined {
+function endOccurrence(context: RunContext, report: RunFacts): Occurrence | undefined {
   const conditions = conditionsOf(report);
   if (conditions === undefined) return undefined;
   const shown = withShownFiles(withoutPersonalData(report), context.workspaceDir);
@@ -78,19 +111,6 @@ export function endOccurrence(context: RunContext, report: RunFacts): Occurrence
   };
 }
 
-/** A run that could not begin. */
-export function failedStart(context: RunContext, job: string, problem: string): Occurrence {
-  const id = context.newRunId();
-  const reason = masked(context.redact?.(problem) ?? problem);
-  return { id, run: null, conditions: { failed: true }, notify: () => beginNotification(job, reason, id) };
-}
-
-/** A tick of a schedule; `problem`: why its run did not start in time, null if it did. */
-export function scheduledStart(job: string, id: string, problem: string | null): Occurrence {
-  const conditions = { missed: problem !== null };
-  return { id, run: null, conditions, notify: (kind) => missedNotification(kind, job, problem, id) };
-}
-
 /**
  * Notifies the recipients of a job of what has happened, and of ends of its runs whose process died before it did; then delivers all
  * that waits. Never rejects. A message is written before it is sent, in one file with the conditions that it reports: it
@@ -100,7 +120,7 @@ export async function sendNotices(
   context: RunContext,
   job: string,
   recipients: readonly Notify[],
-  occurrences: readonly Occurrence[] = [],
+  news?: News,
 ): Promise<void> {
   if (recipients.length === 0) return;
   const warn = (host: string, problem: string) => context.onEvent({ type: 'not-notified', host, problem });
@@ -111,7 +131,8 @@ export async function sendNotices(
     const folder = context.artifacts.run(`notices-${job}`);
     const before = await readNotices(folder);
     const forgotten = before === undefined ? [] : await unnotifiedEnds(context, job, before);
-    const found = [...forgotten, ...occurrences];
+    const happened = news && occurrenceOf(context, job, news);
+    const found = happened === undefined ? forgotten : [...forgotten, happened];
     if (before === undefined && found.length === 0) return;
     const start = before ?? { since: context.clock(), known: [], alarms: {}, waiting: [] };
     const added = found.reduce(
@@ -146,7 +167,7 @@ async function unnotifiedEnds(
 ): Promise<readonly Occurrence[]> {
   const runs = await context.state.runs.list({ job, limit: 5 });
   const ended = runs.filter(
-    (run) => (run.finishedAt ?? 0) >= since && run.status !== 'running' && !known.includes(endId(run)),
+    (run) => (run.finishedAt ?? 0) >= since && isNotified(run) && !known.includes(endId(run)),
   );
   const reports = await Promise.all(ended.reverse().map((run) => readStoredReport(context, run)));
   return reports.flatMap((report) => endOccurrence(context, report) ?? []);

@@ -1,5 +1,5 @@
 import type { ImportJob, Job } from '../../config/job/job.ts';
-import { lookupTable } from '../../mapping/lookup-table.ts';
+import { columnsNamed, lookupTable } from '../../mapping/lookup-table.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
 import { explainError, StoreferryError } from '../../model/storeferry-error.ts';
@@ -9,7 +9,7 @@ import { type FileAccess, findFiles } from '../../state/file-access.ts';
 import { listHeaders, quotableHeaders } from '../../text/nearest.ts';
 import { formatBytes } from '../../text/printable.ts';
 import { sideTablesOf, tableOptionsOf } from '../inputs/open-mapping.ts';
-import { CROSSWALK_COLUMN_HINT, columnsNamed } from '../inputs/read-crosswalk.ts';
+import { CROSSWALK_COLUMN_HINT } from '../inputs/read-crosswalk.ts';
 import { type SideTable, sideTableWords } from '../inputs/side-table.ts';
 import { accessOf, type Facts, type OnlineCheck } from '../run-context.ts';
 

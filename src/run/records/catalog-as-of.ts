@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, member, objectsIn } from '../../model/json-object.ts';
-import type { LedgerTarget, Version } from '../../state/state.ts';
+import { chunksOf, type History, type LedgerTarget, type Version } from '../../state/state.ts';
 import { csvText, INERT_CSV, writeTable } from '../../tables/write-table.ts';
 import { cellAsText, type TypedCell } from '../../tables/written-table.ts';
 import type { RunContext } from '../run-context.ts';
@@ -49,12 +49,12 @@ export async function* catalogAsOf(
   const history = state.history(target);
   const ledger = state.ledger(target);
   async function* bodiesOf(keys: readonly string[], now: readonly (string | undefined)[]) {
-    for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
+    const bodies = now.values();
+    for (const some of chunksOf(keys, KEYS_AT_ONCE)) {
       signal.throwIfAborted();
-      const some = keys.slice(from, from + KEYS_AT_ONCE);
       const versions = await history.versions(some);
       yield some.flatMap((key, index) => {
-        const entry = { key, ...bodyAt(versions[index] ?? [], at, now[from + index] ?? null) };
+        const entry = { key, ...bodyAt(versions[index] ?? [], at, bodies.next().value ?? null) };
         return entry.body === null ? [] : [entry];
       });
     }
@@ -72,6 +72,23 @@ export async function* catalogAsOf(
       const fresh = page.filter((key, index) => marks[index] === undefined && !gone.has(key));
       for (const key of fresh) gone.add(key);
       yield* bodiesOf([...new Set(fresh)], []);
+    }
+  }
+}
+
+/** The keys that a run has written, each once, with all of their versions, in groups of one query to the history. */
+export async function* versionsOfRun(
+  history: History,
+  run: string,
+  isWanted: (key: string) => boolean = () => true,
+): AsyncGenerator<readonly (readonly [key: string, versions: readonly Version[]])[]> {
+  const seen = new Set<string>();
+  for await (const page of history.keysOf(run)) {
+    const fresh = [...new Set(page)].filter((key) => !seen.has(key) && isWanted(key));
+    for (const key of fresh) seen.add(key);
+    for (const keys of chunksOf(fresh, KEYS_AT_ONCE)) {
+      const versions = await history.versions(keys);
+      yield keys.map((key, index) => [key, versions[index] ?? []] as const);
     }
   }
 }

@@ -6,14 +6,13 @@ import { applyPriceRules, type PriceRules } from '../../model/price-rules.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import type { Run, RunCopy } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { planImport } from '../../plan/plan-import.ts';
 import { importTarget, type LedgerTarget, type OwnedKey } from '../../state/state.ts';
-import { planPosition } from '../import/continue-or-begin.ts';
 import { productUpdates } from '../import/product-updates.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { flattensPrices, readProbe } from '../store-properties.ts';
-import { type CatalogEntry, catalogAsOf } from './catalog-as-of.ts';
+import { type CatalogEntry, catalogAsOf, versionsOfRun } from './catalog-as-of.ts';
+import { planRecords } from './plan-records.ts';
 
 /** The store whose products are sent to another one. */
 interface CopySource {
@@ -164,8 +163,7 @@ export async function planCopy(
       });
     }
   };
-  return await planImport({
-    run: run.id,
+  return await planRecords(context, run, {
     job: { ...job, mode: job.mode === 'create' ? 'create' : 'mirror' },
     openMapped,
     async *deletes() {
@@ -173,17 +171,6 @@ export async function planCopy(
     },
     losesPrices: probe !== undefined && flattensPrices(probe),
     updates: await productUpdates(context, request, run),
-    plannedAt: await planPosition(context, run),
-    describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
-    ledger,
-    folder: artifacts.run(run.id),
-    resend: false,
-    retry: false,
-    keyDigest: null,
-    previous: { rows: null, keyDigest: null },
-    signal,
-    onProgress: ({ keys }) =>
-      context.onEvent({ type: 'progress', step: 'plan', done: keys, total: null, unit: 'rows' }),
   });
 }
 
@@ -212,9 +199,6 @@ function withoutIds(
   };
 }
 
-/** Keys of one question to the history. */
-const KEYS_AT_ONCE = 200;
-
 /** What the other store has acknowledged; null where it has acknowledged a delete. */
 async function* copiedEntries(
   context: Pick<RunContext, 'state' | 'signal'>,
@@ -226,18 +210,10 @@ async function* copiedEntries(
     yield* catalogAsOf(context, source, at ?? 0);
     return;
   }
-  const history = context.state.history(source);
-  const seen = new Set<string>();
-  for await (const page of history.keysOf(of)) {
-    const fresh = [...new Set(page)].filter((key) => !seen.has(key));
-    for (const key of fresh) seen.add(key);
-    for (let from = 0; from < fresh.length; from += KEYS_AT_ONCE) {
-      const keys = fresh.slice(from, from + KEYS_AT_ONCE);
-      const versions = await history.versions(keys);
-      yield keys.flatMap((key, index) => {
-        const version = versions[index]?.find(({ run, kind }) => run.id === of && kind !== 'absent');
-        return version === undefined ? [] : [{ key, body: version.body, isOlder: false }];
-      });
-    }
+  for await (const keys of versionsOfRun(context.state.history(source), of)) {
+    yield keys.flatMap(([key, versions]) => {
+      const version = versions.find(({ run, kind }) => run.id === of && kind !== 'absent');
+      return version === undefined ? [] : [{ key, body: version.body, isOlder: false }];
+    });
   }
 }

@@ -1,16 +1,19 @@
+import { KeySet } from '../../model/key-set.ts';
 import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Reason } from '../../model/reason.ts';
 import { COMPLETED, type Run, type RunPart } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections, verifyHeld } from '../../plan/plan-file.ts';
-import { planImport, predecessorsOf } from '../../plan/plan-import.ts';
+import { predecessorsOf } from '../../plan/plan-import.ts';
 import { importTarget, type LedgerMark, type LedgerTarget } from '../../state/state.ts';
 import { passedDate } from '../import/continue-or-begin.ts';
 import { productUpdates } from '../import/product-updates.ts';
+import { isSameTarget } from '../import/stage-step.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { changesUrls } from '../store-properties.ts';
 import { ownAttempts } from './own-attempts.ts';
+import { planRecords, withoutGuards } from './plan-records.ts';
 
 /**
  * UsageError if the run has nothing to release: it is a plan or has not completed, it holds no records or not these, the job now
@@ -91,27 +94,16 @@ export async function planRelease(
     }
   };
   const method = (await changesUrls(context.artifacts, store)) ? 'put' : 'create';
-  // What the job keeps was kept, and what its guards hold was judged, when the record was held.
-  const { keep: _kept, ...settings } = { ...job, guards: [] };
   const { files, dates } = plan.source;
-  return await planImport({
+  return await planRecords(context, run, {
     // An update leaves the product to the job that has it. Nothing else may depend on the mode: no record is left out.
-    run: run.id,
-    job: { ...settings, mode: plan.mode === 'update' ? 'update' : 'upsert' },
+    job: withoutGuards(job, plan.mode === 'update' ? 'update' : 'upsert'),
     openMapped,
     predecessorsIn: () => predecessorsOf(ledger, job.name, method, renamed),
     whole: true,
     updates: await productUpdates(context, request, run),
     describeSource: () => ({ files, columnsNotUsed: [], dates }),
-    ledger,
-    folder: context.artifacts.run(run.id),
-    resend: false,
     retry: true,
-    keyDigest: null,
-    previous: { rows: null, keyDigest: null },
-    signal: context.signal,
-    onProgress: ({ keys }) =>
-      context.onEvent({ type: 'progress', step: 'plan', done: keys, total: null, unit: 'rows' }),
   });
 }
 
@@ -221,6 +213,35 @@ async function newerRuns(
     newer.push({ id: run.id, named });
   }
   return newer;
+}
+
+/**
+ * The keys that earlier runs have rejected or held, of any job with the same target; undefined if there are none. A run that finds one of them
+ * unchanged confirms it (`Ledger.confirm`), so that no later retry or release sends the older version.
+ */
+export async function undecidedKeys(
+  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  run: Run,
+): Promise<KeySet | undefined> {
+  const keys = new KeySet();
+  const note = (key: string | null) => key !== null && keys.add(key, true);
+  for (const other of await state.runs.list({ kinds: HOLDING_KINDS })) {
+    if (other.id === run.id || !isSameTarget(other, run)) continue;
+    const { rejected = 0, held = 0 } = other.totals ?? {};
+    if (rejected + held === 0) continue;
+    const folder = artifacts.run(other.id);
+    for await (const page of state.runs.refusals(other.id)) for (const { key } of page) note(key);
+    try {
+      const plan = await readPlan(folder);
+      if (plan === undefined) continue;
+      for await (const page of readRejections(folder)) for (const { key } of page) note(key);
+      for await (const page of readHeld(folder, plan)) for (const { operation } of page) note(operation.key);
+    } catch (error) {
+      // Without its files, nothing of the run can be retried or released.
+      if (!(error instanceof StateError)) throw error;
+    }
+  }
+  return keys.size === 0 ? undefined : keys;
 }
 
 /** The kinds of runs that guards apply to. */

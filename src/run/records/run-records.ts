@@ -14,6 +14,7 @@ import type { TypedCell, WrittenTable } from '../../tables/written-table.ts';
 import { printable } from '../../text/printable.ts';
 import type { RunContext } from '../run-context.ts';
 import { unsentOperations } from '../send-operations.ts';
+import { versionsOfRun } from './catalog-as-of.ts';
 import { readEdited } from './edited-record.ts';
 import { type ReleasableRecord, refuseUnlessReleasable, releasableRecords } from './plan-release.ts';
 import { ledgersOf, placeOf, type RecordChange, recordVersion, titleIn } from './record-history.ts';
@@ -65,8 +66,6 @@ export interface RunRecordsOptions {
 
 /** The plan of a run and the folder of its files. */
 type PlanFolder = Plan & { readonly folder: RunFolder };
-
-const KEYS_AT_ONCE = 200;
 
 /**
  * The records of a run with their outcomes, in batches: rejected ones from its files and its state, applied and deleted
@@ -219,31 +218,24 @@ async function* acknowledgedRecords(
   target: LedgerTarget,
   id: string,
 ): AsyncGenerator<readonly RunRecord[]> {
-  const history = state.history(target);
-  const seen = new Set<string>();
-  for await (const page of history.keysOf(id)) {
-    for (let from = 0; from < page.length; from += KEYS_AT_ONCE) {
-      const keys = page.slice(from, from + KEYS_AT_ONCE).filter((key) => !seen.has(key));
-      for (const key of keys) seen.add(key);
-      const versions = await history.versions(keys);
-      yield keys.flatMap((key, index) =>
-        (versions[index] ?? []).flatMap((version): RunRecord[] => {
-          // A record that the store does not have was refused, so it is among the rejected ones.
-          if (version.run.id !== id || version.kind === 'absent') return [];
-          const { at, place, created, changes: all, renamed } = recordVersion(version);
-          const base = { ...NOTHING, key, place, at, id: version.id };
-          if (version.kind === 'deleted') {
-            // The pair is listed once, under its new key.
-            return renamed === undefined ? [{ ...base, outcome: 'deleted' }] : [];
-          }
-          if (renamed !== undefined) {
-            const changes = [{ field: 'url', variant: null, old: renamed, new: key }];
-            return [{ ...base, outcome: 'renamed', changes }];
-          }
-          return [{ ...base, outcome: 'applied', created, changes: created ? null : all }];
-        }),
-      );
-    }
+  for await (const keys of versionsOfRun(state.history(target), id)) {
+    yield keys.flatMap(([key, versions]) =>
+      versions.flatMap((version): RunRecord[] => {
+        // A record that the store does not have was refused, so it is among the rejected ones.
+        if (version.run.id !== id || version.kind === 'absent') return [];
+        const { at, place, created, changes: all, renamed } = recordVersion(version);
+        const base = { ...NOTHING, key, place, at, id: version.id };
+        if (version.kind === 'deleted') {
+          // The pair is listed once, under its new key.
+          return renamed === undefined ? [{ ...base, outcome: 'deleted' }] : [];
+        }
+        if (renamed !== undefined) {
+          const changes = [{ field: 'url', variant: null, old: renamed, new: key }];
+          return [{ ...base, outcome: 'renamed', changes }];
+        }
+        return [{ ...base, outcome: 'applied', created, changes: created ? null : all }];
+      }),
+    );
   }
 }
 

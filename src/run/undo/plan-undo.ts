@@ -4,9 +4,10 @@ import type { Plan } from '../../model/plan.ts';
 import { type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
-import { type Predecessors, planImport, predecessorsOf, type UndoSource } from '../../plan/plan-import.ts';
+import { type Predecessors, predecessorsOf, type UndoSource } from '../../plan/plan-import.ts';
 import { saveSnapshot, snapshotOf } from '../../source/snapshot.ts';
 import {
+  chunksOf,
   FORGOTTEN_BODY,
   IN_DOUBT,
   importTarget,
@@ -16,9 +17,10 @@ import {
   type Version,
 } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
-import { planPosition } from '../import/continue-or-begin.ts';
 import { productUpdates } from '../import/product-updates.ts';
+import { versionsOfRun } from '../records/catalog-as-of.ts';
 import { openOperations, ownAttempts } from '../records/own-attempts.ts';
+import { planRecords, withoutGuards } from '../records/plan-records.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { changesUrls } from '../store-properties.ts';
@@ -80,15 +82,11 @@ export async function planUndo(
 ): Promise<Plan> {
   const { job, store } = request;
   const ledger = context.state.ledger(importTarget(run));
-  // What the job keeps was kept, and what its guards hold was judged, when the earlier body was sent.
-  const { keep: _kept, ...settings } = { ...job, guards: [] };
   const source = new UndoneRecords(context, run, undo, job.schedule?.cron ?? null);
-  const plannedAt = await planPosition(context, run);
   const method = (await changesUrls(context.artifacts, store)) ? 'put' : 'create';
-  return await planImport({
+  return await planRecords(context, run, {
     // A mirror, since it may delete.
-    run: run.id,
-    job: { ...settings, mode: 'mirror' },
+    job: withoutGuards(job, 'mirror'),
     openMapped: () => source.records(),
     undo: source,
     predecessorsIn: async () => {
@@ -97,21 +95,10 @@ export async function planUndo(
       return found;
     },
     updates: await productUpdates(context, request, run),
-    plannedAt,
-    describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
-    ledger,
-    folder: context.artifacts.run(run.id),
-    resend: false,
-    retry: false,
-    keyDigest: null,
-    previous: { rows: null, keyDigest: null },
-    signal: context.signal,
-    onProgress: ({ keys }) =>
-      context.onEvent({ type: 'progress', step: 'plan', done: keys, total: null, unit: 'rows' }),
   });
 }
 
-/** Keys of one question to the history. */
+/** Deletes in one batch. */
 const KEYS_AT_ONCE = 200;
 const KEYS_NAMED = 100;
 const UNSURE = [
@@ -157,25 +144,21 @@ class UndoneRecords implements UndoSource {
     this.#undos = new Map(runs.flatMap(({ id, undo }) => (undo === undefined ? [] : [[id, undo.of]])));
     const wanted = only === undefined ? null : new Set(only);
     const seen = new Set<string>();
-    const isNew = (key: string) => !seen.has(key) && (wanted === null || wanted.has(key));
+    const isWanted = (key: string) => wanted === null || wanted.has(key);
     const target = importTarget(this.#run);
     const history = this.#context.state.history(target);
     const ledger = this.#context.state.ledger(target);
-    for await (const page of history.keysOf(this.#undo.of)) {
+    for await (const page of versionsOfRun(history, of, isWanted)) {
       this.#context.signal.throwIfAborted();
-      const fresh = [...new Set(page)].filter(isNew);
-      for (const key of fresh) seen.add(key);
-      for (let from = 0; from < fresh.length; from += KEYS_AT_ONCE) {
-        const keys = fresh.slice(from, from + KEYS_AT_ONCE);
-        const [versions, marks] = await Promise.all([history.versions(keys), ledger.marks(keys)]);
-        const unsure = await this.#unsure(keys, versions, marks);
-        yield keys.flatMap((key, index) => {
-          if (unsure.has(key)) return this.#leave(key, ...UNSURE);
-          return this.#inverse(key, versions[index] ?? [], marks[index]);
-        });
-      }
+      const keys = page.map(([key]) => key);
+      for (const key of keys) seen.add(key);
+      const marks = await ledger.marks(keys);
+      const unsure = await this.#unsure(page, marks);
+      yield page.flatMap(([key, versions], index) =>
+        unsure.has(key) ? this.#leave(key, ...UNSURE) : this.#inverse(key, versions, marks[index]),
+      );
     }
-    yield* this.#inFlight(ledger, seen, isNew);
+    yield* this.#inFlight(ledger, seen, (key) => !seen.has(key) && isWanted(key));
   }
 
   /** Products that the run gave new urls: the keys that come back, with those of the run. */
@@ -190,9 +173,7 @@ class UndoneRecords implements UndoSource {
   }
 
   async *deletes(): AsyncGenerator<readonly OwnedKey[]> {
-    for (let from = 0; from < this.#deletes.length; from += KEYS_AT_ONCE) {
-      yield this.#deletes.slice(from, from + KEYS_AT_ONCE);
-    }
+    yield* chunksOf(this.#deletes, KEYS_AT_ONCE);
   }
 
   facts() {
@@ -252,15 +233,14 @@ class UndoneRecords implements UndoSource {
 
   /** Keys of which the newest version may not be the last that was sent: the end of a later request is not known. */
   async #unsure(
-    keys: readonly string[],
-    versions: readonly (readonly Version[])[],
+    written: readonly (readonly [key: string, versions: readonly Version[]])[],
     marks: readonly (LedgerMark | undefined)[],
   ): Promise<ReadonlySet<string>> {
     const { state } = this.#context;
     const ledger = state.ledger(importTarget(this.#run));
-    const unsure = keys.filter((_, index) => marks[index]?.fingerprint === IN_DOUBT);
-    const absent = keys.flatMap((key, index) =>
-      marks[index] === undefined ? [{ key, by: versions[index]?.[0]?.run.id ?? '' }] : [],
+    const unsure = written.flatMap(([key], index) => (marks[index]?.fingerprint === IN_DOUBT ? [key] : []));
+    const absent = written.flatMap(([key, [newest]], index) =>
+      marks[index] === undefined ? [{ key, by: newest?.run.id ?? '' }] : [],
     );
     for (const [id, deleted] of Map.groupBy(absent, ({ by }) => by)) {
       const run = await state.runs.get(id);

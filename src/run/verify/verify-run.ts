@@ -4,12 +4,11 @@ import { answeredDifferences, type Operation, type Outcome, SHARD_SIZE } from '.
 import {
   forgotten,
   type Run,
-  type RunStatus,
   type RunTotals,
   type ShareEstimate,
   type Verification,
 } from '../../model/run.ts';
-import { InterruptedError, StateError } from '../../model/storeferry-error.ts';
+import { StateError } from '../../model/storeferry-error.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
 import { FORGOTTEN_BODY, importTarget, type Ledger, type Lock } from '../../state/state.ts';
 import { withAnswers } from '../answer-tally.ts';
@@ -18,10 +17,10 @@ import { lockJob, lockTarget } from '../lock-job.ts';
 import { pruneRuns } from '../prune-runs.ts';
 import { createReconciled } from '../reconcile-state.ts';
 import { readRunReport } from '../report/read-stored-report.ts';
-import { type RunContext, runErrorOf, type VerifyRequest } from '../run-context.ts';
+import type { RunContext, VerifyRequest } from '../run-context.ts';
 import { newRun, runPipeline } from '../run-pipeline.ts';
 import { type ShardOperation, sendOperations } from '../send-operations.ts';
-import { elapsedFigures } from '../watched-run.ts';
+import { endOf } from '../watched-run.ts';
 import { isComparable, type LedgerSample, sampleLedger } from './sample-ledger.ts';
 
 /** Counts the results of a re-sent sample. */
@@ -310,26 +309,13 @@ async function recordVerification(
 ): Promise<RunFacts> {
   const { requests } = await context.state.runs.tally(run.id);
   const ended = await context.state.runs.update(run.id, {
-    status: statusOf(found, failure),
-    error: errorOf(context, run, found, failure),
-    finishedAt: context.clock(),
-    progress: null,
-    ...elapsedFigures(context),
+    ...endOf(context, run, failure),
+    ...(failure === null && found.unsent > 0 && { status: 'failed', error: unsentError(found.unsent) }),
     totals: totalsOf(found, requests),
     verification: found,
   });
   await pruneRuns(context.state, context.artifacts, ended.job);
   return await readRunReport(context, ended, null);
-}
-
-function statusOf({ unsent }: Verification, failure: unknown): RunStatus {
-  if (failure instanceof InterruptedError) return 'interrupted';
-  return failure !== null || unsent > 0 ? 'failed' : 'done';
-}
-
-function errorOf(context: RunContext, run: Run, { unsent }: Verification, failure: unknown): string | null {
-  if (failure !== null) return runErrorOf(failure, run, context);
-  return unsent > 0 ? unsentError(unsent) : null;
 }
 
 function totalsOf(

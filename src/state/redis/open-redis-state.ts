@@ -11,6 +11,7 @@ import {
   AUDIT_KEPT_MS,
   CHECK_KEPT_MS,
   type CheckedAddresses,
+  chunksOf,
   importTarget,
   MAX_AUDIT_ENTRIES,
   type SharedStore,
@@ -133,20 +134,13 @@ function redisAddresses({ client, ask }: RedisConnection, keys: RedisKeys): Chec
       return found.map((json) => readCheck(json));
     },
     async remember(checks, at) {
-      for (let from = 0; from < checks.length; from += CHUNK) {
+      for (const some of chunksOf(checks, CHUNK)) {
         await Promise.all(
-          checks
-            .slice(from, from + CHUNK)
-            .map(({ address, version }) =>
-              ask(
-                client.set(
-                  keys.checkedAddress(address),
-                  JSON.stringify({ version, at }),
-                  'PX',
-                  CHECK_KEPT_MS,
-                ),
-              ),
+          some.map(({ address, version }) =>
+            ask(
+              client.set(keys.checkedAddress(address), JSON.stringify({ version, at }), 'PX', CHECK_KEPT_MS),
             ),
+          ),
         );
       }
     },

@@ -1,7 +1,7 @@
 import { StateError } from '../../model/storeferry-error.ts';
 import { decodeBody } from '../encode-body.ts';
 import type { OutcomeEffect } from '../ledger-rules.ts';
-import { type History, type HistoryRun, type LedgerTarget, targetTag } from '../state.ts';
+import { chunksOf, type History, type HistoryRun, type LedgerTarget, targetTag } from '../state.ts';
 import { storedHistoryRun } from '../stored-record.ts';
 import {
   encodeBefore,
@@ -101,8 +101,7 @@ export function redisHistory(
       const expired = [...(await runsById()).values()].filter(({ at }) => at < before).map(({ id }) => id);
       for (const run of expired) {
         for await (const page of keysOf(run)) {
-          for (let from = 0; from < page.length; from += CHUNK) {
-            const some = page.slice(from, from + CHUNK);
+          for (const some of chunksOf(page, CHUNK)) {
             await ask(client.eval(PRUNE_SCRIPT, 1, keys.versions(tag), expired.length, ...expired, ...some));
           }
         }

@@ -5,6 +5,7 @@ import { editedKey } from '../ledger-rules.ts';
 import { handlesOf, INDEXED_AT_ONCE, NAME_HANDLES, storedHandle } from '../product-handle.ts';
 import {
   type CompareQuery,
+  chunksOf,
   FORGOTTEN_BODY,
   IN_DOUBT,
   type Ledger,
@@ -347,9 +348,6 @@ async function inChunks<Item, Value>(
   read: (chunk: Item[], from: number) => Promise<Value[]>,
 ): Promise<Value[]> {
   if (items.length === 0) return [];
-  const chunks: Promise<Value[]>[] = [];
-  for (let start = 0; start < items.length; start += CHUNK) {
-    chunks.push(read(items.slice(start, start + CHUNK), start));
-  }
+  const chunks = [...chunksOf(items, CHUNK)].map((chunk, index) => read(chunk, index * CHUNK));
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : (await Promise.all(chunks)).flat();
 }

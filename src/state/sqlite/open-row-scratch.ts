@@ -11,10 +11,6 @@ import { StateError } from '../../model/storeferry-error.ts';
 
 /** The rows in order, and their relations. `members` is filled after all rows were added. */
 const SCHEMA = `
-  PRAGMA journal_mode = OFF;
-  PRAGMA synchronous = OFF;
-  PRAGMA locking_mode = EXCLUSIVE;
-  PRAGMA cache_size = -32768;
   CREATE TABLE rows (
     seq INTEGER PRIMARY KEY, line INTEGER, text TEXT, belongs TEXT,
     wanting INTEGER DEFAULT 0, silent INTEGER DEFAULT 0, alone INTEGER DEFAULT 0, stray TEXT
@@ -90,8 +86,24 @@ function linkFault(problem: string, name: string, line: string, from = 'NULL'): 
 }
 
 /**
- * A scratch in SQLite. Without a path the database is a temporary one: SQLite keeps it in memory while it is small
- * and in an unnamed file when it grows, which is gone with the process.
+ * A database for one process, within a transaction that never ends. Without a path SQLite keeps it in memory while it is small, and in
+ * an unnamed file when it grows, which is gone with the process.
+ */
+export function openTemporaryDatabase(schema: string, path = ''): DatabaseSync {
+  const database = new DatabaseSync(path);
+  database.exec(`
+    PRAGMA journal_mode = OFF;
+    PRAGMA synchronous = OFF;
+    PRAGMA locking_mode = EXCLUSIVE;
+    PRAGMA cache_size = -32768;
+    ${schema}
+    BEGIN;
+  `);
+  return database;
+}
+
+/**
+ * A scratch in a temporary database.
  * @throws StateError when it cannot be written.
  */
 export function openRowScratch(kind: LinkKind, path = ''): RowScratch {
@@ -111,9 +123,7 @@ class SqliteScratch implements RowScratch {
 
   constructor(kind: LinkKind, path: string) {
     this.#kind = kind;
-    this.#database = new DatabaseSync(path);
-    this.#database.exec(SCHEMA);
-    this.#database.exec('BEGIN');
+    this.#database = openTemporaryDatabase(SCHEMA, path);
     const prepare = (statement: string) => this.#database.prepare(statement);
     this.#insertRow = prepare('INSERT INTO rows (seq, line, text, belongs) VALUES (?, ?, ?, ?)');
     this.#flagRow = prepare('UPDATE rows SET wanting = ?, silent = ?, alone = ?, stray = ? WHERE seq = ?');

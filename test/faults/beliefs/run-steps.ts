@@ -9,8 +9,7 @@ import { refusedDeletes, runTotals, unsentDeletes } from '../../../src/report/ru
 import { discardPlan, planPosition } from '../../../src/run/import/continue-or-begin.ts';
 import { positionsOf } from '../../../src/run/import/finish-step.ts';
 import { productUpdates } from '../../../src/run/import/product-updates.ts';
-import { undecidedKeys } from '../../../src/run/import/undecided-keys.ts';
-import { planRelease } from '../../../src/run/records/plan-release.ts';
+import { planRelease, undecidedKeys } from '../../../src/run/records/plan-release.ts';
 import { guardRetry, loadRetryGuard } from '../../../src/run/retry-guard.ts';
 import type { RunContext } from '../../../src/run/run-context.ts';
 import { planUndo } from '../../../src/run/undo/plan-undo.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Latencies } from '../../../src/run/traffic/traffic-log.ts';
+import { Latencies } from '../../../src/run/traffic/run-traffic.ts';
 
 const times = fc.array(fc.double({ min: 0.1, max: 120_000, noNaN: true }), { minLength: 1, maxLength: 200 });
 const share = fc.constantFrom(0.01, 0.5, 0.95, 1);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Latencies, TrafficLog, trafficOf } from '../../../src/run/traffic/traffic-log.ts';
+import { Latencies, TrafficLog, trafficOf } from '../../../src/run/traffic/run-traffic.ts';
 
 interface Attempt {
   readonly afterMs: number;
