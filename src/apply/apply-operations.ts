@@ -11,10 +11,8 @@ import {
 import { type SafetyLimitError, UnauthorizedError } from '../model/storeferry-error.ts';
 import type { OutcomeTally } from '../state/state.ts';
 import type { OnEnded, SendOptions, Storefront } from '../storefront/storefront.ts';
-import { forbidden } from './forbidden.ts';
-import { groupCommit } from './group-commit.ts';
-import { type HeldSlot, slots } from './slots.ts';
-import { stopOn } from './stop.ts';
+import { groupCommit, type HeldSlot, slots } from './slots.ts';
+import { forbidden, stopOn } from './stop.ts';
 
 /** Requests in flight get this long to end after an interruption. */
 const GRACE_MS = 5_000;

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../model/clock.ts';
 import type { Slot } from '../storefront/storefront.ts';
 
 /** The most operations that wait for a retry without a slot; if there were more, the store itself is failing. */
@@ -70,5 +71,92 @@ export function slots(count: number, signal: AbortSignal) {
   return {
     /** Waits for a slot. */
     take: (): Promise<HeldSlot> => join(arriving, held),
+  };
+}
+
+/**
+ * Writes entries in groups, one group at a time: entries that arrive during a write form the next group. So one
+ * durable write records all outcomes that arrived during the previous one.
+ */
+interface GroupCommit<Entry> {
+  /** Puts an entry into the next group. */
+  add(entry: Entry): void;
+  /** Resolves when everything added so far is written or has failed. */
+  settled(): Promise<void>;
+}
+
+interface GroupCommitOptions<Entry> {
+  /** A group of this many is written without waiting for more. */
+  readonly enough: number;
+  readonly clock?: Pick<Clock, 'after'>;
+  readonly write: (group: readonly Entry[]) => Promise<void>;
+  readonly onWritten: (group: readonly Entry[]) => void;
+  /** Called once; nothing is written after it. */
+  readonly onFailed: (error: unknown) => void;
+}
+
+/**
+ * A group waits this long for more entries: its commit, and the way to the thread of the database and back, cost as much for
+ * five as for thirty (test/bench/README.md). After a group of fewer than `FEW` there is no wait, because a slow store answers one
+ * request at a time.
+ */
+const GATHER_MS = 2;
+const FEW = 4;
+
+/** Groups of entries for one writer. */
+export function groupCommit<Entry>({
+  enough,
+  clock = systemClock,
+  write,
+  onWritten,
+  onFailed,
+}: GroupCommitOptions<Entry>): GroupCommit<Entry> {
+  let gathering: Entry[] = [];
+  let writing: Promise<void> | null = null;
+  let failed = false;
+  let lastSize = 0;
+  let onEnough: (() => void) | null = null;
+
+  const gather = async (): Promise<void> => {
+    // Answers that arrived in this turn of the event loop belong in the same group.
+    await new Promise(setImmediate);
+    if (lastSize < FEW || gathering.length >= enough) return;
+    await new Promise<void>((resolve) => {
+      const cancel = clock.after(GATHER_MS, resolve);
+      onEnough = () => {
+        cancel();
+        resolve();
+      };
+    });
+    onEnough = null;
+  };
+
+  const run = async (): Promise<void> => {
+    while (gathering.length > 0 && !failed) {
+      await gather();
+      const group = gathering;
+      gathering = [];
+      try {
+        await write(group);
+      } catch (error) {
+        failed = true;
+        onFailed(error);
+        break;
+      }
+      lastSize = group.length;
+      onWritten(group);
+    }
+    writing = null;
+  };
+
+  return {
+    add(entry) {
+      gathering.push(entry);
+      if (gathering.length >= enough) onEnough?.();
+      if (!failed) writing ??= run();
+    },
+    async settled() {
+      while (writing !== null) await writing;
+    },
   };
 }

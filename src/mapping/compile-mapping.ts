@@ -7,7 +7,6 @@ import { didYouMean } from '../text/nearest.ts';
 import { type Binding, bindTable, requiredColumns } from './columns/bind-table.ts';
 import type { Column } from './columns/columns.ts';
 import { compileContact, compileContactId } from './compile-contact.ts';
-import { compileJoins, type Joins } from './compile-joins.ts';
 import type { CurrencyWatch } from './currency-watch.ts';
 import {
   type AlignmentCheck,
@@ -17,7 +16,7 @@ import {
 } from './damage-check.ts';
 import { compileGrouping } from './grouping/compile-grouping.ts';
 import type { Grouping } from './grouping/grouping.ts';
-import { JoinTable, joinsOf, readyColumns } from './join-table.ts';
+import { compileJoins, type Joins, JoinTable, joinsOf, readyColumns } from './join-table.ts';
 import { type Crosswalk, LIST_COLUMNS, type LookupTable, storeListsTable } from './lookup-table.ts';
 import { compilePatch, compileProduct } from './product/compile-product.ts';
 import type { WeightUnit } from './product/compile-weight.ts';

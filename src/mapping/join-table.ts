@@ -1,13 +1,18 @@
 import { Decimal } from '../model/decimal.ts';
+import type { JoinFacts } from '../model/plan.ts';
+import type { Reason } from '../model/reason.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import { didYouMean } from '../text/nearest.ts';
+import { joinedName } from './columns/columns.ts';
 import { columnsNamed, lookupKey } from './lookup-table.ts';
+import type { RecordRows, SourceRow } from './record-rows.ts';
 import { argument, type Path, type Scope } from './scope.ts';
 import { type JoinColumn, type JoinSpec, joinColumns } from './spec/join-spec.ts';
 import type { MappingSpec } from './spec/mapping-spec.ts';
 import { formatOf } from './transforms/number.ts';
 import { type NumberFormat, PLAIN_NUMBER, readNumber } from './transforms/read-number.ts';
-import { attempt, Unreadable } from './values/cell.ts';
+import { attempt, blankIfUnreadable, type Expression, Unreadable } from './values/cell.ts';
+import { compileAs } from './values/compile-value.ts';
 
 /** What is wrong with a key of a table: records that need it are rejected. */
 interface KeyFault {
@@ -206,4 +211,129 @@ export function readyColumns(scope: Scope, lookup: string, join: JoinSpec): read
 /** A copy of the text: a parser cuts cells from the text of the file, which would stay in memory as long as any cell. */
 function own(text: string): string {
   return Buffer.from(text).toString();
+}
+
+/** The joins of a mapping, ready for the rows of one source. */
+export type Joins = ReturnType<typeof compileJoins>;
+
+/** A join with its table. */
+interface Join {
+  readonly name: string;
+  readonly table: JoinTable;
+  readonly key: Expression;
+  readonly slots: readonly number[];
+  readonly rejectsMissing: boolean;
+  /** By the number of a key: 1 where a row asked for it. */
+  readonly used: Uint8Array;
+  readonly found: { records: number; without: number; readonly examples: Set<string> };
+}
+
+const EXAMPLES_KEPT = 3;
+
+/** Compiles the joins. Without a table, in a check, their columns stay blank. */
+export function compileJoins(
+  outer: Scope,
+  spec: MappingSpec,
+  tables: ReadonlyMap<string, JoinTable> = new Map(),
+) {
+  // A key is a code: a key whose digits a spreadsheet has lost must not match.
+  const scope = { ...outer, field: 'group' };
+  const joins = joinsOf(spec).flatMap(({ name, join }): Join[] => {
+    const path = ['lookups', name, 'join'];
+    scope.used.add(`lookup ${name}`);
+    readyColumns(scope, name, join);
+    const { read } = compileAs(scope, [...path, 'on'], join.on, 'text');
+    const table = tables.get(name);
+    if (table === undefined) return [];
+    return [
+      {
+        name,
+        table,
+        key: blankIfUnreadable(read),
+        slots: table.columns.map(
+          (column) => scope.columns.declared.get(joinedName(name, column.name))?.slot ?? -1,
+        ),
+        rejectsMissing: join.missing === 'reject',
+        used: new Uint8Array(table.size),
+        found: { records: 0, without: 0, examples: new Set() },
+      },
+    ];
+  });
+  const mayFault = joins.filter(({ table, rejectsMissing }) => rejectsMissing || table.isFaulty);
+  return {
+    any: joins.length > 0,
+    /** Fills the joined cells of a row. If the key has no row in the table, the row gets no joined cells. */
+    fill(row: SourceRow, cells: (string | undefined)[]) {
+      for (const { table, key, slots } of joins) {
+        const number = numberOf(table, key(row, 0));
+        if (number === undefined) continue;
+        for (const [index, slot] of slots.entries()) cells[slot] = table.cell(number, index);
+      }
+    },
+    /** Why a record cannot be imported: its key has no row, or contradictory rows. */
+    fault(rows: RecordRows): Reason | undefined {
+      for (const join of mayFault) {
+        for (const row of rows.rows) {
+          const reason = faultOf(join, row, scope);
+          if (reason !== undefined) return reason;
+        }
+      }
+      return undefined;
+    },
+    /** Counts the rows of a record; once for each record. */
+    count(rows: RecordRows) {
+      for (const join of joins) countRows(join, rows, scope.contacts);
+    },
+    /** What was counted. */
+    facts: (): readonly JoinFacts[] =>
+      joins.map(({ name, table, used, found }) => ({
+        name,
+        file: table.file,
+        records: found.records,
+        without: found.without,
+        examples: [...found.examples],
+        keys: table.size,
+        unused: used.reduce((sum, one) => sum - one, table.size),
+      })),
+  };
+}
+
+function countRows({ table, key, used, found }: Join, { rows }: RecordRows, isPersonal: boolean): void {
+  let asks = false;
+  let lacks = false;
+  for (const row of rows) {
+    const value = key(row, 0);
+    if (value === undefined) continue;
+    asks = true;
+    const number = numberOf(table, value);
+    if (number !== undefined) {
+      used[number] = 1;
+      continue;
+    }
+    lacks = true;
+    if (!isPersonal && found.examples.size < EXAMPLES_KEPT) found.examples.add(String(value));
+  }
+  if (asks) found.records++;
+  if (lacks) found.without++;
+}
+
+function faultOf(
+  { table, key, rejectsMissing }: Join,
+  row: SourceRow,
+  { contacts, quote }: Scope,
+): Reason | undefined {
+  const value = key(row, 0);
+  const number = numberOf(table, value);
+  const named = contacts ? 'this key' : `the key ${quote(String(value))}`;
+  if (number === undefined) {
+    if (value === undefined || !rejectsMissing) return undefined;
+    const message = `no row of ${table.file} has ${named}: add one, or correct the key`;
+    return { code: 'join-missing', message, line: row.line };
+  }
+  const fault = table.fault(number);
+  return fault && { code: fault.code, message: `${fault.message} (${named})`, line: row.line };
+}
+
+function numberOf(table: JoinTable, key: ReturnType<Expression>): number | undefined {
+  return key === undefined ? undefined : table.find(String(key));
 }

@@ -332,28 +332,21 @@ type Habits = z.infer<z.ZodObject<typeof tableFields>>;
 const NEEDS_QUOTES = /[",;\t|\r\n\ufeff]|^\s|\s$/;
 
 /**
- * One row as CSV text without its line end. `readCsv` gives the same cells back, unless all are blank. Cells with any of
- * the usual delimiters are quoted, so that the delimiter can be detected.
+ * One row as CSV text without its line end; null is a blank cell. `readCsv` gives the same cells back, unless all are
+ * blank. Cells with any of the usual delimiters are quoted, so that the delimiter can be detected; so is a single blank
+ * cell, because an empty line is not a row.
  */
-export function formatRow(cells: readonly string[], delimiter: string): string {
+export function formatRow(cells: readonly (string | null)[], delimiter: string): string {
   let line = '';
   for (let index = 0; index < cells.length; index += 1) {
     const cell = cells[index] ?? '';
     if (index > 0) line += delimiter;
     line += NEEDS_QUOTES.test(cell) || cell.includes(delimiter) ? `"${cell.replaceAll('"', '""')}"` : cell;
   }
-  return line;
+  return line === '' ? '""' : line;
 }
 
-/** Rows as lines of CSV with commas; null is a blank cell. A row of one blank cell is quoted, because an empty line is none. */
+/** Rows as lines of CSV with commas. */
 export function csvLines(rows: readonly (readonly (string | null)[])[]): string {
-  return rows
-    .map((cells) => {
-      const line = formatRow(
-        cells.map((cell) => cell ?? ''),
-        ',',
-      );
-      return `${line === '' ? '""' : line}\n`;
-    })
-    .join('');
+  return rows.map((cells) => `${formatRow(cells, ',')}\n`).join('');
 }

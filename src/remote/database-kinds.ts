@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { addProblem } from '../model/json-object.ts';
 import type { DatabaseAddress } from '../model/remote-address.ts';
-import { csvLines, formatRow } from '../model/row.ts';
+import { csvLines } from '../model/row.ts';
 import {
   connectionFailure,
   failureWithin,
@@ -106,7 +106,7 @@ function queryClient(at: DatabaseAddress): RemoteClient {
 async function* csvOf(at: DatabaseAddress, signal: AbortSignal): AsyncGenerator<string> {
   try {
     const { columns, batches } = await openQuery(at, signal);
-    yield `${formatRow(columns, ',')}\n`;
+    yield csvLines([columns]);
     for await (const rows of batches) yield csvLines(rows);
   } catch (error) {
     signal.throwIfAborted();

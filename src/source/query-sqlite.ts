@@ -1,6 +1,6 @@
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { csvLines, formatRow } from '../model/row.ts';
+import { csvLines } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 
 const ROWS_PER_TURN = 500;
@@ -27,7 +27,7 @@ export async function* querySqlite({ path, real }: DatabaseFile, query: string):
   }
   statement.setReadBigInts(true);
   statement.setReturnArrays(true);
-  yield `${formatRow(columns, ',')}\n`;
+  yield csvLines([columns]);
   let rows: (string | null)[][] = [];
   const iterator = attempt(path, () => statement.iterate());
   for (;;) {

@@ -51,10 +51,9 @@ export function markOf({ bom }: CsvStyle): string {
   return bom ? '\ufeff' : '';
 }
 
-/** One row with its line end. A single empty cell is quoted, because an empty line is not a row. */
+/** One row with its line end. */
 export function csvLine(cells: readonly string[], style: CsvStyle): string {
-  const line = formatRow(style.forSpreadsheets ? cells.map(inertCell) : cells, style.delimiter);
-  return `${line === '' ? '""' : line}${style.newline}`;
+  return formatRow(style.forSpreadsheets ? cells.map(inertCell) : cells, style.delimiter) + style.newline;
 }
 
 /** The bytes of a CSV file. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { groupCommit } from '../../src/apply/group-commit.ts';
+import { groupCommit } from '../../src/apply/slots.ts';
 import type { Clock } from '../../src/model/clock.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));

@@ -18,8 +18,12 @@ import { createNames, inTransaction, keysJson } from './open-state-database.ts';
 import { createSqliteDoubts, type SqliteDoubts } from './sqlite-doubts.ts';
 import { integer, text, textOrNull } from './sqlite-error.ts';
 import { createKeepVersions, createSqliteHistory, type SqliteHistory } from './sqlite-history.ts';
-import { createSqliteLedger, type SqliteLedger } from './sqlite-ledger.ts';
-import { createObservations, type SqliteObservations } from './sqlite-observations.ts';
+import {
+  createObservations,
+  createSqliteLedger,
+  type SqliteLedger,
+  type SqliteObservations,
+} from './sqlite-ledger.ts';
 import {
   createSqliteOutcomes,
   createSqliteRuns,

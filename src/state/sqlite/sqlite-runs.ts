@@ -18,7 +18,7 @@ import type { Bodies, Journal } from './journal.ts';
 import { ID_PROOFS, inTransaction, type Names } from './open-state-database.ts';
 import type { EndDoubts } from './sqlite-doubts.ts';
 import { DamagedValue, integer, jsonObject, text } from './sqlite-error.ts';
-import type { Observations } from './sqlite-observations.ts';
+import type { Observations } from './sqlite-ledger.ts';
 
 /** Refusals of one page. */
 const PAGE_SIZE = 500;
