@@ -11,8 +11,8 @@ import type { BuildRecord, ProductRows, RecordRows, SourceRow } from '../record-
 import { given, type Path, Problems, resolveLookup, type Scope } from '../scope.ts';
 import type { ProductMappingSpec, WholeProductSpec } from '../spec/mapping-spec.ts';
 import type { CategoriesSpec, ProductSpec } from '../spec/product-spec.ts';
+import { splitText } from '../transforms/list-transforms.ts';
 import { slugify } from '../transforms/slug.ts';
-import { splitText } from '../transforms/split.ts';
 import { attempt, type Cell, type Expression, isList, refuse, Unreadable } from '../values/cell.ts';
 import { compileCondition } from '../values/compile-condition.ts';
 import { compileAs, compileField, compileFlag } from '../values/compile-value.ts';

@@ -66,9 +66,6 @@ export interface TransformContext {
   readonly patternLength: number;
 }
 
-/** How a number is written that a step calculates with. */
-export const operandSchema = z.union([z.number(), z.string().min(1)]);
-
 /** A step that calculates. `settle` rounds what it gives, unless another calculation follows. */
 export function calculatingStep(
   run: Calculation['run'],
@@ -95,20 +92,6 @@ const TOO_LARGE = 1e15;
 function bounded(result: number, { line }: SourceRow): number {
   if (Math.abs(result) < TOO_LARGE) return result;
   return refuse('number-too-large', 'the calculation gives a number of more than 15 digits', line);
-}
-
-/** A step that keeps numbers on one side of a bound, and notes where it had to. */
-export function boundStep(
-  bound: Expression<Decimal | undefined>,
-  holds: (value: Decimal, bound: Decimal) => boolean,
-  note: () => void,
-): Step {
-  return calculatingStep((value, row, n) => {
-    const limit = bound(row, n);
-    if (limit === undefined || holds(value, limit)) return value;
-    note();
-    return limit;
-  });
 }
 
 /** Adds a step to a pipeline: calculations in a row become one, which is exact from its first number to its result. */

@@ -1,34 +1,18 @@
 import { z } from 'zod';
 import { addProblem } from '../../model/json-object.ts';
 import { boolean } from './boolean.ts';
+import { calculations } from './calculations.ts';
 import { convert } from './convert.ts';
 import { date } from './date.ts';
 import { defaultValue } from './default-value.ts';
 import type { Step, TransformContext, TransformDefinition } from './define-transform.ts';
 import { email } from './email.ts';
-import { extract } from './extract.ts';
 import { html } from './html.ts';
-import { integer } from './integer.ts';
-import { join } from './join.ts';
-import { lookup } from './lookup.ts';
-import { lower } from './lower.ts';
-import { max } from './max.ts';
-import { min } from './min.ts';
-import { number } from './number.ts';
-import { plus } from './plus.ts';
-import { replace } from './replace.ts';
-import { round } from './round.ts';
+import { listTransforms } from './list-transforms.ts';
+import { lookup, table } from './lookup.ts';
+import { integer, number } from './number.ts';
 import { slug } from './slug.ts';
-import { split } from './split.ts';
-import { squeeze } from './squeeze.ts';
-import { start } from './start.ts';
-import { table } from './table.ts';
-import { template } from './template.ts';
-import { times } from './times.ts';
-import { trim } from './trim.ts';
-import { unique } from './unique.ts';
-import { unquote } from './unquote.ts';
-import { upper } from './upper.ts';
+import { textTransforms } from './text-transforms.ts';
 
 // What a guess tries with the cells of a file.
 export { currenciesNamed } from '../currency-watch.ts';
@@ -40,28 +24,14 @@ export { slugify } from './slug.ts';
 
 /** The transforms, in the order in which the documentation shows them. */
 export const TRANSFORMS: readonly TransformDefinition[] = [
-  trim,
-  squeeze,
-  lower,
-  upper,
-  unquote,
-  replace,
-  extract,
-  template,
-  start,
+  ...textTransforms,
   slug,
   html,
-  split,
-  join,
-  unique,
+  ...listTransforms,
   email,
   number,
   integer,
-  times,
-  plus,
-  round,
-  min,
-  max,
+  ...calculations,
   convert,
   boolean,
   date,

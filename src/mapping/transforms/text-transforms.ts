@@ -1,0 +1,145 @@
+import { z } from 'zod';
+import { optional } from '../../model/json-object.ts';
+import { compilePattern, rememberingLast } from './compile-pattern.ts';
+import { defineTransform, type TransformDefinition, textOrBlank, textStep } from './define-transform.ts';
+
+/** The transforms that change a text. */
+export const textTransforms: readonly TransformDefinition[] = [
+  defineTransform({
+    name: 'trim',
+    word: {
+      description: 'Removes white space from both ends; cells are trimmed anyway, parts of a split are too.',
+      compile: () => textStep((text) => textOrBlank(text.trim())),
+    },
+    map: {
+      shape: { trim: z.string().min(1).describe('Removes these characters from both ends.') },
+      compile: ({ trim: characters }) => {
+        const removed = new Set(characters);
+        return textStep((text) => {
+          const all = [...text];
+          const from = all.findIndex((character) => !removed.has(character));
+          const to = all.findLastIndex((character) => !removed.has(character));
+          if (from < 0) return undefined;
+          const kept = all.slice(from, to + 1).join('');
+          return textOrBlank(kept.trim());
+        });
+      },
+    },
+    examples: [
+      { cell: 'blue ; red', steps: '{ replace: ";.*$" }, trim', gives: 'blue' },
+      { cell: '--Blue mug--', steps: '{ trim: "-" }', gives: 'Blue mug' },
+    ],
+  }),
+  defineTransform({
+    name: 'squeeze',
+    word: {
+      description: 'Turns every run of white space, line breaks included, into one space.',
+      compile: () => textStep((text) => textOrBlank(text.replaceAll(/\s+/g, ' ').trim())),
+    },
+    examples: [{ cell: 'Blue   mug', steps: 'squeeze', gives: 'Blue mug' }],
+  }),
+  defineTransform({
+    name: 'lower',
+    word: { description: 'Lower case.', compile: () => textStep((text) => text.toLowerCase()) },
+    examples: [{ cell: 'Blue MUG', steps: 'lower', gives: 'blue mug' }],
+  }),
+  defineTransform({
+    name: 'upper',
+    word: { description: 'Upper case.', compile: () => textStep((text) => text.toUpperCase()) },
+    examples: [{ cell: 'a-17', steps: 'upper', gives: 'A-17' }],
+  }),
+  defineTransform({
+    name: 'unquote',
+    word: {
+      description: "Removes a leading apostrophe ('30235) and one pair of quotes around the text.",
+      compile: () =>
+        textStep((text) => {
+          const formula = text.startsWith('="') && text.endsWith('"') ? text.slice(1) : text;
+          const bare = formula.startsWith("'") ? formula.slice(1) : formula;
+          const quoted = bare.length > 1 && bare.startsWith('"') && bare.endsWith('"');
+          return textOrBlank((quoted ? bare.slice(1, -1) : bare).trim());
+        }),
+    },
+    examples: [{ cell: "'0042", steps: 'unquote', gives: '0042' }],
+  }),
+  defineTransform({
+    name: 'replace',
+    map: {
+      shape: {
+        replace: z
+          .string()
+          .min(1)
+          .describe('A pattern (RE2 syntax); every match becomes the text of `with`.'),
+        with: optional(
+          z.string(),
+          'With `replace`: the new text; `$1` is the first group. Default: nothing.',
+        ),
+      },
+      compile: ({ replace: written, with: by = '' }, { complain, argument, patternLength }) => {
+        const pattern = compilePattern(written, patternLength, (message) => complain(['replace'], message));
+        const text = argument(['with'], by);
+        const replaced = (cell: string) =>
+          textOrBlank(pattern?.matcher(cell).replaceAll(text).trim() ?? cell);
+        return textStep(rememberingLast(replaced));
+      },
+    },
+    examples: [
+      { cell: 'photo.jpg?v=17', steps: '{ replace: "[?].*$" }', gives: 'photo.jpg' },
+      { cell: 'Mug, blue', steps: '{ replace: "^(.*), (.*)$", with: "$2 $1" }', gives: 'blue Mug' },
+    ],
+  }),
+  defineTransform({
+    name: 'extract',
+    map: {
+      shape: {
+        extract: z
+          .string()
+          .min(1)
+          .describe('A pattern (RE2 syntax); gives its first group, or the whole match. No match: blank.'),
+      },
+      compile: ({ extract: written }, { complain, patternLength }) => {
+        const pattern = compilePattern(written, patternLength, (message) => complain(['extract'], message));
+        return textStep((text) => {
+          const matcher = pattern?.matcher(text);
+          if (matcher?.find() !== true) return undefined;
+          return textOrBlank((matcher.group(matcher.groupCount() > 0 ? 1 : 0) ?? '').trim());
+        });
+      },
+    },
+    examples: [
+      { cell: '250 ML bottle', steps: '{ extract: "([0-9]+) ML" }', gives: '250' },
+      { cell: 'bottle', steps: '{ extract: "([0-9]+) ML" }', gives: undefined },
+    ],
+  }),
+  defineTransform({
+    name: 'template',
+    map: {
+      shape: {
+        template: z
+          .string()
+          .min(1)
+          .describe('A text around `{value}`; `{column}` and `{param}` work as well.'),
+      },
+      compile: ({ template: written }, context) => {
+        const fill = context.template(['template'], written);
+        return textStep((text, row, n) => fill(row, n, text));
+      },
+    },
+    examples: [
+      {
+        cell: '17',
+        steps: '{ template: "https://images.example/{value}.jpg" }',
+        gives: 'https://images.example/17.jpg',
+      },
+    ],
+  }),
+  defineTransform({
+    name: 'start',
+    map: {
+      shape: { start: z.int().min(1).describe('The first so many characters.') },
+      compile: ({ start: length }) =>
+        textStep((text) => textOrBlank([...text.slice(0, length * 2)].slice(0, length).join('').trim())),
+    },
+    examples: [{ cell: 'product_a1b2c3d4e5', steps: '{ start: 10 }', gives: 'product_a1' }],
+  }),
+];
