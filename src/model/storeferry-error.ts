@@ -269,9 +269,14 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
+/** The message of any thrown value. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Any thrown value, as a sentence for people. */
 export function explainFailure(given: unknown): string {
   const failure = firstError(given);
   if (failure instanceof StoreferryError) return explainError(failure);
-  return `A bug in Storeferry: ${failure instanceof Error ? failure.message : String(failure)}`;
+  return `A bug in Storeferry: ${messageOf(failure)}`;
 }

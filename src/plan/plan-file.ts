@@ -20,11 +20,11 @@ import { type RunFolder, readLines, readSealed, sealedJson, sha256OfFile } from 
 import { IN_DOUBT, type Ledger } from '../state/state.ts';
 import { valueChanges } from './changes/field-changes.ts';
 import { judgeLimit } from './judge-safety.ts';
-import { damagedLine, parseShardLine, readShard, shardLine, type UnplacedOperation } from './shard-writer.ts';
+import { parsedLine, parseShardLine, readShard, shardLine, type UnplacedOperation } from './shard-writer.ts';
 
 // What differs between two versions of a record, also for the history.
 export { fieldChanges, type VariantPairs, variantName } from './changes/field-changes.ts';
-export { damagedLine, readShard, verifyShard } from './shard-writer.ts';
+export { readShard, verifyShard } from './shard-writer.ts';
 
 /** The blocks of the source, in the folder of its run: words of 32 bits, as `encodeBlock` makes them. */
 export const BLOCKS_FILE = 'blocks.bin';
@@ -63,18 +63,8 @@ export function judgeRejectsWhileApplying(
 }
 
 /** Every rejection of a plan in batches, in order; StateError if the file is missing or damaged. */
-export async function* readRejections(folder: RunFolder): AsyncGenerator<readonly PlannedRejection[]> {
-  let line = 0;
-  for await (const lines of readLines(folder, REJECTIONS_FILE)) {
-    yield lines.map((text) => {
-      line++;
-      try {
-        return parseRejectionLine(text);
-      } catch (cause) {
-        throw damagedLine(folder, REJECTIONS_FILE, line, cause);
-      }
-    });
-  }
+export function readRejections(folder: RunFolder): AsyncGenerator<readonly PlannedRejection[]> {
+  return readParsed(folder, REJECTIONS_FILE, parseRejectionLine);
 }
 
 /** Every held record of a plan in batches, in order; StateError if the file is missing or damaged. */
@@ -83,16 +73,7 @@ export async function* readHeld(
   { counts }: { readonly counts: Pick<Plan['counts'], 'held'> },
 ): AsyncGenerator<readonly HeldRecord[]> {
   if (counts.held.records === 0) return;
-  let line = 0;
-  for await (const lines of readLines(folder, HELD_FILE)) {
-    yield lines.map((text) => {
-      try {
-        return parseHeldLine(text, line++);
-      } catch (cause) {
-        throw damagedLine(folder, HELD_FILE, line, cause);
-      }
-    });
-  }
+  yield* readParsed(folder, HELD_FILE, parseHeldLine);
 }
 
 /** StateError if the file of rejections differs by a byte from what the plan has written. */
@@ -110,6 +91,20 @@ async function verifyFile(folder: RunFolder, name: string, sha256: string | unde
   throw new StateError(`${folder.location}/${name} was changed after planning.`, {
     hint: 'The file was damaged or edited. Run the job again: it makes a new plan.',
   });
+}
+
+/** The values of an artifact of lines, in batches; StateError with the number of a line that `parse` cannot read. */
+export async function* readParsed<Value>(
+  folder: RunFolder,
+  name: string,
+  parse: (line: string, index: number) => Value,
+): AsyncGenerator<readonly Value[]> {
+  let index = 0;
+  for await (const lines of readLines(folder, name)) {
+    const first = index;
+    index += lines.length;
+    yield lines.map((line, at) => parsedLine(folder, name, first + at, () => parse(line, first + at)));
+  }
 }
 
 /** What a plan does with a record of the source. */

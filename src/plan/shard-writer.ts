@@ -260,12 +260,8 @@ export async function readShard(folder: RunFolder, shard: PlannedShard): Promise
   const content = await verifiedShard(folder, shard);
   const packed = packedBodies(content);
   return shardLines(content).map((line, index) => {
-    try {
-      const operation = parseShardLine(line, index);
-      return operation.kind === 'delete-product' ? operation : { ...operation, packed: packed[index] };
-    } catch (cause) {
-      throw damagedLine(folder, shard.name, index + 1, cause);
-    }
+    const operation = parsedLine(folder, shard.name, index, () => parseShardLine(line, index));
+    return operation.kind === 'delete-product' ? operation : { ...operation, packed: packed[index] };
   });
 }
 
@@ -288,10 +284,14 @@ function refuseOther(found: string, folder: RunFolder, { name, sha256 }: Planned
   });
 }
 
-/** The error for a damaged line of an artifact. */
-export function damagedLine(folder: RunFolder, name: string, line: number, cause: unknown): StateError {
-  return new StateError(`Line ${line} of ${folder.location}/${name} is not a line of a plan.`, {
-    cause,
-    hint: 'The file was damaged or edited. Run the job again.',
-  });
+/** The value of a line of an artifact; StateError, with its number, if it cannot be read. */
+export function parsedLine<Value>(folder: RunFolder, name: string, index: number, parse: () => Value): Value {
+  try {
+    return parse();
+  } catch (cause) {
+    throw new StateError(`Line ${index + 1} of ${folder.location}/${name} is not a line of a plan.`, {
+      cause,
+      hint: 'The file was damaged or edited. Run the job again.',
+    });
+  }
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from 'bullmq';
 import type { PlannedShard } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
-import { InterruptedOnRequestError, StateError } from '../model/storeferry-error.ts';
+import { InterruptedOnRequestError, messageOf, StateError } from '../model/storeferry-error.ts';
 import { type DeliverShards, type Delivery, judgeRejected, operationsIn } from '../run/import/apply-step.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { type Queues, type ShardJobData, type ShardJobResult, shardError } from './queues.ts';
@@ -98,7 +98,7 @@ async function stopWorkers(
   round: ShardRound,
   reason: unknown,
 ): Promise<boolean> {
-  const error = reason instanceof Error ? reason.message : String(reason);
+  const error = messageOf(reason);
   await context.state.runs.update(run.id, { error });
   const deadline = performance.now() + QUIET_WITHIN_MS;
   while ((await round.withdraw()) > 0) {

@@ -2,6 +2,7 @@ import type { Job, Queue } from 'bullmq';
 import { type JobSchedule, nextTick } from '../config/job/job.ts';
 import type { JobSchedules } from '../config/workspace.ts';
 import { every } from '../model/clock.ts';
+import { messageOf } from '../model/storeferry-error.ts';
 import type { Locks } from '../state/state.ts';
 import { formatDuration } from '../text/printable.ts';
 import type { Queues, TickData } from './queues.ts';
@@ -103,7 +104,7 @@ export async function keepSchedules(options: ScheduleKeeperOptions) {
       lastFailure = null;
       options.onRead();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       if (reason === lastFailure) return;
       lastFailure = reason;
       log.error({ reason }, 'cannot compare schedules with the job files; they are unchanged');

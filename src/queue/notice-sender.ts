@@ -1,4 +1,5 @@
 import { every } from '../model/clock.ts';
+import { messageOf } from '../model/storeferry-error.ts';
 import { notifyRecipients } from '../run/execute-run.ts';
 import { logTick, type TickOutcome } from './keep-schedules.ts';
 import type { WorkerSettings } from './worker-settings.ts';
@@ -26,7 +27,7 @@ export function noticeSender(
         await notifyRecipients(context, files.notifyOf(job), job);
       }
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       log.error({ reason }, 'cannot read the jobs; notices wait');
     }
   };

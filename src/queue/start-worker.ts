@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nextTick } from '../config/job/job.ts';
 import { every } from '../model/clock.ts';
-import { InterruptedError, StateError, UsageError } from '../model/storeferry-error.ts';
+import { InterruptedError, messageOf, StateError, UsageError } from '../model/storeferry-error.ts';
 import type { RunContext } from '../run/run-context.ts';
 import {
   type Lock,
@@ -87,7 +87,7 @@ async function startEmbeddedWorker(
       polledAt = performance.now();
       failure = null;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       if (reason !== failure) log.error({ reason }, 'cannot read the queue; retrying');
       failure = reason;
     }
@@ -208,7 +208,7 @@ function runQueue({ queue, processRun, signal, log }: RunQueueOptions) {
       });
     } catch (error) {
       if (error instanceof StateError) return { kind: 'delayed' };
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       log.error({ queued: id, reason: message }, 'unexpected error');
       return { kind: 'ended', run, error: message };
     }

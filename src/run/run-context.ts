@@ -5,7 +5,13 @@ import type { Resource, SentFields } from '../model/mapped-record.ts';
 import type { Outcome } from '../model/operation.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import type { Drift, Run, RunProgress, Sample, StateLoss } from '../model/run.ts';
-import { explainError, explainFailure, firstError, StoreferryError } from '../model/storeferry-error.ts';
+import {
+  explainError,
+  explainFailure,
+  firstError,
+  messageOf,
+  StoreferryError,
+} from '../model/storeferry-error.ts';
 import type { JudgedWave } from '../model/wave-limits.ts';
 import type { Finding } from '../report/document-text.ts';
 import type { RunFacts } from '../report/run-facts.ts';
@@ -142,7 +148,7 @@ export class RunBug extends Error {
   readonly report: RunFacts;
 
   constructor(report: RunFacts, cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    super(messageOf(cause), { cause });
     this.name = 'RunBug';
     this.report = report;
   }

@@ -1,7 +1,7 @@
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { csvLines } from '../model/row.ts';
-import { SourceError } from '../model/storeferry-error.ts';
+import { messageOf, SourceError } from '../model/storeferry-error.ts';
 
 const ROWS_PER_TURN = 500;
 
@@ -51,7 +51,7 @@ function attempt<Value>(path: string, action: () => Value): Value {
   try {
     return action();
   } catch (cause) {
-    throw new SourceError(`${path}: ${cause instanceof Error ? cause.message : String(cause)}.`, {
+    throw new SourceError(`${path}: ${messageOf(cause)}.`, {
       cause,
       place: { file: path },
       hint: 'Check that it is a SQLite database, and correct the query of the source.',

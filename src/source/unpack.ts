@@ -5,7 +5,7 @@ import { crc32, createGunzip } from 'node:zlib';
 import { type Entry, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'yauzl';
 import { fileLimitError, type InputLimits } from '../model/input-limits.ts';
 import type { TableFormat } from '../model/row.ts';
-import { errorCode, SourceError } from '../model/storeferry-error.ts';
+import { errorCode, messageOf, SourceError } from '../model/storeferry-error.ts';
 import { googleSheetHint } from '../remote/fetch-file.ts';
 import { RECOGNISED_BYTES, type Recognised, recognise, recogniseDocument, SAVE_AS_CSV } from './recognise.ts';
 
@@ -302,7 +302,7 @@ async function* contentOf(
 }
 
 function unreadable(name: string, cause: unknown): SourceError {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = messageOf(cause);
   return new SourceError(`The zip ${name} cannot be read: ${why.replace(/(?<!\.)\.+$/, '')}.`, {
     cause,
     place: { file: name },

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isTimezone } from '../../model/clock.ts';
 import { addProblem, optional } from '../../model/json-object.ts';
 import { isHttpUrl } from '../../model/remote-address.ts';
+import { messageOf } from '../../model/storeferry-error.ts';
 import { placeholder } from '../yaml-text.ts';
 
 /** Any moment is suitable: an expression that never matches has no next time. */
@@ -24,7 +25,7 @@ function whyNotCron(expression: string): string | undefined {
     cronParser().parse(expression, { currentDate: SOME_MOMENT, tz: 'UTC' }).next();
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

@@ -19,7 +19,7 @@ import { pathFrom } from '../../text/printable.ts';
 import { digestOf } from '../digest-of.ts';
 import { lockDestination, lockJob, whileHeld } from '../lock-job.ts';
 import { pruneRuns, RUNS_KEPT } from '../prune-runs.ts';
-import { REPORT_FILE, readExportReport } from '../report/read-stored-report.ts';
+import { REPORT_FILE, readRunReport } from '../report/read-stored-report.ts';
 import { writeReport } from '../report/write-report.ts';
 import { abortingWith, type ExportRequest, type RunContext } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
@@ -224,7 +224,7 @@ async function finishExport(
 ): Promise<RunFacts> {
   const ending = await context.state.runs.update(run.id, { step: 'finish', progress: null });
   const end = endOf(context, run, failure);
-  const collected = await readExportReport(context, { ...ending, ...end });
+  const collected = await readRunReport(context, { ...ending, ...end }, null);
   const history = failure === null ? await historyOf(context, request) : null;
   // Before the status: a process that sees the end must find the report.
   const reportFile = await writeReport(context, collected, { store: request.store, history });

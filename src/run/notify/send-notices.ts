@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { Notify } from '../../config/job/job.ts';
+import { messageOf } from '../../model/storeferry-error.ts';
 import {
   beginNotification,
   type Condition,
@@ -143,7 +144,7 @@ export async function sendNotices(
     await deliverWaiting({ context, folder, recipients, warn }, added);
   } catch (error) {
     if (context.signal.aborted) return;
-    warn('Recipients', error instanceof Error ? error.message : String(error));
+    warn('Recipients', messageOf(error));
   }
 }
 

@@ -1,4 +1,4 @@
-import { StoreferryError } from '../../model/storeferry-error.ts';
+import { messageOf, StoreferryError } from '../../model/storeferry-error.ts';
 import type { Finding } from '../../report/document-text.ts';
 import type { CheckedWorkspace, Look, OnlineCheck } from '../run-context.ts';
 import { probeCheck } from '../store-properties.ts';
@@ -74,5 +74,5 @@ function explain(error: unknown, late: boolean, ms: number): Pick<Finding, 'mess
   if (late)
     return { message: `no answer within ${ms / 1000} seconds`, hint: 'Is it reachable from this machine?' };
   if (error instanceof StoreferryError) return { message: error.message, hint: error.hint };
-  return { message: error instanceof Error ? error.message : String(error) };
+  return { message: messageOf(error) };
 }

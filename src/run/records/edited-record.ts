@@ -2,8 +2,8 @@ import type { Observation } from '../../model/observation.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
 import { EDITED_SHOWN, type EditedFound } from '../../model/run.ts';
-import { damagedLine, readShard } from '../../plan/plan-file.ts';
-import { type RunFolder, readLines } from '../../state/artifacts.ts';
+import { readParsed, readShard } from '../../plan/plan-file.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget } from '../../state/state.ts';
 import type { RunContext } from '../run-context.ts';
 
@@ -50,15 +50,5 @@ export async function editedByRun(
 /** The records of a run that keep edits, in batches. */
 export async function* readEdited(folder: RunFolder): AsyncGenerator<readonly EditedRecord[]> {
   if (!(await folder.exists(EDITED_FILE))) return;
-  let number = 0;
-  for await (const lines of readLines(folder, EDITED_FILE)) {
-    yield lines.map((line): EditedRecord => {
-      number++;
-      try {
-        return JSON.parse(line);
-      } catch (cause) {
-        throw damagedLine(folder, EDITED_FILE, number, cause);
-      }
-    });
-  }
+  yield* readParsed(folder, EDITED_FILE, (line): EditedRecord => JSON.parse(line));
 }

@@ -15,13 +15,7 @@ import {
 import { UsageError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../rejects/rejects-file.ts';
-import {
-  NO_TOTALS,
-  type RunFacts,
-  refusedDeletes,
-  runTotals,
-  unsentDeletes,
-} from '../../report/run-facts.ts';
+import { type RunFacts, refusedDeletes, runTotals, unsentDeletes } from '../../report/run-facts.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { jobLockName, planLockName } from '../../state/state.ts';
 import { pathFrom } from '../../text/printable.ts';
@@ -132,7 +126,6 @@ function isIdleRetry({ kind, status, totals }: Run): boolean {
 
 /** The report of a run that another process executes or has ended, from its folder or the state. */
 export async function readStoredReport(context: RunContext, run: Run): Promise<RunFacts> {
-  if (run.kind === 'export') return await readExportReport(context, run);
   const folder = context.artifacts.run(run.id);
   const plan = (await readPlan(folder)) ?? null;
   const kept = run.status === 'running' ? undefined : await readKeptReport(folder, run.finishedAt);
@@ -141,7 +134,7 @@ export async function readStoredReport(context: RunContext, run: Run): Promise<R
     run,
     plan,
     ...kept,
-    exported: null,
+    exported: await exportedBy(run, folder),
     rejectsFile: await rejectsFileOf(context, run),
     reportFile: await reportFileIn(folder),
   };
@@ -149,7 +142,7 @@ export async function readStoredReport(context: RunContext, run: Run): Promise<R
 
 const CHANGED_IDS_SHOWN = 20;
 
-/** Collects the report of an import run that is running or about to end. */
+/** Collects the report of a run that is running or about to end. */
 export async function readRunReport(context: RunContext, run: Run, plan: Plan | null): Promise<RunFacts> {
   const { runs } = context.state;
   const folder = context.artifacts.run(run.id);
@@ -170,7 +163,7 @@ export async function readRunReport(context: RunContext, run: Run, plan: Plan | 
     changedIds: await runs.changedIds(run.id, CHANGED_IDS_SHOWN),
     changedIdCount: await runs.changedIdCount(run.id),
     rejectsFile: await rejectsFileOf(context, run),
-    exported: null,
+    exported: await exportedBy(run, folder),
     traffic: await readTraffic(folder),
     reportFile: await reportFileIn(folder),
   };
@@ -188,30 +181,13 @@ async function renamedKeys({ state }: RunContext, { id }: Run, plan: Plan | null
   return gone;
 }
 
-/** Whether the figures are stored with the run itself, because it has no plan. */
-function isCountedInRun({ kind, unchangedSince }: Run): boolean {
-  return kind === 'verify' || kind === 'drift' || unchangedSince !== undefined;
+async function exportedBy({ kind }: Run, folder: RunFolder): Promise<Exported | null> {
+  return kind === 'export' ? await readExported(folder) : null;
 }
 
-/** The report of an export run, running or ended. */
-export async function readExportReport({ artifacts }: RunContext, run: Run): Promise<RunFacts> {
-  const folder = artifacts.run(run.id);
-  return {
-    run,
-    plan: null,
-    totals: run.totals ?? NO_TOTALS,
-    unsentDeletes: 0,
-    refusedDeletes: 0,
-    leftDeletes: 0,
-    refusals: [],
-    unsentReasons: [],
-    changedIds: [],
-    changedIdCount: 0,
-    rejectsFile: null,
-    exported: await readExported(folder),
-    traffic: await readTraffic(folder),
-    reportFile: await reportFileIn(folder),
-  };
+/** Whether the figures are stored with the run itself, because it has no plan. */
+function isCountedInRun({ kind, unchangedSince }: Run): boolean {
+  return kind === 'export' || kind === 'verify' || kind === 'drift' || unchangedSince !== undefined;
 }
 
 /** Path of the run's rejects file; null if it has none. */

@@ -1,4 +1,5 @@
 import type { StoreConfig } from '../../config/store-config.ts';
+import { messageOf } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import { runDocument } from '../../report/run-document.ts';
 import { type RunFacts, withoutPersonalData } from '../../report/run-facts.ts';
@@ -37,7 +38,7 @@ export async function writeReport(
     await folder.write(REPORT_FILE, [reportFile(document)]);
     return `${folder.location}/${REPORT_FILE}`;
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = messageOf(error);
     context.onEvent({ type: 'report-not-written', problem });
     return null;
   }

@@ -1,7 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { withoutUndefined } from '../../model/json-object.ts';
 import { parseRedisUrl, REDIS_URL_FORM, type RedisAddress } from '../../model/remote-address.ts';
-import { StateError } from '../../model/storeferry-error.ts';
+import { messageOf, StateError } from '../../model/storeferry-error.ts';
 
 /**
  * Shorter than the time limit of a check (run/online/run-checks.ts), so that its findings show why Redis does not
@@ -271,7 +271,7 @@ async function withTimeout<Answer>(answer: Promise<Answer>, ms: number): Promise
  * Only the message is kept: errors of ioredis contain the command with its arguments, including passwords and bodies.
  */
 function asStateError(error: unknown, address: string): StateError {
-  const found = error instanceof Error ? error.message : String(error);
+  const found = messageOf(error);
   const [problem, hint] = explain(found);
   return new StateError(`Redis at ${address} ${problem} (${found}).`, { hint, cause: new Error(found) });
 }

@@ -11,7 +11,7 @@ import {
 } from '../ledger-rules.ts';
 import type { SendingStore } from '../open-sending.ts';
 import { HEARTBEAT_VALID_MS, lossOf, positionOf, type Serial, serialSince, type Witness } from '../serial.ts';
-import { type Fence, type LedgerTarget, targetTag } from '../state.ts';
+import { chunksOf, type Fence, type LedgerTarget, targetTag } from '../state.ts';
 import { presentStoredMoment, remainingMs } from '../stored-moment.ts';
 import type { WitnessFile } from '../witness-files.ts';
 import type { RedisConnection } from './redis-connection.ts';
@@ -51,12 +51,12 @@ export function redisDoubts(
     for await (const page of hashPages(connection, marks)) {
       const fresh = page.map(([key]) => key).filter((key) => !seen.has(key));
       for (const key of fresh) seen.add(key);
-      for (const chunk of chunksOf(fresh)) await rows.update(chunk, rule);
+      for (const chunk of chunksOf(fresh, CHUNK)) await rows.update(chunk, rule);
     }
     return seen.size;
   };
   const readFacts = async (wanted: readonly string[]): Promise<FactsByKey> => {
-    const read = await Promise.all(chunksOf(wanted).map((chunk) => rows.read(chunk, true)));
+    const read = await Promise.all(chunksOf(wanted, CHUNK).map((chunk) => rows.read(chunk, true)));
     return new Map(read.flatMap(({ facts }) => [...facts]));
   };
   const known = async (): Promise<Serial | null> => {
@@ -110,7 +110,7 @@ export function redisDoubts(
       const since = serialSince(position, positionOf(await known()));
       if (since === undefined) return new Set(wanted);
       const written = await Promise.all(
-        chunksOf(wanted).map(async (chunk) => {
+        chunksOf(wanted, CHUNK).map(async (chunk) => {
           // Marks before deletes: a key that is deleted in between is found in one of them.
           const facts = await readFacts(chunk);
           const deletes = await ask(client.zmscore(keys.deletes(tag), ...chunk));
@@ -122,7 +122,7 @@ export function redisDoubts(
       return new Set(written.flat());
     },
     async confirm(confirmed) {
-      for (const chunk of chunksOf(confirmed)) await rows.update(chunk, ledgerRules.confirmKeys, true);
+      for (const chunk of chunksOf(confirmed, CHUNK)) await rows.update(chunk, ledgerRules.confirmKeys, true);
     },
     async lostSince({ sequence }) {
       const doubtedAt = await ask(client.hget(keys.serial(tag), 'doubtedAt'));
@@ -151,12 +151,6 @@ export function redisDoubts(
       return { kind, keys: lost };
     },
   };
-}
-
-/** In parts that Redis reads at a time, so that it can serve other clients in between. */
-function chunksOf(wanted: readonly string[]): string[][] {
-  const count = Math.ceil(wanted.length / CHUNK);
-  return Array.from({ length: count }, (_, index) => wanted.slice(index * CHUNK, (index + 1) * CHUNK));
 }
 
 /** The row of a sender that may have sent any key. */
