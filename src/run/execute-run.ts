@@ -1,12 +1,39 @@
 import type { Notify } from '../config/job/job.ts';
-import type { Run } from '../model/run.ts';
-import { UsageError } from '../model/storeferry-error.ts';
+import type { Plan } from '../model/plan.ts';
+import { storeIdentity } from '../model/remote-address.ts';
+import { type Run, type RunCopy, type RunPart, UNFINISHED } from '../model/run.ts';
+import { StateError, UsageError } from '../model/storeferry-error.ts';
+import { readPlan } from '../plan/plan-file.ts';
+import type { RejectsEdits } from '../rejects/rejects-edits.ts';
+import { nextSteps } from '../report/run-document.ts';
 import type { RunFacts } from '../report/run-facts.ts';
-import { supersedeEmptied } from './import/continue-or-begin.ts';
-import { type ImportTask, importRun } from './import-run.ts';
-import { lockJob } from './lock-job.ts';
+import { importTarget, type Lock } from '../state/state.ts';
+import type { ComparedSlice } from './drift/drift-run.ts';
+import { applyStep, type DeliverShards, deliverHere } from './import/apply-step.ts';
+import {
+  continueOrBegin,
+  continueSame,
+  planAgain,
+  refuseOutdated,
+  supersedeEmptied,
+  supersedeOthers,
+  supersedePlans,
+  whyNotContinue,
+} from './import/continue-or-begin.ts';
+import { finishStep } from './import/finish-step.ts';
+import { keepBlocks } from './import/kept-blocks.ts';
+import { planStep, refuseUnknownKeys, refuseUnsafe } from './import/plan-step.ts';
+import { type Stage, stageJobSource, stageStep } from './import/stage-step.ts';
+import { lockJob, lockPlan, lockTarget, whileHeld } from './lock-job.ts';
 import type { News } from './notify/send-notices.ts';
-import type { DriftRequest, ExportRequest, RunContext, VerifyRequest } from './run-context.ts';
+import { refuseUnlessRejected, stageCorrected } from './read-corrections.ts';
+import { createReconciled, reconcileState } from './reconcile-state.ts';
+import { refuseUnlessCopyable } from './records/plan-copy.ts';
+import { refuseUnlessReleasable } from './records/plan-release.ts';
+import { laterRun, withLiveStatus } from './report/read-stored-report.ts';
+import type { DriftRequest, ExportRequest, ImportRequest, RunContext, VerifyRequest } from './run-context.ts';
+import { newRun, type RunWork, runPipeline } from './run-pipeline.ts';
+import { refuseUnlessUndoable, stageNoSource } from './undo/plan-undo.ts';
 
 /** The task of a run. */
 export type RunTask =
@@ -95,4 +122,270 @@ export async function discardRun(context: RunContext, { id, job }: Run): Promise
   }
   await supersedeEmptied(context, run);
   return await runs.update(id, { discarded: true });
+}
+
+interface OfImport {
+  readonly request: ImportRequest;
+}
+
+interface Sending extends OfImport {
+  /**
+   * Lets other processes send the shards; they share the store's lock with this process. Default: this process sends
+   * them.
+   */
+  readonly workers?: DeliverShards | undefined;
+}
+
+/** The task for an import job. */
+type ImportTask =
+  /** All steps: stage, plan, apply. */
+  | (Sending & { readonly kind: 'run'; readonly compared?: ComparedSlice })
+  /** Sends nothing. The plan can be approved until another run or plan of the job begins. */
+  | (OfImport & { readonly kind: 'plan' })
+  /** The same for the inverse of an earlier run. */
+  | (OfImport & { readonly kind: 'undo'; readonly undo: RunPart })
+  /** The same for the values of the job that a comparison has found changed in the store. */
+  | (OfImport & { readonly kind: 'restore'; readonly restore: RunPart })
+  /** The same for what another store has acknowledged. */
+  | (OfImport & { readonly kind: 'copy'; readonly copy: RunCopy })
+  /** Applies exactly the plan of a planned or stopped run. `resumes`: also the rest of one that was approved and interrupted. */
+  | (Sending & { readonly kind: 'approve'; readonly planned: Run; readonly resumes?: true })
+  /** Sends exactly the records that guards held in a run. */
+  | (Sending & { readonly kind: 'release'; readonly release: RunPart })
+  /** Sends the corrected rejects file of a run. `onEdits` is called with the corrections before anything is sent. */
+  | (Sending & {
+      readonly kind: 'retry';
+      readonly rejected: Run;
+      readonly onEdits: (edits: RejectsEdits) => void;
+    });
+
+type ApproveTask = Extract<ImportTask, { readonly kind: 'approve' }>;
+
+/**
+ * Runs the steps of an import job that the task asks for: stage, plan, apply, finish. Rejects as `runPipeline`, and
+ * with UsageError if there is nothing to approve or to retry.
+ */
+async function importRun(surroundings: RunContext, task: ImportTask): Promise<RunFacts> {
+  const { request } = task;
+  const { job, store } = request;
+  let plan: Plan | null = null;
+  if (task.kind === 'approve') await refuseInterrupted(surroundings, task);
+  return await runPipeline(surroundings, {
+    run: runOf(surroundings, task),
+    // A plan does not lock the job: a plan that is made during a run may be outdated, which is harmless.
+    lock: isPlanning(task) ? lockPlan : lockJob,
+    async admit(run) {
+      if (task.kind === 'retry') await refuseUnlessRejected(surroundings, task.rejected);
+      if (task.kind === 'undo') await refuseUnlessUndoable(surroundings, run, task.undo);
+      if (task.kind === 'copy') await refuseUnlessCopyable(surroundings, task.copy);
+      if (task.kind === 'release') await refuseUnlessReleasable(surroundings, run, task.release);
+      if (task.kind !== 'approve') return run;
+      const approved = await approvePlan(surroundings, task, run);
+      plan = approved.plan;
+      return approved.run;
+    },
+    async steps(work) {
+      const { context } = work;
+      if (task.kind === 'approve') {
+        await supersedeOthers(context, work.run);
+        work.begin(work.run);
+      } else {
+        work.run = await createReconciled(context, work.run);
+        work.run =
+          task.kind === 'undo' || task.kind === 'release' || task.kind === 'restore' || task.kind === 'copy'
+            ? await stageNoSource(context, work.run)
+            : await stageStep(context, request, work.run, stageOf(task));
+        // Before other runs and plans are superseded.
+        await refuseUnknownKeys(context, request, work.run);
+        work.begin(await continued(context, task, work.run));
+        if (task.kind === 'run' && task.compared !== undefined)
+          work.run = await context.state.runs.update(work.run.id, task.compared);
+        if (work.run.unchangedSince !== undefined) return;
+      }
+      if (isPlanning(task)) {
+        plan = await planStep(context, request, work.run);
+        await supersedePlans(context, work.run);
+        refuseUnsafe(work.run, plan);
+        return;
+      }
+      const { workers } = task;
+      await using target = await lockTarget(context, work.run, { together: workers !== undefined });
+      await using _noted = notingPosition(context, work, target);
+      const known = plan ?? (await readPlan(context.artifacts.run(work.run.id)));
+      if (known !== undefined) await refuseOutdated(context, work.run, known);
+      plan ??= await planStep(whileHeld(context, work.lock, target), request, work.run);
+      refuseUnsafe(work.run, plan);
+      // A retry or release without anything to send keeps plans valid and unfinished runs continuable.
+      if ((task.kind === 'retry' || task.kind === 'release') && plan.shards.length > 0)
+        await supersedeOthers(context, work.run);
+      const delivery = { run: work.run, plan, job, store, lock: target };
+      const keep = await keepBlocks(context, work.run, plan, target);
+      await applyStep(context, delivery, workers ?? deliverHere);
+      if (plan.confirmed !== undefined)
+        await context.state.ledger(importTarget(work.run)).confirm(plan.confirmed);
+      await keep();
+    },
+    finish: ({ context, run, lock }, failure) => finishStep(context, request, { run, plan, lock }, failure),
+  });
+}
+
+/**
+ * Notes the position of the ledger when the run stops working on its target, before others may write there: what is written after it is
+ * not what the run has rejected or held.
+ */
+function notingPosition({ state }: RunContext, work: RunWork, target: Lock): AsyncDisposable {
+  return {
+    async [Symbol.asyncDispose]() {
+      const { run } = work;
+      try {
+        const endPosition = await state.ledger(importTarget(run)).position();
+        // Of a process that was stopped meanwhile, it may be the position of another job.
+        if (target.isHeld()) work.run = await state.runs.update(run.id, { endPosition });
+      } catch (error) {
+        // Without it, a retry or a release sends nothing. What the run has to say is its own failure.
+        if (!(error instanceof StateError)) throw error;
+      }
+    },
+  };
+}
+
+function runOf(context: RunContext, task: ImportTask): Run {
+  if (task.kind === 'approve') return task.planned;
+  const { job, store, resend, sample } = task.request;
+  const retryOf = task.kind === 'retry' ? task.rejected.id : null;
+  const { name, import: resource } = job;
+  const kind = isPlanning(task) ? 'plan' : task.kind;
+  return newRun(context, store, {
+    job: name,
+    kind,
+    resource,
+    step: 'stage',
+    resend,
+    retryOf,
+    ...(sample === undefined ? {} : { sample }),
+    ...(task.kind === 'undo' ? { undo: task.undo } : {}),
+    ...(task.kind === 'copy' ? { copy: task.copy } : {}),
+    ...(task.kind === 'restore' ? { restore: task.restore, resend: true } : {}),
+    // Whoever releases values has looked at them.
+    ...(task.kind === 'release' ? { release: task.release, approved: true } : {}),
+  });
+}
+
+function isPlanning(
+  task: ImportTask,
+): task is Extract<ImportTask, { readonly kind: 'plan' | 'undo' | 'restore' | 'copy' }> {
+  return task.kind === 'plan' || task.kind === 'undo' || task.kind === 'restore' || task.kind === 'copy';
+}
+
+function stageOf(task: ImportTask): Stage {
+  return task.kind === 'retry' ? stageCorrected(task.rejected, task.onEdits) : stageJobSource;
+}
+
+/** The run to continue: the job's unfinished run if it would do the same, otherwise the staged one. */
+async function continued(context: RunContext, { kind }: ImportTask, staged: Run): Promise<Run> {
+  if (staged.unchangedSince !== undefined) return staged;
+  switch (kind) {
+    case 'run':
+      return await continueOrBegin(context, staged);
+    case 'retry':
+      return await continueSame(context, staged);
+    case 'plan':
+    case 'undo':
+    case 'restore':
+    case 'copy':
+    case 'release':
+    case 'approve':
+      return staged;
+    default:
+      return kind satisfies never;
+  }
+}
+
+/**
+ * UsageError for a run whose process has died. Check before this process locks the job, because a run without a lock
+ * counts as dead.
+ */
+async function refuseInterrupted(context: RunContext, { planned, resumes }: ApproveTask): Promise<void> {
+  const standing = await withLiveStatus(context, planned);
+  if (standing.status === 'interrupted' && !(resumes && standing.approved)) throw notApprovable(standing);
+}
+
+/**
+ * Approves a planned or stopped run while its job is locked; returns it as a running one, with its plan. UsageError
+ * if there is nothing to approve, another run of the job has begun since, a sale price in the plan has begun or ended
+ * since, or the job now writes to another store; StateError if files of the plan were damaged.
+ */
+async function approvePlan(
+  context: RunContext,
+  { request, resumes }: ApproveTask,
+  known: Run,
+): Promise<{ readonly run: Run; readonly plan: Plan }> {
+  const { runs } = context.state;
+  // Read again: another process may have approved it before the lock was free.
+  const planned = (await runs.get(known.id)) ?? known;
+  const hint = planAgain(planned);
+  // The lock of the job is free: a run that is running has died.
+  const isBegun = resumes === true && planned.approved && UNFINISHED.includes(planned.status);
+  if (planned.status !== 'planned' && planned.status !== 'stopped' && !isBegun) throw notApprovable(planned);
+  if ((await laterRun(context, planned)) !== undefined) {
+    throw new UsageError(`Another run of ${planned.job} has begun since ${planned.id} was planned.`, {
+      hint,
+    });
+  }
+  refuseOtherStore(planned, request, hint);
+  await reconcileState(context, planned);
+  const plan = await wholePlan(context, planned, hint);
+  const run = await runs.update(planned.id, {
+    kind: approvedKind(planned),
+    approved: true,
+    status: 'running',
+    error: null,
+    finishedAt: null,
+    progress: null,
+    totals: null,
+    ...(isBegun ? {} : { interruptAskedAt: null }),
+    step: 'apply',
+    ...(planned.waves === undefined
+      ? {}
+      : { waves: planned.waves.map((wave) => ({ ...wave, approved: wave.approved || wave.stop !== null })) }),
+  });
+  return { run, plan };
+}
+
+function approvedKind({ kind, undo, restore, copy }: Run): Run['kind'] {
+  if (undo !== undefined) return 'undo';
+  if (restore !== undefined) return 'release';
+  if (copy !== undefined) return 'copy';
+  return kind === 'plan' ? 'run' : kind;
+}
+
+/** StateError if the plan is damaged or missing, UsageError if it would now be a different plan. */
+async function wholePlan(context: RunContext, planned: Run, hint: string): Promise<Plan> {
+  const why = await whyNotContinue(context, planned, context.clock());
+  const plan = why === undefined ? await readPlan(context.artifacts.run(planned.id)) : undefined;
+  if (plan !== undefined) return plan;
+  if (why instanceof UsageError) throw new UsageError(why.message, { hint, cause: why });
+  throw new StateError(why?.message ?? `The plan of run ${planned.id} is gone.`, { hint, cause: why });
+}
+
+/** Outcomes are written to the ledger of the store of the plan, so the plan must not be sent to another store. */
+function refuseOtherStore(planned: Run, { job, store }: ImportRequest, hint: string): void {
+  const { id, storeId, baseUrl, resource } = planned;
+  if (storeId === storeIdentity(store) && resource === job.import) return;
+  throw new UsageError(
+    `The plan ${id} was made for ${resource} of ${planned.store} (${baseUrl}); the job now writes ${job.import} of ${store.name} (${store.baseUrl}).`,
+    { hint },
+  );
+}
+
+function notApprovable(run: Run): UsageError {
+  const { id, job, status } = run;
+  const message =
+    status === 'superseded'
+      ? `Another run or plan of ${job} has begun since ${id} was planned.`
+      : `The run ${id} ${status === 'interrupted' ? 'was' : 'is'} ${status}: only a planned or stopped run can be approved.`;
+  const [next] = status === 'superseded' ? [] : nextSteps({ run });
+  return new UsageError(message, {
+    hint: next === undefined ? planAgain(run) : `${next.what} ${next.command}`,
+  });
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Move } from '../../src/model/safety-limits.ts';
-import { byLargestMove, TopList } from '../../src/plan/changes/move-tally.ts';
+import { byLargestMove, TopList } from '../../src/plan/plan-tally.ts';
 
 const value = fc.oneof(fc.constantFrom(0, 1, 10, 1_000), fc.integer({ min: -50, max: 5_000 }));
 const move: fc.Arbitrary<Move> = fc

@@ -11,7 +11,7 @@ import {
   type Queues,
   shardQueueName,
 } from '../../src/queue/queues.ts';
-import { importRun } from '../../src/run/import-run.ts';
+import { importRun } from '../../src/run/execute-run.ts';
 import { askToInterrupt } from '../../src/run/report/read-stored-report.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';

@@ -4,7 +4,7 @@ import { readImportRequest } from '../../src/cli/read-request.ts';
 import { storeIdentity } from '../../src/model/remote-address.ts';
 import { InterruptedError, LockedError } from '../../src/model/storeferry-error.ts';
 import { PLAN_FILE } from '../../src/plan/plan-file.ts';
-import { importRun } from '../../src/run/import-run.ts';
+import { importRun } from '../../src/run/execute-run.ts';
 import type { RunContext } from '../../src/run/run-context.ts';
 import { jobLockName, type State, targetLockName } from '../../src/state/state.ts';
 import { setupNightly } from '../support/nightly.ts';

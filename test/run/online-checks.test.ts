@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StoreConfig } from '../../src/config/store-config.ts';
 import { judgeDisk } from '../../src/run/online/disk-check.ts';
-import { runChecks } from '../../src/run/online/online-checks.ts';
-import { judgeRedis } from '../../src/run/online/redis-check.ts';
+import { judgeRedis, runChecks } from '../../src/run/online/online-checks.ts';
 import { type AnsweredStores, judgeLikeness, judgeStore } from '../../src/run/online/store-check.ts';
 import { judgeAnswer } from '../../src/storefront/probe-store.ts';
 

@@ -1,16 +1,143 @@
+import { access, constants } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { ExportJob } from '../../config/job/job.ts';
+import { openExportFile } from '../../export/writing/export-file.ts';
+import { type ArtifactsPlace, artifactsLocation } from '../../model/remote-address.ts';
 import { messageOf, StoreferryError } from '../../model/storeferry-error.ts';
+import { probeRemote } from '../../remote/fetch-file.ts';
 import type { Finding } from '../../report/document-text.ts';
-import type { CheckedWorkspace, Look, OnlineCheck } from '../run-context.ts';
+import type { FileAccess } from '../../state/file-access.ts';
+import { checkEmbeddedState, openArtifacts } from '../../state/open-state.ts';
+import { checkRedisServer, type RedisServerCheck } from '../../state/redis/redis-connection.ts';
+import { formatBytes } from '../../text/printable.ts';
+import { accessOf, type CheckedWorkspace, type Facts, type Look, type OnlineCheck } from '../run-context.ts';
 import { probeCheck } from '../store-properties.ts';
-import { artifactsCheck } from './artifacts-check.ts';
-import { destinationCheck } from './destination-check.ts';
-import { diskCheck, temporaryFolderCheck } from './disk-check.ts';
-import { redisCheck } from './redis-check.ts';
+import { diskCheck, nearestFolder, temporaryFolderCheck } from './disk-check.ts';
 import { sourceCheck } from './source-check.ts';
-import { stateCheck } from './state-check.ts';
 import { storeCheck } from './store-check.ts';
 
 export { probeCheck } from '../store-properties.ts';
+
+/** Whether the files of runs can be written, read and removed at ARTIFACTS_URL. */
+const artifactsCheck: OnlineCheck = ({ settings, newRunId }) =>
+  settings === undefined
+    ? []
+    : [{ subject: 'artifacts', look: () => tryArtifacts(settings.artifacts, `check-${newRunId()}`) }];
+
+async function tryArtifacts(place: ArtifactsPlace, id: string): Promise<Facts[]> {
+  const artifacts = openArtifacts(place);
+  const folder = artifacts.run(id);
+  try {
+    await folder.write('probe.txt', ['written and read again']);
+    await text(await folder.read('probe.txt'));
+  } finally {
+    await artifacts.remove(id).catch(() => {});
+  }
+  return [{ verdict: 'ok', message: `can be written and read in ${artifactsLocation(place)}` }];
+}
+
+/** Whether the destination folder of an export can be written. */
+const destinationCheck: OnlineCheck = (workspace) =>
+  workspace.jobs.flatMap((job) =>
+    job.kind === 'export'
+      ? [
+          {
+            subject: `job ${job.name}`,
+            look: async (signal) => [await tryDestination(job, accessOf(workspace), signal)],
+          },
+        ]
+      : [],
+  );
+
+async function tryDestination(job: ExportJob, files: FileAccess, signal: AbortSignal): Promise<Facts> {
+  const { destination } = job;
+  if (destination.path === undefined) {
+    await probeRemote(destination.remote, signal);
+    const message = `its destination ${destination.remote.location} is reached; writing is not tried`;
+    return { verdict: 'ok', message };
+  }
+  const { location } = await openExportFile(files, job);
+  const folder = await nearestFolder(dirname(location));
+  const writable = await access(folder, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  return writable
+    ? { verdict: 'ok', message: `its destination ${destination.path} can be written` }
+    : {
+        verdict: 'error',
+        message: `its destination ${destination.path} cannot be written: this user may not write into ${folder}`,
+        hint: 'Give this user the right to write there, or name another place.',
+      };
+}
+
+/** Whether Redis can be reached, is new enough, and keeps written data. */
+const redisCheck: OnlineCheck = ({ settings }) => {
+  const url = settings?.redisUrl;
+  return url === undefined
+    ? []
+    : [{ subject: 'Redis', look: async () => judgeRedis(await checkRedisServer(url)) }];
+};
+
+/** The minimum version for BullMQ, and the version that its authors recommend. */
+const OLDEST = [5, 0];
+const ADVISED = [6, 2];
+
+/** The findings, one line per topic. */
+export function judgeRedis({ version, ms, problems }: RedisServerCheck): Facts[] {
+  const reached = { verdict: 'ok', message: `answers in ${ms} ms, version ${version ?? 'unknown'}` } as const;
+  const findings: Facts[] = [reached];
+  if (version !== null && isBelow(version, OLDEST)) {
+    findings.push({
+      verdict: 'error',
+      message: `version ${version} is too old for the queues`,
+      hint: 'Use Redis 6.2 or newer.',
+    });
+  } else if (version !== null && isBelow(version, ADVISED)) {
+    findings.push({
+      verdict: 'warning',
+      message: `version ${version} is old`,
+      hint: 'Use Redis 6.2 or newer.',
+    });
+  }
+  for (const { message, hint, grave } of problems) {
+    findings.push({ verdict: grave ? 'error' : 'warning', message, hint });
+  }
+  if (problems.length === 0) {
+    findings.push({ verdict: 'ok', message: 'evicts nothing, and writes its append-only file' });
+  }
+  return findings;
+}
+
+function isBelow(version: string, [major = 0, minor = 0]: readonly number[]): boolean {
+  const [ours = 0, ourMinor = 0] = version.split('.').map(Number);
+  return ours < major || (ours === major && ourMinor < minor);
+}
+
+/** Whether the embedded state can be used and is intact. */
+const stateCheck: OnlineCheck = ({ settings, dir }) =>
+  settings === undefined || settings.redisUrl !== undefined
+    ? []
+    : [{ subject: 'state', look: async () => [await judgeState(join(dir, '.storeferry'))] }];
+
+async function judgeState(folder: string): Promise<Facts> {
+  const found = await checkEmbeddedState(folder);
+  switch (found.kind) {
+    case 'absent':
+      return { verdict: 'ok', message: 'no state yet: the first run creates it' };
+    case 'empty':
+      return {
+        verdict: 'warning',
+        message: `${folder}/state.db is empty: it has no record of what the store acknowledged`,
+        hint: 'Restore it from a backup; otherwise the next run of each job sends everything again and deletes nothing.',
+      };
+    case 'sound':
+      return { verdict: 'ok', message: `state.db can be read and is intact (${formatBytes(found.bytes)})` };
+    default:
+      return found satisfies never;
+  }
+}
 
 /** All online checks, in the order of their findings: the order in which a run needs the things. */
 export const ONLINE_CHECKS: readonly OnlineCheck[] = [
