@@ -72,12 +72,12 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // For pages that change files.
     'edit-file.ts',
     // For `schema`, and for the files of a new job.
-    ...['json-schema.ts', 'yaml-text.ts', 'environment.ts'],
+    ...['json-schema.ts', 'yaml-text.ts'],
   ],
   source: ['snapshot.ts'],
   remote: [...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'], 'image-checker.ts', 'read-next.ts'],
   isolation: ['run-isolated.ts'],
-  tables: ['open-table.ts', 'csv/read-csv.ts', 'write-table.ts', 'written-table.ts'],
+  tables: ['open-table.ts', 'write-table.ts'],
   mapping: [
     ...['spec/mapping-spec.ts', 'compile-mapping.ts', 'map-tables.ts'],
     // For the checks; and the tables that a run reads for a mapping.
@@ -90,7 +90,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['plan-import.ts', 'plan-file.ts'],
   ],
   apply: ['apply-operations.ts'],
-  export: ['reading/read-items.ts', 'writing/export-file.ts', 'writing/write-new-file.ts'],
+  export: ['reading/read-items.ts', 'writing/export-file.ts'],
   run: [
     // What a run needs from the edge, what is done with a job, how its shards are sent, what became of it.
     ...['run-context.ts', 'execute-run.ts', 'import/apply-step.ts'],
@@ -100,9 +100,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['inputs/open-mapping.ts', 'online/online-checks.ts', 'store-properties.ts', 'scan-contacts.ts'],
     // A record of the ledger, its versions, and the records of a run.
     ...[
-      'records/catalog-as-of.ts',
       'records/forget-record.ts',
-      'records/known-products.ts',
       'records/plan-copy.ts',
       'records/record-history.ts',
       'records/run-records.ts',

@@ -1,9 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type MappingFile, mappedFields } from '../mapping/spec/mapping-spec.ts';
-import { jobFile } from '../model/job-file.ts';
 import { reportedField, type SentFields } from '../model/mapped-record.ts';
 import { isLoopback, normalisedAddress, storeIdentity } from '../model/remote-address.ts';
+import { jobFile } from '../model/run.ts';
 import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../model/storeferry-error.ts';
 import { likelySecrets } from './complete-places.ts';
 import { overriddenText } from './environment.ts';

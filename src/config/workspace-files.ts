@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CLONE_JOB, jobFile, jobForStore, jobNameParts } from '../model/job-file.ts';
 import { isJsonObject, type JsonObject } from '../model/json-object.ts';
+import { CLONE_JOB, jobFile, jobForStore, jobNameParts } from '../model/run.ts';
 import { ConfigurationError, errorCode } from '../model/storeferry-error.ts';
 import { isName } from './store-config.ts';
 import { type Path, valueAt } from './value-at.ts';

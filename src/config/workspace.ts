@@ -3,8 +3,8 @@ import { statSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { MappingFile } from '../mapping/spec/mapping-spec.ts';
-import { jobFileName, jobForStore } from '../model/job-file.ts';
 import type { FilePlace } from '../model/remote-address.ts';
+import { jobFileName, jobForStore } from '../model/run.ts';
 import { ConfigurationError, type ConfigurationProblem, UsageError } from '../model/storeferry-error.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { completeWebAddress } from './complete-places.ts';
@@ -16,6 +16,8 @@ import { readSettings, type Settings } from './settings.ts';
 import type { StoreConfig } from './store-config.ts';
 import { filesOf, SHIPPED_MAPPINGS, storesOf, type WorkspaceFiles } from './workspace-files.ts';
 import { fillTemplate, parseTemplate } from './yaml-text.ts';
+
+export { loadEnvironment, overriddenText } from './environment.ts';
 
 /**
  * A folder with `stores.yaml`, `jobs/`, `mappings/` and `.env`. Files are read on first use, so that a run fails only

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { editFile, readEditable, setVariables, writeTogether, type YamlEdit } from '../config/edit-file.ts';
-import { overriddenText } from '../config/environment.ts';
 import { baseUrlSchema, isName, type StoreConfig } from '../config/store-config.ts';
-import type { Workspace } from '../config/workspace.ts';
+import { overriddenText, type Workspace } from '../config/workspace.ts';
 import { parseTemplate, placeholder } from '../config/yaml-text.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';

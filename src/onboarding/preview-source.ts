@@ -34,8 +34,7 @@ import { stageSource } from '../source/snapshot.ts';
 import { SampleFolder } from '../state/artifacts.ts';
 import { type AllowedPath, allowedPath, type FileAccess } from '../state/file-access.ts';
 import { openRowScratch } from '../state/sqlite/open-row-scratch.ts';
-import type { CsvOptions } from '../tables/csv/read-csv.ts';
-import { openTable } from '../tables/open-table.ts';
+import { type CsvOptions, openTable } from '../tables/open-table.ts';
 import { counted, listed } from '../text/printable.ts';
 import {
   type FileToGuess,

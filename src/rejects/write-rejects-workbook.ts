@@ -10,8 +10,7 @@ import { formatRow, inertCell, MAX_SHEET_COLUMNS, type Table, withoutInertMark }
 import { SourceError, temporaryFolderError } from '../model/storeferry-error.ts';
 import { isZip, stageSource } from '../source/snapshot.ts';
 import { type RunFolder, SampleFolder } from '../state/artifacts.ts';
-import { readCsv } from '../tables/csv/read-csv.ts';
-import { openTable } from '../tables/open-table.ts';
+import { openTable, readCsv } from '../tables/open-table.ts';
 import { MAX_CELL_LENGTH, writeTable } from '../tables/write-table.ts';
 import { REJECTS_WORKBOOK, readRejectsIndex, UNTOUCHED_FILE } from './rejects-file.ts';
 

@@ -18,7 +18,7 @@ import {
 import { stageContents } from '../source/snapshot.ts';
 import { type RunFolder, sha256OfBytes, sha256OfFile } from '../state/artifacts.ts';
 import { importTarget } from '../state/state.ts';
-import { readCsv } from '../tables/csv/read-csv.ts';
+import { readCsv } from '../tables/open-table.ts';
 import { csvForLanguage, csvLine, csvStyle, markOf } from '../tables/write-table.ts';
 import { digestOf } from './digest-of.ts';
 import type { Stage } from './import/stage-step.ts';

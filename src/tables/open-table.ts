@@ -9,6 +9,7 @@ import { headingRows, titleAbove } from './heading-rows.ts';
 import { columnLetters } from './number-text.ts';
 import { type TableFile, tableError } from './table-file.ts';
 
+export { type CsvOptions, readCsv } from './csv/read-csv.ts';
 export { variantsWithin } from './record-paths.ts';
 export { formatOfText, formatOfZip, TABLE_FORMATS } from './table-formats.ts';
 

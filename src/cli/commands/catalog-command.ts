@@ -1,11 +1,11 @@
 import { storeIdentity } from '../../model/remote-address.ts';
 import {
-  CATALOG_FORMATS,
   type CatalogFound,
   catalogAsOf,
   catalogBodies,
   catalogContent,
-} from '../../run/records/catalog-as-of.ts';
+  RECORD_FORMATS,
+} from '../../run/records/run-records.ts';
 import { counted } from '../../text/printable.ts';
 import { AS_OF_OPTION, defineCommand, text } from '../define-command.ts';
 import { openCommandContext, selectStore } from '../open-context.ts';
@@ -19,7 +19,7 @@ export const catalogCommand = defineCommand({
     store: text('store', 'the store; needed where the workspace has several'),
     out: text(
       'file',
-      `the file to write, by its ending: ${CATALOG_FORMATS.join(', ')}; default: CSV to standard output`,
+      `the file to write, by its ending: ${RECORD_FORMATS.join(', ')}; default: CSV to standard output`,
     ),
   },
   notes: `A date alone is its beginning in UTC, a time without a zone is of this machine. Tables have a row per variant, JSONL has the
@@ -31,7 +31,7 @@ request body of a product per line. The history has what the store acknowledged,
   ],
   async run(invocation, _arguments, { asOf, store: name, out }) {
     const { terminal } = invocation;
-    const format = out === undefined ? 'csv' : formatOf(out, CATALOG_FORMATS);
+    const format = out === undefined ? 'csv' : formatOf(out, RECORD_FORMATS);
     await using open = await openCommandContext(invocation);
     const { context, workspace } = open;
     const store = selectStore(workspace, name, (names) => `Name one with --store: ${names.join(', ')}.`);

@@ -4,8 +4,8 @@ import pc from 'picocolors';
 import { checkWorkspace, type WorkspaceCheck } from '../../config/check-workspace.ts';
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { guardText, guardWords } from '../../model/guard.ts';
-import { jobFile } from '../../model/job-file.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
+import { jobFile } from '../../model/run.ts';
 import { limitsText } from '../../model/safety-limits.ts';
 import {
   type ConfigurationProblem,

@@ -1,5 +1,5 @@
-import { CLONE_JOB, jobForStore } from '../../model/job-file.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
+import { CLONE_JOB, jobForStore } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { AS_OF_OPTION, defineCommand, JSON_FLAG, text } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';

@@ -2,8 +2,13 @@ import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import pc from 'picocolors';
 import { writeTogether } from '../../config/edit-file.ts';
-import { loadEnvironment, overriddenText } from '../../config/environment.ts';
-import { availableMappings, isWorkspace, openWorkspace } from '../../config/workspace.ts';
+import {
+  availableMappings,
+  isWorkspace,
+  loadEnvironment,
+  openWorkspace,
+  overriddenText,
+} from '../../config/workspace.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
 import { type DraftSetting, settingOf } from '../../onboarding/job-draft.ts';
@@ -15,7 +20,7 @@ import {
   type NewWorkspace,
 } from '../../onboarding/new-workspace.ts';
 import type { SourceLook } from '../../onboarding/preview-source.ts';
-import { knownProducts } from '../../run/records/known-products.ts';
+import { knownProducts } from '../../run/records/record-history.ts';
 import { printable, shellWord } from '../../text/printable.ts';
 import { defineCommand, type Invocation, optionalArgument } from '../define-command.ts';
 import { type Asking, askJob } from '../init/ask-job.ts';

@@ -1,5 +1,5 @@
-import { jobFileName, jobForStore } from '../../model/job-file.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
+import { jobFileName, jobForStore } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { defineCommand, JSON_FLAG, requiredArgument, text } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';

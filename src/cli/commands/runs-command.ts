@@ -1,6 +1,5 @@
 import { type AuditEntry, auditWords, findAudited } from '../../model/audit-entry.ts';
-import { jobFileName } from '../../model/job-file.ts';
-import { lastedMs, partOf, type Run } from '../../model/run.ts';
+import { jobFileName, lastedMs, partOf, type Run } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { openRunQueue } from '../../queue/run-queue.ts';
 import { documentText, Page, type PageOptions } from '../../report/document-text.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { editFile, readEditable } from '../../config/edit-file.ts';
 import type { Workspace } from '../../config/workspace.ts';
-import { jobFile, jobFileName } from '../../model/job-file.ts';
+import { jobFile, jobFileName } from '../../model/run.ts';
 import { bullets, foreign, html } from '../../report/html/markup.ts';
 import { audit } from '../audit.ts';
 import { PageError } from '../guard/page-error.ts';

@@ -13,8 +13,8 @@ import {
 import type { ImportJob } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { jobFile } from '../../model/job-file.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
+import { jobFile } from '../../model/run.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import {
   browserAccess,

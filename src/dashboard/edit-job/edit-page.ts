@@ -1,6 +1,6 @@
 import type { EditableFile } from '../../config/edit-file.ts';
-import { jobFile } from '../../model/job-file.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
+import { jobFile } from '../../model/run.ts';
 import { code, html, type Markup, quiet, type Slot } from '../../report/html/markup.ts';
 import { listed } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';

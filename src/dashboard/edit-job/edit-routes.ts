@@ -9,8 +9,8 @@ import {
 } from '../../config/edit-file.ts';
 import { whyNoSchedule } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
-import { jobFile } from '../../model/job-file.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
+import { jobFile } from '../../model/run.ts';
 import { placeInWorkspace } from '../../onboarding/preview-source.ts';
 import { secretRedactor } from '../../text/masked.ts';
 import { serverTimezone } from '../../text/printable.ts';

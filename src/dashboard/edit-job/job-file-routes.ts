@@ -5,8 +5,8 @@ import { editedText, freeName, readEditable, writeTogether, type YamlEdit } from
 import { isName } from '../../config/store-config.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { flow, schemaLine, yamlText } from '../../config/yaml-text.ts';
-import { jobFile } from '../../model/job-file.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
+import { jobFile } from '../../model/run.ts';
 import { bullets, html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { withLiveStatus } from '../../run/report/read-stored-report.ts';
 import type { Viewer } from '../access/sessions.ts';

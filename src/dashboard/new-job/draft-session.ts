@@ -20,7 +20,7 @@ import {
   lookAtSource,
   type SourceLook,
 } from '../../onboarding/preview-source.ts';
-import { knownProducts } from '../../run/records/known-products.ts';
+import { knownProducts } from '../../run/records/record-history.ts';
 import { keepNewest, type Upload, type Uploads, withoutFolder } from '../actions/uploads.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { type FormFields, limitConcurrentReads } from '../route-parts.ts';

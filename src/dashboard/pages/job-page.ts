@@ -10,8 +10,8 @@ import {
   type Notify,
 } from '../../config/job/job.ts';
 import { guardWords } from '../../model/guard.ts';
-import { jobFile } from '../../model/job-file.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
+import { jobFile } from '../../model/run.ts';
 import { FLOOR_TEXT, limitWords } from '../../model/safety-limits.ts';
 import { wavesText } from '../../model/wave-limits.ts';
 import {

@@ -3,9 +3,8 @@ import { type Row, withoutInertMark } from '../../model/row.ts';
 import { CsvError, DestinationError } from '../../model/storeferry-error.ts';
 import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
 import type { FileAccess } from '../../state/file-access.ts';
-import { readCsv } from '../../tables/csv/read-csv.ts';
-import { type CsvStyle, csvLine, csvStyle, markOf } from '../../tables/write-table.ts';
-import { cellAsText } from '../../tables/written-table.ts';
+import { readCsv } from '../../tables/open-table.ts';
+import { type CsvStyle, cellAsText, csvLine, csvStyle, markOf } from '../../tables/write-table.ts';
 import { arrangeOrders, filterOrders } from '../arrange-orders.ts';
 import { exactJson, exactText, isMembers } from '../exact-json.ts';
 import { type Destination, openDestination } from '../open-destination.ts';
@@ -24,6 +23,14 @@ import {
 } from './replace-file.ts';
 import { type RowShape, shapeOf } from './row-shape.ts';
 import { textLines, watchBytes } from './text-lines.ts';
+
+export {
+  openNewest,
+  placeFilesSince,
+  type Reconciliation,
+  reconcileFiles,
+  writeNewFile,
+} from './write-new-file.ts';
 
 /** The input of writing an export. */
 interface WriteItemsOptions {

@@ -1,7 +1,7 @@
 import type { ExportJob } from '../../config/job/job.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
 import { LIST_COLUMNS, type ListReading, type SubscriberList } from '../../model/subscriber-list.ts';
-import { cellAsText, type TypedCell } from '../../tables/written-table.ts';
+import { cellAsText, type TypedCell } from '../../tables/write-table.ts';
 import { pathOf, valueAt } from '../arrange-orders.ts';
 import { exactJson, exactStringify, exactText, isMembers } from '../exact-json.ts';
 import { CHANGE_FIELD } from '../export-position.ts';

@@ -1,4 +1,4 @@
-import { jobFile } from '../../model/job-file.ts';
+import { jobFile } from '../../model/run.ts';
 import { truncate } from '../../model/truncate.ts';
 import { counted, grouped, listed, resourceNoun } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';

@@ -1,8 +1,12 @@
 import type { Readable } from 'node:stream';
 import type { ExportJob } from '../../config/job/job.ts';
 import { readItems } from '../../export/reading/read-items.ts';
-import { openExportFile } from '../../export/writing/export-file.ts';
-import { openNewest, type Reconciliation, reconcileFiles } from '../../export/writing/write-new-file.ts';
+import {
+  openExportFile,
+  openNewest,
+  type Reconciliation,
+  reconcileFiles,
+} from '../../export/writing/export-file.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';

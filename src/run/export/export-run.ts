@@ -8,8 +8,7 @@ import {
   saveExported,
   saveReading,
 } from '../../export/reading/read-items.ts';
-import { openExportFile } from '../../export/writing/export-file.ts';
-import { placeFilesSince, writeNewFile } from '../../export/writing/write-new-file.ts';
+import { openExportFile, placeFilesSince, writeNewFile } from '../../export/writing/export-file.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { type Run, UNFINISHED } from '../../model/run.ts';
 import { lockLost } from '../../model/storeferry-error.ts';

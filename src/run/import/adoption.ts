@@ -19,7 +19,7 @@ import {
 } from '../../plan/plan-import.ts';
 import { stageSource } from '../../source/snapshot.ts';
 import { importTarget } from '../../state/state.ts';
-import { readCsv } from '../../tables/csv/read-csv.ts';
+import { readCsv } from '../../tables/open-table.ts';
 import { digestOf } from '../digest-of.ts';
 import { readMappingTables } from '../inputs/open-mapping.ts';
 import { stageWithSideTables } from '../inputs/side-table.ts';

@@ -25,7 +25,7 @@ import type { Snapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { openRowScratch } from '../../state/sqlite/open-row-scratch.ts';
-import { readCsv } from '../../tables/csv/read-csv.ts';
+import { readCsv } from '../../tables/open-table.ts';
 import { listHeaders, quotableHeaders } from '../../text/nearest.ts';
 import { digestOf } from '../digest-of.ts';
 import { readCrosswalk } from './read-crosswalk.ts';

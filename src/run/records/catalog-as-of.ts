@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject, member, objectsIn } from '../../model/json-object.ts';
 import { chunksOf, type History, type LedgerTarget, type Version } from '../../state/state.ts';
-import { csvText, INERT_CSV, writeTable } from '../../tables/write-table.ts';
-import { cellAsText, type TypedCell } from '../../tables/written-table.ts';
+import { cellAsText, csvText, INERT_CSV, type TypedCell, writeTable } from '../../tables/write-table.ts';
 import type { RunContext } from '../run-context.ts';
 
 /** A product as it was at a time. */
@@ -106,15 +105,15 @@ function bodyAt(versions: readonly Version[], at: number, now: string | null): O
   return { body, isOlder: body !== null };
 }
 
-/** The formats of a catalog file, by the ending of its name. */
-export const CATALOG_FORMATS = ['csv', 'jsonl', 'xlsx', 'parquet'] as const;
+/** The formats of a file of records, or of a catalog, by the ending of its name. */
+export const RECORD_FORMATS = ['csv', 'jsonl', 'xlsx', 'parquet'] as const;
 /** One of them. */
-export type CatalogFormat = (typeof CATALOG_FORMATS)[number];
+export type RecordFormat = (typeof RECORD_FORMATS)[number];
 
 /** The bytes of a catalog: a JSON object per product, or a table with a row per variant. `open` opens the bodies, each time from the first. */
 export function catalogContent(
   open: () => AsyncIterable<readonly string[]>,
-  format: CatalogFormat,
+  format: RecordFormat,
 ): AsyncIterable<Uint8Array | string> {
   if (format === 'jsonl') return jsonLines(open());
   const columns = [...PRODUCT_COLUMNS, 'options', ...VARIANT_COLUMNS];

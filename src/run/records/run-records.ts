@@ -9,15 +9,30 @@ import { truncate } from '../../model/truncate.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections } from '../../plan/plan-file.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget, type LedgerTarget } from '../../state/state.ts';
-import { csvForLanguage, csvStyle, csvText, INERT_CSV, writeTable } from '../../tables/write-table.ts';
-import type { TypedCell, WrittenTable } from '../../tables/written-table.ts';
+import {
+  csvForLanguage,
+  csvStyle,
+  csvText,
+  INERT_CSV,
+  type TypedCell,
+  type WrittenTable,
+  writeTable,
+} from '../../tables/write-table.ts';
 import { printable } from '../../text/printable.ts';
 import type { RunContext } from '../run-context.ts';
 import { unsentOperations } from '../send-operations.ts';
-import { versionsOfRun } from './catalog-as-of.ts';
+import { type RecordFormat, versionsOfRun } from './catalog-as-of.ts';
 import { readEdited } from './edited-record.ts';
 import { type ReleasableRecord, refuseUnlessReleasable, releasableRecords } from './plan-release.ts';
 import { ledgersOf, placeOf, type RecordChange, recordVersion, titleIn } from './record-history.ts';
+
+export {
+  type CatalogFound,
+  catalogAsOf,
+  catalogBodies,
+  catalogContent,
+  RECORD_FORMATS,
+} from './catalog-as-of.ts';
 
 /**
  * The outcome of a record in a run; `planned` where the plan waits for approval. Unchanged records are not listed. `edited`: a record that was
@@ -259,16 +274,13 @@ async function* openRecords(
   }
 }
 
-/** The formats of a list of records in a file, by the ending of its name. */
-export const RECORD_FORMATS = ['csv', 'jsonl', 'xlsx', 'parquet'] as const;
-
 /**
  * Records as a table, a JSON object each, or lines for people. `open` opens them, each time from the first; `languages` are those of
  * the browser that asks for CSV.
  */
 export function recordContent(
   open: () => AsyncIterable<readonly RunRecord[]>,
-  format: (typeof RECORD_FORMATS)[number] | 'text',
+  format: RecordFormat | 'text',
   languages?: string,
 ): AsyncIterable<Uint8Array | string> {
   switch (format) {
