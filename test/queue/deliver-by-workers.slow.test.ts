@@ -11,7 +11,7 @@ import {
   type Queues,
   shardQueueName,
 } from '../../src/queue/queues.ts';
-import { importRun } from '../../src/run/execute-run.ts';
+import { executeRun } from '../../src/run/execute-run.ts';
 import { askToInterrupt } from '../../src/run/report/read-stored-report.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
@@ -48,7 +48,7 @@ describeWithRedis('a run whose workers see the request to end first', () => {
         return answered;
       };
       const deliver = deliverByWorkers({ ...queues, ask });
-      const { run } = await importRun(context, {
+      const { run } = await executeRun(context, {
         ...{ kind: 'run', request },
         workers: (own, ...rest) => {
           signal = own.signal;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openWorkspace } from '../../src/config/workspace.ts';
 import { DEFAULT_LIMITS } from '../../src/model/input-limits.ts';
-import { importRun } from '../../src/run/execute-run.ts';
+import { executeRun } from '../../src/run/execute-run.ts';
 import { openMapping } from '../../src/run/inputs/open-mapping.ts';
 import type { ImportRequest } from '../../src/run/run-context.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
@@ -78,7 +78,7 @@ async function setup() {
       onEvent: () => {},
       signal: new AbortController().signal,
     };
-    return await importRun(context, { kind: 'run', request: { job, store, mapping: source, resend: false } });
+    return await executeRun(context, { kind: 'run', request: { job, store, mapping: source, resend: false } });
   };
   const held = async (): Promise<HeldProduct[]> => {
     const headers = { authorization: `Bearer ${API_KEY}`, 'user-agent': 'test/1' };

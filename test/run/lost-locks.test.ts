@@ -4,7 +4,7 @@ import { readImportRequest } from '../../src/cli/read-request.ts';
 import { storeIdentity } from '../../src/model/remote-address.ts';
 import { InterruptedError, LockedError } from '../../src/model/storeferry-error.ts';
 import { PLAN_FILE } from '../../src/plan/plan-file.ts';
-import { importRun } from '../../src/run/execute-run.ts';
+import { executeRun } from '../../src/run/execute-run.ts';
 import type { RunContext } from '../../src/run/run-context.ts';
 import { jobLockName, type State, targetLockName } from '../../src/state/state.ts';
 import { setupNightly } from '../support/nightly.ts';
@@ -42,7 +42,7 @@ it.each(['job', 'store'])(
     const target = { storeId: storeIdentity(request.store), resource: 'products' as const };
     const name = which === 'job' ? jobLockName('nightly') : targetLockName(target);
     const own = { ...context, state: losing(context.state, name, lost.signal) };
-    await expect(importRun(own, { kind: 'run', request, workers: async () => {} })).rejects.toThrow(
+    await expect(executeRun(own, { kind: 'run', request, workers: async () => {} })).rejects.toThrow(
       'taken over',
     );
     const [run] = await context.state.runs.list({ limit: 1 });
@@ -68,7 +68,7 @@ it('a run that another process has taken over is not ended by the one that was a
   const { context } = open;
   const request = await readImportRequest(open.workspace, 'nightly', false);
   const own = { ...context, state: losing(context.state, jobLockName('nightly'), lost.signal) };
-  await expect(importRun(own, { kind: 'run', request, workers: async () => {} })).rejects.toThrow(
+  await expect(executeRun(own, { kind: 'run', request, workers: async () => {} })).rejects.toThrow(
     'taken over',
   );
   const [run] = await context.state.runs.list({ limit: 1 });
@@ -95,7 +95,7 @@ it('a run whose store another process has taken over after its last request keep
   const blocks = context.artifacts.run('blocks');
   for (const keeps of [true, false]) {
     isOver = !keeps;
-    await importRun(own, { kind: 'run', request: { ...request, resend: true } });
+    await executeRun(own, { kind: 'run', request: { ...request, resend: true } });
     expect(await blocks.exists('nightly.json')).toBe(keeps);
     await blocks.remove(['nightly.json']);
   }
@@ -116,7 +116,7 @@ it('a run sends nothing when the state loses data while it waits for the store',
   const request = await readImportRequest(open.workspace, 'nightly', true);
   const target = { storeId: storeIdentity(request.store), resource: 'products' as const };
   const other = await state.locks.tryAcquire(targetLockName(target), { job: 'weekly', run: 'other' });
-  const ended = importRun(open.context, { kind: 'run', request, workers: async () => {} });
+  const ended = executeRun(open.context, { kind: 'run', request, workers: async () => {} });
   await waiting.promise;
   const sent = artifacts.run('sent');
   for (const name of await sent.list()) await sent.write(name, ['damaged']);
