@@ -78,7 +78,10 @@ async function setup() {
       onEvent: () => {},
       signal: new AbortController().signal,
     };
-    return await executeRun(context, { kind: 'run', request: { job, store, mapping: source, resend: false } });
+    return await executeRun(context, {
+      kind: 'run',
+      request: { job, store, mapping: source, resend: false },
+    });
   };
   const held = async (): Promise<HeldProduct[]> => {
     const headers = { authorization: `Bearer ${API_KEY}`, 'user-agent': 'test/1' };

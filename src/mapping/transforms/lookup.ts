@@ -55,11 +55,7 @@ export const lookup = defineTransform({
 });
 
 /** The result for an unknown word. */
-function unknownWord(
-  text: string,
-  rule: 'keep' | 'blank' | 'reject',
-  quote: (text: string) => string,
-): Cell {
+function unknownWord(text: string, rule: 'keep' | 'blank' | 'reject', quote: (text: string) => string): Cell {
   switch (rule) {
     case 'keep':
       return text;
