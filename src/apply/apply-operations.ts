@@ -12,7 +12,7 @@ import { type SafetyLimitError, UnauthorizedError } from '../model/storeferry-er
 import type { OutcomeTally } from '../state/state.ts';
 import type { OnEnded, SendOptions, Storefront } from '../storefront/storefront.ts';
 import { groupCommit, type HeldSlot, slots } from './slots.ts';
-import { forbidden, stopOn } from './stop.ts';
+import { forbiddenRecords, stopOn } from './stop.ts';
 
 /** Requests in flight get this long to end after an interruption. */
 const GRACE_MS = 5_000;
@@ -142,7 +142,7 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
     new UnauthorizedError('The store answers 403 to every request with this API key.', {
       hint: 'Check the permissions of the key in the store, then run the job again: it continues where it stopped.',
     });
-  const refusals = forbidden<Finished<Op>>({
+  const refusals = forbiddenRecords<Finished<Op>>({
     confirmKey: options.confirmKey ?? (() => Promise.reject(keyRefused())),
     reject: finish,
     giveUp: (error) => stop.stop(error, 'drain'),

@@ -88,7 +88,7 @@ const CHECK_AFTER = 3;
  * accepted: then they are rejected. Several in a row before that cause one read request that checks whether the store
  * accepts the key at all.
  */
-interface Forbidden<Entry> {
+interface ForbiddenRecords<Entry> {
   /** Lets a record wait that was answered with 403. */
   add(entry: Entry): void;
   /** Something was accepted, or refused for another reason: the key is valid. */
@@ -109,7 +109,7 @@ interface ForbiddenOptions<Entry> {
 }
 
 /** No record waits yet. */
-export function forbidden<Entry>(options: ForbiddenOptions<Entry>): Forbidden<Entry> {
+export function forbiddenRecords<Entry>(options: ForbiddenOptions<Entry>): ForbiddenRecords<Entry> {
   let waiting: Entry[] = [];
   let keyIsValid = false;
   let asking: Promise<void> | null = null;

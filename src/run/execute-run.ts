@@ -27,7 +27,7 @@ import { type Stage, stageJobSource, stageStep } from './import/stage-step.ts';
 import { lockJob, lockPlan, lockTarget, whileHeld } from './lock-job.ts';
 import type { News } from './notify/send-notices.ts';
 import { refuseUnlessRejected, stageCorrected } from './read-corrections.ts';
-import { createReconciled, reconcileState } from './reconcile-state.ts';
+import { createReconciledRun, reconcileState } from './reconcile-state.ts';
 import { refuseUnlessCopyable } from './records/plan-copy.ts';
 import { refuseUnlessReleasable } from './records/plan-release.ts';
 import { laterRun, withLiveStatus } from './report/read-stored-report.ts';
@@ -190,7 +190,7 @@ async function importRun(surroundings: RunContext, task: ImportTask): Promise<Ru
         await supersedeOthers(context, work.run);
         work.begin(work.run);
       } else {
-        work.run = await createReconciled(context, work.run);
+        work.run = await createReconciledRun(context, work.run);
         work.run =
           task.kind === 'undo' || task.kind === 'release' || task.kind === 'restore' || task.kind === 'copy'
             ? await stageNoSource(context, work.run)

@@ -23,7 +23,7 @@ export async function reconcileState(
  * Creates a run that is about to begin. It records the loss of the state and the lost records that a verification
  * found, if any. The state is compared first: a loss concerns earlier runs, not this one.
  */
-export async function createReconciled(context: RunContext, begun: Run): Promise<Run> {
+export async function createReconciledRun(context: RunContext, begun: Run): Promise<Run> {
   const loss = (await reconcileState(context, begun)) ?? (await lossToSay(context, begun));
   const foundGone = await goneBefore(context, begun);
   const run = {

@@ -590,5 +590,15 @@ export function* chunksOf<Item>(items: readonly Item[], size: number): Generator
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }
 
+/** All keys that a run of the job may have sent when it died. */
+export async function unconfirmedKeys(
+  ledger: Pick<Ledger, 'unconfirmed'>,
+  job: string,
+): Promise<ReadonlySet<string>> {
+  const keys = new Set<string>();
+  for await (const batch of ledger.unconfirmed(job)) for (const key of batch) keys.add(key);
+  return keys;
+}
+
 /** Held by the worker of an embedded state. */
 export const WORKER_LOCK = 'worker';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { forbidden, MAX_CONSECUTIVE_FORBIDDEN } from '../../src/apply/stop.ts';
+import { forbiddenRecords, MAX_CONSECUTIVE_FORBIDDEN } from '../../src/apply/stop.ts';
 
 /** Records that are answered 403, and a store that is asked about the key. */
 function setup(key: 'good' | 'wrong' = 'good') {
@@ -7,7 +7,7 @@ function setup(key: 'good' | 'wrong' = 'good') {
   const gaveUp: unknown[] = [];
   let asked = 0;
   const answers: (() => void)[] = [];
-  const held = forbidden<string>({
+  const held = forbiddenRecords<string>({
     confirmKey: async () => {
       asked++;
       await new Promise<void>((resolve) => answers.push(resolve));

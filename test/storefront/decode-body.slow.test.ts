@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { decodeBody } from '../../src/storefront/decode-body.ts';
+import { decodeBody } from '../../src/storefront/exchange.ts';
 import { hurriedClock } from '../support/hurried-clock.ts';
 import { connect, product, serve, signal } from './setup.ts';
 

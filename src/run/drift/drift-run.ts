@@ -7,7 +7,7 @@ import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
 import { importTarget, targetTag } from '../../state/state.ts';
 import { lockJob, lockTarget } from '../lock-job.ts';
 import { pruneRuns } from '../prune-runs.ts';
-import { createReconciled } from '../reconcile-state.ts';
+import { createReconciledRun } from '../reconcile-state.ts';
 import { readRunReport, shownFile } from '../report/read-stored-report.ts';
 import { writeReport } from '../report/write-report.ts';
 import type { DriftRequest, RunContext } from '../run-context.ts';
@@ -33,7 +33,7 @@ export async function driftRun(surroundings: RunContext, request: DriftRequest):
     },
     async steps(work) {
       const { context } = work;
-      const created = await createReconciled(context, work.run);
+      const created = await createReconciledRun(context, work.run);
       const unfinished = await unfinishedDrift(context, created, request);
       work.begin(unfinished === undefined ? created : await continueInstead(context, created, unfinished));
       const { run } = work;

@@ -26,6 +26,7 @@ import {
   type Ledger,
   type LedgerMark,
   type Lock,
+  unconfirmedKeys,
 } from '../../state/state.ts';
 import type { SendOptions, Storefront } from '../../storefront/storefront.ts';
 import { forEachConcurrently } from '../for-each-concurrently.ts';
@@ -338,13 +339,7 @@ class Looking {
 
   /** Keys that a run of the job may have sent when it died. */
   #unconfirmed(): Promise<ReadonlySet<string>> {
-    this.#inFlight ??= (async () => {
-      const keys = new Set<string>();
-      for await (const batch of this.#ledger.unconfirmed(this.#search.job.name)) {
-        for (const key of batch) keys.add(key);
-      }
-      return keys;
-    })();
+    this.#inFlight ??= unconfirmedKeys(this.#ledger, this.#search.job.name);
     return this.#inFlight;
   }
 

@@ -12,7 +12,7 @@ import { withAnswers } from '../answer-tally.ts';
 import type { RunContext } from '../run-context.ts';
 import { type ShardOperation, sendOperations, unsentOperations, versionTime } from '../send-operations.ts';
 import { RunTraffic, readTraffic } from '../traffic/run-traffic.ts';
-import { hasOpen } from './continue-or-begin.ts';
+import { hasOpenOperations } from './continue-or-begin.ts';
 
 /** A planned run while it is applied. */
 export interface Delivery {
@@ -66,7 +66,7 @@ export async function applyStep(
     await deliver(context, delivery, renames);
   }
   if (deletes.length === 0) return;
-  for (const shard of renames) if (await hasOpen(context, run, shard)) return;
+  for (const shard of renames) if (await hasOpenOperations(context, run, shard)) return;
   await spareSharedIds(context, delivery, deletes);
   await deliver(context, delivery, deletes);
 }

@@ -74,7 +74,7 @@ export async function whyNotContinue(
     await verifyRejections(folder, plan);
     for (const shard of plan.shards) {
       context.signal.throwIfAborted();
-      if (await hasOpen(context, run, shard)) await verifyShard(folder, shard);
+      if (await hasOpenOperations(context, run, shard)) await verifyShard(folder, shard);
     }
     return undefined;
   } catch (error) {
@@ -132,7 +132,7 @@ export function passedDate({ source: { dates } }: Plan, now: number): number | u
 }
 
 /** Whether operations of a shard have no final outcome. */
-export async function hasOpen(
+export async function hasOpenOperations(
   { state }: RunContext,
   { id }: Run,
   { number, operations }: PlannedShard,

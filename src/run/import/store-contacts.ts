@@ -7,7 +7,7 @@ import type { Run } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { type RunFolder, readLines } from '../../state/artifacts.ts';
 import { openTemporaryDatabase } from '../../state/sqlite/open-row-scratch.ts';
-import { importTarget, type Ledger } from '../../state/state.ts';
+import { importTarget, type Ledger, unconfirmedKeys } from '../../state/state.ts';
 import type { StoreProperties } from '../../storefront/storefront.ts';
 import { forEachConcurrently } from '../for-each-concurrently.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
@@ -74,7 +74,7 @@ export async function storeContacts(
     }
     await addRead(read, folder);
   }
-  const doubted = creates ? await keysInDoubt(ledger, run.job) : NO_KEYS;
+  const doubted = creates ? await unconfirmedKeys(ledger, run.job) : NO_KEYS;
   return {
     match: 'email',
     file: job.crosswalk.path ?? '',
@@ -113,12 +113,6 @@ function whyNotCreated({ name }: StoreConfig, probe: StoreProperties | undefined
   return probe?.upsertsContactsByEmail === false
     ? `a probe has seen that ${name} does not create contacts by e-mail address`
     : `whether ${name} creates contacts by e-mail address is not known; type: storeferry probe ${name} --contact ID`;
-}
-
-async function keysInDoubt(ledger: Ledger, job: string): Promise<ReadonlySet<string>> {
-  const keys = new Set<string>();
-  for await (const batch of ledger.unconfirmed(job)) for (const key of batch) keys.add(key);
-  return keys;
 }
 
 async function* listedContacts(context: RunContext, store: StoreConfig): AsyncGenerator<readonly string[]> {

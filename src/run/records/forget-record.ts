@@ -9,6 +9,7 @@ import type { RunFolder } from '../../state/artifacts.ts';
 import { targetLockName } from '../../state/state.ts';
 import { counted } from '../../text/printable.ts';
 import { supersedeEmptied } from '../import/continue-or-begin.ts';
+import { isSameTarget } from '../import/stage-step.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
 import { forgetScanned } from '../scan-journal.ts';
@@ -48,9 +49,7 @@ export async function forgetRecord(
   const lock = await state.locks.tryAcquire(name, { job: 'forget', run: 'forget' });
   if ('heldBy' in lock) throw busy(lock.heldBy?.run);
   await using _held = lock;
-  const runs = (await state.runs.list({})).filter(
-    (run) => run.resource === target.resource && run.storeId === target.storeId,
-  );
+  const runs = (await state.runs.list({})).filter((run) => isSameTarget(run, target));
   const standing = await Promise.all(runs.map((run) => withLiveStatus(context, run)));
   const running = standing.find(({ status }) => status === 'running');
   if (running !== undefined) throw busy(running.id);

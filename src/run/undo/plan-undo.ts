@@ -14,6 +14,7 @@ import {
   type Ledger,
   type LedgerMark,
   type OwnedKey,
+  unconfirmedKeys,
   type Version,
 } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
@@ -261,8 +262,7 @@ class UndoneRecords implements UndoSource {
   ): AsyncGenerator<readonly Mapped[]> {
     const run = this.#undone;
     if (run === undefined || !UNFINISHED.includes(run.status)) return;
-    const unconfirmed = new Set<string>();
-    for await (const keys of ledger.unconfirmed(run.job)) for (const key of keys) unconfirmed.add(key);
+    const unconfirmed = await unconfirmedKeys(ledger, run.job);
     const { plannedAt = '' } = (await readPlan(this.#context.artifacts.run(run.id))) ?? {};
     for await (const open of openOperations(this.#context, run)) {
       const keys = open.map(({ key }) => key).filter(isNew);

@@ -15,7 +15,7 @@ import { withAnswers } from '../answer-tally.ts';
 import { unsentError } from '../import/finish-step.ts';
 import { lockJob, lockTarget } from '../lock-job.ts';
 import { pruneRuns } from '../prune-runs.ts';
-import { createReconciled } from '../reconcile-state.ts';
+import { createReconciledRun } from '../reconcile-state.ts';
 import { readRunReport } from '../report/read-stored-report.ts';
 import type { RunContext, VerifyRequest } from '../run-context.ts';
 import { newRun, runPipeline } from '../run-pipeline.ts';
@@ -199,7 +199,7 @@ export async function verifyRun(surroundings: RunContext, request: VerifyRequest
       const { context } = work;
       // Before anything is sent: otherwise new groups would let the serial of an older state catch up with its
       // witness.
-      work.begin(await createReconciled(context, work.run));
+      work.begin(await createReconciledRun(context, work.run));
       const { run } = work;
       await using lock = await lockTarget(context, run);
       sample = await drawSample(context, request, run);

@@ -405,7 +405,7 @@ export class World {
     return loss;
   }
 
-  /** Creates a run as createReconciled does. */
+  /** Creates a run as createReconciledRun does. */
   async #create({ context, settings }: Work, beginning: Partial<Run>): Promise<Run> {
     const { state, artifacts } = context;
     const stateLoss = await this.#reconcile(context);
