@@ -1,8 +1,14 @@
 import type { BlockFinder, SourcePiece } from '../model/block-index.ts';
-import type { DeferredRecord, Mapped, RecordTrace, SourceItem } from '../model/mapped-record.ts';
+import type {
+  DeferredRecord,
+  Mapped,
+  OpenScratch,
+  RecordTrace,
+  RowScratch,
+  SourceItem,
+} from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
 import { blankCellsBeyond, type Row } from '../model/row.ts';
-import type { OpenScratch, RowScratch } from '../model/row-scratch.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import type { Binding, ColumnReport } from './columns/bind-table.ts';
 import type { CompiledMapping, RecordMapper } from './compile-mapping.ts';

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { MappingLimits } from '../model/input-limits.ts';
 import { isJsonObject } from '../model/json-object.ts';
-import type { Mapped } from '../model/mapped-record.ts';
+import type { Mapped, OpenScratch } from '../model/mapped-record.ts';
 import type { Row } from '../model/row.ts';
-import type { OpenScratch } from '../model/row-scratch.ts';
 import { StoreferryError } from '../model/storeferry-error.ts';
 import { truncate } from '../model/truncate.ts';
 import { compileMapping, joinOpeners } from './compile-mapping.ts';

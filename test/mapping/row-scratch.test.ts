@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compileMapping } from '../../src/mapping/compile-mapping.ts';
 import { mapTables } from '../../src/mapping/map-tables.ts';
-import type { OpenScratch, RowScratch } from '../../src/model/row-scratch.ts';
+import type { OpenScratch, RowScratch } from '../../src/model/mapped-record.ts';
 import { StateError } from '../../src/model/storeferry-error.ts';
 import { openRowScratch } from '../../src/state/sqlite/open-row-scratch.ts';
 import { CONTEXT, mappingOf, table } from './mapping-setup.ts';

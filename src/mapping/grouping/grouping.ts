@@ -1,7 +1,7 @@
 import { beyondLimit, raiseLimit, TOO_MANY_ROWS } from '../../model/input-limits.ts';
+import type { OpenScratch, RowLinks } from '../../model/mapped-record.ts';
 import type { Reason } from '../../model/reason.ts';
 import type { RowSpan } from '../../model/row.ts';
-import type { OpenScratch, RowLinks } from '../../model/row-scratch.ts';
 import type { Columns } from '../columns/columns.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
 import type { Scope } from '../scope.ts';

@@ -1,5 +1,5 @@
+import type { LinkFault, RecordMember, RowLinks, RowScratch } from '../../model/mapped-record.ts';
 import type { Reason } from '../../model/reason.ts';
-import type { LinkFault, RecordMember, RowLinks, RowScratch } from '../../model/row-scratch.ts';
 import type { BoundTable, RecordRows, SourceRow } from '../record-rows.ts';
 import type { Expression } from '../values/cell.ts';
 import { type Grouper, recordOf, spansOf, tooManyRows } from './grouping.ts';

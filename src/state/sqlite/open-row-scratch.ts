@@ -6,7 +6,7 @@ import {
   type RowLinks,
   type RowScratch,
   recordFaultSchema,
-} from '../../model/row-scratch.ts';
+} from '../../model/mapped-record.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 
 /** The rows in order, and their relations. `members` is filled after all rows were added. */
