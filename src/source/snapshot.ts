@@ -231,7 +231,7 @@ async function stagePath({ path = '', query }: SourcePlace, staging: Staging): P
     if (query !== undefined) {
       const { querySqlite } = await import('./query-sqlite.ts');
       const archive = { bytes: Number.POSITIVE_INFINITY, unpacked: 0 };
-      const rows = Readable.from(querySqlite(file, query), { objectMode: false });
+      const rows = Readable.from(querySqlite(file, query, staging.options.signal), { objectMode: false });
       const bytes = watched(file.path, rows, archive, staging);
       staging.files.push(await writeCopy(staging.options.folder, nextCopy(staging), file.path, bytes));
       continue;
