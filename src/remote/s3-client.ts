@@ -185,8 +185,8 @@ export function connectS3(
   return client;
 }
 
-/** A page of 1,000 keys of the greatest length, escaped, is smaller. */
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** A page of 1,000 keys of the greatest length, escaped, is smaller. The library takes a second for each MiB of entities. */
+const MAX_ANSWER_BYTES = 7 * 1024 * 1024;
 
 async function* boundedAnswer(body: Readable): AsyncGenerator<Buffer> {
   let bytes = 0;
@@ -229,7 +229,10 @@ export async function* listPages(
       signal && { abortSignal: signal },
     );
     yield page.Contents ?? [];
+    const before = next;
     next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+    if (next !== undefined && next === before)
+      throw new RemoteFailure('final', 'the listing never ends: each page names itself as the next');
   } while (next !== undefined);
 }
 

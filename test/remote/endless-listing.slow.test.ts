@@ -109,6 +109,13 @@ describe('a server that lists without end', () => {
     expect(failure).toMatchObject({ kind: 'final', message: 'the folder has more than 100000 entries' });
   });
 
+  it('by S3, by a page that names itself as the next, is refused', async () => {
+    await using server = await serveBucket((response) => response.end(pageOf(1, 1)));
+    await using client = server.client();
+    const failure = await failureOf(client.find(signal));
+    expect(failure).toMatchObject({ kind: 'final', message: expect.stringContaining('never ends') });
+  });
+
   it('by S3, in one page, is refused before it fills the memory', async () => {
     await using server = await serveBucket((response) => {
       const piece = '<Contents><Key>in/a.csv</Key></Contents>'.repeat(10_000);
@@ -121,6 +128,6 @@ describe('a server that lists without end', () => {
     });
     await using client = server.client();
     const failure = await failureOf(client.find(signal));
-    expect(failure).toMatchObject({ kind: 'final', message: 'the server answers more than 16777216 bytes' });
+    expect(failure).toMatchObject({ kind: 'final', message: 'the server answers more than 7340032 bytes' });
   });
 });

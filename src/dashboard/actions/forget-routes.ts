@@ -11,7 +11,7 @@ import { type FormFields, formFields, type RouteParts } from '../route-parts.ts'
 import { confirmationPage } from './confirmation.ts';
 
 /** Removes what Storeferry has kept of a contact, after a confirmation. */
-export function forgetRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
+export function forgetRoutes(app: FastifyInstance, { dashboard, uploads }: RouteParts): void {
   const { context } = dashboard;
   const contactOf = async ({ store = '', key = '' }: FormFields) => {
     const found = await findRecords(context, [dashboard.openWorkspace().store(store)], key, 2);
@@ -40,6 +40,8 @@ export function forgetRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
   app.post(FORGET_PATH, async (request, reply) => {
     const contact = await contactOf(formFields(request.body));
     const forgotten = await forgetRecord(context, contact);
+    // They may have rows of the contact, and are sent again in a moment.
+    await uploads.clear();
     await audit(dashboard, request, { action: 'forget' });
     const document: Page = {
       title: `Contact ${contact.key} is ${forgotten.erased ? 'forgotten' : 'not yet erased on disk'}`,

@@ -72,6 +72,10 @@ export function openUploads(folder: () => Promise<string>) {
       return upload?.run === run ? upload : undefined;
     },
     drop,
+    /** Removes all of them. */
+    async clear(): Promise<void> {
+      for (const upload of [...kept.values()]) await drop(upload);
+    },
   };
 }
 

@@ -113,7 +113,7 @@ export const FORGETS = [
 /** What no command can remove. */
 export const REMAINS = [
   'the contact in the store itself, and in the source files: while a source has it, a run that finds it changed sends and keeps it again',
-  'files of exports, crosswalks and look-ups, in the workspace and elsewhere',
+  'files of exports, crosswalks and look-ups, in the workspace and elsewhere, and uploads that a running dashboard has not sent yet, until it ends or a contact is forgotten there',
   'backups of the state and of the artifacts, mailed and downloaded reports, logs, and the files of Redis (append-only file, snapshot) until Redis writes them anew (BGREWRITEAOF, BGSAVE)',
   'rejected rows that have neither its key nor its address or phone number',
 ];

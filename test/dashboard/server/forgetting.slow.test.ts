@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { setupCrm } from '../../support/contacts.ts';
+import { formOf, multipart } from './http-client.ts';
 import { serveDashboard } from './running-dashboard.ts';
 
 it('a contact is forgotten from its page, after a confirmation, by those with full access only', async () => {
@@ -22,9 +23,16 @@ it('a contact is forgotten from its page, after a confirmation, by those with fu
   expect((await client.get(record)).words).toContain('Leeds');
   expect((await (await dashboard.signedIn('readOnly')).get(address)).status).toBe(403);
 
+  const { fields } = formOf(await client.get('/new'), '/new/upload');
+  const form = multipart(fields, { name: 'people.csv', content: Buffer.from('Email\na@mail.example\n') });
+  const { headers } = await client.post('/new/upload', form.body, { 'content-type': form.type });
+  const draft = String(headers.location);
+  expect((await client.get(draft)).words).toContain('people.csv');
+
   const forgotten = await client.submit(asked, '/records/forget');
   expect(forgotten.words).toMatch(/Contact 1001 is forgotten.*1 version of its history/);
   expect((await client.get(record)).words).not.toContain('Leeds');
+  expect((await client.get(draft)).words).not.toContain('people.csv');
   expect((await client.get('/records?store=main&resource=contacts&key=1002')).words).toContain('Bergen');
   expect((await client.get('/audit')).words).toContain('forgot a contact');
   const product = await client.get('/records/forget?store=main&key=nobody');
