@@ -197,10 +197,10 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
     ...['config', 'dashboard', 'export', 'mapping', 'model', 'onboarding', 'plan', 'queue'],
     ...['remote', 'rejects', 'run', 'sandbox', 'source', 'state'],
   ],
-  'node:child_process': ['cli'],
+  'node:child_process': ['cli', 'source'],
   'node:net': ['sandbox', 'remote', 'dashboard'],
   'node:sqlite': ['state', 'sandbox', 'source'],
-  'node:worker_threads': ['isolation', 'state'],
+  'node:worker_threads': ['isolation', 'source', 'state'],
 };
 
 interface Import {
