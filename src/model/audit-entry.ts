@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ACTION_NAMES, ACTIONS, type ActionName, actionOf } from './action.ts';
+import { parsedJson } from './json-object.ts';
 
 /** The name of an action that is recorded. */
 type AuditedName = {
@@ -47,12 +48,8 @@ export interface AuditLog {
 /** Entries that were stored as JSON, without those that cannot be read. */
 export function storedAuditEntries(stored: readonly string[]): readonly AuditEntry[] {
   return stored.flatMap((json) => {
-    try {
-      const { data } = auditEntrySchema.safeParse(JSON.parse(json));
-      return data === undefined ? [] : [data];
-    } catch {
-      return [];
-    }
+    const { data } = auditEntrySchema.safeParse(parsedJson(json));
+    return data === undefined ? [] : [data];
   });
 }
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { parsedJson } from './json-object.ts';
 
 /** A stored entry of the chain: its text up to the hash, the hash of the entry before, and its own. */
 const CHAINED = /^(\{.*"previous":(?:null|"([0-9a-f]{64})")),"hash":"([0-9a-f]{64})"\}$/s;
@@ -41,7 +42,8 @@ export function verifyAuditChain(stored: readonly string[]): AuditVerification {
   const unchained = firstChained === -1 ? stored.length : firstChained;
   const kindOfFault = (text: string, index: number): AuditFault['kind'] | undefined => {
     const [, content, previous, own] = CHAINED.exec(text) ?? [];
-    if (content === undefined) return index < unchained && isJson(text) ? undefined : 'altered';
+    if (content === undefined)
+      return index < unchained && parsedJson(text) !== undefined ? undefined : 'altered';
     if (own !== hash('sha256', `${content}}`)) return 'altered';
     if (index === 0 || previous === hashes[index - 1]) return undefined;
     return previous === undefined || hashes.includes(previous) ? 'reordered' : 'missing';
@@ -51,13 +53,4 @@ export function verifyAuditChain(stored: readonly string[]): AuditVerification {
     if (kind !== undefined) return { fault: { kind, number: index + 1 }, hashes, unchained };
   }
   return { fault: undefined, hashes, unchained };
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

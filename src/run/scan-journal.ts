@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { writeWhole } from '../config/edit-file.ts';
+import { parsedJson } from '../model/json-object.ts';
 
 const STATE_FOLDER = '.storeferry';
 const PREFIX = 'contacts-scan-';
@@ -37,12 +38,8 @@ export class ScanJournal {
 
 /** The last line may be cut. */
 function lineIn(line: string): readonly unknown[] {
-  try {
-    const entry: unknown = JSON.parse(line);
-    return Array.isArray(entry) ? entry : [];
-  } catch {
-    return [];
-  }
+  const entry = parsedJson(line);
+  return Array.isArray(entry) ? entry : [];
 }
 
 /**

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { StoreConfig } from '../config/store-config.ts';
 import { sleep, systemClock } from '../model/clock.ts';
-import type { Stored } from '../model/json-object.ts';
+import { parsedJson, type Stored } from '../model/json-object.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import type { Run } from '../model/run.ts';
 import { LockedError, StateError, StoreUnavailableError } from '../model/storeferry-error.ts';
@@ -223,19 +223,11 @@ async function readJson<Schema extends z.ZodType>(
   schema: Schema,
 ): Promise<z.infer<Schema> | undefined> {
   if (!(await folder.exists(name))) return undefined;
-  const read = schema.safeParse(parsed(await text(await folder.read(name))));
+  const read = schema.safeParse(parsedJson(await text(await folder.read(name))));
   if (read.success) return read.data;
   throw new StateError(`${folder.location}/${name} is damaged.`, {
     hint: 'Remove it, then probe the store again.',
   });
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 function tagOf(storeId: string): string {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Stored } from '../model/json-object.ts';
+import { parsedJson, type Stored } from '../model/json-object.ts';
 import { reasonSchema, refusalSchema } from '../model/reason.ts';
 import { tablePlacesSchema } from '../model/row.ts';
 import { changedIdSchema, runSchema } from '../model/run.ts';
@@ -28,12 +28,8 @@ export class StoredRecord<Type> {
 
   /** The record in a JSON text; UnreadableRecord describes the problem and uses `name`. */
   parse(json: string, name: string): Type {
-    let value: unknown;
-    try {
-      value = JSON.parse(json);
-    } catch {
-      throw new UnreadableRecord(this.#what, name, 'it is not JSON');
-    }
+    const value = parsedJson(json);
+    if (value === undefined) throw new UnreadableRecord(this.#what, name, 'it is not JSON');
     return this.check(value, name);
   }
 
@@ -68,9 +64,5 @@ export type HistoryRun = Stored<typeof historyRunSchema>;
 
 /** A run of the history as it is stored; undefined where it is damaged. */
 export function storedHistoryRun(json: string): HistoryRun | undefined {
-  try {
-    return historyRunSchema.safeParse(JSON.parse(json)).data;
-  } catch {
-    return undefined;
-  }
+  return historyRunSchema.safeParse(parsedJson(json)).data;
 }

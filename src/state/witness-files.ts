@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
+import { parsedJson } from '../model/json-object.ts';
 import type { Artifacts, RewrittenFile, RunFolder } from './artifacts.ts';
 import { HEARTBEAT_VALID_MS, type Serial, type Witness } from './serial.ts';
 import { type LedgerTarget, targetTag } from './state.ts';
@@ -218,11 +219,8 @@ function fileLine(
 /** The last line that was written completely. */
 function parsed(text: string): Witness | undefined {
   const lines = text.split('\n').flatMap((line) => {
-    try {
-      return [schema.parse(JSON.parse(line))];
-    } catch {
-      return [];
-    }
+    const { data } = schema.safeParse(parsedJson(line));
+    return data === undefined ? [] : [data];
   });
   return lines.sort((one, other) => one.writes - other.writes).at(-1);
 }

@@ -1,4 +1,5 @@
 import type { ExportJob } from '../../config/job/job.ts';
+import { parsedJson } from '../../model/json-object.ts';
 import { type Row, withoutInertMark } from '../../model/row.ts';
 import { CsvError, DestinationError } from '../../model/storeferry-error.ts';
 import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
@@ -237,12 +238,8 @@ async function readHistory(
 
 /** The members of a JSON object; none for other values. */
 function parse(text: string): ReadonlyMap<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
-  } catch {
-    return new Map();
-  }
+  const value = parsedJson(text);
+  return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
 }
 
 function pointOf(value: (column: string) => unknown): HistoryPoint | undefined {

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type AuditLog, storedAuditEntries } from '../../model/audit-entry.ts';
 import { chainAuditEntry } from '../../model/chain-audit-entry.ts';
+import { parsedJson } from '../../model/json-object.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import type { Artifacts } from '../artifacts.ts';
 import { openSending } from '../open-sending.ts';
@@ -151,12 +152,7 @@ const storedCheck: z.ZodType<AddressCheck> = z.object({ version: z.string().null
 
 /** Undefined also for a check that cannot be read: the address is checked again. */
 function readCheck(json: string | null): AddressCheck | undefined {
-  if (json === null) return undefined;
-  try {
-    return storedCheck.safeParse(JSON.parse(json)).data;
-  } catch {
-    return undefined;
-  }
+  return json === null ? undefined : storedCheck.safeParse(parsedJson(json)).data;
 }
 
 /**
