@@ -17,6 +17,11 @@ export function parsedJson(text: string): unknown {
   }
 }
 
+/** A text as it is, any other value as JSON; empty for none. */
+export function plainText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}
+
 /** An own member, so that a body without `constructor` has none. */
 export function member(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;

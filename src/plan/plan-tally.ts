@@ -1,4 +1,4 @@
-import { type JsonObject, member } from '../model/json-object.ts';
+import { type JsonObject, member, plainText } from '../model/json-object.ts';
 import {
   CONTACT_TEXT_FIELDS,
   type MappedRecord,
@@ -101,15 +101,11 @@ export function sampleOf(
 ): FieldChanges['samples'][number] {
   const personal =
     resource === 'contacts' && (personalFields.has(change.field) || change.field.startsWith('properties'));
-  const render = (value: unknown) => (personal ? hidden(textOf(value)) : textOf(value));
+  const render = (value: unknown) => (personal ? hidden(plainText(value)) : plainText(value));
   const old = change.old === undefined ? null : render(change.old);
   const now = change.new === undefined ? null : render(change.new);
   const from = old === null || now === null ? 0 : differsAt(old, now);
   return { key, old: excerpt(old, from), new: excerpt(now, from) };
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function differsAt(old: string, now: string): number {

@@ -1,5 +1,5 @@
 import type { WritingStorefront } from '../apply/apply-operations.ts';
-import { isJsonObject, member } from '../model/json-object.ts';
+import { isJsonObject, member, plainText } from '../model/json-object.ts';
 import { answeredDifferences } from '../model/operation.ts';
 import type { AnsweredField, AnswersFound } from '../model/run.ts';
 import { truncate } from '../model/truncate.ts';
@@ -121,6 +121,5 @@ function valueText(body: unknown, field: string): string {
     rest === undefined || !Array.isArray(whole)
       ? whole
       : whole.map((each: unknown) => (isJsonObject(each) ? member(each, rest) : undefined));
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-  return truncate(text, SAMPLE_LENGTH);
+  return truncate(plainText(value), SAMPLE_LENGTH);
 }

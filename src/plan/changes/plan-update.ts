@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { GuardHit, GuardValue } from '../../model/guard.ts';
-import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
+import { isJsonObject, type JsonObject, member, plainText } from '../../model/json-object.ts';
 import {
   type ConflictRules,
   conflictPolicy,
@@ -137,7 +137,7 @@ const MAX_TEXT_LENGTH = 60;
 function shown(value: unknown): GuardValue | null {
   if (value === undefined || value === null) return null;
   if (typeof value === 'number' || typeof value === 'boolean') return value;
-  return truncate(typeof value === 'string' ? value : JSON.stringify(value), MAX_TEXT_LENGTH);
+  return truncate(plainText(value), MAX_TEXT_LENGTH);
 }
 
 function objectIn(json: string): JsonObject {

@@ -2,6 +2,7 @@ import { text } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { StoreConfig } from '../../config/store-config.ts';
+import { plainText } from '../../model/json-object.ts';
 import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
 import { AS_ACKNOWLEDGED, type StoreEdit } from '../../model/observation.ts';
 import type { UpsertProduct } from '../../model/operation.ts';
@@ -208,8 +209,7 @@ export async function writeDriftTable(
 }
 
 function valueText(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  return truncate(typeof value === 'string' ? value : JSON.stringify(value), VALUE_LENGTH);
+  return value === null ? '' : truncate(plainText(value), VALUE_LENGTH);
 }
 
 /**

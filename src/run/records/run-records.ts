@@ -1,5 +1,6 @@
 import type { Workspace } from '../../config/workspace.ts';
 import type { GuardHit } from '../../model/guard.ts';
+import { plainText } from '../../model/json-object.ts';
 import type { Plan } from '../../model/plan.ts';
 import { faultsOf, type Reason } from '../../model/reason.ts';
 import type { RowSpan } from '../../model/row.ts';
@@ -357,6 +358,5 @@ export function changeText({ field, variant, old, new: now }: RecordChange): str
 
 /** A value of a record for people. */
 export function valueText(value: unknown): string {
-  if (value === null) return 'none';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return value === null ? 'none' : plainText(value);
 }
