@@ -7,7 +7,7 @@ import { parseTemplate, placeholder } from '../config/yaml-text.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { STORE_VARIABLES, storesText } from '../onboarding/new-workspace.ts';
-import { code, enumerated, html, type Markup, quiet, styledText } from '../report/html/markup.ts';
+import { code, enumerated, html, type Markup, styledText } from '../report/html/markup.ts';
 import { type IdRange, MAX_SCANNED_IDS, scanContacts } from '../run/scan-contacts.ts';
 import {
   type KeptProbe,
@@ -20,13 +20,13 @@ import { counted, listed } from '../text/printable.ts';
 import type { Viewer } from './access/sessions.ts';
 import { audit } from './audit.ts';
 import { type EditField, type EditValues, fieldEdits, fieldValue } from './edit-job/edit-form.ts';
-import { controlOf } from './edit-job/edit-page.ts';
+import { aboutField, controlOf } from './edit-job/edit-page.ts';
 import { besideFields } from './edit-job/edit-routes.ts';
 import { notFound } from './guard/page-error.ts';
 import { fact } from './pages/job-card.ts';
 import { jobLink, linkButton } from './pages/link-button.ts';
 import { type Reading, readingOf, relativeTime } from './pages/moment.ts';
-import { emptyBox, type Page } from './pages/page.ts';
+import { alertText, emptyBox, noticeText, type Page } from './pages/page.ts';
 import { field, formActions, postForm, submitButton } from './pages/post-form.ts';
 import { FOR_ACTORS, formFields, type RouteParts } from './route-parts.ts';
 
@@ -422,7 +422,7 @@ function storeCard(
     viewer,
   );
   return html`<article class="card"><h2>${name}</h2>
-${problems.length > 0 && html`<p class="notice bad">This store cannot be used: ${listed(problems)}.</p>`}
+${problems.length > 0 && noticeText(`This store cannot be used: ${listed(problems)}.`, 'bad')}
 ${task !== undefined && taskNotice(task, reading)}
 <dl class="facts">${fact('Address', store === undefined ? 'not known' : code(store.baseUrl))}
 ${fact('Key', problems.length === 0 ? 'set; it is not shown' : 'see above')}
@@ -432,14 +432,14 @@ ${fact('Jobs', jobs.length === 0 ? 'none' : enumerated(jobs.map(jobLink)))}</dl>
 ${
   learned === undefined
     ? styledText('quiet', 'It is not known yet what this store does beyond its API document.')
-    : html`${learned.warnings.map((text) => html`<p class="notice warning">${text}</p>`)}<details class="worth-knowing"><summary>What this store does, found out ${relativeTime(probe?.at ?? 0, reading)}</summary><dl class="settings">${learned.properties.map((one) => fact(code(one.name), `${one.words}: ${one.value}`))}</dl></details>`
+    : html`${learned.warnings.map((text) => noticeText(text, 'warning'))}<details class="worth-knowing"><summary>What this store does, found out ${relativeTime(probe?.at ?? 0, reading)}</summary><dl class="settings">${learned.properties.map((one) => fact(code(one.name), `${one.words}: ${one.value}`))}</dl></details>`
 }
 ${viewer.canAct && html`<div class="actions">${button('edit', 'Change')} ${test} ${button('probe', 'Find out what it does')} ${button('contacts', 'Find the ids of contacts')}</div>`}
 </article>`;
 }
 
 function taskNotice({ what, startedAt, progress, end }: StoreTask, reading: Reading): Markup {
-  if (end !== undefined) return html`<p class="notice ${end.tone}">${end.text}</p>`;
+  if (end !== undefined) return noticeText(end.text, end.tone);
   return html`<p class="notice">${what}, since ${relativeTime(startedAt, reading)}${progress !== '' && `: ${progress}`}. <a href="${PATH}">Load again</a></p>`;
 }
 
@@ -447,9 +447,9 @@ function storeFormPage(form: StoreForm, viewer: Viewer): Page {
   const { name, file, fields, errors, mayBeUntested } = form;
   const isNew = name === undefined;
   const control = (one: Parameters<typeof controlOf>[0]) => controlOf(one, form);
-  const keyErrors = errors.get('apiKey') ?? [];
-  const key = html`<input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false"${!isNew && html` placeholder="unchanged"`} aria-describedby="about-apiKey"${keyErrors.length > 0 && html` aria-invalid="true"`}>`;
-  const about = html`<span class="about" id="about-apiKey">${keyErrors.map((text) => html`<span class="field-error">${text}</span>`)}${quiet('Written into .env and nowhere else, and never shown again.')}</span>`;
+  const hint = 'Written into .env and nowhere else, and never shown again.';
+  const { text: about, attributes } = aboutField({ name: 'apiKey', hint }, form);
+  const key = html`<input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false"${!isNew && html` placeholder="unchanged"`}${attributes}>`;
   const moved = isNew
     ? 'Of the site itself, such as https://shop.example.'
     : 'With another address it is another store: what was sent before is not compared, and the next run of each job sends everything again.';
@@ -466,7 +466,7 @@ ${styledText('hint', 'The store is asked once, by a request that reads, before a
     section: 'stores',
     form: true,
     notice: errors.size > 0 ? { tone: 'bad', text: 'Nothing was saved: see below.' } : null,
-    body: html`${(errors.get('') ?? []).map((text) => html`<p class="notice bad" role="alert">${text}</p>`)}
+    body: html`${(errors.get('') ?? []).map((text) => alertText(text))}
 ${postForm({ action: isNew ? `${PATH}/new` : storeHref(name, 'edit'), style: 'draft', fields: { sha256: file?.sha256 ?? '' }, body: html`<fieldset><legend>Store</legend>${body}</fieldset>` }, viewer)}`,
   };
 }
@@ -483,15 +483,16 @@ ${postForm({ action: storeHref(name, 'probe'), style: 'confirm', body }, viewer)
 }
 
 function scanPage({ name }: StoreConfig, typed: string, problem: string | undefined, viewer: Viewer): Page {
-  const about = html`<span class="about" id="about-ids">${problem !== undefined && html`<span class="field-error">${problem}</span>`}${quiet('Empty: around the ids that orders name, until 200 in a row are absent.')}</span>`;
-  const input = html`<input id="ids" name="ids" value="${typed}" aria-describedby="about-ids"${problem !== undefined && html` aria-invalid="true"`} autocomplete="off">`;
+  const hint = 'Empty: around the ids that orders name, until 200 in a row are absent.';
+  const errors = new Map(problem === undefined ? [] : [['ids', [problem]]]);
+  const ids = controlOf({ name: 'ids', label: 'Ids', hint }, { shown: {}, values: { ids: typed }, errors });
   return {
     title: `Find the ids of the contacts of ${name}?`,
     section: 'stores',
     body: html`<p class="page-lead">Contacts are updated by their ids. This finds them by e-mail address.</p>
 <ul class="does"><li>A store that lists its contacts is read. Any other is asked for each id by an update that changes nothing; it may still do what it does after any update of a contact, such as start an automation: try one id first.</li>
 <li>Writes <code>contacts-of-${name}.csv</code>, which has e-mail addresses: treat it as the contacts themselves.</li></ul>
-${postForm({ action: storeHref(name, 'contacts'), style: 'confirm', body: html`${field('ids', 'Ids', input, about)}${formActions('Search now', PATH)}` }, viewer)}`,
+${postForm({ action: storeHref(name, 'contacts'), style: 'confirm', body: html`${ids}${formActions('Search now', PATH)}` }, viewer)}`,
   };
 }
 

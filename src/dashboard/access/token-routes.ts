@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { API_SCOPES } from '../../model/action.ts';
 import { StoreferryError } from '../../model/storeferry-error.ts';
-import { columns, html, type Markup } from '../../report/html/markup.ts';
+import { columns, html, type Markup, styledText } from '../../report/html/markup.ts';
 import { audit } from '../audit.ts';
 import { moment, readingOf } from '../pages/moment.ts';
 import { emptyBox, type Notice, tableBox } from '../pages/page.ts';
-import { type Choice, field, postForm, select } from '../pages/post-form.ts';
+import { type Choice, field, postForm, select, submitButton } from '../pages/post-form.ts';
 import { FOR_ACTORS, formFields, type RouteParts, sentenceOf } from '../route-parts.ts';
 import { MAX_TOKEN_DAYS, TOKEN_DAYS } from './api-tokens.ts';
 
@@ -47,7 +47,7 @@ ${field(
   ),
 )}
 ${field('days', 'Days until it expires', html`<input id="days" name="days" type="number" min="1" max="${MAX_TOKEN_DAYS}" value="${TOKEN_DAYS}" required>`)}
-<p class="actions"><button type="submit" class="button primary">Make the token</button></p>`;
+${styledText('actions', submitButton('Make the token'))}`;
     return reply.sendPage(
       {
         title: 'API tokens',

@@ -9,7 +9,7 @@ import type { Activity } from '../pages/activity.ts';
 import { activityWords } from '../pages/job-card.ts';
 import { actionButton, actionHref, jobHref, jobLink, linkButton } from '../pages/link-button.ts';
 import { type Reading, relativeTime } from '../pages/moment.ts';
-import type { Page } from '../pages/page.ts';
+import { noticeText, type Page } from '../pages/page.ts';
 import { postForm } from '../pages/post-form.ts';
 import type { FormFields } from '../route-parts.ts';
 
@@ -47,7 +47,7 @@ export function confirmationPage(confirmation: Confirmation, viewer: Viewer): Pa
     title,
     section: SECTIONS[actionOf(does).to ?? 'record'],
     body: html`<p class="page-lead">${lead}</p>
-${warnings.map((warning) => html`<p class="notice warning">${warning}</p>`)}
+${warnings.map((warning) => noticeText(warning, 'warning'))}
 <ul class="does">${effects.map((what) => what !== false && html`<li>${what}</li>`)}</ul>
 ${confirmationForm(confirmation, viewer)}`,
   };

@@ -9,7 +9,7 @@ import { previewPart } from '../new-job/draft-page.ts';
 import { columnsNotShown, fieldSelect, MAX_COLUMNS_SHOWN } from '../new-job/file-grid.ts';
 import { placeWords } from '../pages/job-card.ts';
 import { jobHref } from '../pages/link-button.ts';
-import type { Notice, Page } from '../pages/page.ts';
+import { alertText, type Notice, noticeText, type Page } from '../pages/page.ts';
 import { type Choice, postForm } from '../pages/post-form.ts';
 import {
   changedLines,
@@ -78,7 +78,9 @@ function whereWritten({ mapping, target, others }: ColumnsPageFacts): Markup {
   const kept =
     'Comments and everything that you do not change stay as they are; a comment in a line that is removed goes with it.';
   if (mapping.shipped)
-    return html`<p class="notice">The mapping <b>${mapping.name}</b> is part of Storeferry and is not changed. Saving writes a copy of it, <code>mappings/${target}.yaml</code>, and this job then uses the copy. ${kept} The copy no longer changes with new versions of Storeferry.</p>`;
+    return noticeText(
+      html`The mapping <b>${mapping.name}</b> is part of Storeferry and is not changed. Saving writes a copy of it, <code>mappings/${target}.yaml</code>, and this job then uses the copy. ${kept} The copy no longer changes with new versions of Storeferry.`,
+    );
   return html`<p>Saving changes <code>mappings/${target}.yaml</code>. ${kept}${others.length > 0 && html` <b>Also used by ${listed(others)}</b>: they change with it.`}</p>`;
 }
 
@@ -95,7 +97,7 @@ function matching(facts: ColumnsPageFacts): Markup {
     (index) => index < MAX_COLUMNS_SHOWN || (wanted[index] ?? '') !== '' || used.has(index),
   );
   return html`${problems.length > 0 && html`<div class="notice bad" role="alert"><h2>This cannot be saved</h2>${bullets(problems)}</div>`}
-${needed.length > 0 && html`<p class="notice bad" role="alert">No column of the file fills ${listed(needed.map(named))}, which the mapping needs: choose the column below.</p>`}
+${needed.length > 0 && alertText(`No column of the file fills ${listed(needed.map(named))}, which the mapping needs: choose the column below.`)}
 <fieldset><legend>The columns</legend>
 <p>${describeLook(look, job.source.path ?? job.name)}</p>
 <div class="table-scroll"><table class="columns"><caption>Each column of the file, and the field of the store that it fills. Change what is wrong.</caption>

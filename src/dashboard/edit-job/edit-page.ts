@@ -7,7 +7,7 @@ import type { Viewer } from '../access/sessions.ts';
 import { scheduleChoices, workerNote } from '../new-job/draft-page.ts';
 import { scheduleWords } from '../pages/job-card.ts';
 import { jobHref } from '../pages/link-button.ts';
-import { type Notice, type Page, problemList } from '../pages/page.ts';
+import { alertText, type Notice, type Page, problemList } from '../pages/page.ts';
 import { type Choice, field, formActions, postForm, select } from '../pages/post-form.ts';
 import { type EditField, type EditValues, editForm } from './edit-form.ts';
 
@@ -49,7 +49,7 @@ export function editPage(facts: EditPageFacts, viewer: Viewer): Page {
             ? REFUSED
             : null,
     body: html`<p class="page-lead">Changes only what you change here; comments and everything else in ${path} stay as they are.${file.at(['import']) === undefined ? '' : html` Columns are changed under <a href="${jobHref(name)}/columns">Match columns</a>.`}</p>
-${(errors.get('') ?? []).map((message) => html`<p class="notice bad" role="alert">${message}</p>`)}
+${(errors.get('') ?? []).map((message) => alertText(message))}
 ${!form && html`<section class="notice bad"><h2>The form needs a file that is valid YAML</h2>${problemList(file.problems)}<p>Correct the file and load this page again.</p></section>`}
 ${outdated !== undefined && form && html`<details class="worth-knowing" open><summary>The file as it is now</summary><pre class="file" tabindex="0">${text}</pre></details>`}
 ${form && formPart(facts, viewer)}`,
@@ -139,7 +139,10 @@ type Control = Omit<EditField, 'path'>;
 type ControlFacts = Pick<EditPageFacts, 'shown' | 'values' | 'errors' | 'outdated'>;
 
 /** What is said about a field: what is wrong, and what the file has where both were changed. */
-function aboutField({ name, hint }: Control, { errors, outdated, shown, values }: ControlFacts) {
+export function aboutField(
+  { name, hint }: Pick<Control, 'name' | 'hint'>,
+  { errors, outdated, shown, values }: ControlFacts,
+) {
   const wrong = errors.get(name) ?? [];
   const theirs = shown[name] ?? '';
   const isContested = outdated !== undefined && outdated[name] !== theirs && values[name] !== theirs;

@@ -14,7 +14,7 @@ import { confirmationPage } from '../actions/confirmation.ts';
 import { audit } from '../audit.ts';
 import { PageError } from '../guard/page-error.ts';
 import { accessTo, actionHref, actionRoute, jobHref, jobLink } from '../pages/link-button.ts';
-import type { Page } from '../pages/page.ts';
+import { alertText, type Page } from '../pages/page.ts';
 import { type Choice, formActions, postForm } from '../pages/post-form.ts';
 import { FOR_ACTORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
 import type { EditValues } from './edit-form.ts';
@@ -339,7 +339,7 @@ ${formActions(button, back)}`;
     notice:
       Object.keys(errors).length === 0 ? null : { tone: 'bad', text: 'Nothing was written: see below.' },
     body: html`<p class="page-lead">${lead}</p>
-${general !== undefined && html`<p class="notice bad" role="alert">${general}</p>`}
+${general !== undefined && alertText(general)}
 ${effects.length > 0 && bullets(effects, 'does')}
 ${postForm({ action: address, style: 'draft', body }, viewer)}`,
   };

@@ -23,7 +23,7 @@ import { valueText } from '../../report/record-view.ts';
 import { counted, grouped, listed, sentence } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { scheduleWords } from '../pages/job-card.ts';
-import type { Page } from '../pages/page.ts';
+import { alertText, noticeText, type Page } from '../pages/page.ts';
 import { type Choice, field, note, postForm, select, submitButton, uploadForm } from '../pages/post-form.ts';
 import { type DraftSession, shownOf } from './draft-session.ts';
 import { fileGrid, firstRecord, recordsTree } from './file-grid.ts';
@@ -164,13 +164,13 @@ function matching(session: DraftSession, { state, problems }: DraftPageFacts): M
   return html`<fieldset><legend>The file</legend>
 ${file !== undefined && html`<p>${describeLook(file.look, file.name)}</p>`}
 ${notes.map((line) => html`<p>${line}</p>`)}
-${why !== undefined && html`<p class="notice bad" role="alert">This file cannot be imported. ${why}</p>`}
+${why !== undefined && alertText(`This file cannot be imported. ${why}`)}
 ${file === undefined && (problem !== null || questions.some(({ id }) => id === 'headerRow')) && headerRowField(session, state)}
 ${file !== undefined && explainGuess(file.guess.recognised).map((line) => html`<p>${line}</p>`)}
 ${fieldsIn('file')}
 </fieldset>
 ${file !== undefined && columnsPart(file, fieldsIn('columns'))}
-${file?.findings.map((finding) => html`<p class="notice">${finding}</p>`)}
+${file?.findings.map((finding) => noticeText(finding))}
 ${needed.length > 0 && html`<fieldset><legend>What the mapping needs</legend>${needed.map((question) => questionField(question, problems, true))}</fieldset>`}
 ${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'setting')} of the mapping</summary>${others.map((question) => questionField(question, problems, true))}</details>`}
 ${ids.length > 0 && html`<fieldset><legend>The ids of the store</legend>${ids}</fieldset>`}
@@ -264,7 +264,7 @@ function columnsPart(file: DraftFile, questions: readonly Markup[]): Markup {
   const { refused, proposal } = file.guess;
   const notes = proposal?.notes ?? [];
   return html`<fieldset><legend>The rows and columns</legend>
-${Object.values(refused).map((why) => html`<p class="notice warning" role="alert">${why} This answer was left out.</p>`)}
+${Object.values(refused).map((why) => alertText(`${why} This answer was left out.`, 'warning'))}
 ${questions}
 <div class="grid-and-record"><div>${fileGrid(file)}</div>${firstRecord(file)}</div>
 ${notes.length > 0 && bullets(notes, 'does')}
@@ -282,7 +282,7 @@ export function previewPart({
   const only = (text: Markup) => html`<fieldset><legend>The first records</legend>${text}</fieldset>`;
   if (preview === undefined)
     return only(html`<p>The first records are shown here once the questions above are answered.</p>`);
-  if (typeof preview === 'string') return only(html`<p class="notice warning">${preview}</p>`);
+  if (typeof preview === 'string') return only(noticeText(preview, 'warning'));
   const { counts, records, rejected } = preview;
   const place = (record: PreviewedRecord) =>
     rowPlace(record.reason?.line ?? record.line, record.reason?.column, look.places);

@@ -43,7 +43,7 @@ import {
 } from './job-card.ts';
 import { clockNote } from './jobs-page.ts';
 import { actionButton, actionHref, jobHref } from './link-button.ts';
-import { type Page, problemList } from './page.ts';
+import { noticeText, type Page, problemList } from './page.ts';
 import { runsTable } from './runs-page.ts';
 
 /** One job: what it needs, its recent runs, and its settings. PageError if there is no such job. */
@@ -62,13 +62,15 @@ export async function jobPage(dashboard: DashboardContext, { of: name, viewer }:
     heading: html`${facts.job} ${last !== undefined && runBadge(last)}`,
     body: html`${job !== undefined && html`<p class="page-lead">${describeMove(job)}.</p>`}
 ${problems.length > 0 && html`<section class="notice bad"><h2>This job cannot run: its file has errors</h2>${problemList(problems)}<p>Correct the file and load this page again.</p></section>`}
-${activity !== null ? html`<p class="notice">${activityWords(activity, reading)}</p>` : need !== null && problems.length === 0 && html`<p class="notice ${need.tone}">${need.why}</p>`}
+${activity !== null ? noticeText(activityWords(activity, reading)) : need !== null && problems.length === 0 && noticeText(need.why, need.tone)}
 ${facts.schedule !== null && keeper !== 'worker' && clockNote(keeper, program)}
 ${uploads
   .filter(({ isThere }) => !isThere)
-  .map(
-    ({ what, path }) =>
-      html`<p class="notice warning">The ${what} ${code(path)} is not there yet${viewer.canAct && ': upload it below'}.</p>`,
+  .map(({ what, path }) =>
+    noticeText(
+      html`The ${what} ${code(path)} is not there yet${viewer.canAct && ': upload it below'}.`,
+      'warning',
+    ),
   )}
 <dl class="facts">${scheduleFacts(facts, reading)}</dl>
 ${job?.kind === 'export' && runs.length > 0 && viewer.canAct && html`<p><a href="${jobHref(job.name)}/export">Download the exported file</a>, as it is now</p>`}

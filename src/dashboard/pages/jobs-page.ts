@@ -21,7 +21,7 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import type { PageRequest } from '../route-parts.ts';
 import { type JobCardFacts, jobCard, jobCells, readCards } from './job-card.ts';
 import { linkButton } from './link-button.ts';
-import { emptyBox, type Page, problemList } from './page.ts';
+import { emptyBox, noticeText, type Page, problemList } from './page.ts';
 
 /** The jobs of the workspace: first those that need attention, then active jobs, then all others, one per line. */
 export async function jobsPage(dashboard: DashboardContext, { viewer }: PageRequest): Promise<Page> {
@@ -80,7 +80,10 @@ ${problemList(problems)}
 }
 
 function unsetBox(unset: readonly string[]): Markup {
-  return html`<p class="notice warning">Not set yet: ${enumerated(unset.map(code))}. Set ${unset.length === 1 ? 'it' : 'them'} in <code>.env</code>, then load this page again: jobs that need ${unset.length === 1 ? 'it' : 'them'} cannot run.</p>`;
+  return noticeText(
+    html`Not set yet: ${enumerated(unset.map(code))}. Set ${unset.length === 1 ? 'it' : 'them'} in <code>.env</code>, then load this page again: jobs that need ${unset.length === 1 ? 'it' : 'them'} cannot run.`,
+    'warning',
+  );
 }
 
 function newJobButtons(different: Partial<ActionButton> = {}): Markup {

@@ -19,7 +19,7 @@ import { type PageRequest, sentenceOf, workspaceOf } from '../route-parts.ts';
 import { describeMove, keepsHistory } from './job-card.ts';
 import { actionHref, jobHref, jobLink, listsHref, queryOf } from './link-button.ts';
 import { moment, type Reading, readingOf, relativeTime } from './moment.ts';
-import { emptyBox, type Page, type Pages, pageOf, pager } from './page.ts';
+import { emptyBox, noticeText, type Page, type Pages, pageOf, pager } from './page.ts';
 import { filterForm } from './post-form.ts';
 
 const LISTS_PER_PAGE = 10;
@@ -152,8 +152,8 @@ async function trends(facts: ListFacts): Promise<Markup> {
   const sections = await Promise.all([latest, ...each].map((part) => sectionMarkup(part)));
   return html`<p class="page-lead">${counted(lists.length, 'list')}, ${counted(moments.length, 'reading')} ${span}, collected by ${jobLink(job)} in ${code(location)}.</p>
 ${rangeForm(facts)}
-${unreadable > 0 && html`<p class="notice warning">${counted(unreadable, 'line')} of the file cannot be read and ${unreadable === 1 ? 'is' : 'are'} left out.</p>`}
-${moments.length === 1 && html`<p class="notice">One reading shows no change yet. Take another with <code>${program} run ${job}</code>, or give the job a schedule.</p>`}
+${unreadable > 0 && noticeText(`${counted(unreadable, 'line')} of the file cannot be read and ${unreadable === 1 ? 'is' : 'are'} left out.`, 'warning')}
+${moments.length === 1 && noticeText(html`One reading shows no change yet. Take another with <code>${program} run ${job}</code>, or give the job a schedule.`)}
 <div class="report">${sections}</div>
 ${pager(shown, (number) => `${listsHref(job)}${queryOf({ ...range, page: number > 1 && number })}`)}`;
 }

@@ -1,7 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
-import { code, dataTable, html, type Markup, type Slot, type TableParts } from '../../report/html/markup.ts';
+import {
+  code,
+  dataTable,
+  html,
+  type Markup,
+  type Slot,
+  styledText,
+  type TableParts,
+} from '../../report/html/markup.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { postForm } from './post-form.ts';
@@ -78,7 +86,7 @@ ${parts.form === true && html`<script src="/assets/form.js" defer></script>`}
 <a class="skip-link" href="#main">Skip to the content</a>
 ${banner(parts, site, viewer)}
 <main id="main" class="page" tabindex="-1">
-${notice && html`<p class="notice ${notice.tone}" role="alert">${notice.text}</p>`}
+${notice && alertText(notice.text, notice.tone)}
 <h1>${heading ?? title}</h1>
 ${body}
 </main>
@@ -104,6 +112,16 @@ ${postForm({ action: '/sign-out', style: 'sign-out', body: html`<button type="su
 /** A table on its own. */
 export function tableBox(parts: TableParts): Markup {
   return html`<div class="report"><div class="part">${dataTable(parts)}</div></div>`;
+}
+
+/** Words that stand out on a page. */
+export function noticeText(words: Slot, tone = ''): Markup {
+  return styledText(`notice ${tone}`.trim(), words);
+}
+
+/** Words that stand out, and are read aloud at once. */
+export function alertText(words: Slot, tone: Notice['tone'] = 'bad'): Markup {
+  return html`<p class="notice ${tone}" role="alert">${words}</p>`;
 }
 
 /** What is said where there is nothing to show. */

@@ -1,4 +1,4 @@
-import { html, type Markup, quiet, type Slot } from '../../report/html/markup.ts';
+import { html, type Markup, quiet, type Slot, styledText } from '../../report/html/markup.ts';
 import type { Viewer } from '../access/sessions.ts';
 
 /** The hidden field of every form that has an effect, with the token of the session. */
@@ -60,8 +60,8 @@ export function uploadForm(
   const body = html`${heading !== undefined && html`<h2>${heading}</h2>`}
 <p><label for="file">${label}</label>
 <input id="file" name="file" type="file"${accept !== undefined && html` accept="${accept}"`} required></p>
-${hint !== undefined && html`<p class="hint">${hint}</p>`}
-<p class="actions"><button type="submit" class="button primary">${button}</button>${back !== undefined && html` <a class="button" href="${back}">Cancel</a>`}</p>`;
+${hint !== undefined && styledText('hint', hint)}
+${back === undefined ? styledText('actions', submitButton(button)) : formActions(button, back)}`;
   return postForm(
     { action, style: heading === undefined ? 'upload' : 'panel upload', streamed: true, body },
     viewer,

@@ -20,7 +20,7 @@ import { runActions } from './audit-page.ts';
 import { RUN_NOUNS } from './job-card.ts';
 import { actionButton, jobLink, linkButton, runLink } from './link-button.ts';
 import { momentAndDistance, type Reading, readingOf, relativeTime } from './moment.ts';
-import type { Page } from './page.ts';
+import { noticeText, type Page } from './page.ts';
 import { maySeeRecords } from './record-page.ts';
 
 /** One run: its progress and its document, with suitable actions. PageError if there is no such run. */
@@ -122,7 +122,7 @@ export function liveProgress(run: Run, reading: Reading): Markup {
 </dl>
 <p class="unseen" role="status" data-live="spoken"></p>
 <p class="notice" data-live="lost" hidden>The connection to the dashboard is lost; trying again.</p>
-${interruptAskedAt !== null && html`<p class="notice">It was asked to stop ${relativeTime(interruptAskedAt, reading)}, and finishes what is in flight.</p>`}
+${interruptAskedAt !== null && noticeText(html`It was asked to stop ${relativeTime(interruptAskedAt, reading)}, and finishes what is in flight.`)}
 <noscript><p class="quiet">Without JavaScript this does not update: <a href="/runs/${id}">reload</a>.</p></noscript>
 </section>`;
 }
