@@ -269,6 +269,8 @@ export interface Failure extends Doubt {
   /** Null without an answer. */
   readonly status: number | null;
   readonly retryAfterMs: number | undefined;
+  /** The address of a store to which a redirect leads, as a configuration has it. */
+  readonly movedTo?: string | undefined;
 }
 
 /** The meaning of an answer (storefront-api.md, section 7, and the design's "Errors"). */
@@ -354,7 +356,7 @@ function impersonal(start: string, values: readonly string[]): string {
 function failed(
   answer: RawAnswer,
   reader: Reader,
-  failure: Pick<Failure, 'code' | 'message'> & Doubt,
+  failure: Pick<Failure, 'code' | 'message' | 'movedTo'> & Doubt,
 ): Verdict {
   const retryAfter = retryAfterMs(answer.retryAfter, reader.now);
   return { kind: 'failed', failure: { ...failure, status: answer.status, retryAfterMs: retryAfter } };
@@ -430,10 +432,12 @@ export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
   if (status >= 300 && status < 400) {
     const to = answer.location === undefined ? '' : ` to ${cleanMessage(answer.location, reader.apiKey)}`;
     const base = redirectedBase(answer.location);
-    const message = `the store answered ${status}, a redirect${to}; set baseUrl to ${base === undefined ? 'the final address' : cleanMessage(base, reader.apiKey)}`;
+    const movedTo = base === undefined ? undefined : cleanMessage(base, reader.apiKey);
+    const message = `the store answered ${status}, a redirect${to}; set baseUrl to ${movedTo ?? 'the final address'}`;
     return failed(answer, reader, {
       code: 'store-redirect',
       message,
+      movedTo,
       mayHaveArrived: true,
       mayBeAtWork: false,
     });

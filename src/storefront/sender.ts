@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pRetry from 'p-retry';
 import { type Clock, sleep } from '../model/clock.ts';
 import type { Reason } from '../model/reason.ts';
-import { UnauthorizedError } from '../model/storeferry-error.ts';
+import { StoreUnavailableError, UnauthorizedError } from '../model/storeferry-error.ts';
 import { abortable } from './abortable.ts';
 import {
   type Doubt,
@@ -124,6 +124,8 @@ interface Failed {
   readonly usesRetry: boolean;
 }
 
+const MAX_REDIRECTS_IN_SUCCESSION = 8;
+
 /** Carries a failed attempt to p-retry, which repeats what throws. */
 class AttemptError extends Error {
   readonly failed: Failed;
@@ -159,6 +161,20 @@ export type Send = (request: SentRequest, options: SendOptions) => Promise<Sent>
 export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: SenderOptions): Send {
   const work = workTime();
   const key = keyCheck(gate, clock);
+
+  let redirects = { movedTo: '', status: 0, count: 0 };
+  /** Throws where the store has moved: so many redirects in succession, with no other answer between, are not about a record. */
+  const refuseMoved = ({ movedTo = '', status }: Partial<Failure>): void => {
+    const isSame = movedTo !== '' && redirects.movedTo === movedTo && redirects.status === status;
+    redirects = { movedTo, status: status ?? 0, count: isSame ? redirects.count + 1 : 1 };
+    if (movedTo === '' || redirects.count < MAX_REDIRECTS_IN_SUCCESSION) return;
+    throw new StoreUnavailableError(
+      `The store answers every request with a redirect (${status}) to ${movedTo}, which is not followed: it would get the API key.`,
+      {
+        hint: 'If that is the store, set its baseUrl to this address in stores.yaml. Then run the job again: it continues where it stopped.',
+      },
+    );
+  };
 
   const report = (sending: Sending, verdict: Verdict, durationMs: number): void => {
     const { request, options } = sending;
@@ -207,6 +223,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       const ms = clock.monotonic() - sentAt;
       report(sending, verdict, ms);
       if (verdict.kind !== 'failed') {
+        refuseMoved({});
         // Before the slot is free for another request, which must not be sent with a key that may be wrong.
         if (needsConfirmation(verdict)) gate.hold();
         end = ANSWERED;
@@ -219,6 +236,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       sending.suspect ||= sending.answeredBefore !== null && gate.answered > sending.answeredBefore;
       sending.answeredBefore = gate.answered;
       sending.doubt = doubtAfter(sending.doubt, failure);
+      refuseMoved(failure);
       return { kind: 'failed', failure, usesRetry: !admission.probe || sending.suspect };
     } finally {
       gate.leave(admission, end);

@@ -66,14 +66,23 @@ describe('the storefront, before a store that misbehaves', () => {
       const other = await startStore({ seed: 5 });
       onTestFinished(() => other.close());
       const location = `${other.baseUrl}/api/site/products`;
-      const { storefront } = await setup({ faults: [{ does: redirect(status, location) }] });
-      expect(await storefront.upsertProduct(product('mug'), { signal })).toMatchObject({
-        kind: 'unsent',
-        reason: { code: 'store-redirect' },
-      });
+      const { store, storefront } = await setup({ faults: [{ does: redirect(status, location) }] });
+      await expect(storefront.upsertProduct(product('mug'), { signal })).rejects.toThrow(
+        `The store answers every request with a redirect (${status}) to ${other.baseUrl}, which is not followed`,
+      );
+      // A redirect may be about one record; so many in succession are not.
+      expect(store.figures().requests).toBe(8);
       expect(other.requests).toEqual([]);
     },
   );
+
+  it('sends again when redirects come between other answers', async () => {
+    const location = 'http://127.0.0.1:9/api/site/products';
+    const faults = ['a', 'b'].map((key) => ({ does: redirect(302, location), keys: [key], times: 7 }));
+    const { storefront } = await setup({ faults });
+    for (const url of ['a', 'b'])
+      expect(await storefront.upsertProduct(product(url), { signal })).toMatchObject({ kind: 'applied' });
+  });
 
   it('ends with one error when the key is revoked', async () => {
     const { store, storefront } = await setup({ faults: [{ does: unauthorized, from: 2 }] });
