@@ -112,6 +112,15 @@ async function editDescriptions(shop: Awaited<ReturnType<typeof openShop>>, edit
 }
 
 describe('edits in the store', () => {
+  it.each([2, 120])('are seen where the store has made other urls, of %i products', async (count) => {
+    await using shop = await openShop({ profiles: ['extended'], count });
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, applied: count });
+    await shop.edit('mug-0', { url: 'MUG_0', description: 'By hand' });
+    await shop.edit('mug-1', { url: 'another', description: 'By hand' });
+    await shop.folder.write('goods.csv', catalog(count, 11));
+    expect(await shop.run('plan', 'goods')).toMatchObject({ code: 0, changed: count, edited: 1 });
+  });
+
   it.each(['by upsert', 'by PUT'] as const)('survive a change of all prices, %s', async (how) => {
     await using shop = await openShop({ profiles: ['extended'], count: 1_000 });
     if (how === 'by upsert') await shop.unlearn('updatesProductById');

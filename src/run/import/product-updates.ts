@@ -1,5 +1,6 @@
-import { isJsonObject, member } from '../../model/json-object.ts';
+import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
 import { isEdited, type Observation, observeAnswer } from '../../model/observation.ts';
+import { isNormalisedUrl } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
 import type { PlanOptions, ProductToRead } from '../../plan/plan-import.ts';
 import { chunksOf, importTarget, type Ledger } from '../../state/state.ts';
@@ -75,7 +76,7 @@ function observeProducts(
     for (const some of chunksOf(unseen, READS_AT_ONCE)) {
       const read = some.map(async (product) => {
         const answer = await storefront.product(product.id, { signal });
-        if (answer?.['url'] === product.key) found.set(product.key, observed(options, product, answer));
+        if (isNamed(answer, product.key)) found.set(product.key, observed(options, product, answer));
       });
       await Promise.all(read);
     }
@@ -90,6 +91,12 @@ function observed(
 ): Observation {
   // What is in doubt is not compared: the difference may be of our own request.
   return observeAnswer({ body, sent: doubted, answer, before, unaltered, at: clock() });
+}
+
+/** Whether an answered product has this url, or one that a store may have made of it. */
+function isNamed(answer: unknown, key: string): answer is JsonObject {
+  const url = isJsonObject(answer) ? member(answer, 'url') : undefined;
+  return typeof url === 'string' && isNormalisedUrl(key, url);
 }
 
 async function pageCount(storefront: ObservingOptions['storefront'], signal: AbortSignal): Promise<number> {
@@ -111,7 +118,12 @@ async function readPages(options: ObservingOptions, count: number): Promise<Page
   storefront.expectPages();
   const readOne = async (page: number): Promise<void> => {
     const { items } = await storefront.products({ limit: PAGE_LIMIT, skip: page * PAGE_LIMIT }, { signal });
-    const byKey = new Map(items.map((item) => [String(member(item, 'url')), item]));
+    // By their ids: a store may have made other urls of ours.
+    const owners = await ledger.keysBy(
+      'id',
+      items.map((item) => String(member(item, 'id'))),
+    );
+    const byKey = new Map(items.flatMap((item, index) => (owners[index] ?? []).map((key) => [key, item])));
     const keys = [...byKey.keys()];
     const [bodies, views, marks] = await Promise.all([
       ledger.bodies(keys),
@@ -121,7 +133,7 @@ async function readPages(options: ObservingOptions, count: number): Promise<Page
     for (const [index, key] of keys.entries()) {
       const [body, view, mark] = [bodies[index], views[index], marks[index]];
       const answer = byKey.get(key);
-      if (body === undefined || view === undefined || !isJsonObject(answer) || answer['id'] !== mark?.id)
+      if (body === undefined || view === undefined || !isNamed(answer, key) || answer['id'] !== mark?.id)
         continue;
       const now = observed(options, { key, body, ...view }, answer);
       if (typeof answer['id'] === 'number') seen.add(answer['id']);
