@@ -112,6 +112,21 @@ async function editDescriptions(shop: Awaited<ReturnType<typeof openShop>>, edit
 }
 
 describe('edits in the store', () => {
+  it('that only a touch can see are kept or held by the next plan', async () => {
+    await using shop = await openShop({ profiles: ['extended'], count: 30 });
+    await shop.unlearn('readsProducts');
+    await shop.unlearn('updatesProductById');
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, applied: 30 });
+    await editDescriptions(shop, 4, 2);
+    expect(await shop.run('drift', 'goods')).toMatchObject({ code: 3, checked: 30, edited: 4 });
+    await shop.folder.write('goods.csv', catalog(30, 11));
+    expect(await shop.run('plan', 'goods')).toMatchObject({ code: 3, changed: 28, held: 2, edited: 4 });
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 3, applied: 28, held: 2, edited: 4 });
+    const products = [...(await shop.held()).values()];
+    expect(products.filter(({ description }) => description.startsWith('By hand'))).toHaveLength(4);
+    expect(products.filter((product) => priceOf(product) === 99)).toHaveLength(2);
+  });
+
   it.each([2, 120])('are seen where the store has made other urls, of %i products', async (count) => {
     await using shop = await openShop({ profiles: ['extended'], count });
     expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, applied: count });
