@@ -285,6 +285,8 @@ interface UntouchedRow {
   readonly line: string;
   readonly cells: readonly string[];
   readonly reason: string;
+  /** Without a key, nothing else of the row was judged: its reason says nothing of its other cells. */
+  readonly hasKey: boolean;
 }
 
 type UntouchedCopy = Awaited<ReturnType<typeof openCopy>>;
@@ -299,13 +301,14 @@ async function openCopy({ csv, index, untouched }: CorrectedRejectsOptions) {
   const columns = table.header.length;
   const batches = table.batches()[Symbol.asyncIterator]();
   const waiting = new Map<string, UntouchedRow>();
+  const keyless = new Set(index.keyless);
   let ended = false;
   const readOn = async (): Promise<void> => {
     const { done, value } = await batches.next();
     ended = done === true;
     for (const { cells } of done === true ? [] : value) {
       const [reason = '', line = ''] = cells.slice(columns - 2);
-      waiting.set(line, { line, reason, cells });
+      waiting.set(line, { line, reason, cells, hasKey: !keyless.has(line) });
     }
   };
   return {
@@ -391,7 +394,8 @@ function compareRow(
     if (now === undefined || old === now) continue;
     const column = columnName(place);
     const cell = { line: original.line, column, old, new: now };
-    const blame = blameOf(original.reason, column, columns);
+    const said = blameOf(original.reason, column, columns);
+    const blame = said === 'unnamed' && !original.hasKey ? 'open' : said;
     const verdict = asTyped ? 'edited' : judgeCell(old, now, blame);
     const isOther = (verdict === 'edited' && blame === 'open') || verdict === 'unnamed';
     if (!asTyped && isOther && old !== '' && now !== '') replaced += 1;
@@ -432,7 +436,6 @@ async function compareRejects(
   const refusedRows: ComparedRejects['refused'][number][] = [];
   const keyless: CorrectedPlace[] = [];
   const origins: ComparedRejects['origins'][number][] = [];
-  const keylessLines = new Set(options.index.keyless);
   const typed = createHash('sha256');
   let [known, unknown] = [0, 0];
   for await (const rows of compareRows(options, form, copy)) {
@@ -460,7 +463,7 @@ async function compareRejects(
       if (row.original === undefined) continue;
       const sourceLine = row.original.line;
       if (origins.length < MAX_ORIGINS) origins.push({ ...place, sourceLine });
-      if (keylessLines.has(sourceLine)) keyless.push(place);
+      if (!row.original.hasKey) keyless.push(place);
     }
   }
   if (known === 0 && unknown > 0)

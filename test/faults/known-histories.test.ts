@@ -111,6 +111,10 @@ const LOST: Readonly<Record<string, readonly [before: readonly Step[], after: re
     [run('weekly', { coat: 1 }, { hasGuard: true }), run('nightly', { Shirt: 0, hat: 0, coat: 0 })],
     [release('weekly')],
   ],
+  'a retry of what another run has found since': [
+    [run('nightly', { hat: 0 }), run('nightly', { hat: 'wrong' })],
+    [run('weekly', { hat: 0 }), retry('nightly', { hat: 1 })],
+  ],
   'an undo of a delete': [
     [run('nightly', { coat: 0 }), run('nightly', {}), run('weekly', { coat: 1 })],
     [undo('nightly')],

@@ -140,30 +140,39 @@ export async function settledRun(
   if (request.job.images !== undefined) return undefined;
   const { runs } = state;
   const ofJob = await runs.list({ job: run.job, kinds: SENDING_KINDS });
-  // A run that could not read its source has done nothing, and a comparison changes no record.
-  const last = ofJob.find(
-    ({ id, kind, digest, status }) =>
-      id !== run.id && kind !== 'drift' && !(digest === null && status === 'failed'),
-  );
+  // A comparison changes no record.
+  const last = ofJob.find((other) => other.id !== run.id && other.kind !== 'drift' && !hasReadNothing(other));
   if (last === undefined || !isSettled(last)) return undefined;
   const wroteSince = await othersWroteSince({ state }, last);
   const ledger = state.ledger(importTarget(run));
   if (wroteSince || (await ledger.hasDoubts()) || (await ledger.lostSince(last))) return undefined;
-  return (await othersLeftSince({ state }, last)) ? undefined : last;
+  return (await othersLeftSince({ state }, run, last)) ? undefined : last;
 }
 
 /**
  * Whether another job has rejected or held records since the run: what this job finds unchanged among them must be confirmed
  * (`Ledger.confirm`), so that no later retry or release sends the other version.
  */
-async function othersLeftSince({ state }: Pick<RunContext, 'state'>, last: Run): Promise<boolean> {
+async function othersLeftSince({ state }: Pick<RunContext, 'state'>, run: Run, last: Run): Promise<boolean> {
   const others = await state.runs.list({ kinds: ['run', 'retry'] });
   return others.some(
-    ({ sequence, totals, ...other }) =>
-      sequence > last.sequence &&
-      (totals?.rejected ?? 0) + (totals?.held ?? 0) > 0 &&
+    (other) =>
+      other.id !== run.id &&
+      other.sequence > last.sequence &&
+      mayHaveLeft(other) &&
       isSameTarget(other, last),
   );
+}
+
+/** A run that could not read its source has done nothing. */
+function hasReadNothing({ digest, status }: Pick<Run, 'digest' | 'status'>): boolean {
+  return digest === null && status === 'failed';
+}
+
+/** Whether a run has rejected or held records. One without totals has perhaps: its files are there though the state has lost its end. */
+export function mayHaveLeft(run: Pick<Run, 'totals' | 'digest' | 'status'>): boolean {
+  const { totals } = run;
+  return totals === null ? !hasReadNothing(run) : totals.rejected + totals.held > 0;
 }
 
 function isSettled(run: Run): run is SettledRun {
