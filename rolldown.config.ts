@@ -3,10 +3,13 @@ import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type ChunkingContext, defineConfig, type Plugin } from 'rolldown';
+import { isolatedDeclarationSync } from 'rolldown/experimental';
 import { type KnownContent, parseYaml } from './src/config/yaml-file.ts';
 
 const SRC = join(import.meta.dirname, 'src');
 const MODULES = join(import.meta.dirname, 'node_modules');
+/** What programs import from this package. Its exported types need no other file. */
+const LIBRARY = join(SRC, 'cli', 'open-workspace.ts');
 const MAPPINGS = join(import.meta.dirname, 'mappings');
 /** Data files that the code reads with `readPackedYaml`. */
 const DATA = [join(SRC, 'onboarding', 'guess', 'words.yaml')];
@@ -30,6 +33,7 @@ const MAPPING_PACKAGES = ['entities', 'papaparse', 're2js', 'sanitize-html'];
 export default defineConfig({
   input: {
     main: join(SRC, 'cli', 'main.ts'),
+    'open-workspace': LIBRARY,
     thread: join(SRC, 'state', 'sqlite', 'thread.ts'),
     'convert-thread': join(SRC, 'tables', 'convert-thread.ts'),
     'guess-thread': join(SRC, 'onboarding', 'guess-thread.ts'),
@@ -45,7 +49,7 @@ export default defineConfig({
       __filename: 'import.meta.filename',
     },
   },
-  plugins: [splitRequired(), getBuiltins(), copyFiles(), emitContents(), emitPackages()],
+  plugins: [splitRequired(), getBuiltins(), copyFiles(), emitContents(), emitPackages(), emitTypes()],
   output: {
     // Documentation is for readers of the sources.
     comments: { jsdoc: false },
@@ -150,6 +154,19 @@ function copyFiles(): Plugin {
     writeBundle() {
       for (const [name, from] of Object.entries(FILES))
         cpSync(from, join('dist', 'cli', name), { recursive: true });
+    },
+  };
+}
+
+/** The declarations of the library. */
+function emitTypes(): Plugin {
+  return {
+    name: 'emit-types',
+    generateBundle() {
+      const { code, errors } = isolatedDeclarationSync(LIBRARY, readFileSync(LIBRARY, 'utf8'), {});
+      if (errors.length > 0 || code.includes('from '))
+        throw new Error(`The types of ${LIBRARY} need other files`);
+      this.emitFile({ type: 'asset', fileName: 'cli/open-workspace.d.ts', source: code });
     },
   };
 }

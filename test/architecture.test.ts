@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, sep } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findImports } from './support/find-imports.ts';
+import { findImports, OF_WORKSPACE } from './support/find-imports.ts';
 
 const SRC = join(import.meta.dirname, '..', 'src');
 
@@ -313,6 +313,11 @@ describe('the structure of test/', () => {
       const text = readFileSync(join(ROOT, file), 'utf8');
       return new RegExp(`^import (?!type\\b)[^;]* from '${specifier}';`, 'm').test(text);
     });
+
+  it('executes files of a workspace in one place alone', () => {
+    const marked = files.filter((file) => readFileSync(join(SRC, file), 'utf8').includes(OF_WORKSPACE));
+    expect(marked).toEqual([join('source', 'load-extensions.ts')]);
+  });
 
   it('starts processes and browsers by the modules alone that end them', () => {
     expect(importing('(node:)?child_process')).toEqual([join('test', 'support', 'processes.ts')]);

@@ -26,7 +26,7 @@ export async function readImportRequest(
   const store = workspace.store(written.store);
   const prices = written.import === 'products' ? (written.prices ?? store.prices) : undefined;
   const job = prices === undefined ? written : { ...written, prices };
-  const mapping = openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());
+  const mapping = await openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());
   const senders = sentFields(workspace).get(storeIdentity(store)) ?? [];
   const knownContactHeaders = (headers: readonly string[]) => {
     const specs = workspace
@@ -40,7 +40,7 @@ export async function readImportRequest(
   const { adopt } = job;
   const baseline =
     typeof adopt === 'object'
-      ? openMapping(workspace.mapping(adopt.mapping), { ...job, source: adopt }, workspace.fileAccess())
+      ? await openMapping(workspace.mapping(adopt.mapping), { ...job, source: adopt }, workspace.fileAccess())
       : undefined;
   return { job, store, mapping, baseline, senders, knownContactHeaders, resend };
 }

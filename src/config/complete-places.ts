@@ -4,6 +4,7 @@ import type { FilePlace } from '../model/remote-address.ts';
 import type { ConfigurationProblem } from '../model/storeferry-error.ts';
 import {
   DATABASES,
+  EXTENSIONS_FILE,
   PLACES,
   REMOTE_KINDS,
   type RemoteName,
@@ -47,7 +48,7 @@ export function oneFile(written: WrittenPlace, context: z.RefinementCtx): void {
 /** The settings for reading or writing a file, without the fields that say where it is. */
 export function withoutPlace<Written extends object>(
   written: Written,
-): Omit<Written, 'path' | 'sqlite' | 'query' | RemoteName>;
+): Omit<Written, 'path' | 'sqlite' | 'custom' | 'query' | RemoteName>;
 export function withoutPlace(written: object): object {
   return Object.fromEntries(
     Object.entries(written).filter(([name]) => name !== 'query' && !PLACES.includes(name)),
@@ -98,8 +99,9 @@ export function completePlaces<Written, T>(
     if (spec === undefined) continue;
     const remote = remoteIn(spec);
     if (remote === undefined) {
-      const { path = '', sqlite, query } = spec;
-      places.set(pathKey(part), sqlite === undefined ? { path } : { path: sqlite, query: query ?? '' });
+      const { path = '', sqlite, custom, query } = spec;
+      if (custom !== undefined) places.set(pathKey(part), { path: EXTENSIONS_FILE, query: custom });
+      else places.set(pathKey(part), sqlite === undefined ? { path } : { path: sqlite, query: query ?? '' });
       continue;
     }
     const written = addresses.get(pathKey(part));

@@ -34,6 +34,7 @@ import {
 } from './spec/mapping-spec.ts';
 import type { Condition, Value } from './spec/value.ts';
 import type { Trace } from './trace.ts';
+import type { CustomTransforms } from './transforms/define-transform.ts';
 import { type Cell, type Expression, type Faults, Unreadable } from './values/cell.ts';
 import { columnsOf, compileCondition } from './values/compile-condition.ts';
 import { compileAs, compileField } from './values/compile-value.ts';
@@ -82,6 +83,8 @@ export interface MappingContext {
   readonly leaveOut?: readonly string[] | undefined;
   /** What the store's prices are made by, from those that the mapping gives; default: they are the same. */
   readonly prices?: PriceRules | undefined;
+  /** The transforms of the workspace; left out where they are not known. */
+  readonly custom?: CustomTransforms | undefined;
 }
 
 /**
@@ -151,11 +154,12 @@ export function compileMapping(spec: MappingSpec, context: MappingContext, trace
 export function checkMapping(
   spec: MappingSpec,
   limits: MappingLimits = DEFAULT_LIMITS,
+  custom?: CustomTransforms,
 ): readonly MappingProblem[] {
   const problems = new Problems();
   const params = paramsOf(spec, undefined, problems);
   const lookups = new Map(Object.keys(spec.lookups ?? {}).map((name) => [name, undefined] as const));
-  compile(spec, { params, lookups, weightUnit: 'kg', now: 0, limits, problems });
+  compile(spec, { params, lookups, weightUnit: 'kg', now: 0, limits, problems, custom });
   return problems.found;
 }
 

@@ -11,6 +11,7 @@ import { type Crosswalk, type LookupTable, lookupKey, lookupTable, storeListsTab
 import { mapTables } from './map-tables.ts';
 import { joinColumns } from './spec/join-spec.ts';
 import type { MappingExpectation, MappingSpec, MappingTest } from './spec/mapping-spec.ts';
+import type { CustomTransforms } from './transforms/define-transform.ts';
 import { slugify } from './transforms/slug.ts';
 
 /** The result of one of a mapping's own tests; without problems it passed. */
@@ -32,7 +33,10 @@ interface MappingTestOptions {
   ) => Promise<{ readonly header: readonly string[]; readonly rows: readonly Row[] }>;
   readonly openScratch: OpenScratch;
   readonly limits?: MappingLimits | undefined;
+  readonly custom?: CustomTransforms | undefined;
 }
+
+export type { CustomTransforms };
 
 /** Runs a mapping's own tests: rows in, records and rejections out. Needs no store and no files. */
 export async function runMappingTests(
@@ -54,7 +58,7 @@ async function runTest(
   spec: MappingSpec,
   test: MappingTest,
   path: Path,
-  { parseCsv, openScratch, limits }: MappingTestOptions,
+  { parseCsv, openScratch, limits, custom }: MappingTestOptions,
 ): Promise<readonly TestProblem[]> {
   const now = Date.parse(test.now ?? '2026-01-01T00:00:00Z');
   if (Number.isNaN(now)) {
@@ -70,6 +74,7 @@ async function runTest(
       weightUnit: test.weightUnit ?? 'kg',
       now,
       limits,
+      custom,
     });
     const tables = [{ header, file: 0, batches: once(rows) }];
     const mapped: Mapped[] = [];

@@ -6,6 +6,7 @@ import { CurrencyWatch } from './currency-watch.ts';
 import type { LookupTable } from './lookup-table.ts';
 import { type MappingSpec, paramProblems } from './spec/mapping-spec.ts';
 import type { Trace } from './trace.ts';
+import type { CustomTransforms } from './transforms/define-transform.ts';
 import { cleanCell, cleanContactCell, Faults } from './values/cell.ts';
 
 /** An error in a mapping, with its path in the file. */
@@ -72,6 +73,8 @@ export interface Scope {
   readonly trace: Trace | undefined;
   /** What amounts are checked against. */
   readonly currencies: CurrencyWatch;
+  /** The transforms of the workspace; undefined where they are not known. */
+  readonly custom?: CustomTransforms | undefined;
   /** The currency from which the amounts that are compiled are converted, as `convert` has it; undefined where they are not. */
   readonly convertsFrom?: string | undefined;
 }
@@ -81,13 +84,14 @@ export type ScopeParts = Pick<Scope, 'problems' | 'params' | 'lookups'> & {
   /** Default: the usual ones. */
   readonly limits?: MappingLimits | undefined;
   readonly trace?: Trace | undefined;
+  readonly custom?: CustomTransforms | undefined;
   /** Default: amounts may be in any one currency. */
   readonly currencies?: CurrencyWatch | undefined;
 };
 
 /** A scope for the expressions of a mapping, with nothing used yet. */
 export function newScope(spec: MappingSpec, parts: ScopeParts): Scope {
-  const { problems, params, lookups, limits, trace, currencies = new CurrencyWatch() } = parts;
+  const { problems, params, lookups, limits, trace, custom, currencies = new CurrencyWatch() } = parts;
   const contacts = spec.import === 'contacts';
   return {
     problems,
@@ -109,6 +113,7 @@ export function newScope(spec: MappingSpec, parts: ScopeParts): Scope {
     field: '',
     quote: contacts ? () => 'the cell' : (text) => quote(text, MAX_QUOTED_LENGTH),
     trace,
+    custom,
     currencies,
   };
 }

@@ -47,7 +47,10 @@ export type RemoteName = keyof typeof REMOTE_KINDS;
 type WrittenRemote = z.infer<(typeof REMOTE_KINDS)[RemoteName]['schema']>;
 
 /** The keys by which a job or a mapping names a file, one of which is given. */
-export const PLACES: readonly string[] = ['path', ...Object.keys(REMOTE_KINDS), 'sqlite'];
+export const PLACES: readonly string[] = ['path', ...Object.keys(REMOTE_KINDS), 'sqlite', 'custom'];
+
+/** The file of a workspace in which its own transforms and sources are. */
+export const EXTENSIONS_FILE = 'storeferry.config.ts';
 
 /** Those of them that are databases, which need a query. */
 export const DATABASES: readonly string[] = ['postgres', 'mysql', 'sqlite'];
@@ -56,6 +59,7 @@ export const DATABASES: readonly string[] = ['postgres', 'mysql', 'sqlite'];
 export type WrittenPlace = {
   readonly path?: string | undefined;
   readonly sqlite?: string | undefined;
+  readonly custom?: string | undefined;
   readonly query?: string | undefined;
 } & {
   readonly [Name in RemoteName]?: WrittenRemote | undefined;
@@ -74,11 +78,15 @@ export function remoteFields(use: 'source' | 'destination'): Readonly<Record<str
   );
 }
 
-/** The fields of a source that name a database file, and the query of any database. */
+/** The fields of a source that name a database file, the query of any database, and a source of the workspace. */
 export const databaseFields = {
   sqlite: workspacePathSchema
     .exactOptional()
     .describe('A SQLite database. Needs `query`, whose rows are read in one snapshot.'),
+  custom: z
+    .string()
+    .exactOptional()
+    .describe('A source of `storeferry.config.ts`, by its name: a function that gives the rows.'),
   query: z
     .string()
     .trim()
@@ -92,7 +100,7 @@ export const databaseFields = {
 
 /** The remote address among the fields that name a file, with its key. */
 export function remoteIn(written: WrittenPlace): { name: string; address: WrittenRemote } | undefined {
-  const { path: _path, sqlite: _sqlite, query: _query, ...remotes } = written;
+  const { path: _path, sqlite: _sqlite, custom: _custom, query: _query, ...remotes } = written;
   const [found] = Object.entries<WrittenRemote | undefined>(remotes).flatMap(([name, address]) =>
     name in REMOTE_KINDS && address !== undefined ? [{ name, address }] : [],
   );

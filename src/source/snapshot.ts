@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { SourceSpec } from '../config/job/job.ts';
@@ -12,12 +13,17 @@ import { SourceError, StateError } from '../model/storeferry-error.ts';
 import { bytesOf } from '../remote/fetch-file.ts';
 import { releaseBuffer } from '../remote/read-next.ts';
 import { CHANGING_FILE_HINT, type RetryPolicy } from '../remote/remote-client.ts';
+import { EXTENSIONS_FILE } from '../remote/remote-kinds.ts';
 import { type RunFolder, readSealed, sealedJson } from '../state/artifacts.ts';
 import { type FileAccess, findFiles, openFound } from '../state/file-access.ts';
 import { stageTable, TABLE_FORMATS } from '../tables/open-table.ts';
 import { fetchSource } from './fetch-source.ts';
+import { extensionRows } from './load-extensions.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
 import { openZip, peek, refuseTooMuch, unpack } from './unpack.ts';
+
+// Transforms of a workspace come with its sources.
+export { type LoadedExtensions, loadExtensions } from './load-extensions.ts';
 
 const SNAPSHOT_FILE = 'snapshot.json';
 
@@ -229,9 +235,14 @@ export async function isZip(content: AsyncIterable<Uint8Array>): Promise<boolean
 async function stagePath({ path = '', query }: SourcePlace, staging: Staging): Promise<null> {
   for (const file of await findFiles(path, staging.options)) {
     if (query !== undefined) {
-      const { querySqlite } = await import('./query-sqlite.ts');
       const archive = { bytes: Number.POSITIVE_INFINITY, unpacked: 0 };
-      const rows = Readable.from(querySqlite(file, query, staging.options.signal), { objectMode: false });
+      const { signal } = staging.options;
+      const rows = Readable.from(
+        path === EXTENSIONS_FILE
+          ? extensionRows(dirname(file.real), query, signal ?? NEVER)
+          : (await import('./query-sqlite.ts')).querySqlite(file, query, signal),
+        { objectMode: false },
+      );
       const bytes = watched(file.path, rows, archive, staging);
       staging.files.push(await writeCopy(staging.options.folder, nextCopy(staging), file.path, bytes));
       continue;

@@ -31,6 +31,7 @@ it('the examples of the transforms pass as tests of mappings', async () => {
     ...Object.fromEntries(files),
     'colours.csv': 'id,name\n17,Teal\n',
     'rates.csv': 'from,to,rate\n',
+    'storeferry.config.ts': 'export default { transforms: { ourSku: (text: string) => "our " + text } };',
     'stores.yaml': `main: { baseUrl: "https://shop.example", apiKey: "\${KEY}" }\n`,
   });
   const { stdout, stderr } = await workspace.storeferry('check');

@@ -32,7 +32,12 @@ const LOOKUPS = new Map([
 /** What the steps of an example make of its cell, and the kind that they declare for it. */
 function through({ cell, steps }: TransformExample): { readonly value: Cell; readonly kind: Kind } {
   const problems = new Problems();
-  const scope = newScope(SPEC, { problems, params: new Map(), lookups: LOOKUPS });
+  const scope = newScope(SPEC, {
+    problems,
+    params: new Map(),
+    lookups: LOOKUPS,
+    custom: () => (text) => `our ${text}`,
+  });
   const written = z.array(transformSchema).parse(parse(`[${steps}]`));
   const compiled = compileSteps(
     scope,

@@ -129,6 +129,7 @@ describe('what `npm pack` makes of a fresh clone, installed by itself', {
     const built = [
       /^dist\/(?:LICENSES\.txt|sbom\.cdx\.json)$/,
       /^dist\/cli\/(?:[\w-]+\.js|node-version\.cjs|report\.css)$/,
+      /^dist\/cli\/open-workspace\.d\.ts$/,
       /^dist\/cli\/mappings\/[\w-]+\.json$/,
       /^dist\/cli\/data\/words\.json$/,
       /^dist\/cli\/public\/[\w./-]+\.(?:js|css|svg|ico|png|woff2)$/,
@@ -163,7 +164,11 @@ describe('what `npm pack` makes of a fresh clone, installed by itself', {
     const files = globSync('**', { cwd: installed }).map((name) => join(installed, name));
     const bytes = files.map((file) => statSync(file)).reduce((sum, stat) => sum + stat.blocks * 512, 0);
     expect(bytes / 1024 ** 2).toBeLessThan(MOST_MIB);
-    expect(files.filter((name) => /\.ts$|node_modules.*node_modules/.test(name))).toEqual([]);
+    const typed = files.filter((name) => /\.ts$|node_modules.*node_modules/.test(name));
+    expect(typed.map((name) => relative(installed, name)).sort()).toEqual([
+      'dist/cli/open-workspace.d.ts',
+      'docs/library-example.ts',
+    ]);
     const licenses = await readFile(join(installed, 'dist', 'LICENSES.txt'), 'utf8');
     for (const name of ['zod', 'bullmq', '@aws-sdk/client-s3', 'ssh2', '@bull-board/ui', 'sanitize-html']) {
       expect(licenses).toMatch(new RegExp(`^${name} \\d+\\.\\S+ \\(\\S+\\)$`, 'm'));
@@ -213,6 +218,40 @@ describe('what `npm pack` makes of a fresh clone, installed by itself', {
     // The next demo takes the place of this one.
     await run(command, ['demo'], { cwd: elsewhere, env });
     expect(printed.filter((path) => existsSync(resolve(elsewhere, path)))).toEqual([]);
+  });
+
+  it('is a library: the example of the documents has its types, and plans and sends', async () => {
+    const app = join(folder, 'app');
+    await mkdir(join(app, 'node_modules'), { recursive: true });
+    await symlink(installed, join(app, 'node_modules', 'storeferry'));
+    await cp(join(ROOT, 'docs', 'library-example.ts'), join(app, 'example.ts'));
+    await writeFile(join(app, 'package.json'), '{ "type": "module" }');
+    const wrong = "import { openWorkspace } from 'storeferry';\nopenWorkspace(1);\n";
+    await writeFile(join(app, 'wrong.ts'), wrong);
+    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node'];
+    const typeRoots = [
+      '--lib',
+      'es2024,esnext.disposable',
+      '--typeRoots',
+      join(ROOT, 'node_modules', '@types'),
+    ];
+    const tsc = [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), ...options, ...typeRoots];
+    await run(process.execPath, [...tsc, 'example.ts'], { cwd: app });
+    const refused = await runProcess(process.execPath, [...tsc, 'wrong.ts'], { cwd: app });
+    expect(refused.stdout).toContain("'number' is not assignable to parameter of type 'string'");
+
+    await using nightly = await setupNightly(20);
+    const { store, workspace } = nightly;
+    const env = { PATH: process.env['PATH'], STORE_API_KEY: store.apiKey };
+    const sent = await run(process.execPath, ['example.ts', workspace.dir, 'nightly'], { cwd: app, env });
+    expect(sent.stdout).toMatch(/^\w+: done, 20 sent\n$/);
+    expect(sent.stderr).toMatch(/^plan: \d+ rows$/m);
+    expect(store.requests).toHaveLength(20);
+    const failed = await runProcess(process.execPath, ['example.ts', workspace.dir, 'other'], {
+      cwd: app,
+      env,
+    });
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining("code: 'usage'")]);
   });
 
   it('loads few files for a command, and none of what the command does not use', async () => {

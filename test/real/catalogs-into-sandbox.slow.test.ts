@@ -66,7 +66,7 @@ async function setup() {
       html: 'keep',
       limits: DEFAULT_LIMITS,
     };
-    const source = openMapping(workspace.mapping(mapping), job, { workspaceDir: folder.dir });
+    const source = await openMapping(workspace.mapping(mapping), job, { workspaceDir: folder.dir });
     const context = {
       workspaceDir: folder.dir,
       state,

@@ -29,7 +29,7 @@ async function digestOf(mapping: string, job = PRODUCTS): Promise<string> {
     mode = 'upsert',
     ...read
   } = importJobSchema.parse({ ...parse(job) });
-  const opened = openMapping(
+  const opened = await openMapping(
     {
       ...{ name: 'own', spec, shipped: false, dir, placeOf: () => ({ file: 'own.yaml' }) },
       lookupPlaces: new Map([['shops', { path: 'shops.csv' }]]),

@@ -60,7 +60,7 @@ async function known({
     const found = workspace({ 'jobs/nightly.yaml': text, 'mappings/goods.yaml': spec });
     const read = found.job('nightly');
     if (read.kind !== 'import') throw new Error('no import');
-    const opened = openMapping(found.mapping(read.mapping), read, found.fileAccess());
+    const opened = await openMapping(found.mapping(read.mapping), read, found.fileAccess());
     return { job: read, store: found.store('main'), mapping: opened, resend: false };
   };
   const usually = await requestOf(usual, mapping ?? MAPPING);

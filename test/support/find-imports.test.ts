@@ -42,5 +42,7 @@ describe('finding the imports of a file', () => {
   it('refuses an import() whose target cannot be read', () => {
     expect(() => findImports("await import('./' + name)")).toThrow('names no file');
     expect(() => findImports('await import(name)')).toThrow('names no file');
+    expect(() => findImports('await import(/* whatever */ name)')).toThrow('names no file');
+    expect(findImports('await import(/* of the workspace */ name)')).toEqual([]);
   });
 });

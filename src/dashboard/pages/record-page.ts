@@ -89,7 +89,7 @@ async function recordOf(dashboard: DashboardContext, run: Run, key: string): Pro
   if (job.kind !== 'import') throw notFound(`The job ${run.job} is no import.`);
   const timeout = AbortSignal.timeout(READ_WITHIN_MS);
   try {
-    const mapping = openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());
+    const mapping = await openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());
     const request = { job, store: workspace.store(job.store), mapping, resend: run.resend };
     const signal = AbortSignal.any([context.signal, timeout]);
     const found = await limitConcurrentReads(() => showRecord({ ...context, signal }, request, run, key));

@@ -45,6 +45,9 @@ type PathWithin = readonly (string | number)[];
 /** Refuses an amount with this code or sign of a currency, if it is not what is sent or converted. */
 export type CurrencyCheck = (word: string, row: SourceRow, n: number) => void;
 
+/** Finds a transform of the workspace by its name. */
+export type CustomTransforms = (name: string) => ((text: string) => unknown) | undefined;
+
 /** What a transform may use of its mapping. */
 export interface TransformContext {
   /** Adds a problem to those of the mapping. */
@@ -62,6 +65,8 @@ export interface TransformContext {
   /** The text of a cell for a message; cells of contacts are not quoted. */
   readonly quote: (text: string) => string;
   readonly checkCurrency: CurrencyCheck;
+  /** Undefined where those of the workspace are not known: then their texts stay as they are. */
+  readonly custom: CustomTransforms | undefined;
   /** The most characters of a pattern. */
   readonly patternLength: number;
 }

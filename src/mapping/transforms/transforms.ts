@@ -3,6 +3,7 @@ import { addProblem } from '../../model/json-object.ts';
 import { boolean } from './boolean.ts';
 import { calculations } from './calculations.ts';
 import { convert } from './convert.ts';
+import { custom } from './custom.ts';
 import { date } from './date.ts';
 import { defaultValue } from './default-value.ts';
 import type { Step, TransformContext, TransformDefinition } from './define-transform.ts';
@@ -37,6 +38,7 @@ export const TRANSFORMS: readonly TransformDefinition[] = [
   date,
   lookup,
   table,
+  custom,
   defaultValue,
 ];
 

@@ -89,6 +89,7 @@ function contextOf(scope: Scope, at: Path): TransformContext {
     },
     quote,
     checkCurrency: compileCurrencyCheck(scope, at),
+    custom: scope.custom,
     patternLength: scope.limits.patternLength,
   };
 }

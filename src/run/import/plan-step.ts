@@ -302,6 +302,7 @@ function memoContext(
   const context: Record<Exclude<keyof MappingContext, 'now'>, unknown> = {
     // In the digest of the mapping.
     params: null,
+    custom: null,
     // In the digest of the tables, like lookups in files.
     crosswalk: null,
     joins: null,

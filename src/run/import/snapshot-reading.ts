@@ -138,11 +138,22 @@ function compileFor(
   { request, tables, stagedAt, currencies, forms }: SnapshotReading,
   trace?: Parameters<typeof compileMapping>[2],
 ): CompiledMapping {
-  const { spec, params } = request.mapping;
+  const { spec, params, custom } = request.mapping;
   const { job } = request;
   const { limits, html, prices, leaveOut } = job;
   const { weightUnit } = request.store;
-  const context = { ...forms, params, ...tables, weightUnit, currencies, limits, html, prices, leaveOut };
+  const context = {
+    ...forms,
+    params,
+    ...tables,
+    weightUnit,
+    currencies,
+    limits,
+    html,
+    prices,
+    leaveOut,
+    custom,
+  };
   return compileMapping(spec, { ...context, now: stagedAt, match: updateMatch(job) }, trace);
 }
 

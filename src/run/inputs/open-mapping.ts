@@ -10,7 +10,7 @@ import {
   lookupsOfStoreLists,
 } from '../../mapping/compile-mapping.ts';
 import { type Crosswalk, type LookupTable, lookupTable } from '../../mapping/lookup-table.ts';
-import { runMappingTests } from '../../mapping/run-mapping-tests.ts';
+import { type CustomTransforms, runMappingTests } from '../../mapping/run-mapping-tests.ts';
 import {
   type ContactMappingSpec,
   type MappingFile,
@@ -20,8 +20,13 @@ import {
 import { DEFAULT_LIMITS, type InputLimits, type MappingLimits } from '../../model/input-limits.ts';
 import { CONTACT_TEXT_FIELDS } from '../../model/mapped-record.ts';
 import { blankCellsBeyond, type Row, type TableOptions } from '../../model/row.ts';
-import { type ConfigurationProblem, MappingError, StateError } from '../../model/storeferry-error.ts';
-import type { Snapshot } from '../../source/snapshot.ts';
+import {
+  ConfigurationError,
+  type ConfigurationProblem,
+  MappingError,
+  StateError,
+} from '../../model/storeferry-error.ts';
+import { type LoadedExtensions, loadExtensions, type Snapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { openRowScratch } from '../../state/sqlite/open-row-scratch.ts';
@@ -63,12 +68,18 @@ export async function checkMappings(
   for (const mapping of mappings) {
     const limits = limitsFor(mapping, jobs);
     let isUsable = true;
-    for (const { path, message, isWarning = false } of checkMapping(mapping.spec, limits)) {
+    const extensions = await extensionsOf(mapping, mapping.spec);
+    if (extensions instanceof ConfigurationError) {
+      problems.push(...extensions.problems);
+      continue;
+    }
+    const custom = extensions && customTransforms(extensions);
+    for (const { path, message, isWarning = false } of checkMapping(mapping.spec, limits, custom)) {
       (isWarning ? warnings : problems).push({ place: mapping.placeOf(path), message });
       isUsable &&= isWarning;
     }
     if (!isUsable) continue;
-    const options = { parseCsv: parseCsvText, openScratch: openRowScratch, limits };
+    const options = { parseCsv: parseCsvText, openScratch: openRowScratch, limits, custom };
     for (const { name, problems: failures } of await runMappingTests(mapping.spec, options)) {
       if (failures.length === 0) passed++;
       problems.push(
@@ -98,6 +109,8 @@ export interface MappingSource {
   readonly tables: readonly SideTable[];
   /** The lookups of the store's subscriber lists, which only a run may request. */
   readonly listLookups: ReturnType<typeof lookupsOfStoreLists>;
+  /** The transforms of the workspace, where the mapping has some. */
+  readonly custom?: CustomTransforms | undefined;
   /** Of everything above but the content of the tables. */
   readonly digest: string;
   /** A digest of what decides a record's key. */
@@ -105,20 +118,54 @@ export interface MappingSource {
 }
 
 /** What a job's mapping needs besides the source. */
-export function openMapping(file: MappingFile, job: ImportJob, access: FileAccess): MappingSource {
+export async function openMapping(
+  file: MappingFile,
+  job: ImportJob,
+  access: FileAccess,
+): Promise<MappingSource> {
   const { spec } = file;
   const { tests: _, lookups: __, ...maps } = spec;
   // As text: the order of options and columns matters, and `digestOf` ignores the order of keys.
   const written = JSON.stringify(maps);
   const lookups = writtenLookups(file);
+  const extensions = await extensionsOf(file, maps);
+  if (extensions instanceof ConfigurationError) throw extensions;
   return {
     spec,
+    custom: extensions && customTransforms(extensions),
     params: job.params,
     tables: sideTablesOf(file, job, access),
     listLookups: lookupsOfStoreLists(spec, job.params),
-    digest: digestOf([written, lookups, job.params]),
-    keyDigest: keyDigestOf(spec, job, lookups),
+    digest: digestOf([
+      written,
+      lookups,
+      job.params,
+      ...(extensions === undefined ? [] : [extensions.digest]),
+    ]),
+    keyDigest: keyDigestOf(spec, job, lookups, extensions?.digest),
   };
+}
+
+/** The extensions of the workspace that a mapping is in; undefined if it names none, and then nothing of them is executed. */
+async function extensionsOf(
+  { dir }: MappingFile,
+  spec: object,
+): Promise<LoadedExtensions | ConfigurationError | undefined> {
+  if (!namesExtension(spec)) return undefined;
+  try {
+    return await loadExtensions(dir);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error;
+    throw error;
+  }
+}
+
+function namesExtension(part: object): boolean {
+  return JSON.stringify(part).includes('"custom":');
+}
+
+function customTransforms({ transforms }: LoadedExtensions): CustomTransforms {
+  return (name) => (Object.hasOwn(transforms, name) ? transforms[name] : undefined);
 }
 
 /** The tables that a job reads besides its source: the lookups of its mapping, and its crosswalk. */
@@ -249,7 +296,12 @@ function contactKey(
 }
 
 /** What decides the key: its expression, the grouping of rows, and the columns, params and lookups that these use. */
-function keyDigestOf(spec: MappingSpec, job: ImportJob, written: ReturnType<typeof writtenLookups>): string {
+function keyDigestOf(
+  spec: MappingSpec,
+  job: ImportJob,
+  written: ReturnType<typeof writtenLookups>,
+  extensions: string | undefined,
+): string {
   const key =
     spec.import === 'products' ? matchValue(spec, updateMatch(job) ?? 'url') : contactKey(spec, job);
   const { columns, params, lookups } = keyNames(spec, key);
@@ -260,6 +312,7 @@ function keyDigestOf(spec: MappingSpec, job: ImportJob, written: ReturnType<type
     ...[key ?? null, spec.group ?? null, match ?? null, id ?? null],
     ...[named(spec.columns, columns), named(written, lookups)],
     ...[named(spec.params, params), named(job.params, params)],
+    ...(extensions !== undefined && namesExtension([key, spec.group]) ? [extensions] : []),
   ])}`;
 }
 

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { refuse } from '../values/cell.ts';
+import { defineTransform, textOrBlank, textStep } from './define-transform.ts';
+
+/** `custom`: a function of the workspace. An error that it throws rejects the record. */
+export const custom = defineTransform({
+  name: 'custom',
+  map: {
+    shape: {
+      custom: z
+        .string()
+        .describe(
+          'A transform of `storeferry.config.ts`, by its name: a function of a text that gives a text, or null for a blank.',
+        ),
+    },
+    compile: ({ custom: name }, { custom: find, complain }) => {
+      const change = find?.(name);
+      if (find !== undefined && change === undefined)
+        complain(['custom'], `storeferry.config.ts has no transform ${name}`);
+      if (change === undefined) return textStep((text) => text);
+      return textStep((text) => {
+        let changed: unknown;
+        try {
+          changed = change(text);
+        } catch (error) {
+          return refuse(
+            'custom-transform',
+            `${name}: ${error instanceof Error ? error.message : String(error)}`,
+          );
+        }
+        if (changed === null || changed === undefined) return undefined;
+        return typeof changed === 'string'
+          ? textOrBlank(changed)
+          : refuse('custom-transform', `${name} gave no text`);
+      });
+    },
+  },
+  examples: [{ cell: 'AB-1', steps: '{ custom: ourSku }', gives: 'our AB-1' }],
+});
