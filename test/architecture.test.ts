@@ -74,7 +74,8 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // For `schema`, and for the files of a new job.
     ...['json-schema.ts', 'yaml-text.ts'],
   ],
-  source: ['snapshot.ts'],
+  // The second: transforms and sources of a workspace.
+  source: ['snapshot.ts', 'load-extensions.ts'],
   remote: [...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'], 'image-checker.ts', 'read-next.ts'],
   isolation: ['run-isolated.ts'],
   tables: ['open-table.ts', 'write-table.ts'],

@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { addProblem } from '../model/json-object.ts';
 import type { FilePlace } from '../model/remote-address.ts';
@@ -24,7 +25,7 @@ export function exactlyOnePlace(
   places: readonly string[] = PLACES,
 ): void {
   const oneOfThem = `give one of ${places.slice(0, -1).join(', ')} and ${places.at(-1)}`;
-  const [first, second] = PLACES.filter((name) => valueAt(written, [name]) !== undefined);
+  const [first, second] = places.filter((name) => valueAt(written, [name]) !== undefined);
   if (first === undefined) addProblem(context, `names no file; ${oneOfThem}`);
   else if (second !== undefined) addProblem(context, `there is ${first} already; ${oneOfThem}`, second);
   const isDatabase = first !== undefined && DATABASES.includes(first);
@@ -99,8 +100,10 @@ export function completePlaces<Written, T>(
     if (spec === undefined) continue;
     const remote = remoteIn(spec);
     if (remote === undefined) {
-      const { path = '', sqlite, custom, query } = spec;
-      if (custom !== undefined) places.set(pathKey(part), { path: EXTENSIONS_FILE, query: custom });
+      const { path = '', sqlite, custom, watch, query } = spec;
+      // The file whose run waits or works.
+      if (watch !== undefined) places.set(pathKey(part), { path: join(dirname(watch), 'processing', '*') });
+      else if (custom !== undefined) places.set(pathKey(part), { path: EXTENSIONS_FILE, query: custom });
       else places.set(pathKey(part), sqlite === undefined ? { path } : { path: sqlite, query: query ?? '' });
       continue;
     }

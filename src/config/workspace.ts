@@ -187,6 +187,15 @@ export function readSchedules({ jobNames, inspectJob }: Workspace): JobSchedules
   return { scheduled, unscheduled, broken };
 }
 
+/** The jobs that run for files that arrive, with the patterns of these. */
+export function watchedJobs({ jobNames, inspectJob }: Workspace): { job: string; pattern: string }[] {
+  return jobNames().flatMap((name) => {
+    const { job } = inspectJob(name);
+    const pattern = job?.kind === 'import' ? job.source.watch : undefined;
+    return pattern === undefined ? [] : [{ job: name, pattern }];
+  });
+}
+
 /** Whether a tick of the job is still wanted: its file has a schedule, or is invalid and may have one. */
 export function isScheduled({ inspection, files }: Workspace, name: string): boolean {
   const found = inspection.job(name);

@@ -11,10 +11,12 @@ import {
   type StoredSchedule,
   WORKER_LOCK,
 } from '../state/state.ts';
+import { fileDrop } from './file-drop.ts';
 import { keepSchedules, type ScheduleStore, type TickOutcome } from './keep-schedules.ts';
 import { countOutcomes, metricsReader, type QueueCounts } from './metrics.ts';
 import { noticeSender } from './notice-sender.ts';
 import { HELD_MS, type ProcessedRun, type ProcessRun, runProcessor } from './run-processor.ts';
+import { openRunQueue, type RunQueue } from './run-queue.ts';
 import type { RunningWorker, WorkerLog, WorkerSettings } from './worker-settings.ts';
 
 export { logRunEvents, type RunningWorker, type WorkerFiles, type WorkerLog } from './worker-settings.ts';
@@ -35,11 +37,23 @@ export async function startWorker(
   settings: WorkerSettings,
   ending: AsyncDisposableStack,
 ): Promise<RunningWorker> {
-  const { redisUrl } = settings;
-  if (redisUrl === undefined) return await startEmbeddedWorker(settings, ending);
-  // BullMQ is loaded only where there is a Redis.
-  const { startRedisWorker } = await import('./start-redis-worker.ts');
-  return await startRedisWorker({ ...settings, redisUrl }, ending);
+  const { redisUrl, context, files, log } = settings;
+  const worker =
+    redisUrl === undefined
+      ? await startEmbeddedWorker(settings, ending)
+      : // BullMQ is loaded only where there is a Redis.
+        await (await import('./start-redis-worker.ts')).startRedisWorker({ ...settings, redisUrl }, ending);
+  let queue: Promise<RunQueue> | undefined;
+  ending.defer(async () => (await queue)?.[Symbol.asyncDispose]());
+  const openQueue = (): Promise<RunQueue> => {
+    queue ??= openRunQueue({ redisUrl, context });
+    queue.catch(() => {
+      queue = undefined;
+    });
+    return queue;
+  };
+  ending.defer(fileDrop({ context, files, openQueue, log }).close);
+  return worker;
 }
 
 /**

@@ -85,6 +85,8 @@ export interface WorkerFiles {
   readonly jobNames: () => readonly string[];
   readonly schedules: () => JobSchedules;
   readonly isScheduled: (job: string) => boolean;
+  /** The jobs that run for files that arrive, with their patterns. */
+  readonly watched: () => readonly { readonly job: string; readonly pattern: string }[];
   /** Changes when schedules may have changed. */
   readonly schedulesVersion: () => Promise<string>;
   readonly taskFor: (context: RunContext, action: JobAction) => Promise<RunTask>;

@@ -60,6 +60,7 @@ export type WrittenPlace = {
   readonly path?: string | undefined;
   readonly sqlite?: string | undefined;
   readonly custom?: string | undefined;
+  readonly watch?: string | undefined;
   readonly query?: string | undefined;
 } & {
   readonly [Name in RemoteName]?: WrittenRemote | undefined;
@@ -100,7 +101,7 @@ export const databaseFields = {
 
 /** The remote address among the fields that name a file, with its key. */
 export function remoteIn(written: WrittenPlace): { name: string; address: WrittenRemote } | undefined {
-  const { path: _path, sqlite: _sqlite, custom: _custom, query: _query, ...remotes } = written;
+  const { path: _path, sqlite: _sqlite, custom: _custom, watch: _watch, query: _query, ...remotes } = written;
   const [found] = Object.entries<WrittenRemote | undefined>(remotes).flatMap(([name, address]) =>
     name in REMOTE_KINDS && address !== undefined ? [{ name, address }] : [],
   );

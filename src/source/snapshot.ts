@@ -22,9 +22,6 @@ import { extensionRows } from './load-extensions.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
 import { openZip, peek, refuseTooMuch, unpack } from './unpack.ts';
 
-// Transforms of a workspace come with its sources.
-export { type LoadedExtensions, loadExtensions } from './load-extensions.ts';
-
 const SNAPSHOT_FILE = 'snapshot.json';
 
 /** One file of a snapshot: unpacked, in its original charset. */

@@ -36,7 +36,7 @@ describe('the reference', () => {
   it('describes once what several places have', () => {
     const job = referenceMarkdown('job');
     expect(job).toContain(
-      '- `crosswalk.url`, `s3`, `sftp`, `postgres`, `mysql`, `sqlite`, `query`, `sheet`, `headerRow`, ',
+      '- `crosswalk.url`, `s3`, `sftp`, `postgres`, `mysql`, `sqlite`, `custom`, `query`, `sheet`, `headerRow`, ',
     );
     expect(job).toContain(', `skipBlanks`: as under `source`');
     const mapping = referenceMarkdown('mapping');

@@ -202,12 +202,12 @@ describe('a source on an SSH server', () => {
 describe('a source or destination', () => {
   it('names exactly one file', () => {
     expect(problems('{ files: 1 }')).toEqual(
-      ['3:9 source: names no file; give one of path, url, s3, sftp, postgres, mysql and sqlite'].map(
-        (text) => `jobs/nightly.yaml:${text}`,
-      ),
+      [
+        '3:9 source: names no file; give one of path, url, s3, sftp, postgres, mysql, sqlite, custom and watch',
+      ].map((text) => `jobs/nightly.yaml:${text}`),
     );
     expect(problems('{ path: a.csv, url: "https://x.example/a.csv" }').join()).toContain(
-      'source.url: there is path already; give one of path, url, s3, sftp, postgres, mysql and sqlite',
+      'source.url: there is path already; give one of path, url, s3, sftp, postgres, mysql, sqlite, custom and watch',
     );
   });
 

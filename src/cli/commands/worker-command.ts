@@ -7,6 +7,7 @@ import {
   readSchedules,
   schedulesVersion,
   type Workspace,
+  watchedJobs,
 } from '../../config/workspace.ts';
 import {
   cannotListen,
@@ -269,6 +270,7 @@ export function workerFiles(directory: string, onSecret: (secret: string) => voi
     jobNames: () => reading((workspace) => workspace.jobNames()),
     schedules: () => reading(readSchedules),
     isScheduled: (job) => reading((workspace) => isScheduled(workspace, job)),
+    watched: () => reading(watchedJobs),
     schedulesVersion: () => schedulesVersion(directory),
     taskFor: (context, action) =>
       reading((workspace) => readTask({ workspace, context }, action).finally(() => remember(workspace))),

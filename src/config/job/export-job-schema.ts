@@ -53,7 +53,7 @@ const destinationSchema = z
     exactlyOnePlace(
       written,
       context,
-      PLACES.filter((place) => !DATABASES.includes(place)),
+      PLACES.filter((place) => place !== 'custom' && !DATABASES.includes(place)),
     ),
   )
   .superRefine(oneFile);

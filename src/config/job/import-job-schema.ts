@@ -21,11 +21,20 @@ import { priceRulesSchema } from '../../model/price-rules.ts';
 import { tableFields } from '../../model/row.ts';
 import { FLOOR_TEXT, forEachLimit, type Limit, limitText, safetyLimit } from '../../model/safety-limits.ts';
 import { WAVE_LIMITS, type WaveSize } from '../../model/wave-limits.ts';
-import { databaseFields, remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
+import { databaseFields, PLACES, remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
 import { exactlyOnePlace } from '../complete-places.ts';
 import { jobFields, storeName, valueWords } from './job-fields.ts';
 
-/** The source of an import: exactly one of `path`, `url`, `s3` and `sftp`. */
+/** A folder below the workspace, and a pattern for the names in it alone. */
+function isInboxPattern(path: string): boolean {
+  const parts = path.split('/');
+  const folders = parts.slice(0, -1);
+  return (
+    folders.length > 0 && folders.every((part) => /^[^*?[\]{}]+$/.test(part) && part !== '..' && part !== '.')
+  );
+}
+
+/** The source of an import: exactly one of its places. */
 const sourceSchema = z
   .strictObject({
     path: optional(
@@ -34,10 +43,16 @@ const sourceSchema = z
     ),
     ...remoteFields('source'),
     ...databaseFields,
+    watch: optional(
+      workspacePathSchema
+        .refine(isInboxPattern, 'expected files of one folder of the workspace, such as inbox/*.csv')
+        .meta({ examples: ['inbox/*.csv'] }),
+      'Files that arrive: a worker runs the job for each, then moves it into `processed/` or `failed/` beside it. A file counts as complete when two looks, two seconds apart, see no change, or `FILE.done` stands beside it.',
+    ),
     files: optional(z.int().min(1), 'How many files the glob must find; any other number stops the run.'),
     ...tableFields,
   })
-  .superRefine(exactlyOnePlace);
+  .superRefine((written, context) => exactlyOnePlace(written, context, [...PLACES, 'watch']));
 
 const crosswalkSchema = z
   .strictObject({
