@@ -218,7 +218,8 @@ export type SafetyLimits = Readonly<Record<SafetyLimitName, Limit>>;
 /** All names, in the order in which limits are listed. */
 export const SAFETY_LIMIT_NAMES: readonly SafetyLimitName[] = Object.keys(SAFETY_LIMITS).filter(isLimitName);
 
-function isLimitName(name: string): name is SafetyLimitName {
+/** Whether a safety limit has this name. */
+export function isLimitName(name: string): name is SafetyLimitName {
   return Object.hasOwn(SAFETY_LIMITS, name);
 }
 

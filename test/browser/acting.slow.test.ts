@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ServedDashboard, serveDashboard } from '../dashboard/server/running-dashboard.ts';
-import { describeWithBrowser, openBrowser, seriousFindings } from '../support/browser.ts';
+import { axeFindings, describeWithBrowser, openBrowser } from '../support/browser.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { type SlowShop, slowShop } from './slow-shop.ts';
 import { openVisitor, signIn } from './visitor.ts';
@@ -191,7 +191,7 @@ describeWithBrowser('the dashboard in a browser', () => {
     const headers = page.getByRole('columnheader');
     expect(await headers.nth(1).innerText()).toBe('Variant Price');
     expect(await price(2).getAttribute('aria-invalid')).toBe('true');
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
     await price(2).fill('23.50');
     await price(3).fill('23.50');
     await page.getByLabel('Body (HTML), line 2', { exact: true }).fill('<p>Öl, "new"</p>');
@@ -225,7 +225,7 @@ describeWithBrowser('the dashboard in a browser', () => {
     await signIn(page, dashboard);
     await begin(page, dashboard, 'interrupted');
     await figureChanges(page, 'applied');
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
     const run = page.url();
     await press(page, 'Interrupt');
     await press(page, 'Interrupt the run');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describeWithBrowser, openBrowser, seriousFindings } from '../support/browser.ts';
+import { axeFindings, describeWithBrowser, openBrowser } from '../support/browser.ts';
 
 describeWithBrowser('the browser of the tests', () => {
   it('finds what is wrong with a page, and nothing where nothing is', async () => {
@@ -9,9 +9,9 @@ describeWithBrowser('the browser of the tests', () => {
       await page.setContent(
         '<!doctype html><html lang="en"><title>A</title><main><h1>A</h1><img src="data:,"></main>',
       );
-      expect(await seriousFindings(page)).toEqual([expect.stringContaining('image-alt')]);
+      expect(await axeFindings(page)).toEqual([expect.stringContaining('image-alt')]);
       await page.setContent('<!doctype html><html lang="en"><title>A</title><main><h1>A</h1></main>');
-      expect(await seriousFindings(page)).toEqual([]);
+      expect(await axeFindings(page)).toEqual([]);
     } finally {
       await browser.close();
     }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ServedDashboard, serveDashboard } from '../dashboard/server/running-dashboard.ts';
-import { describeWithBrowser, openBrowser, seriousFindings } from '../support/browser.ts';
+import { axeFindings, describeWithBrowser, openBrowser } from '../support/browser.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { type Nightly, setupNightly } from '../support/nightly.ts';
 import { openVisitor, PHONE } from './visitor.ts';
@@ -60,7 +60,7 @@ describeWithBrowser('columns, held records and undo in a browser', () => {
       const { page, complaints, strayRequests } = await openVisitor(browser, options);
       await enter(page, dashboard, '/jobs/supplier/columns');
       await page.getByText("No column of the file fills Price ('Preis')").waitFor();
-      if (isScripted) expect(await seriousFindings(page)).toEqual([]);
+      if (isScripted) expect(await axeFindings(page)).toEqual([]);
       await page.getByLabel('Field of the column Variant Price').selectOption({ label: 'Price' });
       // With the script the choice alone shows the records.
       if (!isScripted) await page.getByRole('button', { name: 'Show the records again' }).click();
@@ -99,7 +99,7 @@ describeWithBrowser('columns, held records and undo in a browser', () => {
     };
     await press('Release held records');
     await page.getByRole('heading', { name: `Release held records of run ${run}` }).waitFor();
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
     expect(await isWide(page)).toBe(0);
     await press('Release product-2', 'Space');
     await press('Release the chosen records');
@@ -109,7 +109,7 @@ describeWithBrowser('columns, held records and undo in a browser', () => {
 
     await press('Undo');
     await page.getByRole('heading', { name: /^Undo run/ }).waitFor();
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
     await press('Plan the undo');
     await page.locator('.lead .badge', { hasText: /^Planned/ }).waitFor();
     await press('Approve');

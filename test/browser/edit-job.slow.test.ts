@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ServedDashboard, serveDashboard } from '../dashboard/server/running-dashboard.ts';
-import { describeWithBrowser, openBrowser, seriousFindings } from '../support/browser.ts';
+import { axeFindings, describeWithBrowser, openBrowser } from '../support/browser.ts';
 import { type Nightly, setupNightly } from '../support/nightly.ts';
 import { openVisitor, PHONE } from './visitor.ts';
 
@@ -35,7 +35,7 @@ describeWithBrowser('the job that is edited in a browser', () => {
       const wide = () =>
         page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
       const scripted = !('javaScriptEnabled' in options);
-      if (scripted) expect(await seriousFindings(page)).toEqual([]);
+      if (scripted) expect(await axeFindings(page)).toEqual([]);
       const shots = process.env['EDIT_SHOTS'];
       const shot = async (name: string) => {
         if (shots !== undefined)
@@ -59,7 +59,7 @@ describeWithBrowser('the job that is edited in a browser', () => {
       await page.getByText('was changed after this form was shown').waitFor();
       expect(await page.getByLabel('Path or address').inputValue()).toBe('other.csv');
       await shot('outdated');
-      if (scripted) expect(await seriousFindings(page)).toEqual([]);
+      if (scripted) expect(await axeFindings(page)).toEqual([]);
       expect(await wide()).toBe(0);
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('At 02:15, every day').waitFor();

@@ -1,22 +1,28 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ServedDashboard, serveDashboard } from '../dashboard/server/running-dashboard.ts';
-import { describeWithBrowser, openBrowser, seriousFindings } from '../support/browser.ts';
+import { axeFindings, describeWithBrowser, openBrowser } from '../support/browser.ts';
+import { IMAGES, PICTURES, type PictureWords, WORDS_FILE, wordsOf } from './pictures.ts';
 import { type SampleShop, sampleShop } from './sample-shop.ts';
 import { DESKTOP, openVisitor, PHONE, signIn } from './visitor.ts';
 
 const DAYS = 3;
 
-/** What is wrong with the look of a page as it is open: axe-core's serious findings, and what lies beyond its edge. */
+/** What is wrong with the look of a page as it is open: axe-core's findings, its headings, and what lies beyond its edge. */
 async function findings(page: Page, name: string): Promise<string[]> {
-  const found = await seriousFindings(page);
+  const found = await axeFindings(page);
+  if ((await page.locator('h1').count()) !== 1) found.push('it has not one h1');
+  return [...found, ...(await beyondEdge(page))].map((text) => `${name}: ${text}`);
+}
+
+async function beyondEdge(page: Page): Promise<string[]> {
   const beyond = await page.evaluate<number>(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',
   );
-  return [...found, ...(beyond > 0 ? [`scrolls ${beyond} px sideways`] : [])].map(
-    (text) => `${name}: ${text}`,
-  );
+  return beyond > 0 ? [`scrolls ${beyond} px sideways`] : [];
 }
 
 describeWithBrowser('every page in a browser', () => {
@@ -47,24 +53,57 @@ describeWithBrowser('every page in a browser', () => {
       ...['/runs/nosuch', '/elsewhere'],
     ];
   };
+  /** The pages with forms, which look alike on a phone in the light and at a desk in the dark. */
+  const forms = (): string[] => {
+    const { catalogRuns, contacts } = shop;
+    const [, rejected, stopped] = catalogRuns;
+    const ofJob = 'verify drift duplicate rename remove edit columns upload leave-out'.split(' ');
+    return [
+      ...ofJob.map((page) => `/jobs/nightly-catalog/${page}`),
+      ...['/jobs/list-statistics/edit', '/jobs/bulk-contacts/edit', '/jobs/bulk-contacts/columns'],
+      ...[`/runs/${stopped}/discard`, `/runs/${rejected}/undo`, `/runs/${contacts}/rejects`],
+      ...['/stores', '/stores/new', '/stores/main/edit', '/exports/new', '/new', '/tokens', '/audit'],
+    ];
+  };
 
   it.each([
     ['on a desk in the light', { viewport: DESKTOP, colorScheme: 'light' }],
     ['on a desk in the dark', { viewport: DESKTOP, colorScheme: 'dark' }],
     ['on a phone in the light', { viewport: PHONE, isMobile: true, hasTouch: true, colorScheme: 'light' }],
     ['on a phone in the dark', { viewport: PHONE, isMobile: true, hasTouch: true, colorScheme: 'dark' }],
-  ] as const)('has nothing serious against it, and fits, %s', async (_, look) => {
+  ] as const)('has nothing against it, and fits, %s', async (_, look) => {
     const { page, complaints, strayRequests } = await openVisitor(browser, look);
     await page.goto(dashboard.url);
     const found = await findings(page, '/sign-in');
     await signIn(page, dashboard);
-    for (const path of pages()) {
+    const isWide = look.viewport === DESKTOP;
+    for (const path of [...pages(), ...(isWide === (look.colorScheme === 'light') ? forms() : [])]) {
       await page.goto(address(path));
       found.push(...(await findings(page, path)));
+      if (!isWide) continue;
+      // At 200 % a window has half as many pixels.
+      await page.setViewportSize({ width: DESKTOP.width / 2, height: DESKTOP.height / 2 });
+      found.push(...(await beyondEdge(page)).map((text) => `${path} at 200 %: ${text}`));
+      await page.setViewportSize(DESKTOP);
+    }
+    if (isWide) {
+      await PICTURES.find(({ name }) => name === 'new-job.png')?.open(page, { shop, dashboard });
+      found.push(...(await findings(page, 'the file of a new job')));
     }
     expect(found).toEqual([]);
     expect(complaints).toEqual([]);
     expect(strayRequests).toEqual([]);
+  });
+
+  it('looks as the pictures of the documents show it (npm run screenshots)', async () => {
+    const shown: PictureWords = JSON.parse(await readFile(join(IMAGES, WORDS_FILE), 'utf8'));
+    const { page } = await openVisitor(browser);
+    for (const picture of PICTURES) {
+      await picture.open(page, { shop, dashboard });
+      const words = new Set(await wordsOf(page, picture));
+      const gone = shown[picture.name]?.filter((text) => !words.has(text));
+      expect([picture.name, gone]).toEqual([picture.name, []]);
+    }
   });
 
   it('opens a report as a file, without a network, a script or a complaint', async () => {

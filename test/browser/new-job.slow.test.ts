@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { type ServedDashboard, serveDashboard } from '../dashboard/server/running-dashboard.ts';
-import { describeWithBrowser, openBrowser, seriousFindings } from '../support/browser.ts';
+import { axeFindings, describeWithBrowser, openBrowser } from '../support/browser.ts';
 import { makeWorkspace, type Workspace } from '../support/workspace.ts';
 import { makeXlsx } from '../tables/workbooks.ts';
 import { openVisitor, PHONE, signIn } from './visitor.ts';
@@ -118,7 +118,7 @@ describeWithBrowser('a new job in a browser', () => {
     const refused = page.locator('.preview .bad');
     expect(await refused.locator('mark').innerText()).toBe('zwölf Euro');
     expect(await refused.innerText()).toContain('Artikel!B4');
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
 
     await type('Address of the store', sandbox.url);
     await type('API key', KEY);

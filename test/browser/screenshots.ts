@@ -1,18 +1,14 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import type { Page } from 'playwright-core';
 import { serveDashboard } from '../dashboard/server/running-dashboard.ts';
 import { openBrowser } from '../support/browser.ts';
+import { IMAGES, lowerEdge, PICTURES, WORDS_FILE, wordsOf } from './pictures.ts';
 import { sampleShop } from './sample-shop.ts';
-import { openVisitor, signIn } from './visitor.ts';
+import { openVisitor } from './visitor.ts';
 
-/** The screenshots of the README: the sample jobs after two weeks; the last run, of a bad catalog, was stopped. */
+/** Makes the pictures of the documents: the sample jobs after two weeks; the last run, of a bad catalog, was stopped. */
 const DAYS = 14;
-const IMAGES = join(import.meta.dirname, '..', '..', 'docs', 'images');
-const REPORT_WIDTH = 880;
-const DASHBOARD_WIDTH = 1120;
-/** Below the last of it, in pixels. */
+/** Below the last element, in pixels. */
 const MARGIN = 16;
 
 await mkdir(IMAGES, { recursive: true });
@@ -20,24 +16,17 @@ await using shop = await sampleShop(DAYS);
 const dashboard = await serveDashboard(shop.workspace);
 const browser = await openBrowser();
 try {
-  const { page } = await openVisitor(browser, {
-    viewport: { width: REPORT_WIDTH, height: 900 },
-    colorScheme: 'light',
-  });
-  await page.goto(pathToFileURL(shop.artifact(shop.catalogRuns.at(-1) ?? '', 'report.html')).href);
-  await photograph(page, 'report.png', '.report > :nth-child(3)');
-  await page.setViewportSize({ width: DASHBOARD_WIDTH, height: 900 });
-  await signIn(page, dashboard);
-  await photograph(page, 'dashboard.png', '#quiet-jobs');
+  const { page } = await openVisitor(browser, { colorScheme: 'light' });
+  const words: Record<string, readonly string[]> = {};
+  for (const picture of PICTURES) {
+    const { name, width, lowest, open } = picture;
+    await page.setViewportSize({ width, height: 900 });
+    await open(page, { shop, dashboard });
+    const clip = { x: 0, y: 0, width, height: (await lowerEdge(page, lowest)) + MARGIN };
+    await page.screenshot({ path: join(IMAGES, name), fullPage: true, clip });
+    words[name] = await wordsOf(page, picture);
+  }
+  await writeFile(join(IMAGES, WORDS_FILE), `${JSON.stringify(words, null, 2)}\n`);
 } finally {
   await browser.close();
-}
-
-/** Takes the page from its top to the lower edge of an element. */
-async function photograph(page: Page, name: string, lowest: string): Promise<void> {
-  const box = await page.locator(lowest).first().boundingBox();
-  if (box === null) throw new Error(`${lowest} is not to be seen`);
-  const width = page.viewportSize()?.width ?? 0;
-  const clip = { x: 0, y: 0, width, height: Math.ceil(box.y + box.height) + MARGIN };
-  await page.screenshot({ path: join(IMAGES, name), fullPage: true, clip });
 }

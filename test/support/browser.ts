@@ -35,12 +35,12 @@ export async function openBrowser(): Promise<Browser> {
   return browser;
 }
 
-/** What axe-core finds wrong with a page that matters to who uses it: rule, how bad, and where. */
-export async function seriousFindings(page: Page): Promise<string[]> {
+/** What axe-core finds wrong with a page: rule, how bad, and where. */
+export async function axeFindings(page: Page): Promise<string[]> {
   // Evaluated by the debugger's protocol, which the page's content security policy does not bind.
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<AxeResults>('axe.run()');
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, impact, nodes }) => `${id} (${impact}): ${nodes.map(({ html }) => html).join(' ')}`);
+  return violations.map(
+    ({ id, impact, nodes }) => `${id} (${impact}): ${nodes.map(({ html }) => html).join(' ')}`,
+  );
 }

@@ -162,10 +162,10 @@ export function firstRecord({ guess: { preview, imports }, currency }: DraftFile
   };
   if (imports !== 'products') {
     const name = text('name') || [text('firstName'), text('lastName')].join(' ').trim();
-    return html`<aside class="first-record" aria-label="The first contact"><h3>${foreign(name || text('email'))}</h3><p>${foreign(text('email'))}</p></aside>`;
+    return html`<aside class="first-record" aria-label="The first contact"><h2>${foreign(name || text('email'))}</h2><p>${foreign(text('email'))}</p></aside>`;
   }
   if (text('title') === '')
-    return html`<aside class="first-record" aria-label="The first product that changes">${styledText('quiet', 'The first product that changes')}<h3>${foreign(record.key ?? '', 120)}</h3><dl>${record.fields.slice(0, MAX_VARIANTS_SHOWN).map(({ path, value }) => html`<div><dt>${path.replace(/^.*\./, '')}</dt><dd>${foreign(valueText(value, MAX_CELL_SHOWN))}</dd></div>`)}</dl></aside>`;
+    return html`<aside class="first-record" aria-label="The first product that changes">${styledText('quiet', 'The first product that changes')}<h2>${foreign(record.key ?? '', 120)}</h2><dl>${record.fields.slice(0, MAX_VARIANTS_SHOWN).map(({ path, value }) => html`<div><dt>${path.replace(/^.*\./, '')}</dt><dd>${foreign(valueText(value, MAX_CELL_SHOWN))}</dd></div>`)}</dl></aside>`;
   const picture = text('images[0]');
   const pictures = record.fields.filter(({ path }) => /^images\[\d+\]$/.test(path)).length;
   const variants = variantsOf(record);
@@ -177,7 +177,7 @@ export function firstRecord({ guess: { preview, imports }, currency }: DraftFile
   return html`<aside class="first-record" aria-label="The first product as the store will show it">
 ${styledText('quiet', 'The first product as the store will show it')}
 ${picture === '' ? html`<p class="no-picture">No picture</p>` : html`<p class="no-picture"><a href="${/^https?:\/\//i.test(picture) ? picture : '#'}" target="_blank" rel="noreferrer noopener">Open ${pictures === 1 ? 'its picture' : `the first of ${counted(pictures, 'picture')}`}</a></p>`}
-<h3>${foreign(text('title'), 120)}</h3>
+<h2>${foreign(text('title'), 120)}</h2>
 <p class="price">${prices.length === 0 ? quiet('No price') : least === most ? money(least, currency) : `${money(least, currency)} to ${money(most, currency)}`}</p>
 ${description !== '' && html`<p>${foreign(description, 160)}</p>`}
 ${variants.length > 1 && html`<ul>${variants.slice(0, MAX_VARIANTS_SHOWN).map(({ options, price }) => html`<li>${foreign(options.join(', '), 80)}${typeof price === 'number' && ` ${money(price, currency)}`}</li>`)}</ul>${variants.length > MAX_VARIANTS_SHOWN && html`<p class="quiet">and ${counted(variants.length - MAX_VARIANTS_SHOWN, 'more variant')}</p>`}`}

@@ -1,4 +1,5 @@
 import { KINDS_BUT_PLAN, type Run } from '../../model/run.ts';
+import { isLimitName, safetyLimit } from '../../model/safety-limits.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { truncate } from '../../model/truncate.ts';
 import { withoutPersonalData } from '../../report/run-facts.ts';
@@ -112,11 +113,16 @@ export function settledRuns(runs: readonly Run[]): ReadonlySet<string> {
   return new Set(runs.filter((run) => run.sequence < settledBefore(run)).map(({ id }) => id));
 }
 
-/** The error of a run for a list: the first sentence of each line, without personal data. Null if it has none. */
+/** The error of a run for a list: the first sentence of each line, limits by their titles, without personal data. Null if it has none. */
 export function failureReasonOf(run: Run): string | null {
   const { error } = withoutPersonalData({ run, refusals: [], unsentReasons: [] }).run;
   if (error === null) return null;
-  const sentences = error.split('\n').map((line) => /^.*?[.!?](?=\s+\p{Lu}|$)/u.exec(line)?.[0] ?? line);
+  const sentences = error
+    .split('\n')
+    .map((line) => /^.*?[.!?](?=\s+\p{Lu}|$)/u.exec(line)?.[0] ?? line)
+    .map((line) =>
+      line.replace(/^\w+(?=: )/, (name) => (isLimitName(name) ? safetyLimit(name).title : name)),
+    );
   return truncate(sentences.map(printable).join(' '), MAX_REASON_LENGTH);
 }
 

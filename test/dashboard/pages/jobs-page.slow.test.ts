@@ -131,7 +131,7 @@ describe('the page of jobs', () => {
     expect([...document.querySelectorAll('#quiet-jobs tbody th')].map(textOf)).toEqual(['alpha', 'foxtrot']);
     const reasons = [...document.querySelectorAll('.job-why')].map(textOf);
     expect(reasons[1]).toBe('The store refused the API key (401).');
-    expect(reasons[2]).toBe('maxDeletes: 52 of 100; the limit is 5%');
+    expect(reasons[2]).toBe('Deletions: 52 of 100; the limit is 5%');
     expect(reasons[3]).toBe('3 records were rejected and not sent.');
     expect(reasons[4]).toBe('A plan waits for approval: 24 requests.');
   });
