@@ -12,6 +12,7 @@ import { signIn } from './access/sign-in.ts';
 import { tokenRoutes } from './access/token-routes.ts';
 import { openTokens, type TokenFile, type Tokens } from './access/tokens.ts';
 import { actionRoutes } from './actions/action-routes.ts';
+import { adoptRoutes } from './actions/adopt-routes.ts';
 import { correctRoutes } from './actions/correct-routes.ts';
 import { forgetRoutes } from './actions/forget-routes.ts';
 import { leaveOutRoutes } from './actions/leave-out-routes.ts';
@@ -159,6 +160,7 @@ const ROUTES: readonly ((app: FastifyInstance, parts: RouteParts) => void | Prom
   retryRoutes,
   correctRoutes,
   leaveOutRoutes,
+  adoptRoutes,
   forgetRoutes,
   newJobRoutes,
   uploadRoutes,

@@ -158,6 +158,11 @@ export const ACTIONS = {
   'scan-contacts': { command: 'contacts', audit: 'searched the ids of contacts' },
   'make-job': { audit: 'made a job' },
   'edit-store': { audit: 'added or changed a store' },
+  adopt: {
+    to: 'job',
+    button: { label: 'Pairs with the store' },
+    audit: 'decided about pairs with products of a store',
+  },
   'leave-out': {
     to: 'job',
     button: { label: 'Leave it out' },

@@ -35,6 +35,15 @@ import type { DriftRequest, ExportRequest, ImportRequest, RunContext, VerifyRequ
 import { newRun, type RunWork, runPipeline } from './run-pipeline.ts';
 import { refuseUnlessUndoable, stageNoSource } from './undo/plan-undo.ts';
 
+export {
+  type AdoptedRow,
+  adoptedFile,
+  decidePairs,
+  openPairs,
+  pairName,
+  readDecisions,
+} from './import/adoption.ts';
+
 /** The task of a run. */
 export type RunTask =
   | ImportTask

@@ -15,7 +15,7 @@ import type { RunContext, RunEvent } from './run-context.ts';
 /**
  * Locks the job. A second run of the same job is refused instead of queued, because it would do the same work again.
  */
-export async function lockJob(context: RunContext, { job, id: run }: Run): Promise<Lock> {
+export async function lockJob(context: RunContext, { job, id: run }: Pick<Run, 'job' | 'id'>): Promise<Lock> {
   const lock = await context.state.locks.tryAcquire(jobLockName(job), { job, run });
   if ('heldBy' in lock) {
     const [holder, shown] =

@@ -149,7 +149,7 @@ function refuseForeignPage({ headers }: FastifyRequest, own: string): void {
 export function refuseInvalidNames({ params }: FastifyRequest): void {
   for (const [name, value] of Object.entries(params ?? {})) {
     const isName = name === 'job' || name === 'run' || name === 'store';
-    if (isName && !/^[\w-][\w.-]{0,199}$/.test(String(value))) throw notFound();
+    if (isName && !/^[\w-][\w.@-]{0,199}$/.test(String(value))) throw notFound();
   }
 }
 

@@ -9,6 +9,7 @@ import {
   NOTIFY_WORDS,
   type Notify,
 } from '../../config/job/job.ts';
+import { isName } from '../../config/store-config.ts';
 import { guardWords } from '../../model/guard.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { jobFile } from '../../model/run.ts';
@@ -78,7 +79,7 @@ ${jobActions(card, viewer)}
 ${
   viewer.canAct &&
   html`<p class="actions"><a class="button" href="${jobHref(facts.job)}/edit">Edit</a>${job?.kind === 'import' && html` <a class="button" href="${jobHref(facts.job)}/columns">Match columns</a>`}${uploads.map((target) => html` <a class="button" href="${jobHref(facts.job)}/upload?${String(new URLSearchParams({ file: target.id }))}">Upload ${target.id === 'source' ? 'a new file' : `the ${target.what}`}</a>`)}</p>
-<p class="actions">${job?.kind === 'import' && activity === null && html`${actionButton('drift', facts.job)} ${actionButton('verify', facts.job)} `}${actionButton('duplicate', facts.job)} ${actionButton('rename', facts.job)} ${actionButton('remove', facts.job)}</p>`
+<p class="actions">${job?.kind === 'import' && activity === null && html`${actionButton('drift', facts.job)} ${actionButton('verify', facts.job)} ${job.adopt !== undefined && actionButton('adopt', facts.job)} `}${isName(facts.job) && html`${actionButton('duplicate', facts.job)} ${actionButton('rename', facts.job)} ${actionButton('remove', facts.job)}`}</p>`
 }
 <div class="report">
 ${history !== null && section('recent', 'Recent runs', history)}

@@ -50,7 +50,7 @@ export function adoptedSection({ run, plan }: RunFacts): Section | null {
       records > 0 && 'The store had them before. Each gets the values of the source, and keeps its url.',
       `The pairs are in ${table}.`,
       waiting > 0 &&
-        `${counted(waiting, 'record')} may be a product that the store has, and ${waiting === 1 ? 'is' : 'are'} held: write \`adopt\` or \`new\` into the column decision, and run the job again; or release ${waiting === 1 ? 'it' : 'them'} to create ${waiting === 1 ? 'it' : 'them'} as new.`,
+        `${counted(waiting, 'record')} may be a product that the store has, and ${waiting === 1 ? 'is' : 'are'} held: decide on the page of the job (Pairs with the store), or write \`adopt\` or \`new\` into the column decision, and run the job again; or release ${waiting === 1 ? 'it' : 'them'} to create ${waiting === 1 ? 'it' : 'them'} as new.`,
     ]),
   ];
   if (records > 0)

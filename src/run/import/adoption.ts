@@ -23,12 +23,13 @@ import { readCsv } from '../../tables/open-table.ts';
 import { digestOf } from '../digest-of.ts';
 import { readMappingTables } from '../inputs/open-mapping.ts';
 import { stageWithSideTables } from '../inputs/side-table.ts';
+import { lockJob } from '../lock-job.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { readProbe } from '../store-properties.ts';
 import { readSnapshotThroughMapping } from './snapshot-reading.ts';
 
 /** A product that a store had before the first import, and that a record may be. */
-interface AdoptedRow {
+export interface AdoptedRow {
   /** Of the record, as the mapping makes it. */
   readonly url: string;
   /** Of the product; empty where the record is new. */
@@ -44,7 +45,13 @@ const COLUMNS = ['url', 'store_url', 'store_id', 'found_by', 'score', 'decision'
 const DECISIONS = new Set(['adopt', 'new', '']);
 
 /** The table of a job's decisions, relative to the workspace; people edit it. */
-function adoptedFile({ job, store }: Pick<ImportRequest, 'job' | 'store'>): string {
+export function adoptedFile({
+  job,
+  store,
+}: {
+  readonly job: Pick<ImportRequest['job'], 'name'>;
+  readonly store: Pick<ImportRequest['store'], 'name'>;
+}): string {
   return `adopted-${store.name}-${job.name}.csv`;
 }
 
@@ -74,7 +81,7 @@ async function writeDecisions(
 }
 
 /** The decisions so far. UsageError where the table is not as a person may edit it. */
-async function readDecisions(workspaceDir: string, file: string): Promise<AdoptedRow[]> {
+export async function readDecisions(workspaceDir: string, file: string): Promise<AdoptedRow[]> {
   const path = join(workspaceDir, file);
   if (!existsSync(path)) return [];
   const table = await readCsv(createReadStream(path), { name: file });
@@ -95,6 +102,38 @@ async function readDecisions(workspaceDir: string, file: string): Promise<Adopte
     }
   }
   return rows;
+}
+
+/** The pairs of records that nobody has decided about yet. */
+export function openPairs(rows: readonly AdoptedRow[]): readonly AdoptedRow[] {
+  const decided = new Set(rows.filter(({ decision }) => decision !== '').map(({ url }) => url));
+  return rows.filter(({ url }) => !decided.has(url));
+}
+
+/** What identifies a pair in its table. */
+export function pairName({ url, storeUrl }: Pick<AdoptedRow, 'url' | 'storeUrl'>): string {
+  return JSON.stringify([url, storeUrl]);
+}
+
+/**
+ * Decides about open pairs of a job, by their names. LockedError while the job works, because its run writes the table;
+ * UsageError if a record would be two products.
+ */
+export async function decidePairs(
+  context: RunContext,
+  { job, file }: { readonly job: string; readonly file: string },
+  chosen: ReadonlySet<string>,
+  decision: 'adopt' | 'new',
+): Promise<void> {
+  await using _job = await lockJob(context, { job, id: context.newRunId() });
+  const rows = await readDecisions(context.workspaceDir, file);
+  const decided = new Set(openPairs(rows).filter((row) => chosen.has(pairName(row))));
+  const urls = [...decided].map(({ url }) => url);
+  const twice = decision === 'adopt' ? urls.find((url, index) => urls.indexOf(url) < index) : undefined;
+  if (twice !== undefined)
+    throw new UsageError(`${twice} is chosen twice.`, { hint: 'Choose one product of the store for it.' });
+  const now = rows.map((row) => (decided.has(row) ? { ...row, decision } : row));
+  await writeDecisions(context.workspaceDir, file, now);
 }
 
 function damaged(file: string, line: number, problem: string): UsageError {

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Nightly, setupNightly } from '../../support/nightly.ts';
 import { until } from '../../support/until.ts';
-import type { HttpClient } from './http-client.ts';
+import { makeWorkspace } from '../../support/workspace.ts';
+import { formOf, type HttpClient } from './http-client.ts';
 import { type ServedDashboard, serveDashboard } from './running-dashboard.ts';
 
 const NEW = '/exports/new';
@@ -86,4 +87,57 @@ it('verifies a job, and says why a store cannot be compared', async () => {
   for (const page of ['duplicate', 'rename', 'remove', 'verify', 'drift'])
     expect((await reader.get(`/jobs/nightly/${page}`)).status).toBe(403);
   expect((await reader.get(NEW)).status).toBe(403);
+});
+
+it('offers the actions of a job for one of several stores, and decides about many pairs at once', async () => {
+  const store = 'baseUrl: http://127.0.0.1:9, apiKey: "$' + '{KEY}", weightUnit: kg';
+  const pairs = [
+    'mug,a-mug,1,sku,0.9,',
+    'jug,jug-a,2,title,0.5,',
+    'jug,jug-b,3,title,0.5,',
+    'pot,pot,5,sku,0.9,',
+    'cup,cup,4,url,1,adopt',
+  ];
+  const table = ['url,store_url,store_id,found_by,score,decision', ...pairs, ''].join('\n');
+  await using own = await makeWorkspace({
+    'stores.yaml': `main: { ${store} }\noutlet: { ${store} }\n`,
+    'jobs/goods.yaml':
+      'import: products\nstores: [main, outlet]\nsource: { path: goods.csv }\nmapping: shopify-products\nadopt: store\n',
+    'goods.csv': 'Handle,Title,Variant Price\nmug,Mug,1\n',
+    'adopted-main-goods@main.csv': table,
+    '.env': 'KEY=a-key-of-nobody\n',
+  });
+  const visitor = await (await serveDashboard(own)).signedIn('full');
+  const page = await visitor.get('/jobs/goods%40main');
+  const actions = [...page.document.querySelectorAll('main a.button')].map((link) => link.textContent);
+  expect(actions).toEqual(
+    expect.arrayContaining(['Run goods@main', 'Plan goods@main', 'Verify', 'Pairs with the store']),
+  );
+  expect(actions).not.toContain('Rename');
+  expect((await visitor.get('/jobs/goods%40main/run')).words).toContain('Run goods@main?');
+
+  const address = '/jobs/goods%40main/adopt';
+  const open = await visitor.get(address);
+  expect(open.words).toContain('4 pairs to decide, 1 decided');
+  const { action, fields } = formOf(open, address);
+  const {
+    'record.0': mug = '',
+    'record.1': jugA = '',
+    'record.2': jugB = '',
+    'record.3': pot = '',
+    ...others
+  } = fields;
+  const decide = async (which: string, chosen: Readonly<Record<string, string>>) =>
+    await visitor.follow(await visitor.post(action, { ...others, ...chosen, which }));
+  const twice = await decide('adopt', { 'record.1': jugA, 'record.2': jugB });
+  expect([twice.status, twice.words]).toEqual([409, expect.stringContaining('jug is chosen twice')]);
+  await decide('adopt', { 'record.0': mug, 'record.2': jugB });
+  const done = await decide('new', { 'record.0': pot });
+  expect(done.words).toContain('Nothing to decide');
+  expect(await readFile(join(own.dir, 'adopted-main-goods@main.csv'), 'utf8')).toBe(
+    table
+      .replace('1,sku,0.9,', '$&adopt')
+      .replace('jug-b,3,title,0.5,', '$&adopt')
+      .replace('5,sku,0.9,', '$&new'),
+  );
 });
