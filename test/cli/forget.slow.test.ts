@@ -2,14 +2,19 @@ import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { text } from 'node:stream/consumers';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { storeIdentity } from '../../src/model/remote-address.ts';
+import { s3Objects } from '../../src/remote/s3-objects.ts';
 import { decodeBodies } from '../../src/state/encode-body.ts';
 import { crmExport, setupCrm } from '../support/contacts.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { redisContent } from '../support/redis-content.ts';
+import { s3Address } from '../support/s3-address.ts';
+import { s3Environment } from '../support/s3-environment.ts';
+import { startS3 } from '../support/s3-server.ts';
 import { errorAnswer, hang } from '../support/store/faults.ts';
 import { until } from '../support/until.ts';
 
@@ -264,5 +269,33 @@ describeWithRedis('a contact in Redis', () => {
     expect((await bodies()).filter((body) => /grunewald.*bergen|tromso/i.test(body))).toEqual([]);
     expect(await redisContent(redis.url)).not.toMatch(/Anna Grunewald exists|tromso|bergen/i);
     client.disconnect();
+  });
+
+  it('is forgotten where the files of runs are in a bucket', async () => {
+    await using redis = await startRedis();
+    await using s3 = await startS3();
+    await using crm = await openCrm({ REDIS_URL: redis.url, ...s3Environment(s3, 'shop') });
+    expect(await crm.json('run', 'crm')).toMatchObject({ code: 0, applied: 20 });
+    await crm.workspace.write('crm.csv', crmExport([...rows({ city: 'Bergen' }), { number: 30 }]));
+    crm.store.misbehave({ does: errorAnswer(422, 'Anna Grunewald exists'), keys: ['1001'] });
+    expect(await crm.json('run', 'crm')).toMatchObject({ code: 3, rejected: 2 });
+    const { run } = await crm.json('plan', 'crm');
+    const objects = s3Objects(s3Address(s3, ''));
+    const named = async () => {
+      const keys = await objects.list('shop/');
+      const texts = await Promise.all(keys.map(async (key) => await text(await objects.get(key))));
+      return keys.filter((_, index) => PERSON.test(texts[index] ?? ''));
+    };
+    expect((await named()).length).toBeGreaterThan(2);
+    const forgotten = await crm.json('forget', '1001', '--yes');
+    expect(forgotten).toMatchObject({
+      code: 0,
+      versions: 1,
+      rejectedRows: 1,
+      superseded: [run],
+      erased: true,
+    });
+    expect(await named()).toEqual([]);
+    expect(await redisContent(redis.url)).not.toMatch(PERSON);
   });
 });
