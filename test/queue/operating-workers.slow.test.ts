@@ -217,7 +217,7 @@ describeWithRedis('storeferry runs', () => {
     await workspace.storeferry('enqueue', 'nightly', '--follow');
     const seen = await workspace.storeferry('runs', '--job', 'nightly');
     expect(seen.stdout).toMatch(
-      /nightly +30 3 1 1 \* UTC +\w+ 1 Jan 03:30 \(in .*\) +just now +done: 1 applied/,
+      /nightly +30 3 1 1 \* UTC +\w+ 1 Jan 03:30 UTC \(in .*\) +just now +done: 1 applied/,
     );
     expect(seen.stdout).not.toContain('start a worker');
     expect(seen.stdout).not.toContain('broken');
