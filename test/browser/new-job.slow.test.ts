@@ -271,16 +271,16 @@ describeWithBrowser('a new job in a browser', () => {
     ] as const) {
       const { page, complaints } = await openVisitor(browser, { viewport: PHONE, javaScriptEnabled });
       const chosen = Promise.withResolvers<void>();
+      await page.goto(dashboard.url);
+      await page.getByLabel('Token').fill(dashboard.tokens.full);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.goto(new URL('/new', dashboard.url).href);
       if (isLate) {
         await page.route(/\/form[^/]*\.js/, async (route) => {
           await chosen.promise;
           await route.continue();
         });
       }
-      await page.goto(dashboard.url);
-      await page.getByLabel('Token').fill(dashboard.tokens.full);
-      await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.goto(new URL('/new', dashboard.url).href);
       await page.getByLabel('CSV, Excel').setInputFiles({
         name: 'list.csv',
         mimeType: 'text/csv',
