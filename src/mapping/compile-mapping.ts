@@ -41,7 +41,6 @@ import { compileAs, compileField } from './values/compile-value.ts';
 import { withHtmlPolicy } from './with-html-policy.ts';
 
 export {
-  type ColumnReport,
   headerPlaces,
   headersOfMappings,
   reportColumns,
