@@ -111,7 +111,7 @@ function operation({ method, path, summary, answers, takes, query }: Route) {
   const parameters = [...fromPath, ...fromQuery];
   const answered = { description: 'Done.', ...contentOf(answers) };
   return {
-    operationId: `${method.toLowerCase()}${path.replaceAll(/[/:_-]+(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
+    operationId: `${method.toLowerCase()}${path.replaceAll(/[/:_-][A-Za-z\d]?/g, (found) => found.slice(1).toUpperCase())}`,
     summary,
     ...(parameters.length > 0 && { parameters }),
     ...(takes !== undefined && { requestBody: { required: true, ...contentOf(takes) } }),
