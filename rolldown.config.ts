@@ -37,6 +37,7 @@ export default defineConfig({
     thread: join(SRC, 'state', 'sqlite', 'thread.ts'),
     'convert-thread': join(SRC, 'tables', 'convert-thread.ts'),
     'guess-thread': join(SRC, 'onboarding', 'guess-thread.ts'),
+    'sqlite-process': join(SRC, 'source', 'sqlite-process.ts'),
   },
   platform: 'node',
   // The first file an old Node reads; and native parts, which their packages do without.
