@@ -81,7 +81,7 @@ describe('a mapping that makes no sense', () => {
       'a lookup of nothing',
       { product: 'description: [url, { table: l }]', more: 'lookups: { l: { match: a } }' },
       ['lookups', 'l'],
-      'expected one of path, url, s3, sftp, postgres, mysql, sqlite and of',
+      'expected one of path, url, s3, sftp, postgres, mysql, sqlite, custom and of',
     ],
     [
       'a lookup that is not declared',

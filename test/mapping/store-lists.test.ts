@@ -81,7 +81,7 @@ describe('names of the store’s subscriber lists', () => {
     [
       'a file and the store',
       '{ of: subscriber-lists, path: a.csv, match: name }',
-      's3, sftp, postgres, mysql, sqlite and of',
+      's3, sftp, postgres, mysql, sqlite, custom and of',
     ],
   ])('cannot be looked up with %s', (_name, lookup, message) => {
     const problems = checkMapping(mapping(lookup)).map((problem) => `${problem.path}: ${problem.message}`);

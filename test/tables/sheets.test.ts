@@ -501,7 +501,7 @@ function bombOds(): Buffer {
     { name: 'mimetype', content: 'application/vnd.oasis.opendocument.spreadsheet', stored: true },
     {
       name: 'content.xml',
-      content: `<office:document-content><table:table table:name="S"><table:table-row table:number-rows-repeated="1000000">${cell}</table:table-row></table:table></office:document-content>`,
+      content: `<office:document-content><table:table table:name="S"><table:table-row table:number-rows-repeated="40000">${cell}</table:table-row></table:table></office:document-content>`,
     },
   ]);
 }
