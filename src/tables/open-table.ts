@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { runIsolated } from '../isolation/run-isolated.ts';
 import type { Dialect, Row, StagedTable, TablePlaces } from '../model/row.ts';
 import { CsvError } from '../model/storeferry-error.ts';
@@ -76,7 +77,9 @@ function convertInThread(
 
 const BATCH_ROWS = 100;
 /** A file of a few kilobytes can have a million rows of one cell, and one name at the far right. */
-const MAX_PADDING_CELLS = 250_000_000;
+const MAX_PADDING_CELLS = 25_000_000;
+/** So many blank cells take milliseconds, for which nothing else runs. */
+const PADDING_CELLS_PER_TURN = 200_000;
 
 /** Table formats are converted to CSV of this dialect. */
 const DIALECT: Dialect = { delimiter: ',', encoding: 'utf-8', newline: '\n', bom: false };
@@ -180,6 +183,7 @@ async function* rowsOf(
 ): AsyncGenerator<Row[]> {
   let batch: Row[] = [];
   let padding = 0;
+  let turnEndsAt = PADDING_CELLS_PER_TURN;
   const splitter = new LineSplitter();
   input.setEncoding('utf8');
   for await (const chunk of input) {
@@ -195,9 +199,12 @@ async function* rowsOf(
       }
       while (cells.length < width) cells.push('');
       batch.push({ file, line, cells });
-      if (batch.length < BATCH_ROWS) continue;
+      if (batch.length < BATCH_ROWS && padding < turnEndsAt) continue;
       yield batch;
       batch = [];
+      if (padding < turnEndsAt) continue;
+      turnEndsAt = padding + PADDING_CELLS_PER_TURN;
+      await setImmediate();
     }
   }
   if (batch.length > 0) yield batch;
