@@ -78,6 +78,8 @@ function convertInThread(
 const BATCH_ROWS = 100;
 /** A file of a few kilobytes can have a million rows of one cell, and one name at the far right. */
 const MAX_PADDING_CELLS = 25_000_000;
+/** A row is read and mapped at once: of one of 32 million characters that takes seconds, for which nothing else runs. */
+const MAX_ROW_CHARACTERS = 8_000_000;
 /** So many blank cells take milliseconds, for which nothing else runs. */
 const PADDING_CELLS_PER_TURN = 200_000;
 
@@ -188,6 +190,13 @@ async function* rowsOf(
   input.setEncoding('utf8');
   for await (const chunk of input) {
     for (const text of splitter.take(String(chunk))) {
+      if (text.length > MAX_ROW_CHARACTERS) {
+        throw tableError(
+          { name },
+          `The row ${Number.parseInt(text.slice(1), 10)} has more than ${MAX_ROW_CHARACTERS} characters.`,
+          'Shorten its cells, or remove columns that no mapping needs.',
+        );
+      }
       const [line, ...cells]: [number, ...string[]] = JSON.parse(text);
       padding += width - cells.length;
       if (padding > MAX_PADDING_CELLS) {
