@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Sample } from '../model/run.ts';
 import type { InterruptSignal } from './interrupt-signal.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -196,12 +195,6 @@ export const SAMPLE_OPTIONS = {
     wholeNumber(1, 1_000_000),
   ),
 };
-
-/** The sample that the options ask for; undefined if they ask for none. */
-export function sampleOf({ only, limit }: ValuesOf<typeof SAMPLE_OPTIONS>): Sample | undefined {
-  if (only === undefined && limit === undefined) return undefined;
-  return { ...(only === undefined ? {} : { only }), ...(limit === undefined ? {} : { limit }) };
-}
 
 /** An option that takes one of several words. */
 export function oneOf<Word extends string>(

@@ -1,4 +1,4 @@
-import type { RunAction } from '../model/action.ts';
+import { type RunAction, sampleOf } from '../model/action.ts';
 import { InterruptedError } from '../model/storeferry-error.ts';
 import type { RunEvent as InternalEvent } from '../run/run-context.ts';
 import { openContext } from './open-context.ts';
@@ -116,13 +116,7 @@ export async function openWorkspace(directory: string): Promise<StoreferryWorksp
     const { status, error } = report.run;
     return { ...jsonSummary(report, open.workspace.dir), run, job, status, error };
   };
-  const chosen = ({ resend = false, only, limit }: RunChoices = {}) => ({
-    resend,
-    sample:
-      only === undefined && limit === undefined
-        ? undefined
-        : { ...(only === undefined ? {} : { only }), ...(limit === undefined ? {} : { limit }) },
-  });
+  const chosen = ({ resend = false, ...sample }: RunChoices = {}) => ({ resend, sample: sampleOf(sample) });
   return {
     plan: (job, choices) => begin({ does: 'plan', job, ...chosen(choices) }),
     run: (job, choices) => begin({ does: 'run', job, ...chosen(choices) }),

@@ -221,6 +221,18 @@ export type RunAction = Extract<
 /** The same with its job, which has one at a time. */
 export type JobAction = RunAction & { readonly job: string };
 
+/** The sample that these choices ask for; undefined if they ask for none. */
+export function sampleOf({
+  only,
+  limit,
+}: {
+  readonly only?: readonly string[] | undefined;
+  readonly limit?: number | undefined;
+}): Sample | undefined {
+  if (only === undefined && limit === undefined) return undefined;
+  return { ...(only === undefined ? {} : { only }), ...(limit === undefined ? {} : { limit }) };
+}
+
 /** Whether it is a run of the whole job: of these a job has at most one that has not ended. */
 export function isWholeRun(action: JobAction): boolean {
   return action.does === 'run' && action.sample === undefined;

@@ -2,7 +2,7 @@ import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, matchesGlob } from 'node:path';
 import { every } from '../model/clock.ts';
 import { UNFINISHED } from '../model/run.ts';
-import { errorCode } from '../model/storeferry-error.ts';
+import { errorCode, messageOf } from '../model/storeferry-error.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { RunQueue } from './run-queue.ts';
 import type { WorkerFiles, WorkerLog } from './worker-settings.ts';
@@ -105,7 +105,7 @@ export function fileDrop({ context, files, openQueue, log }: FileDropOptions) {
       seen = looks;
       failure = null;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       if (reason !== failure) log.error({ reason }, 'file drop: cannot look at the inbox; retrying');
       failure = reason;
     }

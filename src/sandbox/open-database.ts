@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
-import { LockedError, StateError } from '../model/storeferry-error.ts';
+import { LockedError, messageOf, StateError } from '../model/storeferry-error.ts';
 
 const SCHEMA_VERSION = 1;
 
@@ -39,7 +39,7 @@ export function openDatabase(
     }
   } catch (error) {
     if (error instanceof StateError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     if (/database is locked/.test(reason))
       throw new LockedError(`Another sandbox is using ${path}`, {
         cause: error,

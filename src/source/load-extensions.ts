@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { csvLines, formatRow } from '../model/row.ts';
-import { ConfigurationError, SourceError } from '../model/storeferry-error.ts';
+import { ConfigurationError, messageOf, SourceError } from '../model/storeferry-error.ts';
 import { EXTENSIONS_FILE } from '../remote/remote-kinds.ts';
 import { didYouMean } from '../text/nearest.ts';
 
@@ -40,7 +40,7 @@ export async function loadExtensions(workspaceDir: string): Promise<LoadedExtens
     // Of one address, a module is loaded once.
     module = await import(/* of the workspace */ `${pathToFileURL(path).href}?${digest}`);
   } catch (cause) {
-    throw new ConfigurationError([problem(cause instanceof Error ? cause.message : String(cause))], {
+    throw new ConfigurationError([problem(messageOf(cause))], {
       cause,
     });
   }
@@ -92,9 +92,7 @@ export async function* extensionRows(
     }
   } catch (error) {
     signal.throwIfAborted();
-    throw error instanceof SourceError
-      ? error
-      : failed(name, error instanceof Error ? error.message : String(error));
+    throw error instanceof SourceError ? error : failed(name, messageOf(error));
   }
   if (columns === undefined) throw failed(name, 'it gives no row');
   yield csvLines(lines);

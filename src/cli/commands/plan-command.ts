@@ -1,14 +1,7 @@
+import { sampleOf } from '../../model/action.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ImportRequest } from '../../run/run-context.ts';
-import {
-  defineCommand,
-  flag,
-  JOB_ARGUMENT,
-  JSON_FLAG,
-  SAMPLE_OPTIONS,
-  sampleOf,
-  text,
-} from '../define-command.ts';
+import { defineCommand, flag, JOB_ARGUMENT, JSON_FLAG, SAMPLE_OPTIONS, text } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 import type { Terminal } from '../terminal.ts';
 import type { WorkOptions } from '../work-in-workspace.ts';

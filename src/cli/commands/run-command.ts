@@ -1,14 +1,7 @@
+import { sampleOf } from '../../model/action.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { RunTask } from '../../run/execute-run.ts';
-import {
-  defineCommand,
-  flag,
-  JOB_ARGUMENT,
-  JSON_FLAG,
-  SAMPLE_OPTIONS,
-  sampleOf,
-  text,
-} from '../define-command.ts';
+import { defineCommand, flag, JOB_ARGUMENT, JSON_FLAG, SAMPLE_OPTIONS, text } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 
 /** `storeferry run`: runs a job in this process. It plans and applies an import, or reads and writes an export. */

@@ -55,12 +55,7 @@ export function signIn(app: FastifyInstance, parts: RouteParts): void {
     const { token = '', next, timezone = '' } = formFields(request.body);
     const access = token.length > MAX_TOKEN_LENGTH ? 'none' : accessOf(token.trim(), hashes());
     if (access === 'none') {
-      for (const count of counters) {
-        const attempts = await count(request);
-        if (attempts.isAllowed || !attempts.isExceeded) continue;
-        reply.header('retry-after', attempts.ttlInSeconds);
-        throw new PageError(429, 'Too many attempts', `Try again in ${formatDuration(attempts.ttl)}.`);
-      }
+      await refuseExcess(counters, request, reply, (ms) => `Try again in ${formatDuration(ms)}.`);
       dashboard.log.warn({ address: request.ip }, 'sign-in with a wrong token');
       return show(reply, ownPath(next), true);
     }
@@ -76,6 +71,21 @@ export function signIn(app: FastifyInstance, parts: RouteParts): void {
     if (request.session !== null) sessions.end(request.session.id);
     return reply.clearCookie(cookieName, cookie(request)).redirect('/sign-in', 303);
   });
+}
+
+/** Counts a request without a valid token; PageError beyond a limit, with what this says of the milliseconds until it ends. */
+export async function refuseExcess(
+  counters: readonly ReturnType<FastifyInstance['createRateLimit']>[],
+  request: FastifyRequest,
+  reply: FastifyReply,
+  words: (ms: number) => string,
+): Promise<void> {
+  for (const count of counters) {
+    const attempts = await count(request);
+    if (attempts.isAllowed || !attempts.isExceeded) continue;
+    reply.header('retry-after', attempts.ttlInSeconds);
+    throw new PageError(429, 'Too many attempts', words(attempts.ttl));
+  }
 }
 
 /** Accepts only a path of this dashboard, so that the sign-in cannot redirect to another site. */

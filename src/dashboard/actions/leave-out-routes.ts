@@ -16,8 +16,11 @@ const SETTING = ['leaveOut'];
 
 /** The keys of the records that the file of a job leaves out; none without a file. */
 export function leftOutIn(workspace: Workspace, job: string): readonly string[] {
-  if (!workspace.jobNames().includes(job)) return [];
-  const listed = readEditable(workspace, jobFile(job)).at(SETTING);
+  return workspace.jobNames().includes(job) ? leftOutOf(readEditable(workspace, jobFile(job))) : [];
+}
+
+function leftOutOf(file: ReturnType<typeof readEditable>): readonly string[] {
+  const listed = file.at(SETTING);
   return Array.isArray(listed) ? listed.map(String) : [];
 }
 
@@ -40,11 +43,13 @@ export function leaveOutRoutes(app: FastifyInstance, { dashboard }: RouteParts):
     const workspace = workspaceOf(dashboard, job);
     const fields = formFields(request.body);
     const { key } = fields;
-    const leftOut = leftOutIn(workspace, job);
+    // Read once: what another visitor saves meanwhile is not overwritten.
+    const file = readEditable(workspace, jobFile(job));
+    const leftOut = leftOutOf(file);
     const back = key === undefined ? (chosenRecords(fields) ?? []) : [];
     const kept = key === undefined ? leftOut.filter((one) => !back.includes(one)) : [...leftOut, key];
     const saved = editFile(workspace, jobFile(job), {
-      sha256: readEditable(workspace, jobFile(job)).sha256,
+      sha256: file.sha256,
       edits: [
         kept.length === 0 ? { set: SETTING, to: undefined } : { set: SETTING, value: [...new Set(kept)] },
       ],

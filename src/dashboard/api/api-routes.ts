@@ -7,6 +7,7 @@ import type { Run } from '../../model/run.ts';
 import { NO_TOTALS, withoutPersonalData } from '../../report/run-facts.ts';
 import { listedRun } from '../../report/run-summary.ts';
 import { RECORD_FORMATS, RECORD_OUTCOMES, recordContent, runRecords } from '../../run/records/run-records.ts';
+import { refuseExcess } from '../access/sign-in.ts';
 import { audit } from '../audit.ts';
 import { RUN_FILE_NAMES, RUN_FILES, sendExport, sendRunFile, XLSX } from '../file-routes.ts';
 import { refuseInvalidNames } from '../guard/guard-requests.ts';
@@ -73,12 +74,7 @@ export async function apiRoutes(app: FastifyInstance, parts: RouteParts): Promis
             const [, text = ''] = /^Bearer ([\w-]{1,200})$/.exec(request.headers.authorization ?? '') ?? [];
             const token = apiTokens.find(text);
             if (token === undefined) {
-              for (const count of wrong) {
-                const attempts = await count(request);
-                if (attempts.isAllowed || !attempts.isExceeded) continue;
-                reply.header('retry-after', attempts.ttlInSeconds);
-                throw new PageError(429, 'Too many attempts', 'Too many requests without a valid token.');
-              }
+              await refuseExcess(wrong, request, reply, () => 'Too many requests without a valid token.');
               reply.header('www-authenticate', 'Bearer');
               dashboard.log.warn({ address: request.ip }, 'API request without a valid token');
               throw new PageError(

@@ -23,13 +23,8 @@ export const calculations: readonly TransformDefinition[] = [
           'Multiplies by this number, or by the param or column in braces (`"{markup}"`); exact. Blank where that is blank.',
         ),
       },
-      compile: ({ times: written }, { operand }) => {
-        const factor = operand(['times'], written);
-        return calculatingStep((value, row, n) => {
-          const by = factor(row, n);
-          return by && value.times(by);
-        });
-      },
+      compile: ({ times: written }, { operand }) =>
+        operandStep(operand(['times'], written), (value, factor) => value.times(factor)),
     },
     examples: [
       { cell: '12.40', steps: '{ times: 1.19 }', gives: 14.756 },
@@ -45,13 +40,8 @@ export const calculations: readonly TransformDefinition[] = [
           'Adds this number (below 0: takes it off), or that of the param or column in braces; exact. Blank where that is blank.',
         ),
       },
-      compile: ({ plus: written }, { operand }) => {
-        const summand = operand(['plus'], written);
-        return calculatingStep((value, row, n) => {
-          const more = summand(row, n);
-          return more && value.plus(more);
-        });
-      },
+      compile: ({ plus: written }, { operand }) =>
+        operandStep(operand(['plus'], written), (value, summand) => value.plus(summand)),
     },
     examples: [
       { cell: '12.40', steps: '{ plus: 4.9 }', gives: 17.3 },
@@ -115,6 +105,17 @@ function roundingStep(written: WrittenRounding, { complain }: TransformContext) 
     complain(['round', 'ending'], `expected a number below ${written.to} (\`to\`), found ${written.ending}`);
   }
   return calculatingStep(roundDecimal(written));
+}
+
+/** A step that calculates with a second number; blank where that is blank. */
+function operandStep(
+  operand: Expression<Decimal | undefined>,
+  calculate: (value: Decimal, other: Decimal) => Decimal,
+): Step {
+  return calculatingStep((value, row, n) => {
+    const other = operand(row, n);
+    return other && calculate(value, other);
+  });
 }
 
 /** A step that keeps numbers on one side of a bound, and notes where it had to. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { messageOf } from '../../model/storeferry-error.ts';
 import { refuse } from '../values/cell.ts';
 import { defineTransform, textOrBlank, textStep } from './define-transform.ts';
 
@@ -23,10 +24,7 @@ export const custom = defineTransform({
         try {
           changed = change(text);
         } catch (error) {
-          return refuse(
-            'custom-transform',
-            `${name}: ${error instanceof Error ? error.message : String(error)}`,
-          );
+          return refuse('custom-transform', `${name}: ${messageOf(error)}`);
         }
         if (changed === null || changed === undefined) return undefined;
         return typeof changed === 'string'
