@@ -64,8 +64,8 @@ export async function draftPlan(options: DraftPlanOptions): Promise<FullDraft> {
   return { draft: second.draft, rows, seen, duplicates };
 }
 
-/** After this many copies the event loop gets a turn, for signals and locks. */
-const COPIES_AT_ONCE = 500;
+/** After this many records the event loop gets a turn, for signals and locks. */
+const RECORDS_PER_TURN = 500;
 
 async function passOver(
   options: DraftPlanOptions,
@@ -74,23 +74,25 @@ async function passOver(
   await removePlanFiles(options.folder);
   const draft = new PlanDraft(options);
   using pass = new SourcePass(draft, options, repeated);
+  let taken = 0;
+  const isPauseDue = () => ++taken % RECORDS_PER_TURN === 0 || draft.full;
+  const pause = async () => {
+    if (draft.full) await draft.drain();
+    await setImmediate();
+    options.signal.throwIfAborted();
+  };
   try {
     for await (const batch of options.openMapped()) {
       options.signal.throwIfAborted();
       for (const item of batch) {
         pass.take(item);
-        if (draft.full) await draft.drain();
+        if (isPauseDue()) await pause();
       }
       options.onProgress({ rows: pass.rows, keys: pass.seen.size });
     }
-    let resolved = 0;
     for (const copy of pass.heldBack()) {
       pass.resolve(copy);
-      if (draft.full) await draft.drain();
-      if (++resolved % COPIES_AT_ONCE === 0) {
-        await setImmediate();
-        options.signal.throwIfAborted();
-      }
+      if (isPauseDue()) await pause();
     }
     return { draft, pass };
   } catch (error) {
