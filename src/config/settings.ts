@@ -2,7 +2,7 @@ import { delimiter, isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { optional } from '../model/json-object.ts';
-import { type ArtifactsPlace, parseRedisUrl } from '../model/remote-address.ts';
+import { type ArtifactsPlace, parseRedisUrl, REDIS_PREFIX, redisUrlWith } from '../model/remote-address.ts';
 import { ConfigurationError } from '../model/storeferry-error.ts';
 import { completeS3Place } from '../remote/remote-kinds.ts';
 import type { Environment } from './environment.ts';
@@ -18,6 +18,14 @@ export const settingsSchema = z.object({
   REDIS_URL: optional(
     z.string().refine((url) => parseRedisUrl(url) !== undefined, 'expected redis://… or rediss://…'),
     'The Redis server of the shared state. Unset: the state is in SQLite under `.storeferry/`. For a Redis Cluster, any node, or several separated by commas: `redis://10.0.0.1:6379,10.0.0.2:6379`.',
+  ),
+  REDIS_PREFIX: optional(
+    z.string().regex(REDIS_PREFIX, "expected at most 40 letters, digits, '_' and '-'"),
+    'The beginning of all keys in Redis; default: `storeferry`. Workspaces with different ones can share a Redis.',
+  ),
+  REDIS_CA: optional(
+    z.string(),
+    'With `rediss://`: a file in PEM format with the certificates to trust in place of the usual ones, such as that of a private CA.',
   ),
   ARTIFACTS_URL: z
     .string()
@@ -65,12 +73,24 @@ export function readSettings(environment: Pick<Environment, 'get'>, dir: string)
       ),
     );
   }
-  const { REDIS_URL, ARTIFACTS_URL, STOREFERRY_ALLOW, LOG_LEVEL } = parsed.data;
+  const {
+    REDIS_URL,
+    REDIS_PREFIX: prefix,
+    REDIS_CA,
+    ARTIFACTS_URL,
+    STOREFERRY_ALLOW,
+    LOG_LEVEL,
+  } = parsed.data;
   const artifacts = chooseArtifacts(ARTIFACTS_URL, dir, environment);
   if ('problems' in artifacts) throw refused(artifacts.problems);
   const { password = '' } = (REDIS_URL !== undefined && parseRedisUrl(REDIS_URL)) || {};
   return {
-    redisUrl: REDIS_URL,
+    redisUrl:
+      REDIS_URL &&
+      redisUrlWith(REDIS_URL, {
+        ...(prefix === undefined ? {} : { prefix }),
+        ...(REDIS_CA === undefined ? {} : { ca: resolve(dir, REDIS_CA) }),
+      }),
     artifacts: artifacts.place,
     allowedFolders: foldersIn(STOREFERRY_ALLOW ?? ''),
     logLevel: LOG_LEVEL,

@@ -67,6 +67,10 @@ export interface RedisAddress {
   readonly username?: string;
   readonly password?: string;
   readonly tls: boolean;
+  /** The file with the certificates to trust in place of the usual ones. */
+  readonly ca?: string;
+  /** The beginning of all keys. */
+  readonly prefix: string;
 }
 
 /** The form of a Redis address. */
@@ -74,13 +78,22 @@ export const REDIS_URL_FORM = 'redis://[user:password@]host[:port][/number]';
 
 const PORT = 6379;
 
+/** Without the characters of patterns and hash tags, and without a colon: so no prefix and its colon begin another one. */
+export const REDIS_PREFIX = /^[\w-]{1,40}$/;
+
+/** The address with the settings that belong to it, as `parseRedisUrl` reads it. */
+export function redisUrlWith(url: string, settings: Partial<Pick<RedisAddress, 'prefix' | 'ca'>>): string {
+  const query = new URLSearchParams(Object.entries(settings));
+  return query.size === 0 ? url : `${url}?${query}`;
+}
+
 /**
  * Reads `redis://user:password@host:port/db`, or `rediss:` with TLS; several `host:port` separated by commas are
- * nodes of a Redis Cluster. Undefined for other text.
+ * nodes of a Redis Cluster; a query has the settings of `redisUrlWith`. Undefined for other text.
  */
 export function parseRedisUrl(text: string): RedisAddress | undefined {
-  const [, scheme = '', user = '', hosts = '', rest = ''] =
-    /^(rediss?:\/\/)((?:[^@/]*@)?)([^/]*)(\/?\d*)$/.exec(text) ?? [];
+  const [, scheme = '', user = '', hosts = '', rest = '', query = ''] =
+    /^(rediss?:\/\/)((?:[^@/]*@)?)([^/?]*)(\/?\d*)(\?.*)?$/.exec(text) ?? [];
   if (scheme === '') return undefined;
   const urls = hosts.split(',').map((host) => `${scheme}${user}${host}${rest}`);
   if (!urls.every((url) => URL.canParse(url))) return undefined;
@@ -89,6 +102,8 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
   const username = decoded(first.username);
   const password = decoded(first.password);
   if (username === undefined || password === undefined) return undefined;
+  const { prefix = 'storeferry', ca, ...unknown } = Object.fromEntries(new URLSearchParams(query));
+  if (!REDIS_PREFIX.test(prefix) || Object.keys(unknown).length > 0) return undefined;
   return {
     nodes: [first, ...others].map(({ hostname, port }) => ({
       host: hostname.replace(/^\[(.*)\]$/, '$1') || '127.0.0.1',
@@ -98,6 +113,8 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
     ...(username === '' ? {} : { username }),
     ...(password === '' ? {} : { password }),
     tls: first.protocol === 'rediss:',
+    ...(ca === undefined ? {} : { ca }),
+    prefix,
   };
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Processor, type Queue, Worker, type WorkerOptions } from 'bullmq';
 import { InterruptedError, StateError, StoreferryError } from '../model/storeferry-error.ts';
 import { abortingWith } from '../run/run-context.ts';
-import { QUEUE_PREFIX, type QueueConnection, type Queues } from './queues.ts';
+import type { QueueConnection, Queues } from './queues.ts';
 import type { WorkerLog } from './worker-settings.ts';
 
 /**
@@ -13,8 +13,7 @@ const MAX_STALLED_COUNT = 1_000;
 const CHECKS_PER_LOCK = 3;
 
 /** The dependencies of the workers of a process. */
-interface QueueWorkersOptions {
-  readonly connection: QueueConnection['connection'];
+interface QueueWorkersOptions extends Pick<QueueConnection, 'connection' | 'prefix'> {
   /** How long a job stays with a silent worker. */
   readonly lockDurationMs: number;
   readonly log: WorkerLog;
@@ -39,6 +38,7 @@ interface QueueWorkers {
 /** The workers of this process, without any queue yet. */
 export function queueWorkers({
   connection,
+  prefix,
   lockDurationMs,
   log,
   onError,
@@ -46,7 +46,7 @@ export function queueWorkers({
   const all: WatchedWorker[] = [];
   const options: WorkerOptions = {
     connection,
-    prefix: QUEUE_PREFIX,
+    prefix,
     lockDuration: lockDurationMs,
     stalledInterval: Math.ceil(lockDurationMs / CHECKS_PER_LOCK),
     maxStalledCount: MAX_STALLED_COUNT,

@@ -2,6 +2,7 @@ import { type ConnectionOptions, Queue, type QueueOptions } from 'bullmq';
 import { z } from 'zod';
 import { isWholeRun, type JobAction } from '../model/action.ts';
 import { jobActionSchema } from '../model/job-action-schema.ts';
+import { parseRedisUrl } from '../model/remote-address.ts';
 import {
   SafetyLimitError,
   StateError,
@@ -10,14 +11,17 @@ import {
   UnauthorizedError,
 } from '../model/storeferry-error.ts';
 import {
+  bullConnection,
   COMMAND_TIMEOUT_MS,
-  clusterClient,
   reconnectDelayMs,
   redisFailure,
 } from '../state/redis/redis-connection.ts';
 
-/** Braces, so that all queues share a node of a Redis Cluster, which BullMQ requires. */
-export const QUEUE_PREFIX = '{storeferry-queue}';
+/** The beginning of the keys of queues; braces, so that all share a node of a Redis Cluster, which BullMQ requires. */
+export function queuePrefix(redisUrl: string): string {
+  return `{${parseRedisUrl(redisUrl)?.prefix}-queue}`;
+}
+
 export const RUN_QUEUE = 'runs';
 /** Ticks of schedules; each becomes a run. */
 export const TICK_QUEUE = 'ticks';
@@ -67,7 +71,7 @@ export async function openQueues({
   const connected = await connectQueues(redisUrl, patient);
   const options: QueueOptions = {
     connection: connected.connection,
-    prefix: QUEUE_PREFIX,
+    prefix: connected.prefix,
     defaultJobOptions: { removeOnComplete: kept, removeOnFail: kept },
     streams: { events: { maxLen: EVENTS_KEPT } },
   };
@@ -111,6 +115,8 @@ export async function openQueues({
 /** The connection of BullMQ to Redis. */
 export interface QueueConnection extends AsyncDisposable {
   readonly connection: ConnectionOptions;
+  /** The beginning of all keys. */
+  readonly prefix: string;
 }
 
 /**
@@ -124,13 +130,7 @@ export async function connectQueues(redisUrl: string, patient: boolean): Promise
     retryStrategy: reconnectDelayMs,
     ...(patient ? {} : { commandTimeout: COMMAND_TIMEOUT_MS }),
   };
-  const cluster = await clusterClient({ url: redisUrl }, options);
-  return {
-    connection: cluster ?? { url: redisUrl, ...options },
-    async [Symbol.asyncDispose]() {
-      await cluster?.quit().catch(() => cluster.disconnect());
-    },
-  };
+  return { ...(await bullConnection({ url: redisUrl }, options)), prefix: queuePrefix(redisUrl) };
 }
 
 /** A queue per store, so that a slow store delays no other store's shards. */

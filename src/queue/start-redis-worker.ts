@@ -12,8 +12,8 @@ import {
   connectQueues,
   isRunJobData,
   openQueues,
-  QUEUE_PREFIX,
   type Queues,
+  queuePrefix,
   type RunJobData,
   type RunJobResult,
   readNextTicks,
@@ -27,7 +27,6 @@ import { errorLogger, type RunningWorker, type WorkerLog, type WorkerSettings } 
 /** A folder beside those of runs; no run has this name. */
 const FOLDER = 'workers';
 const markName = (value: string) => `mark-${value}.txt`;
-const MARK_KEY = `${QUEUE_PREFIX}:artifacts`;
 
 /** Sets a value if the present one is as expected; an empty text means no value. */
 const REPLACE_COMMAND = 'storeferryReplace';
@@ -43,8 +42,9 @@ return 1`;
 async function checkArtifacts(
   { artifacts, newRunId }: RunContext,
   queues: Queues,
-  log: WorkerLog,
+  { redisUrl, log }: { readonly redisUrl: string; readonly log: WorkerLog },
 ): Promise<void> {
+  const mark = `${queuePrefix(redisUrl)}:artifacts`;
   const folder = artifacts.run(FOLDER);
   const own = markName(newRunId());
   await folder.write(own, ['Workers that find this share their artifacts.\n']);
@@ -53,13 +53,13 @@ async function checkArtifacts(
   const { ask, runs } = queues;
   const client = await ask(runs.getBackend().client);
   const compare = async () => {
-    const expected = await ask(client.get(MARK_KEY));
+    const expected = await ask(client.get(mark));
     return { expected, same: expected !== null && (await folder.exists(expected)) };
   };
   // The mark is written before its name, so that workers that start together find each other's.
   const leaveOwn = async (expected: string | null): Promise<boolean> => {
     client.defineCommand(REPLACE_COMMAND, { numberOfKeys: 1, lua: REPLACE_SCRIPT });
-    return (await ask(client.runCommand(REPLACE_COMMAND, [MARK_KEY, expected ?? '', own]))) === 1;
+    return (await ask(client.runCommand(REPLACE_COMMAND, [mark, expected ?? '', own]))) === 1;
   };
   const { expected, same } = await compare();
   const first = expected === null || (!same && (await ask(runs.getWorkersCount())) === 0);
@@ -93,11 +93,11 @@ export async function startRedisWorker(
   const { clock, newRunId } = context;
   const onError = errorLogger(log);
   const queues = ending.use(await openQueues({ redisUrl, patient: true, onError }));
-  await checkArtifacts(context, queues, log);
+  await checkArtifacts(context, queues, { redisUrl, log });
   for (const advice of await redisAdvice(queues)) log.warn({}, advice);
 
-  const { connection } = ending.use(await connectQueues(redisUrl, true));
-  const workers = queueWorkers({ connection, lockDurationMs, log, onError });
+  const { connection, prefix } = ending.use(await connectQueues(redisUrl, true));
+  const workers = queueWorkers({ connection, prefix, lockDurationMs, log, onError });
   let keeper: ScheduleKeeper | undefined;
   ending.defer(async () => {
     await Promise.all([workers.close(), keeper?.close()]);

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { type ArtifactsPlace, artifactsLocation } from '../model/remote-address.ts';
+import { type ArtifactsPlace, artifactsLocation, parseRedisUrl } from '../model/remote-address.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { RemoteFailure } from '../remote/remote-client.ts';
 import type { Bucket } from '../remote/remote-kinds.ts';
@@ -16,7 +16,7 @@ export interface StateOptions {
   readonly dir: string;
   /** The location of witnesses; default for the embedded state: beside it. */
   readonly artifacts?: Artifacts | undefined;
-  /** The prefix of every key in Redis; default: `storeferry`. */
+  /** The prefix of every key in Redis; default: that of the address. */
   readonly prefix?: string | undefined;
   /** How long a shared lock remains after its last renewal; undefined: the default. */
   readonly leaseMs?: number | undefined;
@@ -35,7 +35,7 @@ export async function openState({
   redisUrl,
   dir,
   artifacts,
-  prefix = 'storeferry',
+  prefix,
   leaseMs,
   commandTimeoutMs,
   meanwhile,
@@ -49,7 +49,7 @@ export async function openState({
   }
   return (await import('./redis/open-redis-state.ts')).openRedisState({
     url: redisUrl,
-    prefix,
+    prefix: prefix ?? parseRedisUrl(redisUrl)?.prefix ?? '',
     artifacts,
     leaseMs,
     commandTimeoutMs,

@@ -90,6 +90,16 @@ describe('the settings', () => {
     });
   });
 
+  it('give the address of Redis the prefix of keys and the certificates to trust', () => {
+    const given = { REDIS_URL: 'rediss://h:1/2', REDIS_PREFIX: 'shop-2', REDIS_CA: 'ca.pem' };
+    expect(settings(given).redisUrl).toBe('rediss://h:1/2?prefix=shop-2&ca=%2Fsrv%2Fshop%2Fca.pem');
+    expect(problemsOf(() => settings({ ...given, REDIS_PREFIX: 'shop:{a}' }))).toEqual([
+      "environment REDIS_PREFIX: expected at most 40 letters, digits, '_' and '-'",
+    ]);
+    expect(problemsOf(() => settings({ REDIS_URL: 'redis://h?prefix=a:b' }))).toHaveLength(1);
+    expect(problemsOf(() => settings({ REDIS_URL: 'redis://h?famly=6' }))).toHaveLength(1);
+  });
+
   it.each([
     ['files', '/srv/shop/files'],
     ['/mnt/shared', '/mnt/shared'],

@@ -4,13 +4,7 @@ import { expect, it } from 'vitest';
 import { openContext } from '../../src/cli/open-context.ts';
 import { readImportRequest } from '../../src/cli/read-request.ts';
 import { deliverByWorkers } from '../../src/queue/deliver-by-workers.ts';
-import {
-  connectQueues,
-  openQueues,
-  QUEUE_PREFIX,
-  type Queues,
-  shardQueueName,
-} from '../../src/queue/queues.ts';
+import { connectQueues, openQueues, type Queues, shardQueueName } from '../../src/queue/queues.ts';
 import { executeRun } from '../../src/run/execute-run.ts';
 import { askToInterrupt } from '../../src/run/report/read-stored-report.ts';
 import { setupNightly } from '../support/nightly.ts';
@@ -29,14 +23,14 @@ describeWithRedis('a run whose workers see the request to end first', () => {
       const request = await readImportRequest(open.workspace, 'nightly', false);
 
       await using connected = await connectQueues(redis.url, true);
-      const { connection } = connected;
+      const { connection, prefix } = connected;
       const worker = new Worker(
         shardQueueName('main'),
         async ({ data }: { data: { run: string } }) => {
           await askToInterrupt(context, data.run);
           return { status: 'obsolete' };
         },
-        { connection, prefix: QUEUE_PREFIX },
+        { connection, prefix },
       );
       await using queues = await openQueues({ redisUrl: redis.url, patient: false, onError: () => {} });
       let signal: AbortSignal | undefined;

@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
-import { QUEUE_PREFIX, RUN_QUEUE, shardQueueName, TICK_QUEUE } from '../../src/queue/queues.ts';
+import { queuePrefix, RUN_QUEUE, shardQueueName, TICK_QUEUE } from '../../src/queue/queues.ts';
 import { serveDashboard } from '../dashboard/server/running-dashboard.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { openShop } from './workers-setup.ts';
@@ -12,7 +12,10 @@ describeWithRedis('what somebody else has put into Redis', () => {
     const { workspace, redis } = shop;
     const worker = await shop.worker();
     for (const name of [RUN_QUEUE, TICK_QUEUE, shardQueueName('main')]) {
-      const queue = new Queue<unknown>(name, { connection: { url: redis.url }, prefix: QUEUE_PREFIX });
+      const queue = new Queue<unknown>(name, {
+        connection: { url: redis.url },
+        prefix: queuePrefix(redis.url),
+      });
       await queue.add('foreign', { job: ['nightly'], run: { id: 1 } }, { jobId: `foreign-${name}` });
       await worker.printed(`"queued":"foreign-${name}"`);
       await queue.close();

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
-import { openQueues, QUEUE_PREFIX, type Queues } from '../../src/queue/queues.ts';
+import { openQueues, type Queues, queuePrefix } from '../../src/queue/queues.ts';
 import { shopifyCatalog } from '../support/catalog.ts';
 import { figure } from '../support/figure.ts';
 import { none } from '../support/measure.ts';
@@ -170,7 +170,10 @@ describeWithRedis('a job with a schedule', () => {
     for (const name of names) await workspace.write(`jobs/${name}.yaml`, jobFile('0 3 1 1 *'));
     await using queues = await queuesOf(shop);
     const ticks = queues.ticks();
-    const foreign = new Queue('of-others', { connection: { url: shop.redis.url }, prefix: QUEUE_PREFIX });
+    const foreign = new Queue('of-others', {
+      connection: { url: shop.redis.url },
+      prefix: queuePrefix(shop.redis.url),
+    });
     await foreign.upsertJobScheduler('theirs', { pattern: '0 4 1 1 *' });
     const workers = await Promise.all([shop.worker(), shop.worker()]);
     const schedules = async () =>

@@ -1,7 +1,7 @@
 import { Worker } from 'bullmq';
 import { expect, it, vi } from 'vitest';
 import { watchProgress } from '../../src/queue/queue-workers.ts';
-import { openQueues, QUEUE_PREFIX, RUN_QUEUE } from '../../src/queue/queues.ts';
+import { openQueues, queuePrefix, RUN_QUEUE } from '../../src/queue/queues.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 
@@ -12,7 +12,7 @@ async function setup() {
   const redis = await startRedis();
   const queues = await openQueues({ redisUrl: redis.url, patient: true, onError: () => {} });
   const connection = { url: redis.url, maxRetriesPerRequest: null };
-  const worker = new Worker(RUN_QUEUE, null, { connection, prefix: QUEUE_PREFIX, autorun: false });
+  const worker = new Worker(RUN_QUEUE, null, { connection, prefix: queuePrefix(redis.url), autorun: false });
   const work = { running: 0, takenAt: Number.NEGATIVE_INFINITY };
   const time = { now: 0 };
   const watched = [{ worker, queue: queues.runs, concurrency: 2, work }];

@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { withoutUndefined } from '../../model/json-object.ts';
 import { parseRedisUrl, REDIS_URL_FORM, type RedisAddress } from '../../model/remote-address.ts';
-import { messageOf, StateError } from '../../model/storeferry-error.ts';
+import { errorCode, messageOf, StateError } from '../../model/storeferry-error.ts';
 
 /**
  * Shorter than the time limit of a check (run/online/run-checks.ts), so that its findings show why Redis does not
@@ -69,7 +70,7 @@ export async function connectRedis({
   }
   if (db !== 0) {
     throw new StateError(`Redis at ${shown} is a Cluster, which has no database ${db}.`, {
-      hint: 'Remove the number from REDIS_URL; each workspace needs its own Cluster or Redis.',
+      hint: 'Remove the number from REDIS_URL, and give each workspace its own REDIS_PREFIX.',
     });
   }
   const cluster = new Cluster([...nodes], { redisOptions: options, lazyConnect: true });
@@ -115,12 +116,23 @@ async function firstThatAnswers(
 }
 
 /** User, password and TLS for each server of an address. */
-function serverOptions({ username, password, tls }: RedisAddress) {
+function serverOptions({ username, password, tls, ca }: RedisAddress) {
   return withoutUndefined<Pick<RedisOptions, 'username' | 'password' | 'tls'>>({
     username,
     password,
-    tls: tls ? {} : undefined,
+    tls: tls ? (ca === undefined ? {} : { ca: readCertificates(ca) }) : undefined,
   });
+}
+
+function readCertificates(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new StateError(`REDIS_CA names the file ${file}, which cannot be read (${errorCode(cause)}).`, {
+      cause,
+      hint: 'Correct the path, or give this user read access.',
+    });
+  }
 }
 
 /** The settings of each connection to a node, as in RedisOptions of ioredis. */
@@ -131,18 +143,25 @@ interface NodeOptions {
 }
 
 /**
- * A client of the Redis Cluster at the address, for code that uses hash tags, such as BullMQ; undefined if a single
- * server answers. StateError if nothing answers.
+ * How BullMQ connects to the address, which uses hash tags: by a client of the Redis Cluster, or by the settings of its
+ * single server. StateError if nothing answers.
  */
-export async function clusterClient(
+export async function bullConnection<Options extends NodeOptions>(
   options: RedisConnectionOptions,
-  nodeOptions: NodeOptions,
-): Promise<Cluster | undefined> {
-  const address = parseRedisUrl(options.url);
+  nodeOptions: Options,
+) {
   const { client, close } = await connectRedis(options);
   await close();
-  if (address === undefined || !(client instanceof Cluster)) return undefined;
-  return new Cluster([...address.nodes], { redisOptions: { ...serverOptions(address), ...nodeOptions } });
+  const address = parseRedisUrl(options.url);
+  const redisOptions = { ...(address && serverOptions(address)), ...nodeOptions };
+  const { nodes = [], db = 0 } = address ?? {};
+  const cluster = client instanceof Cluster ? new Cluster([...nodes], { redisOptions }) : undefined;
+  return {
+    connection: cluster ?? { ...redisOptions, ...nodes[0], db },
+    async [Symbol.asyncDispose]() {
+      await cluster?.quit().catch(() => cluster.disconnect());
+    },
+  };
 }
 
 /** The failure of another client of the same Redis, such as BullMQ's, as `ask` reports it. */
@@ -279,6 +298,12 @@ function asStateError(error: unknown, address: string): StateError {
 function explain(message: string): readonly [problem: string, hint: string] {
   if (/^(NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password)/.test(message)) {
     return ['refuses the connection', 'Check user, password and permissions in REDIS_URL.'];
+  }
+  if (/certificate|UNABLE_TO/i.test(message)) {
+    return [
+      'has a certificate that is not trusted',
+      'For a private CA set REDIS_CA to the file of its certificate.',
+    ];
   }
   if (message.startsWith('OOM')) {
     return [
