@@ -8,7 +8,7 @@ import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../m
 import { likelySecrets } from './complete-places.ts';
 import { overriddenText } from './environment.ts';
 import { type Interpretation, whyUnset } from './interpret.ts';
-import { CROSSWALK_AT, type Job, SOURCE_AT } from './job/job.ts';
+import { CROSSWALK_AT, type Job, PUBLISH_AT, SOURCE_AT } from './job/job.ts';
 import type { Settings } from './settings.ts';
 import type { StoreConfig } from './store-config.ts';
 import type { Workspace } from './workspace.ts';
@@ -61,7 +61,9 @@ export function checkWorkspace(
       ...contestedFields(workspace),
       ...files.jobNames.flatMap((name) => {
         const yaml = files.job(name);
-        return yaml === undefined ? [] : likelySecrets(yaml, [SOURCE_AT, CROSSWALK_AT, ['destination']]);
+        return yaml === undefined
+          ? []
+          : likelySecrets(yaml, [SOURCE_AT, CROSSWALK_AT, PUBLISH_AT, ['destination']]);
       }),
       ...jobs.values.flatMap((job) => absentFiles(workspace, job)),
       ...mappings.values.flatMap(absentLookups),
@@ -185,14 +187,18 @@ function absentFiles(workspace: Workspace, job: Job): ConfigurationProblem[] {
   if (job.kind === 'export') return [];
   const yaml = workspace.files.job(job.name);
   const places = [
-    { at: 'source', path: job.source.path },
-    { at: 'crosswalk', path: job.crosswalk?.isOfStore === true ? undefined : job.crosswalk?.path },
+    { at: ['source', 'path'], path: job.source.path },
+    {
+      at: ['crosswalk', 'path'],
+      path: job.crosswalk?.isOfStore === true ? undefined : job.crosswalk?.path,
+    },
+    { at: [...PUBLISH_AT, 'from'], path: job.images?.publish?.from },
   ];
   return places
     .filter(({ path }) => isAbsent(path, workspace.dir))
     .map(({ at }) => ({
-      place: yaml?.placeOf([at, 'path'], 'value') ?? { file: jobFile(job.name) },
-      message: `${at}.path: this file does not exist (yet)`,
+      place: yaml?.placeOf(at, 'value') ?? { file: jobFile(job.name) },
+      message: `${at.join('.')}: this file does not exist (yet)`,
     }));
 }
 

@@ -23,6 +23,7 @@ import {
   type ImportJob,
   type Job,
   matchableFields,
+  PUBLISH_AT,
   SOURCE_AT,
   toExportJob,
   toImportJob,
@@ -153,7 +154,7 @@ export function inspectFiles(
   });
 
   function readJob(name: string, yaml: YamlFile): Interpretation<Job> {
-    const at = isExport(yaml.content) ? [DESTINATION_AT] : [SOURCE_AT, CROSSWALK_AT, ADOPT_AT];
+    const at = isExport(yaml.content) ? [DESTINATION_AT] : [SOURCE_AT, CROSSWALK_AT, ADOPT_AT, PUBLISH_AT];
     const base = { ...context, at: [], secretFields: [...notifySecrets(yaml), ...placeSecrets(yaml, at)] };
     return isExport(yaml.content)
       ? completePlaces(
@@ -169,8 +170,9 @@ export function inspectFiles(
           yaml,
           at,
           context,
-          ({ source, crosswalk, adopt }, part) => {
+          ({ source, crosswalk, adopt, images }, part) => {
             if (part === SOURCE_AT) return source;
+            if (part === PUBLISH_AT) return images?.publish;
             const written = part === ADOPT_AT ? adopt : crosswalk;
             return written === 'store' ? undefined : written;
           },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { FilePlace, RemoteAddress } from '../model/remote-address.ts';
 import { codeOf, DestinationChangedError, DestinationError } from '../model/storeferry-error.ts';
 import { fetchFile, openSpool } from '../remote/fetch-file.ts';
@@ -110,12 +110,26 @@ function adviceOn(code: string): string {
 const CHUNK_BYTES = 256 * 1_024;
 const RIGHTS = 0o7777n;
 
+/** Who may read a new file, and a new folder. */
+interface Rights {
+  readonly mode: number;
+  readonly folder: number;
+}
+
+const OWN: Rights = { mode: 0o600, folder: 0o700 };
+/** A web server shows what is published. */
+const PUBLIC: Rights = { mode: 0o644, folder: 0o755 };
+
 /**
  * A file of this machine, with the path of the job. Symbolic links are followed, so that their target is replaced and
  * locked. A new file, and folders created for it, are for their owner only. DestinationError if jobs may not write
  * it.
  */
-async function localDestination(path: string, access: FileAccess): Promise<Destination> {
+async function localDestination(
+  path: string,
+  access: FileAccess,
+  rights: Rights = OWN,
+): Promise<Destination> {
   const allowed = await asDestinationError(path, 'read', allowedPath(path, access));
   if ('refused' in allowed) throw refusal(`The destination ${path}`, allowed);
   const location = allowed.real;
@@ -136,11 +150,11 @@ async function localDestination(path: string, access: FileAccess): Promise<Desti
     async write(content, options) {
       const before = await asDestinationError(location, 'written', found(stat(location, { bigint: true })));
       if (before !== undefined && !before.isFile()) throw notRegularFile(location, before);
-      await asDestinationError(location, 'written', makeFolders(dirname(location), 0o700));
+      await asDestinationError(location, 'written', makeFolders(dirname(location), rights.folder));
       await sweepTemporaries(location);
       const temporary = temporaryBeside(location);
       try {
-        const size = await writeNew(temporary, location, content, before, options.signal);
+        const size = await writeNew(temporary, location, content, before ?? rights, options.signal);
         await refuseOtherVersion(location, options);
         options.signal.throwIfAborted();
         await asDestinationError(location, 'written', rename(temporary, location));
@@ -181,7 +195,7 @@ async function writeNew(
   temporary: string,
   path: string,
   content: AsyncIterable<Uint8Array | string>,
-  before: BigIntStats | undefined,
+  { mode }: Pick<BigIntStats, 'mode'> | Rights,
   signal: AbortSignal,
 ): Promise<number> {
   const file = await asDestinationError(path, 'written', open(temporary, 'wx', 0o600));
@@ -190,8 +204,7 @@ async function writeNew(
     const moved = await refusedPlace(file, temporary);
     if (moved !== null) throw refusal(path, moved);
     // The new file keeps the permissions of the old one.
-    if (before !== undefined)
-      await asDestinationError(path, 'written', file.chmod(Number(before.mode & RIGHTS)));
+    await asDestinationError(path, 'written', file.chmod(Number(BigInt(mode) & RIGHTS)));
     let size = 0;
     for await (const chunk of content) {
       signal.throwIfAborted();
@@ -251,6 +264,60 @@ export async function openDestination(
   return place.remote === undefined
     ? await localDestination(place.path, access)
     : remoteDestination(place.remote, retryPolicy);
+}
+
+/** A folder of files whose names say their content. Calls reject with DestinationError or the signal's reason. */
+export interface PublicFolder extends AsyncDisposable {
+  /** For people. */
+  readonly location: string;
+  /** Whether there is a file of this name and size. */
+  has(name: string, size: number, signal: AbortSignal): Promise<boolean>;
+  /** Writes the file completely or not at all; everybody may read it. `type`: its media type. */
+  put(name: string, content: Buffer, type: string, signal: AbortSignal): Promise<void>;
+}
+
+/** The folder at a place; nothing is written or connected yet. One call at a time. DestinationError. */
+export async function openPublicFolder(place: FilePlace, access: FileAccess): Promise<PublicFolder> {
+  return place.remote === undefined
+    ? await localFolder(place.path, access)
+    : await remoteFolder(place.remote);
+}
+
+async function localFolder(path: string, access: FileAccess): Promise<PublicFolder> {
+  const { location } = await localDestination(path, access);
+  return {
+    location,
+    async has(name, size) {
+      const there = await asDestinationError(location, 'read', found(stat(join(location, name))));
+      return there?.isFile() === true && there.size === size;
+    },
+    async put(name, content, _, signal) {
+      const file = await localDestination(join(path, name), access, PUBLIC);
+      await file.write(Readable.from([content]), { signal });
+    },
+    async [Symbol.asyncDispose]() {},
+  };
+}
+
+async function remoteFolder(remote: RemoteAddress): Promise<PublicFolder> {
+  const { location } = remote;
+  const client = await openRemote(remote);
+  const { inFolder } = client;
+  if (inFolder === undefined) throw new TypeError(`${remote.kind} has no folders`);
+  return {
+    location,
+    has: (name, size, signal) =>
+      withDestinationErrors(location, 'read', signal, async () => {
+        const there = await retrying(() => inFolder.sizeOf(name, signal), signal);
+        return there === size;
+      }),
+    put: (name, content, type, signal) =>
+      withDestinationErrors(`${location}/${name}`, 'written', signal, async () => {
+        const upload = { size: content.length, open: () => Readable.from([content], { objectMode: false }) };
+        await retrying(() => inFolder.put(name, upload, { signal, type }), signal);
+      }),
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  };
 }
 
 /**

@@ -18,7 +18,7 @@ import { compileGrouping } from './grouping/compile-grouping.ts';
 import type { Grouping } from './grouping/grouping.ts';
 import { compileJoins, type Joins, JoinTable, joinsOf, readyColumns } from './join-table.ts';
 import { type Crosswalk, LIST_COLUMNS, type LookupTable, storeListsTable } from './lookup-table.ts';
-import { compilePatch, compileProduct } from './product/compile-product.ts';
+import { compilePatch, compileProduct, type FindPicture } from './product/compile-product.ts';
 import type { WeightUnit } from './product/compile-weight.ts';
 import { Clock } from './product/pricing.ts';
 import type { StoreCategories } from './product/store-categories.ts';
@@ -47,6 +47,7 @@ export {
   requiredColumns,
 } from './columns/bind-table.ts';
 export { CurrencyWatch, currenciesNamed, type KnownCurrency } from './currency-watch.ts';
+export type { FindPicture } from './product/compile-product.ts';
 export { weightUnit } from './product/compile-weight.ts';
 export type { StoreCategories } from './product/store-categories.ts';
 
@@ -76,6 +77,8 @@ export interface MappingContext {
   readonly nullQuantity?: boolean | undefined;
   /** The categories of the store, where it lists them; otherwise categories are sent by their names. */
   readonly categories?: StoreCategories | undefined;
+  /** Of a job that publishes picture files: the address of one by its name; left out: only addresses are taken. */
+  readonly findPicture?: FindPicture | undefined;
   /** The job's HTML policy; default: the mapping decides. */
   readonly html?: HtmlPolicy | undefined;
   /** The keys of records that the job leaves out, whatever their rows hold. */

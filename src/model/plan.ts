@@ -239,6 +239,21 @@ const imageFindings = z.object({
 });
 export type ImageFindings = Stored<typeof imageFindings>;
 
+/** What a plan does with the picture files that its records name. */
+const pictureFindings = z.object({
+  /** The folder or the zip, and where they are published. */
+  from: z.string(),
+  to: z.string(),
+  /** Different pictures of the records that are sent or held. */
+  pictures: z.int(),
+  /** Those of them that were not published before, with their bytes. */
+  uploads: z.int(),
+  bytes: z.int(),
+  /** Files that no shop would show, most frequent problem first. */
+  broken: z.array(z.object({ problem: z.string(), files: z.int(), examples: z.array(z.string()) })),
+});
+export type PictureFindings = Stored<typeof pictureFindings>;
+
 /** What is particular to the plan of an undo. */
 const undoFacts = z.object({
   /** The run that is undone. */
@@ -315,6 +330,8 @@ export const planSchema = z.object({
   replacesEdits: z.literal(true).exactOptional(),
   /** Set where the job has image addresses checked. */
   images: imageFindings.exactOptional(),
+  /** Set where the job publishes picture files. */
+  pictures: pictureFindings.exactOptional(),
   /** Set if it undoes a run. */
   undo: undoFacts.exactOptional(),
   shards: z.array(plannedShard),

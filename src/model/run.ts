@@ -326,6 +326,8 @@ export const runSchema = z.looseObject({
       rate: z.looseObject({ requestsPerSecond: z.number(), because: z.string() }).nullable(),
     })
     .exactOptional(),
+  /** Picture files that it has uploaded, and those that it found in their place; absent where it had none to publish. */
+  pictures: z.looseObject({ uploaded: count, present: count }).exactOptional(),
   /** When its end was requested; null or absent if it was not, or after it was continued. */
   interruptAskedAt: moment.nullable().exactOptional(),
   /**
@@ -338,7 +340,7 @@ export const runSchema = z.looseObject({
       done: z.number(),
       /** Null while it is not known. */
       total: z.number().nullable(),
-      unit: z.enum(['bytes', 'rows', 'requests', 'orders', 'contacts']),
+      unit: z.enum(['bytes', 'rows', 'requests', 'orders', 'contacts', 'pictures']),
       /** Records that the store has accepted so far, and records that the store or the mapping has refused. */
       applied: z.number(),
       rejected: z.number(),

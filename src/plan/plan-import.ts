@@ -13,6 +13,7 @@ import type { ConflictRules } from '../model/observation.ts';
 import {
   consideredRecords,
   type ImageFindings,
+  type PictureFindings,
   type Plan,
   type PlannedShard,
   type PlanSource,
@@ -116,6 +117,10 @@ export interface PlanOptions {
   readonly onProgress: (progress: PlanProgress) => void;
   /** Looks at the images of the planned upserts, where the job asks for it. Changes no operation. */
   readonly checkImages?: ((upserts: readonly PlannedShard[]) => Promise<ImageFindings>) | undefined;
+  /** Looks which picture files of the planned records must be uploaded, where the job publishes some. */
+  readonly findPictures?:
+    | ((upserts: readonly PlannedShard[], counts: Plan['counts']) => Promise<PictureFindings>)
+    | undefined;
   /** Replaces the usual hash. Tests use a poor one to show that equal hashes do not lose records. */
   readonly hashKey?: HashKey;
 }
@@ -235,7 +240,8 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
         )
         .sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
   const images = await options.checkImages?.(upserts);
-  const plan = withoutUndefined<Plan>({ ...unjudged, safety, images, undo: undo?.facts() });
+  const pictures = await options.findPictures?.([...upserts, ...renames], unjudged.counts);
+  const plan = withoutUndefined<Plan>({ ...unjudged, safety, images, pictures, undo: undo?.facts() });
   await writePlan(folder, plan);
   return plan;
 }

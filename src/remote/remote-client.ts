@@ -45,6 +45,20 @@ export interface RemoteClient extends AsyncDisposable {
   get(file: FoundFile, options: GetOptions): Promise<Got>;
   /** Replaces the file completely or not at all. */
   put(upload: Upload, options: PutOptions): Promise<void>;
+  /** Files in the folder that the address names; absent where a kind has no folders. */
+  readonly inFolder?: FolderCalls;
+}
+
+/** Reads and writes files of a folder, by their names. */
+interface FolderCalls {
+  /** In bytes; null if there is no such file. */
+  sizeOf(name: string, signal: AbortSignal): Promise<number | null>;
+  /** Writes the file completely or not at all. `type`: its media type, where the server keeps one. */
+  put(
+    name: string,
+    upload: Upload,
+    options: { readonly signal: AbortSignal; readonly type: string },
+  ): Promise<void>;
 }
 
 interface GetOptions {

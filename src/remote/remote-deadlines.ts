@@ -69,15 +69,26 @@ export function withDeadlines(
       throw new RemoteFailure('final', message, { cause: error });
     }
   };
+  const { inFolder } = client;
+  const sending = ({ size }: { readonly size: number }) => ({ sendingMs: (size / windowBytes) * windowMs });
   return {
     ...(client.pace === undefined ? {} : { pace: client.pace }),
+    ...(inFolder && {
+      inFolder: {
+        sizeOf: (name, signal) => bounded(signal, (until) => inFolder.sizeOf(name, until)),
+        put: (name, upload, options) =>
+          bounded(
+            options.signal,
+            (until) => inFolder.put(name, upload, { ...options, signal: until }),
+            sending(upload),
+          ),
+      },
+    }),
     find: (signal) => bounded(signal, (until) => client.find(until)),
     get: (file, options) =>
       bounded(options.signal, (until) => client.get(file, { ...options, signal: until }), { discard }),
     put: (upload, options) =>
-      bounded(options.signal, (until) => client.put(upload, { ...options, signal: until }), {
-        sendingMs: (upload.size / windowBytes) * windowMs,
-      }),
+      bounded(options.signal, (until) => client.put(upload, { ...options, signal: until }), sending(upload)),
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };
 }

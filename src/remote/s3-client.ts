@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import {
   type _Object,
   GetObjectCommand,
+  HeadObjectCommand,
   ListObjectsV2Command,
   type ListObjectsV2CommandInput,
   S3Client,
@@ -26,6 +27,7 @@ import {
   isPassingStatus,
   type RemoteClient,
   RemoteFailure,
+  type Upload,
 } from './remote-client.ts';
 import { CONNECTION_TIMEOUTS, type ConnectionTimeouts } from './remote-deadlines.ts';
 
@@ -74,6 +76,24 @@ export function s3Client(at: S3Address, timeouts: S3Timeouts = CONNECTION_TIMEOU
     return listed;
   }
 
+  async function store(Key: string, upload: Upload, signal: AbortSignal, more: object): Promise<void> {
+    const abort = new AbortController();
+    const giveUp = () => abort.abort();
+    signal.addEventListener('abort', giveUp, { once: true });
+    const sending = new MultipartUpload({
+      client,
+      partSize: PART_BYTES,
+      abortController: abort,
+      params: { Bucket, Key, Body: upload.open(), ...more },
+    });
+    try {
+      signal.throwIfAborted();
+      await send(signal, () => sending.done());
+    } finally {
+      signal.removeEventListener('abort', giveUp);
+    }
+  }
+
   const locationOf = (path: string) =>
     at.location.slice(0, at.location.lastIndexOf('/') + 1) + splitPath(path).name;
   return {
@@ -98,22 +118,19 @@ export function s3Client(at: S3Address, timeouts: S3Timeouts = CONNECTION_TIMEOU
         throw error;
       }
     },
-    async put(upload, { signal, ifVersion }) {
-      const abort = new AbortController();
-      const giveUp = () => abort.abort();
-      signal.addEventListener('abort', giveUp, { once: true });
-      const sending = new MultipartUpload({
-        client,
-        partSize: PART_BYTES,
-        abortController: abort,
-        params: { Bucket, Key: key, Body: upload.open(), ...conditionOf(ifVersion) },
-      });
-      try {
-        signal.throwIfAborted();
-        await send(signal, () => sending.done());
-      } finally {
-        signal.removeEventListener('abort', giveUp);
-      }
+    put: (upload, { signal, ifVersion }) => store(key, upload, signal, conditionOf(ifVersion)),
+    inFolder: {
+      async sizeOf(name, signal) {
+        try {
+          const command = new HeadObjectCommand({ Bucket, Key: `${key}/${name}` });
+          const { ContentLength } = await send(signal, () => client.send(command, { abortSignal: signal }));
+          return ContentLength ?? null;
+        } catch (error) {
+          if (error instanceof RemoteFailure && error.kind === 'absent') return null;
+          throw error;
+        }
+      },
+      put: (name, upload, { signal, type }) => store(`${key}/${name}`, upload, signal, { ContentType: type }),
     },
     async [Symbol.asyncDispose]() {
       client.destroy();

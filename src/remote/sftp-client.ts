@@ -16,6 +16,7 @@ import { connectSsh, type SftpAddress, type SshConnection } from './ssh-connecti
 /** Reads and writes files over SFTP, on one connection until it is lost. */
 export function sftpClient(at: SftpAddress): RemoteClient {
   let connection: SshConnection | undefined;
+  let isSwept = false;
 
   /** Runs an action on the connection; its errors become RemoteFailures. */
   async function use<T>(signal: AbortSignal, action: (calls: SftpCalls) => Promise<T>): Promise<T> {
@@ -72,6 +73,23 @@ export function sftpClient(at: SftpAddress): RemoteClient {
           throw error;
         }
       }),
+    inFolder: {
+      sizeOf: (file, signal) =>
+        use(signal, async (calls) => (await statOrAbsent(calls, `${at.path}/${file}`))?.size ?? null),
+      put: (file, upload, { signal }) =>
+        use(signal, async (calls) => {
+          if (!isSwept) await removeAbandoned(calls, at.path);
+          isSwept = true;
+          const temporary = `${at.path}/${temporaryStart(file)}${randomBytes(6).toString('hex')}.tmp`;
+          try {
+            await calls.writeNew(temporary, upload, undefined);
+            await calls.replace(temporary, `${at.path}/${file}`);
+          } catch (error) {
+            await calls.remove(temporary).catch(() => undefined);
+            throw error;
+          }
+        }),
+    },
     async [Symbol.asyncDispose]() {
       connection?.close();
     },
@@ -124,6 +142,17 @@ async function removeLeftovers(calls: SftpCalls, folder: string, name: string): 
     } else if (filename.endsWith('.tmp') || filename.endsWith(`.tmp${ASIDE}`)) {
       await calls.remove(folder + filename).catch(() => undefined);
     }
+  }
+}
+
+const ABANDONED_AFTER_S = 86_400;
+
+/** Removes what killed processes have left in a folder that several may write at once: only what is old has no writer. */
+async function removeAbandoned(calls: SftpCalls, folder: string): Promise<void> {
+  for (const { filename, attrs } of await calls.list(folder)) {
+    const isOurs = /^\..+\.storeferry-[0-9a-f]{12}\.tmp$/.test(filename);
+    if (isOurs && attrs.mtime < Date.now() / 1000 - ABANDONED_AFTER_S)
+      await calls.remove(`${folder}/${filename}`).catch(() => undefined);
   }
 }
 

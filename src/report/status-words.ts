@@ -27,7 +27,7 @@ export interface Progress {
   readonly done: number;
   /** Null while unknown. */
   readonly total: number | null;
-  readonly unit: 'bytes' | 'rows' | 'requests' | 'orders' | 'contacts';
+  readonly unit: 'bytes' | 'rows' | 'requests' | 'orders' | 'contacts' | 'pictures';
   /** Null while unknown. */
   readonly ratePerSecond: number | null;
   readonly etaMs: number | null;
@@ -97,6 +97,7 @@ function figuresOf({ done, total, unit }: Progress): string {
     case 'rows':
     case 'requests':
     case 'orders':
+    case 'pictures':
     case 'contacts':
       return known ? `${grouped(done)} of ${grouped(total)} ${unit}` : `${grouped(done)} ${unit}`;
     default:

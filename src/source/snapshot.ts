@@ -22,6 +22,9 @@ import { extensionRows } from './load-extensions.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
 import { openZip, peek, refuseTooMuch, unpack } from './unpack.ts';
 
+// The files beside a source that are published.
+export { openPictures } from './picture-files.ts';
+
 const SNAPSHOT_FILE = 'snapshot.json';
 
 /** One file of a snapshot: unpacked, in its original charset. */

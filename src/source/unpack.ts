@@ -170,6 +170,8 @@ const NO_PASSWORDS = 'Create the zip without a password: passwords are not suppo
 interface ZippedFile {
   /** The name within the zip, made safe for messages. */
   readonly label: string;
+  /** Its name would lead out of the folder that the zip is unpacked in. */
+  readonly leavesFolder: boolean;
   content(): AsyncGenerator<Uint8Array>;
 }
 
@@ -218,6 +220,7 @@ export async function openZip(handle: FileHandle, name: string, limits: SourceLi
   return {
     files: files.map(({ label, entry }) => ({
       label: harmless(label),
+      leavesFolder: /^[/\\]|^[a-z]:|(^|[/\\])\.\.([/\\]|$)/i.test(label),
       content: () => contentOf(zip, entry, name, label),
     })),
   };

@@ -18,11 +18,12 @@ import {
 } from '../../model/mapped-record.ts';
 import { CONFLICT_FIELDS, CONFLICT_POLICIES } from '../../model/observation.ts';
 import { priceRulesSchema } from '../../model/price-rules.ts';
+import { isHttpUrl } from '../../model/remote-address.ts';
 import { tableFields } from '../../model/row.ts';
 import { FLOOR_TEXT, forEachLimit, type Limit, limitText, safetyLimit } from '../../model/safety-limits.ts';
 import { WAVE_LIMITS, type WaveSize } from '../../model/wave-limits.ts';
 import { databaseFields, PLACES, remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
-import { exactlyOnePlace } from '../complete-places.ts';
+import { exactlyOnePlace, oneFile } from '../complete-places.ts';
 import { jobFields, storeName, valueWords } from './job-fields.ts';
 
 /** A folder below the workspace, and a pattern for the names in it alone. */
@@ -246,10 +247,39 @@ export const limitsSchema = z.strictObject({
   mergedCopies: most('mergedCopies'),
 });
 
-/** How image addresses are looked at while a plan is made. */
+const { s3, sftp } = remoteFields('destination');
+
+/** Where picture files are published, and under which address visitors find them there. */
+const publishSchema = z
+  .strictObject({
+    from: workspacePathSchema.describe(
+      'A folder or a ZIP with the picture files. Cells of the source that are no web address name them.',
+    ),
+    address: z
+      .string()
+      .refine(isHttpUrl, 'expected an http or https address')
+      .refine((address) => !/[?#]/.test(address), 'expected the address of a folder, without ? and #')
+      .meta({
+        description: 'The web address of the folder that the pictures are published in.',
+        examples: ['https://images.example/products/'],
+      })
+      .transform((address) => (address.endsWith('/') ? address : `${address}/`)),
+    path: optional(workspacePathSchema, 'The folder, on this machine.'),
+    s3: s3.describe('A folder of S3 or a compatible service, such as `s3://bucket/products`.'),
+    sftp: sftp.describe('A folder of an SFTP server, such as `sftp://user@host/www/products`.'),
+  })
+  .superRefine((written, context) => exactlyOnePlace(written, context, ['path', 's3', 'sftp']))
+  .superRefine(oneFile);
+
+/** How image addresses are looked at while a plan is made, and picture files published. */
 const imagesSchema = z.strictObject({
+  publish: optional(
+    publishSchema,
+    'Uploads picture files before the products that name them, each once, under a name made of its content. Nothing published is ever deleted.',
+  ),
   check: z
     .enum(['off', 'warn'])
+    .default('off')
     .describe(
       '`warn` requests each new image address once and reports what is not found, is no image, or is empty.',
     ),
@@ -403,7 +433,7 @@ const fields = z.strictObject({
   ),
   images: optional(
     imagesSchema,
-    'Products only: looks at the image addresses of a plan before anything is sent.',
+    'Products only: publishes picture files, and looks at the image addresses of a plan before anything is sent.',
   ),
   schedule: jobFields.schedule,
   notify: jobFields.notify,
@@ -460,5 +490,5 @@ const FOR_PRODUCTS_ONLY = {
   renames: 'renames is for products only: contacts are identified by the id of the store; remove it',
   conflicts: 'conflicts are for products only; remove it',
   prices: 'price rules are for products only; remove it',
-  images: 'images are checked for products only, because contacts have none; remove it',
+  images: 'images are for products only, because contacts have none; remove it',
 } as const;

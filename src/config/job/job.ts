@@ -21,7 +21,7 @@ type ExportFields = z.infer<typeof exportJobSchema>;
 
 /** An import job with its defaults filled in. `notify` is absent if no recipient has an address. */
 export type ImportJob = DeepReadonly<
-  Omit<ImportFields, 'source' | 'crosswalk' | 'adopt' | 'notify' | 'mode' | 'stores'>
+  Omit<ImportFields, 'source' | 'crosswalk' | 'adopt' | 'images' | 'notify' | 'mode' | 'stores'>
 > & {
   readonly mode: ImportMode;
   /** Contacts that the store lacks are created, where it can. */
@@ -31,6 +31,7 @@ export type ImportJob = DeepReadonly<
   readonly source: SourceSpec;
   readonly crosswalk?: CrosswalkSpec;
   readonly adopt?: 'store' | AdoptSpec;
+  readonly images?: ImagesSpec;
   readonly notify?: readonly Notify[];
 };
 
@@ -64,6 +65,14 @@ type AdoptSpec = DeepReadonly<
 > &
   FilePlace;
 
+type ImageFields = NonNullable<ImportFields['images']>;
+
+/** What is done about images, with the place of the folder that picture files are published in. */
+type ImagesSpec = DeepReadonly<Omit<ImageFields, 'publish'>> & { readonly publish?: PublishSpec };
+
+export type PublishSpec = DeepReadonly<ReturnType<typeof withoutPlace<NonNullable<ImageFields['publish']>>>> &
+  FilePlace;
+
 /** The crosswalk that `contacts scan` writes for a store: relative to the workspace. */
 export function crosswalkOfStore(store: string) {
   return {
@@ -82,11 +91,12 @@ type DestinationSpec = DeepReadonly<ReturnType<typeof withoutPlace<ExportFields[
 export const SOURCE_AT = ['source'];
 export const CROSSWALK_AT = ['crosswalk'];
 export const ADOPT_AT = ['adopt'];
+export const PUBLISH_AT = ['images', 'publish'];
 
 /** An import job by the name of its file, reading from these places. */
 export function toImportJob(
   name: string,
-  { notify, source, crosswalk, adopt, mode, stores: _, ...fields }: ImportFields,
+  { notify, source, crosswalk, adopt, images, mode, stores: _, ...fields }: ImportFields,
   placeAt: (at: readonly string[]) => FilePlace,
 ): ImportJob {
   return {
@@ -102,8 +112,18 @@ export function toImportJob(
     }),
     ...(adopt === 'store' && { adopt }),
     ...(typeof adopt === 'object' && { adopt: { ...withoutPlace(adopt), ...placeAt(ADOPT_AT) } }),
+    ...(images !== undefined && { images: imagesOf(images, placeAt) }),
     ...notification(notify),
   };
+}
+
+function imagesOf(
+  { publish, ...rest }: ImageFields,
+  placeAt: (at: readonly string[]) => FilePlace,
+): ImagesSpec {
+  return publish === undefined
+    ? rest
+    : { ...rest, publish: { ...withoutPlace(publish), ...placeAt(PUBLISH_AT) } };
 }
 
 /** An export job by the name of its file, writing to this place, with the key for what it hashes. */

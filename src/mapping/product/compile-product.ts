@@ -33,6 +33,8 @@ interface ProductContext {
   readonly weightUnit: WeightUnit;
   /** Left out: categories are sent by their names. */
   readonly categories?: StoreCategories | undefined;
+  /** Left out: values that are no addresses are left out. */
+  readonly findPicture?: FindPicture | undefined;
 }
 
 /** Compiles a whole product (storefront-api.md, section 4.1). */
@@ -43,6 +45,7 @@ export function compileProduct(scope: Scope, spec: WholeProductSpec, context: Pr
     typeOf: compileType(scope, spec),
     variantsOf,
     storeCategories: context.categories,
+    findPicture: context.findPicture,
   });
   return (rows, url) => {
     const draft: Draft = { type: 'physical' };
@@ -64,6 +67,7 @@ export function compilePatch(scope: Scope, spec: ProductMappingSpec, context: Pr
     typeOf: compileSaidType({ ...scope, problems: new Problems() }, spec.product.type),
     variantsOf,
     storeCategories: context.categories,
+    findPicture: context.findPicture,
   });
   return (rows) => {
     const draft: Draft = {};
@@ -77,7 +81,13 @@ interface FieldRules {
   readonly typeOf: Expression<ProductType | undefined, ProductRows>;
   readonly variantsOf: Expression<ProductVariants | SkippedProduct, RecordRows>;
   readonly storeCategories: StoreCategories | undefined;
+  readonly findPicture: FindPicture | undefined;
 }
+
+/** The address that the picture file of a name is published at, or why there is none, as a note; undefined for other addresses. */
+export type FindPicture = (
+  written: string,
+) => { readonly address: string } | { readonly note: string } | undefined;
 
 /**
  * Compiles what fills a draft, field by field, in the order in which they are sent. It gives the variants, or why the product is left
@@ -135,7 +145,7 @@ function compileFields(
     if (typeof hidden === 'boolean') draft.hidden = hidden;
     const pictures = images?.(rows, 0);
     if (isList(pictures)) {
-      const usable = addresses(pictures.map(String), scope.notes, advice);
+      const usable = addresses(pictures.map(String), scope.notes, advice, rules.findPicture);
       // An empty list would remove the store's images only because none can be read.
       if (usable.length > 0 || pictures.length === 0) draft.images = usable;
     }
@@ -197,7 +207,12 @@ const BETWEEN_ADDRESSES = /(?<![\s,;|])[\s,;|]+(?=https?:\/\/|$)/i;
 const ONE_WORD = /^[^\s,;|]+$/;
 
 /** Image addresses, without other texts. `//host/…` means https; blanks within an address are encoded. */
-function addresses(written: readonly string[], notes: string[], advice: string): readonly string[] {
+function addresses(
+  written: readonly string[],
+  notes: string[],
+  advice: string,
+  findPicture: FindPicture | undefined,
+): readonly string[] {
   const kept = new Set<string>();
   const apart = written.every((text) => ONE_WORD.test(text))
     ? written
@@ -206,10 +221,25 @@ function addresses(written: readonly string[], notes: string[], advice: string):
   for (const text of apart) {
     const whole = text.startsWith('//') ? `https:${text}` : text;
     const address = whole.replaceAll(/[ \u00a0]/g, '%20');
+    const found =
+      findPicture === undefined ? [] : picturesNamed(isAddress(address) ? address : text, findPicture);
+    for (const picture of found) {
+      if ('address' in picture) kept.add(picture.address);
+      else notes.push(picture.note);
+    }
+    if (found.length > 0) continue;
     if (isAddress(address)) kept.add(address);
     else notes.push(`images: not an http address, left out${advice}`);
   }
   return [...kept];
+}
+
+/** A name may have any sign: only where there is no such file, they separate several names. */
+function picturesNamed(text: string, find: FindPicture): readonly NonNullable<ReturnType<FindPicture>>[] {
+  const whole = find(text);
+  if (whole === undefined) return [];
+  const names = text.split(/[,;|\n]/).flatMap((name) => name.trim() || []);
+  return 'address' in whole || names.length < 2 ? [whole] : names.flatMap((name) => find(name) ?? []);
 }
 
 /** The type from the mapping; otherwise digital with a file, service if nothing of it is shipped, else physical. */

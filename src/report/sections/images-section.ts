@@ -1,31 +1,79 @@
-import type { ImageFindings, ImageProblem } from '../../model/plan.ts';
-import { counted, grouped, listed } from '../../text/printable.ts';
+import type { ImageFindings, ImageProblem, PictureFindings } from '../../model/plan.ts';
+import { counted, formatBytes, grouped, listed } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { columns, foreign, type Section, type Table, type Words } from '../section.ts';
+import { type Block, columns, foreign, type Section, type Table, type Words } from '../section.ts';
 
-/** Image addresses that were looked at while the plan was made; null if the job asks for no check. */
-export function imagesSection({ plan }: RunFacts): Section | null {
+/** Pictures that are published, and image addresses that were looked at; null if the job does neither. */
+export function imagesSection({ run, plan }: RunFacts): Section | null {
   const images = plan?.images;
-  if (images === undefined || images.addresses === 0) return null;
+  const blocks = [
+    ...(plan?.pictures === undefined ? [] : picturesBlocks(plan.pictures, run)),
+    ...(images === undefined || images.addresses === 0 ? [] : addressBlocks(images)),
+  ];
+  return blocks.length === 0 ? null : { id: 'images', title: 'Images', blocks };
+}
+
+function picturesBlocks(
+  { from, to, pictures, uploads, bytes, broken }: PictureFindings,
+  { pictures: done }: RunFacts['run'],
+): Block[] {
+  const { uploaded = 0, present = 0 } = done ?? {};
+  const planned =
+    uploads === 0
+      ? `All ${counted(pictures, 'picture')} of the records to send are published already.`
+      : `${counted(uploads, 'picture')} (${formatBytes(bytes)}) of ${grouped(pictures)} are to be uploaded; the others are published already.`;
+  const files = broken.reduce((sum, problem) => sum + problem.files, 0);
+  return [
+    {
+      kind: 'paragraph',
+      sentences: [
+        ['Pictures from ', foreign(from), ' for ', foreign(to), '.'],
+        pictures > 0 && done === undefined && planned,
+        pictures === 0 && 'The records to send name no pictures.',
+        done !== undefined &&
+          `${counted(uploaded, 'picture')} uploaded${present === 0 ? '' : `, ${grouped(present)} found there`}.`,
+        files > 0 &&
+          `${counted(files, 'file')} cannot be published. Records that name them are sent without them.`,
+      ],
+    },
+    ...(broken.length === 0
+      ? []
+      : [
+          {
+            kind: 'table' as const,
+            caption: 'Files that are no pictures',
+            captionHidden: true,
+            columns: columns('Problem', ['Files', 'numeric'], ['Examples', 'bare']),
+            rows: broken.map(({ problem, files: count, examples }) => ({
+              cells: [
+                problem,
+                grouped(count),
+                { as: 'samples' as const, items: examples.map((name) => foreign(name, 60)) },
+              ],
+            })),
+            shown: { page: 25, text: 8 },
+            more: (left: number) => `and ${counted(left, 'more problem')}`,
+          },
+        ]),
+  ];
+}
+
+function addressBlocks(images: ImageFindings): Block[] {
   const { broken, unknown, unchecked } = images;
-  return {
-    id: 'images',
-    title: 'Images',
-    blocks: [
-      {
-        kind: 'paragraph',
-        sentences: [
-          imagesWords(images),
-          unknown.length > 0 &&
-            `${counted(sum(unknown), 'address', 'addresses')} could not be checked: the servers refuse programs or did not answer. This says nothing about the images.`,
-          unchecked > 0 &&
-            `${counted(unchecked, 'address was', 'addresses were')} left unchecked when the time was over (images.withinSeconds). The next plan checks them.`,
-          'Nothing is rejected for this: the records are sent as they are.',
-        ],
-      },
-      ...problemsTable([...broken, ...unknown]),
-    ],
-  };
+  return [
+    {
+      kind: 'paragraph',
+      sentences: [
+        imagesWords(images),
+        unknown.length > 0 &&
+          `${counted(sum(unknown), 'address', 'addresses')} could not be checked: the servers refuse programs or did not answer. This says nothing about the images.`,
+        unchecked > 0 &&
+          `${counted(unchecked, 'address was', 'addresses were')} left unchecked when the time was over (images.withinSeconds). The next plan checks them.`,
+        'Nothing is rejected for this: the records are sent as they are.',
+      ],
+    },
+    ...problemsTable([...broken, ...unknown]),
+  ];
 }
 
 function problemsTable(problems: readonly ImageProblem[]): Table[] {

@@ -13,6 +13,7 @@ import type { RunContext } from '../run-context.ts';
 import { type ShardOperation, sendOperations, unsentOperations, versionTime } from '../send-operations.ts';
 import { RunTraffic, readTraffic } from '../traffic/run-traffic.ts';
 import { hasOpenOperations } from './continue-or-begin.ts';
+import { publishHeldPictures, publishPictures } from './publish-pictures.ts';
 
 /** A planned run while it is applied. */
 export interface Delivery {
@@ -51,7 +52,9 @@ export async function applyStep(
   const upserts = plan.shards.filter(({ kind }) => kind === 'upserts');
   const deletes = plan.shards.filter(({ kind }) => kind === 'deletes');
   const waves = [...Map.groupBy(upserts, ({ wave = 1 }) => wave).values()];
+  await publishHeldPictures(context, delivery);
   for (const [index, shards] of waves.entries()) {
+    await publishPictures(context, delivery, shards);
     await deliver(context, delivery, shards);
     const isFollowed = index + 1 < waves.length || deletes.length > 0;
     if (isFollowed && shards[0]?.wave !== undefined) {
@@ -62,6 +65,7 @@ export async function applyStep(
   if (applied + rejected < operationsIn(upserts)) return;
   const renames = plan.shards.filter(({ kind }) => kind === 'renames');
   if (renames.length > 0) {
+    await publishPictures(context, delivery, renames);
     await spareUnrenamed(context, delivery, renames);
     await deliver(context, delivery, renames);
   }

@@ -58,7 +58,8 @@ export async function checkImages(
   let unchecked = beyond;
   const take = ({ key, address }: Waiting, verdict: ImageVerdict | undefined) => {
     if (verdict === undefined) unchecked++;
-    else if (verdict.kind === 'good') good.push({ address: digestOf(address), version: verdict.version });
+    else if (verdict.kind === 'good')
+      good.push({ address: addressDigest(address), version: verdict.version });
     else count(verdict.kind === 'broken' ? broken : unknown, verdict.problem, { key, address });
   };
   await using checker = imageChecker(images);
@@ -69,7 +70,7 @@ export async function checkImages(
 
 /** The addresses that were not found good before, by host. */
 async function addressesOf(
-  { folder, checked, clock, signal }: ImageCheck,
+  { folder, images: { publish }, checked, clock, signal }: ImageCheck,
   shards: readonly PlannedShard[],
 ): Promise<{
   readonly hosts: ReadonlyMap<string, Host>;
@@ -85,8 +86,12 @@ async function addressesOf(
     const found = (await readShard(folder, shard)).flatMap((operation) =>
       operation.kind === 'upsert-product' ? imagesOf(operation.key, operation.body) : [],
     );
-    const fresh = found.filter(({ address }) => !seen.has(address) && seen.add(address));
-    const known = await checked.find(fresh.map(({ address }) => digestOf(address)));
+    // What this job publishes is there when the products are sent.
+    const isPublished = (address: string) => publish !== undefined && address.startsWith(publish.address);
+    const fresh = found.filter(
+      ({ address }) => !isPublished(address) && !seen.has(address) && seen.add(address),
+    );
+    const known = await checked.find(fresh.map(({ address }) => addressDigest(address)));
     for (const [index, { key, address }] of fresh.entries()) {
       const before = known[index];
       if (before !== undefined && clock() - before.at < REMEMBERED_MS) continue;
@@ -104,7 +109,11 @@ async function addressesOf(
   return { hosts, addresses, beyond };
 }
 
-function imagesOf(key: string, body: string): readonly { readonly key: string; readonly address: string }[] {
+/** The image addresses of a product, with its key. */
+export function imagesOf(
+  key: string,
+  body: string,
+): readonly { readonly key: string; readonly address: string }[] {
   const product: unknown = JSON.parse(body);
   const images = isJsonObject(product) ? member(product, 'images') : undefined;
   return Array.isArray(images)
@@ -113,7 +122,7 @@ function imagesOf(key: string, body: string): readonly { readonly key: string; r
 }
 
 /** 132 bits, as short as the state can keep it. */
-function digestOf(address: string): string {
+export function addressDigest(address: string): string {
   return hash('sha256', address, 'base64url').slice(0, 22);
 }
 

@@ -182,7 +182,7 @@ export async function discardPlan(context: RunContext, run: Run): Promise<void> 
   const names = await folder.list();
   await folder.remove(
     names.filter((name) =>
-      /^(source|table|baseline(-table)?|shard|rename|delete)-\d+|^(snapshot|subscriber-lists|store-categories)\.json$|^(blocks\.bin|contacts\.jsonl)$/.test(
+      /^(source|table|baseline(-table)?|shard|rename|delete)-\d+|^(snapshot|subscriber-lists|store-categories|pictures)\.json$|^(blocks\.bin|contacts\.jsonl)$/.test(
         name,
       ),
     ),

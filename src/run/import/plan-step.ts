@@ -33,6 +33,7 @@ import { Adoption } from './adoption.ts';
 import { planPosition } from './continue-or-begin.ts';
 import { keptBlocks } from './kept-blocks.ts';
 import { productUpdates } from './product-updates.ts';
+import { pictureFinder, pictureFindingsOf, type StagedPictures, stagedPictures } from './publish-pictures.ts';
 import { readSnapshotThroughMapping, type SnapshotReading } from './snapshot-reading.ts';
 import { stagedCategories } from './staged-categories.ts';
 import { stagedLists, withStoreLists } from './staged-lists.ts';
@@ -103,6 +104,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     previous: await lastCompleted(context, run.job),
     signal: context.signal,
     checkImages: imageCheckOf(context, request, folder),
+    findPictures: pictureFindingsOf(context, request, run),
     onProgress: ({ rows }) =>
       context.onEvent({ type: 'progress', step: 'plan', done: rows, total: null, unit: 'rows' }),
   });
@@ -198,7 +200,12 @@ async function openReading(context: RunContext, request: ImportRequest, run: Run
   const tables = await readMappingTables(request.mapping, snapshot, folder, limits);
   const probe = (await readProbe(context.artifacts, request.store))?.properties;
   const categories = await stagedCategories(folder);
-  const forms = { ...formsOf(probe), ...(categories && { categories }) };
+  const pictures = await stagedPictures(folder);
+  const forms = {
+    ...formsOf(probe),
+    ...(categories && { categories }),
+    ...(pictures && { findPicture: pictureFinder(pictures) }),
+  };
   const reading = {
     forms,
     snapshot,
@@ -207,7 +214,7 @@ async function openReading(context: RunContext, request: ImportRequest, run: Run
     tables: { ...tables, lookups: withStoreLists(tables.lookups, request.mapping, lists) },
     stagedAt: run.stagedAt ?? run.startedAt,
     currencies: new CurrencyWatch(await knownCurrency(context, request, run)),
-    memoContext: memoContext(context.version, request, snapshot, lists?.lists ?? null, forms),
+    memoContext: memoContext(context.version, request, snapshot, lists?.lists ?? null, forms, pictures),
   };
   const readEmails = (note: (email: string) => void) => readMatched(context, reading, note);
   const contacts = await storeContacts(context, request, run, {
@@ -298,6 +305,7 @@ function memoContext(
   { tables = [] }: Snapshot,
   lists: readonly StoreList[] | null,
   { advanced, nullQuantity, categories }: SnapshotReading['forms'],
+  pictures: StagedPictures | undefined,
 ): string {
   const context: Record<Exclude<keyof MappingContext, 'now'>, unknown> = {
     // In the digest of the mapping.
@@ -317,6 +325,7 @@ function memoContext(
     advanced: advanced ?? null,
     nullQuantity: nullQuantity ?? null,
     categories: categories ?? null,
+    findPicture: pictures ?? null,
     match: job.match ?? null,
   };
   const { keep = null } = job;

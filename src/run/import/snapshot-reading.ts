@@ -30,7 +30,7 @@ export interface SnapshotReading {
   readonly folder: RunFolder;
   readonly request: ImportRequest;
   /** How this store takes products, as a probe has seen it. */
-  readonly forms: Pick<MappingContext, 'advanced' | 'nullQuantity' | 'categories'>;
+  readonly forms: Pick<MappingContext, 'advanced' | 'nullQuantity' | 'categories' | 'findPicture'>;
   /** Set where contacts are found in the store itself. */
   readonly contacts?: StoreContacts;
   /** The mapping's, with the store's lists among the lookups. */

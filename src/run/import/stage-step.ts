@@ -8,6 +8,7 @@ import { digestOf } from '../digest-of.ts';
 import { stageWithSideTables } from '../inputs/side-table.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { adoptedDigest } from './adoption.ts';
+import { stagePictures } from './publish-pictures.ts';
 import { stageCategories } from './staged-categories.ts';
 import { stageStoreLists } from './staged-lists.ts';
 
@@ -31,8 +32,12 @@ export async function stageStep(
 ): Promise<Run> {
   const folder = context.artifacts.run(run.id);
   const settled = await settledRun(context, request, run);
+  let pictures: string | null = null;
   const digest = (sha256: string, lists: readonly StoreList[] | null) =>
-    runDigest(context.version, request, run, sha256, lists, adoptedDigest(context, request));
+    runDigest(context.version, request, run, sha256, lists, {
+      adopted: adoptedDigest(context, request),
+      pictures,
+    });
   const known = settled?.source;
   const isKnown = known !== undefined && digest(known.sha256, null) === settled?.digest;
   const snapshot = await stageWithSideTables(
@@ -58,6 +63,7 @@ export async function stageStep(
   await saveSnapshot(folder, snapshot);
   const lists = await stageStoreLists(context, request, folder);
   await stageCategories(context, request, folder);
+  pictures = await stagePictures(context, request, folder);
   const { version, sha256 } = snapshot;
   const found = digest(sha256, lists);
   return await runs.update(run.id, {
@@ -91,9 +97,9 @@ export function runDigest(
   run: Run,
   sourceSha256: string,
   lists: readonly StoreList[] | null,
-  adopted: string | null = null,
+  { adopted = null, pictures = null }: { adopted?: string | null; pictures?: string | null } = {},
 ): string {
-  // Looking at images and at the store changes nothing that is sent.
+  // Looking at images and at the store changes nothing that is sent. What is published has a digest of its own.
   const { schedule: _when, notify: _whom, images: _looked, drift: _compared, ...deciding } = job;
   const { source, crosswalk, adopt, ...rest } = deciding;
   return digestOf({
@@ -107,6 +113,7 @@ export function runDigest(
       ...(adopt === undefined ? {} : { adopt: typeof adopt === 'object' ? withoutSecrets(adopt) : adopt }),
     },
     ...(adopted === null ? {} : { adopted }),
+    ...(pictures === null ? {} : { pictures }),
     store: [storeIdentity(store), store.weightUnit, store.currency ?? null],
     version,
     kind: run.kind === 'retry' ? run.retryOf : null,
