@@ -2,7 +2,7 @@ import { skipsMany } from '../model/plan.ts';
 import { hasDifferences, isDriftOpen, type RunStatus } from '../model/run.ts';
 import { documentText } from '../report/document-text.ts';
 import { type RunDocument, runDocument } from '../report/run-document.ts';
-import { type Pace, type RunFacts, withoutPersonalData } from '../report/run-facts.ts';
+import { type RunFacts, withoutPersonalData } from '../report/run-facts.ts';
 import { driftSummary, runSummary, verificationSummary } from '../report/run-summary.ts';
 import { withFilesFrom, withShownFiles } from '../run/report/read-stored-report.ts';
 import { printableLines } from '../text/printable.ts';
@@ -49,8 +49,6 @@ export interface PrintOptions {
   readonly program: string;
   /** One JSON object as the last line of standard output; otherwise text for people. */
   readonly json: boolean;
-  /** For the estimated duration of a plan; null if unknown. */
-  readonly pace?: Pace | null;
   /** Printed in place of the report, and added to its summary. */
   readonly instead?: RecordOutput | undefined;
   /** Renders the report for a place outside this machine; default: as text for a terminal. */
@@ -77,7 +75,7 @@ export function jsonSummary(report: RunFacts, workspaceDir: string) {
 
 /** Prints the report of a run. */
 export function printReport(terminal: Terminal, report: RunFacts, options: PrintOptions): void {
-  const { program, workspaceDir, json, pace = null, instead, render } = options;
+  const { program, workspaceDir, json, instead, render } = options;
   const { run } = report;
   const now = Date.now();
   if (json) {
@@ -90,7 +88,7 @@ export function printReport(terminal: Terminal, report: RunFacts, options: Print
     return;
   }
   const facts = withFilesFrom(withTypedCommands(report, program), workspaceDir, currentFolder());
-  const view = { now, program, version: packageVersion(), pace };
+  const view = { now, program, version: packageVersion() };
   terminal.out(
     render === undefined
       ? documentText(runDocument(facts, view), terminal)

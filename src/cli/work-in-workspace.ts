@@ -141,10 +141,7 @@ export async function workInWorkspace(
   const print = ({ report, bug }: ReportedRun, shown: Pick<PrintOptions, 'json' | 'instead'>): void => {
     parent?.sendRun(report.run.id);
     if (bug !== undefined) printError(terminal, bug, { program, directory });
-    const { requestsPerSecond } = open.workspace.store(report.run.store).limits;
-    const pace =
-      requestsPerSecond === undefined ? null : { requestsPerSecond, because: 'the limit in stores.yaml' };
-    printReport(terminal, report, { workspaceDir: open.workspace.dir, program, pace, render, ...shown });
+    printReport(terminal, report, { workspaceDir: open.workspace.dir, program, render, ...shown });
   };
   const notify = async (report: RunFacts): Promise<void> =>
     await tools.notifyRecipients(open.context, open.workspace.job(report.run.job).notify, report.run.job, {

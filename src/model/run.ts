@@ -328,6 +328,10 @@ export const runSchema = z.looseObject({
     .exactOptional(),
   /** Picture files that it has uploaded, and those that it found in their place; absent where it had none to publish. */
   pictures: z.looseObject({ uploaded: count, present: count }).exactOptional(),
+  /** Requests that it sent, repetitions left out, and in how many milliseconds, for the pace of later plans; absent before the end. */
+  sent: z.looseObject({ requests: count, ms: z.number() }).exactOptional(),
+  /** Requests per second of the last `runs` runs to this store, when it had planned; absent without any, and once something was sent. */
+  pace: z.looseObject({ slowest: z.number(), fastest: z.number(), runs: count }).exactOptional(),
   /** When its end was requested; null or absent if it was not, or after it was continued. */
   interruptAskedAt: moment.nullable().exactOptional(),
   /**
@@ -363,6 +367,7 @@ export type RunStep = Run['step'];
 export type RunProgress = NonNullable<Run['progress']>;
 export type RunWaiting = NonNullable<Run['waiting']>;
 export type FoundLimits = NonNullable<Run['limits']>;
+export type Pace = NonNullable<Run['pace']>;
 export type FoundGone = NonNullable<Run['foundGone']>;
 
 /** The kinds that execute the job; plans, verifications and comparisons do not. */

@@ -52,12 +52,6 @@ export interface JobFacts {
 /** Whether a worker keeps the schedules. */
 export type ClockKeeper = 'no-worker' | 'worker';
 
-/** The request rate and its cause, such as 'the limit in stores.yaml'. */
-export interface Pace {
-  readonly requestsPerSecond: number;
-  readonly because: string;
-}
-
 /** For whom and when the facts are shown. */
 export interface View {
   /** In milliseconds since the epoch. */
@@ -68,8 +62,6 @@ export interface View {
   readonly program: string;
   /** The version of Storeferry. */
   readonly version: string;
-  /** For the estimated duration of a plan; null or absent if unknown. */
-  readonly pace?: Pace | null;
   /** Buttons replace most commands. */
   readonly buttons?: boolean;
   /** The id of a later run of the job. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Bench, BenchRow } from './bench-row.ts';
 import { firstImport } from './first-import.ts';
+import { forecast } from './forecast.ts';
 import { fourWorkers } from './four-workers.ts';
 import { limiter } from './limiter.ts';
 import { memory } from './memory.ts';
@@ -25,6 +26,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   workers: fourWorkers,
   orders,
   limiter,
+  forecast,
 };
 
 const { values } = parseArgs({

@@ -17,8 +17,7 @@ function textOf(
   } = {},
 ): string {
   const planned = facts({ status: 'planned', ...run }, { plan: aPlan(plan), rejectsFile }, NOTHING_SENT);
-  const pace = { requestsPerSecond: 5, because: 'the limit in stores.yaml' };
-  return shownText(planned, { pace, ...options });
+  return shownText(planned, options);
 }
 
 const linesOf = (text: string) => text.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
@@ -78,10 +77,11 @@ describe('a plan for people', () => {
   });
 
   it('says how many requests and how long they take', () => {
-    expect(textOf().replaceAll(/\s+/g, ' ')).toContain(
-      'Sending takes 15 requests (12 to write, 3 to delete): about 3 s at 5 per second, the limit in stores.yaml.',
+    const pace = { slowest: 5, fastest: 6, runs: 2 };
+    expect(textOf({}, { run: { pace } }).replaceAll(/\s+/g, ' ')).toContain(
+      'Sending takes 15 requests (12 to write, 3 to delete): 2 s to 4 s, by the last 2 runs to this store.',
     );
-    expect(textOf({}, { pace: null })).not.toContain('about');
+    expect(textOf()).toContain('3 to delete).');
   });
 
   it('says so when there is nothing to send, and then asks for no approval', () => {

@@ -2,10 +2,10 @@ import { type Action, copyAction } from '../../model/action.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
-import { type Exported, forgotten, isDriftOpen, type Run } from '../../model/run.ts';
+import { type Exported, forgotten, isDriftOpen, type Pace, type Run } from '../../model/run.ts';
 import { stoppedWave } from '../../model/wave-limits.ts';
 import { commandText, counted, formatDuration, grouped } from '../../text/printable.ts';
-import { isOnlyPlanned, type Pace, type RunFacts, type View } from '../run-facts.ts';
+import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, paragraph, type Section } from '../section.ts';
 import { namesRejects, rejectsFiles } from './rejected-section.ts';
 
@@ -16,7 +16,7 @@ export function nextSection(facts: RunFacts, view: View): Section | null {
   const steps = [...stepsAfter(facts, view), ...(buttons ? undoSteps(run) : [])];
   if (steps.length === 0) return null;
   const blocks: Block[] = [
-    ...(plan !== null && isOnlyPlanned(facts) ? requestsToSend(plan, view.pace ?? null) : []),
+    ...(plan !== null && isOnlyPlanned(facts) ? requestsToSend(plan, run.pace) : []),
     ...(namesRejects(run) ? rejectsFiles(facts) : []),
     ...steps.map(({ what, action }): Block => {
       return { kind: 'command', what, action, command: `${view.program} ${commandText(action)}` };
@@ -27,7 +27,7 @@ export function nextSection(facts: RunFacts, view: View): Section | null {
   return { id: 'next', title: buttons ? 'What you can do' : 'Next', blocks: [...blocks, ...hints] };
 }
 
-function requestsToSend({ counts }: Plan, pace: Pace | null): Block[] {
+function requestsToSend({ counts }: Plan, pace: Pace | undefined): Block[] {
   const writes = counts.new.records + counts.changed.records + counts.resent.records;
   const requests = writes + counts.deletes;
   if (requests === 0) return [];
@@ -36,15 +36,20 @@ function requestsToSend({ counts }: Plan, pace: Pace | null): Block[] {
     counts.deletes > 0 && `${grouped(counts.deletes)} to delete`,
   ]);
   const parts = counts.deletes === 0 ? '' : ` (${kinds.join(', ')})`;
-  const time = pace === null || pace.requestsPerSecond <= 0 ? '' : `: ${paceWords(requests, pace)}`;
+  const time = pace === undefined ? '' : `: ${paceWords(requests, pace)}`;
   return [paragraph([`Sending takes ${counted(requests, 'request')}${parts}${time}.`])];
 }
 
-/** `about 4 min at 20 a second, the limit in stores.yaml`. */
-function paceWords(requests: number, { requestsPerSecond, because }: Pace): string {
-  const ms = Math.max(1000, (requests / requestsPerSecond) * 1000);
-  const rate = `${grouped(Math.round(requestsPerSecond * 10) / 10)} per second, ${because}`;
-  return `about ${formatDuration(Math.ceil(ms / 1000) * 1000)} at ${rate}`;
+/** The next run may be so many times faster or slower than any before it. */
+const PACE_MARGIN = 1.25;
+
+/** `4 min to 6 min 20 s, by the last 5 runs to this store`. */
+function paceWords(requests: number, { slowest, fastest, runs }: Pace): string {
+  const inSeconds = (seconds: number) => formatDuration(Math.max(1, Math.round(seconds)) * 1_000);
+  const [least, most] = [requests / fastest / PACE_MARGIN, (requests / slowest) * PACE_MARGIN];
+  const [from, to] = [inSeconds(Math.floor(least)), inSeconds(Math.ceil(most))];
+  const time = from === to ? `about ${from}` : `${from} to ${to}`;
+  return `${time}, by the last ${runs === 1 ? 'run' : `${runs} runs`} to this store`;
 }
 
 /** The facts that decide the next steps. An absent `rejectsFile` was not looked up. */

@@ -45,7 +45,7 @@ export async function driftRun(surroundings: RunContext, request: DriftRequest):
       const endPosition = await context.state.ledger(importTarget(run)).position();
       work.run = await context.state.runs.update(run.id, { endPosition });
     },
-    finish: ({ context, run }, failure) => recordDrift(context, { run, request, found, failure }),
+    finish: ({ context, run }, failure) => recordDrift(context, { run, found, failure }),
   });
 }
 
@@ -75,15 +75,11 @@ async function unfinishedDrift(
 
 interface EndedDrift {
   readonly run: Run;
-  readonly request: DriftRequest;
   readonly found: { readonly drift: Drift; readonly requests: number } | null;
   readonly failure: unknown;
 }
 
-async function recordDrift(
-  context: RunContext,
-  { run, request, found, failure }: EndedDrift,
-): Promise<RunFacts> {
+async function recordDrift(context: RunContext, { run, found, failure }: EndedDrift): Promise<RunFacts> {
   const { requests: touched } = await context.state.runs.tally(run.id);
   const folder = context.artifacts.run(run.id);
   const file = (await folder.exists(DRIFT_FILE)) ? `${folder.location}/${DRIFT_FILE}` : undefined;
@@ -99,7 +95,7 @@ async function recordDrift(
     }),
   });
   const facts = await readRunReport(context, ended, null);
-  const reportFile = found === null ? null : await writeReport(context, facts, request);
+  const reportFile = found === null ? null : await writeReport(context, facts);
   await pruneRuns(context.state, context.artifacts, ended.job);
   return { ...facts, reportFile };
 }

@@ -226,7 +226,7 @@ async function finishExport(
   const collected = await readRunReport(context, { ...ending, ...end }, null);
   const history = failure === null ? await historyOf(context, request) : null;
   // Before the status: a process that sees the end must find the report.
-  const reportFile = await writeReport(context, collected, { store: request.store, history });
+  const reportFile = await writeReport(context, collected, history);
   const ended = await context.state.runs.update(run.id, end);
   const folder = context.artifacts.run(run.id);
   const reading = failure !== null && keepsReading(request) ? READING_FILES : [];

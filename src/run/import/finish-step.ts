@@ -1,8 +1,9 @@
 import { buffer } from 'node:stream/consumers';
+import type { StoreConfig } from '../../config/store-config.ts';
 import { hasRejectsWorkbook, type Plan, REDIRECTS_FILE, skipsMany } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { formatRow, inertCell, MAX_SHEET_ROWS } from '../../model/row.ts';
-import { partOf, type Run, type RunStatus } from '../../model/run.ts';
+import { partOf, type Run, type RunStatus, SENDING_KINDS } from '../../model/run.ts';
 import { InterruptedError, SafetyLimitError } from '../../model/storeferry-error.ts';
 import { readRejections, readShard } from '../../plan/plan-file.ts';
 import {
@@ -70,6 +71,7 @@ export async function finishStep(
     finishedAt: context.clock(),
     totals: before.totals,
     ...elapsedFigures(context),
+    ...(plan !== null && (await paceFigures(context, before, request.store))),
   };
   const collected = {
     ...before,
@@ -77,7 +79,7 @@ export async function finishStep(
     rejectsFile: await rejectsFileOf(context, ending),
   };
   // Before the status: a process that sees the end must find the report.
-  const reportFile = await writeReport(context, collected, request);
+  const reportFile = await writeReport(context, collected);
   const folder = context.artifacts.run(run.id);
   const kept = collected.traffic !== null && (await keepReport(folder, end.finishedAt, collected));
   refuseUnlessHeld(lock);
@@ -89,6 +91,31 @@ export async function finishStep(
   await pruneRuns(context.state, context.artifacts, ended.job);
   await pruneHistory(context, ended, request.store);
   return { ...collected, run: ended, reportFile };
+}
+
+/** Fewer requests say little about how fast a store is. */
+const REQUESTS_OF_PACE = 20;
+const RUNS_OF_PACE = 5;
+const RUNS_LOOKED_AT = 100;
+
+/** How fast the run has sent; of one that has only planned, how fast the last runs to its store did. */
+async function paceFigures(
+  { state }: RunContext,
+  { run, traffic }: RunFacts,
+  { limits }: StoreConfig,
+): Promise<Pick<Run, 'sent' | 'pace'>> {
+  if (traffic !== null) {
+    const sum = (of: 'requests' | 'retries' | 'ms') =>
+      traffic.samples.reduce((total, sample) => total + sample[of], 0);
+    return { sent: { requests: sum('requests') - sum('retries'), ms: sum('ms') } };
+  }
+  const rates = (await state.runs.list({ kinds: SENDING_KINDS, limit: RUNS_LOOKED_AT }))
+    .filter(({ storeId, sent }) => storeId === run.storeId && (sent?.requests ?? 0) >= REQUESTS_OF_PACE)
+    .slice(0, RUNS_OF_PACE)
+    .map(({ sent = { requests: 0, ms: 0 } }) => (sent.requests / Math.max(1, sent.ms)) * 1_000)
+    .map((perSecond) => Math.min(perSecond, limits.requestsPerSecond ?? perSecond));
+  if (rates.length === 0) return {};
+  return { pace: { slowest: Math.min(...rates), fastest: Math.max(...rates), runs: rates.length } };
 }
 
 /** Writes the old and new urls of the products that have their new ones. */

@@ -1,4 +1,3 @@
-import type { StoreConfig } from '../../config/store-config.ts';
 import { messageOf } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import { runDocument } from '../../report/run-document.ts';
@@ -7,33 +6,25 @@ import { PROGRAM } from '../../text/printable.ts';
 import type { RunContext } from '../run-context.ts';
 import { REPORT_FILE, withShownFiles } from './read-stored-report.ts';
 
-interface ReportWriting {
-  readonly store: StoreConfig;
-  /** The history of an export of list statistics, if it can be read at little cost. */
-  readonly history?: ListHistory | null;
-}
-
 /**
  * Writes the report of a run that ends, replacing the report of an earlier end, and returns its path. If it cannot be
- * written, it emits an event and returns null: the result of the run does not depend on it.
+ * written, it emits an event and returns null: the result of the run does not depend on it. `history`: of an export of list
+ * statistics, if it can be read at little cost.
  */
 export async function writeReport(
   context: RunContext,
   report: RunFacts,
-  { store, history = null }: ReportWriting,
+  history: ListHistory | null = null,
 ): Promise<string | null> {
   const folder = context.artifacts.run(report.run.id);
   try {
     // Loaded after the work is done: loading the drawing code takes longer than making a small plan.
     const { reportFile } = await import('../../report/html/document-sections.ts');
-    const { requestsPerSecond } = store.limits;
     const facts = { ...withoutPersonalData(withShownFiles(report, context.workspaceDir)), history };
     const document = runDocument(facts, {
       now: context.clock(),
       program: context.program ?? PROGRAM,
       version: context.version,
-      pace:
-        requestsPerSecond === undefined ? null : { requestsPerSecond, because: 'the limit in stores.yaml' },
     });
     await folder.write(REPORT_FILE, [reportFile(document)]);
     return `${folder.location}/${REPORT_FILE}`;
