@@ -29,6 +29,11 @@ export interface State extends AsyncDisposable {
   readonly checkedAddresses: CheckedAddresses;
   /** The log of what users did. */
   readonly audit: AuditLog;
+  /**
+   * Gives what is known of a job another name: its runs, its schedule, and the keys of these targets that it sent. An interrupted call is
+   * finished by the next one. Call it while both jobs are locked, and only if nothing is known under the new name.
+   */
+  renameJob(from: string, to: string, targets: readonly LedgerTarget[]): Promise<void>;
   /** The shared facts about the store with this identity; undefined if the state is embedded. */
   sharedStore(storeId: string): SharedStore | undefined;
   /** Schedules, and runs that wait for the worker; absent in a shared state, where BullMQ keeps them in Redis. */

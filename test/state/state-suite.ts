@@ -6,6 +6,7 @@ import { describeHistory } from './history-suite.ts';
 import { describeLedger } from './ledger-suite.ts';
 import { describeLocks } from './locks-suite.ts';
 import { describeObservations } from './observations-suite.ts';
+import { describeRenaming } from './renaming-suite.ts';
 import { describeRuns } from './runs-suite.ts';
 
 /** What holds for every implementation. `fresh` gives the opening of an empty state. */
@@ -16,6 +17,7 @@ export function describeState(fresh: () => Promise<Opening>): void {
   describeDoubts(fresh);
   describeObservations(fresh);
   describeRuns(fresh);
+  describeRenaming(fresh);
   describeHistory(fresh);
   describeLocks(fresh);
 }

@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { extname } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { editedText, freeName, readEditable, writeTogether, type YamlEdit } from '../../config/edit-file.ts';
@@ -6,8 +6,11 @@ import { isName } from '../../config/store-config.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { flow, schemaLine, yamlText } from '../../config/yaml-text.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
+import { storeIdentity } from '../../model/remote-address.ts';
 import { jobFile } from '../../model/run.ts';
+import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import { bullets, html, type Markup, type Slot } from '../../report/html/markup.ts';
+import { renameJob } from '../../run/execute-run.ts';
 import { withLiveStatus } from '../../run/report/read-stored-report.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { confirmationPage } from '../actions/confirmation.ts';
@@ -147,9 +150,19 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     const { name = '' } = values;
     const errors = nameErrors(workspace, name);
     if (Object.keys(errors).length > 0) return show(reply, form, values, request.viewer, errors);
-    const from = workspace.path(jobFile(job));
-    writeTogether([{ path: workspace.path(jobFile(name)), content: { copyOf: from }, existing: 'refuse' }]);
-    rmSync(from);
+    const { job: known } = workspace.inspectJob(job);
+    const targets =
+      known?.kind === 'import'
+        ? [{ storeId: storeIdentity(workspace.store(known.store)), resource: known.import }]
+        : [];
+    try {
+      await renameJob(context, { from: job, to: name, targets }, () =>
+        renameSync(workspace.path(jobFile(job)), workspace.path(jobFile(name))),
+      );
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      return show(reply, form, values, request.viewer, { name: explainError(error) });
+    }
     await audit(dashboard, request, { action: 'rename', job: name });
     return reply.redirect(jobHref(name), 303);
   });
@@ -230,8 +243,8 @@ function renameForm(job: string): JobForm {
     button: 'Rename',
     controls: [NAME],
     effects: [
-      'Its runs and reports stay, under the old name. What the store has is still known: nothing is sent twice.',
-      'A job that deletes what its source no longer has (mirror) deletes only what it has sent under its new name.',
+      'Its runs, its schedule and what it has sent keep their history under the new name. Nothing is sent twice.',
+      'Reports that were written before, and the audit log, have the old name.',
     ],
   };
 }

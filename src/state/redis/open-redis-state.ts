@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type AuditLog, storedAuditEntries } from '../../model/audit-entry.ts';
 import { chainAuditEntry } from '../../model/chain-audit-entry.ts';
-import { parsedJson } from '../../model/json-object.ts';
+import { isJsonObject, member, parsedJson } from '../../model/json-object.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import type { Artifacts } from '../artifacts.ts';
 import { openSending } from '../open-sending.ts';
@@ -17,13 +17,14 @@ import {
   MAX_AUDIT_ENTRIES,
   type SharedStore,
   type State,
+  targetTag,
 } from '../state.ts';
 import { witnessFiles } from '../witness-files.ts';
 import { connectRedis, type RedisConnection, type RedisConnectionOptions } from './redis-connection.ts';
 import { redisDoubts, redisSendingStore } from './redis-doubts.ts';
 import { redisHistory } from './redis-history.ts';
 import { type RedisKeys, redisKeys } from './redis-keys.ts';
-import { redisLedger } from './redis-ledger.ts';
+import { rangeOf, redisLedger } from './redis-ledger.ts';
 import { redisLocks } from './redis-locks.ts';
 import { redisRuns } from './redis-runs.ts';
 
@@ -231,12 +232,63 @@ export async function openRedisState({
     locks,
     checkedAddresses: redisAddresses(connection, keys),
     audit: redisAudit(connection, keys),
+    renameJob: redisRenaming(connection, keys),
     sharedStore: stores.open,
     async [Symbol.asyncDispose]() {
       locks.leaveAll();
       await stores.close();
       await connection.close();
     },
+  };
+}
+
+/** KEYS: marks, keys of jobs. ARGV: old and new name of the job, then keys that it has sent. */
+const RENAME_SCRIPT = `
+for at = 3, #ARGV do
+  local key = ARGV[at]
+  local rest, job = string.match(redis.call('HGET', KEYS[1], key) or '', '^([^\\n]*\\n[^\\n]*\\n)(.*)$')
+  if job == ARGV[1] then
+    redis.call('HSET', KEYS[1], key, rest .. ARGV[2])
+    redis.call('ZADD', KEYS[2], 0, ARGV[2] .. '\\0' .. key)
+  end
+  redis.call('ZREM', KEYS[2], ARGV[1] .. '\\0' .. key)
+end`;
+
+/** KEYS: doubts. ARGV: old and new name of the job, then keys in doubt. */
+const RENAME_DOUBTS_SCRIPT = `
+for at = 3, #ARGV do
+  local rest, job = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^([^\\n]*\\n[^\\n]*\\n)(.*)$')
+  if job == ARGV[1] then redis.call('HSET', KEYS[1], ARGV[at], rest .. ARGV[2]) end
+end`;
+
+/** Renames a job key by key: what a killed process has left is found by the old name. */
+function redisRenaming({ client, ask }: RedisConnection, keys: RedisKeys): State['renameJob'] {
+  return async (from, to, targets) => {
+    for (const tag of targets.map(targetTag)) {
+      const range = rangeOf(from);
+      for (;;) {
+        const members = await ask(client.zrangebylex(keys.jobKeys(tag), ...range, 'LIMIT', 0, CHUNK));
+        if (members.length === 0) break;
+        const sent = members.map((member) => member.slice(from.length + 1));
+        await ask(client.eval(RENAME_SCRIPT, 2, keys.marks(tag), keys.jobKeys(tag), from, to, ...sent));
+      }
+      const doubted = await ask(client.hkeys(keys.doubts(tag)));
+      for (const some of chunksOf(doubted, CHUNK))
+        await ask(client.eval(RENAME_DOUBTS_SCRIPT, 1, keys.doubts(tag), from, to, ...some));
+      const history = keys.versionRuns(tag);
+      for (const [id, json] of Object.entries(await ask(client.hgetall(history)))) {
+        const run = parsedJson(json);
+        if (isJsonObject(run) && member(run, 'job') === from)
+          await ask(client.hset(history, id, JSON.stringify({ ...run, job: to })));
+      }
+    }
+    for (const id of await ask(client.zrange(keys.runs(from), '0', '-1'))) {
+      const sequence = await ask(client.zscore(keys.runs(from), id));
+      if ((await ask(client.exists(keys.run(id)))) === 1)
+        await ask(client.hset(keys.run(id), 'job', JSON.stringify(to)));
+      await ask(client.zadd(keys.runs(to), Number(sequence), id));
+      await ask(client.zrem(keys.runs(from), id));
+    }
   };
 }
 

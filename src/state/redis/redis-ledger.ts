@@ -321,7 +321,7 @@ export async function* hashPages({ client, ask }: RedisConnection, hash: string,
 }
 
 /** The members `job NUL key` of a job; job names contain no NUL. */
-function rangeOf(job: string): readonly [from: string, end: string] {
+export function rangeOf(job: string): readonly [from: string, end: string] {
   return [`[${job}\0`, `(${job}\u0001`];
 }
 

@@ -118,6 +118,7 @@ export function sqliteState({ thread, path, locks, artifacts }: SqliteParts): St
       newest: async (offset, count) => storedAuditEntries(await calls.auditEntries(offset, count)),
       stored: async () => (await calls.auditEntries(0, MAX_AUDIT_ENTRIES)).toReversed(),
     },
+    renameJob: (from, to) => calls.renameJob(from, to),
     sharedStore: () => undefined,
     queue: calls,
     async [Symbol.asyncDispose]() {

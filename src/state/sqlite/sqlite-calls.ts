@@ -14,9 +14,9 @@ import {
 } from '../state.ts';
 import { createBodies, createJournal } from './journal.ts';
 import { createLockRows, type LockRows } from './lock-rows.ts';
-import { createNames, inTransaction, keysJson } from './open-state-database.ts';
+import { createNames, inTransaction, keysJson, type Names } from './open-state-database.ts';
 import { createSqliteDoubts, type SqliteDoubts } from './sqlite-doubts.ts';
-import { integer, text, textOrNull } from './sqlite-error.ts';
+import { integer, jsonObject, text, textOrNull } from './sqlite-error.ts';
 import { createKeepVersions, createSqliteHistory, type SqliteHistory } from './sqlite-history.ts';
 import {
   createObservations,
@@ -143,6 +143,7 @@ export interface SqliteCalls
     SqliteRuns,
     SqliteOutcomes,
     SqliteQueue,
+    SqliteRenaming,
     LockRows,
     SqliteAddresses,
     SqliteAudit {}
@@ -162,9 +163,46 @@ export function createSqliteCalls(database: DatabaseSync): SqliteCalls {
     ...createSqliteRuns(database),
     ...createSqliteOutcomes(database, names, journal, bodies, endDoubts, observations),
     ...createSqliteQueue(database),
+    ...createSqliteRenaming(database, names),
     ...createLockRows(database),
     ...createSqliteAddresses(database),
     ...createSqliteAudit(database),
+  };
+}
+
+/** The call of the database thread that renames a job. */
+type SqliteRenaming = ReturnType<typeof createSqliteRenaming>;
+
+/** The tables with the number of the job that sent a key. */
+const OWNED = ['marks', 'journal', 'doubts'] as const;
+
+/** The call on an open database. */
+function createSqliteRenaming(database: DatabaseSync, names: Names) {
+  // Other processes keep the name of a number, so the number changes.
+  const owned = OWNED.map((table) => database.prepare(`UPDATE ${table} SET job = :new WHERE job = :old`));
+  const selectRuns = database.prepare('SELECT id, document FROM runs WHERE job = ?');
+  const updateRun = database.prepare('UPDATE runs SET job = ?, document = ? WHERE id = ?');
+  const selectHistory = database.prepare(
+    "SELECT target, run, document FROM version_runs WHERE document ->> 'job' = ?",
+  );
+  const updateHistory = database.prepare('UPDATE version_runs SET document = ? WHERE target = ? AND run = ?');
+  const schedule = database.prepare('UPDATE OR REPLACE schedules SET job = ? WHERE job = ?');
+  const renamed = (document: SQLOutputValue | undefined, job: string): string =>
+    JSON.stringify({ ...jsonObject(document, 'document'), job });
+  return {
+    renameJob: (from: string, to: string): void =>
+      inTransaction(database, () => {
+        for (const update of owned) update.run({ new: names.job(to), old: names.job(from) });
+        for (const { id, document } of selectRuns.all(from))
+          updateRun.run(to, renamed(document, to), text(id, 'runs.id'));
+        for (const { target, run, document } of selectHistory.all(from))
+          updateHistory.run(
+            renamed(document, to),
+            integer(target, 'version_runs.target'),
+            integer(run, 'version_runs.run'),
+          );
+        schedule.run(to, from);
+      }),
   };
 }
 

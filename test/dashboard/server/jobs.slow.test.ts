@@ -1,6 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { rename as moveFile, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { manyProducts, shopifyCatalog } from '../../support/catalog.ts';
 import { type Nightly, setupNightly } from '../../support/nightly.ts';
 import { until } from '../../support/until.ts';
 import { makeWorkspace } from '../../support/workspace.ts';
@@ -87,6 +89,45 @@ it('verifies a job, and says why a store cannot be compared', async () => {
   for (const page of ['duplicate', 'rename', 'remove', 'verify', 'drift'])
     expect((await reader.get(`/jobs/nightly/${page}`)).status).toBe(403);
   expect((await reader.get(NEW)).status).toBe(403);
+});
+
+it('renames a job with its history: it deletes what it has sent, and is renamed to its end after a kill', async () => {
+  await using own = await setupNightly(30, { mode: 'mirror' });
+  const { workspace, store } = own;
+  const visitor = await (await serveDashboard(workspace)).signedIn('full');
+  const rename = async (from: string, name: string) =>
+    await visitor.submit(await visitor.get(`/jobs/${from}/rename`), `/jobs/${from}/rename`, { name });
+  const first = (await workspace.storeferry('run', 'nightly', '--json')).json();
+  await workspace.write(
+    'jobs/other.yaml',
+    (await readFile(join(workspace.dir, 'jobs/nightly.yaml'), 'utf8')).replace('mirror', 'upsert'),
+  );
+  await workspace.storeferry('run', 'other', '--limit', '1');
+  await workspace.storeferry('run', 'nightly');
+
+  expect(errorOf(await rename('nightly', 'other'), 'name')).toContain('already');
+  await rm(join(workspace.dir, 'jobs/other.yaml'));
+  expect(errorOf(await rename('nightly', 'other'), 'name')).toContain('Another job had the name other');
+  const page = await rename('nightly', 'outlet');
+  expect([page.status, page.words.includes(String(first['run']))]).toEqual([200, true]);
+  expect((await workspace.storeferry('run', 'outlet', '--json')).json()).toMatchObject({
+    unchanged: 30,
+    requests: 0,
+  });
+
+  // As if the process had been killed before the file was moved.
+  const jobs = join(workspace.dir, 'jobs');
+  await rename('outlet', 'shop');
+  await moveFile(join(jobs, 'shop.yaml'), join(jobs, 'outlet.yaml'));
+  const marker = '.storeferry/artifacts/renames/shop.json';
+  await workspace.write(marker, '{"from":"outlet"}');
+  expect((await rename('outlet', 'shop')).status).toBe(200);
+  expect(existsSync(join(workspace.dir, marker))).toBe(false);
+
+  await workspace.write('catalog.csv', shopifyCatalog(manyProducts(29)));
+  store.forget();
+  const last = (await workspace.storeferry('run', 'shop', '--json')).json();
+  expect(last).toMatchObject({ status: 'done', unchanged: 29, deleted: 1, requests: 1 });
 });
 
 it('offers the actions of a job for one of several stores, and decides about many pairs at once', async () => {

@@ -1,0 +1,72 @@
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { parsedJson } from '../model/json-object.ts';
+import { UsageError } from '../model/storeferry-error.ts';
+import type { RunFolder } from '../state/artifacts.ts';
+import { importTarget, type LedgerTarget, targetTag } from '../state/state.ts';
+import { lockJob } from './lock-job.ts';
+import type { RunContext } from './run-context.ts';
+
+/** The folder of the renames that have begun: a file for each new name. */
+const FOLDER = 'renames';
+const begunSchema = z.object({ from: z.string() });
+
+/** The folders of a job beside those of its runs. */
+const OF_JOBS = ['export', 'notices'] as const;
+
+/**
+ * Gives a job another name, with its runs, the records that it has sent, its schedule and the position of an export. `moveFile` does the
+ * same with its file, at last. If the process is killed, the same call again finishes it. UsageError if something else is known under
+ * the new name, LockedError while a run of the job is at work.
+ */
+export async function renameJob(
+  context: RunContext,
+  {
+    from,
+    to,
+    targets,
+  }: { readonly from: string; readonly to: string; readonly targets: readonly LedgerTarget[] },
+  moveFile: () => void,
+): Promise<void> {
+  const { state, artifacts } = context;
+  const id = context.newRunId();
+  await using _old = await lockJob(context, { job: from, id });
+  await using _new = await lockJob(context, { job: to, id });
+  const runs = await state.runs.list({ job: from });
+  const sent = runs.filter(({ resource }) => resource === 'products' || resource === 'contacts');
+  const all = [...sent.map(importTarget), ...targets];
+  const known = [...new Map(all.map((target) => [targetTag(target), target])).values()];
+  const folder = artifacts.run(FOLDER);
+  const marker = `${to}.json`;
+  const begun = (await folder.exists(marker))
+    ? begunSchema.safeParse(parsedJson(await text(await folder.read(marker)))).data
+    : undefined;
+  if (begun?.from !== from) {
+    await refuseKnown(context, to, known);
+    await folder.write(marker, [JSON.stringify({ from })]);
+  }
+  await state.renameJob(from, to, known);
+  for (const kind of OF_JOBS)
+    await moveFiles(artifacts.run(`${kind}-${from}`), artifacts.run(`${kind}-${to}`));
+  moveFile();
+  await folder.remove([marker]);
+}
+
+async function refuseKnown(
+  { state }: RunContext,
+  job: string,
+  targets: readonly LedgerTarget[],
+): Promise<void> {
+  const counts = await Promise.all(targets.map((target) => state.ledger(target).count(job)));
+  const hasRuns = (await state.runs.list({ job, limit: 1 })).length > 0;
+  if (!hasRuns && counts.every((count) => count === 0)) return;
+  throw new UsageError(`Another job had the name ${job}: its runs and its records are known.`, {
+    hint: 'Choose a name that no job has had: two histories cannot be told apart.',
+  });
+}
+
+async function moveFiles(from: RunFolder, to: RunFolder): Promise<void> {
+  const names = await from.list();
+  for (const name of names) await to.write(name, await from.read(name));
+  await from.remove(names);
+}
