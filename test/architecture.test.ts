@@ -91,7 +91,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['plan-import.ts', 'plan-file.ts'],
   ],
   apply: ['apply-operations.ts'],
-  export: ['reading/read-items.ts', 'writing/export-file.ts'],
+  export: ['reading/read-items.ts', 'writing/export-file.ts', 'writing/database-table.ts'],
   run: [
     // What a run needs from the edge, what is done with a job, how its shards are sent, what became of it.
     ...['run-context.ts', 'execute-run.ts', 'import/apply-step.ts'],
@@ -200,7 +200,8 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   ],
   'node:child_process': ['cli', 'source'],
   'node:net': ['sandbox', 'remote', 'dashboard'],
-  'node:sqlite': ['state', 'sandbox', 'source'],
+  // The last: a table as a destination.
+  'node:sqlite': ['state', 'sandbox', 'source', 'export'],
   'node:worker_threads': ['isolation', 'source', 'state'],
 };
 

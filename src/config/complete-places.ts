@@ -23,12 +23,14 @@ export function exactlyOnePlace(
   written: WrittenPlace,
   context: z.RefinementCtx,
   places: readonly string[] = PLACES,
+  needs: 'query' | 'table' = 'query',
 ): void {
   const oneOfThem = `give one of ${places.slice(0, -1).join(', ')} and ${places.at(-1)}`;
   const [first, second] = places.filter((name) => valueAt(written, [name]) !== undefined);
   if (first === undefined) addProblem(context, `names no file; ${oneOfThem}`);
   else if (second !== undefined) addProblem(context, `there is ${first} already; ${oneOfThem}`, second);
   const isDatabase = first !== undefined && DATABASES.includes(first);
+  if (needs === 'table') return;
   if (isDatabase && written.query === undefined)
     addProblem(context, `${first} needs \`query\`, such as SELECT sku, title, price FROM products`);
   if (!isDatabase && written.query !== undefined)

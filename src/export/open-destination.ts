@@ -167,7 +167,8 @@ async function localDestination(
   };
 }
 
-function refusal(
+/** The error of a place that jobs may not use. */
+export function refusal(
   what: string,
   { refused, hint }: { readonly refused: string; readonly hint: string },
 ): DestinationError {
@@ -361,7 +362,8 @@ async function fetchIfThere(client: RemoteClient, signal: AbortSignal, retryPoli
   }
 }
 
-async function withDestinationErrors<T>(
+/** Awaits a call of another machine; its failure becomes a DestinationError with place, reason and advice. */
+export async function withDestinationErrors<T>(
   location: string,
   done: 'read' | 'written',
   signal: AbortSignal,

@@ -471,6 +471,8 @@ export const exportedSchema = z.object({
   mode: z.enum(['replace', 'append', 'new']),
   /** There was nothing to add to: the file is new. */
   begun: z.literal(true).exactOptional(),
+  /** The location is a table of a database. */
+  isTable: z.literal(true).exactOptional(),
   format: z.enum(['csv', 'excel-csv', 'xlsx', 'parquet', 'jsonl']),
   /** When the store was read, ISO 8601 in UTC. */
   readAt: z.string(),

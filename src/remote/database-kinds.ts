@@ -2,10 +2,11 @@ import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { addProblem } from '../model/json-object.ts';
-import type { DatabaseAddress } from '../model/remote-address.ts';
+import type { DatabaseAddress, RemoteAddress } from '../model/remote-address.ts';
 import { csvLines } from '../model/row.ts';
 import {
   connectionFailure,
+  type DatabaseSession,
   failureWithin,
   type QueryRows,
   type RemoteClient,
@@ -42,7 +43,7 @@ function databaseKind({ kind, name, schemes, variable }: DatabaseDefinition): Re
     schema,
     description: {
       source: `A ${name} database. Needs \`query\`, whose rows are read in one snapshot.`,
-      destination: null,
+      destination: `A ${name} database. Needs \`table\`, whose rows are added, or updated by their id, in one transaction.`,
     },
     secrets: () => [{ path: [], variable }],
     namesSeveral: () => false,
@@ -114,6 +115,58 @@ async function* csvOf(at: DatabaseAddress, signal: AbortSignal): AsyncGenerator<
   }
 }
 
+/** How long a server may think about a statement that writes. */
+const STATEMENT_MS = 5 * 60_000;
+
+/** A session of a database server for writing; its statements have a deadline. Rejects with RemoteFailure, or the signal's reason. */
+export async function openSession(at: RemoteAddress, signal: AbortSignal): Promise<DatabaseSession> {
+  if (!isDatabase(at)) throw new TypeError(`${at.kind} is no database`);
+  const late = new AbortController();
+  const either = AbortSignal.any([signal, late.signal]);
+  const session = await failing(openWriting(at, either));
+  return {
+    kind: session.kind,
+    run: async (sql, values) => {
+      const timer = setTimeout(() => late.abort(), STATEMENT_MS);
+      try {
+        return await failing(session.run(sql, values));
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+  };
+
+  async function failing<T>(asked: Promise<T>): Promise<T> {
+    try {
+      return await asked;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (late.signal.aborted)
+        throw new RemoteFailure(
+          'final',
+          `the database did not answer within ${STATEMENT_MS / 60_000} minutes`,
+        );
+      throw queryFailure(error, 'Correct the table, or the rights of the user. No row was written.');
+    }
+  }
+}
+
+function isDatabase(at: RemoteAddress): at is DatabaseAddress {
+  return at.isQuery === true;
+}
+
+async function openWriting(at: DatabaseAddress, signal: AbortSignal): Promise<DatabaseSession> {
+  switch (at.kind) {
+    case 'postgres':
+      return (await import('./query-postgres.ts')).postgresSession(at, signal);
+    case 'mysql':
+      return (await import('./query-mysql.ts')).mysqlSession(at, signal);
+    default:
+      return at.kind satisfies never;
+  }
+}
+
 async function openQuery(at: DatabaseAddress, signal: AbortSignal): Promise<QueryRows> {
   switch (at.kind) {
     case 'postgres':
@@ -130,7 +183,10 @@ const PASSING = /^(?:08|53|57P|40)|^(?:PROTOCOL_CONNECTION_LOST|ER_CON_COUNT_ERR
 const OF_SERVER = /^(?:[0-9A-Z]{5}$|ER_)/;
 
 /** What the server said of the query or the login; its message has no secret. */
-function queryFailure(error: unknown): RemoteFailure {
+function queryFailure(
+  error: unknown,
+  hint = 'Correct the query of the source, or the rights of its user.',
+): RemoteFailure {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (!(error instanceof Error) || !OF_SERVER.test(code)) return connectionFailure(error);
   return new RemoteFailure(
@@ -138,7 +194,7 @@ function queryFailure(error: unknown): RemoteFailure {
     `the database answered: ${error.message}`,
     {
       cause: error,
-      hint: 'Correct the query of the source, or the rights of its user.',
+      hint,
     },
   );
 }

@@ -1,13 +1,13 @@
 import { createConnection } from 'mysql2';
 import type { DatabaseAddress } from '../model/remote-address.ts';
-import type { QueryRows } from './remote-client.ts';
+import type { DatabaseSession, QueryRows } from './remote-client.ts';
 import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
 /** The connection is paused while so many rows wait for the reader. */
 const MAX_WAITING_ROWS = 2_000;
 
-/** Runs a query in one read-only transaction that sees one snapshot; the server waits while the reader does. */
-export async function queryMysql({ url, query }: DatabaseAddress, signal: AbortSignal): Promise<QueryRows> {
+/** A connection that ends with the signal. */
+function connectMysql({ url }: Pick<DatabaseAddress, 'url'>, signal: AbortSignal) {
   const { hostname, port, username, password, pathname, searchParams } = new URL(url);
   const connection = createConnection({
     host: decodeURIComponent(hostname),
@@ -25,19 +25,56 @@ export async function queryMysql({ url, query }: DatabaseAddress, signal: AbortS
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});
   connection.on('error', failed.reject);
-  const end = () => connection.destroy();
+  const end = () => {
+    connection.destroy();
+    failed.reject(signal.reason);
+  };
   signal.addEventListener('abort', end, { once: true });
   const close = () => {
     signal.removeEventListener('abort', end);
     connection.destroy();
   };
-  const ask = (sql: string) =>
+  const ask = (sql: string, values?: readonly (string | null)[]) =>
     Promise.race([
       failed.promise,
-      new Promise<void>((resolve, reject) => {
-        connection.query(sql, (error) => (error === null ? resolve() : reject(error)));
+      new Promise<unknown>((resolve, reject) => {
+        const done = (error: Error | null, found: unknown) =>
+          error === null ? resolve(found) : reject(error);
+        // With values, prepared by the server: no value becomes a part of a statement.
+        if (values === undefined) connection.query(sql, done);
+        else connection.execute(sql, [...values], done);
       }),
     ]);
+  return { connection, failed, close, ask };
+}
+
+/** A session for writing, in UTC; the server refuses what it cannot keep, and takes names in `"`. */
+export async function mysqlSession(
+  at: Pick<DatabaseAddress, 'url'>,
+  signal: AbortSignal,
+): Promise<DatabaseSession> {
+  const { close, ask } = connectMysql(at, signal);
+  try {
+    await ask("SET SESSION sql_mode = 'TRADITIONAL,ANSI_QUOTES', time_zone = '+00:00'");
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return {
+    kind: 'mysql',
+    run: async (sql, values) => {
+      const found = await ask(sql, values);
+      return Array.isArray(found) ? found : [];
+    },
+    async [Symbol.asyncDispose]() {
+      close();
+    },
+  };
+}
+
+/** Runs a query in one read-only transaction that sees one snapshot; the server waits while the reader does. */
+export async function queryMysql(at: DatabaseAddress, signal: AbortSignal): Promise<QueryRows> {
+  const { connection, failed, close, ask } = connectMysql(at, signal);
   try {
     await ask('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ');
     await ask('START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY');
@@ -51,7 +88,7 @@ export async function queryMysql({ url, query }: DatabaseAddress, signal: AbortS
       failed.reject(error);
     };
     connection
-      .query(query)
+      .query(at.query)
       .on('error', fail)
       .on('fields', (fields: { readonly name: string }[]) => columns.resolve(fields.map(({ name }) => name)))
       .on('result', (row: (string | null)[]) => {

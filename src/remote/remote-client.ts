@@ -203,6 +203,16 @@ export interface QueryRows {
   readonly batches: AsyncIterable<readonly (readonly (string | null)[])[]>;
 }
 
+/** A connection whose statements run one after the other. `run` gives rows as texts, and rejects with RemoteFailure. */
+export interface DatabaseSession extends AsyncDisposable {
+  readonly kind: 'postgres' | 'mysql' | 'sqlite';
+  /** `values` fill the placeholders of the kind: `$1` in PostgreSQL, else `?`. Names may be in `"`. */
+  run(
+    sql: string,
+    values?: readonly (string | null)[],
+  ): Promise<readonly (readonly (string | null | undefined)[])[]>;
+}
+
 /** How often and when a passing failure is retried. */
 export interface RetryPolicy {
   readonly retries: number;

@@ -14,6 +14,7 @@ import type { RemoteKind } from './remote-kind.ts';
 import { s3Kind } from './s3-kind.ts';
 import { sftpKind } from './sftp-kind.ts';
 
+export { openSession } from './database-kinds.ts';
 export { completeS3Place } from './s3-kind.ts';
 
 /** Whether a written path stays inside its base folder; an absolute path is the owner's own choice. */
@@ -78,6 +79,31 @@ export function remoteFields(use: 'source' | 'destination'): Readonly<Record<str
     }),
   );
 }
+
+/** The fields of a destination that is a table of a database. */
+export const tableFields = {
+  sqlite: workspacePathSchema
+    .exactOptional()
+    .describe(
+      'A SQLite database. Needs `table`, whose rows are added, or updated by their id, in one transaction.',
+    ),
+  table: z
+    .string()
+    .min(1)
+    .regex(/^[^\0]+$/)
+    .exactOptional()
+    .meta({
+      description:
+        'With a database: the table, which has the columns of the export and a primary key: `id`, for subscriber lists `id` and `read_at`. The schema may stand before it.',
+      examples: ['orders', 'shop.orders'],
+    }),
+  create: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      'With a database: creates the table, and columns that it lacks. Their types are those of the values.',
+    ),
+};
 
 /** The fields of a source that name a database file, the query of any database, and a source of the workspace. */
 export const databaseFields = {

@@ -1,22 +1,18 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import { cellAsText, type TypedCell, type WrittenTable } from './written-table.ts';
+import {
+  type ColumnType,
+  cellAsText,
+  columnTypes,
+  DECIMAL_NUMBER,
+  MIN_SCALE,
+  type TypedCell,
+  type WrittenTable,
+} from './written-table.ts';
 
 /** The rows of a group, whose columns are written together. */
 const ROWS_PER_GROUP = 10_000;
-/** Amounts of different files have the same type as long as none has more decimals. */
-const MIN_SCALE = 4;
 /** The digits of a decimal that is stored in 64 bits, and in 16 bytes. */
 const MAX_DIGITS = { short: 18, long: 38 } as const;
-
-const DECIMAL_NUMBER = /^(-?)([0-9]+)(?:\.([0-9]+))?$/;
-
-/** What all values of a column are; `text` if they are of several kinds. */
-interface ColumnType {
-  readonly kind: 'text' | 'boolean' | 'time' | 'number';
-  /** Of a number: the most digits before and after the point. */
-  readonly digits: number;
-  readonly scale: number;
-}
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 
@@ -58,40 +54,6 @@ function takeBytes(writer: ByteWriter): Uint8Array {
   const bytes = writer.getBytes().slice();
   writer.index = 0;
   return bytes;
-}
-
-async function columnTypes(
-  count: number,
-  rows: ReturnType<WrittenTable['rows']>,
-): Promise<readonly (ColumnType | undefined)[]> {
-  const types: (ColumnType | undefined)[] = Array.from({ length: count });
-  for await (const batch of rows) {
-    for (const cells of batch) {
-      for (const [index, cell] of cells.entries())
-        if (cell !== null && cell !== '') types[index] = widerType(types[index], typeOf(cell));
-    }
-  }
-  return types;
-}
-
-const TEXT: ColumnType = { kind: 'text', digits: 0, scale: 0 };
-
-function typeOf(cell: Exclude<TypedCell, null>): ColumnType {
-  if (typeof cell === 'string') return TEXT;
-  if (typeof cell === 'boolean') return { ...TEXT, kind: 'boolean' };
-  if (cell instanceof Date) return { ...TEXT, kind: 'time' };
-  const [, , whole = '', decimals = ''] = DECIMAL_NUMBER.exec(cell.number) ?? [];
-  return whole === '' ? TEXT : { kind: 'number', digits: whole.length, scale: decimals.length };
-}
-
-function widerType(one: ColumnType | undefined, other: ColumnType): ColumnType {
-  if (one === undefined) return other;
-  if (one.kind !== other.kind) return TEXT;
-  return {
-    kind: one.kind,
-    digits: Math.max(one.digits, other.digits),
-    scale: Math.max(one.scale, other.scale),
-  };
 }
 
 /** Decimals with the scale of the column; undefined where a decimal is too short for them. */

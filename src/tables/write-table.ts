@@ -4,7 +4,14 @@ import { formatRow, inertCell, MAX_SHEET_COLUMNS, MAX_SHEET_ROWS } from '../mode
 import { DestinationError } from '../model/storeferry-error.ts';
 import { cellAsText, type TypedCell, type WrittenTable } from './written-table.ts';
 
-export { cellAsText, type TypedCell, type WrittenTable } from './written-table.ts';
+export {
+  type ColumnType,
+  cellAsText,
+  columnTypes,
+  MIN_SCALE,
+  type TypedCell,
+  type WrittenTable,
+} from './written-table.ts';
 
 /** The formats of tables that Storeferry writes. */
 export const WRITTEN_FORMATS = ['csv', 'excel-csv', 'xlsx', 'parquet'] as const;

@@ -222,7 +222,7 @@ describe('a source or destination', () => {
     expect(write('{ s3: "s3://bucket/orders.jsonl", format: jsonl }')).toBe('');
     expect(write('{ s3: "s3://bucket/orders-*.jsonl" }')).toContain('a destination is one file');
     expect(write('{ mode: append }')).toContain(
-      'destination: names no file; give one of path, url, s3 and sftp',
+      'destination: names no file; give one of path, url, s3, sftp, postgres, mysql and sqlite',
     );
   });
 });

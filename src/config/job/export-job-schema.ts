@@ -2,9 +2,16 @@ import { z } from 'zod';
 import { addProblem, optional } from '../../model/json-object.ts';
 import { delimiterSchema } from '../../model/row.ts';
 import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
-import { DATABASES, PLACES, remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
+import {
+  DATABASES,
+  PLACES,
+  remoteFields,
+  tableFields,
+  workspacePathSchema,
+} from '../../remote/remote-kinds.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { exactlyOnePlace, oneFile } from '../complete-places.ts';
+import { valueAt } from '../value-at.ts';
 import { jobFields, valueWords } from './job-fields.ts';
 
 /** What an export does with its file in each mode. */
@@ -26,11 +33,12 @@ export const FORMAT_WORDS = {
   jsonl: 'JSON Lines, which keep orders whole, one per line',
 } as const;
 
-/** The destination of an export: exactly one of `path`, `url`, `s3` and `sftp`. */
+/** The destination of an export: exactly one of `path`, `url`, `s3`, `sftp` and the databases. */
 const destinationSchema = z
   .strictObject({
     path: optional(workspacePathSchema, 'The file to write.'),
     ...remoteFields('destination'),
+    ...tableFields,
     mode: z
       .enum(['replace', 'append', 'new'])
       .default('replace')
@@ -53,10 +61,26 @@ const destinationSchema = z
     exactlyOnePlace(
       written,
       context,
-      PLACES.filter((place) => place !== 'custom' && !DATABASES.includes(place)),
+      PLACES.filter((place) => place !== 'custom'),
+      'table',
     ),
   )
-  .superRefine(oneFile);
+  .superRefine(oneFile)
+  .superRefine((written, context) => {
+    const database = DATABASES.find((name) => valueAt(written, [name]) !== undefined);
+    const { table, create, mode, format } = written;
+    if (database === undefined) {
+      for (const [name, value] of Object.entries({ table, create }))
+        if (value !== undefined) addProblem(context, `\`${name}\` is for ${DATABASES.join(', ')}`, name);
+      return;
+    }
+    if (table === undefined) addProblem(context, `${database} needs \`table\`, such as orders`);
+    if (mode === 'new')
+      addProblem(context, 'a table has a row for each order, new or not: leave `mode` out', 'mode');
+    if (format !== 'csv') addProblem(context, 'a table has no format: leave `format` out', 'format');
+  })
+  // Rows are added or updated, and none is removed.
+  .transform((written) => (written.table === undefined ? written : { ...written, mode: 'append' as const }));
 
 /** A column as a job names it: the path of its field, and its name in the file. */
 const columnSchema = z
@@ -130,7 +154,7 @@ export const exportJobSchema = z
     const lacking = keys.filter((key) => !judged.some((column) => column.path === key));
     refuseIf(
       judged.length > 0 && mode === 'append' && lacking.length > 0,
-      `mode: append needs ${lacking.join(' and ')} among the columns, so that no line is added twice`,
+      `${destination.table === undefined ? 'mode: append' : 'a table'} needs ${lacking.join(' and ')} among the columns, so that no line is added twice`,
       'columns',
     );
     for (const [name, value] of Object.entries({ rows, filter, mask }))
@@ -147,7 +171,9 @@ export const exportJobSchema = z
     );
     refuseIf(
       isOrders && rows === 'items' && mode === 'append',
-      'mode: append compares whole orders: choose mode: new or replace for lines of items',
+      destination.table === undefined
+        ? 'mode: append compares whole orders: choose mode: new or replace for lines of items'
+        : 'a table has a row for each order: leave `rows` out',
       'rows',
     );
     const isEachRun = isOrders && mode === 'new';

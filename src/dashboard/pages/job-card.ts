@@ -223,13 +223,23 @@ export function describeMove(job: Job): Markup {
 }
 
 /** The place of a file as the job names it, without secrets. */
-export function placeWords({ path, remote }: FilePlace): Markup {
-  return html`<code>${remote === undefined ? path : remote.location}</code>`;
+export function placeWords({
+  path,
+  remote,
+  table,
+}: FilePlace & { readonly table?: string | undefined }): Markup {
+  const place = html`<code>${remote === undefined ? path : remote.location}</code>`;
+  return table === undefined ? place : html`the table <code>${table}</code> of ${place}`;
 }
 
 /** Whether a job collects list statistics over time. */
 export function keepsHistory(job: Job | undefined): job is ExportJob {
-  return job?.kind === 'export' && job.export === 'subscriber-lists' && job.destination.mode === 'append';
+  return (
+    job?.kind === 'export' &&
+    job.export === 'subscriber-lists' &&
+    job.destination.mode === 'append' &&
+    job.destination.table === undefined
+  );
 }
 
 /** `orders` or `subscriber lists`. */

@@ -132,8 +132,12 @@ function exportSettings(job: ExportJob): Slot {
   return [
     fact('Reads', `${exportedWords(job)} of the store ${job.store}`),
     fact('Destination', placeWords(destination)),
-    fact('Mode', `${destination.mode}: ${DESTINATION_WORDS[destination.mode]}`),
-    fact('Format', `${destination.format}: ${FORMAT_WORDS[destination.format]}`),
+    ...(destination.table === undefined
+      ? [
+          fact('Mode', `${destination.mode}: ${DESTINATION_WORDS[destination.mode]}`),
+          fact('Format', `${destination.format}: ${FORMAT_WORDS[destination.format]}`),
+        ]
+      : [fact('Mode', 'adds rows, or updates those with the same id')]),
     columns !== undefined &&
       fact('Columns', html`${columns.map(({ name }, index) => html`${index > 0 && ', '}${code(name)}`)}`),
   ];

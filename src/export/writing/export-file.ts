@@ -9,6 +9,7 @@ import { type CsvStyle, cellAsText, csvLine, csvStyle, markOf } from '../../tabl
 import { arrangeOrders, filterOrders } from '../arrange-orders.ts';
 import { exactJson, exactText, isMembers } from '../exact-json.ts';
 import { type Destination, openDestination } from '../open-destination.ts';
+import { openDatabaseTable } from './database-table.ts';
 import {
   alreadyThere,
   type FileContent,
@@ -56,6 +57,8 @@ export interface ExportFile extends Pick<Destination, 'location' | 'read'> {
 
 /** The file of a job; nothing is written or connected yet. DestinationError if it can never be written. */
 export async function openExportFile(access: FileAccess, job: ExportJob): Promise<ExportFile> {
+  const { table } = job.destination;
+  if (table !== undefined) return await openTable(access, job, table);
   const destination = await openDestination(job.destination, access);
   const { location, read } = destination;
   return {
@@ -66,16 +69,38 @@ export async function openExportFile(access: FileAccess, job: ExportJob): Promis
   };
 }
 
-async function writeItems(
-  job: ExportJob,
-  destination: Destination,
-  { items, readAt, signal, onProgress }: WriteItemsOptions,
-): Promise<Written> {
-  const { mode, format } = job.destination;
+/** The table of a job, which has no file. */
+async function openTable(access: FileAccess, job: ExportJob, table: string): Promise<ExportFile> {
+  const { location, upsert } = await openDatabaseTable({ ...job.destination, table }, access);
+  const noFile = async () => {
+    throw new DestinationError(`${location} is no file.`, { hint: 'Query the database.' });
+  };
+  return {
+    location,
+    read: noFile,
+    history: noFile,
+    write: async (options) => {
+      const { shape, items } = await contentOf(job, options);
+      return await upsert({ shape, items, signal: options.signal });
+    },
+  };
+}
+
+/** The rows of a job's export. */
+async function contentOf(job: ExportJob, { items, readAt, onProgress }: WriteItemsOptions) {
   const open = (): Items =>
     job.export === 'orders' ? arrangeOrders(filterOrders(items(), job), job) : items();
   const shape = await shapeOf(job, readAt, open);
-  const content = { items: () => withProgress(open(), onProgress), shape, file: job.destination, signal };
+  return { items: () => withProgress(open(), onProgress), shape };
+}
+
+async function writeItems(
+  job: ExportJob,
+  destination: Destination,
+  options: WriteItemsOptions,
+): Promise<Written> {
+  const { mode, format } = job.destination;
+  const content = { ...(await contentOf(job, options)), file: job.destination, signal: options.signal };
   if (mode === 'replace') return await replaceFile(destination, content);
   switch (format) {
     case 'jsonl':

@@ -26,15 +26,15 @@ export async function shapeOf(
   readAt: string,
   items: () => AsyncIterable<readonly string[]>,
 ): Promise<RowShape> {
-  const { format, mode } = job.destination;
+  const { format, mode, table } = job.destination;
   const named = job.columns;
-  const hasDates = format === 'csv' && (mode === 'new' || job.rows === 'items');
+  const hasDates = table === undefined && format === 'csv' && (mode === 'new' || job.rows === 'items');
   switch (job.export) {
     case 'subscriber-lists':
-      return listShape(readAt, named, hasTypes(format));
+      return listShape(readAt, named, table !== undefined || hasTypes(format));
     case 'orders': {
       const found = named ?? (format === 'jsonl' ? [] : await foundColumns(items(), hasDates));
-      return orderShape(mode === 'new' ? withChange(found) : found, format !== 'csv');
+      return orderShape(mode === 'new' ? withChange(found) : found, table !== undefined || format !== 'csv');
     }
     default:
       return job.export satisfies never;

@@ -5,7 +5,7 @@ import { foreign, type Section } from '../section.ts';
 /** What an export read and wrote; null for imports, and before the file is written. */
 export function exportedSection({ run, totals, exported: file }: RunFacts): Section | null {
   if (file === null) return null;
-  const { location, mode, begun, format, items, lines, bytes, readAt } = file;
+  const { location, mode, begun, isTable, format, items, lines, bytes, readAt } = file;
   const at = `${readAt.replace('T', ' ').slice(0, 'yyyy-mm-dd hh:mm:ss'.length)} UTC`;
   const how =
     mode !== 'append'
@@ -20,13 +20,26 @@ export function exportedSection({ run, totals, exported: file }: RunFacts): Sect
       {
         kind: 'terms',
         terms: [
-          ['File', { as: 'code', words: foreign(location, 300) }],
+          [isTable === true ? 'Table' : 'File', { as: 'code', words: foreign(location, 300) }],
           ['Read', `${counted(items, resourceNoun(run.resource))}, at ${at}`],
-          ['Written', `${counted(lines, 'line')}, ${how}`],
-          ['Format', `${format}, ${formatBytes(bytes)} in all`],
+          ...(isTable === true
+            ? [
+                term(
+                  'Written',
+                  `${counted(lines, 'row')}, ${begun === true ? 'in a new table' : 'added or updated'}`,
+                ),
+              ]
+            : [
+                term('Written', `${counted(lines, 'line')}, ${how}`),
+                term('Format', `${format}, ${formatBytes(bytes)} in all`),
+              ]),
           ['Requests', grouped(totals.requests)],
         ],
       },
     ],
   };
+}
+
+function term(name: string, words: string): readonly [string, string] {
+  return [name, words];
 }

@@ -41,6 +41,11 @@ export async function exportHistory(
       hint: `Set \`mode: append\` under destination in jobs/${job.name}.yaml. Each run then adds one line per list.`,
     });
   }
+  if (job.destination.table !== undefined) {
+    throw new UsageError(`The job ${job.name} writes into a table, whose history is not drawn here.`, {
+      hint: 'Query the table, or export to a file with `mode: append` as well.',
+    });
+  }
   const file = await openExportFile(access, job);
   const location = pathFrom(access.workspaceDir, file.location);
   const history = await file.history(signal);

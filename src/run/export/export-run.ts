@@ -196,10 +196,11 @@ async function writeStep(context: RunContext, request: ExportRequest, run: Run):
       }),
   });
   const totals = { ...(run.totals ?? NO_TOTALS), rows: written.lines };
-  const { mode, format } = job.destination;
+  const { mode, format, table } = job.destination;
   await saveExported(folder, {
     location: pathFrom(context.workspaceDir, location),
     mode,
+    ...(table !== undefined && { isTable: true }),
     ...(written.begun === true ? { begun: true } : {}),
     format,
     readAt,

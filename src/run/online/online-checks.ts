@@ -2,6 +2,7 @@ import { access, constants } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { ExportJob } from '../../config/job/job.ts';
+import { openDatabaseTable } from '../../export/writing/database-table.ts';
 import { openExportFile } from '../../export/writing/export-file.ts';
 import { type ArtifactsPlace, artifactsLocation } from '../../model/remote-address.ts';
 import { messageOf, StoreferryError } from '../../model/storeferry-error.ts';
@@ -52,7 +53,18 @@ const destinationCheck: OnlineCheck = (workspace) =>
 
 async function tryDestination(job: ExportJob, files: FileAccess, signal: AbortSignal): Promise<Facts> {
   const { destination } = job;
+  const { table, create } = destination;
   if (destination.path === undefined) {
+    if (table !== undefined) {
+      const { location, exists } = await openDatabaseTable({ ...destination, table }, files);
+      if (!(await exists(signal)) && create !== true)
+        return {
+          verdict: 'error',
+          message: `there is no ${location}`,
+          hint: 'Set `create: true` under destination in the job, or create it.',
+        };
+      return { verdict: 'ok', message: `its destination ${location} is reached; writing is not tried` };
+    }
     await probeRemote(destination.remote, signal);
     const message = `its destination ${destination.remote.location} is reached; writing is not tried`;
     return { verdict: 'ok', message };
