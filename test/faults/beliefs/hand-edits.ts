@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../../src/model/json-object.ts';
 import type { Operation, UpsertProduct } from '../../../src/model/operation.ts';
-import type { OperationResult } from '../../../src/state/state.ts';
+import type { OperationResult, StoredView } from '../../../src/state/state.ts';
 import type { HandEdit, SimulatedStore } from './simulated-store.ts';
 
 /** What the requests of a run were planned with. */
@@ -80,6 +80,14 @@ export class HandEdits {
   lose(): void {
     this.#hasNewIds = true;
     for (const known of this.#keys.values()) known.acknowledged = null;
+  }
+
+  /** A comparison with the store is over: what the ledger now knows of edits. */
+  compared(key: string, [view]: readonly (StoredView | undefined)[]): void {
+    for (const [field, edit] of this.#store.editsOf(key)) {
+      const known = view?.observation?.edited[field];
+      if (known !== undefined && JSON.stringify(known.value) === edit.value) edit.knownAt ??= this.#next();
+    }
   }
 
   /** The keys are about to be put in doubt by a process. */

@@ -31,6 +31,14 @@ export type Step =
       readonly planning: Faults;
       readonly sending: Faults | null;
     }
+  /** Compares the store with the ledger; `restore`: and sends again what the ledger has, approved at once unless `sending` is null. */
+  | {
+      readonly kind: 'drift';
+      readonly job: JobName;
+      readonly how: 'compare' | 'accept' | 'restore';
+      readonly faults: Faults;
+      readonly sending: Faults | null;
+    }
   /** A request that was at work takes effect, or all of them do. */
   | { readonly kind: 'land'; readonly which: number }
   | { readonly kind: 'by-hand'; readonly key: string; readonly how: (typeof BY_HAND)[number] }
@@ -110,6 +118,12 @@ function byHand(how: fc.Arbitrary<(typeof BY_HAND)[number]>) {
   return fc.record({ kind: fc.constant('by-hand' as const), key, how });
 }
 
+const comparison = {
+  how: fc.constantFrom('compare' as const, 'accept' as const, 'restore' as const),
+  faults: mostlyNone,
+  sending: fc.option(mostlyNone, { nil: null, freq: 4 }),
+};
+
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('run' as const), job, settings, faults }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('run-again' as const), job, faults: mostlyNone }) },
@@ -136,6 +150,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       sending: fc.option(mostlyNone, { nil: null, freq: 4 }),
     }),
   },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('drift' as const), job, ...comparison }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('land' as const), which: fc.nat(3) }) },
   { weight: 3, arbitrary: byHand(fc.constantFrom(...BY_HAND)) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('renumber' as const), key }) },
@@ -193,6 +208,21 @@ const changedByHand = fc
     { kind: 'run', job, settings: last, faults },
   ]);
 
+/** The same, compared with the store before the next run. */
+const compared = fc
+  .record({
+    job,
+    sources: fc.tuple(settings, settings),
+    edit: byHand(fc.constantFrom(...BY_HAND)),
+    ...comparison,
+  })
+  .map(({ job, sources: [before, after], edit, how, faults, sending }): readonly Step[] => [
+    { kind: 'run', job, settings: before, faults: NO_FAULTS },
+    edit,
+    { kind: 'drift', job, how, faults, sending },
+    { kind: 'run', job, settings: after, faults: NO_FAULTS },
+  ]);
+
 /** Without a probe, as the document says; or as one found it. */
 const profile: fc.Arbitrary<StoreProfile> = fc.oneof(
   {
@@ -225,6 +255,7 @@ export const histories: fc.Arbitrary<History> = fc.record({
         { weight: 1, arbitrary: undoneTwice },
         { weight: 1, arbitrary: overtaken },
         { weight: 2, arbitrary: changedByHand },
+        { weight: 2, arbitrary: compared },
       ),
       fc.array(step, { maxLength: 2 }),
     )

@@ -77,6 +77,10 @@ async function happen(world: World, step: Step, turn: (ms: number) => void): Pro
       await world.undo(step.job, step.which, step.planning);
       if (step.sending !== null) await world.approve(step.job, step.sending);
       return;
+    case 'drift':
+      await world.compare(step.job, step.how, step.faults);
+      if (step.how === 'restore' && step.sending !== null) await world.approve(step.job, step.sending);
+      return;
     case 'land':
       return world.store.landOne(step.which);
     case 'by-hand':

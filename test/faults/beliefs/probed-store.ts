@@ -22,7 +22,7 @@ export function probeOf({ keepsByUrl, keepsById, reads, unaltered }: StoreProfil
       nullQuantity: null,
       categoryForm: null,
     },
-    ...{ emptyListClears: null, partialProductAnswersWhole: null, emptyContactPutAnswersWhole: null },
+    ...{ emptyListClears: null, emptyContactPutAnswersWhole: null },
     ...{ idSurvivesRecreation: null, unknownDeleteStatus: null, listPageLimit: null, retryAfterOn503: null },
   };
   const properties = {
@@ -30,6 +30,7 @@ export function probeOf({ keepsByUrl, keepsById, reads, unaltered }: StoreProfil
     readsProducts: reads,
     updatesProductById: keepsById,
     absentFieldsStay: keepsByUrl,
+    partialProductAnswersWhole: keepsByUrl,
     htmlAltered: !unaltered,
     pricesAltered: !unaltered,
   };
@@ -42,7 +43,11 @@ export function observes({ keepsByUrl, keepsById, reads }: StoreProfile): boolea
 }
 
 /** Reads the products of the store. */
-export function readingStorefront(store: SimulatedStore, process: FaultyProcess): Storefront {
+export function readingStorefront(
+  store: SimulatedStore,
+  process: FaultyProcess,
+  writing: Partial<Storefront> = {},
+): Storefront {
   const none = () => Promise.reject(new Error('a plan only reads products'));
   return {
     async product(id) {
@@ -53,7 +58,7 @@ export function readingStorefront(store: SimulatedStore, process: FaultyProcess)
       process.refuseDead();
       const all = store.readAll();
       const items = all.slice(skip, skip + limit).map((item) => ({ ...item }));
-      return { items, texts: () => [], limit, totalCount: all.length };
+      return { items, texts: () => items.map((item) => JSON.stringify(item)), limit, totalCount: all.length };
     },
     categories: none,
     expectPages: () => {},
@@ -70,6 +75,7 @@ export function readingStorefront(store: SimulatedStore, process: FaultyProcess)
       throw new Error('a plan only reads products');
     },
     close: async () => {},
+    ...writing,
     [Symbol.asyncDispose]: async () => {},
   };
 }

@@ -6,6 +6,7 @@ import { readHeld, readRejections, readShard } from '../../../src/plan/plan-file
 import { planImport } from '../../../src/plan/plan-import.ts';
 import { REJECTS_FILE } from '../../../src/rejects/rejects-file.ts';
 import { refusedDeletes, runTotals, unsentDeletes } from '../../../src/report/run-facts.ts';
+import { planRestore } from '../../../src/run/drift/drift-finding.ts';
 import { discardPlan, planPosition } from '../../../src/run/import/continue-or-begin.ts';
 import { positionsOf } from '../../../src/run/import/finish-step.ts';
 import { productUpdates } from '../../../src/run/import/product-updates.ts';
@@ -29,6 +30,7 @@ export async function planRun(context: RunContext, settings: Settings, run: Run)
   const request = requestOf(run.job, settings, run.resend);
   if (run.undo !== undefined) return await planUndo(context, request, run, run.undo);
   if (run.release !== undefined) return await planRelease(context, request, run, run.release);
+  if (run.restore !== undefined) return await planRestore(context, request, run, run.restore);
   const isRetry = run.kind === 'retry';
   const ledger = state.ledger(TARGET);
   const guard = isRetry ? await loadRetryGuard(folder) : undefined;
@@ -96,7 +98,7 @@ export async function finishRun(
   const refusedOnes = plan === null ? 0 : refusedDeletes(plan, tally);
   const isComplete = failure === null && plan !== null && totals.unsent + unsentDeletes(plan, tally) === 0;
   const status = statusOf(isComplete, failure, totals.rejected + totals.held + refusedOnes > 0);
-  const hasRows = run.undo === undefined && run.release === undefined;
+  const hasRows = run.undo === undefined && run.release === undefined && run.restore === undefined;
   if (hasRows && refused.size > 0 && status !== 'interrupted') {
     const positions = await positionsOf(context, run, refused);
     await folder.write(REJECTS_FILE, [Buffer.from(JSON.stringify(positions))]);

@@ -18,6 +18,8 @@ interface SendingOptions {
   readonly versions: WrittenVersions;
   readonly edits: HandEdits;
   readonly onRequest: () => void;
+  /** Of a comparison with the store. */
+  readonly changesNothing?: boolean;
 }
 
 /** The run as `WrittenVersions` knows it. */
@@ -36,7 +38,7 @@ interface Known {
 
 /** Sends shards from a faulty process. */
 export function deliverTo(store: SimulatedStore, options: SendingOptions): DeliverShards {
-  const known: Known = { keys: new Map(), operations: new Map() };
+  const known = nothingKnown();
   const storefront = simulatedStorefront(store, options, known);
   return async (context, { run, plan, lock, store: config }, shards) => {
     const { runs } = context.state;
@@ -65,6 +67,15 @@ export function deliverTo(store: SimulatedStore, options: SendingOptions): Deliv
   };
 }
 
+function nothingKnown(): Known {
+  return { keys: new Map(), operations: new Map() };
+}
+
+/** The store as a comparison reaches it, whose requests change no field but titles. */
+export function storefrontOf(store: SimulatedStore, options: SendingOptions): WritingStorefront {
+  return simulatedStorefront(store, { ...options, changesNothing: true }, nothingKnown());
+}
+
 interface SentRequest {
   readonly key: string;
   /** Null for a delete; of a part, the whole body. */
@@ -77,7 +88,7 @@ interface SentRequest {
 /** The store as a process reaches it: it may die before a request, while one is under way, or before its answer. */
 function simulatedStorefront(
   store: SimulatedStore,
-  { process, run, versions, edits, onRequest }: SendingOptions,
+  { process, run, versions, edits, onRequest, changesNothing = false }: SendingOptions,
   { keys, operations }: Known,
 ): Parameters<typeof sendOperations>[1]['storefront'] & WritingStorefront {
   const send = async <Answer>(
@@ -90,7 +101,7 @@ function simulatedStorefront(
     await options.onRequest?.();
     process.strike();
     onRequest();
-    versions.request(run, key, body, isLookUp);
+    if (!changesNothing) versions.request(run, key, body, isLookUp);
     note?.();
     const fate = process.nextFate();
     await nextTurn();

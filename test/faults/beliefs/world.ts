@@ -4,6 +4,8 @@ import { StoreferryError, UsageError } from '../../../src/model/storeferry-error
 import { readPlan } from '../../../src/plan/plan-file.ts';
 import { fingerprintOf } from '../../../src/plan/shard-writer.ts';
 import { REJECTS_FILE } from '../../../src/rejects/rejects-file.ts';
+import { noteFindings } from '../../../src/run/drift/drift-finding.ts';
+import { driftWay, findDrift } from '../../../src/run/drift/find-drift.ts';
 import { applyStep } from '../../../src/run/import/apply-step.ts';
 import {
   continueOrBegin,
@@ -28,7 +30,7 @@ import { EMPTY_SOURCE, itemsOf, JOBS, type JobName, KEYS, recordsOf, requestOf }
 import { observes, PROBE_FILE, probeOf, readingStorefront } from './probed-store.ts';
 import { Died, type Faults, FaultyProcess, NO_FAULTS } from './process.ts';
 import { type Ended, finishRun, planRun, type Settings } from './run-steps.ts';
-import { deliverTo, waiting, writingRun } from './sending.ts';
+import { deliverTo, storefrontOf, waiting, writingRun } from './sending.ts';
 import { SimulatedStore, type StoreProfile } from './simulated-store.ts';
 import { smallArtifacts } from './small-artifacts.ts';
 import { WrittenVersions } from './written-versions.ts';
@@ -171,6 +173,55 @@ export class World {
     });
   }
 
+  /** Compares the store with the ledger as driftRun does; `restore` plans to send what differs, to be approved. */
+  async compare(job: JobName, how: 'compare' | 'accept' | 'restore', faults: Faults): Promise<void> {
+    await this.#during(faults, async (context, process) => {
+      const settings = this.settingsOf(job);
+      const work = { context, process, settings };
+      const accept = how === 'accept';
+      const run = await this.#compare(work, job, accept);
+      this.#note(`comparisons: ${how}`);
+      if (accept && faults === NO_FAULTS) await this.#compare(work, job, accept, run.id);
+      if (how !== 'restore') return;
+      const restore = { of: run.id };
+      const begun = await this.#create(work, { job, kind: 'plan', digest: null, restore, resend: true });
+      const planned = await stageNoSource(context, begun);
+      await this.#planned(work, planned);
+      await supersedePlans(context, planned);
+      await context.state.runs.update(planned.id, { status: 'planned', finishedAt: 0 });
+    });
+  }
+
+  /** `after`: a comparison that has accepted everything just before. */
+  async #compare(work: Work, job: JobName, accept: boolean, after?: string): Promise<Run> {
+    const { context, process } = work;
+    const { store, job: config } = requestOf(job, work.settings);
+    await driftWay(context, store, config);
+    const run = await this.#create(work, { job, kind: 'drift', digest: null });
+    const storefront = storefrontOf(this.store, {
+      process,
+      run: writingRun(run),
+      versions: this.versions,
+      edits: this.edits,
+      onRequest: () => this.#lostSinceRequest.clear(),
+    });
+    const looking = {
+      ...context,
+      openStorefront: async () => readingStorefront(this.store, process, storefront),
+    };
+    const search = { run, store, lock: LOCK, job: config, sample: null, random: () => 0 };
+    const { drift, unedited } = await findDrift(looking, search);
+    const { edited, recreated } = drift;
+    if (after !== undefined && edited + recreated > 0)
+      this.wrongTotals.push(
+        `${run.id}: ${edited} edited, ${recreated} made again after ${after} accepted all`,
+      );
+    await noteFindings(context, { run, store, lock: LOCK, accept, unedited });
+    for (const key of KEYS) this.edits.compared(key, await context.state.ledger(TARGET).views([key]));
+    const endPosition = await context.state.ledger(TARGET).position();
+    return await context.state.runs.update(run.id, { endPosition, status: 'done', finishedAt: 0 });
+  }
+
   /** Applies the newest plan of the job as approveRun does. */
   async approve(job: JobName, faults: Faults): Promise<void> {
     await this.#during(faults, async (context, process) => {
@@ -180,14 +231,14 @@ export class World {
       await this.#reconcile(context);
       if ((await whyNotContinue(context, planned, 0)) !== undefined) return;
       const run = await runs.update(planned.id, {
-        kind: planned.undo === undefined ? 'run' : 'undo',
+        kind: approvedKind(planned),
         status: 'running',
         approved: true,
         finishedAt: null,
         totals: null,
       });
-      const settings: Settings = run.undo === undefined ? JSON.parse(run.digest ?? '') : this.settingsOf(job);
-      if (run.undo === undefined) this.#settings.set(job, settings);
+      const settings: Settings = run.digest === null ? this.settingsOf(job) : JSON.parse(run.digest);
+      if (run.digest !== null) this.#settings.set(job, settings);
       await supersedeOthers(context, run);
       await this.#planAndApply({ context, process, settings }, run);
     });
@@ -430,6 +481,7 @@ export class World {
       isUndo: run.undo !== undefined,
     });
     const plan = await planRun(work.context, work.settings, run);
+    if (run.restore !== undefined && plan.shards.length > 0) this.#note('restored records');
     if (plan.edited !== undefined) this.#note('plans with edited records');
     return plan;
   }
@@ -486,8 +538,8 @@ export class World {
     if (sum !== records) wrong(`${records} records, ${sum} accounted for`);
     if (Object.values(totals.inRows).reduce((one, other) => one + other, 0) !== rows)
       wrong(`${rows} rows, others accounted for`);
-    if (run.undo === undefined && run.release === undefined && rows !== itemsOf(source).length)
-      wrong(`${itemsOf(source).length} rows in the source`);
+    const hasSource = run.undo === undefined && run.release === undefined && run.restore === undefined;
+    if (hasSource && rows !== itemsOf(source).length) wrong(`${itemsOf(source).length} rows in the source`);
     if (!this.versions.mayHaveApplied(id, { applied, deleted })) wrong('others were recorded');
   }
 
@@ -503,6 +555,11 @@ export class World {
     for (const { key } of items) if (!decided.has(key)) this.versions.found(run.id, key, plannedAt);
     await this.#noteStale(run, isWhole ? items : sent, left);
   }
+}
+
+function approvedKind({ undo, restore }: Run): Run['kind'] {
+  if (restore !== undefined) return 'release';
+  return undo === undefined ? 'run' : 'undo';
 }
 
 /** What decides of a field that was changed on both sides (docs/using.md, What people edit in the store). */
