@@ -104,9 +104,14 @@ export async function readTask(
     }
     case 'release': {
       const { id: of, job } = await knownRun(context, action.run);
-      const { only } = action;
+      const { only, conflicts } = action;
       const request = await readImportRequest(workspace, job, false);
-      return { kind: 'release', request, release: only === undefined ? { of } : { of, only } };
+      const release = { of, ...(only === undefined ? {} : { only }) };
+      return {
+        kind: 'release',
+        request,
+        release: conflicts === undefined ? release : { ...release, conflicts },
+      };
     }
     case 'undo': {
       const { findLedgerOf } = await import('../run/records/run-records.ts');

@@ -206,7 +206,14 @@ export type Action =
   | { readonly does: 'verify'; readonly job: string }
   | { readonly does: 'stats'; readonly job: string }
   | { readonly does: 'drift'; readonly job: string; readonly restore?: boolean; readonly accept?: boolean }
-  | { readonly does: 'undo' | 'release'; readonly run: string; readonly only?: readonly string[] | undefined }
+  | { readonly does: 'undo'; readonly run: string; readonly only?: readonly string[] | undefined }
+  | {
+      readonly does: 'release';
+      readonly run: string;
+      readonly only?: readonly string[] | undefined;
+      /** Whose value a field gets that was changed in the store and in the source. */
+      readonly conflicts?: 'source' | 'store' | undefined;
+    }
   | { readonly does: 'promote'; readonly run: string; readonly store: string }
   | { readonly does: 'clone'; readonly from: string; readonly at: number; readonly store: string }
   | { readonly does: 'approve' | 'retry'; readonly run: string }
@@ -275,7 +282,11 @@ export function commandFor(action: Action): CommandLine {
       return { name, words: [], options: [...asOf, '--store', action.from, '--to', action.store] };
     }
     case 'release':
-      return { name, words: [...words, ...(action.only ?? [])], options: [] };
+      return {
+        name,
+        words: [...words, ...(action.only ?? [])],
+        options: action.conflicts === undefined ? [] : ['--conflicts', action.conflicts],
+      };
     case 'drift':
       return {
         name,

@@ -10,6 +10,10 @@ const sampled = {
     .exactOptional()
     .meta({ description: 'Only these records, or the first ones.' }),
 };
+const conflicts = z.enum(['source', 'store']).exactOptional().meta({
+  description:
+    'Whose value a field gets that was changed in the store and in the source: `source` if left out.',
+});
 const keys = { only: only.meta({ description: 'Only the records with these keys.' }) };
 
 /** What can be chosen with each action that begins a run. */
@@ -19,7 +23,7 @@ export const ACTION_OPTIONS = {
   verify: z.strictObject({}),
   drift: z.strictObject({ restore: z.boolean().exactOptional(), accept: z.boolean().exactOptional() }),
   undo: z.strictObject(keys),
-  release: z.strictObject(keys),
+  release: z.strictObject({ ...keys, conflicts }),
   approve: z.strictObject({}),
   retry: z.strictObject({}),
 } as const satisfies Readonly<Record<JobAction['does'], z.ZodObject>>;
@@ -37,6 +41,7 @@ export const jobActionSchema: z.ZodType<JobAction> = z.discriminatedUnion('does'
   z.strictObject({ does: z.enum(['run', 'plan']), ...ofJob, ...sampled }),
   z.strictObject({ does: z.literal('verify'), ...ofJob }),
   z.strictObject({ does: z.literal('drift'), ...ofJob, ...ACTION_OPTIONS.drift.shape }),
-  z.strictObject({ does: z.enum(['undo', 'release']), ...ofRun, ...keys }),
+  z.strictObject({ does: z.literal('undo'), ...ofRun, ...keys }),
+  z.strictObject({ does: z.literal('release'), ...ofRun, ...ACTION_OPTIONS.release.shape }),
   z.strictObject({ does: z.enum(['approve', 'retry']), ...ofRun }),
 ]);

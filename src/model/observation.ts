@@ -10,6 +10,8 @@ export interface StoreEdit {
   readonly since: number;
   /** Somebody has accepted it: comparisons with the store report it no more. */
   readonly accepted?: true | undefined;
+  /** The digest of a value of the source against which somebody has decided to keep this one. */
+  readonly declined?: string | undefined;
 }
 
 /**
@@ -58,8 +60,13 @@ export function parseObservation(text: string): Observation | undefined {
   }
 }
 
-function parseEdit({ value, since, accepted }: JsonObject): StoreEdit {
-  return { value, since: Number(since), ...(accepted === true && { accepted }) };
+function parseEdit({ value, since, accepted, declined }: JsonObject): StoreEdit {
+  return {
+    value,
+    since: Number(since),
+    ...(accepted === true && { accepted }),
+    ...(typeof declined === 'string' && { declined }),
+  };
 }
 
 /** An answer of the store with what was sent. */
@@ -133,7 +140,8 @@ export function isSameValue(name: string, sent: unknown, answered: unknown): boo
 
 const DIGEST_LENGTH = 12;
 
-function valueDigest(name: string, value: unknown): string {
+/** Of what a field has; the order of members and the stock do not count. */
+export function valueDigest(name: string, value: unknown): string {
   const text = JSON.stringify(withoutStock(name, value), (_, part: unknown) =>
     isJsonObject(part)
       ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))

@@ -78,6 +78,8 @@ const runPart = z.looseObject({
   of: z.string(),
   /** Only the records with these keys; left out: all. */
   only: z.array(z.string()).exactOptional(),
+  /** Of a release: whose value a field gets that was changed in the store and in the source; left out: the source's. */
+  conflicts: z.enum(['source', 'store']).exactOptional(),
 });
 export type RunPart = Stored<typeof runPart>;
 

@@ -422,9 +422,11 @@ export class PlanDraft {
         const { key, body } = record;
         const observation = found.get(key) ?? change.observation;
         const { fingerprint } = change.mark;
-        if (updates.isLocked && found.has(key) && observation !== undefined && fingerprint !== IN_DOUBT)
-          this.#observed.push({ key, fingerprint, observation });
-        return [record, planUpdate({ ...change, body, observation }, updates)];
+        const update = planUpdate({ ...change, body, observation }, updates);
+        const now = update.decided ?? (found.has(key) ? observation : undefined);
+        if (updates.isLocked && now !== undefined && fingerprint !== IN_DOUBT)
+          this.#observed.push({ key, fingerprint, observation: now });
+        return [record, update];
       }),
     );
   }

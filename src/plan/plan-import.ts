@@ -89,7 +89,9 @@ export interface PlanOptions {
   /** The store gives all variants of a product one price: a plan with variants of different prices stops. */
   readonly losesPrices?: boolean | undefined;
   /** Of products, where the store was probed; left out: whole products are sent. */
-  readonly updates?: Omit<UpdateOptions, 'conflicts' | 'isUndo'> | undefined;
+  readonly updates?: Omit<UpdateOptions, 'conflicts' | 'isUndo' | 'isDecided'> | undefined;
+  /** Of whole records: what somebody has decided about fields that were changed in the store as well; left out: the record's values. */
+  readonly decided?: 'source' | 'store' | undefined;
   /** What the jobs that write products to the same store send, this one included; left out: unknown. */
   readonly senders?: readonly SentFields[] | undefined;
   /** How records that the ledger does not know differ from those of the store (DraftOptions). */
@@ -170,6 +172,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
       ...options.updates,
       conflicts: conflictsOf(options),
       isUndo: undo !== undefined,
+      isDecided: options.decided !== undefined,
     },
     openMapped: () =>
       blocks?.open() ?? admit(updates === undefined ? openMapped() : updates.records(openMapped())),
@@ -247,9 +250,9 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
 }
 
 /** An undo gives back what its run sent, and nothing that somebody edited since; whoever releases a record has looked at its edits. */
-function conflictsOf({ job, undo, whole }: PlanOptions): ConflictRules | undefined {
+function conflictsOf({ job, undo, whole, decided }: PlanOptions): ConflictRules | undefined {
   if (undo !== undefined) return 'store';
-  return whole === true ? 'source' : job.conflicts;
+  return whole === true ? (decided ?? 'source') : job.conflicts;
 }
 
 function assemble(

@@ -59,7 +59,12 @@ async function measureHistories(
   });
   const details = await fc.check(property, { numRuns, seed });
   if (details.failed) {
-    console.log(fc.defaultReportMessage(details), JSON.stringify(details.counterexample, null, 1), wrong);
+    console.log(
+      fc.defaultReportMessage(details),
+      JSON.stringify(details.counterexample),
+      wrong,
+      details.errorInstance,
+    );
   }
   const histored = { histories: details.numRuns, ...fired };
   const falseBeliefs = none('false beliefs', wrong.falseBeliefs.length);

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { ConflictRules } from '../../src/model/observation.ts';
-import { AS_ACKNOWLEDGED, type Observation } from '../../src/model/observation.ts';
+import {
+  AS_ACKNOWLEDGED,
+  type Observation,
+  observationText,
+  parseObservation,
+} from '../../src/model/observation.ts';
 import { bodyOfPart } from '../../src/model/operation.ts';
 import { planUpdate } from '../../src/plan/changes/plan-update.ts';
 
@@ -23,6 +28,7 @@ interface Given {
   readonly partById?: boolean;
   readonly partByUrl?: boolean;
   readonly isUndo?: boolean;
+  readonly isDecided?: boolean;
 }
 
 function plan({
@@ -34,6 +40,7 @@ function plan({
   partById = false,
   partByUrl = true,
   isUndo = false,
+  isDecided = false,
 }: Given) {
   return planUpdate(
     {
@@ -43,7 +50,7 @@ function plan({
       observation: { ...AS_ACKNOWLEDGED, edited },
       doubted,
     },
-    { partByUrl, partById, conflicts, isUndo },
+    { partByUrl, partById, conflicts, isUndo, isDecided },
   );
 }
 
@@ -115,6 +122,21 @@ describe('the update of a product', () => {
     const undo = plan({ ...whole, isUndo: true });
     expect(undo).toMatchObject({ hits: [], part: undefined, overwritten: ['title', 'description'] });
     expect(JSON.parse(undo.body)).toEqual(source);
+  });
+
+  it('leaves what somebody has decided to keep, until the source or the store has another value', () => {
+    const edited = { description: edit('Red') };
+    const source = { ...CHEAPER, description: 'Green' };
+    expect(plan({ edited, source, conflicts: 'store' }).decided).toBeUndefined();
+    const { decided, part, hits } = plan({ edited, source, conflicts: 'store', isDecided: true });
+    expect(hits).toEqual([]);
+    expect(part?.fields).not.toContain('description');
+    const known = parseObservation(observationText(decided ?? AS_ACKNOWLEDGED));
+    const later = { edited: known?.edited ?? {}, source };
+    expect(plan(later)).toMatchObject({ hits: [], kept: ['description'] });
+    expect(plan({ ...later, conflicts: 'source' }).part?.fields).toContain('description');
+    expect(plan({ ...later, source: { ...source, description: 'Grey' } }).hits).toHaveLength(1);
+    expect(plan({ ...later, partByUrl: false }).hits).toHaveLength(1);
   });
 
   it('is no conflict where both sides made the same change', () => {

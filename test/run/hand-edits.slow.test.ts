@@ -2,6 +2,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Profile } from '../../src/sandbox/profiles.ts';
+import { endOf } from '../dashboard/server/end-of.ts';
+import { serveDashboard } from '../dashboard/server/running-dashboard.ts';
 import { setup } from '../sandbox/setup.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { makeWorkspace } from '../support/workspace.ts';
@@ -235,6 +237,77 @@ describe('edits in the store', () => {
     expect(priceOf(products.get('mug-5'))).toBe(10);
     expect(priceOf(products.get('mug-4'))).toBe(77);
     expect(products.get('mug-2')?.description).toBe('By hand 2');
+  });
+
+  it('stay against the values of the source once somebody has decided so', async () => {
+    await using shop = await openShop({ profiles: ['extended'], count: 6 });
+    await shop.run('run', 'goods');
+    await editDescriptions(shop, 3, 2);
+    await shop.folder.write('goods.csv', catalog(6, 11, 'Cup'));
+    const held = await shop.run('run', 'goods');
+    expect(held).toMatchObject({ code: 3, applied: 4, held: 2 });
+    const keep = ['release', String(held['run']), 'mug-0', '--conflicts', 'store'];
+    expect(await shop.run(...keep)).toMatchObject({ code: 0, applied: 1, held: 0 });
+    const kept = { title: 'Cup 0', description: 'By hand 0', variants: [{ price: 99 }] };
+    expect((await shop.held()).get('mug-0')).toMatchObject(kept);
+    // Mug 1 is still held; of mug 0, nothing is left to decide.
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 3, applied: 0, unchanged: 5, held: 1 });
+    await shop.run('drift', 'goods');
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 3, applied: 0, unchanged: 5, held: 1 });
+    const shown = await shop.folder.storeferry('show', 'mug-1');
+    expect(shown.stdout).toMatch(/release \S+ mug-1 --conflicts source/);
+    expect(shown.stdout).toMatch(/release \S+ mug-1 --conflicts store/);
+    // The source has another price: it is asked again.
+    await shop.folder.write('goods.csv', catalog(6, 12, 'Cup'));
+    const again = await shop.run('run', 'goods');
+    expect(again).toMatchObject({ code: 3, applied: 4, held: 2 });
+    await shop.folder.write('goods.csv', catalog(6, 11, 'Cup'));
+    expect(await shop.run('run', 'goods')).toMatchObject({ held: 1 });
+    expect((await shop.held()).get('mug-0')).toMatchObject(kept);
+  });
+
+  it('with nothing else to send, are held no more once they were decided about', async () => {
+    await using shop = await openShop({ profiles: ['extended'], count: 3 });
+    await shop.run('run', 'goods');
+    await shop.edit('mug-0', { variants: variantsAt(0, 99) });
+    await shop.folder.write('goods.csv', catalog(3, 11));
+    const held = await shop.run('run', 'goods');
+    const keep = ['release', String(held['run']), '--conflicts', 'store'];
+    expect(await shop.run(...keep)).toMatchObject({ code: 0, applied: 0, unchanged: 1, held: 0 });
+    const shown = (await shop.folder.storeferry('show', 'mug-0', '--json')).json();
+    expect(shown).toMatchObject({ held: [], edited: [{ field: 'variants' }] });
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, applied: 0, unchanged: 3, held: 0 });
+  });
+
+  it('are decided about on the page of the record', async () => {
+    await using shop = await openShop({ profiles: ['extended'], count: 3 });
+    await shop.run('run', 'goods');
+    await editDescriptions(shop, 2, 2);
+    await shop.folder.write('goods.csv', catalog(3, 11));
+    const run = String((await shop.run('run', 'goods'))['run']);
+    const client = await (await serveDashboard(shop.folder)).signedIn('full');
+    for (const [number, words, conflicts, which, price] of [
+      [0, 'Send the values of the source', 'source', 'chosen', 11],
+      [1, 'Keep the values of the store', 'store', 'store', 99],
+    ] as const) {
+      const record = await client.get(`/records?key=mug-${number}`);
+      expect(record.words).toMatch(/Changed in the store and in the source.*variants\.price ?99 ?11/);
+      expect(record.words).toMatch(/Edited in the store.*description ?By hand/);
+      const page = `/runs/${run}/release?key=mug-${number}&conflicts=${conflicts}`;
+      const link = [...record.document.querySelectorAll('a.button')].find((one) => one.textContent === words);
+      expect(link?.getAttribute('href')).toBe(page);
+      const asked = await client.get(page);
+      const buttons = [...asked.document.querySelectorAll('button[name=which]')];
+      expect(buttons.map((button) => [button.textContent, button.getAttribute('value')])).toEqual([
+        [words, which],
+      ]);
+      const box = asked.document.querySelector('input[type=checkbox]')?.getAttribute('name') ?? '';
+      const done = await client.submit(asked, `/runs/${run}/release`, { which, [box]: `mug-${number}` });
+      await endOf(client, `/runs/${/(?<=Run )\w{6,}/.exec(done.words)?.[0]}`);
+      expect(priceOf((await shop.held()).get(`mug-${number}`))).toBe(price);
+      expect((await client.get(`/records?key=mug-${number}`)).words).not.toContain('in the source');
+    }
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, applied: 0, held: 0 });
   });
 
   it('of a product that was deleted there: it is made again as a whole', async () => {

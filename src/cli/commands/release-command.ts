@@ -1,4 +1,4 @@
-import { defineCommand, JSON_FLAG, repeatedArgument, requiredArgument } from '../define-command.ts';
+import { defineCommand, JSON_FLAG, oneOf, repeatedArgument, requiredArgument } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 
 /** `storeferry release`: sends records that guards have held. */
@@ -7,13 +7,25 @@ export const releaseCommand = defineCommand({
     run: requiredArgument('the id of a run with held records, or its first characters'),
     keys: repeatedArgument('only these records: urls of products; all held records if none is named'),
   },
-  options: { json: JSON_FLAG },
+  options: {
+    conflicts: oneOf(
+      'whose',
+      'of fields that were changed in the store and in the source: `source` sends the values of the source; `store` keeps those of the store, also in later runs until one of both changes',
+      ['source', 'store'] as const,
+    ),
+    json: JSON_FLAG,
+  },
   notes: `Sends exactly the bodies that were held. A record is refused if it has changed since, or if the newest complete run of
 the job no longer holds the same values. If you repeat the command, it sends only what the store has not acknowledged.`,
-  examples: ['release k3v9x2', 'release k3v9x2 red-shirt blue-shirt', 'release k3v9x2 --json'],
+  examples: [
+    'release k3v9x2',
+    'release k3v9x2 red-shirt blue-shirt',
+    'release k3v9x2 red-shirt --conflicts store',
+    'release k3v9x2 --json',
+  ],
   json: RUN_SUMMARY,
-  run: (invocation, { run, keys }, { json }) =>
+  run: (invocation, { run, keys }, { conflicts, json }) =>
     runInWorkspace(invocation, { json, action: 'release', about: run }, (open, tools) =>
-      tools.readTask(open, { does: 'release', run, only: keys.length === 0 ? undefined : keys }),
+      tools.readTask(open, { does: 'release', run, only: keys.length === 0 ? undefined : keys, conflicts }),
     ),
 });

@@ -55,11 +55,14 @@ export const showCommand = defineCommand({
           })),
         );
       }
-      for (const { run, job, changes } of found.held) {
+      for (const { run, job, changes, edited } of found.held) {
         page.heading(printable(`Held by ${job}, in run ${run}`));
         page.say(changes.map(changeText).join('; '), { indent: 0 });
-        page.say('If the values are right, to send the record:', { indent: 0, tone: 'quiet' });
-        page.command(`${program} ${commandText({ does: 'release', run, only: [record.key] })}`);
+        const choices = edited ? EDITED_CHOICES : [HELD_CHOICE];
+        for (const { words, conflicts } of choices) {
+          page.say(words, { indent: 0, tone: 'quiet' });
+          page.command(`${program} ${commandText({ does: 'release', run, only: [record.key], conflicts })}`);
+        }
       }
       page.say('All earlier versions:', { indent: 0, tone: 'quiet' });
       page.command(`${program} history ${shellWord(record.key)}`);
@@ -67,6 +70,12 @@ export const showCommand = defineCommand({
       return 0;
     }),
 });
+
+const HELD_CHOICE = { words: 'If the values are right, to send the record:', conflicts: undefined };
+const EDITED_CHOICES = [
+  { words: 'To send the values of the source:', conflicts: 'source' },
+  { words: 'To keep the values of the store, and send the rest:', conflicts: 'store' },
+] as const;
 
 const STATES: Readonly<Record<RecordState['state'], string>> = {
   acknowledged: 'acknowledged',

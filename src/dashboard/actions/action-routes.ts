@@ -69,12 +69,14 @@ const VALUE_SHOWN = 200;
 /** Fields of the form: each chosen record, and what the buttons say. */
 const CHOSEN = 'record.';
 const WHICH = 'which';
+/** The button that keeps what was edited in the store. */
+const KEEP = 'store';
 
 /** The held records of a run with their old and new values, of which all or some can be released. PageError if it holds none. */
 async function releasePage(
   { context }: Pick<DashboardContext, 'context'>,
   run: Run,
-  { key, page: number }: FormFields,
+  { key, conflicts, page: number }: FormFields,
   viewer: Viewer,
 ): Promise<Page> {
   const { id, job, store, baseUrl } = run;
@@ -87,13 +89,23 @@ async function releasePage(
   const all = held.filter(isOpen).length;
   const button = (which: string, label: string, weight: string) =>
     html`<button type="submit" name="${WHICH}" value="${which}" class="button ${weight}">${label}</button>`;
-  const buttons = html`${open.length > 0 && button('chosen', isOne ? 'Release this record' : 'Release the chosen records', 'primary')} ${!isOne && all > 0 && button('all', `Release all ${grouped(all)}`, 'danger')}`;
+  const isEdited = open.some(({ edited }) => edited);
+  const what = isOne ? 'this record' : 'the chosen records';
+  const source = isEdited && isOne ? 'Send the values of the source' : `Release ${what}`;
+  const choices = [
+    conflicts !== KEEP && button('chosen', source, 'primary'),
+    isEdited &&
+      conflicts !== 'source' &&
+      button(KEEP, 'Keep the values of the store', conflicts === KEEP ? 'primary' : ''),
+  ];
+  const buttons = html`${open.length > 0 && choices} ${!isOne && all > 0 && button('all', `Release all ${grouped(all)}`, 'danger')}`;
   return {
     title: `Release held records of run ${id}`,
     section: 'runs',
     body: html`<p class="page-lead">Guards of ${jobLink(job)} held ${counted(held.length, 'record')} of ${runLink(id)}: nothing of them was sent. Compare the values, and release what is right.</p>
 <ul class="does">
 <li>Sends exactly the held bodies to the store ${storeWords({ name: store, baseUrl })}: <b>${counted(all, 'record')}</b> can be sent. The source is not read again.</li>
+${isEdited && html`<li>Some fields were changed in the store and in the source. <b>Keep the values of the store</b> leaves those fields alone, also in later runs until one of both changes, and sends the rest of the record.</li>`}
 <li>A record is left out if it has changed since, or a newer run does not hold the same values.</li>
 <li>It is a run of its own, and can be undone.</li>
 </ul>
@@ -255,7 +267,9 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
         releasePage(dashboard, await runOf(id), formFields(query), viewer),
       async act(id, { body }) {
         const { job } = await runOf(id);
-        return { does: 'release', job, run: id, only: chosenRecords(formFields(body)) };
+        const fields = formFields(body);
+        const conflicts = fields[WHICH] === KEEP ? KEEP : undefined;
+        return { does: 'release', job, run: id, only: chosenRecords(fields), conflicts };
       },
     },
     verify: {

@@ -129,6 +129,7 @@ async function recordPage(
     body: html`${searchForm('')}<p class="page-lead">${code(foreign(record.key))} in the store <b>${record.store}</b>${state.id !== null && html`, id ${state.id}`}. ${stateWords(state)}</p>
 <div class="report">${plots.length > 0 && trend}
 ${state.held.map((held) => heldPart(held, record.key, viewer))}
+${state.edited.length > 0 && editedPart(state.edited, reading)}
 ${timeline(state.versions, reading)}
 ${actionButtons(record, state, viewer)}
 ${state.fields.length > 0 && acknowledged(state.fields, reading)}</div>
@@ -150,22 +151,54 @@ function stateWords({ state, job }: RecordState): Markup {
 }
 
 /** Values that a guard of a job holds, beside those that the store has. */
-function heldPart({ run, job, changes }: RecordState['held'][number], key: string, viewer: Viewer): Markup {
+function heldPart(
+  { run, job, changes, edited }: RecordState['held'][number],
+  key: string,
+  viewer: Viewer,
+): Markup {
+  const choices = edited ? EDITED_CHOICES : [{ label: 'Release', conflicts: undefined }];
   return section(
     `held-${run}`,
-    'Held by a guard',
+    edited ? 'Changed in the store and in the source' : 'Held by a guard',
     html`<p>${runLink(run, 'Run')} of ${jobLink(job)} did not send these values.</p>
 ${dataTable({
   caption: 'Held values',
   captionHidden: true,
-  columns: columns('Field', ['Old', 'short'], ['New', 'short']),
+  columns: columns(
+    'Field',
+    [edited ? 'In the store' : 'Old', 'short'],
+    [edited ? 'In the source' : 'New', 'short'],
+  ),
   rows: changes.map(({ field, variant, old, new: now }) => [
     html`${code(field)}${variant !== null && html` ${foreign(variant)}`}`,
     foreign(valueText(old), VALUE_SHOWN),
     foreign(valueText(now), VALUE_SHOWN),
   ]),
 })}
-${viewer.canAct && html`<p class="actions">${actionButton('release', run, { label: 'Release', query: { key } })}</p>`}`,
+${viewer.canAct && html`<p class="actions">${choices.map(({ label, conflicts }) => html`${actionButton('release', run, { label, query: { key, conflicts } })} `)}</p>`}`,
+  );
+}
+
+const EDITED_CHOICES: readonly { readonly label: string; readonly conflicts: string | undefined }[] = [
+  { label: 'Send the values of the source', conflicts: 'source' },
+  { label: 'Keep the values of the store', conflicts: 'store' },
+];
+
+/** Fields that somebody edited in the store. */
+function editedPart(edited: RecordState['edited'], reading: Reading): Markup {
+  return section(
+    'edited',
+    'Edited in the store',
+    dataTable({
+      caption: 'Fields that were edited in the store',
+      captionHidden: true,
+      columns: columns('Field', ['Value there', 'bare'], 'Seen since'),
+      rows: edited.map(({ field, value, since }) => [
+        code(field),
+        foreign(valueText(value), VALUE_SHOWN),
+        momentAndDistance(Date.parse(since), reading),
+      ]),
+    }),
   );
 }
 

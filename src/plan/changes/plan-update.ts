@@ -6,6 +6,7 @@ import {
   conflictPolicy,
   isSameValue,
   type Observation,
+  valueDigest,
 } from '../../model/observation.ts';
 import type { ProductPart } from '../../model/operation.ts';
 import { truncate } from '../../model/truncate.ts';
@@ -21,6 +22,8 @@ export interface UpdateRules {
   readonly conflicts: ConflictRules | undefined;
   /** The body is an earlier one of the product: where all of it must be sent, it replaces edits. */
   readonly isUndo: boolean;
+  /** Somebody has looked at these values: later plans leave the edits that this one leaves. */
+  readonly isDecided: boolean;
 }
 
 /** A product that the ledger knows, and what the source has for it. */
@@ -42,6 +45,8 @@ export interface PlannedUpdate {
   readonly part: ProductPart | undefined;
   /** What keeps the record back: fields that were changed on both sides. */
   readonly hits: readonly GuardHit[];
+  /** What is known of the record once the plan is made, if somebody has decided about it. */
+  readonly decided: Observation | undefined;
   /** Fields edited in the store that stay there, and those that are overwritten although the source did not change them. */
   readonly kept: readonly string[];
   readonly overwritten: readonly string[];
@@ -50,7 +55,7 @@ export interface PlannedUpdate {
 /** Decides field by field what is sent of a changed product. */
 export function planUpdate(
   { mark, acknowledged, body, observation, doubted }: ProductChange,
-  { partByUrl, partById, conflicts: rules, isUndo }: UpdateRules,
+  { partByUrl, partById, conflicts: rules, isUndo, isDecided }: UpdateRules,
 ): PlannedUpdate {
   const [before, source] = [objectIn(acknowledged), objectIn(body)];
   const edited = observation?.edited ?? {};
@@ -65,10 +70,14 @@ export function planUpdate(
   // A whole body cannot leave the store's value, and the acknowledged one is neither side's.
   const withoutPart = isUndo ? 'source' : 'hold';
   const byPolicy = Map.groupBy(conflicts, (name) => {
-    const policy = conflictPolicy(rules, name);
+    const ruled = conflictPolicy(rules, name);
+    const isDeclined = edited[name]?.declined === valueDigest(name, source[name]);
+    const policy = ruled === 'hold' && isDeclined ? 'store' : ruled;
     return policy === 'store' && !isPart ? withoutPart : policy;
   });
-  const left = withCompanions(byPolicy.get('store') ?? []);
+  const kept = byPolicy.get('store') ?? [];
+  const left = withCompanions(kept);
+  const decided = isDecided && kept.length > 0 ? declining(observation, kept, source) : undefined;
   const now = left.length === 0 ? source : withFieldsOf(source, before, left);
   const hits = (byPolicy.get('hold') ?? []).flatMap((name) =>
     hitsOf(name, edited[name]?.value, source[name]),
@@ -80,19 +89,32 @@ export function planUpdate(
     const overwritten = names.filter(
       (name) => !changed.includes(name) || (isUndo && conflicts.includes(name)),
     );
-    return { body: text, part: undefined, hits, kept: [], overwritten };
+    return { body: text, part: undefined, hits, decided, kept: [], overwritten };
   }
   const sent = [...new Set([...fields, ...withCompanions(doubted)])].filter((name) =>
     Object.hasOwn(now, name),
   );
-  const kept = names.filter((name) => !sent.includes(name));
-  const title = kept.includes('title') ? edited['title']?.value : undefined;
+  const unsent = names.filter((name) => !sent.includes(name));
+  const title = unsent.includes('title') ? edited['title']?.value : undefined;
   const part: ProductPart = {
     fields: sent,
     ...(byId && { byId }),
     ...(typeof title === 'string' && { title }),
   };
-  return { body: text, part, hits, kept, overwritten: [] };
+  return { body: text, part, hits, decided, kept: unsent, overwritten: [] };
+}
+
+/** The observation with the decision that these edits stay, whatever else the source has now. */
+function declining(
+  observation: Observation | undefined,
+  names: readonly string[],
+  source: JsonObject,
+): Observation | undefined {
+  if (observation === undefined) return undefined;
+  const edited = Object.entries(observation.edited).map(([name, edit]) =>
+    names.includes(name) ? [name, { ...edit, declined: valueDigest(name, source[name]) }] : [name, edit],
+  );
+  return { ...observation, edited: Object.fromEntries(edited) };
 }
 
 /** Options and variants describe each other: a store is sent both or neither. */

@@ -7,6 +7,7 @@ import { stoppedWave } from '../../model/wave-limits.ts';
 import { commandText, counted, formatDuration, grouped } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, paragraph, type Section } from '../section.ts';
+import { editedFacts } from './edited-section.ts';
 import { namesRejects, rejectsFiles } from './rejected-section.ts';
 
 /** The possible next steps with their commands; null if there are none. */
@@ -152,7 +153,7 @@ export function stepsAfter(
         ...see('A later run has begun. A retry leaves out the records that it applied:'),
         ...download,
         !hasNoRejects && afterRejects(run, plan, rejectsFile),
-        ...(later === undefined ? releaseSteps(run, buttons) : []),
+        ...(later === undefined ? releaseSteps(run, plan, buttons) : []),
         ...wholeSteps(run),
         ...resendSteps(run),
         ...verify,
@@ -246,11 +247,19 @@ function undoSteps({ id, status, resource, totals }: Run): Step[] {
 }
 
 /** After a run with held records: all of them, where their values are right. */
-function releaseSteps({ id, totals }: Run, buttons: boolean): Step[] {
+function releaseSteps(run: Run, plan: Plan | null, buttons: boolean): Step[] {
+  const { id, totals } = run;
   if (totals === null || totals.held === 0) return [];
+  const isEdited = (editedFacts({ run, plan })?.held ?? 0) > 0;
   const records = totals.held === 1 ? 'the record' : 'the records';
   const what = `If the held values are right, to send ${records}${buttons ? ', all or some:' : ' (add keys to send only these):'}`;
-  return [step(what, { does: 'release', run: id })];
+  // The page of a release offers both.
+  return withoutAbsent([
+    step(what, { does: 'release', run: id }),
+    isEdited &&
+      !buttons &&
+      step('To keep what was edited in the store instead:', { does: 'release', run: id, conflicts: 'store' }),
+  ]);
 }
 
 /** Without a rejects file there is nothing to retry: the files were deleted, or only deletes were refused. */
@@ -320,7 +329,8 @@ function againAction({
   if (copy !== undefined) return copyAction(copy, store);
   if (restore !== undefined) return { does: 'drift', job };
   if (undo !== undefined) return { does: 'undo', run: undo.of, only: undo.only };
-  if (release !== undefined) return { does: 'release', run: release.of, only: release.only };
+  if (release !== undefined)
+    return { does: 'release', run: release.of, only: release.only, conflicts: release.conflicts };
   if (retryOf !== null && kind === 'retry') return { does: 'retry', run: retryOf };
   if (kind === 'verify' || kind === 'drift') return { does: kind, job };
   // With its options: otherwise another run would begin, which sends less, instead of continuing this one.

@@ -117,8 +117,9 @@ async function noteBatch(
     const { altered, edited } = views[index]?.observation ?? AS_ACKNOWLEDGED;
     const found = Object.entries(finding.values).map(([field, value]): [string, StoreEdit] => {
       const known = edited[field];
-      const since = known !== undefined && isDeepStrictEqual(known.value, value) ? known.since : clock();
-      return [field, { value, since, ...(accept && { accepted: true }) }];
+      const isKnown = known !== undefined && isDeepStrictEqual(known.value, value);
+      const { accepted: _, ...edit } = isKnown ? known : { value, since: clock() };
+      return [field, { ...edit, ...(accept && { accepted: true }) }];
     });
     // What was found before and is found no more is as the ledger has it.
     const kept = Object.entries(edited).filter(([, edit]) => edit.accepted === true);

@@ -74,7 +74,7 @@ export async function planRelease(
   context: RunContext,
   request: ImportRequest,
   run: Run,
-  { of, only }: RunPart,
+  { of, only, conflicts }: RunPart,
 ): Promise<Plan> {
   const { job, store } = request;
   const held = await context.state.runs.get(of);
@@ -84,9 +84,12 @@ export async function planRelease(
   const ledger = context.state.ledger(importTarget(run));
   const wanted = only && new Set(only);
   const renamed = new Map<string, string>();
+  /** If all that is held of them stays as it is in the store, nothing is sent, and they are held no more. */
+  const undecided = new KeySet();
   const openMapped = async function* (): AsyncGenerator<readonly Mapped[]> {
     for await (const batch of releasableRecords(context, held, plan, wanted)) {
       for (const { operation } of batch) {
+        undecided.add(operation.key, true);
         if (operation.kind === 'upsert-product' && operation.renames !== undefined)
           renamed.set(operation.key, operation.renames);
       }
@@ -101,6 +104,7 @@ export async function planRelease(
     openMapped,
     predecessorsIn: () => predecessorsOf(ledger, job.name, method, renamed),
     whole: true,
+    ...(conflicts === undefined ? {} : { decided: conflicts, undecided }),
     updates: await productUpdates(context, request, run),
     describeSource: () => ({ files, columnsNotUsed: [], dates }),
     retry: true,

@@ -333,6 +333,8 @@ export interface RecordState {
   /** Values that guards of jobs hold, with the runs that can be released. */
   readonly held: readonly (Pick<RecordVersion, 'run' | 'job'> & {
     readonly changes: readonly RecordChange[];
+    /** Fields of it were changed in the store as well. */
+    readonly edited: boolean;
   })[];
   /** Fields that somebody edited in the store. */
   readonly edited: readonly {
@@ -373,6 +375,7 @@ export async function recordState(
     })),
     held: held.map(({ hits, ...by }) => ({
       ...by,
+      edited: hits.some(({ edited }) => edited === true),
       changes: hits.map(({ field, what, old, new: now }) => changeOf(field, what, old, now)),
     })),
     versions,

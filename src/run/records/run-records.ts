@@ -197,7 +197,11 @@ function heldRecord({ operation: { key, spans }, before, hits }: HeldRecord, pla
 }
 
 /** A record that guards held in a run, with the held values as its changes, and what a release would do with it. */
-export type HeldRunRecord = ReturnType<typeof heldRecord> & Pick<ReleasableRecord, 'isSent' | 'refusal'>;
+export type HeldRunRecord = ReturnType<typeof heldRecord> &
+  Pick<ReleasableRecord, 'isSent' | 'refusal'> & {
+    /** Fields of it were changed in the store as well. */
+    readonly edited: boolean;
+  };
 
 /** The records that a run holds, as a release would now find them. UsageError if it has nothing to release. */
 export async function* heldRunRecords(
@@ -212,6 +216,7 @@ export async function* heldRunRecords(
       ...heldRecord(held, plan),
       isSent: held.isSent,
       refusal: held.refusal,
+      edited: held.hits.some(({ edited }) => edited === true),
     }));
   }
 }

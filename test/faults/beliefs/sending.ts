@@ -122,6 +122,7 @@ function simulatedStorefront(
       job: (isUpsert ? operation.owner : undefined) ?? run.job,
       key,
       isLookUp: !isUpsert,
+      isTouch: changesNothing,
     };
     const note = () => {
       if (isUpsert) edits.request({ run: run.id, process: process.name, operation, body, id });

@@ -32,6 +32,8 @@ export interface SentBy {
   readonly key: string;
   /** Sent only to learn the id of a product that is to be deleted. */
   readonly isLookUp?: boolean;
+  /** Sent only to look at a product: what is unknown of it stays so. */
+  readonly isTouch?: boolean;
 }
 
 /** What a store does beyond the document, as its probe says. */
@@ -401,12 +403,12 @@ export class SimulatedStore {
     for (const name of edits.keys()) if (!fields.has(name)) edits.delete(name);
   }
 
-  #put({ job, key, isLookUp = false }: SentBy, body: string): void {
+  #put({ job, key, isLookUp = false, isTouch = false }: SentBy, body: string): void {
     const url = this.#url(key);
     const found = this.#products.get(url);
     const product = found ?? this.#create(url);
     if (found === undefined && this.#removedByHand.has(url)) this.#unansweredIds.add(url);
-    const wasUnknown = this.#unknown.delete(url);
+    const wasUnknown = isTouch ? this.#unknown.has(url) : this.#unknown.delete(url);
     this.#set(product, objectIn(body), !this.profile.keepsByUrl);
     // Of a part that has made it again, nobody can know the rest.
     if (found === undefined && wasUnknown)

@@ -22,6 +22,7 @@ import { laterRun } from '../../../src/run/report/read-stored-report.ts';
 import { retryGuardOf, saveRetryGuard } from '../../../src/run/retry-guard.ts';
 import { PROBES_FOLDER, type RunContext } from '../../../src/run/run-context.ts';
 import { refuseUnlessUndoable, stageNoSource } from '../../../src/run/undo/plan-undo.ts';
+import { isComparable } from '../../../src/run/verify/sample-ledger.ts';
 import { saveSnapshot, snapshotOf } from '../../../src/source/snapshot.ts';
 import { IN_DOUBT, type LedgerMark, type Lock, type State } from '../../../src/state/state.ts';
 import { sampleRun, TARGET } from '../../state/samples.ts';
@@ -179,6 +180,8 @@ export class World {
       const settings = this.settingsOf(job);
       const work = { context, process, settings };
       const accept = how === 'accept';
+      const marks = await context.state.ledger(TARGET).marks(KEYS);
+      if (!marks.some((mark) => mark?.job === job && isComparable(mark, 'products'))) return;
       const run = await this.#compare(work, job, accept);
       this.#note(`comparisons: ${how}`);
       if (accept && faults === NO_FAULTS) await this.#compare(work, job, accept, run.id);
@@ -237,8 +240,9 @@ export class World {
         finishedAt: null,
         totals: null,
       });
-      const settings: Settings = run.digest === null ? this.settingsOf(job) : JSON.parse(run.digest);
-      if (run.digest !== null) this.#settings.set(job, settings);
+      const hasSource = run.undo === undefined && run.restore === undefined;
+      const settings: Settings = hasSource ? JSON.parse(run.digest ?? '') : this.settingsOf(job);
+      if (hasSource) this.#settings.set(job, settings);
       await supersedeOthers(context, run);
       await this.#planAndApply({ context, process, settings }, run);
     });
