@@ -224,6 +224,10 @@ function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
       const handle = await call<Buffer>((done) => sftp.open(path, 'r', done));
       try {
         yield* pieces(handle, before.size);
+        if ((await readPiece(handle, before.size, 1)).length > 0)
+          throw new RemoteFailure('passing', 'its size is not what the server says', {
+            hint: CHANGING_FILE_HINT,
+          });
       } finally {
         await close(handle).catch(() => undefined);
       }
@@ -300,7 +304,8 @@ function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
             sftp.readdir(handle, (error, listed) => (isEnd(error) ? done(null, null) : done(error, listed))),
           );
           if (batch === null) return entries;
-          entries.push(...batch);
+          // A name is no path: no server leads out of its folder.
+          entries.push(...batch.filter(({ filename }) => !/[/\0]/.test(filename)));
           refuseEndlessListing(entries.length, batches);
         }
       } finally {
