@@ -49,7 +49,9 @@ export function referenceMarkdown(name: ReferenceName): string {
   const isThere = ({ title, keys }: Section) =>
     elsewhere.some((other) => other.title === title && sameKeys(other.keys, keys));
   const known = own.filter(isThere).map(({ title }) => title);
+  const ofStores = name === 'job' ? sectionsOf('stores') : [];
   const owners = ownersOf([
+    ...ofStores.map((section) => ({ ...section, link: 'in [stores.yaml](#storesyaml)' })),
     ...own.filter((section) => !isThere(section)),
     ...elsewhere.map((section) => ({ ...section, link: 'in [jobs](reference.md#jobs)' })),
   ]);
@@ -211,7 +213,7 @@ function keyList(section: Section, owners: Owners): string {
       begun !== undefined &&
       last?.place === place &&
       parentOf(begun.path) === parentOf(key.path) &&
-      (place !== undefined || (begun.meaning === '' && sameKeys([{ ...begun, path: key.path }], [key])));
+      (place !== undefined || sameKeys([{ ...begun, path: key.path }], [key]));
     if (continues) last?.keys.push(key);
     else groups.push({ place, keys: [key] });
   }
