@@ -6,7 +6,7 @@ import type { Bench, BenchRow } from './bench-row.ts';
 import { firstImport } from './first-import.ts';
 import { forecast } from './forecast.ts';
 import { fourWorkers } from './four-workers.ts';
-import { limiter } from './limiter.ts';
+import { limiter, network } from './limiter.ts';
 import { memory } from './memory.ts';
 import { nextRun, nextRunOnRedis } from './next-runs.ts';
 import { orders } from './orders.ts';
@@ -26,6 +26,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   workers: fourWorkers,
   orders,
   limiter,
+  network,
   forecast,
 };
 

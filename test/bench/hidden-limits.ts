@@ -7,6 +7,15 @@ export interface HiddenLimit {
   readonly capacity: Capacity;
 }
 
+/** A store so far away, in milliseconds there and back, that takes so many requests a second. */
+export const FAR_STORES = [20, 100, 300].flatMap((latencyMs) =>
+  [5, 20, 200].map((perSecond) => ({
+    name: `${perSecond} a second, ${latencyMs} ms away`,
+    latencyMs: () => latencyMs,
+    capacity: { perSecond },
+  })),
+);
+
 /** The three of issue 4. */
 export const HIDDEN_LIMITS: readonly HiddenLimit[] = [
   { name: '5 at once', latencyMs: () => 20, capacity: { atOnce: 5 } },

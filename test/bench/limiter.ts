@@ -4,7 +4,7 @@ import { Pool } from 'undici';
 import { createStorefront } from '../../src/storefront/storefront.ts';
 import { forkProcess } from '../support/processes.ts';
 import { type Bench, type BenchRow, median } from './bench-row.ts';
-import { HIDDEN_LIMITS } from './hidden-limits.ts';
+import { FAR_STORES, HIDDEN_LIMITS } from './hidden-limits.ts';
 
 const FIXED = [1, 2, 3, 4, 5, 6, 8, 10, 14, 20, 32, 64];
 const FIXED_MS = 4_000;
@@ -51,6 +51,31 @@ export const limiter: Bench = async ({ rounds, scale, log }) => {
   return rows;
 };
 
+/** Stores at a distance: requests sent against what the store takes, where it must be found out by 429s and where stores.yaml says it. */
+export const network: Bench = async ({ scale, log }) => {
+  const rows: BenchRow[] = [];
+  for (const { name, capacity } of FAR_STORES) {
+    using store = await startHiddenStore(name);
+    for (const requestsPerSecond of [undefined, capacity.perSecond]) {
+      const { perSecond, refusedShare, limits } = await adaptive(
+        store.baseUrl,
+        OURS_MS * scale,
+        requestsPerSecond,
+      );
+      const what = `${name}, ${requestsPerSecond === undefined ? 'found out' : 'in stores.yaml'}`;
+      const ratio = perSecond / capacity.perSecond;
+      log(`network, ${what}: ${perSecond.toFixed(1)}/s, 429s ${percent(refusedShare)}, ${limits}`);
+      rows.push({
+        what: `a store that takes ${what}`,
+        ours: `${perSecond.toFixed(1)}/s, 429s ${percent(refusedShare)}`,
+        ...{ plain: '', bare: `${capacity.perSecond}/s`, ratio: ratio.toFixed(2) },
+        ...{ asked: 'at least 0.95', met: ratio >= 0.95 },
+      });
+    }
+  }
+  return rows;
+};
+
 const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
 
 async function startHiddenStore(name: string): Promise<Disposable & { readonly baseUrl: string }> {
@@ -91,8 +116,12 @@ async function fixed(baseUrl: string, concurrency: number, ms: number): Promise<
   return { perSecond: (done * 1_000) / ms, refusedShare: refused / Math.max(1, number) };
 }
 
-async function adaptive(baseUrl: string, ms: number): Promise<Achieved & { readonly limits: string }> {
-  const limits = { concurrency: WORKERS };
+async function adaptive(
+  baseUrl: string,
+  ms: number,
+  known?: number,
+): Promise<Achieved & { readonly limits: string }> {
+  const limits = { concurrency: WORKERS, ...(known !== undefined && { requestsPerSecond: known }) };
   const storefront = createStorefront({
     baseUrl,
     apiKey: 'key',
