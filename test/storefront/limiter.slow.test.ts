@@ -117,6 +117,21 @@ describe('the limiter, before a store that hides its limits', () => {
     expect(stats.limit).toBeLessThanOrEqual(20);
   });
 
+  it('reaches a configured rate at a store far away within seconds', async () => {
+    const { clock, sender, requests } = virtualStore({
+      answer: () => ({ afterMs: 300, status: 200 }),
+      requestsPerSecond: 200,
+    });
+    const { signal } = new AbortController();
+    const sent = Array.from({ length: 2_000 }, () =>
+      sender.send({ method: 'POST', path: '/', body: '{}' }, { signal }),
+    );
+    await clock.runUntil(Promise.all(sent));
+    // Growing one by one it is 153.
+    expect(requests.findIndex(({ at }) => at > 5_000)).toBeGreaterThan(200);
+    expect(clock.monotonic()).toBeLessThan(16_000);
+  });
+
   it('obeys requestsPerSecond from the configuration', async () => {
     const { clock, sender, requests } = virtualStore({
       answer: () => ({ afterMs: 5, status: 200 }),

@@ -7,7 +7,7 @@ const SLOW_FACTOR = 1.25;
 const DECREASE = 0.9;
 /** A faster answer counts as quick even if the average is lower. */
 const QUICK_MS = 5;
-/** After `startAt` the limit doubles up to this: growing one by one takes longer than reading a hundred pages. */
+/** A limit that doubles does so up to this: growing one by one takes longer than reading a hundred pages. */
 const DOUBLES_UP_TO = 32;
 /** Above this limit, one failure among this many answers is an accident and not a sign of load. */
 const ACCIDENTS_ABOVE = 10;
@@ -29,9 +29,10 @@ export type Pressure =
  * at once instead of at the end of the round, and only if its request was sent after the last reduction. A limit that
  * was answered with 429 is reached again only after a quiet time, which keeps 429s rare. Slow means slower than the
  * average by more than chance, or that twice the requests in flight bring no more answers, because the average alone
- * follows a growing queue without end. Answers below 5 ms are always quick.
+ * follows a growing queue without end. Answers below 5 ms are always quick. With `doubles`, where a configured rate spaces the
+ * requests, it doubles at first.
  */
-export function concurrencyLimit(ceiling: number) {
+export function concurrencyLimit(ceiling: number, doubles = false) {
   const caution = cautiousCeiling();
   const gain = concurrencyGain();
   let current = 1;
@@ -39,7 +40,7 @@ export function concurrencyLimit(ceiling: number) {
   let averageMs: number | null = null;
   let variance = 0;
   let round = { endsAt: Number.NEGATIVE_INFINITY, sumMs: 0, answers: 0, reached: false };
-  let doubling = false;
+  let doubling = doubles;
   let cutAt = Number.NEGATIVE_INFINITY;
   let answersSinceFailure = 0;
 

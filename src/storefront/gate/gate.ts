@@ -111,7 +111,7 @@ export type Gate = ReturnType<typeof gate>;
 export function gate(options: GateOptions) {
   const { clock, onEvent, aborts, sharedPause } = options;
   const { requestsPerSecond = Number.POSITIVE_INFINITY } = options;
-  const concurrency = concurrencyLimit(options.concurrency);
+  const concurrency = concurrencyLimit(options.concurrency, Number.isFinite(requestsPerSecond));
   const rate = rateLimit({ clock, requestsPerSecond, shared: options.sharedRate, onReserved: () => pump() });
   const causeOf = createCauseTracker();
   const circuit = breaker();
