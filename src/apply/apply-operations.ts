@@ -249,8 +249,11 @@ export function sendOperation(
       if (part !== undefined) return sendPart(storefront, operation, part, options);
       return storefront.upsertProduct({ url, body, ...(id === undefined ? {} : { id }) }, options);
     }
-    case 'update-contact':
-      return storefront.updateContact(operation.key, operation.body, options);
+    case 'update-contact': {
+      const { key, body, part } = operation;
+      if (part === undefined) return storefront.updateContact(key, body, options);
+      return sendContactPart(storefront, key, bodyOfPart(body, part), { ...options, part });
+    }
     case 'upsert-contact':
       return storefront.upsertContact(operation.key, operation.body, options);
     case 'delete-product': {
@@ -284,6 +287,17 @@ async function sendPart(
   const { onNotApplied: _, ...further } = options;
   const again = await storefront.upsertProduct({ url, body: whole }, further);
   return again.kind === 'rejected' || again.kind === 'unsent' ? { ...again, inDoubt: true } : again;
+}
+
+/** Sends a part of a contact. The blank keeps an answer from repeating it as it is: it must be parsed. */
+async function sendContactPart(
+  storefront: WritingStorefront,
+  key: string,
+  body: string,
+  { part, ...options }: SendOptions & { readonly part: ProductPart },
+): Promise<Outcome> {
+  const outcome = await storefront.updateContact(key, `{ ${body.slice(1)}`, options);
+  return outcome.kind === 'applied' ? { ...outcome, part: fieldsOfPart(part) } : outcome;
 }
 
 type LookedUpDelete = DeleteProduct & { readonly idLookupBody: string };

@@ -27,7 +27,7 @@ export interface UpsertProduct extends FromRecord {
   readonly putId?: number | undefined;
 }
 
-/** The part of a product that is sent: its changed top-level fields. */
+/** The part of a record that is sent: its changed top-level fields. */
 export interface ProductPart {
   readonly fields: readonly string[];
   /** `PUT /api/site/products/{id}` by the known id; left out: an upsert, which also sends the title, because it must. */
@@ -56,6 +56,8 @@ export interface UpdateContact extends FromRecord {
   readonly body: string;
   readonly fingerprint: string;
   readonly memo?: string | undefined;
+  /** Sends only the changed fields, where answers show edits in the store; left out: the whole body. */
+  readonly part?: ProductPart | undefined;
   readonly packed?: PackedBody | undefined;
 }
 

@@ -397,7 +397,7 @@ export class PlanDraft {
     entries: readonly ComparedEntry[],
     bodies: ReadonlyMap<SerialisedRecord, string | undefined>,
   ): Promise<ReadonlyMap<SerialisedRecord, PlannedUpdate>> {
-    const { updates, ledger, resend } = this.#options;
+    const { updates, ledger, resend, resource } = this.#options;
     if (updates === undefined || resend) return new Map();
     const changed = entries.flatMap((one) => {
       if (one.kind !== 'compared' || one.mark === undefined) return [];
@@ -426,7 +426,8 @@ export class PlanDraft {
         const now = update.decided ?? (found.has(key) ? observation : undefined);
         if (updates.isLocked && now !== undefined && fingerprint !== IN_DOUBT)
           this.#observed.push({ key, fingerprint, observation: now });
-        return [record, update];
+        // Reports and messages quote them.
+        return [record, resource === 'contacts' ? { ...update, hits: update.hits.map(unquoted) } : update];
       }),
     );
   }
@@ -658,11 +659,18 @@ export class PlanDraft {
         };
       }
       case 'contacts':
-        return { kind: isNewContactKey(key) ? 'upsert-contact' : 'update-contact', ...upsert };
+        return isNewContactKey(key)
+          ? { kind: 'upsert-contact', ...upsert }
+          : { kind: 'update-contact', ...upsert, part };
       default:
         return this.#options.resource satisfies never;
     }
   }
+}
+
+/** Personal data is not quoted. */
+function unquoted(hit: GuardHit): GuardHit {
+  return { ...hit, old: 'not shown', new: 'not shown' };
 }
 
 /** What a record is whose body the store has acknowledged. Under another key it is sent all the same. */

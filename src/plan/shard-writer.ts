@@ -179,7 +179,13 @@ const lineSchema = z.discriminatedUnion('kind', [
     renames: z.string().exactOptional(),
     putId: z.int().exactOptional(),
   }),
-  z.object({ kind: z.enum(['update-contact', 'upsert-contact']), ...fromRecord, ...upserted }),
+  z.object({
+    kind: z.literal('update-contact'),
+    ...fromRecord,
+    ...upserted,
+    part: partSchema.exactOptional(),
+  }),
+  z.object({ kind: z.literal('upsert-contact'), ...fromRecord, ...upserted }),
   // Strict: a line of another version must not lose the look-up of its id.
   z.strictObject({
     kind: z.literal('delete-product'),
@@ -210,7 +216,10 @@ export function shardLine(operation: UnplacedOperation): string {
       const { fingerprint, memo, knownId, part, owner, renames, putId, body } = operation;
       return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, knownId, part, owner, renames, putId })}\t${body}\n`;
     }
-    case 'update-contact':
+    case 'update-contact': {
+      const { fingerprint, memo, part, body } = operation;
+      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, part })}\t${body}\n`;
+    }
     case 'upsert-contact': {
       const { fingerprint, memo, body } = operation;
       return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo })}\t${body}\n`;

@@ -230,7 +230,7 @@ function observingResults(
         const { operation, outcome } = result;
         const answer = answers.get(operation.key);
         answers.delete(operation.key);
-        if (outcome.kind !== 'applied' || operation.kind !== 'upsert-product' || answer === undefined)
+        if (outcome.kind !== 'applied' || operation.kind === 'delete-product' || answer === undefined)
           return result;
         const { part: sent = null } = outcome;
         const observation = observeAnswer({

@@ -179,7 +179,7 @@ export async function changesUrls(artifacts: Artifacts, store: StoreConfig): Pro
   return (await readProbe(artifacts, store))?.properties.updatesProductById === true;
 }
 
-/** How products are written to a store. Where nothing was probed, whole products are sent and nothing is known of the others' edits. */
+/** How records are written to a store. Where nothing was probed, whole products are sent and nothing is known of the others' edits. */
 export interface ProductWrites {
   /** A part of a product can be sent, by its url or by its id. */
   readonly partByUrl: boolean;
@@ -194,13 +194,19 @@ export interface ProductWrites {
   readonly unaltered: readonly string[];
 }
 
-/** How a run writes products to its store, as the last probe allows. */
+/** How a run writes products or contacts to its store, as the last probe allows. */
 export async function productWrites(
   { artifacts }: Pick<RunContext, 'artifacts'>,
   { resource }: Pick<Run, 'resource'>,
   store: StoreConfig,
 ): Promise<ProductWrites> {
-  const { properties } = (resource === 'products' && (await readProbe(artifacts, store))) || {};
+  const { properties } = (await readProbe(artifacts, store)) ?? {};
+  if (resource === 'contacts') {
+    // By the document, a store keeps the fields of a contact that an update does not have; its answers show them only where that was seen.
+    const answers = properties?.emptyContactPutAnswersWhole;
+    const observes = answers === true || answers === 'email';
+    return { partByUrl: false, partById: observes, replaces: false, reads: false, observes, unaltered: [] };
+  }
   const reads = properties?.readsProducts === true;
   const partById = properties?.updatesProductById === true;
   const partByUrl = properties?.absentFieldsStay === true;

@@ -102,7 +102,7 @@ export async function openSending(
           : [],
       );
       const parts = operations.flatMap((operation, position) =>
-        operation.kind === 'upsert-product' && operation.part !== undefined
+        'part' in operation && operation.part !== undefined
           ? [[position, fieldsOfPart(operation.part)] as const]
           : [],
       );

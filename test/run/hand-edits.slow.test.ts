@@ -372,6 +372,88 @@ describe('edits in the store', () => {
   });
 });
 
+describe('contacts that were edited in the store', () => {
+  it('are kept or held like products, once an answer has shown it, without their values in a report', async () => {
+    await using store = await setup();
+    await using folder = await makeWorkspace(
+      {
+        'stores.yaml': `main: { baseUrl: "${store.url}", apiKey: "\${STORE_API_KEY}" }\n`,
+        'jobs/crm.yaml': 'import: contacts\nstore: main\nsource: { path: crm.csv }\nmapping: crm\n',
+        'mappings/crm.yaml':
+          'import: contacts\ncolumns: { id: Id, name: Name, phone: Phone }\ncontact: { id: id, name: name, phone: phone }\n',
+      },
+      { STORE_API_KEY: KEY },
+    );
+    const ids = [1002, 1003, 1004, 1005, 1006, 1007];
+    const source = (phone: string, name = 'Ann') =>
+      folder.write(
+        'crm.csv',
+        `Id,Name,Phone\n${ids.map((id) => `${id},${name} ${id},${phone}${id}`).join('\n')}\n`,
+      );
+    const run = async (...words: readonly string[]) => {
+      const { code, json } = await folder.storeferry(...words, '--json');
+      const said: Record<string, unknown> = { ...json(), code };
+      return said;
+    };
+    const edit = async (id: number, fields: object) => {
+      const { ok } = await fetch(`${store.url}/api/site/contacts/${id}`, {
+        method: 'PUT',
+        headers: {
+          authorization: `Bearer ${KEY}`,
+          'user-agent': 'hand/1',
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify(fields),
+      });
+      expect(ok).toBe(true);
+    };
+    const contact = async (id: number) =>
+      (await store.list('/_sandbox/contacts')).find((one) => one.id === id);
+
+    await source('+44 ');
+    await run('run', 'crm');
+    await edit(1007, { name: 'By hand' });
+    await source('+45 ');
+    // Nothing was probed: whole contacts are sent, as the document says.
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, applied: 6 });
+    expect(await contact(1007)).toMatchObject({ name: 'Ann 1007' });
+
+    expect((await folder.storeferry('probe', 'main', '--contact', '1001')).code).toBe(0);
+    await source('+46 ');
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, applied: 6 });
+    await edit(1002, { name: 'By hand' });
+    await edit(1003, { phone: '+1 hand' });
+    expect(await run('drift', 'crm')).toMatchObject({ code: 3, edited: 2 });
+    await edit(1004, { name: 'By hand' });
+    await source('+47 ');
+    expect(await run('plan', 'crm')).toMatchObject({ changed: 5, held: 1, edited: 2 });
+    const held = await run('run', 'crm');
+    expect(held).toMatchObject({ code: 3, applied: 5, held: 1 });
+    expect(await contact(1002)).toMatchObject({ name: 'By hand', phone: '+47 1002' });
+    expect(await contact(1003)).toMatchObject({ phone: '+1 hand' });
+    // The answer has shown this edit.
+    expect(await contact(1004)).toMatchObject({ name: 'By hand', phone: '+47 1004' });
+    const report = await folder.storeferry('runs', String(held['run']));
+    expect(report.stdout).toContain('held: 1003');
+    const records = await folder.storeferry('runs', String(held['run']), '--records');
+    expect(report.stdout + records.stdout).not.toMatch(/\+1 hand|\+47 1003/);
+
+    const keep = ['release', String(held['run']), '1003', '--conflicts', 'store'];
+    expect(await run(...keep)).toMatchObject({ code: 0, held: 0 });
+    expect(await contact(1003)).toMatchObject({ phone: '+1 hand' });
+    await source('+47 ', 'Bea');
+    expect(await run('run', 'crm')).toMatchObject({ code: 3, applied: 4, held: 2 });
+    expect(await contact(1003)).toMatchObject({ name: 'Bea 1003', phone: '+1 hand' });
+    await folder.write(
+      'jobs/crm.yaml',
+      'import: contacts\nstore: main\nsource: { path: crm.csv }\nmapping: crm\nconflicts: source\n',
+    );
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, applied: 3, held: 0 });
+    expect(await contact(1003)).toMatchObject({ phone: '+47 1003' });
+    expect(await contact(1004)).toMatchObject({ name: 'Bea 1004' });
+  });
+});
+
 describeWithRedis('edits in the store, with a shared state', () => {
   it('survive a change of all prices', async () => {
     await using redis = await startRedis();

@@ -65,7 +65,7 @@ export const showCommand = defineCommand({
         }
       }
       page.say('All earlier versions:', { indent: 0, tone: 'quiet' });
-      page.command(`${program} history ${shellWord(record.key)}`);
+      page.command(`${program} history ${shellWord(record.key)}${store === undefined ? '' : ` --store ${shellWord(store)}`}`);
       terminal.out(page.toString());
       return 0;
     }),

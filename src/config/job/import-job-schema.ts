@@ -407,7 +407,7 @@ const fields = z.strictObject({
   ),
   conflicts: optional(
     z.union([z.enum(CONFLICT_POLICIES), conflictsSchema]),
-    `Products only: what is done about a field that somebody changed in the store and that the source changes as well. ${valueWords(CONFLICT_WORDS)} For all fields, or by field, with \`default\` for the others. Edits are known where \`storeferry probe\` has found how.`,
+    `What is done about a field that somebody changed in the store and that the source changes as well. ${valueWords(CONFLICT_WORDS)} For all fields, or of products by field, with \`default\` for the others. Edits are known where \`storeferry probe\` has found how.`,
   ),
   apply: optional(
     applySchema,
@@ -466,8 +466,13 @@ export const importJobSchema = fields.superRefine((job, context) => {
       `${mode} is for products only: contacts are always updated, by id; use upsert`,
     );
     only(mode === 'mirror', 'mode', 'mirror is for products only: the API deletes no contacts; use upsert');
-    for (const key of ['keep', 'guards', 'adopt', 'renames', 'conflicts', 'prices', 'images'] as const)
+    for (const key of ['keep', 'guards', 'adopt', 'renames', 'prices', 'images'] as const)
       only(key in job, key, FOR_PRODUCTS_ONLY[key]);
+    only(
+      typeof job.conflicts === 'object',
+      'conflicts',
+      'conflicts by field are for products only; write one word: hold, source or store',
+    );
   }
   only(
     'match' in job && mode !== 'update',
@@ -488,7 +493,6 @@ const FOR_PRODUCTS_ONLY = {
     'guards are for products only: they watch prices, stock and texts of products; for contacts limit `safety.maxChanges`, or send in waves (`apply`)',
   adopt: 'adopt is for products only; for contacts, use a crosswalk',
   renames: 'renames is for products only: contacts are identified by the id of the store; remove it',
-  conflicts: 'conflicts are for products only; remove it',
   prices: 'price rules are for products only; remove it',
   images: 'images are for products only, because contacts have none; remove it',
 } as const;
