@@ -27,6 +27,8 @@ const REACHED = [
   'partial bodies',
   'kept edits',
   'plans with edited records',
+  'restored records',
+  'comparisons: accept',
 ];
 /** Of a hundred histories, so many more on Redis. */
 const ON_REDIS = 3;

@@ -1,11 +1,19 @@
 import { createServer } from 'node:http';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { Profile } from '../../src/sandbox/profiles.ts';
 import { type ProbeTraces, probeProperties } from '../../src/storefront/storefront.ts';
 import { API_KEY, type Client, setup } from '../sandbox/setup.ts';
 import { NO_TRACES, probe } from './probe-setup.ts';
 
+const LEAST_DEATHS = 200;
+let deaths = 0;
+
 describe('a probe that dies', () => {
+  afterAll(() => {
+    console.log(`${deaths} deaths`);
+    expect(deaths).toBeGreaterThanOrEqual(LEAST_DEATHS);
+  });
+
   it.each<readonly [readonly Profile[]]>([
     [['extended', 'clears-lists']],
     [['extended']],
@@ -20,6 +28,7 @@ describe('a probe that dies', () => {
     for (let count = 1; count < (whole?.requests ?? 0); count += 1) {
       for (const isAnswered of [true, false]) {
         const died = await dieAt(store, count, isAnswered);
+        deaths += 1;
         const { probed, kept } = await probe(store, { traces: died, contactId: '1001', unique: `n${count}` });
         expect([count, probed?.left, kept()]).toEqual([count, [], NO_TRACES]);
         expect([count, await store.list('/_sandbox/products')]).toEqual([count, []]);

@@ -65,7 +65,9 @@ export const showCommand = defineCommand({
         }
       }
       page.say('All earlier versions:', { indent: 0, tone: 'quiet' });
-      page.command(`${program} history ${shellWord(record.key)}${store === undefined ? '' : ` --store ${shellWord(store)}`}`);
+      page.command(
+        `${program} history ${shellWord(record.key)}${store === undefined ? '' : ` --store ${shellWord(store)}`}`,
+      );
       terminal.out(page.toString());
       return 0;
     }),

@@ -121,7 +121,7 @@ async function recordPage(
     title: 'Price and stock',
     blocks: [{ kind: 'plot', of: { figure: 'trends', timezone: reading.timezone, trends: plots } }],
   });
-  const command = `${program} history ${shellWord(record.key)}`;
+  const command = `${program} history ${shellWord(record.key)} --store ${shellWord(record.store)}`;
   return {
     title: record.title ?? record.key,
     section: 'records',

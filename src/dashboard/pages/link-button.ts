@@ -1,11 +1,13 @@
 import { type ActionButton, type ActionName, actionOf } from '../../model/action.ts';
+import { CLONE_JOB, jobFileName } from '../../model/run.ts';
 import { html, link, type Markup } from '../../report/html/markup.ts';
 
 /** The path of the page that forgets a contact: a query names it. */
 export const FORGET_PATH = '/records/forget';
 
-/** The address of a job's page. */
+/** The address of a job's page; of clones, whose job has no file and no page, that of their runs. */
 export function jobHref(name: string): string {
+  if (jobFileName(name) === CLONE_JOB) return `/runs${queryOf({ job: name })}`;
   return `/jobs/${encodeURIComponent(name)}`;
 }
 

@@ -31,6 +31,14 @@ describe('the page of runs', () => {
     expect(rows[1]).toMatch(/^run1 \| contacts \| Failed \| .* 2 h ago \| 1 s$/);
   });
 
+  it('leads to the runs of clones, whose job has no page', async () => {
+    await using scene = await sceneWith(['clone@standby', 'done'], ['nightly', 'done']);
+    const { document } = await scene.get('/runs');
+    const links = [...document.querySelectorAll('a.job-name')].map((link) => link.getAttribute('href'));
+    expect(links).toEqual(['/runs?job=clone%40standby', '/jobs/nightly']);
+    expect(await shownRuns(scene, links[0] ?? '')).toEqual(['run0']);
+  });
+
   it('shows those of a job and of an outcome, and the form as it was filled in', async () => {
     await using scene = await sceneWith(['nightly', 'done'], ['contacts', 'failed'], ['nightly', 'failed']);
     expect(await shownRuns(scene, '/runs?job=nightly')).toEqual(['run0', 'run2']);

@@ -180,6 +180,8 @@ export class World {
       const settings = this.settingsOf(job);
       const work = { context, process, settings };
       const accept = how === 'accept';
+      // A loss that is noticed now puts all in doubt.
+      await this.#reconcile(context);
       const marks = await context.state.ledger(TARGET).marks(KEYS);
       if (!marks.some((mark) => mark?.job === job && isComparable(mark, 'products'))) return;
       const run = await this.#compare(work, job, accept);
