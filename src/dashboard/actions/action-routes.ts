@@ -105,7 +105,7 @@ async function releasePage(
     body: html`<p class="page-lead">Guards of ${jobLink(job)} held ${counted(held.length, 'record')} of ${runLink(id)}: nothing of them was sent. Compare the values, and release what is right.</p>
 <ul class="does">
 <li>Sends exactly the held bodies to the store ${storeWords({ name: store, baseUrl })}: <b>${counted(all, 'record')}</b> can be sent. The source is not read again.</li>
-${isEdited && html`<li>Some fields were changed in the store and in the source. <b>Keep the values of the store</b> leaves those fields alone, also in later runs until one of both changes, and sends the rest of the record.</li>`}
+${isEdited && html`<li>Some fields differ from what was sent, in the store and in the source. <b>Keep the values of the store</b> leaves those fields alone, also in later runs until one of both changes, and sends the rest of the record.</li>`}
 <li>A record is left out if it has changed since, or a newer run does not hold the same values.</li>
 <li>It is a run of its own, and can be undone.</li>
 </ul>
