@@ -1,5 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isMap, isNode, isScalar, type Pair, parseDocument, type YAMLMap } from 'yaml';
+import {
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  type Pair,
+  parseDocument,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
 import { UsageError } from '../model/storeferry-error.ts';
 import { type Path, setValueAt, valueAt } from './value-at.ts';
 import { flow, keepPlaceholders, placeholder, yamlTemplate } from './yaml-text.ts';
@@ -7,12 +17,14 @@ import { flow, keepPlaceholders, placeholder, yamlTemplate } from './yaml-text.t
 /** A change of a YAML file. */
 export type YamlEdit =
   /**
-   * Sets a text, as a file writes it, or a number. Undefined removes the key, and its map if nothing else is in it. A text keeps
+   * Sets a text, as a file writes it, or a number. Undefined removes the key or the item, and its map or list if nothing else is in it. A text keeps
    * the placeholders that the value has in the file, none if it is `foreign`: meant for another server. Any other `${` becomes text.
    */
   | { readonly set: Path; readonly to: string | number | undefined; readonly foreign?: true }
-  /** Sets texts, lists and maps, without placeholders. */
+  /** Sets texts, lists and maps, without placeholders. The number after the last item of a list adds one. */
   | { readonly set: Path; readonly value: unknown }
+  /** Makes a list of a value: its only item. */
+  | { readonly list: string }
   /** Sets a value that the environment has under this name. */
   | { readonly set: Path; readonly variable: string }
   /** Turns the lines of a key of the file into comments, or back, or removes these comments. */
@@ -71,6 +83,10 @@ function applied(text: string, edit: YamlEdit, wanted: unknown): string {
     setDeep(wanted, path, to);
     return to === undefined ? withoutKey(text, path) : withValue(text, path, writer(to));
   }
+  if ('list' in edit) {
+    setValueAt(wanted, [edit.list], [valueAt(wanted, [edit.list])]);
+    return asList(text, edit.list);
+  }
   if ('pause' in edit) {
     setValueAt(wanted, [edit.pause], undefined);
     const { from, to } = linesOfPair(text, pairAt(text, [edit.pause]).pair);
@@ -96,10 +112,12 @@ function setDeep(root: unknown, path: Path, to: unknown): void {
     const parent = path.slice(0, depth + 1);
     if ((valueAt(root, parent) ?? null) === null) setValueAt(root, parent, {});
   }
-  setValueAt(root, path, to);
+  const parent = valueAt(root, path.slice(0, -1));
+  if (to === undefined && Array.isArray(parent)) parent.splice(Number(path.at(-1)), 1);
+  else setValueAt(root, path, to);
 }
 
-/** The path to remove instead of this one: the outermost map that would be empty without it. */
+/** The path to remove instead of this one: the outermost map or list that would be empty without it. */
 function emptied(content: unknown, path: Path): Path {
   const parent = path.slice(0, -1);
   const holds = valueAt(content, parent);
@@ -123,16 +141,19 @@ function rootOf(text: string): YAMLMap {
 }
 
 function pairAt(text: string, path: Path): Found {
-  let map: unknown = rootOf(text);
-  let found: Found | undefined;
+  const map = nodeAt(text, path.slice(0, -1));
+  const pair = isMap(map) ? findPair(map, path.at(-1)) : undefined;
+  if (!isMap(map) || pair === undefined) throw unsupportedYaml();
+  return { map, pair };
+}
+
+function nodeAt(text: string, path: Path): unknown {
+  let node: unknown = rootOf(text);
   for (const key of path) {
-    const pair = isMap(map) ? findPair(map, key) : undefined;
-    if (!isMap(map) || pair === undefined) throw unsupportedYaml();
-    found = { map, pair };
-    map = pair.value;
+    if (isSeq(node)) node = node.items[Number(key)];
+    else node = isMap(node) ? findPair(node, key)?.value : undefined;
   }
-  if (found === undefined) throw unsupportedYaml();
-  return found;
+  return node;
 }
 
 function nodeRange(node: unknown): readonly [number, number] {
@@ -146,6 +167,7 @@ function pairRange({ key, value }: Pair): readonly [number, number] {
 }
 
 function endOf(node: unknown): number {
+  if (isSeq(node) && node.flow !== true && node.items.length > 0) return endOf(node.items.at(-1));
   const last = isMap(node) && node.flow !== true ? node.items.at(-1) : undefined;
   return last === undefined ? nodeRange(node)[1] : pairRange(last)[1];
 }
@@ -166,25 +188,69 @@ function linesOfPair(text: string, pair: Pair) {
 type Write = (before?: unknown) => string;
 
 function withValue(text: string, path: Path, write: Write): string {
-  let map = rootOf(text);
+  let parent: unknown = rootOf(text);
   for (const [depth, key] of path.entries()) {
-    const pair = findPair(map, key);
     const rest = path.slice(depth + 1);
-    if (pair === undefined) return withPair(text, map, String(key), nested(rest, write), depth === 0);
-    if (rest.length > 0 && isMap(pair.value)) {
-      map = pair.value;
+    const node = isSeq(parent)
+      ? parent.items[Number(key)]
+      : isMap(parent)
+        ? findPair(parent, key)
+        : undefined;
+    if (node === undefined) {
+      if (isSeq(parent)) return withItem(text, parent, nested(rest, write));
+      if (!isMap(parent)) throw unsupportedYaml();
+      return withPair(text, parent, String(key), nested(rest, write), depth === 0);
+    }
+    const value: unknown = isPair(node) ? node.value : node;
+    if (rest.length > 0 && (isMap(value) || isSeq(value))) {
+      parent = value;
       continue;
     }
-    const isLeaf = pair.value === null || isScalar(pair.value);
-    if (!isLeaf && (rest.length > 0 || isMap(pair.value))) throw unsupportedYaml();
+    if (rest.length > 0 && value !== null && !isScalar(value)) throw unsupportedYaml();
     const [start, end] =
-      pair.value === null ? [pairRange(pair)[1], pairRange(pair)[1]] : nodeRange(pair.value);
+      value === null && isPair(node) ? [pairRange(node)[1], pairRange(node)[1]] : nodeRange(value);
     const before = start === end && text[start - 1] === ':' ? ' ' : '';
     const after = text.slice(start, end).endsWith('\n') ? eolOf(text) : '';
-    const value = rest.length > 0 ? nested(rest, write) : write(pair.value);
-    return text.slice(0, start) + before + value + after + text.slice(end);
+    const written = rest.length > 0 ? nested(rest, write) : write(value);
+    return text.slice(0, start) + before + written + after + text.slice(end);
   }
   throw unsupportedYaml();
+}
+
+/** Adds an item at the end of a list. */
+function withItem(text: string, list: YAMLSeq, value: string): string {
+  const [first, last] = [list.items[0], list.items.at(-1)];
+  if (list.flow === true || first === undefined) {
+    const [start, end] = nodeRange(list);
+    if (last === undefined) return `${text.slice(0, start)}[${value}]${text.slice(end)}`;
+    const at = endOf(last);
+    return `${text.slice(0, at)}, ${value}${text.slice(at)}`;
+  }
+  const at = lineAfter(text, endOf(last));
+  const line = text.slice(text.lastIndexOf('\n', nodeRange(first)[0] - 1) + 1);
+  const [dash = ''] = /^\s*-/.exec(line) ?? [];
+  const eol = eolOf(text);
+  const before = at > 0 && text[at - 1] !== '\n' ? eol : '';
+  return `${text.slice(0, at)}${before}${dash} ${value}${eol}${text.slice(at)}`;
+}
+
+function withoutItem(text: string, list: YAMLSeq, index: number): string {
+  const { [index - 1]: previous, [index]: item, [index + 1]: next } = list.items;
+  const [start, end] = [nodeRange(item)[0], endOf(item)];
+  if (list.flow !== true)
+    return text.slice(0, text.lastIndexOf('\n', start - 1) + 1) + text.slice(lineAfter(text, end));
+  if (next !== undefined) return text.slice(0, start) + text.slice(nodeRange(next)[0]);
+  return text.slice(0, previous === undefined ? start : endOf(previous)) + text.slice(end);
+}
+
+/** The text with the value of a key as the only item of a list. */
+function asList(text: string, key: string): string {
+  const { value } = pairAt(text, [key]).pair;
+  const [start] = nodeRange(value);
+  const end = endOf(value);
+  if (!isMap(value) || value.flow === true)
+    return `${text.slice(0, start)}[${text.slice(start, end)}]${text.slice(end)}`;
+  return `${text.slice(0, start)}- ${text.slice(start, end).replaceAll(/\n(?=[^\r\n])/g, '\n  ')}${text.slice(end)}`;
 }
 
 function nested(path: Path, write: Write): string {
@@ -221,13 +287,16 @@ function withPair(text: string, map: YAMLMap, key: string, value: string, inRoot
   const shown = inRoot ? new RegExp(`^# ?${RegExp.escape(key)}:`, 'm').exec(text) : null;
   const at = shown === null ? lineAfter(text, pairRange(last)[1]) : lineAfter(text, shown.index + 1);
   const { from } = linesOfPair(text, first);
-  const indent = text.slice(from, pairRange(first)[0]);
+  // The first key of an item is beside its dash.
+  const indent = text.slice(from, pairRange(first)[0]).replaceAll('-', ' ');
   const eol = eolOf(text);
   const before = at > 0 && text[at - 1] !== '\n' ? eol : '';
   return `${text.slice(0, at)}${before}${indent}${line}${eol}${text.slice(at)}`;
 }
 
 function withoutKey(text: string, path: Path): string {
+  const list = nodeAt(text, path.slice(0, -1));
+  if (isSeq(list)) return withoutItem(text, list, Number(path.at(-1)));
   const { map, pair } = pairAt(text, path);
   if (map.flow !== true) {
     const { from, to } = linesOfPair(text, pair);

@@ -57,8 +57,11 @@ export interface Workspace {
   secrets(): readonly string[];
   /** The same without throwing, for checks. */
   readonly inspection: Inspection;
-  /** What the inspection would find if files, named relative to the workspace, had these texts. */
-  inspectionWith(texts: Readonly<Record<string, string>>): Inspection;
+  /** What the inspection would find if files, named relative to the workspace, had these texts, and these variables values. */
+  inspectionWith(
+    texts: Readonly<Record<string, string>>,
+    variables?: Readonly<Record<string, string>>,
+  ): Inspection;
   readonly files: WorkspaceFiles;
 }
 
@@ -92,8 +95,12 @@ export function openWorkspace(
     dir,
     files,
     inspection,
-    inspectionWith: (texts) =>
-      inspectFiles(filesOf(dir, shippedMappings, texts), environment, (secret) => secrets.add(secret)),
+    inspectionWith: (texts, more = {}) =>
+      inspectFiles(
+        filesOf(dir, shippedMappings, texts),
+        { ...environment, get: (name) => more[name] ?? environment.get(name) },
+        (secret) => secrets.add(secret),
+      ),
     storeNames,
     jobNames: () => files.jobNames,
     jobsNamed(name) {

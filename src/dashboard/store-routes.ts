@@ -19,7 +19,8 @@ import {
 import { counted, listed } from '../text/printable.ts';
 import type { Viewer } from './access/sessions.ts';
 import { audit } from './audit.ts';
-import { type EditField, type EditValues, fieldEdits, fieldValue } from './edit-job/edit-form.ts';
+import type { EditField, EditValues } from './edit-job/edit-field.ts';
+import { fieldEdits, fieldValue } from './edit-job/edit-form.ts';
 import { aboutField, controlOf } from './edit-job/edit-page.ts';
 import { besideFields } from './edit-job/edit-routes.ts';
 import { notFound } from './guard/page-error.ts';

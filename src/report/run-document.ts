@@ -155,7 +155,7 @@ export interface Notification {
   readonly allowed_mentions: { readonly parse: readonly [] };
   /** Identifies the end of a run: equal for repeated deliveries, different for each end, also of a continued run. */
   readonly id: string;
-  readonly end: MessageKind;
+  readonly end: MessageKind | 'test';
   /** The object that `--json` prints; null if no run could begin. */
   readonly summary: RunSummary | null;
 }
@@ -236,6 +236,12 @@ function commandsOf(sections: readonly Section[]): string[] {
 export function beginNotification(job: string, problem: string, id: string): Notification {
   const lines = [`${job}: could not start`, problem, 'To see all problems: storeferry check'];
   return { ...message(lines), id, end: 'failed', summary: null };
+}
+
+/** Shows a recipient that notifications of a job arrive. */
+export function testNotification(job: string, id: string): Notification {
+  const lines = [`${job}: this is a test`, 'Notifications of this job arrive here. Nothing has happened.'];
+  return { ...message(lines), id, end: 'test', summary: null };
 }
 
 /** States that a scheduled run did not start in time, or that one did again (`problem` null). */

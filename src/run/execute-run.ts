@@ -108,6 +108,16 @@ export async function notifyRecipients(
   await sendNotices(context, job, recipients, news);
 }
 
+/** What became of a test message to each recipient of a job. */
+export async function testNotifications(
+  context: RunContext,
+  job: string,
+  recipients: readonly Notify[] = [],
+): Promise<readonly { readonly host: string; readonly problem: string | null }[]> {
+  const { testRecipients } = await import('./notify/send-notices.ts');
+  return await testRecipients(context, job, recipients);
+}
+
 /**
  * Ends a plan that waits for approval, so that nobody can send it: its status becomes `superseded`, and what only sending it would
  * need is removed. What was sent of it stays. UsageError for any other run, LockedError while a run of its job is at work.

@@ -25,6 +25,115 @@ const set = (to: string | number | undefined, ...path: readonly string[]): YamlE
 const placeholdersIn = (text: string) =>
   (parseTemplate(text) ?? []).flatMap((part) => (typeof part === 'string' ? [] : [part.source]));
 
+/** A placeholder, which a test may not write into a plain text. */
+function withSigns(text: string): string {
+  return text.replaceAll('@{', `$${'{'}`);
+}
+
+/** Lists in each way that files write them. */
+const LISTS = withSigns(`flow: [{ url: "@{A:}", on: [failed] }, { slack: "@{B}" }] # two
+block:
+  - url: "@{A:}"   # the first
+    on: [failed]
+  # before the second
+  - slack: "@{B}"
+one:
+    url: "@{A:}"
+    on: [failed] # often
+inline: { teams: "@{C}" }
+last:
+- a
+- b`);
+
+describe('editYaml with lists', () => {
+  it.each<[string, YamlEdit[], string, string]>([
+    [
+      'an item of a line',
+      [{ set: ['flow', 2], value: { email: 'a@b.example' } }],
+      '"@{B}" }]',
+      '"@{B}" }, { email: a@b.example }]',
+    ],
+    [
+      'no first item of a line',
+      [{ set: ['flow', 0], to: undefined }],
+      '{ url: "@{A:}", on: [failed] }, ',
+      '',
+    ],
+    ['no last item of a line', [{ set: ['flow', 1], to: undefined }], ', { slack: "@{B}" }]', ']'],
+    [
+      'a key in an item of a line',
+      [{ set: ['flow', 1, 'when'], to: 'change' }],
+      '"@{B}" }]',
+      '"@{B}", when: change }]',
+    ],
+    [
+      'an item of a block',
+      [{ set: ['block', 2], value: { teams: 'x' } }],
+      '  - slack: "@{B}"\n',
+      '  - slack: "@{B}"\n  - { teams: x }\n',
+    ],
+    [
+      'no item of a block',
+      [{ set: ['block', 0], to: undefined }],
+      '  - url: "@{A:}"   # the first\n    on: [failed]\n',
+      '',
+    ],
+    [
+      'a value in an item of a block',
+      [{ set: ['block', 0, 'on'], value: ['done'] }],
+      '    on: [failed]\n  # b',
+      '    on: [ done ]\n  # b',
+    ],
+    [
+      'a new key in an item of a block',
+      [{ set: ['block', 1, 'when'], to: 'change' }],
+      '  - slack: "@{B}"\n',
+      '  - slack: "@{B}"\n    when: change\n',
+    ],
+    [
+      'another item of a block',
+      [{ set: ['block', 1], value: { url: 'x' } }],
+      '- slack: "@{B}"\none',
+      '- { url: x }\none',
+    ],
+    [
+      'a list of a block',
+      [{ list: 'one' }],
+      '    url: "@{A:}"\n    on: [failed]',
+      '    - url: "@{A:}"\n      on: [failed]',
+    ],
+    ['a list of a line', [{ list: 'inline' }], '{ teams: "@{C}" }', '[{ teams: "@{C}" }]'],
+    ['an item at the end of the file', [{ set: ['last', 2], value: 'c' }], '- b', '- b\n- c\n'],
+    [
+      'no list without items',
+      [
+        { set: ['last', 0], to: undefined },
+        { set: ['last', 0], to: undefined },
+      ],
+      'last:\n- a\n- b',
+      '',
+    ],
+  ])('writes %s and leaves the rest', (_, edits, before, after) => {
+    const wanted = LISTS.replace(withSigns(before), () => withSigns(after));
+    expect(wanted).not.toBe(LISTS);
+    expect(editYaml(LISTS, edits).replaceAll(' ]', ']').replaceAll('[ ', '[')).toBe(
+      wanted.replaceAll(' ]', ']').replaceAll('[ ', '['),
+    );
+  });
+
+  it('keeps the placeholders of a list that gets another item', () => {
+    const edited = editYaml(LISTS, [
+      { list: 'one' },
+      { set: ['one', 1], value: { slack: withSigns('@{X}') } },
+      { set: ['one', 0, 'url'], to: withSigns('@{A:}/x') },
+    ]);
+    expect(parse(edited).one).toEqual([
+      { url: withSigns('@{A:}/x'), on: ['failed'] },
+      { slack: withSigns('$@{X}') },
+    ]);
+  });
+});
+
 describe('editYaml', () => {
   it.each<[string, YamlEdit[], string, string]>([
     ['a quoted text', [set('new/*.csv', 'source', 'path')], '"list.csv" #', '"new/*.csv" #'],

@@ -1,11 +1,5 @@
 import type { EditableFile, Path, YamlEdit } from '../../config/edit-file.ts';
-import {
-  DESTINATION_WORDS,
-  DUPLICATES_WORDS,
-  FORMAT_WORDS,
-  MODE_WORDS,
-  NOTIFY_WORDS,
-} from '../../config/job/job.ts';
+import { DESTINATION_WORDS, DUPLICATES_WORDS, FORMAT_WORDS, MODE_WORDS } from '../../config/job/job.ts';
 import { GUARD_ACTIONS, GUARD_FIELDS } from '../../model/guard.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { IMPORT_MODES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
@@ -14,37 +8,8 @@ import { WAVE_LIMITS } from '../../model/wave-limits.ts';
 import { USUAL_SCHEDULES } from '../../onboarding/new-workspace.ts';
 import type { Choice } from '../pages/post-form.ts';
 import type { FormFields } from '../route-parts.ts';
-
-/** A field of a form that shows a value of a file. */
-export interface EditField {
-  readonly name: string;
-  readonly path: Path;
-  readonly label: string;
-  /** What an empty field means; of a choice the value that a file need not have. */
-  readonly usual?: string;
-  readonly hint?: string;
-  readonly choices?: readonly Choice[];
-  /** The value is a list: texts with commas between them. */
-  readonly list?: true;
-  /** Whether the list has this value: a check box. */
-  readonly member?: string;
-  /** Where the field is shown, as another one and its value: `mode=update`. */
-  readonly when?: string;
-  /** The setting is removed where it is not shown. */
-  readonly dropped?: true;
-}
-
-/** Fields under one heading. */
-interface EditGroup {
-  readonly legend: string;
-  readonly hint?: string;
-  /** Closed at first, unless the file has one of them. */
-  readonly rare?: true;
-  readonly fields: readonly EditField[];
-}
-
-/** The values of a form by the names of its fields. */
-export type EditValues = Readonly<Record<string, string>>;
+import { choice, type EditField, type EditGroup, type EditValues } from './edit-field.ts';
+import { notifyEdits, notifyGroups } from './notify-groups.ts';
 
 const SOURCE_FIELDS: readonly EditField[] = [
   ['sheet', 'Sheet of the workbook', 'its name or its number'],
@@ -66,10 +31,6 @@ export function wordChoices(words: Readonly<Record<string, string>>): readonly C
     value,
     `${text.charAt(0).toUpperCase()}${text.slice(1)} (${value})`,
   ]);
-}
-
-function choice(path: Path, label: string, choices: readonly Choice[], more: Partial<EditField> = {}) {
-  return { name: path.join('.'), path, label, choices, usual: choices[0]?.[0] ?? '', ...more };
 }
 
 const MATCH_WORDS = { url: 'the url', sku: 'the SKU of a variant', id: 'the id of the store' };
@@ -206,34 +167,28 @@ const WAVES_GROUP: EditGroup = {
   ],
 };
 
-/** Recipients by a web address; e-mail and several recipients are changed in the file. */
-const RECIPIENTS = { slack: 'Slack', teams: 'Teams', url: 'Another web address (webhook)' } as const;
-const NOTIFIED: readonly string[] = ['failed', 'stopped', 'rejects'];
+const PICTURES = 'images.publish.from';
 
-const NOTIFY_GROUP: EditGroup = {
-  legend: 'Notifications',
+function pictureField(part: string, label: string, hint: string): EditField {
+  const path = ['images', 'publish', part];
+  const name = path.join('.');
+  return name === PICTURES
+    ? { name, path, label, hint }
+    : { name, path, label, hint, when: `${PICTURES}!=`, dropped: true };
+}
+
+const PICTURES_GROUP: EditGroup = {
+  legend: 'Pictures as files',
   rare: true,
-  hint: 'Give one web address, such as that of a channel. Without one nobody is notified.',
+  hint: 'For a source that has names of picture files instead of web addresses: they are uploaded before the products. Give one place for them.',
   fields: [
-    ...Object.entries(RECIPIENTS).map(
-      ([kind, label]): EditField => ({ name: `notify.${kind}`, path: ['notify', kind], label }),
-    ),
-    ...Object.entries(NOTIFY_WORDS).map(
-      ([member, words]): EditField => ({
-        name: `notify.on.${member}`,
-        path: ['notify', 'on'],
-        member,
-        label: `Notify: ${words}`,
-        ...(NOTIFIED.includes(member) && { usual: 'on' }),
-      }),
-    ),
+    pictureField('from', 'Folder or ZIP with the pictures', 'A path in the workspace, such as photos.zip'),
+    pictureField('address', 'Web address of the published pictures', 'Such as https://images.example/shop/'),
+    pictureField('s3', 'Folder in S3', 'Such as s3://bucket/shop; its keys are in .env'),
+    pictureField('sftp', 'Folder on an SFTP server', 'Such as sftp://user@host/www/shop'),
+    pictureField('path', 'Folder on this machine', 'A path in the workspace, such as public/shop'),
   ],
 };
-
-function notifyGroups(file: EditableFile): readonly EditGroup[] {
-  const isOther = Array.isArray(file.at(['notify'])) || file.at(['notify', 'email']) !== undefined;
-  return isOther ? [] : [NOTIFY_GROUP];
-}
 
 const EXPORT_GROUP: EditGroup = {
   legend: 'The file',
@@ -306,6 +261,7 @@ export function editForm(file: EditableFile): {
       { legend: 'Safety limits', hint: LIMITS_HINT, fields: limits },
       ...(isOfProducts ? guardGroups(file) : []),
       WAVES_GROUP,
+      ...(isOfProducts ? [PICTURES_GROUP] : []),
       ...notifyGroups(file),
     ];
     return { location, what: 'source', source: SOURCE_FIELDS, groups: groups.filter(isPlainIn(file)) };
@@ -357,8 +313,9 @@ export function pathsOf(file: EditableFile): ReadonlyMap<string, readonly Path[]
 /** The value of a field of a file, as the form shows it. */
 export function fieldValue(
   file: Pick<EditableFile, 'at'>,
-  { path, list, member, choices, usual = '' }: EditField,
+  { path, list, member, choices, usual = '', shows }: EditField,
 ): string {
+  if (shows !== undefined) return shows;
   const value = file.at(path);
   if (member !== undefined)
     return (Array.isArray(value) ? value.includes(member) : usual === 'on') ? 'on' : '';
@@ -450,19 +407,12 @@ export function shownBefore(values: EditValues, fields: FormFields): EditValues 
 /** What must change in a file so that it has the wanted values instead of the present ones. */
 export function editsOf(file: EditableFile, now: EditValues, wanted: EditValues): YamlEdit[] {
   const changed = (name: string) => now[name] !== wanted[name];
-  const fields = fieldsOf(file).filter(({ path }) => path[0] !== 'guards');
+  const fields = fieldsOf(file).filter(({ path }) => path[0] !== 'guards' && path[0] !== 'notify');
   const switches = placeOf(file)?.switches === true;
-  const addresses = Object.keys(RECIPIENTS).map((kind) => `notify.${kind}`);
-  const hasNoAddress = addresses.every((name) => (wanted[name] ?? '') === '');
   return withoutAbsent([
     ...(changed('location') || (changed('place') && switches) ? locationEdits(file, wanted) : []),
-    ...fieldEdits(
-      file,
-      hasNoAddress ? fields.filter(({ path }) => path[0] !== 'notify') : fields,
-      now,
-      wanted,
-    ),
-    hasNoAddress && addresses.some(changed) && { set: ['notify'], to: undefined },
+    ...fieldEdits(file, fields, now, wanted),
+    ...notifyEdits(file, now, wanted),
     ...guardEdits(file, now, wanted),
     ...scheduleEdits(file, now, wanted),
   ]);

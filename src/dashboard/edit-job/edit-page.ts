@@ -9,7 +9,8 @@ import { scheduleWords } from '../pages/job-card.ts';
 import { jobHref } from '../pages/link-button.ts';
 import { alertText, type Notice, type Page, problemList } from '../pages/page.ts';
 import { type Choice, field, formActions, postForm, select } from '../pages/post-form.ts';
-import { type EditField, type EditValues, editForm } from './edit-form.ts';
+import type { EditField, EditValues } from './edit-field.ts';
+import { editForm } from './edit-form.ts';
 
 /** The content of the page that edits a job. */
 export interface EditPageFacts {
@@ -27,13 +28,15 @@ export interface EditPageFacts {
   readonly outdated?: EditValues;
   /** The file for people, without secrets. */
   readonly text: string;
+  /** What became of a test of the notifications, after the file was saved. */
+  readonly tested?: Notice;
   readonly program: string;
   readonly hasWorker: boolean;
 }
 
 /** The form for the settings of a job. */
 export function editPage(facts: EditPageFacts, viewer: Viewer): Page {
-  const { name, file, errors, outdated, text, removed } = facts;
+  const { name, file, errors, outdated, text, removed, tested = null } = facts;
   const path = code(jobFile(name));
   const form = file.problems.length === 0;
   return {
@@ -47,7 +50,7 @@ export function editPage(facts: EditPageFacts, viewer: Viewer): Page {
           ? savedWithout(removed)
           : errors.size > 0
             ? REFUSED
-            : null,
+            : tested,
     body: html`<p class="page-lead">Changes only what you change here; comments and everything else in ${path} stay as they are.${file.at(['import']) === undefined ? '' : html` Columns are changed under <a href="${jobHref(name)}/columns">Match columns</a>.`}</p>
 ${(errors.get('') ?? []).map((message) => alertText(message))}
 ${!form && html`<section class="notice bad"><h2>The form needs a file that is valid YAML</h2>${problemList(file.problems)}<p>Correct the file and load this page again.</p></section>`}
@@ -96,7 +99,8 @@ ${hint !== undefined && html`<p class="hint">${hint}</p>`}
 ${fields.map(control)}
 </fieldset>`,
 )}
-${formActions('Save', jobHref(name))}`;
+${formActions('Save', jobHref(name))}
+<p class="actions"><button type="submit" name="do" value="test" class="button">Test the notifications</button> ${quiet('Keeps the changes above, then sends each recipient a message.')}</p>`;
   const fields = { sha256: file.sha256, ...Object.fromEntries(before) };
   return postForm({ action: `${jobHref(name)}/edit`, style: 'draft', fields, body }, viewer);
 }
@@ -161,7 +165,7 @@ export function aboutField(
 
 /** A field of the form, with its label and what is said of it. */
 export function controlOf(control: Control, facts: ControlFacts): Markup {
-  const { name, label, usual, choices, member, when } = control;
+  const { name, label, usual, choices, member, when, secret } = control;
   const { text, attributes } = aboutField(control, facts);
   const value = facts.values[name] ?? '';
   const { shown, values } = facts;
@@ -170,7 +174,7 @@ export function controlOf(control: Control, facts: ControlFacts): Markup {
   const input =
     choices !== undefined
       ? select(name, choices, value, html` id="${name}"${attributes}`)
-      : html`<input id="${name}" name="${name}" value="${value}"${usual !== undefined && html` placeholder="${usual}"`}${attributes}${zone && html` data-browser-timezone`} autocomplete="off" spellcheck="false">`;
+      : html`<input id="${name}" name="${name}"${secret === true ? html` type="password"` : html` value="${value}"`}${usual !== undefined && html` placeholder="${usual}"`}${attributes}${zone && html` data-browser-timezone`} autocomplete="off" spellcheck="false">`;
   const tick = html`<p class="field choice"><input type="checkbox" id="${name}" name="${name}" value="on"${value === 'on' && html` checked`}${attributes}> <label for="${name}">${label}</label></p>`;
   const whole = member === undefined ? field(name, label, input, text) : tick;
   if (when === undefined) return whole;

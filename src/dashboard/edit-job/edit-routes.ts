@@ -5,20 +5,26 @@ import {
   editFile,
   type Path,
   readEditable,
+  setVariables,
   type YamlEdit,
 } from '../../config/edit-file.ts';
 import { whyNoSchedule } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
+import { placeholder } from '../../config/yaml-text.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { jobFile } from '../../model/run.ts';
 import { placeInWorkspace } from '../../onboarding/preview-source.ts';
+import { testNotifications } from '../../run/execute-run.ts';
 import { secretRedactor } from '../../text/masked.ts';
 import { serverTimezone } from '../../text/printable.ts';
+import type { Viewer } from '../access/sessions.ts';
 import { audit } from '../audit.ts';
 import { jobHref } from '../pages/link-button.ts';
 import { FOR_ACTORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
-import { type EditValues, editsOf, pathsOf, shownBefore, valuesOf, withTypedValues } from './edit-form.ts';
+import type { EditValues } from './edit-field.ts';
+import { editsOf, pathsOf, shownBefore, valuesOf, withTypedValues } from './edit-form.ts';
 import { type EditPageFacts, editPage } from './edit-page.ts';
+import { MAIL_SERVER, typedMailServer } from './notify-groups.ts';
 
 /** Changes the settings of a job in its file; the file stays as it is elsewhere. */
 export function editRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
@@ -42,6 +48,20 @@ export function editRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
       shown: values,
       errors: new Map(),
     };
+  };
+
+  const testedPage = async (name: string, viewer: Viewer) => {
+    const workspace = workspaceOf(dashboard, name);
+    const { notify } = workspace.job(name);
+    const results = await testNotifications(dashboard.context, name, notify);
+    const told = results.map(({ host, problem }) => `${host}: ${problem ?? 'it has arrived'}`);
+    const isGood = results.length > 0 && results.every(({ problem }) => problem === null);
+    const text =
+      results.length === 0
+        ? 'Saved. There is no recipient that a test could be sent to.'
+        : `Saved, and sent a test. ${told.join('. ')}.`;
+    const tested = { tone: isGood ? 'good' : 'warning', text: dashboard.redact(text) } as const;
+    return editPage({ ...factsOf(workspace, name), tested }, viewer);
   };
 
   app.get<OfJob>('/jobs/:job/edit', FOR_ACTORS, (request, reply) => {
@@ -70,11 +90,17 @@ export function editRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
     const missing = missingIn(now, values);
     if (missing.size > 0) return again(422, { errors: missing });
     const edits = editsOf(file, now, values);
-    if (edits.length === 0) return reply.redirect(jobHref(name), 303);
+    const isTest = fields['do'] === 'test';
+    if (edits.length === 0 && !isTest) return reply.redirect(jobHref(name), 303);
+    const server = typedMailServer(values);
+    const wrong = mailProblem(workspace, edits, server);
+    if (wrong !== undefined) return again(422, { errors: new Map([[mailField(values), [wrong]]]) });
     const outside = await whyOutside(workspace, name, file, edits);
-    if (outside !== undefined) return again(422, { errors: new Map([['location', [outside]]]) });
+    if (outside !== undefined) return again(422, { errors: new Map([[outside.field, [outside.message]]]) });
     const paths = pathsOf(file);
-    const saved = editFile(workspace, jobFile(name), {
+    const variables = typeof server === 'string' ? { [MAIL_SERVER]: server } : {};
+    const inspectionWith: Workspace['inspectionWith'] = (texts) => workspace.inspectionWith(texts, variables);
+    const saved = editFile({ ...workspace, inspectionWith }, jobFile(name), {
       sha256: file.sha256,
       edits,
       fields: [...paths.values()].flat(),
@@ -93,7 +119,9 @@ export function editRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
         });
       }
       case 'saved':
+        setVariables(workspace.dir, variables);
         await audit(dashboard, request, { action: 'edit', job: name });
+        if (isTest) return reply.sendPage(await testedPage(name, request.viewer));
         if (saved.removed.length === 0) return reply.redirect(jobHref(name), 303);
         return reply.sendPage(
           editPage(
@@ -105,6 +133,27 @@ export function editRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
         return saved satisfies never;
     }
   });
+}
+
+/** What is wrong with the mail server of the form, or with none. */
+function mailProblem(
+  { fill }: Workspace,
+  edits: readonly YamlEdit[],
+  server: string | null | undefined,
+): string | undefined {
+  if (server === null) return 'Give the address of a mail server, such as smtps://mail.example.';
+  const isNeeded = edits.some((edit) => 'variable' in edit && edit.variable === MAIL_SERVER);
+  const isKnown = fill(placeholder(MAIL_SERVER)) !== placeholder(MAIL_SERVER);
+  if (!isNeeded || isKnown || server !== undefined) return undefined;
+  return 'Give the mail server: none is known yet.';
+}
+
+/** The field of the mail server of the last recipient by e-mail. */
+function mailField(values: EditValues): string {
+  const mails = Object.keys(values).filter(
+    (name) => /^notify\.\d+\.kind$/.test(name) && values[name] === 'email',
+  );
+  return (mails.at(-1) ?? '').replace(/kind$/, 'mailServer');
 }
 
 /** Replaces a secret in a file. */
@@ -131,23 +180,44 @@ async function whyOutside(
   name: string,
   file: EditableFile,
   edits: readonly YamlEdit[],
-): Promise<string | undefined> {
-  if (!edits.some((edit) => 'to' in edit && edit.to !== undefined && isPlace(edit.set))) return undefined;
+): Promise<{ readonly field: string; readonly message: string } | undefined> {
+  if (!edits.some((edit) => 'to' in edit && edit.to !== undefined && fieldOfPlace(edit.set) !== undefined))
+    return undefined;
   const edited = editedText(file, edits);
   // A text that is refused is not saved.
   if ('problem' in edited) return undefined;
   const job = workspace.inspectionWith({ [jobFile(name)]: edited.text }).job(name)?.value;
   const path = job?.kind === 'import' ? job.source.path : job?.destination.path;
-  if (path === undefined) return undefined;
-  if (job?.kind === 'export' && !isExportPath(path))
-    return `Give a path in the folder ${EXPORTS}, such as ${EXPORTS}orders.csv: other files of the workspace are settings. A path elsewhere is written into the file of the job by hand.`;
-  const place = await placeInWorkspace(path, workspace.dir).catch(() => ({ refused: 'cannot be followed' }));
-  if (!('refused' in place)) return undefined;
-  return `Give a path inside the workspace: this one ${place.refused}. A path outside it is written into the file of the job by hand.`;
+  const pictures = job?.kind === 'import' ? job.images?.publish : undefined;
+  if (path !== undefined && job?.kind === 'export' && !isExportPath(path)) {
+    const message = `Give a path in the folder ${EXPORTS}, such as ${EXPORTS}orders.csv: other files of the workspace are settings. A path elsewhere is written into the file of the job by hand.`;
+    return { field: 'location', message };
+  }
+  const named = {
+    location: path,
+    'images.publish.from': pictures?.from,
+    'images.publish.path': pictures?.path,
+  };
+  for (const [field, written] of Object.entries(named)) {
+    if (written === undefined || !edits.some((edit) => 'to' in edit && fieldOfPlace(edit.set) === field))
+      continue;
+    const place = await placeInWorkspace(written, workspace.dir).catch(() => ({
+      refused: 'cannot be followed',
+    }));
+    if ('refused' in place) {
+      const message = `Give a path inside the workspace: this one ${place.refused}. A path outside it is written into the file of the job by hand.`;
+      return { field, message };
+    }
+  }
+  return undefined;
 }
 
-function isPlace([first, second]: Path): boolean {
-  return (first === 'source' || first === 'destination') && second === 'path';
+/** The field of a path that a job reads or writes. */
+function fieldOfPlace(path: Path): string | undefined {
+  const [first, second] = path;
+  if ((first === 'source' || first === 'destination') && second === 'path') return 'location';
+  const name = path.join('.');
+  return ['images.publish.from', 'images.publish.path'].find((field) => field === name);
 }
 
 /** The folder of the files that a form may name for exports: others are settings, which an export would replace. */

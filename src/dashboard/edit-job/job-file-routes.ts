@@ -20,7 +20,7 @@ import { accessTo, actionHref, actionRoute, jobHref, jobLink } from '../pages/li
 import { alertText, type Page } from '../pages/page.ts';
 import { type Choice, formActions, postForm } from '../pages/post-form.ts';
 import { FOR_ACTORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
-import type { EditValues } from './edit-form.ts';
+import type { EditValues } from './edit-field.ts';
 import { controlOf } from './edit-page.ts';
 import { EXPORTS } from './edit-routes.ts';
 

@@ -19,7 +19,7 @@ export type Section = 'jobs' | 'runs' | 'records' | 'lists' | 'stores' | 'queues
 
 /** A sentence above the page: what was done, or why it was not. */
 export interface Notice {
-  readonly tone: 'warning' | 'bad';
+  readonly tone: 'good' | 'warning' | 'bad';
   readonly text: string;
 }
 

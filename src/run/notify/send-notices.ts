@@ -13,6 +13,7 @@ import {
   type MessageKind,
   missedNotification,
   type Notification,
+  testNotification,
 } from '../../report/run-document.ts';
 import { type RunFacts, reasonsForWebhook, withoutPersonalData } from '../../report/run-facts.ts';
 import { type RunFolder, readSealed, sealedJson } from '../../state/artifacts.ts';
@@ -158,6 +159,28 @@ async function readNotices(folder: RunFolder): Promise<Notices | undefined> {
 
 async function writeNotices(folder: RunFolder, notices: Notices): Promise<void> {
   await folder.write(NOTICES_FILE, [sealedJson(notices)]);
+}
+
+/** What became of a test message to a recipient. */
+export interface TestedRecipient {
+  readonly host: string;
+  /** Null: it was delivered. */
+  readonly problem: string | null;
+}
+
+/** Sends each recipient of a job a test message. Never rejects. */
+export async function testRecipients(
+  { newRunId, signal }: Pick<RunContext, 'newRunId' | 'signal'>,
+  job: string,
+  recipients: readonly Notify[],
+): Promise<readonly TestedRecipient[]> {
+  const message = { notification: testNotification(job, newRunId()), report: null };
+  return await Promise.all(
+    recipients.map(async (recipient) => ({
+      host: hostOf(recipient),
+      problem: await deliverNotification(recipient, message, signal),
+    })),
+  );
 }
 
 /** The newest runs of the job that have ended without a word, oldest first. */

@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { startMailServer } from '../../support/mail-server.ts';
 import { type Nightly, setupNightly } from '../../support/nightly.ts';
+import { startWebhook } from '../../support/webhook.ts';
 import type { Answer, HttpClient } from './http-client.ts';
 import { type ServedDashboard, serveDashboard } from './running-dashboard.ts';
 
@@ -30,10 +32,14 @@ const read = async () => await readFile(join(nightly.workspace.dir, FILE), 'utf8
 const fieldOf = ({ document }: Answer, name: string) =>
   document.querySelector(`[name="${name}"]`)?.getAttribute('value') ??
   document.querySelector(`select[name="${name}"] option[selected]`)?.getAttribute('value');
+/** A placeholder, which a test may not write into a plain text. */
+const withSigns = (text: string) => text.replaceAll('@{', `$${'{'}`);
 /** Sends the form with other values, and the chosen entries of its lists. */
 const save = async (page: Answer, fields: Readonly<Record<string, string>>) => {
   const lists = ['place', 'schedule'].map((name) => [name, fieldOf(page, name) ?? '']);
-  return await client.submit(page, EDIT, { ...Object.fromEntries(lists), ...fields });
+  const boxes = [...page.document.querySelectorAll('input[type="checkbox"]:not([checked])')];
+  const unticked = boxes.map((box) => [box.getAttribute('name') ?? '', '']);
+  return await client.submit(page, EDIT, { ...Object.fromEntries([...lists, ...unticked]), ...fields });
 };
 
 beforeAll(async () => {
@@ -200,10 +206,9 @@ it('changes the mode, guards, waves and notifications, and removes what then no 
   const lists = { mode: 'update', match: 'url', 'guards.0.action': 'hold', 'guards.1.action': 'hold' };
   const changed = {
     ...{ ...lists, 'guards.0.field': 'variants.price', 'guards.0.changeBy': '50%' },
-    ...{ 'apply.waves': '10, 1%, 100%', 'apply.maxUnsent': '2', 'notify.url': 'https://ops.example/hook' },
-    ...Object.fromEntries(
-      ['stopped', 'rejects', 'held', 'edited', 'drift', 'missed'].map((name) => [`notify.on.${name}`, '']),
-    ),
+    ...{ 'apply.waves': '10, 1%, 100%', 'apply.maxUnsent': '2' },
+    ...{ 'notify.0.kind': 'url', 'notify.0.address': 'https://ops.example/hook', 'notify.0.when': 'always' },
+    ...{ 'notify.0.on.stopped': '', 'notify.0.on.rejects': '', 'notify.0.on.done': 'on' },
   };
   await save(await client.get(EDIT), changed);
   expect(await read()).toBe(
@@ -222,9 +227,87 @@ it('changes the mode, guards, waves and notifications, and removes what then no 
   expect(refused.document.querySelector('[id="about-guards.1.above"]')?.textContent).toContain(
     'not a number',
   );
-  const off = { mode: 'upsert', 'guards.0.field': '', 'apply.waves': '', 'notify.url': '' };
+  const off = { mode: 'upsert', 'guards.0.field': '', 'apply.waves': '', 'notify.0.kind': '' };
   await save(await client.get(EDIT), off);
   expect(await read()).toBe(JOB.replace('# the end\n', 'mode: upsert\n# the end\n'));
+});
+
+it('has several recipients, e-mail among them, each tested, with the mail server in .env alone', async () => {
+  await using mail = await startMailServer();
+  await using hook = await startWebhook({ status: 200 }, { status: 404 });
+  const text = withSigns(`${JOB}notify: { slack: "@{SLACK}", on: [failed] } # ops\n`);
+  await nightly.workspace.write(FILE, text);
+  await nightly.workspace.write('.env', `SLACK=${hook.url}\n`);
+  const choices = { 'notify.0.kind': 'slack', 'notify.0.when': 'always', 'notify.1.when': 'always' };
+  const email = {
+    ...{ ...choices, 'notify.1.kind': 'email', 'notify.1.address': 'anna@shop.example, ops@shop.example' },
+    ...{ 'notify.1.from': 'shop@shop.example', 'notify.1.on.held': 'on' },
+  };
+  const unknown = await save(await client.get(EDIT), email);
+  expect(unknown.words).toContain('Give the mail server: none is known yet.');
+  expect(await read()).toBe(text);
+
+  const server = {
+    'notify.1.mailServer': mail.url,
+    'notify.1.mailUser': 'a@b',
+    'notify.1.mailPassword': 'MARKED:/pass',
+  };
+  const tested = await save(await client.get(EDIT), { ...email, ...server, do: 'test' });
+  expect(tested.words).toMatch(/sent a test\. 127\.0\.0\.1:\d+: it has arrived\. 127/);
+  expect(await read()).toBe(
+    text
+      .replace(
+        withSigns('{ slack: "@{SLACK}", on: [failed] }'),
+        withSigns(
+          '[{ slack: "@{SLACK}", on: [failed] }, { email: [ anna@shop.example, ops@shop.example ], from: shop@shop.example, on: [ failed, stopped, rejects, held ], server: "@{SMTP_URL}" }]',
+        ),
+      )
+      .replaceAll('[ ', '[')
+      .replaceAll(' ]', ']'),
+  );
+  expect(await readFile(join(nightly.workspace.dir, '.env'), 'utf8')).toContain('MARKED%3A%2Fpass@');
+  expect(tested.body).not.toContain('MARKED');
+  expect(hook.calls.map(({ body }) => body['text'])).toEqual([expect.stringContaining('this is a test')]);
+
+  // Another address for one, the other removed: the list stays, and so does the placeholder.
+  const page = await client.get(EDIT);
+  expect(fieldOf(page, 'notify.1.address')).toBe('anna@shop.example, ops@shop.example');
+  const both = { ...choices, 'notify.1.kind': 'email', 'notify.2.when': 'always' };
+  await save(page, { ...both, 'notify.0.when': 'change', 'notify.1.address': 'anna@shop.example' });
+  expect(await read()).toContain(
+    withSigns('[{ slack: "@{SLACK}", on: [failed], when: change }, { email: [anna@shop.example]'),
+  );
+  const again = await save(await client.get(EDIT), {
+    ...both,
+    'notify.0.when': 'change',
+    'notify.1.kind': '',
+    do: 'test',
+  });
+  expect(again.words).toContain('it answered 404');
+  expect(await read()).toContain(
+    withSigns('notify: [{ slack: "@{SLACK}", on: [failed], when: change }] # ops\n'),
+  );
+  await save(await client.get(EDIT), { 'notify.0.kind': '', 'notify.1.when': 'always' });
+  expect(await read()).toBe(JOB);
+});
+
+it('publishes pictures from a folder of the workspace', async () => {
+  const pictures = {
+    'images.publish.from': '/etc',
+    'images.publish.address': 'https://images.example/shop/',
+  };
+  const outside = await save(await client.get(EDIT), { ...pictures, 'images.publish.path': 'public' });
+  expect(outside.document.querySelector('[id="about-images.publish.from"]')?.textContent).toContain(
+    'Give a path inside the workspace',
+  );
+  const inside = { ...pictures, 'images.publish.from': 'photos.zip' };
+  expect((await save(await client.get(EDIT), inside)).words).toContain('give one of path, s3 and sftp');
+  await save(await client.get(EDIT), { ...inside, 'images.publish.s3': 's3://bucket/shop' });
+  expect(await read()).toContain(
+    'images: { publish: { from: photos.zip, address: "https://images.example/shop/", s3: "s3://bucket/shop" } }\n',
+  );
+  await save(await client.get(EDIT), { 'images.publish.from': '' });
+  expect(await read()).toBe(JOB);
 });
 
 it('changes an export, whose file stays in its folder', async () => {

@@ -1,0 +1,186 @@
+import type { EditableFile, Path, YamlEdit } from '../../config/edit-file.ts';
+import { NOTIFY_WORDS } from '../../config/job/job.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
+import type { Choice } from '../pages/post-form.ts';
+import { choice, type EditField, type EditGroup, type EditValues } from './edit-field.ts';
+
+/** The variable with the mail server of the workspace, in `.env`. */
+export const MAIL_SERVER = 'SMTP_URL';
+
+const KINDS = {
+  email: 'By e-mail',
+  slack: 'A channel of Slack',
+  teams: 'A channel of Microsoft Teams',
+  url: 'A program, by a web address (webhook)',
+} as const;
+type Kind = keyof typeof KINDS;
+
+const USUALLY_NOTIFIED: readonly string[] = ['failed', 'stopped', 'rejects'];
+const OFTEN: readonly Choice[] = [
+  ['always', 'Each time'],
+  ['change', 'The first time, and once more when it is over'],
+];
+
+/** The recipients of a file; undefined where the file has them in another form. */
+function recipientsIn(file: EditableFile): readonly object[] | undefined {
+  const written = [file.at(['notify']) ?? []].flat();
+  const isMap = (one: unknown): one is object => typeof one === 'object' && one !== null;
+  return written.every(isMap) ? written : undefined;
+}
+
+function isList(file: EditableFile): boolean {
+  return Array.isArray(file.at(['notify']));
+}
+
+function kindOf(recipient: object | undefined): Kind | undefined {
+  const known: readonly Kind[] = ['email', 'slack', 'teams', 'url'];
+  return known.find((kind) => recipient !== undefined && kind in recipient);
+}
+
+/** The recipients of a file, and one more. */
+export function notifyGroups(file: EditableFile): readonly EditGroup[] {
+  const recipients = recipientsIn(file);
+  if (recipients === undefined) return [];
+  const isOnly = recipients.length === 1 && !isList(file);
+  return [...recipients.keys(), recipients.length].map((number) => {
+    const known = recipients[number];
+    const at = isOnly && number === 0 ? ['notify'] : ['notify', number];
+    return recipientGroup(number, at, kindOf(known), known === undefined);
+  });
+}
+
+function recipientGroup(number: number, at: Path, kind: Kind | undefined, isNew: boolean): EditGroup {
+  const name = (part: string) => `notify.${number}.${part}`;
+  const when = `${name('kind')}!=`;
+  const ofMail = `${name('kind')}=email`;
+  const typed = (part: string, label: string, hint: string, more: Partial<EditField> = {}): EditField => ({
+    name: name(part),
+    path: [...at, part],
+    label,
+    hint,
+    when: ofMail,
+    ...more,
+  });
+  const members = Object.entries(NOTIFY_WORDS).map(
+    ([member, words]): EditField => ({
+      name: name(`on.${member}`),
+      path: [...at, 'on'],
+      member,
+      label: `Notify: ${words}`,
+      when,
+      ...(USUALLY_NOTIFIED.includes(member) && { usual: 'on' }),
+    }),
+  );
+  const server = `Such as smtps://mail.example. Written with user and password into .env, for all jobs (${MAIL_SERVER}). Blank: the one that is there.`;
+  return {
+    legend: isNew ? (number === 0 ? 'Notifications' : 'Another recipient') : `Recipient ${number + 1}`,
+    rare: true,
+    hint: 'Who is notified of what becomes of the runs of this job.',
+    fields: [
+      choice(
+        [...at, 'kind'],
+        'How is the recipient reached?',
+        [['', isNew ? 'Not at all' : 'Not any more: remove it'], ...Object.entries(KINDS)],
+        { name: name('kind'), shows: kind ?? '' },
+      ),
+      {
+        name: name('address'),
+        path: [...at, kind ?? 'email'],
+        label: 'Address',
+        hint: 'E-mail addresses with commas between them, or the web address of the channel or program.',
+        list: true,
+        when,
+      },
+      typed('from', 'Sender', 'The e-mail address that it comes from'),
+      typed('mailServer', 'Mail server', server, { shows: '' }),
+      typed('mailUser', 'User of the mail server', 'If it asks for one', { shows: '' }),
+      typed('mailPassword', 'Password of the mail server', 'Never shown again', { shows: '', secret: true }),
+      choice([...at, 'when'], 'How often', OFTEN, { name: name('when'), when }),
+      ...members,
+    ],
+  };
+}
+
+/** What must change in a file so that it has the wanted recipients. */
+export function notifyEdits(file: EditableFile, now: EditValues, wanted: EditValues): readonly YamlEdit[] {
+  const recipients = recipientsIn(file);
+  if (recipients === undefined) return [];
+  const value = (number: number, part: string) => wanted[`notify.${number}.${part}`] ?? '';
+  const isChanged = (number: number) =>
+    Object.keys(wanted).some((name) => name.startsWith(`notify.${number}.`) && now[name] !== wanted[name]);
+  const kept = [...recipients.keys()].filter((number) => value(number, 'kind') !== '');
+  const isAdding = value(recipients.length, 'kind') !== '';
+  const removed = [...recipients.keys()].filter((number) => !kept.includes(number));
+  if (removed.length === 0 && !isAdding && !kept.some(isChanged)) return [];
+  if (kept.length === 0 && !isAdding) return [{ set: ['notify'], to: undefined }];
+  const isWhole = recipients.length === 0;
+  const becomesList = !isWhole && isAdding && !isList(file);
+  const inList = isList(file) || becomesList;
+  const at = (number: number): Path => (inList ? ['notify', number] : ['notify']);
+  const whole = (number: number): YamlEdit[] => [
+    { set: at(number), value: recipientOf((part) => value(number, part)) },
+    ...serverEdits(at(number), value(number, 'kind') === 'email'),
+  ];
+  return withoutAbsent([
+    becomesList && { list: 'notify' },
+    ...kept.filter(isChanged).flatMap((number): readonly YamlEdit[] => {
+      const kind = value(number, 'kind');
+      if (kind !== kindOf(recipients[number])) return whole(number);
+      const differs = (part: string) => value(number, part) !== (now[`notify.${number}.${part}`] ?? '');
+      const addresses = listOf(value(number, 'address'));
+      const isOn = Object.keys(NOTIFY_WORDS).filter((member) => value(number, `on.${member}`) === 'on');
+      return withoutAbsent<YamlEdit>([
+        differs('address') &&
+          (kind === 'email'
+            ? { set: [...at(number), kind], value: addresses }
+            : { set: [...at(number), kind], to: value(number, 'address') }),
+        differs('from') && { set: [...at(number), 'from'], to: value(number, 'from') || undefined },
+        differs('when') && { set: [...at(number), 'when'], to: value(number, 'when') },
+        Object.keys(NOTIFY_WORDS).some((member) => differs(`on.${member}`)) && {
+          set: [...at(number), 'on'],
+          value: isOn,
+        },
+        ...serverEdits(at(number), kind === 'email' && value(number, 'mailServer') !== ''),
+      ]);
+    }),
+    ...(isAdding ? whole(recipients.length) : []),
+    ...removed.toReversed().map((number) => ({ set: ['notify', number], to: undefined })),
+  ]);
+}
+
+function serverEdits(at: Path, isWanted: boolean): readonly YamlEdit[] {
+  return isWanted ? [{ set: [...at, 'server'], variable: MAIL_SERVER }] : [];
+}
+
+function listOf(typed: string): readonly string[] {
+  return typed.split(',').flatMap((one) => one.trim() || []);
+}
+
+/** A recipient without its mail server, which comes from the environment. */
+function recipientOf(value: (part: string) => string): object {
+  const kind = value('kind');
+  const on = Object.keys(NOTIFY_WORDS).filter((member) => value(`on.${member}`) === 'on');
+  return {
+    [kind]: kind === 'email' ? listOf(value('address')) : value('address'),
+    ...(kind === 'email' && value('from') !== '' && { from: value('from') }),
+    on,
+    ...(value('when') === 'change' && { when: 'change' }),
+  };
+}
+
+/** The mail server that was typed, with user and password; undefined if none was, null if it is no address of one. */
+export function typedMailServer(wanted: EditValues): string | null | undefined {
+  const [name] = Object.keys(wanted).filter(
+    (one) => /^notify\.\d+\.mailServer$/.test(one) && wanted[one] !== '' && wanted[one] !== undefined,
+  );
+  if (name === undefined) return undefined;
+  const start = name.slice(0, -'mailServer'.length);
+  const address = wanted[name] ?? '';
+  const whole = address.includes('://') ? address : `smtps://${address}`;
+  if (!/^smtps?:\/\/[^/\s]+\/?$/.test(whole) || !URL.canParse(whole)) return null;
+  const url = new URL(whole);
+  const [user = '', password = ''] = [wanted[`${start}mailUser`], wanted[`${start}mailPassword`]];
+  if (user !== '') url.username = encodeURIComponent(user);
+  if (password !== '') url.password = encodeURIComponent(password);
+  return url.href;
+}
