@@ -17,7 +17,7 @@ describe('the reference', () => {
     expect(job).toContain('- `safety.maxDeletes` (whole number or percentage, or `off`; default `5%`): ');
     expect(job).toContain('- `store` (required): ');
     expect(job).toContain('- `source.delimiter` (`,`, `;`, `|`, `\\t`, `comma`, ');
-    expect(job).toContain('- `hostKey` (text or list of text; required): ');
+    expect(job).toContain('- `hostKey` (text or list; required): ');
   });
 
   it('states once what all kinds of a file have in common', () => {
@@ -58,6 +58,8 @@ describe('the reference', () => {
   it('lists the variables of the environment', () => {
     expect(itemsOf(referenceMarkdown('environment')).map(({ keys, facts }) => [keys, facts])).toEqual([
       ['`REDIS_URL`', ''],
+      ['`REDIS_PREFIX`', ''],
+      ['`REDIS_CA`', ''],
       ['`ARTIFACTS_URL`', 'default `.storeferry/artifacts`'],
       ['`STOREFERRY_ALLOW`', ''],
       ['`LOG_LEVEL`', expect.stringMatching(/^`trace`, .*; default `info`$/)],

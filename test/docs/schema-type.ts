@@ -27,7 +27,13 @@ export function branchesOf(node: JsonSchema): JsonSchema[] {
 export function schemaType(node: Node | undefined, nameOf: (reference: string) => string): string {
   if (node === undefined || typeof node === 'boolean') return 'anything';
   const branches = branchesOf(node).map((branch) => branchType(branch, nameOf));
-  return inWords([...new Set(branches)]);
+  const types = [...new Set(branches)];
+  const [last, ...before] = types.toReversed();
+  const others = inWords(before.toReversed());
+  // `text or list of text` says the same twice.
+  return last !== undefined && others !== '' && last === `list of ${others}`
+    ? `${others} or list`
+    : inWords(types);
 }
 
 /** `text`, `text or number`, `text, number or true/false`. */

@@ -48,7 +48,7 @@ const sourceSchema = z
       workspacePathSchema
         .refine(isInboxPattern, 'expected files of one folder of the workspace, such as inbox/*.csv')
         .meta({ examples: ['inbox/*.csv'] }),
-      'Files that arrive: a worker runs the job for each, then moves it into `processed/` or `failed/` beside it. A file counts as complete when two looks, two seconds apart, see no change, or `FILE.done` stands beside it.',
+      'Files that arrive: a worker runs the job for each, then moves it into `processed/` or `failed/`. A file is complete when two looks, two seconds apart, see no change, or `FILE.done` stands beside it.',
     ),
     files: optional(z.int().min(1), 'How many files the glob must find; any other number stops the run.'),
     ...tableFields,
@@ -66,7 +66,7 @@ const crosswalkSchema = z
       .min(1)
       .meta({
         description:
-          "The crosswalk's column to match, by its header, exactly or loosely. Its values, trimmed and in lower case, are compared with the record's field of the same name, or with `field`.",
+          "The crosswalk's column to match, by its header. Its values are compared, in any case, with the record's field of the same name, or with `field`.",
         examples: ['email', 'E-mail'],
       }),
     field: z
@@ -210,7 +210,7 @@ const guardSchema = z
     action: z
       .enum(GUARD_ACTIONS)
       .describe(
-        '`hold` keeps these records back until somebody releases them, and sends all others; `stop` stops the run before its first request; `warn` reports them.',
+        '`hold` keeps these records back until somebody releases them; `stop` stops the run before its first request; `warn` reports them.',
       ),
   })
   .superRefine((guard, context) => {
@@ -252,9 +252,7 @@ const { s3, sftp } = remoteFields('destination');
 /** Where picture files are published, and under which address visitors find them there. */
 const publishSchema = z
   .strictObject({
-    from: workspacePathSchema.describe(
-      'A folder or a ZIP with the picture files. Cells of the source that are no web address name them.',
-    ),
+    from: workspacePathSchema.describe('A folder or a ZIP with the picture files that cells name.'),
     address: z
       .string()
       .refine(isHttpUrl, 'expected an http or https address')
@@ -273,10 +271,7 @@ const publishSchema = z
 
 /** How image addresses are looked at while a plan is made, and picture files published. */
 const imagesSchema = z.strictObject({
-  publish: optional(
-    publishSchema,
-    'Uploads picture files before the products that name them, each once, under a name made of its content. Nothing published is ever deleted.',
-  ),
+  publish: optional(publishSchema, 'Uploads picture files before the products that name them.'),
   check: z
     .enum(['off', 'warn'])
     .default('off')
@@ -288,11 +283,8 @@ const imagesSchema = z.strictObject({
     .min(1)
     .max(3600)
     .default(60)
-    .describe('How long a plan may look at images. The addresses that are left are reported as unchecked.'),
-  allowPrivateAddresses: z
-    .boolean()
-    .default(false)
-    .describe('Also request addresses in private networks. They are refused otherwise.'),
+    .describe('How long a plan may look at images; the rest is reported as unchecked.'),
+  allowPrivateAddresses: z.boolean().default(false).describe('Also request addresses in private networks.'),
 });
 
 /** What an import does in each mode. */
@@ -376,19 +368,19 @@ const fields = z.strictObject({
   ),
   keep: optional(
     z.array(z.enum(PRODUCT_FIELDS)).min(1),
-    'Fields that another job owns: of products that the store has, they stay as it last acknowledged them. `variants.pricing` (or `variants.price`) is price, regular price, sale price and whether it is on sale.',
+    'Fields that another job owns: of known products they stay as last acknowledged. `variants.pricing` (or `variants.price`) is all prices.',
   ),
   leaveOut: optional(
     z.array(z.union([z.string().min(1), z.int()], 'expected the key of a record').transform(String)).min(1),
-    'The keys of records to leave out: they are neither sent nor rejected, and count as skipped. What the store has of them stays, also with `mode: mirror`. The dashboard adds a rejected record here (*Leave it out*).',
+    'The keys of records to leave out: they are neither sent nor rejected, and count as skipped. What the store has of them stays, also with `mode: mirror`.',
   ),
   adopt: optional(
     z.union([z.literal('store'), adoptSchema]),
-    'Products that the store had before the first import: new records are matched with them by url, SKUs, and title, so that nothing is created twice. `store`: the store lists them (`probe`); else an export of the store, with the mapping that reads it. The pairs are in `adopted-STORE-JOB.csv`.',
+    'New records are matched with products that the store had before. `store`: the store lists them (`probe`); else an export of the store.',
   ),
   renames: optional(
     z.boolean(),
-    'Products with a new `url`, found by all of their SKUs, or by title and pictures: `true` gives the known product its new url, also with `mode: upsert`; `false` takes them for new ones. Default: with `mode: mirror`, and where the store changes a url by the id, as `true`; else they are held until somebody decides.',
+    'Products with a new `url`, found by all of their SKUs, or by title and pictures: `true` gives the known product its new url; `false` takes them for new ones. Default: `true` with `mode: mirror` and where the store changes a url by the id; else they are held.',
   ),
   duplicates: z
     .enum(['reject', 'first', 'last', 'merge'])
@@ -398,7 +390,7 @@ const fields = z.strictObject({
     ),
   crosswalk: optional(
     z.union([z.literal('store'), crosswalkSchema]),
-    'Contacts only: finds the ids that the store uses, because the API updates contacts by id only. `store`: by e-mail address, from the store where `probe` has seen that it lists or searches contacts, else from `contacts-of-STORE.csv`, which `contacts scan` writes. With `mode: upsert`, contacts that the store lacks are created where `probe` has seen that it can.',
+    'Contacts only: finds the ids that the store uses. `store`: by e-mail address, from the store if `probe` has seen that it lists or searches contacts, else from `contacts-of-STORE.csv` of `contacts scan`.',
   ),
   safety: safetySchema.prefault({}).describe(`Limits that stop a run before its first write. ${FLOOR_TEXT}`),
   guards: optional(
@@ -407,7 +399,7 @@ const fields = z.strictObject({
   ),
   conflicts: optional(
     z.union([z.enum(CONFLICT_POLICIES), conflictsSchema]),
-    `What is done about a field that somebody changed in the store and that the source changes as well. ${valueWords(CONFLICT_WORDS)} For all fields, or of products by field, with \`default\` for the others. Edits are known where \`storeferry probe\` has found how.`,
+    `What is done about a field that was changed in the store and in the source. ${valueWords(CONFLICT_WORDS)} For all fields, or of products by field, with \`default\` for the others. Needs a \`probe\` of the store.`,
   ),
   apply: optional(
     applySchema,
@@ -417,24 +409,17 @@ const fields = z.strictObject({
     .enum(HTML_POLICIES)
     .default('keep')
     .describe(
-      'HTML in the mapped values: `keep` sends it as it is; `sanitize` allows harmless formatting in descriptions; `strip` removes all.',
+      'HTML in the mapped values: `keep` sends it, `sanitize` allows harmless formatting in descriptions, `strip` removes all.',
     ),
-  limits: limitsSchema
-    .prefault({})
-    .describe(
-      'Limits that protect memory and disk from a damaged or hostile source, crosswalk or lookup file.',
-    ),
+  limits: limitsSchema.prefault({}).describe('Limits on source, crosswalk and lookup files.'),
   drift: optional(
     percentage('expected a percentage of the records such as 1%').refine(
       (share) => share >= MIN_DRIFT_PERCENT && share <= 100,
       'expected from 0.01% to 100%',
     ),
-    'Before each run, compare this share of the records that the job has sent with the store, as `storeferry drift` does: another part each time, so that 1% sees all of them in 100 runs. Needs a `probe` of the store.',
+    'Before each run, compare this share of the records that the job has sent with the store, as `drift` does; another part each time. Needs a `probe` of the store.',
   ),
-  images: optional(
-    imagesSchema,
-    'Products only: publishes picture files, and looks at the image addresses of a plan before anything is sent.',
-  ),
+  images: optional(imagesSchema, 'Products only: publishes picture files, and checks image addresses.'),
   schedule: jobFields.schedule,
   notify: jobFields.notify,
 });
