@@ -32,7 +32,9 @@ export function fitHeader(spec: MappingSpec, header: readonly string[]): HeaderF
   const lacking = required.filter((name) => report.missing.includes(name));
   return {
     obstacle:
-      lacking.length === 0 ? repeated : `it has no ${lacking.map((name) => headerOf(spec, name)).join(', ')}`,
+      lacking.length === 0
+        ? repeated
+        : `the file has no ${lacking.map((name) => headerOf(spec, name)).join(', ')}`,
     used: [...new Set(header.map((text) => text.trim()))].filter((text) => taken.has(text)),
     headers: header.filter((text) => text.trim() !== '').length,
     isNear: lacking.length * 2 <= required.length,

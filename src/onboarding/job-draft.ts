@@ -571,7 +571,7 @@ async function askMapping(
   const mapping = inquiry.ask(
     {
       id: 'mapping',
-      text: 'Which mapping reads this file?',
+      text: 'Which known format does the file have?',
       choices: mappingChoices(recognised, mappings, given),
       usual: recognised.best?.name ?? NEW_MAPPING,
       reliance: 'guess',
@@ -647,7 +647,7 @@ function mappingChoices(
     }),
     {
       value: NEW_MAPPING,
-      name: 'A new one: match the columns',
+      name: 'None: match its columns',
       description: 'Uses the headers and values of the file, and asks what they leave open.',
     },
   ];
@@ -670,7 +670,7 @@ function whyNoMapping(
   const others = fitting.map((fit) => fit.name);
   const advice =
     others.length === 0
-      ? `No mapping fits its columns; '${NEW_MAPPING}' proposes a new one`
+      ? `No known format has its columns; '${NEW_MAPPING}' proposes a mapping`
       : `Mappings that fit: ${others.join(', ')}`;
   return `the mapping ${name} does not fit the file: ${obstacle}. ${advice}`;
 }
@@ -920,7 +920,7 @@ function whyNoJobName(dir: string, name: string): string | undefined {
 export const SCHEDULE_CHOICES: readonly JobChoice[] = [
   { value: 'no', name: 'Only when somebody starts it' },
   ...USUAL_SCHEDULES,
-  { value: 'other', name: 'At other times (cron)' },
+  { value: 'other', name: 'At other times' },
 ];
 
 function askSchedule(inquiry: Inquiry): Pick<Settings, 'schedule' | 'timezone'> {
@@ -935,7 +935,7 @@ function askSchedule(inquiry: Inquiry): Pick<Settings, 'schedule' | 'timezone'> 
   const typed = inquiry.ask(
     {
       id: 'cron',
-      text: 'Minute, hour, day, month, weekday',
+      text: 'Minute, hour, day, month, weekday (cron)',
       usual: USUAL_SCHEDULES[0].value,
       reliance: isOther ? 'preset' : 'settled',
     },

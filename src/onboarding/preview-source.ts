@@ -230,7 +230,7 @@ export function explainGuess({ guess: { fitting, near }, best, lost }: Recognise
     lines.push(
       nearest === undefined || nearest.used.length < 2
         ? 'No known format has these columns.'
-        : `No mapping fits its columns. The nearest is ${nearest.name}, but ${nearest.obstacle}.`,
+        : `No known format has these columns. The nearest is ${nearest.name}, but ${nearest.obstacle}.`,
     );
   return lines;
 }

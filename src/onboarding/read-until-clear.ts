@@ -87,7 +87,7 @@ function readingQuestion(error: unknown): ReadingQuestion | undefined {
   }
   if (error instanceof TableChoiceError && error.candidates.length > 0) {
     const { key, candidates, likely } = error;
-    const text = key === 'sheet' ? 'Which sheet?' : 'Which path leads to the records?';
+    const text = key === 'sheet' ? 'Which sheet?' : 'Where in the file are the products or contacts?';
     const choices = candidates.map(({ value, records }) => ({
       value,
       name: value,

@@ -102,7 +102,9 @@ export async function testStore(
   const { baseUrl, apiKey } = store;
   const answered = await probeStore({ baseUrl, apiKey, userAgent: `storeferry/${version}`, signal });
   const [found = { verdict: 'ok' as const, message: '', hint: undefined }] = judgeStore(answered, store);
-  return { answer: answered.kind, ...found };
+  if (answered.kind !== 'wrong-key') return { answer: answered.kind, ...found };
+  const hint = 'Copy the key from the store again: it may have been revoked, or belong to another site.';
+  return { answer: answered.kind, ...found, message: `${baseUrl} answers, and refuses the key`, hint };
 }
 
 /**

@@ -113,7 +113,11 @@ describeWithBrowser('the dashboard in a browser', () => {
     expect(await page.locator('[data-live="figures"]').textContent()).toMatch(
       new RegExp(`^\\d+ of ${WATCHED} requests$`),
     );
+    const job = page.locator('main a[href="/jobs/watched"]').first();
+    await job.focus();
     await outcome(page, 'Done');
+    expect(await job.evaluate((link) => link.matches(':focus'))).toBe(true);
+    expect(loads).toBe(0);
     expect(await page.locator('.live').count()).toBe(0);
     expect((await shop.products('slow')).size).toBe(WATCHED);
     expect(complaints).toEqual([]);

@@ -57,7 +57,7 @@ describeWithBrowser('the job that is edited in a browser', () => {
       await page.getByLabel('Rejected records').fill('3%');
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('was changed after this form was shown').waitFor();
-      expect(await page.getByLabel('Path or address').inputValue()).toBe('other.csv');
+      expect(await page.getByLabel('File or address').inputValue()).toBe('other.csv');
       await shot('outdated');
       if (scripted) expect(await axeFindings(page)).toEqual([]);
       expect(await wide()).toBe(0);

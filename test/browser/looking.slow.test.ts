@@ -25,6 +25,35 @@ async function findings(page: Page, name: string): Promise<string[]> {
   return found.map((text) => `${name}: ${text}`);
 }
 
+interface FocusedControl {
+  readonly at: string;
+  readonly words: string;
+  readonly isSeen: boolean;
+}
+
+/** Numbers what a keyboard must reach, and counts it; of radio buttons with one name it reaches one. */
+const MARK_CONTROLS = `(() => {
+  document.activeElement?.blur();
+  const groups = new Set();
+  const controls = [...document.querySelectorAll('a[href], button, input, select, textarea, summary')].filter((one) => {
+    if (one.disabled || one.type === 'hidden' || !one.checkVisibility({ visibilityProperty: true })) return false;
+    if (one.type !== 'radio') return true;
+    return !groups.has(one.name) && groups.add(one.name);
+  });
+  for (const [index, one] of controls.entries()) {
+    const alike = one.type === 'radio' ? document.getElementsByName(one.name) : [one];
+    for (const each of alike) each.dataset.control = index;
+  }
+  return controls.length;
+})()`;
+const FOCUSED_CONTROL = `(() => {
+  const { activeElement: one } = document;
+  const { outlineStyle, boxShadow } = getComputedStyle(one);
+  // The browser marks the part of a date that has the focus.
+  const isSeen = one === document.body || one.type === 'date' || outlineStyle !== 'none' || boxShadow !== 'none';
+  return { at: one.dataset.control ?? '', words: (one.innerText || one.id || one.tagName), isSeen };
+})()`;
+
 async function beyondEdge(page: Page): Promise<string[]> {
   const beyond = await page.evaluate<number>(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',
@@ -206,6 +235,24 @@ describeWithBrowser('every page in a browser', () => {
     await page.waitForURL(/\/runs\/\w+$/);
     await page.locator('.lead .badge', { hasText: 'Done' }).waitFor();
     expect(complaints).toEqual([]);
+  });
+
+  it('lets the keyboard reach each control of each page, and shows where it is', async () => {
+    const { page } = await openVisitor(browser);
+    await signIn(page, dashboard);
+    for (const path of [...pages(), ...forms()]) {
+      await page.goto(address(path));
+      const controls = await page.evaluate<number>(MARK_CONTROLS);
+      const missed = new Set(Array.from({ length: controls }, (_, index) => `${index}`));
+      const unseen: string[] = [];
+      for (let tabs = 0; tabs < controls + 20 && missed.size > 0; tabs++) {
+        await page.keyboard.press('Tab');
+        const { at, words, isSeen } = await page.evaluate<FocusedControl>(FOCUSED_CONTROL);
+        missed.delete(at);
+        if (!isSeen) unseen.push(words);
+      }
+      expect([path, [...missed], unseen]).toEqual([path, [], []]);
+    }
   });
 
   it('works without JavaScript, where a run under way says how to reload', async () => {

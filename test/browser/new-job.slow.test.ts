@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ import { type ServedDashboard, serveDashboard } from '../dashboard/server/runnin
 import { axeFindings, describeWithBrowser, openBrowser } from '../support/browser.ts';
 import { makeWorkspace, type Workspace } from '../support/workspace.ts';
 import { makeXlsx } from '../tables/workbooks.ts';
-import { openVisitor, PHONE, signIn } from './visitor.ts';
+import { counted, openVisitor, PHONE, signIn } from './visitor.ts';
 
 const KEY = 'sandbox-key';
 const PRODUCTS = z.array(z.object({ url: z.string(), title: z.string() }));
@@ -44,33 +44,6 @@ const USUAL_FILES = [
     first: /Star\s*24\.99/,
   },
 ];
-
-/** Counts what a person presses; typing into a field that the keyboard has reached is no click. */
-function counted(page: Page) {
-  let clicks = 0;
-  const click = async (target: Locator) => {
-    clicks += 1;
-    await target.click();
-  };
-  return {
-    clicks: () => clicks,
-    press: (words: string) =>
-      click(
-        page
-          .getByRole('link', { name: words, exact: true })
-          .or(page.getByRole('button', { name: words, exact: true })),
-      ),
-    type: async (label: string, text: string) => {
-      clicks += 1;
-      await page.getByLabel(label).fill(text);
-    },
-    /** A list that opens, and its entry. */
-    choose: async (label: string, words: string) => {
-      clicks += 2;
-      await page.getByLabel(label).selectOption(words);
-    },
-  };
-}
 
 describeWithBrowser('a new job in a browser', () => {
   let sandbox: Awaited<ReturnType<typeof startSandbox>>;

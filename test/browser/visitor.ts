@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import type { ServedDashboard } from '../dashboard/server/running-dashboard.ts';
 import { patience } from '../support/pace.ts';
 
@@ -52,6 +52,39 @@ export async function signIn(
   await page.getByLabel('Token').fill(tokens[as]);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor();
+}
+
+/** Counts what a person presses; typing into a field that the keyboard has reached is no click. */
+export function counted(page: Page) {
+  let clicks = 0;
+  const click = async (target: Locator) => {
+    clicks += 1;
+    await target.click();
+  };
+  return {
+    clicks: () => clicks,
+    click,
+    /** The file list of the system opens with a click, and takes another. */
+    give: async (label: string, name: string, buffer: Buffer) => {
+      clicks += 2;
+      await page.getByLabel(label).setInputFiles({ name, mimeType: 'application/octet-stream', buffer });
+    },
+    press: (words: string) =>
+      click(
+        page
+          .getByRole('link', { name: words, exact: true })
+          .or(page.getByRole('button', { name: words, exact: true })),
+      ),
+    type: async (label: string, text: string) => {
+      clicks += 1;
+      await page.getByLabel(label).fill(text);
+    },
+    /** A list that opens, and its entry. */
+    choose: async (label: string, words: string) => {
+      clicks += 2;
+      await page.getByLabel(label).selectOption(words);
+    },
+  };
 }
 
 /** Chromium says in the console that a document was answered with an error. */

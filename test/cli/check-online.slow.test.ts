@@ -167,7 +167,7 @@ describe('check --online', () => {
     expect(checked.stdout).toMatch(/^ok +store main/m);
     const said = checked.stdout.replaceAll(/\s+/g, ' ');
     expect(said).toMatch(
-      /error job nightly: .* does not fit the mapping shopify-products: it has no 'Handle'/,
+      /error job nightly: .* does not fit the mapping shopify-products: the file has no 'Handle'/,
     );
     expect(said).toContain('error job absent: its source cannot be read');
     expect(checked.code).toBe(2);

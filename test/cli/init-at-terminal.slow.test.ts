@@ -39,7 +39,7 @@ describe.skipIf(!hasPseudoTerminal)(
       session.type(`\u0015'my "best" export.csv'${KEYS.enter}`);
       await session.sees('3 rows, 15 columns, separated by comma, utf-8');
       await session.sees('Recognised as shopify-products');
-      await session.sees('Which mapping reads this file?');
+      await session.sees('Which known format does the file have?');
       session.type(KEYS.enter);
       await session.sees('Where does the job read the file?');
       session.type(KEYS.down + KEYS.enter);
@@ -113,7 +113,7 @@ describe.skipIf(!hasPseudoTerminal)(
       session.type(KEYS.enter);
       await session.sees('separated by semicolon, windows-1252');
       await session.sees('No known format has these columns.');
-      await session.sees('Which mapping reads this file?');
+      await session.sees('Which known format does the file have?');
       session.type(KEYS.enter);
       await session.sees('What is in the file?');
       session.type(KEYS.enter);
@@ -151,7 +151,7 @@ describe.skipIf(!hasPseudoTerminal)(
       await writeFile(join(folder.dir, 'ids.csv'), 'Contact no,Client no,Email\n4711,36,ada@example.com\n');
       await using session = folder.start('crm', '--sandbox', '--source', 'crm.csv', '--job', 'move');
       await session.sees('Recognised as hubspot-contacts');
-      await session.sees('Which mapping reads this file?');
+      await session.sees('Which known format does the file have?');
       session.type(KEYS.enter);
       await session.sees('Where does the job read the file?');
       session.type(KEYS.enter);

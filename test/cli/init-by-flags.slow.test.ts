@@ -89,7 +89,7 @@ describe('init by flags', () => {
     [
       'a mapping that does not fit',
       ['--sandbox', '--source', 'SOURCE', '--yes', '--mapping', 'wix-products'],
-      "it has no 'fieldType'",
+      "the file has no 'fieldType'",
     ],
     [
       'a mapping that is misspelt',

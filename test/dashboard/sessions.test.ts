@@ -1,6 +1,13 @@
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createSessions, IDLE_MS, MAX_SESSION_MS } from '../../src/dashboard/access/sessions.ts';
+import {
+  createSessions,
+  IDLE_MS,
+  MAX_SESSION_MS,
+  openSessionFile,
+} from '../../src/dashboard/access/sessions.ts';
 import { accessOf, hashToken } from '../../src/dashboard/access/tokens.ts';
+import { makeWorkspace } from '../support/workspace.ts';
 
 const HASHES = { full: hashToken('full-token'), readOnly: hashToken('look-token') };
 
@@ -128,4 +135,33 @@ it('a session outlives the process while its token is valid, and nobody can use 
   expect(JSON.parse(text)).toHaveLength(1);
   after.end(looking.id);
   expect(text).toBe('[]');
+});
+
+it('two dashboards of one workspace keep the sessions of both', async () => {
+  await using folder = await makeWorkspace({});
+  const file = join(folder.dir, 'sessions.json');
+  const open = () => {
+    const store = openSessionFile(file, (error) => {
+      throw error;
+    });
+    const sessions = createSessions(
+      () => 1_000_000,
+      () => HASHES,
+      store,
+    );
+    return { sessions, saved: store.saved };
+  };
+  const [one, other] = [open(), open()];
+  const ended = one.sessions.begin(true);
+  await one.saved();
+  const kept = other.sessions.begin(true);
+  await other.saved();
+  const both = open().sessions;
+  expect([ended, kept].map(({ id }) => both.find(id, false)?.id)).toEqual([ended.id, kept.id]);
+  one.sessions.end(ended.id);
+  await one.saved();
+  other.sessions.begin(false);
+  await other.saved();
+  const after = open().sessions;
+  expect([ended, kept].map(({ id }) => after.find(id, false)?.id)).toEqual([undefined, kept.id]);
 });

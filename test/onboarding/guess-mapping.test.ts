@@ -44,7 +44,7 @@ describe('the guess of a mapping from a header', () => {
     const { best, fitting, near } = guessMapping(['Price', 'Alpha SKU'], [ALPHA, BETA]);
     expect(best).toBeUndefined();
     expect(fitting).toEqual([]);
-    expect(near[0]).toMatchObject({ name: 'alpha', obstacle: "it has no 'Title'" });
+    expect(near[0]).toMatchObject({ name: 'alpha', obstacle: "the file has no 'Title'" });
   });
 
   it('does not take a mapping one of whose columns repeats in the file, and says which', () => {

@@ -130,17 +130,28 @@ export function openSessionFile(
   onError: (error: unknown) => void,
 ): SessionStore & { readonly saved: () => Promise<void> } {
   let saving = Promise.resolve();
-  let next: string | undefined;
+  let next: readonly KeptSession[] | undefined;
+  let known = readSessions(file);
+  // Another dashboard of the workspace keeps its sessions in this file: what it added stays, what it ended goes.
+  const withOthers = (own: readonly KeptSession[]) => {
+    const kept = readSessions(file);
+    const isIn = (some: readonly KeptSession[], { hash }: KeptSession) =>
+      some.some((one) => one.hash === hash);
+    const stay = own.filter((one) => isIn(kept, one) || !isIn(known, one));
+    return [...stay, ...kept.filter((one) => !isIn(own, one) && !isIn(known, one))];
+  };
   const write = async () => {
-    const text = next;
+    const own = next;
     next = undefined;
-    if (text !== undefined) await writeWhole(file, [text], { mode: 0o600 });
+    if (own === undefined) return;
+    await writeWhole(file, [JSON.stringify(withOthers(own))], { mode: 0o600 });
+    known = own;
   };
   return {
-    kept: readSessions(file),
+    kept: known,
     save(sessions) {
       if (next === undefined) saving = saving.then(write).catch(onError);
-      next = JSON.stringify(sessions);
+      next = sessions;
     },
     saved: () => saving,
   };

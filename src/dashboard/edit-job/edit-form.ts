@@ -13,7 +13,7 @@ import { notifyEdits, notifyGroups } from './notify-groups.ts';
 
 const SOURCE_FIELDS: readonly EditField[] = [
   ['sheet', 'Sheet of the workbook', 'its name or its number'],
-  ['records', 'Path of the records', 'of a JSON or XML file'],
+  ['records', 'Where the records are', 'in a JSON or XML file, such as shop.items'],
   ['headerRow', 'Row with the names of the columns', 'its number'],
   ['encoding', 'Charset', 'such as utf-8 or windows-1252'],
   ['delimiter', 'Delimiter', 'comma, semicolon, tab or pipe'],

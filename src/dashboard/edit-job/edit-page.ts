@@ -87,7 +87,7 @@ ${source.length > 0 && rarely('How the file is read', source, facts)}
 </fieldset>
 <fieldset><legend>Schedule</legend>
 ${control({ name: 'schedule', label: 'When does it run?', choices: choicesOf(shown) })}
-<div data-when="schedule=other">${control({ name: 'cron', label: 'Minute, hour, day, month, weekday', hint: values['schedule'] === 'other' ? scheduleWords(values['cron'] ?? '') : '' })}</div>
+<div data-when="schedule=other">${control({ name: 'cron', label: 'Minute, hour, day, month, weekday (cron)', hint: values['schedule'] === 'other' ? scheduleWords(values['cron'] ?? '') : '' })}</div>
 <div data-unless="schedule=no">${control({ name: 'timezone', label: 'Time zone' })}</div>
 <p class="hint">Workers follow a change within seconds. ${workerNote(facts)}</p>
 </fieldset>
@@ -106,11 +106,12 @@ ${formActions('Save', jobHref(name))}
 }
 
 const PLACES: readonly Choice[] = [
-  ['path', 'In the workspace: a path'],
-  ['url', 'On the web: an address'],
+  ['path', 'In this workspace'],
+  ['url', 'On the web'],
 ];
-const LOCATIONS = { any: 'Path or address', url: 'Address', path: 'File' };
-const SOURCE_HINT = `A path such as exports/*.csv takes all files that fit; an address may be a link to a Google Sheet. A placeholder such as \${FEED_TOKEN} stays where the file has it, as long as the address leads to the same server; any other one is written as plain text. Add placeholders in the file, by hand.`;
+const LOCATIONS = { any: 'File or address', url: 'Address', path: 'File' };
+const SOURCE_HINT =
+  'A file of the workspace, such as uploads/prices.csv (exports/*.csv: all that fit), or an address, also the link of a Google Sheet. Secrets of an address stay hidden as long as it leads to the same server.';
 const DESTINATION_HINT = 'In the folder exports, such as exports/orders.csv.';
 
 /** Fields that most jobs leave as they are: closed, unless one of them is set, wrong, or changed elsewhere. */
@@ -134,7 +135,7 @@ function choicesOf({ schedule = 'no', cron = '' }: EditValues): readonly Choice[
   return scheduleChoices(
     withoutAbsent([
       schedule === 'paused' && (['resume', `Resume: ${words}`] as const),
-      schedule !== 'no' && (['paused', `Paused: ${words}, as a comment in the file`] as const),
+      schedule !== 'no' && (['paused', `Paused: ${words}`] as const),
     ]),
   );
 }

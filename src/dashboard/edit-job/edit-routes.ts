@@ -243,8 +243,10 @@ function missingIn(
         location.includes(HIDDEN) &&
         (['location', ['Give the whole address: a secret of the file is not shown here.']] as const),
       wrong !== undefined && (['cron', [wrong]] as const),
-      location === '' && (['location', ['Give the path or the address of the file.']] as const),
-      schedule === 'other' && cron === '' && (['cron', ['Give the times as a cron expression.']] as const),
+      location === '' && (['location', ['Give the file or its address.']] as const),
+      schedule === 'other' &&
+        cron === '' &&
+        (['cron', ['Give the times: minute, hour, day, month and weekday, such as 15 2 * * *.']] as const),
     ]),
   );
 }

@@ -129,7 +129,7 @@ ${
   state.file !== undefined &&
   html`<div id="settings">${settings(session, facts)}</div>
 <p class="actions"><button type="submit" name="do" value="create" class="button primary">Create the job and plan it</button> <a class="button" href="/">Cancel</a></p>
-<p class="hint">Writes <code>jobs/</code> and, for a mapping of your own, <code>mappings/</code>: files that can be edited and kept in git. Then it plans the job: the page of the plan shows what would be sent, with a button to approve it.</p>`
+<p class="hint">The next page is the plan: it shows what would be sent, with a button to approve it.</p>`
 }`,
   },
   viewer,
@@ -290,7 +290,7 @@ export function previewPart({
 <p role="status" id="preview-counts">${countWords(preview, look.rowCount !== null && look.rowCount <= look.rows.length)}</p>
 ${
   counts.record + counts.rejected + counts.skipped > 0 &&
-  html`<div class="table-scroll"><table class="preview"><caption>The first ${counted(records.length, 'record')}${rejected.length > 0 && `, and the first that are rejected after them`}</caption>
+  html`<div class="table-scroll"><table class="preview"><caption>${records.length === 1 ? 'The first record' : `The first ${counted(records.length, 'record')}`}${rejected.length > 0 && `, and the first that are rejected after them`}</caption>
 <thead><tr><th scope="col">Record</th><th scope="col">What would be sent</th></tr></thead>
 <tbody>${[...records, ...rejected].map((record) => recordRow(record, place(record)))}</tbody></table></div>`
 }</fieldset>`;

@@ -198,11 +198,11 @@ function matchedColumns(before: JobDraft['answers'], fields: FormFields): Readon
     const field = fields[`was.${index}`] ?? '';
     const other = columns.find((one) => one !== index && fields[`field.${one}`] === field);
     if (field !== '')
-      answers[`column.${field}`] = other === undefined ? '' : (fields[`column.${other}`] ?? '');
+      answers[`column.${field}`] = other === undefined ? '' : (fields[`header.${other}`] ?? '');
   }
   for (const index of moved) {
     const field = fields[`field.${index}`] ?? '';
-    if (field !== '') answers[`column.${field}`] = fields[`column.${index}`] ?? '';
+    if (field !== '') answers[`column.${field}`] = fields[`header.${index}`] ?? '';
   }
   for (const [name, value = ''] of Object.entries(fields)) {
     const id = /^answer\.(.+)$/s.exec(name)?.[1];

@@ -80,7 +80,7 @@ function columnHead(
         ? quiet('no name')
         : isFixed
           ? sentence(field).replace(/\.$/, '')
-          : html`<input type="hidden" name="was.${index}" value="${field ?? ''}"><input type="hidden" name="column.${index}" value="${columnName(header, index)}">${fieldSelect(index, name, fields, field ?? '')}`;
+          : html`<input type="hidden" name="was.${index}" value="${field ?? ''}"><input type="hidden" name="header.${index}" value="${columnName(header, index)}">${fieldSelect(index, name, fields, field ?? '')}`;
   return html`<th scope="col" class="${style}">${shown}${choice}</th>`;
 }
 

@@ -96,6 +96,8 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
     const isDown = answer === 'unreachable' || answer === 'failing';
     if (verdict !== 'error' || (isDown && session.untested === wanted)) return undefined;
     session.untested = wanted;
+    // A refused key is asked for again.
+    if (answer === 'wrong-key') session.draft = answerDraft(session.draft, { apiKey: undefined });
     const again = isDown ? ' To make the job without this test, create it once more.' : '';
     const text = dashboard.redact(`${message}. ${hint}`.replaceAll(apiKey, '***'));
     return { field: answer === 'wrong-key' ? 'apiKey' : 'url', text: `${text}${again}` };
@@ -126,7 +128,10 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
     if (made === undefined) return reply.sendPage(pageOf(request, session, state, problemsOf(state)), 422);
     const { job } = made;
     const refused = await whyNoStore(session, made);
-    if (refused !== undefined) return reply.sendPage(pageOf(request, session, state, [refused]), 422);
+    if (refused !== undefined) {
+      const now = await readDraft(session, dashboard);
+      return reply.sendPage(pageOf(request, session, now, [refused]), 422);
+    }
     writeTogether(composeFiles(made));
     await audit(dashboard, request, { action: 'make-job', job: job.name });
     await drafts.drop(session);

@@ -26,6 +26,7 @@ import {
   section,
 } from '../../report/html/markup.ts';
 import { counted, listed } from '../../text/printable.ts';
+import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
 import { uploadTargets } from '../new-job/upload-targets.ts';
@@ -83,18 +84,19 @@ ${
 }
 <div class="report">
 ${history !== null && section('recent', 'Recent runs', history)}
-${section('runs', 'All runs', runs.length === 0 ? noRuns(card, program) : dataTable(runsTable(runs, { caption: `Runs of ${facts.job}, newest first`, ofOneJob: true, reading, settled: settledRuns(runs) })))}
+${section('runs', 'All runs', runs.length === 0 ? noRuns(card, program, viewer) : dataTable(runsTable(runs, { caption: `Runs of ${facts.job}, newest first`, ofOneJob: true, reading, settled: settledRuns(runs) })))}
 ${job !== undefined && section('settings', 'Settings', jobSettings(job))}
 </div>`,
   };
 }
 
-function noRuns({ facts, job }: JobCardFacts, program: string): Markup {
-  const advice = {
-    import: html` A plan shows what a run would send, and sends nothing: <code>${program} plan ${facts.job}</code>`,
-    export: html` Start one: <code>${program} run ${facts.job}</code>`,
-  };
-  return html`<p>No runs yet.${job && advice[job.kind]}</p>`;
+function noRuns({ facts, job }: JobCardFacts, program: string, { canAct }: Viewer): Markup {
+  const [word, advice] =
+    job?.kind === 'import'
+      ? ['plan', ' A plan shows what a run would send, and sends nothing.']
+      : ['run', ''];
+  const how = canAct ? '' : html` To start one: <code>${program} ${word} ${facts.job}</code>`;
+  return html`<p>No runs yet.${job && html`${advice}${how}`}</p>`;
 }
 
 /** The settings of a job in words, with defaults and without secrets. */

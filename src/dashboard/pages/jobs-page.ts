@@ -93,7 +93,7 @@ function newJobButtons(different: Partial<ActionButton> = {}): Markup {
 function noJobs(program: string, { canAct }: Viewer): Markup {
   return emptyBox(
     'No jobs yet',
-    html`<p>A job is a file in <code>jobs/</code>: what to move, with which mapping and when. ${canAct && 'Upload a file or give its address: its columns are matched, and you see the first records before anything is sent.'}</p>
+    html`<p>A job moves a file into a store, or reads from a store into a file: once, or on a schedule. ${canAct && 'Upload a file or give its address: its columns are matched, and you see the first records before anything is sent.'}</p>
 ${canAct && newJobButtons({ weight: 'primary' })}
 <p>In a terminal, this command asks the same questions:</p>
 <pre><code>${program} init</code></pre>`,

@@ -1,11 +1,28 @@
 // @ts-check
-/** Shows how far a run is, from the events of the server, and reloads the page when the run has ended. */
+/** Shows how far a run is, from the events of the server, and the page of the run when it has ended. */
 
 /** @typedef {{ step: string, share: number | null, applied: number, rejected: number, words: { percent: string, figures: string, rate: string, left: string } }} Progress */
 
 const SPEAK_EVERY_MS = 15_000;
 const block = document.querySelector('[data-events]');
 let spokenAt = 0;
+
+/** Shows the run that has ended in place, so that the focus stays where it is, or comes to the content where that is gone. */
+async function showEnd() {
+  const answer = await fetch(location.href).catch(() => null);
+  const page = new DOMParser().parseFromString(answer?.ok ? await answer.text() : '', 'text/html');
+  const [main, fresh] = [document, page].map((one) => one.getElementById('main'));
+  if (!main || !fresh || fresh.querySelector('[data-events]')) return location.reload();
+  const focused = main.contains(document.activeElement) ? document.activeElement : null;
+  const href = focused?.getAttribute('href');
+  document.title = page.title;
+  main.replaceChildren(...fresh.childNodes);
+  if (!focused) return;
+  const same =
+    document.getElementById(focused.id) ?? (href && main.querySelector(`a[href="${CSS.escape(href)}"]`));
+  if (same instanceof HTMLElement) same.focus();
+  else main.focus();
+}
 
 /** @param {string} name @param {string} text */
 function show(name, text) {
@@ -47,6 +64,6 @@ if (address) {
   events.addEventListener('progress', (event) => showProgress(JSON.parse(event.data)));
   events.addEventListener('ended', () => {
     events.close();
-    location.reload();
+    void showEnd();
   });
 }

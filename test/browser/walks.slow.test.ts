@@ -1,0 +1,173 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
+import { type ServedDashboard, serveDashboard } from '../dashboard/server/running-dashboard.ts';
+import { describeWithBrowser, openBrowser } from '../support/browser.ts';
+import { makeWorkspace, type Workspace } from '../support/workspace.ts';
+import { makeXlsx } from '../tables/workbooks.ts';
+import { counted, openVisitor, signIn } from './visitor.ts';
+
+const MOST_CLICKS = 15;
+
+/** A price list as people keep it: a merged title above the header, and headings between the rows. */
+function priceList(factor: number): Buffer {
+  const rows = [
+    ['Frühjahr 2031'],
+    ['Art.-Nr.', 'Bezeichnung', 'VK Preis', 'Bestand'],
+    ['Trinken'],
+    ['M-1', 'Becher', 12.5 * factor, 4],
+    ['M-2', 'Tasse', 9 * factor, 12],
+    ['Servieren'],
+    ['K-1', 'Krug', 34 * factor, 5],
+  ];
+  return makeXlsx([{ name: 'Preise', rows, merged: ['A1:D1', 'A3:D3', 'A6:D6'] }]);
+}
+
+/** In one workspace, one after the other: each begins where a shop owner would, at the jobs. */
+describeWithBrowser('the ways of a shop owner, without a terminal', () => {
+  let sandbox: Awaited<ReturnType<typeof startSandbox>>;
+  let workspace: Workspace;
+  let dashboard: ServedDashboard;
+  let browser: Browser;
+  let page: Page;
+  let complaints: readonly string[];
+
+  beforeAll(async () => {
+    [sandbox, workspace, browser] = await Promise.all([
+      startSandbox({ port: 0, apiKey: 'first-key' }),
+      makeWorkspace({}),
+      openBrowser(),
+    ]);
+    dashboard = await serveDashboard(workspace, '--worker');
+    ({ page, complaints } = await openVisitor(browser, { timezoneId: 'Europe/Berlin' }));
+    await signIn(page, dashboard);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await workspace?.[Symbol.asyncDispose]();
+    await sandbox?.close();
+  });
+
+  /** A picture of the page as it is, where somebody wants to look at the ways: `WALK_SHOTS=folder`. */
+  const shot = async (name: string) => {
+    const folder = process.env['WALK_SHOTS'];
+    if (folder === undefined) return;
+    for (const width of [1280, 390]) {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.emulateMedia({ colorScheme });
+        await page.screenshot({ path: `${folder}/${name}-${width}-${colorScheme}.png`, fullPage: true });
+      }
+    }
+  };
+  const outcome = (words: RegExp) => page.locator('.lead .badge', { hasText: words }).waitFor();
+  const prices = async () => {
+    const answer = await fetch(`${sandbox.url}/_sandbox/products`, {
+      headers: { authorization: 'Bearer first-key' },
+    });
+    return [...(await answer.text()).matchAll(/"price":([\d.]+)/g)].map(([, price]) => Number(price)).sort();
+  };
+
+  it('imports a price list with titles and headings, and asks again for a missing and a wrong key', async () => {
+    const { press, give, type, clicks } = counted(page);
+    await shot('jobs');
+    await press('New job');
+    await give('CSV, Excel', 'Preise.xlsx', priceList(1));
+    await press('Upload');
+    await page.locator('.first-record', { hasText: /Becher\s*12\.50/ }).waitFor();
+    await shot('new-job');
+    await press('Create the job and plan it');
+    const beside = (name: string) => page.locator(`#wrong-${name}`);
+    expect(await beside('url').innerText()).toMatch(/^The address of the store is missing/);
+    await shot('missing');
+    await type('Address of the store', sandbox.url);
+    await type('API key', 'mistyped');
+    await press('Create the job and plan it');
+    expect(await beside('apiKey').innerText()).toMatch(/refuses the key\. Copy the key from the store again/);
+    await shot('wrong-key');
+    // Nothing else is said to be wrong, and the refused key is not kept.
+    expect(await page.locator('main').innerText()).not.toMatch(/There is no field|A key is known/);
+    await type('API key', 'first-key');
+    await press('Create the job and plan it');
+    await outcome(/^Planned/);
+    await press('Approve');
+    await press('Send this plan');
+    await outcome(/^Done/);
+    expect(await prices()).toEqual([12.5, 34, 9]);
+    expect(clicks()).toBeLessThanOrEqual(MOST_CLICKS);
+  });
+
+  it('takes a wrong run back', async () => {
+    await page.goto(dashboard.url);
+    const before = counted(page);
+    await before.press('my-products');
+    await shot('job');
+    await before.press('Upload a new file');
+    await before.give('The new file', 'Preise.xlsx', priceList(2));
+    await before.press('Upload and replace');
+    await before.press('Plan now');
+    await outcome(/^Planned/);
+    await before.press('Approve');
+    await before.press('Send this plan');
+    await outcome(/^Done/);
+    expect(await prices()).toEqual([18, 25, 68]);
+    expect(before.clicks()).toBeLessThanOrEqual(MOST_CLICKS);
+    await page.goto(dashboard.url);
+    const { press, click, clicks } = counted(page);
+    await press('my-products');
+    await click(page.locator('#runs').locator('..').getByRole('link').first());
+    await press('Undo');
+    await shot('undo');
+    await press('Plan the undo');
+    await outcome(/^Planned/);
+    await shot('undo-plan');
+    await press('Approve');
+    await press('Send this plan');
+    await outcome(/^Done/);
+    expect(await prices()).toEqual([12.5, 34, 9]);
+    expect(clicks()).toBeLessThanOrEqual(MOST_CLICKS);
+  });
+
+  it('collects the statistics of lists every morning, by the clock of the visitor', async () => {
+    await page.goto(dashboard.url);
+    const { press, clicks } = counted(page);
+    await press('New export');
+    await shot('export');
+    await press('Create');
+    await page.getByRole('heading', { name: 'list-statistics', level: 1 }).waitFor();
+    expect(await page.locator('main').innerText()).toMatch(/At 06:00, every day\s+Europe\/Berlin/);
+    expect(await page.locator('main').innerText()).not.toContain('storeferry -C');
+    await shot('export-job');
+    await press('Run list-statistics');
+    await press('Run now');
+    await outcome(/^Done/);
+    await shot('export-run');
+    expect(clicks()).toBeLessThanOrEqual(MOST_CLICKS);
+  });
+
+  it('changes the key of the store, which was changed there', async () => {
+    const { url } = sandbox;
+    await sandbox.close();
+    sandbox = await startSandbox({ port: Number(new URL(url).port), apiKey: 'second-key' });
+    await page.goto(dashboard.url);
+    const { press, type, clicks } = counted(page);
+    await press('Stores');
+    await press('Test main');
+    await page.getByText('refuses the key').waitFor();
+    await shot('stores');
+    await press('Change main');
+    await type('New API key', 'first-key');
+    await press('Test and save');
+    await page.getByText('Copy the key from the store again').waitFor();
+    await shot('key');
+    await type('New API key', 'second-key');
+    await press('Test and save');
+    await press('Test main');
+    await page.getByText('takes the key').waitFor();
+    expect(clicks()).toBeLessThanOrEqual(MOST_CLICKS);
+    await page.goto(new URL('/jobs/list-statistics/run', dashboard.url).href);
+    await counted(page).press('Run now');
+    await outcome(/^Done/);
+    expect(complaints).toEqual([]);
+  });
+});
