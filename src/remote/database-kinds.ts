@@ -188,7 +188,8 @@ function queryFailure(
   hint = 'Correct the query of the source, or the rights of its user.',
 ): RemoteFailure {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (!(error instanceof Error) || !OF_SERVER.test(code)) return connectionFailure(error);
+  if (!(error instanceof Error) || !(OF_SERVER.test(code) || 'sqlState' in error))
+    return connectionFailure(error);
   return new RemoteFailure(
     PASSING.test(code) ? 'passing' : 'final',
     `the database answered: ${error.message}`,

@@ -1,17 +1,24 @@
+import { connect } from 'node:net';
 import { createConnection } from 'mysql2';
 import type { DatabaseAddress } from '../model/remote-address.ts';
-import type { DatabaseSession, QueryRows } from './remote-client.ts';
+import { type DatabaseSession, type QueryRows, RemoteFailure, watchAnswerBytes } from './remote-client.ts';
 import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
-/** The connection is paused while so many rows wait for the reader. */
-const MAX_WAITING_ROWS = 2_000;
+/** The connection is paused while so many rows, or characters of them, wait for the reader. */
+const MAX_WAITING = { rows: 2_000, characters: 4_000_000 };
 
 /** A connection that ends with the signal. */
 function connectMysql({ url }: Pick<DatabaseAddress, 'url'>, signal: AbortSignal) {
   const { hostname, port, username, password, pathname, searchParams } = new URL(url);
-  const connection = createConnection({
+  const socket = connect({
     host: decodeURIComponent(hostname),
     port: port === '' ? 3306 : Number(port),
+    keepAlive: true,
+    noDelay: true,
+  });
+  const connection = createConnection({
+    stream: () => socket,
+    host: decodeURIComponent(hostname),
     user: decodeURIComponent(username),
     password: decodeURIComponent(password),
     database: decodeURIComponent(pathname.slice(1)),
@@ -45,7 +52,7 @@ function connectMysql({ url }: Pick<DatabaseAddress, 'url'>, signal: AbortSignal
         else connection.execute(sql, [...values], done);
       }),
     ]);
-  return { connection, failed, close, ask };
+  return { connection, socket, failed, close, ask };
 }
 
 /** A session for writing, in UTC; the server refuses what it cannot keep, and takes names in `"`. */
@@ -72,16 +79,30 @@ export async function mysqlSession(
   };
 }
 
+function withoutColumns(): RemoteFailure {
+  return new RemoteFailure('final', 'the query gives no columns', { hint: 'Write a SELECT as `query`.' });
+}
+
 /** Runs a query in one read-only transaction that sees one snapshot; the server waits while the reader does. */
 export async function queryMysql(at: DatabaseAddress, signal: AbortSignal): Promise<QueryRows> {
-  const { connection, failed, close, ask } = connectMysql(at, signal);
+  const { connection, socket, failed, close, ask } = connectMysql(at, signal);
+  const watch = watchAnswerBytes(socket, (excess) => {
+    failed.reject(excess);
+    connection.destroy();
+  });
+  const end = () => {
+    watch[Symbol.dispose]();
+    close();
+  };
   try {
-    await ask('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ');
+    // Also of the session: a statement such as DROP ends the transaction before it is executed.
+    await ask('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
     await ask('START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY');
     const waiting: (string | null)[][] = [];
     const columns = Promise.withResolvers<string[]>();
     columns.promise.catch(() => {});
     let ended = false;
+    let characters = 0;
     let wake = Promise.withResolvers<void>();
     const fail = (error: unknown) => {
       columns.reject(error);
@@ -90,10 +111,16 @@ export async function queryMysql(at: DatabaseAddress, signal: AbortSignal): Prom
     connection
       .query(at.query)
       .on('error', fail)
-      .on('fields', (fields: { readonly name: string }[]) => columns.resolve(fields.map(({ name }) => name)))
-      .on('result', (row: (string | null)[]) => {
+      .on('fields', (fields: { readonly name: string }[] | undefined) => {
+        if (fields === undefined) fail(withoutColumns());
+        else columns.resolve(fields.map(({ name }) => name));
+      })
+      .on('result', (row: (string | null)[] | object) => {
+        watch.begin();
+        if (!Array.isArray(row)) return;
         waiting.push(row);
-        if (waiting.length >= MAX_WAITING_ROWS) connection.pause();
+        characters += row.reduce((sum, value) => sum + (value?.length ?? 0), 0);
+        if (waiting.length >= MAX_WAITING.rows || characters >= MAX_WAITING.characters) connection.pause();
         wake.resolve();
       })
       .on('end', () => {
@@ -105,18 +132,20 @@ export async function queryMysql(at: DatabaseAddress, signal: AbortSignal): Prom
         for (;;) {
           await Promise.race([wake.promise, failed.promise]);
           wake = Promise.withResolvers<void>();
-          if (waiting.length > 0) yield waiting.splice(0);
-          else if (ended) return;
+          if (waiting.length > 0) {
+            characters = 0;
+            yield waiting.splice(0);
+          } else if (ended) return;
           if (ended && waiting.length === 0) return;
           connection.resume();
         }
       } finally {
-        close();
+        end();
       }
     }
     return { columns: await Promise.race([columns.promise, failed.promise]), batches: batches() };
   } catch (error) {
-    close();
+    end();
     throw error;
   }
 }

@@ -1,10 +1,13 @@
+import { Socket } from 'node:net';
 import { Client } from 'pg';
 import Cursor from 'pg-cursor';
 import type { DatabaseAddress } from '../model/remote-address.ts';
-import type { DatabaseSession, QueryRows } from './remote-client.ts';
+import { connectionLost, type DatabaseSession, type QueryRows, watchAnswerBytes } from './remote-client.ts';
 import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
-const ROWS_PER_FETCH = 1_000;
+/** So many rows are asked for at first, and at most; then as many as have so many bytes together. */
+const ROWS_PER_FETCH = { first: 10, most: 1_000, growth: 4 };
+const BYTES_PER_FETCH = 8 * 1024 * 1024;
 
 /** Values as the server writes them: numbers keep their digits, times their zone. */
 const AS_TEXT = { getTypeParser: () => (value: string | Buffer) => String(value) };
@@ -14,7 +17,9 @@ const PEER_CHECK = "SET client_connection_check_interval = '5s'";
 
 /** A connection that ends with the signal, also while a query runs. */
 async function connectPostgres({ url }: Pick<DatabaseAddress, 'url'>, signal: AbortSignal) {
+  const socket = new Socket();
   const client = new Client({
+    stream: () => socket,
     connectionString: url,
     connectionTimeoutMillis: CONNECTION_TIMEOUTS.connectMs,
     keepAlive: true,
@@ -32,7 +37,7 @@ async function connectPostgres({ url }: Pick<DatabaseAddress, 'url'>, signal: Ab
     await client.connect();
     // Older servers, and those on other systems than Linux, do not know it.
     await client.query(PEER_CHECK).catch(() => {});
-    return { client, close };
+    return { client, socket, close };
   } catch (error) {
     await close();
     throw error;
@@ -63,33 +68,61 @@ export async function postgresSession(
 
 /** Runs a query with a cursor, in one read-only transaction that sees one snapshot. */
 export async function queryPostgres(at: DatabaseAddress, signal: AbortSignal): Promise<QueryRows> {
-  const { client, close } = await connectPostgres(at, signal);
+  const { client, socket, close } = await connectPostgres(at, signal);
+  // A cursor of a closed connection answers nothing.
+  const lost = Promise.withResolvers<never>();
+  lost.promise.catch(() => {});
+  client.once('end', () => lost.reject(connectionLost()));
+  const watch = watchAnswerBytes(socket, (excess) => {
+    lost.reject(excess);
+    socket.destroy();
+  });
+  const end = async () => {
+    watch[Symbol.dispose]();
+    await close();
+  };
   try {
     await client.query('BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const cursor = client.query(
       new Cursor<(string | null)[]>(at.query, [], { rowMode: 'array', types: AS_TEXT }),
     );
-    const read = () =>
-      new Promise<{ readonly rows: (string | null)[][]; readonly columns: string[] }>((resolve, reject) => {
-        cursor.read(ROWS_PER_FETCH, (error: Error | null | undefined, rows, result) => {
+    let count = ROWS_PER_FETCH.first;
+    const readNext = () =>
+      new Promise<{
+        readonly rows: (string | null)[][];
+        readonly columns: string[];
+        readonly isLast: boolean;
+      }>((resolve, reject) => {
+        const asked = count;
+        cursor.read(asked, (error: Error | null | undefined, rows, result) => {
           if (error) reject(error);
-          else resolve({ rows, columns: result.fields.map(({ name }) => name) });
+          else resolve({ rows, columns: result.fields.map(({ name }) => name), isLast: rows.length < asked });
         });
       });
+    const read = async () => {
+      watch.begin();
+      const answer = await Promise.race([lost.promise, readNext()]);
+      const bytesPerRow = Math.max(1, watch.begin() / Math.max(1, answer.rows.length));
+      const { growth, most } = ROWS_PER_FETCH;
+      count = Math.max(1, Math.min(count * growth, most, Math.floor(BYTES_PER_FETCH / bytesPerRow)));
+      return answer;
+    };
     const first = await read();
     async function* batches() {
       try {
-        for (let { rows } = first; rows.length > 0; { rows } = await read()) {
+        // A cursor that has ended is not read again: it would give no fields.
+        for (let answer = first; ; answer = await read()) {
           signal.throwIfAborted();
-          yield rows;
+          yield answer.rows;
+          if (answer.isLast) return;
         }
       } finally {
-        await close();
+        await end();
       }
     }
     return { columns: first.columns, batches: batches() };
   } catch (error) {
-    await close();
+    await end();
     throw error;
   }
 }

@@ -203,6 +203,37 @@ export interface QueryRows {
   readonly batches: AsyncIterable<readonly (readonly (string | null)[])[]>;
 }
 
+/** Many times the bytes of any row that is read. */
+const MAX_PENDING_BYTES = 128 * 1024 * 1024;
+const PENDING_CHECK_MS = 20;
+
+/** Calls `onExcess` once, if more bytes arrive than any answer should have before `begin` is called again. */
+export function watchAnswerBytes(
+  socket: { readonly bytesRead: number },
+  onExcess: (failure: RemoteFailure) => void,
+) {
+  let before = socket.bytesRead;
+  const timer = setInterval(() => {
+    if (socket.bytesRead - before <= MAX_PENDING_BYTES) return;
+    clearInterval(timer);
+    const message = `more than ${MAX_PENDING_BYTES / 1024 / 1024} MiB came for a few rows`;
+    onExcess(
+      new RemoteFailure('final', message, {
+        hint: 'Leave out columns with long values, or shorten them in the query.',
+      }),
+    );
+  }, PENDING_CHECK_MS);
+  return {
+    /** The bytes since the last answer; the next one begins. */
+    begin(): number {
+      const bytes = socket.bytesRead - before;
+      before = socket.bytesRead;
+      return bytes;
+    },
+    [Symbol.dispose]: () => clearInterval(timer),
+  };
+}
+
 /** A connection whose statements run one after the other. `run` gives rows as texts, and rejects with RemoteFailure. */
 export interface DatabaseSession extends AsyncDisposable {
   readonly kind: 'postgres' | 'mysql' | 'sqlite';

@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
+import { watchedCommand } from '../faults/watched-command.ts';
 import { type Database, describeWithDatabases, startMariaDb, startPostgres } from '../support/databases.ts';
 import { patience } from '../support/pace.ts';
+import { delay } from '../support/store/faults.ts';
 import { startStore } from '../support/store.ts';
 import { until } from '../support/until.ts';
 import { makeWorkspace } from '../support/workspace.ts';
@@ -101,6 +103,29 @@ describeWithDatabases('a query as a source', () => {
         fieldsChanged: { title: 1 },
       });
 
+      // One that began before a run and commits while it sends: its time is older than that of the run.
+      const [begun, commit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const late = database.run(
+        'BEGIN',
+        "UPDATE shop.items SET title = 'Late', updated_at = '2001-01-01 00:00:00' WHERE id = 9007199254741000",
+        async () => begun.resolve(),
+        () => commit.promise,
+        'COMMIT',
+      );
+      await begun.promise;
+      await database.run("UPDATE shop.items SET title = 'During' WHERE id = 9007199254741001");
+      const asked = store.requests.length;
+      store.misbehave({ does: delay(60_000) });
+      const during = shop.run();
+      await until(() => store.requests.length > asked);
+      commit.resolve();
+      await late;
+      store.behave();
+      expect((await during).json()).toMatchObject({ changed: 1, operations: 1 });
+      expect((await shop.run()).json()).toMatchObject({ changed: 1, operations: 1 });
+      const titles = [...store.shop.products.values()].filter(({ title }) => title === 'Late');
+      expect(titles).toMatchObject([{ url: '9007199254741000' }]);
+
       const killed = workspace.start('plan', 'items');
       await until(async () => (await database.run(sessions)).length > 0);
       killed.process.kill('SIGKILL');
@@ -114,6 +139,24 @@ describeWithDatabases('a query as a source', () => {
       expect(String(dropped.json()['error'])).toMatch(/price/);
       expect(dropped.stdout + dropped.stderr).not.toContain('secret');
       expect(store.requests).toHaveLength(before);
+    },
+  );
+
+  it.each(KINDS)(
+    'of $name: 100,000 rows take at most 300 MiB',
+    { timeout: patience(180_000) },
+    async ({ name, start, fill }) => {
+      await using database = await start();
+      await database.run(...fill.map((statement) => statement.replace(String(ROWS), '100000')));
+      const files = {
+        'stores.yaml': `main: { baseUrl: "https://shop.example", apiKey: "\${KEY}" }\n`,
+        'mappings/items.yaml': MAPPING,
+        'jobs/items.yaml': `import: products\nstore: main\nsource: { ${name}: "\${DATABASE_URL}", query: "${QUERY}" }\nmapping: items\n`,
+      };
+      const env = { KEY: 'k', DATABASE_URL: database.url };
+      const { ended, watched } = await watchedCommand(files, env, async () => {}, 'plan', 'items', '--json');
+      expect(ended.json()).toMatchObject({ records: 100_000, new: 100_000, rejected: 0 });
+      expect(watched.maxRssMib).toBeLessThan(300);
     },
   );
 

@@ -12,12 +12,14 @@ import { until } from './until.ts';
 const POSTGRES = globSync('/usr/lib/postgresql/*/bin').sort().at(-1) ?? '';
 const MARIADB = '/usr/sbin/mariadbd';
 
+type Step = string | (() => Promise<unknown>);
+
 /** A database server of a test on loopback, with an empty database. */
 export interface Database extends AsyncDisposable {
   /** With user and password. */
   readonly url: string;
-  /** Runs statements one after the other in one connection; gives the rows of the last. */
-  run(...statements: readonly string[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Runs statements one after the other in one connection, and waits where one is a function; gives the rows of the last. */
+  run(...statements: readonly Step[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
 
 /** `describe` for tests that need PostgreSQL and MariaDB. */
@@ -68,7 +70,9 @@ export async function startPostgres(): Promise<Database> {
     await client.connect();
     try {
       let rows: readonly Readonly<Record<string, unknown>>[] = [];
-      for (const statement of statements) ({ rows } = await client.query(statement));
+      for (const statement of statements)
+        if (typeof statement === 'string') ({ rows } = await client.query(statement));
+        else await statement();
       return rows;
     } finally {
       await client.end();
@@ -116,7 +120,9 @@ export async function startMariaDb(): Promise<Database> {
     const connection = await createConnection(url);
     try {
       let found: unknown = [];
-      for (const statement of statements) [found] = await connection.query(statement);
+      for (const statement of statements)
+        if (typeof statement === 'string') [found] = await connection.query(statement);
+        else await statement();
       return Array.isArray(found) ? found : [];
     } finally {
       await connection.end();

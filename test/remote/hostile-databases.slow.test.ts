@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { REMOTE_KINDS } from '../../src/remote/remote-kinds.ts';
+import { type Database, describeWithDatabases, startMariaDb, startPostgres } from '../support/databases.ts';
+import { patience } from '../support/pace.ts';
+import { until } from '../support/until.ts';
+import { failureOf, fetchOne } from './trials.ts';
+
+const LIMIT = 1_000_000;
+
+/** Reads a query as a job does, up to a million bytes. */
+async function read(kind: 'postgres' | 'mysql', { url }: Pick<Database, 'url'>, query: string) {
+  const at = {
+    kind,
+    location: `${kind}://test`,
+    url,
+    query,
+    isQuery: true as const,
+    allowPrivateAddresses: true,
+  };
+  return (await fetchOne(await REMOTE_KINDS[kind].open(at), { limitBytes: LIMIT }))?.content;
+}
+
+const WIDE = Array.from({ length: 1_600 }, (_, index) => `${index} AS c${index}`).join(', ');
+
+describeWithDatabases('a hostile database', () => {
+  vi.setConfig({ testTimeout: patience(60_000), hookTimeout: patience(60_000) });
+  let postgres: Database;
+  let mysql: Database;
+  beforeAll(async () => {
+    [postgres, mysql] = await Promise.all([startPostgres(), startMariaDb()]);
+    await mysql.run('SET GLOBAL max_allowed_packet = 1073741824', 'CREATE TABLE kept (id int)');
+    await postgres.run(
+      "CREATE DATABASE bytes ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0",
+    );
+  });
+  afterAll(async () => {
+    await postgres[Symbol.asyncDispose]();
+    await mysql[Symbol.asyncDispose]();
+  });
+
+  it.each([
+    ['infinite numbers', "SELECT 'NaN'::numeric AS a, '-Infinity'::float8 AS b", 'a,b\nNaN,-Infinity\n'],
+    [
+      'dates beyond those of JavaScript',
+      "SELECT 'infinity'::date AS a, '294276-12-31 00:00'::timestamp AS b, '4713-01-01 BC'::date AS c",
+      'a,b,c\ninfinity,294276-12-31 00:00:00,4713-01-01 BC\n',
+    ],
+    [
+      'exact numbers',
+      'SELECT 19.90::numeric AS a, 9007199254740993::bigint AS b',
+      'a,b\n19.90,9007199254740993\n',
+    ],
+    ['bytes', "SELECT '\\x00ff'::bytea AS a", 'a\n\\x00ff\n'],
+    ['delimiters, quotes and NULL', `SELECT E'a,"\\n' AS a, NULL AS b, '' AS c`, 'a,b,c\n"a,""\n",,\n'],
+  ])('PostgreSQL: %s come as texts', async (_, query, expected) => {
+    expect((await read('postgres', postgres, query))?.replaceAll('\r\n', '\n')).toBe(expected);
+  });
+
+  it.each([
+    [
+      'dates',
+      "SELECT CAST('9999-12-31' AS date) AS a, 19.90 AS b, 9007199254740993 AS c",
+      'a,b,c\n9999-12-31,19.90,9007199254740993\n',
+    ],
+    ['zeros and NULL', "SELECT 'a\\0b' AS a, NULL AS b", 'a,b\na\0b,\n'],
+    ['other encodings', "SELECT CONVERT(_latin1 x'e9' USING latin1) AS a", 'a\n\u00e9\n'],
+  ])('MariaDB: %s come as texts', async (_, query, expected) => {
+    expect((await read('mysql', mysql, query))?.replaceAll('\r\n', '\n')).toBe(expected);
+  });
+
+  it.each([
+    ['postgres', `SELECT ${WIDE}`],
+    ['mysql', `SELECT ${WIDE}`],
+  ] as const)('%s: 1,600 columns are read', async (kind, query) => {
+    const content = await read(kind, kind === 'postgres' ? postgres : mysql, query);
+    expect(content?.split('\n')[0]?.split(',')).toHaveLength(1_600);
+  });
+
+  it.each([
+    ['postgres', "SELECT repeat('x', 300000000) AS a"],
+    ['postgres', "SELECT repeat('x', 2000000) AS a FROM generate_series(1, 1000)"],
+    ['mysql', "SELECT repeat('x', 300000000) AS a"],
+    ['mysql', "SELECT repeat('x', 2000000) AS a FROM seq_1_to_1000"],
+    ['postgres', 'SELECT generate_series(1, 1000000000000)'],
+    ['mysql', "SELECT seq, 'x' FROM seq_1_to_1000000000"],
+  ] as const)('%s: %s ends at a limit, in little memory', async (kind, query) => {
+    const before = process.memoryUsage().rss;
+    let most = 0;
+    const timer = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().rss - before);
+    }, 20);
+    await expect(read(kind, kind === 'postgres' ? postgres : mysql, query)).rejects.toThrow();
+    clearInterval(timer);
+    expect(most / 1024 / 1024).toBeLessThan(700);
+  });
+
+  it.each([
+    ['postgres', 'SELECT nothing', /column "nothing" does not exist/],
+    ['postgres', 'DELETE FROM pg_class', /read-only transaction/],
+    ['mysql', 'DROP TABLE kept', /READ ONLY/],
+    ['mysql', 'DO 1', /no columns/],
+    ['postgres', 'SELECT 1/0', /division by zero/],
+  ] as const)('%s: %s is an error with what the server says', async (kind, query, message) => {
+    expect((await failureOf(read(kind, kind === 'postgres' ? postgres : mysql, query))).message).toMatch(
+      message,
+    );
+  });
+
+  it('PostgreSQL without an encoding: bytes that are not UTF-8 are refused', async () => {
+    const bytes = { url: postgres.url.replace(/postgres$/, 'bytes') };
+    const query = "SELECT convert_from('\\xe9'::bytea, 'SQL_ASCII') AS a";
+    expect((await failureOf(read('postgres', bytes, query))).message).toContain('invalid byte sequence');
+    expect(await read('postgres', bytes, "SELECT E'caf\\xc3\\xa9' AS a")).toContain('café');
+  });
+
+  it.each([
+    ['postgres', 'SELECT pg_sleep(1000000)'],
+    ['mysql', 'SELECT sleep(1000000)'],
+  ] as const)(
+    '%s: a query that never ends ends with the signal, and its session too',
+    async (kind, query) => {
+      const server = kind === 'postgres' ? postgres : mysql;
+      const at = {
+        kind,
+        location: 'x',
+        url: server.url,
+        query,
+        isQuery: true as const,
+        allowPrivateAddresses: true,
+      };
+      const stop = new AbortController();
+      await using client = await REMOTE_KINDS[kind].open(at);
+      const [file] = await client.find(stop.signal);
+      if (file === undefined) throw new Error('no file');
+      const got = await client.get(file, { signal: stop.signal, unless: null });
+      if (got.kind !== 'content') throw new Error('no content');
+      const ended = got.content.toArray().then(
+        () => 'whole',
+        () => 'ended',
+      );
+      const sessions =
+        kind === 'postgres'
+          ? "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(1%' AND pid <> pg_backend_pid()"
+          : "SELECT 1 FROM information_schema.processlist WHERE info LIKE 'SELECT sleep(1%'";
+      await until(async () => (await server.run(sessions)).length > 0);
+      stop.abort(new Error('stop'));
+      expect(await ended).toBe('ended');
+      await until(async () => (await server.run(sessions)).length === 0);
+    },
+  );
+});
