@@ -29,6 +29,7 @@ const REACHED = [
   'plans with edited records',
   'restored records',
   'comparisons: accept',
+  'kept against the source',
 ];
 /** Of a hundred histories, so many more on Redis. */
 const ON_REDIS = 3;

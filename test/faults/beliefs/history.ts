@@ -22,7 +22,14 @@ export type Step =
       readonly settings: Settings;
       readonly faults: Faults;
     }
-  | { readonly kind: 'release'; readonly job: JobName; readonly which: number; readonly faults: Faults }
+  | {
+      readonly kind: 'release';
+      readonly job: JobName;
+      readonly which: number;
+      readonly faults: Faults;
+      /** Whose value a field gets that was changed on both sides. */
+      readonly conflicts?: 'source' | 'store' | undefined;
+    }
   /** `sending`: how it is approved at once; null: perhaps later. */
   | {
       readonly kind: 'undo';
@@ -70,6 +77,7 @@ const settings: fc.Arbitrary<Settings> = fc.record({
   conflicts: fc.constantFrom(undefined, 'hold' as const, 'source' as const, 'store' as const),
 });
 const which = fc.nat(2);
+const conflicts = fc.constantFrom(undefined, 'source' as const, 'store' as const);
 
 const fate: fc.Arbitrary<Fate> = fc.oneof(
   { weight: 4, arbitrary: fc.constant({ kind: 'done' as const }) },
@@ -138,7 +146,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 4,
-    arbitrary: fc.record({ kind: fc.constant('release' as const), job, which, faults: mostlyNone }),
+    arbitrary: fc.record({
+      kind: fc.constant('release' as const),
+      job,
+      which,
+      faults: mostlyNone,
+      conflicts,
+    }),
   },
   {
     weight: 5,
@@ -200,11 +214,14 @@ const changedByHand = fc
       maxLength: 3,
     }),
     faults: mostlyNone,
+    isReleased: fc.boolean(),
+    conflicts,
   })
-  .map(({ job, sources: [before, after, last], edits, faults }): readonly Step[] => [
+  .map(({ job, sources: [before, after, last], edits, faults, isReleased, conflicts }): readonly Step[] => [
     { kind: 'run', job, settings: before, faults: NO_FAULTS },
     ...edits,
     { kind: 'run', job, settings: after, faults },
+    ...(isReleased ? [{ kind: 'release' as const, job, which: 0, faults, conflicts }] : []),
     { kind: 'run', job, settings: last, faults },
   ]);
 

@@ -72,7 +72,7 @@ async function happen(world: World, step: Step, turn: (ms: number) => void): Pro
     case 'retry':
       return await world.retry(step.job, step.which, step.settings, step.faults);
     case 'release':
-      return await world.release(step.job, step.which, step.faults);
+      return await world.release(step.job, step.which, step.faults, step.conflicts);
     case 'undo':
       await world.undo(step.job, step.which, step.planning);
       if (step.sending !== null) await world.approve(step.job, step.sending);

@@ -271,14 +271,14 @@ export class World {
   }
 
   /** Sends what an earlier run of the job holds. */
-  async release(job: JobName, which: number, faults: Faults): Promise<void> {
+  async release(job: JobName, which: number, faults: Faults, conflicts?: 'source' | 'store'): Promise<void> {
     await this.#during(faults, async (context, process) => {
       const { state } = context;
       const runs = await state.runs.list({ job, kinds: ['run', 'retry'], statuses: COMPLETED });
       const holding = runs.filter(({ totals }) => (totals?.held ?? 0) > 0);
       const of = holding[which % Math.max(1, holding.length)]?.id;
       if (of === undefined) return;
-      const release = { of };
+      const release = conflicts === undefined ? { of } : { of, conflicts };
       const settings = this.settingsOf(job);
       await refuseUnlessReleasable(context, sampleRun({ job }), release);
       const work = { context, process, settings };
@@ -488,6 +488,7 @@ export class World {
     });
     const plan = await planRun(work.context, work.settings, run);
     if (run.restore !== undefined && plan.shards.length > 0) this.#note('restored records');
+    if (run.release?.conflicts === 'store') this.#note('kept against the source');
     if (plan.edited !== undefined) this.#note('plans with edited records');
     return plan;
   }
@@ -569,9 +570,12 @@ function approvedKind({ undo, restore }: Run): Run['kind'] {
 }
 
 /** What decides of a field that was changed on both sides (docs/using.md, What people edit in the store). */
-function conflictsOf({ kind, undo }: Run, { conflicts = 'hold' }: Settings): 'hold' | 'source' | 'store' {
+function conflictsOf(
+  { kind, undo, release }: Run,
+  { conflicts = 'hold' }: Settings,
+): 'hold' | 'source' | 'store' {
   if (undo !== undefined) return 'store';
-  return kind === 'release' ? 'source' : conflicts;
+  return kind === 'release' ? (release?.conflicts ?? 'source') : conflicts;
 }
 
 /** What ends a process, or a run, without being a bug. */
