@@ -5,7 +5,7 @@ import { findImports, OF_WORKSPACE } from './support/find-imports.ts';
 
 const SRC = join(import.meta.dirname, '..', 'src');
 
-/** What each folder of src/ imports besides itself, model/ and text/: the direction of design.md, one line a folder. */
+/** What each folder of src/ imports besides itself, model/ and text/: the one direction of imports, one line a folder. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: [],
   // Printing, quoting, redaction, near names.

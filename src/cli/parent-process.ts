@@ -1,9 +1,9 @@
 import { InterruptedError } from '../model/storeferry-error.ts';
 
-/** Set by a process of ours that starts a command and communicates with it over Node's IPC channel. */
+/** Set by the dashboard for a command that it starts and with which it communicates with it over Node's IPC channel. */
 export const CHILD_VARIABLE = 'STOREFERRY_CHILD';
 
-/** The message of a command to the process that started it. */
+/** The message of a command to the dashboard that started it. */
 export interface ChildMessage {
   /** The run of the command. */
   readonly run: string;

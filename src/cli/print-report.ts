@@ -11,7 +11,7 @@ import type { Terminal } from './terminal.ts';
 import { currentFolder, withProgram } from './typed-program.ts';
 import type { RecordOutput } from './with-json-result.ts';
 
-/** The exit code for the status of a run (design.md). */
+/** The exit code for the status of a run (README, Commands). */
 export function exitCodeOf({ run, plan, totals }: RunFacts): number {
   const leavesSome =
     (run.status === 'planned' &&

@@ -11,7 +11,7 @@ import { typedProgram } from './typed-program.ts';
 
 const EXIT_USAGE = 2;
 
-/** Runs the command line and returns its exit code: 0, 1, 2, 3, 4 or 130, as listed in design.md. */
+/** Runs the command line and returns its exit code: 0, 1, 2, 3, 4 or 130 (README, Commands). */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   let code = 0;
   const over = new AbortController();

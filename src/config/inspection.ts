@@ -10,7 +10,7 @@ import {
   paramProblems,
 } from '../mapping/spec/mapping-spec.ts';
 import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../model/storeferry-error.ts';
-import { unlisted } from '../text/nearest.ts';
+import { suggestNames } from '../text/nearest.ts';
 import { completePlaces, placeSecrets } from './complete-places.ts';
 import type { Environment, SecretField } from './environment.ts';
 import { type Interpretation, interpret } from './interpret.ts';
@@ -269,11 +269,11 @@ type Quote = (path: Path, value: string) => string;
 function checkNames({ store, mapping }: Named, known: Known, quote: Quote): RelationProblem[] {
   const problems: RelationProblem[] = [];
   if (store !== undefined && known.stores?.includes(store) === false) {
-    const message = `stores.yaml has no store ${quote(['store'], store)}${unlisted(store, known.stores)}`;
+    const message = `stores.yaml has no store ${quote(['store'], store)}${suggestNames(store, known.stores)}`;
     problems.push({ path: ['store'], message });
   }
   if (mapping !== undefined && !known.mappings.includes(mapping)) {
-    const message = `there is no mapping ${quote(['mapping'], mapping)}${unlisted(mapping, known.mappings)}`;
+    const message = `there is no mapping ${quote(['mapping'], mapping)}${suggestNames(mapping, known.mappings)}`;
     problems.push({ path: ['mapping'], message });
   }
   return problems;
@@ -332,6 +332,6 @@ function checkContacts(job: ImportJob, { contact }: ContactMappingSpec, quote: Q
   if (crosswalkField(job.crosswalk, contact) !== undefined) return [];
   const { match, field = match } = job.crosswalk;
   const path = ['crosswalk', job.crosswalk.field === undefined ? 'match' : 'field'];
-  const message = `the mapping '${job.mapping}' does not fill the field ${quote(path, field)} to match by${unlisted(field, matchableFields(contact))}; if the crosswalk's column and the field have different names, add field: email to the crosswalk`;
+  const message = `the mapping '${job.mapping}' does not fill the field ${quote(path, field)} to match by${suggestNames(field, matchableFields(contact))}; if the crosswalk's column and the field have different names, add field: email to the crosswalk`;
   return [{ path, message }];
 }

@@ -25,7 +25,7 @@ export const RUN_STATUSES = [
   'interrupted',
   'superseded',
 ] as const;
-/** The status of a run, or how it ended (design.md, Commands). */
+/** The status of a run, or how it ended. */
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
 /** Everything that could be sent has been sent. */

@@ -18,7 +18,7 @@ export const MATCH_SCORES: Readonly<Record<MatchKind, number>> = {
 };
 /** A match below it, like one of several, is for a person to decide. */
 const MIN_CERTAIN_SCORE = 0.8;
-/** What more products share identifies none of them, like a SKU `n/a`. */
+/** A handle of more products identifies none of them, like a SKU `n/a`. */
 const MAX_CANDIDATES = 5;
 
 /** A known product that a new one may be. */
@@ -64,7 +64,7 @@ export class ProductMatcher implements Disposable {
     for (const [kind, value] of handlesOf(key, body, this.#kinds)) this.#insert.run(kind, value, 1, key);
   }
 
-  /** Takes a known product if a new one, taken before, has anything of it; whether it has. */
+  /** Adds a known product if a new one, added before, shares a handle with it; whether it does. */
   addKnown(key: string, body: JsonObject): boolean {
     const handles = handlesOf(key, body, this.#kinds);
     if (handles.every(([kind, value]) => this.#sharing.get(kind, value, 1) === undefined)) return false;
@@ -72,7 +72,7 @@ export class ProductMatcher implements Disposable {
     return true;
   }
 
-  /** What the new products are that may be known ones; all others have no match. */
+  /** The new products that may be known ones; all others have no match. */
   matches(): ProductMatch[] {
     const news = this.#database.prepare(
       `SELECT DISTINCT new.key AS key FROM handles AS new
@@ -144,7 +144,7 @@ export class ProductMatcher implements Disposable {
 }
 
 interface Candidate extends MatchCandidate {
-  /** Nothing else on either side is alike. */
+  /** The match is certain enough, its handle is that of one product on each side, and their SKUs do not differ. */
   readonly isOnly: boolean;
   readonly hasOtherSkus: boolean;
 }

@@ -12,7 +12,7 @@ import type { JudgedWave } from '../model/wave-limits.ts';
 import { type ClockKeeper, type JobFacts, NO_TOTALS, type RunFacts } from './run-facts.ts';
 import { editedFacts } from './sections/edited-section.ts';
 
-/** The object that `--json` prints as the last line, with its members in the order of design.md. */
+/** The object that `--json` prints as the last line. The order of its members is fixed. */
 export interface RunSummary extends Omit<RunTotals, 'inRows'> {
   /** Null if no run began. */
   readonly run: string | null;

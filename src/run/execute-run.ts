@@ -13,9 +13,9 @@ import { applyStep, type DeliverShards, deliverHere } from './import/apply-step.
 import {
   continueOrBegin,
   continueSame,
-  planAgain,
+  planAgainHint,
   refuseOutdated,
-  supersedeEmptied,
+  supersedeAndDiscard,
   supersedeOthers,
   supersedePlans,
   whyNotContinue,
@@ -140,7 +140,7 @@ export async function discardRun(context: RunContext, { id, job }: Run): Promise
       },
     );
   }
-  await supersedeEmptied(context, run);
+  await supersedeAndDiscard(context, run);
   return await runs.update(id, { discarded: true });
 }
 
@@ -343,7 +343,7 @@ async function approvePlan(
   const { runs } = context.state;
   // Read again: another process may have approved it before the lock was free.
   const planned = (await runs.get(known.id)) ?? known;
-  const hint = planAgain(planned);
+  const hint = planAgainHint(planned);
   // The lock of the job is free: a run that is running has died.
   const isBegun = resumes === true && planned.approved && UNFINISHED.includes(planned.status);
   if (planned.status !== 'planned' && planned.status !== 'stopped' && !isBegun) throw notApprovable(planned);
@@ -406,6 +406,6 @@ function notApprovable(run: Run): UsageError {
       : `The run ${id} ${status === 'interrupted' ? 'was' : 'is'} ${status}: only a planned or stopped run can be approved.`;
   const [next] = status === 'superseded' ? [] : nextSteps({ run });
   return new UsageError(message, {
-    hint: next === undefined ? planAgain(run) : `${next.what} ${next.command}`,
+    hint: next === undefined ? planAgainHint(run) : `${next.what} ${next.command}`,
   });
 }

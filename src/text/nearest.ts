@@ -42,8 +42,8 @@ export function didYouMean(name: string, choices: Iterable<string>): string {
   return meant === undefined ? '' : `; did you mean '${meant}'?`;
 }
 
-/** What may have been meant by a name that is not among the known ones, and these. */
-export function unlisted(name: string, known: readonly string[]): string {
+/** What to add to an error about an unknown name: the nearest known one, and all known ones. */
+export function suggestNames(name: string, known: readonly string[]): string {
   const list = known.length === 0 ? 'there are none' : `known: ${known.join(', ')}`;
   return `${didYouMean(name, known)} (${list})`;
 }

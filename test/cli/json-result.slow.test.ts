@@ -10,7 +10,7 @@ import { startStore } from '../support/store.ts';
 import { until } from '../support/until.ts';
 import { type CommandResult, makeWorkspace } from '../support/workspace.ts';
 
-/** The members of the object as design.md names them, of a command that could not report a run. */
+/** The members of the object that `--json` prints, of a command that could not report a run. */
 function failed(found: Readonly<Record<string, unknown>>) {
   return {
     ...{ run: null, status: 'failed', rows: 0, records: 0, new: 0, changed: 0, unchanged: 0, removed: 0 },

@@ -6,7 +6,7 @@ import { journeysOf } from '../structure/structure.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 const ARCHITECTURE = join('docs', 'architecture.md');
 /** What a comment or document may name. The CHANGELOG names what there was. */
-const TEXTS = ['README.md', 'docs/*.md', 'src/**/*.md', 'test/**/*.md', 'src/**/*.ts'];
+const TEXTS = ['README.md', 'CONTRIBUTING.md', 'docs/*.md', 'src/**/*.md', 'test/**/*.md', 'src/**/*.ts'];
 
 function read(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8');

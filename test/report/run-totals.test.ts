@@ -87,7 +87,7 @@ describe('the totals of a run', () => {
 });
 
 describe('the summary for programs', () => {
-  it('has the members that design.md names, in their order', () => {
+  it('has the members of `--json`, in their order', () => {
     const summary = runSummary(
       { run: aRun(), totals: runTotals(aPlan(), ALL_APPLIED), rejectsFile: null },
       NOW,

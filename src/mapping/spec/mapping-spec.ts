@@ -10,7 +10,7 @@ import type { FilePlace } from '../../model/remote-address.ts';
 import { delimiterSchema, encodingSchema, tableFields } from '../../model/row.ts';
 import type { Place } from '../../model/storeferry-error.ts';
 import { remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
-import { unlisted } from '../../text/nearest.ts';
+import { suggestNames } from '../../text/nearest.ts';
 import { RATE_MATCH } from '../lookup-table.ts';
 import { convertSchema } from '../transforms/convert.ts';
 import { groupSchema } from './group-spec.ts';
@@ -322,7 +322,7 @@ export function paramProblems(
       .map((name) => ({
         name,
         isUnknown: true,
-        message: `${mapping} has no parameter '${name}'${unlisted(name, known)}`,
+        message: `${mapping} has no parameter '${name}'${suggestNames(name, known)}`,
       })),
     ...unsetParams(spec, set).map(({ name }) => ({
       name,

@@ -22,7 +22,7 @@ export async function continueOrBegin(context: RunContext, begun: Run): Promise<
   return run;
 }
 
-/** The same, but leaves all other runs and plans unchanged: for a run that may have nothing to send. */
+/** Like `continueOrBegin`, but leaves all other runs and plans unchanged: for a run that may have nothing to send. */
 export async function continueSame(context: RunContext, begun: Run): Promise<Run> {
   const unfinished = await context.state.runs.list({
     job: begun.job,
@@ -85,7 +85,7 @@ export async function whyNotContinue(
 
 /**
  * UsageError where another job has written since the run was planned: what the plan would send may undo that, and what it leaves out as
- * unchanged may no longer be so. To be asked again when the run has got the store's lock.
+ * unchanged may no longer be so. Ask again when the run has the store's lock.
  */
 export async function refuseOutdated(context: RunContext, run: Run, plan: Plan): Promise<void> {
   if (await isOutdated(context, run, plan)) throw plannedBefore(run);
@@ -113,18 +113,18 @@ export async function planPosition(context: RunContext, run: Run): Promise<strin
 
 function plannedBefore(run: Run): UsageError {
   return new UsageError(`Another job has written to the store since run ${run.id} was planned.`, {
-    hint: planAgain(run),
+    hint: planAgainHint(run),
   });
 }
 
-/** How to make the plan of a run anew. */
-export function planAgain({ job, undo, restore, copy, store }: Run): string {
+/** The hint with the command that plans a run again. */
+export function planAgainHint({ job, undo, restore, copy, store }: Run): string {
   if (copy !== undefined) return `Plan it again: storeferry ${commandText(copyAction(copy, store))}`;
   if (restore !== undefined) return `Compare the store again: storeferry drift ${job}`;
   return `Plan it again: storeferry ${undo === undefined ? `plan ${job}` : `undo ${undo.of}`}`;
 }
 
-/** The date that changes the result now. A clock that was set back can also pass a date. */
+/** The begin or end of a sale price between planning and now: the plan no longer holds. A clock that was set back can also pass one. */
 export function passedDate({ source: { dates } }: Plan, now: number): number | undefined {
   const { since = null, until = null } = dates ?? {};
   if (until !== null && now >= until) return until;
@@ -146,7 +146,7 @@ export async function supersedeOthers(context: RunContext, by: Run): Promise<voi
   const runs = await context.state.runs.list({ job: by.job, kinds: [...KINDS_BUT_PLAN, 'verify', 'drift'] });
   for (const run of runs) {
     if (run.id === by.id) continue;
-    if (mayContinue(run)) await supersedeEmptied(context, run);
+    if (mayContinue(run)) await supersedeAndDiscard(context, run);
     else await discardPlan(context, run);
   }
   await supersedePlans(context, by);
@@ -165,13 +165,13 @@ export async function supersedePlans(context: RunContext, by: Run): Promise<void
   for (const run of plans) {
     if (run.id === by.id) continue;
     if (run.status === 'planned' || run.status === 'stopped' || (await hasDied(context, run)))
-      await supersedeEmptied(context, run);
+      await supersedeAndDiscard(context, run);
     else if (run.status !== 'running') await discardPlan(context, run);
   }
 }
 
 /** Ends a run for good, and removes what only sending it would need. */
-export async function supersedeEmptied(context: RunContext, run: Run): Promise<void> {
+export async function supersedeAndDiscard(context: RunContext, run: Run): Promise<void> {
   await supersede(context, run);
   await discardPlan(context, run);
 }

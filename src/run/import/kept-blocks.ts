@@ -14,7 +14,7 @@ import type { RunContext } from '../run-context.ts';
 /** A folder of the artifacts that belongs to no run: for each job the blocks of its last run that sent everything. */
 const FOLDER = 'blocks';
 
-/** Increase it when the words of a block change. */
+/** The version of the layout of a block (`src/model/block-index.ts`): increase it when that changes. */
 const LAYOUT = 2;
 
 const sealSchema = z.object({
@@ -35,14 +35,14 @@ export async function keptBlocks(
   position: string,
 ): Promise<BlockIndex | undefined> {
   const target = importTarget(run);
-  const { listed, blocks } = filesOf(run);
-  if (!isName(listed) || (await state.ledger(target).hasDoubts())) return undefined;
+  const { sealFile, blocksFile } = filesOf(run);
+  if (!isName(sealFile) || (await state.ledger(target).hasDoubts())) return undefined;
   const folder = artifacts.run(FOLDER);
   try {
-    if (!(await folder.exists(listed))) return undefined;
-    const seal = sealSchema.safeParse(openSealed(await text(await folder.read(listed)))).data;
+    if (!(await folder.exists(sealFile))) return undefined;
+    const seal = sealSchema.safeParse(openSealed(await text(await folder.read(sealFile)))).data;
     if (seal?.target !== targetTag(target) || seal.position !== position) return undefined;
-    const bytes = await readWhole(folder, blocks, seal.bytes);
+    const bytes = await readWhole(folder, blocksFile, seal.bytes);
     if (sha256Of(bytes) !== seal.sha256) return undefined;
     const index = new BlockIndex(new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4));
     if (seal.refused.length > 0) {
@@ -61,7 +61,7 @@ export async function keptBlocks(
 
 /**
  * Call it before the plan is applied; what it returns is called when all operations have been recorded, under the same `lock` of
- * the target, and keeps the blocks of the plan for the job's next run. Plans that others have overtaken keep nothing.
+ * the target, and keeps the blocks of the plan for the job's next run. A plan after which another run has written keeps nothing.
  */
 export async function keepBlocks(
   { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
@@ -71,8 +71,8 @@ export async function keepBlocks(
 ): Promise<() => Promise<void>> {
   const target = importTarget(run);
   const ledger = state.ledger(target);
-  const { listed, blocks } = filesOf(run);
-  const isCurrent = blocksAt !== undefined && isName(listed) && (await ledger.position()) === blocksAt;
+  const { sealFile, blocksFile } = filesOf(run);
+  const isCurrent = blocksAt !== undefined && isName(sealFile) && (await ledger.position()) === blocksAt;
   if (!isCurrent) return async () => {};
   return async () => {
     const { applied, rejected, deleted, left } = await state.runs.tally(run.id);
@@ -82,12 +82,12 @@ export async function keepBlocks(
     for await (const page of state.runs.refusals(run.id)) refused.push(...page.map(({ key }) => hashOf(key)));
     const folder = artifacts.run(FOLDER);
     const position = await ledger.position();
-    // Of a process that was stopped meanwhile, the position may be that of another job.
+    // Without the lock another job may have moved the position.
     if (!lock.isHeld()) return;
     await using ofRun = await artifacts.run(run.id).read(BLOCKS_FILE);
     try {
-      const { bytes, sha256 } = await writeCopy(folder, blocks, BLOCKS_FILE, ofRun);
-      await folder.write(listed, [
+      const { bytes, sha256 } = await writeCopy(folder, blocksFile, BLOCKS_FILE, ofRun);
+      await folder.write(sealFile, [
         sealedJson({ layout: LAYOUT, target: targetTag(target), position, refused, bytes, sha256 }),
       ]);
     } catch (error) {
@@ -103,6 +103,6 @@ function hashOf(key: string): KeyHash {
   return hash;
 }
 
-function filesOf({ job }: Run): { readonly listed: string; readonly blocks: string } {
-  return { listed: `${job}.json`, blocks: `${job}.bin` };
+function filesOf({ job }: Run): { readonly sealFile: string; readonly blocksFile: string } {
+  return { sealFile: `${job}.json`, blocksFile: `${job}.bin` };
 }

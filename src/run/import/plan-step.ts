@@ -66,7 +66,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     run.sample === undefined &&
     job.mode !== 'update' &&
     job.mode !== 'create' &&
-    // Which contacts its rows are about changes with the store.
+    // Which contact a row belongs to changes with the store.
     source.contacts === undefined;
   const position = await ledger.position();
   const index = hasBlocks && !run.resend ? await keptBlocks(context, run, position) : undefined;
@@ -110,12 +110,12 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   });
 }
 
-/** What `options[].advanced` is, whatever the variants are; undefined where it follows from them. */
+/** `options[].advanced` as mapping or store fix it; undefined where the variants of a product decide. */
 function advancedOf({ mapping: { spec } }: ImportRequest, { forms }: SnapshotReading): boolean | undefined {
   return spec.import === 'products' ? (spec.options?.advanced ?? forms.advanced) : undefined;
 }
 
-/** Whether the store gives all variants of a product one price, and the mapping does not decide what is sent all the same. */
+/** Whether the store gives all variants of a product one price; false where the mapping sets `advanced` itself. */
 async function losesPrices(
   { artifacts }: RunContext,
   { store, mapping: { spec } }: ImportRequest,
@@ -125,7 +125,7 @@ async function losesPrices(
   return probe !== undefined && flattensPrices(probe.properties);
 }
 
-/** Looks for products with a new url; undefined where the job takes none for such. */
+/** Finds products that got a new url; undefined where the job does not look for renames. */
 async function renamesIn(
   { artifacts, state, signal }: RunContext,
   { job, store }: ImportRequest,
@@ -154,7 +154,7 @@ export async function refuseUnknownKeys(
   for await (const _ of takeSample(reading.open(), { only: sample.only })) context.signal.throwIfAborted();
 }
 
-/** Looks at the images of planned records; undefined where the job does not ask for it. */
+/** Checks the images of planned records; undefined where the job does not ask for it. */
 function imageCheckOf(
   { state, clock, signal }: RunContext,
   { job: { images } }: ImportRequest,
@@ -227,7 +227,7 @@ async function openReading(context: RunContext, request: ImportRequest, run: Run
     : { ...reading, contacts, tables: { ...reading.tables, crosswalk: contacts } };
 }
 
-/** By default prices of variants are kept where an option is `advanced`, as the fields of the API suggest. */
+/** How this store wants a record written. Default: it keeps prices of variants where an option is `advanced`, as the API suggests. */
 function formsOf(probe: StoreProperties | undefined): SnapshotReading['forms'] {
   if (probe === undefined) return {};
   const { advancedKeepsVariantPrices: advanced, plainKeepsVariantPrices: plain, nullQuantity } = probe;
@@ -252,7 +252,7 @@ async function readMatched(
   for await (const _ of readSnapshotThroughMapping(collecting).open()) signal.throwIfAborted();
 }
 
-/** What the store sells in; if stores.yaml does not say it, what the last run named that may have sent prices to it. */
+/** The currency of the store: from stores.yaml, else that of the last run that may have sent prices to it. */
 async function knownCurrency(
   { state }: RunContext,
   { store }: ImportRequest,
@@ -270,7 +270,7 @@ async function knownCurrency(
   return { earlier: last?.currency };
 }
 
-/** Whether the source has prices in several currencies: then all that name one are refused in a second reading. */
+/** Whether the source must be read again, because its prices name several currencies: all of these are refused then. Else notes the one found in the run. */
 async function settleCurrency({ state }: RunContext, run: Run, currencies: CurrencyWatch): Promise<boolean> {
   if (currencies.isMixed && currencies.refuseAll()) return true;
   const { found } = currencies;
@@ -316,7 +316,7 @@ function memoContext(
     joins: null,
     lookups: lists,
     weightUnit: store.weightUnit,
-    // Without it what the prices of a job name stays the same.
+    // Where stores.yaml names none, all runs of a job have the same.
     currencies: store.currency ?? null,
     limits: job.limits ?? null,
     html: job.html ?? null,

@@ -8,7 +8,7 @@ import { REJECTS_WORKBOOK, UNMATCHED_FILE, UNTOUCHED_FILE } from '../../rejects/
 import type { RunFolder } from '../../state/artifacts.ts';
 import { targetLockName } from '../../state/state.ts';
 import { counted } from '../../text/printable.ts';
-import { supersedeEmptied } from '../import/continue-or-begin.ts';
+import { supersedeAndDiscard } from '../import/continue-or-begin.ts';
 import { isSameTarget } from '../import/stage-step.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
@@ -73,7 +73,7 @@ export async function forgetRecord(
       (run.status === 'planned' || run.status === 'stopped' || UNFINISHED.includes(run.status)) &&
       (isKnown || lines.size > 0 || (await names(folder, key, isTheirs)))
     ) {
-      await supersedeEmptied(context, run);
+      await supersedeAndDiscard(context, run);
       superseded.push(run.id);
     }
     const removed = await cleanFolder(folder, key, isTheirs, lines);
