@@ -42,7 +42,7 @@ import { UpdatePass } from './update-pass.ts';
 
 // Exported to show a single record as its plan has it, and to compare one with its store.
 export type { ProductToRead } from './plan-draft.ts';
-// What a plan compares new records with, to which runs add what they know.
+// Runs name more predecessors of new records: products of the store, and renamed ones.
 export {
   findRenamed,
   joinPredecessors,
@@ -68,7 +68,7 @@ export interface PlanOptions {
   > & {
     readonly limits?: Pick<InputLimits, 'mergedCopies'>;
   };
-  /** Reads the snapshot through the mapping from its beginning; called a second time if keys repeat. */
+  /** Reads the snapshot through the mapping from its beginning; called again for each further pass. */
   readonly openMapped: () => Records;
   /**
    * Used instead of it where the blocks of the source can be kept for the next run: without update, sample and `admit`.
@@ -76,9 +76,9 @@ export interface PlanOptions {
   readonly blocks?: BlockOptions | undefined;
   /** The position of the ledger, if no other run is sending. */
   readonly plannedAt?: string | undefined;
-  /** Asked when the source has been read: whether it must be read again, because its end says how its beginning is read. */
+  /** Asked when the source has been read: whether to read it again, because its last rows decide how the first are read. */
   readonly mustReadAgain?: (() => Promise<boolean>) | undefined;
-  /** Asked when the source has been read: what new records continue; null: nothing, and the draft is the plan's. */
+  /** Asked when the source has been read: the product that each new record continues; null: none, and the draft needs no second pass. */
   readonly predecessorsIn?: ((draft: ReadDraft) => Promise<Predecessors | null>) | undefined;
   /** Keys that earlier runs have rejected or held; the plan names those that are unchanged. */
   readonly undecided?: KeySet | undefined;
@@ -106,7 +106,7 @@ export interface PlanOptions {
   readonly sample?: Sample | undefined;
   /** The records are those of an undo: what it deletes, and what it says. Asked after the records were read. */
   readonly undo?: UndoSource | undefined;
-  /** What is deleted in place of what the source no longer has, asked after the records were read: they have no rows. */
+  /** Replaces the deletes of what the source no longer has. Asked after the records were read. */
   readonly deletes?: UndoSource['deletes'] | undefined;
   /** The records have their whole bodies, also for `mode: update`: nothing is merged into them. */
   readonly whole?: boolean | undefined;
@@ -117,7 +117,7 @@ export interface PlanOptions {
   readonly previous: { readonly rows: number | null; readonly keyDigest: string | null };
   readonly signal: AbortSignal;
   readonly onProgress: (progress: PlanProgress) => void;
-  /** Looks at the images of the planned upserts, where the job asks for it. Changes no operation. */
+  /** Checks the images of the planned upserts, where the job asks for it. Changes no operation. */
   readonly checkImages?: ((upserts: readonly PlannedShard[]) => Promise<ImageFindings>) | undefined;
   /** Looks which picture files of the planned records must be uploaded, where the job publishes some. */
   readonly findPictures?:

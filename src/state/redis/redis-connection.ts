@@ -4,10 +4,7 @@ import { withoutUndefined } from '../../model/json-object.ts';
 import { parseRedisUrl, REDIS_URL_FORM, type RedisAddress } from '../../model/remote-address.ts';
 import { errorCode, messageOf, StateError } from '../../model/storeferry-error.ts';
 
-/**
- * Shorter than the time limit of a check (run/online/run-checks.ts), so that its findings show why Redis does not
- * answer.
- */
+/** Shorter than the limit of a check (`src/run/online/online-checks.ts`), so that its findings show why Redis does not answer. */
 const CHECK_TIMEOUT_MS = 8_000;
 /** How long a command may wait for an answer, including reconnects: longer than a restart of Redis. */
 export const COMMAND_TIMEOUT_MS = 10_000;
