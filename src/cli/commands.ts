@@ -170,7 +170,7 @@ export const COMMANDS: readonly RegisteredCommand[] = [
   ),
   command(
     'dashboard',
-    'show jobs, runs, reports and list trends in a browser, and start runs there; sign-in by token',
+    'show jobs, runs, reports and list trends in a browser, and start runs there; sign-in by name or token',
     async () => (await import('./commands/dashboard-command.ts')).dashboardCommand,
     'serve',
   ),
@@ -178,6 +178,12 @@ export const COMMANDS: readonly RegisteredCommand[] = [
     'tokens',
     'list, make and revoke the tokens by which programs use the API of the dashboard',
     async () => (await import('./commands/tokens-command.ts')).tokensCommand,
+  ),
+  command(
+    'people',
+    'list, add, change and remove those who sign in to the dashboard by name, each with a role',
+    async () => (await import('./commands/people-command.ts')).peopleCommand,
+    'users',
   ),
   command(
     'sandbox',

@@ -16,6 +16,8 @@ import { type SecretRedactor, secretRedactor } from '../text/masked.ts';
 import { counted, listed, PROGRAM } from '../text/printable.ts';
 import type { Invocation } from './define-command.ts';
 import { packageVersion } from './package-version.ts';
+import { parentProcess } from './parent-process.ts';
+import { userAndHost } from './record-command.ts';
 
 /** Characters of a run id, without similar-looking ones. */
 const ID_CHARACTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
@@ -112,6 +114,7 @@ export async function openContext(
       program,
       clock: Date.now,
       newRunId,
+      actors: parentProcess()?.actors ?? [userAndHost()],
       openStorefront: stores.open,
       onEvent,
       signal,

@@ -1,6 +1,6 @@
 import { InterruptedError } from '../model/storeferry-error.ts';
 
-/** Set by the dashboard for a command that it starts and with which it communicates with it over Node's IPC channel. */
+/** Set by the dashboard for a command that it starts, to the names of the person who asks for it, each a line; the two communicate over Node's IPC channel. */
 export const CHILD_VARIABLE = 'STOREFERRY_CHILD';
 
 /** The message of a command to the dashboard that started it. */
@@ -11,6 +11,8 @@ export interface ChildMessage {
 
 /** The dashboard that started this command. */
 export interface ParentProcess {
+  /** The names of the person who asks for the command. */
+  readonly actors: readonly string[];
   /** Aborts when the dashboard has ended or wants the command to end. */
   readonly gone: AbortSignal;
   sendRun(run: string): void;
@@ -18,7 +20,8 @@ export interface ParentProcess {
 
 /** The dashboard that started this process; undefined for a command that a person or a schedule started. */
 export function parentProcess(): ParentProcess | undefined {
-  if (process.env[CHILD_VARIABLE] === undefined || process.channel === undefined) return undefined;
+  const names = process.env[CHILD_VARIABLE];
+  if (names === undefined || process.channel === undefined) return undefined;
   const controller = new AbortController();
   process.once('disconnect', () =>
     controller.abort(new InterruptedError('Interrupted: the dashboard that began it has ended.')),
@@ -26,6 +29,7 @@ export function parentProcess(): ParentProcess | undefined {
   // Listening must not keep the process alive.
   process.channel.unref();
   return {
+    actors: names.split('\n').filter((name) => name !== ''),
     gone: controller.signal,
     sendRun(run) {
       if (process.connected) process.send?.({ run } satisfies ChildMessage, undefined, undefined, () => {});

@@ -12,8 +12,8 @@ export async function recordCommand(
   await recordAction(state.audit, { at: clock(), who: userAndHost(), by: 'command' }, done);
 }
 
-/** `deploy@shop1`; the number of the user where it has no name, as in a container. */
-function userAndHost(): string {
+/** Who types commands: `deploy@shop1`; the number of the user where it has no name, as in a container. */
+export function userAndHost(): string {
   try {
     return `${userInfo().username}@${hostname()}`;
   } catch {

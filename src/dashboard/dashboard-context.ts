@@ -7,8 +7,9 @@ import type { knownStore } from '../onboarding/new-workspace.ts';
 import type { ClockKeeper, JobFacts } from '../report/run-facts.ts';
 import type { RunContext } from '../run/run-context.ts';
 
-// Tokens of programs, which a command makes too.
+// Tokens of programs and accounts of people, which commands make too.
 export { MAX_TOKEN_DAYS, openApiTokens, TOKEN_DAYS } from './access/api-tokens.ts';
+export { MIN_PASSWORD, openPeople } from './access/people.ts';
 
 /** What the pages of the dashboard are made from. Created at the edge (cli/). */
 export interface DashboardContext {
@@ -63,6 +64,8 @@ export interface ActionQueue {
       }
     | undefined
   >;
+  /** What no worker has begun. */
+  readonly waiting: () => Promise<readonly { readonly job: string }[]>;
   readonly workers: () => Promise<number>;
 }
 
@@ -161,6 +164,12 @@ export function parseProxies(text: string | undefined): BlockList {
     else proxies.addSubnet(address, bits, family);
   }
   return proxies;
+}
+
+/** Whether an address is in a list. */
+export function isListed(addresses: BlockList, address: string): boolean {
+  const bare = address.replace(/%.*$/, '');
+  return isIP(bare) !== 0 && addresses.check(bare, isIP(bare) === 6 ? 'ipv6' : 'ipv4');
 }
 
 /** Whether only this machine can reach it. */

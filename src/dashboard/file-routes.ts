@@ -179,7 +179,7 @@ export async function serveAssets(app: FastifyInstance): Promise<void> {
   for (const { name, type, url } of ASSETS) {
     const content = await readFile(url);
     const etag = `"${hash('sha256', content, 'base64url').slice(0, 20)}"`;
-    app.get(`/assets/${name}`, { config: { who: 'anyone' } }, (request, reply) => {
+    app.get(`/assets/${name}`, { config: { role: 'anyone' } }, (request, reply) => {
       reply.headers({ etag, 'cache-control': 'no-cache' });
       return request.headers['if-none-match'] === etag
         ? reply.code(304).send()

@@ -5,7 +5,8 @@ import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { findLedgerOf } from '../run/records/run-records.ts';
 import { didYouMean } from '../text/nearest.ts';
 import type { ApiTokens } from './access/api-tokens.ts';
-import type { Sessions, Viewer } from './access/sessions.ts';
+import type { People } from './access/people.ts';
+import type { Sessions, sessionCookie, Viewer } from './access/sessions.ts';
 import type { Tokens } from './access/tokens.ts';
 import type { Uploads } from './actions/uploads.ts';
 import type { DashboardContext, OwnAddresses, QueueBoard } from './dashboard-context.ts';
@@ -23,6 +24,8 @@ export interface RouteParts {
   readonly uploads: Uploads;
   readonly sessions: Sessions;
   readonly apiTokens: ApiTokens;
+  readonly people: People;
+  readonly cookie: ReturnType<typeof sessionCookie>;
   /** Of the tokens that are valid now. */
   readonly hashes: () => Tokens;
   readonly addresses: OwnAddresses;
@@ -59,8 +62,8 @@ export function subjectIn({ job, run = '' }: OfAny['Params']): string {
   return job ?? run;
 }
 
-/** A page for full access only. */
-export const FOR_ACTORS = { config: { who: 'actors' } } as const;
+/** A page for those who may change the workspace. */
+export const FOR_EDITORS = { config: { role: 'edit' } } as const;
 
 /** Accepts only form bodies up to a size: JSON and text are refused with 415. */
 export function readForms(app: FastifyInstance, bodyLimit = FORM_LIMIT_BYTES): void {

@@ -114,7 +114,7 @@ function liveProgress(run: Run | undefined, meter: ProgressMeter, atMs: number):
 
 const NOTHING_YET = { done: 0, total: null, unit: 'rows', applied: 0, rejected: 0 } as const;
 
-/** Limits open streams by token, so that read-only visitors leave streams for those with full access. */
+/** Limits open streams by token and person, so that nobody takes those of others. */
 const MAX_STREAMS_PER_TOKEN = 50;
 const MAX_STREAMS_PER_SESSION = 20;
 /** Proxies close connections that are silent for a minute. */
@@ -146,7 +146,7 @@ export function runEvents(app: FastifyInstance, { dashboard: { context }, sessio
   const feed = runFeed(context);
   const open = new Set<OpenStream>();
   sessions.onEnd((session) => {
-    for (const entry of open) if (entry.session === session) entry.stream.end();
+    for (const entry of open) if (entry.session.id === session.id) entry.stream.end();
   });
   app.addHook('preClose', async () => {
     feed[Symbol.dispose]();
@@ -155,8 +155,8 @@ export function runEvents(app: FastifyInstance, { dashboard: { context }, sessio
 
   return ({ session }: FastifyRequest, reply: FastifyReply, { id }: Pick<Run, 'id'>): FastifyReply => {
     if (session === null) throw notFound();
-    const alike = [...open].filter((other) => other.session.canAct === session.canAct);
-    const own = alike.filter((other) => other.session === session);
+    const alike = [...open].filter((other) => other.session.who === session.who);
+    const own = alike.filter((other) => other.session.id === session.id);
     if (alike.length >= MAX_STREAMS_PER_TOKEN || own.length >= MAX_STREAMS_PER_SESSION)
       throw new PageError(
         503,

@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { type BlockList, isIP } from 'node:net';
+import type { BlockList } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastifyMultipart from '@fastify/multipart';
@@ -7,8 +7,11 @@ import fastifyRateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { errorCode } from '../model/storeferry-error.ts';
 import { openApiTokens } from './access/api-tokens.ts';
-import { createSessions, openSessionFile } from './access/sessions.ts';
-import { signIn } from './access/sign-in.ts';
+import { openPeople } from './access/people.ts';
+import { peopleRoutes } from './access/people-routes.ts';
+import { proxySignIn } from './access/proxy-sign-in.ts';
+import { createSessions, openSessionFile, sessionCookie } from './access/sessions.ts';
+import { identities, signIn } from './access/sign-in.ts';
 import { tokenRoutes } from './access/token-routes.ts';
 import { openTokens, type TokenFile, type Tokens } from './access/tokens.ts';
 import { actionRoutes } from './actions/action-routes.ts';
@@ -19,7 +22,14 @@ import { leaveOutRoutes } from './actions/leave-out-routes.ts';
 import { retryRoutes } from './actions/retry-routes.ts';
 import { openUploads } from './actions/uploads.ts';
 import { apiRoutes } from './api/api-routes.ts';
-import { cannotListen, type Listen, ownAddresses, QUEUES_PATH, urlHost } from './dashboard-context.ts';
+import {
+  cannotListen,
+  isListed,
+  type Listen,
+  ownAddresses,
+  QUEUES_PATH,
+  urlHost,
+} from './dashboard-context.ts';
 import { columnsRoutes } from './edit-job/columns-routes.ts';
 import { editRoutes } from './edit-job/edit-routes.ts';
 import { jobFileRoutes } from './edit-job/job-file-routes.ts';
@@ -75,8 +85,10 @@ export interface DashboardOptions extends Pick<RouteParts, 'dashboard' | 'queueB
   readonly listen: Listen;
   /** The address for browsers behind a proxy; undefined without a proxy. */
   readonly publicUrl: URL | undefined;
-  /** The addresses from which X-Forwarded-For is believed. */
+  /** The addresses from which X-Forwarded-For is believed, and the header of single sign-on. */
   readonly proxies: BlockList;
+  /** The header in which the proxy names the person; undefined: without single sign-on. */
+  readonly signInHeader?: string | undefined;
   /** A folder for uploads until they are sent, which is removed after the dashboard was closed. */
   readonly uploadsFolder: () => Promise<string>;
 }
@@ -99,21 +111,24 @@ interface NewTokens {
 
 /** Serves the dashboard until it is closed. UsageError if it cannot listen there, or its tokens cannot be read. */
 export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard | NewTokens> {
-  const { dashboard, listen, publicUrl, proxies, uploadsFolder, queueBoard } = options;
+  const { dashboard, listen, publicUrl, proxies, signInHeader, uploadsFolder, queueBoard } = options;
   const { hashes, tokens, keep } = openTokens(options.tokens);
   const sessionFile = openSessionFile(join(dirname(options.tokens.file), 'dashboard-sessions.json'), (err) =>
     dashboard.log.error({ err }, 'sessions are not kept'),
   );
   const workspace = hash('sha256', dashboard.context.workspaceDir).slice(0, 8);
+  const people = openPeople(dashboard.context);
   const app = await buildDashboard({
     dashboard,
+    people,
     hashes,
     queueBoard,
     addresses: ownAddresses(listen, publicUrl),
     proxies,
+    signInHeader,
     uploadsFolder,
     cookieName: `storeferry-${workspace}`,
-    sessions: createSessions(dashboard.context.clock, hashes, sessionFile),
+    sessions: createSessions(dashboard.context.clock, identities(hashes, people), sessionFile),
   });
   app.addHook('onClose', sessionFile.saved);
   const { host, port } = listen;
@@ -171,14 +186,16 @@ const ROUTES: readonly ((app: FastifyInstance, parts: RouteParts) => void | Prom
   eventRoutes,
   fileRoutes,
   tokenRoutes,
+  peopleRoutes,
   apiRoutes,
   queueRoutes,
 ];
 
 /** The dependencies of the dashboard's server. */
-interface DashboardParts extends Omit<RouteParts, 'uploads' | 'apiTokens'> {
+interface DashboardParts extends Omit<RouteParts, 'uploads' | 'apiTokens' | 'cookie'> {
   /** The proxies that name the client in X-Forwarded-For. Any other client would choose its own address. */
   readonly proxies: BlockList;
+  readonly signInHeader: string | undefined;
   readonly uploadsFolder: DashboardOptions['uploadsFolder'];
 }
 
@@ -191,14 +208,11 @@ function rateLimitKey({ ip, session }: FastifyRequest): string {
   return `${ip} ${session.who}`;
 }
 
-function isListed(addresses: BlockList, address: string): boolean {
-  const bare = address.replace(/%.*$/, '');
-  return isIP(bare) !== 0 && addresses.check(bare, isIP(bare) === 6 ? 'ipv6' : 'ipv4');
-}
-
 /** Builds the server of the dashboard; it does not listen yet. */
 async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
-  const { dashboard, addresses, proxies, cookieName, sessions } = parts;
+  const { dashboard, addresses, proxies, signInHeader, cookieName, sessions } = parts;
+  const cookie = sessionCookie(addresses, cookieName);
+  const single = proxySignIn({ ...parts, cookie }, proxies, signInHeader);
   const app = fastify({
     forceCloseConnections: true,
     requestTimeout: REQUEST_WITHIN_MS,
@@ -212,7 +226,7 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   });
   readForms(app);
   const refuse = showErrors(app, dashboard);
-  await guardRequests(app, { addresses, sessions, cookieName }, refuse);
+  await guardRequests(app, { addresses, sessions, cookieName, proxySignIn: single }, refuse);
   await app.register(fastifyRateLimit, {
     max: MAX_REQUESTS_PER_MINUTE,
     timeWindow: 60_000,
@@ -222,7 +236,7 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   await app.register(fastifyMultipart);
   const uploads = openUploads(parts.uploadsFolder);
   const apiTokens = openApiTokens(dashboard.context);
-  for (const routes of ROUTES) await routes(app, { ...parts, uploads, apiTokens });
+  for (const routes of ROUTES) await routes(app, { ...parts, cookie, uploads, apiTokens });
   return app;
 }
 
@@ -255,7 +269,7 @@ function healthRoute(
       waited.abort();
     }
   };
-  app.get('/healthz', { config: { who: 'anyone' } }, async (_request, reply) => {
+  app.get('/healthz', { config: { role: 'anyone' } }, async (_request, reply) => {
     const problem = (await stateAnswers())
       ? ((await workerHealth?.()) ?? null)
       : redisUrl === undefined

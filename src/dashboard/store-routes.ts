@@ -4,6 +4,7 @@ import { editFile, readEditable, setVariables, writeTogether, type YamlEdit } fr
 import { baseUrlSchema, isName, type StoreConfig } from '../config/store-config.ts';
 import { overriddenText, type Workspace } from '../config/workspace.ts';
 import { parseTemplate, placeholder } from '../config/yaml-text.ts';
+import { mayDo } from '../model/action.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { STORE_VARIABLES, storesText } from '../onboarding/new-workspace.ts';
@@ -29,7 +30,7 @@ import { jobLink, linkButton } from './pages/link-button.ts';
 import { type Reading, readingOf, relativeTime } from './pages/moment.ts';
 import { alertText, emptyBox, noticeText, type Page } from './pages/page.ts';
 import { field, formActions, postForm, submitButton } from './pages/post-form.ts';
-import { FOR_ACTORS, formFields, type RouteParts } from './route-parts.ts';
+import { FOR_EDITORS, formFields, type RouteParts } from './route-parts.ts';
 
 const FILE = 'stores.yaml';
 const PATH = '/stores';
@@ -67,7 +68,7 @@ export function storeRoutes(app: FastifyInstance, { dashboard }: RouteParts): vo
       section: 'stores',
       body: html`${notice !== null && html`<p class="notice ${notice.tone}" role="status">${notice.text}</p>`}
 ${names.length === 0 ? emptyBox('No store yet', html`<p>Jobs write to a store and read from it. It is named once, with its address and its key.</p>`) : html`<ul class="cards">${cards.map((card) => html`<li>${storeCard(card, viewer, readingOf(context, viewer))}</li>`)}</ul>`}
-${viewer.canAct && html`<p class="actions">${linkButton(`${PATH}/new`, { label: 'Add a store', weight: 'primary' })}</p>`}`,
+${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PATH}/new`, { label: 'Add a store', weight: 'primary' })}</p>`}`,
     };
   };
   const cardOf = async (workspace: Workspace, name: string): Promise<StoreCard> => {
@@ -113,7 +114,7 @@ ${viewer.canAct && html`<p class="actions">${linkButton(`${PATH}/new`, { label: 
     return reply.sendPage(await storesPage(request.viewer, { tone, text }));
   });
 
-  app.get<OfStore>(`${PATH}/:store/probe`, FOR_ACTORS, (request, reply) =>
+  app.get<OfStore>(`${PATH}/:store/probe`, FOR_EDITORS, (request, reply) =>
     reply.sendPage(probePage(storeOf(request.params.store), request.viewer)),
   );
   app.post<OfStore>(`${PATH}/:store/probe`, async (request, reply) => {
@@ -126,7 +127,7 @@ ${viewer.canAct && html`<p class="actions">${linkButton(`${PATH}/new`, { label: 
     return reply.redirect(PATH, 303);
   });
 
-  app.get<OfStore>(`${PATH}/:store/contacts`, FOR_ACTORS, (request, reply) =>
+  app.get<OfStore>(`${PATH}/:store/contacts`, FOR_EDITORS, (request, reply) =>
     reply.sendPage(scanPage(storeOf(request.params.store), '', undefined, request.viewer)),
   );
   app.post<OfStore>(`${PATH}/:store/contacts`, async (request, reply) => {
@@ -226,7 +227,7 @@ ${viewer.canAct && html`<p class="actions">${linkButton(`${PATH}/new`, { label: 
   };
 
   for (const path of [`${PATH}/new`, `${PATH}/:store/edit`] as const) {
-    app.get<Partial<OfStore>>(path, FOR_ACTORS, (request, reply) =>
+    app.get<Partial<OfStore>>(path, FOR_EDITORS, (request, reply) =>
       reply.sendPage(storeFormPage(formOf(request.params?.store), request.viewer)),
     );
     app.post<Partial<OfStore>>(path, async (request, reply) => {
@@ -435,7 +436,7 @@ ${
     ? styledText('quiet', 'It is not known yet what this store does beyond its API document.')
     : html`${learned.warnings.map((text) => noticeText(text, 'warning'))}<details class="worth-knowing"><summary>What this store does, found out ${relativeTime(probe?.at ?? 0, reading)}</summary><dl class="settings">${learned.properties.map((one) => fact(code(one.name), `${one.words}: ${one.value}`))}</dl></details>`
 }
-${viewer.canAct && html`<div class="actions">${button('edit', 'Change')} ${test} ${button('probe', 'Find out what it does')} ${button('contacts', 'Find the ids of contacts')}</div>`}
+${mayDo(viewer.role, 'edit-store') && html`<div class="actions">${button('edit', 'Change')} ${test} ${button('probe', 'Find out what it does')} ${button('contacts', 'Find the ids of contacts')}</div>`}
 </article>`;
 }
 

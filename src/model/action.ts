@@ -6,10 +6,10 @@ interface ActionDefinition {
   readonly to?: 'job' | 'run';
   /** The name of its command; absent: only the dashboard does it. */
   readonly command?: string;
-  /** Who may do it in the dashboard; absent: visitors with full access. */
-  readonly who?: 'anyone' | 'viewers';
-  /** The scope of the API tokens that may ask for it; absent: the API does not offer it. */
-  readonly scope?: ApiScope;
+  /** The least role that may do it; absent: `edit`. */
+  readonly role?: ApiScope;
+  /** The API offers it to tokens with that role as their scope. */
+  readonly api?: true;
   /** The last part of the address of its page, `/runs/RUN/PAGE`; absent: its name. */
   readonly page?: string;
   /** The button that leads to its page; absent: the dashboard shows the command. */
@@ -24,6 +24,28 @@ interface ActionDefinition {
 export const API_SCOPES = ['view', 'operate', 'approve'] as const;
 /** One of them. */
 export type ApiScope = (typeof API_SCOPES)[number];
+/** What a person may do; each role includes those before it. */
+export const ROLES = [...API_SCOPES, 'edit'] as const;
+/** One of them. */
+export type Role = (typeof ROLES)[number];
+
+/** What each role adds, in words. */
+export const ROLE_WORDS: Readonly<Record<Role, string>> = {
+  view: 'read runs, without personal data',
+  operate: 'also plan and run jobs, interrupt runs, read records and rejects',
+  approve: 'also approve plans, release held records, send corrected rejects',
+  edit: 'also change jobs, stores, people and tokens',
+};
+
+/** Whether a role includes another one. */
+export function includesRole(own: Role, needed: Role): boolean {
+  return ROLES.indexOf(own) >= ROLES.indexOf(needed);
+}
+
+/** Whether a role may do an action. */
+export function mayDo(own: Role, name: ActionName): boolean {
+  return includesRole(own, actionOf(name).role ?? 'edit');
+}
 
 /** The text of a button, and how it is emphasised. */
 export interface ActionButton {
@@ -36,16 +58,22 @@ export interface ActionButton {
  * permissions, confirmations and the audit log derive from this. Stored entries have the names: they never change.
  */
 export const ACTIONS = {
-  'sign-in': { who: 'anyone', audit: 'signed in' },
-  'sign-out': { who: 'viewers', audit: 'signed out' },
+  'sign-in': { audit: 'signed in' },
+  'sign-out': { role: 'view', audit: 'signed out' },
+  'end-session': { role: 'view', audit: 'ended a session' },
   'new-tokens': { command: 'dashboard', audit: 'made new tokens' },
   'make-token': { command: 'tokens', audit: 'made an API token' },
   'revoke-token': { command: 'tokens', audit: 'revoked an API token' },
+  'add-person': { command: 'people', audit: 'added a person' },
+  'change-person': { command: 'people', audit: 'changed the role of a person' },
+  'set-password': { command: 'people', role: 'view', audit: 'set a password' },
+  'remove-person': { command: 'people', audit: 'removed a person' },
   'start-dashboard': { command: 'dashboard', audit: 'started the dashboard' },
   run: {
     to: 'job',
     command: 'run',
-    scope: 'operate',
+    role: 'operate',
+    api: true,
     button: { label: 'Run' },
     confirm: { label: 'Run now', weight: 'primary' },
     audit: 'started a run',
@@ -53,7 +81,8 @@ export const ACTIONS = {
   plan: {
     to: 'job',
     command: 'plan',
-    scope: 'operate',
+    role: 'operate',
+    api: true,
     button: { label: 'Plan' },
     confirm: { label: 'Plan now', weight: 'primary' },
     audit: 'made a plan',
@@ -61,7 +90,8 @@ export const ACTIONS = {
   approve: {
     to: 'run',
     command: 'approve',
-    scope: 'approve',
+    role: 'approve',
+    api: true,
     button: { label: 'Approve', weight: 'primary' },
     confirm: { label: 'Send this plan', weight: 'primary' },
     audit: 'approved a plan',
@@ -69,7 +99,8 @@ export const ACTIONS = {
   discard: {
     to: 'run',
     command: 'discard',
-    scope: 'operate',
+    role: 'operate',
+    api: true,
     button: { label: 'Discard' },
     confirm: { label: 'Discard the plan', weight: 'danger' },
     audit: 'discarded a plan',
@@ -77,7 +108,8 @@ export const ACTIONS = {
   undo: {
     to: 'run',
     command: 'undo',
-    scope: 'operate',
+    role: 'operate',
+    api: true,
     button: { label: 'Undo' },
     confirm: { label: 'Plan the undo', weight: 'primary' },
     audit: 'planned to undo a run',
@@ -87,14 +119,16 @@ export const ACTIONS = {
   release: {
     to: 'run',
     command: 'release',
-    scope: 'approve',
+    role: 'approve',
+    api: true,
     button: { label: 'Release held records', weight: 'primary' },
     audit: 'released held records',
   },
   retry: {
     to: 'run',
     command: 'retry',
-    scope: 'approve',
+    role: 'approve',
+    api: true,
     button: { label: 'Upload the corrected file' },
     confirm: { label: 'Send the corrected rows', weight: 'primary' },
     audit: 'sent corrected rejects',
@@ -102,7 +136,8 @@ export const ACTIONS = {
   verify: {
     to: 'job',
     command: 'verify',
-    scope: 'operate',
+    role: 'operate',
+    api: true,
     button: { label: 'Verify' },
     confirm: { label: 'Verify now', weight: 'primary' },
     audit: 'started a verification',
@@ -110,14 +145,15 @@ export const ACTIONS = {
   drift: {
     to: 'job',
     command: 'drift',
-    scope: 'operate',
+    role: 'operate',
+    api: true,
     button: { label: 'Compare with the store' },
     confirm: { label: 'Compare now', weight: 'primary' },
     audit: 'compared the store with what it last answered',
   },
-  enqueue: { to: 'job', command: 'enqueue', audit: 'enqueued a run' },
-  stats: { to: 'job', command: 'stats', who: 'viewers', button: { label: 'See the trends' } },
-  see: { to: 'run', command: 'runs', who: 'viewers', page: '', button: { label: 'See run' } },
+  enqueue: { to: 'job', command: 'enqueue', role: 'operate', audit: 'enqueued a run' },
+  stats: { to: 'job', command: 'stats', role: 'view', button: { label: 'See the trends' } },
+  see: { to: 'run', command: 'runs', role: 'view', page: '', button: { label: 'See run' } },
   forget: {
     command: 'forget',
     confirm: { label: 'Forget this contact', weight: 'danger' },
@@ -126,15 +162,17 @@ export const ACTIONS = {
   cancel: {
     to: 'run',
     command: 'cancel',
-    scope: 'operate',
+    role: 'operate',
+    api: true,
     page: 'interrupt',
     button: { label: 'Interrupt', weight: 'danger' },
     confirm: { label: 'Interrupt the run', weight: 'danger' },
     audit: 'cancelled a run',
   },
-  upload: { to: 'run', page: 'retry/upload', audit: 'uploaded corrected rejects' },
+  upload: { to: 'run', role: 'operate', page: 'retry/upload', audit: 'uploaded corrected rejects' },
   correct: {
     to: 'run',
+    role: 'operate',
     page: 'rejects',
     button: { label: 'Correct the rows here', weight: 'primary' },
     audit: 'corrected rejects in the dashboard',
@@ -142,18 +180,19 @@ export const ACTIONS = {
   'download-rejects': {
     to: 'run',
     command: 'runs',
+    role: 'operate',
     page: 'rejects.csv',
     button: { label: 'Download the rejects' },
     audit: 'downloaded rejects',
   },
   'download-records': {
     to: 'run',
-    who: 'viewers',
+    role: 'view',
     page: 'records',
     audit: 'downloaded the records of a run',
   },
-  'download-export': { to: 'job', page: 'export', audit: 'downloaded an export' },
-  'download-report': { to: 'run', who: 'viewers', page: 'report.html', audit: 'downloaded a report' },
+  'download-export': { to: 'job', role: 'operate', page: 'export', audit: 'downloaded an export' },
+  'download-report': { to: 'run', role: 'view', page: 'report.html', audit: 'downloaded a report' },
   probe: { command: 'probe', audit: 'probed a store' },
   'scan-contacts': { command: 'contacts', audit: 'searched the ids of contacts' },
   'make-job': { audit: 'made a job' },
@@ -225,8 +264,8 @@ export type RunAction = Extract<
   { readonly does: 'run' | 'plan' | 'approve' | 'retry' | 'undo' | 'release' | 'verify' | 'drift' }
 >;
 
-/** The same with its job, which has one at a time. */
-export type JobAction = RunAction & { readonly job: string };
+/** The same with its job, which has one at a time. `by`: the names of who asks for it; absent: a schedule. */
+export type JobAction = RunAction & { readonly job: string; readonly by?: readonly string[] | undefined };
 
 /** The sample that these choices ask for; undefined if they ask for none. */
 export function sampleOf({

@@ -23,6 +23,8 @@ const auditEntrySchema = z.object({
   /** The earlier run that was approved or retried. */
   of: z.string().nullable(),
   outcome: z.enum(['done', 'refused']),
+  /** The person or the token that the action changed. */
+  about: z.string().optional(),
 });
 
 /**
@@ -32,8 +34,9 @@ const auditEntrySchema = z.object({
 export type AuditEntry = Readonly<z.infer<typeof auditEntrySchema>>;
 
 /** The action in words; a refused action by its name. */
-export function auditWords({ action, outcome }: AuditEntry): string {
-  return outcome === 'refused' ? `${action}: refused` : ACTIONS[action].audit;
+export function auditWords({ action, outcome, about }: AuditEntry): string {
+  const words = outcome === 'refused' ? `${action}: refused` : ACTIONS[action].audit;
+  return about === undefined ? words : `${words}: ${about}`;
 }
 
 /** Who did what, on all machines that share the state. Entries are never changed, and each has the hash of the one before. */
@@ -83,13 +86,13 @@ export async function findAudited(
 
 /** What an entry says besides who, when and where; what it does not name is null. */
 export type AuditedAction = Pick<AuditEntry, 'action'> &
-  Partial<Pick<AuditEntry, 'job' | 'run' | 'of' | 'outcome'>>;
+  Partial<Pick<AuditEntry, 'job' | 'run' | 'of' | 'outcome' | 'about'>>;
 
 /** Adds an action to the audit log; `done` unless it says otherwise. */
 export async function recordAction(
   audit: Pick<AuditLog, 'append'>,
   by: Pick<AuditEntry, 'at' | 'who' | 'by'>,
-  { action, job = null, run = null, of = null, outcome = 'done' }: AuditedAction,
+  { action, job = null, run = null, of = null, outcome = 'done', about }: AuditedAction,
 ): Promise<void> {
-  await audit.append({ ...by, action, job, run, of, outcome });
+  await audit.append({ ...by, action, job, run, of, outcome, ...(about === undefined ? {} : { about }) });
 }

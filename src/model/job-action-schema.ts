@@ -33,7 +33,7 @@ export function beginsRun(name: string): name is JobAction['does'] {
   return Object.hasOwn(ACTION_OPTIONS, name);
 }
 
-const ofJob = { job: z.string() };
+const ofJob = { job: z.string(), by: z.array(z.string()).optional() };
 const ofRun = { ...ofJob, run: z.string() };
 
 /** An action that waits for a worker, as it is stored. */

@@ -280,6 +280,10 @@ export const runSchema = z.looseObject({
   error: z.string().nullable(),
   /** A person approved the plan: its safety limits no longer stop it. */
   approved: z.boolean(),
+  /** The names of who started it; absent: a schedule, or somebody with a token that people share. */
+  startedBy: z.array(z.string()).exactOptional(),
+  /** The job asked for the approval of another person when the run began. */
+  approval: z.literal('another').exactOptional(),
   /** `--resend`: fingerprints are ignored. */
   resend: z.boolean(),
   /** The position of the ledger (`Ledger.position`) when it stopped working on its target; absent before, and if nothing locked it. */

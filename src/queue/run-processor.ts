@@ -80,7 +80,13 @@ export function runProcessor({
       if (event.type === 'begun') remembered = taken.remember(event.run.id).catch(() => {});
       logEvent(event);
     };
-    const own = { ...context, signal, onEvent, newRunId: await promisedId(context, taken.promised) };
+    const own = {
+      ...context,
+      actors: action.by,
+      signal,
+      onEvent,
+      newRunId: await promisedId(context, taken.promised),
+    };
     const ended = async (notify: readonly Notify[] | undefined, report: RunFacts): Promise<void> => {
       const { id, status, error } = report.run;
       const { applied, deleted, rejected, unsent } = report.totals;

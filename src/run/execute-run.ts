@@ -190,6 +190,7 @@ async function importRun(surroundings: RunContext, task: ImportTask): Promise<Ru
   const { job, store } = request;
   let plan: Plan | null = null;
   if (task.kind === 'approve') await refuseInterrupted(surroundings, task);
+  await refuseStarter(surroundings, task);
   return await runPipeline(surroundings, {
     run: runOf(surroundings, task),
     // A plan does not lock the job: a plan that is made during a run may be outdated, which is harmless.
@@ -282,6 +283,7 @@ function runOf(context: RunContext, task: ImportTask): Run {
     step: 'stage',
     resend,
     retryOf,
+    ...(task.request.job.approval === undefined ? {} : { approval: task.request.job.approval.by }),
     ...(sample === undefined ? {} : { sample }),
     ...(task.kind === 'undo' ? { undo: task.undo } : {}),
     ...(task.kind === 'copy' ? { copy: task.copy } : {}),
@@ -328,6 +330,43 @@ async function continued(context: RunContext, { kind }: ImportTask, staged: Run)
 async function refuseInterrupted(context: RunContext, { planned, resumes }: ApproveTask): Promise<void> {
   const standing = await withLiveStatus(context, planned);
   if (standing.status === 'interrupted' && !(resumes && standing.approved)) throw notApprovable(standing);
+}
+
+/** Why somebody with these names may not approve a run; undefined if the person may, or the job asks for no other person. */
+export function whyNotApprover(
+  { id, job, approval, startedBy = [] }: Pick<Run, 'id' | 'job' | 'approval' | 'startedBy'>,
+  names: readonly string[],
+): UsageError | undefined {
+  if (approval === undefined) return undefined;
+  if (names.length === 0)
+    return new UsageError(
+      `${job} asks for the approval of another person, and a token that people share names none.`,
+      {
+        hint: 'Sign in by name.',
+      },
+    );
+  const own = names.find((name) => startedBy.includes(name));
+  if (own === undefined) return undefined;
+  return new UsageError(
+    `${own} has started the run ${id}, and ${job} asks for the approval of another person.`,
+    {
+      hint: 'Ask somebody else with the role approve.',
+    },
+  );
+}
+
+/** UsageError if the job asks for another person than the one who started the run that is to be approved, or that held the records. */
+async function refuseStarter({ state, actors = [] }: RunContext, task: ImportTask): Promise<void> {
+  const started =
+    task.kind === 'approve'
+      ? task.planned
+      : task.kind === 'release'
+        ? await state.runs.get(task.release.of)
+        : undefined;
+  const approval = started?.approval ?? task.request.job.approval?.by;
+  if (started === undefined || approval === undefined) return;
+  const why = whyNotApprover({ ...started, approval }, actors);
+  if (why !== undefined) throw why;
 }
 
 /**

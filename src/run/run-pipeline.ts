@@ -109,7 +109,16 @@ type Beginning = Pick<Run, 'job' | 'kind' | 'resource' | 'step'> &
   Partial<
     Pick<
       Run,
-      'approved' | 'copy' | 'digest' | 'release' | 'resend' | 'restore' | 'retryOf' | 'sample' | 'undo'
+      | 'approval'
+      | 'approved'
+      | 'copy'
+      | 'digest'
+      | 'release'
+      | 'resend'
+      | 'restore'
+      | 'retryOf'
+      | 'sample'
+      | 'undo'
     >
   >;
 
@@ -134,6 +143,9 @@ export function newRun(context: RunContext, store: StoreConfig, beginning: Begin
     approved: false,
     resend: false,
     retryOf: null,
+    ...(context.actors === undefined || context.actors.length === 0
+      ? {}
+      : { startedBy: [...context.actors] }),
     ...beginning,
   };
 }

@@ -140,6 +140,23 @@ describeWithBrowser('every page in a browser', () => {
     }
   });
 
+  it.each([DESKTOP, PHONE])('has nothing against the people and their sign-in, %o', async (viewport) => {
+    const { workspace } = shop;
+    const add = ['people', 'add', 'anna@shop.example', '--role', 'approve', '--by-proxy'];
+    await workspace.storeferry(...add);
+    const { page } = await openVisitor(browser, { viewport });
+    await page.goto(address('/sign-in'));
+    await page.getByText('Sign in with a token').click();
+    const found = await findings(page, '/sign-in');
+    await workspace.storeferry('people', 'remove', 'anna@shop.example');
+    await signIn(page, dashboard);
+    await workspace.storeferry(...add);
+    await page.goto(address('/people'));
+    found.push(...(await findings(page, '/people')));
+    await workspace.storeferry('people', 'remove', 'anna@shop.example');
+    expect(found).toEqual([]);
+  });
+
   it('opens a report as a file, without a network, a script or a complaint', async () => {
     for (const run of [...shop.catalogRuns, shop.contacts, shop.lists]) {
       const { page, complaints } = await openVisitor(browser);

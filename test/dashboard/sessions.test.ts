@@ -3,19 +3,28 @@ import { expect, it } from 'vitest';
 import {
   createSessions,
   IDLE_MS,
+  type Identity,
   MAX_SESSION_MS,
   openSessionFile,
 } from '../../src/dashboard/access/sessions.ts';
 import { accessOf, hashToken } from '../../src/dashboard/access/tokens.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
+const READING: Identity = { who: 'read-only token', role: 'view', names: [] };
+const EDITING: Identity = { who: 'full token', role: 'edit', names: [] };
+
 const HASHES = { full: hashToken('full-token'), readOnly: hashToken('look-token') };
+
+function identified(hashes: () => typeof HASHES) {
+  return (by: string): Identity | undefined =>
+    by === hashes().full ? EDITING : by === hashes().readOnly ? READING : undefined;
+}
 
 function setup() {
   let now = 1_000_000;
   const sessions = createSessions(
     () => now,
-    () => HASHES,
+    identified(() => HASHES),
   );
   const wait = (ms: number): void => {
     now += ms;
@@ -25,9 +34,9 @@ function setup() {
 
 it('a session ends when nobody has used it for two hours, watching is no use', () => {
   const { sessions, wait } = setup();
-  const { id } = sessions.begin(true);
+  const { id } = sessions.begin({ by: HASHES.full });
   wait(IDLE_MS - 1);
-  expect(sessions.find(id, true)?.canAct).toBe(true);
+  expect(sessions.find(id, true)?.role).toBe('edit');
   wait(IDLE_MS - 1);
   expect(sessions.find(id, false)).toBeDefined();
   wait(1);
@@ -38,7 +47,7 @@ it('a session ends when nobody has used it for two hours, watching is no use', (
 
 it('a session ends after a working day, however busy it is', () => {
   const { sessions, wait } = setup();
-  const { id } = sessions.begin(false);
+  const { id } = sessions.begin({ by: HASHES.readOnly });
   for (let passed = IDLE_MS / 2; passed < MAX_SESSION_MS; passed += IDLE_MS / 2) {
     wait(IDLE_MS / 2);
     expect(sessions.find(id, true)).toBeDefined();
@@ -49,7 +58,7 @@ it('a session ends after a working day, however busy it is', () => {
 
 it('a session ends when the clock was put back: nobody knows how long it was idle', () => {
   const { sessions, wait } = setup();
-  const { id } = sessions.begin(true);
+  const { id } = sessions.begin({ by: HASHES.full });
   wait(-30_000);
   expect(sessions.find(id, false)).toBeDefined();
   wait(-3_600_000);
@@ -58,21 +67,21 @@ it('a session ends when the clock was put back: nobody knows how long it was idl
 
 it('of too many sessions of a token the one that was used least recently makes room', () => {
   const { sessions, wait } = setup();
-  const full = sessions.begin(true);
-  const first = sessions.begin(false);
-  const second = sessions.begin(false);
+  const full = sessions.begin({ by: HASHES.full });
+  const first = sessions.begin({ by: HASHES.readOnly });
+  const second = sessions.begin({ by: HASHES.readOnly });
   wait(1);
   sessions.find(first.id, true);
-  for (let count = 0; count < 99; count += 1) sessions.begin(false);
+  for (let count = 0; count < 99; count += 1) sessions.begin({ by: HASHES.readOnly });
   expect(sessions.find(second.id, true)).toBeUndefined();
-  expect(sessions.find(first.id, true)).toBe(first);
-  for (let count = 0; count < 300; count += 1) sessions.begin(false);
-  expect(sessions.find(full.id, true)).toBe(full);
+  expect(sessions.find(first.id, true)).toEqual(first);
+  for (let count = 0; count < 300; count += 1) sessions.begin({ by: HASHES.readOnly });
+  expect(sessions.find(full.id, true)).toEqual(full);
 });
 
 it('sessions and their form tokens are unlike one another', () => {
   const { sessions } = setup();
-  const made = Array.from({ length: 50 }, () => sessions.begin(true));
+  const made = Array.from({ length: 50 }, () => sessions.begin({ by: HASHES.full }));
   expect(new Set(made.flatMap(({ id, csrfToken }) => [id, csrfToken])).size).toBe(100);
   expect(made.every(({ id, csrfToken }) => id.length >= 43 && csrfToken.length >= 43)).toBe(true);
   expect(sessions.find('', true)).toBeUndefined();
@@ -92,14 +101,14 @@ it('says of each session when it has ended, however it did', () => {
   const { sessions, wait } = setup();
   const ended: string[] = [];
   sessions.onEnd(({ id }) => ended.push(id));
-  const [out, old] = [sessions.begin(true), sessions.begin(true)];
+  const [out, old] = [sessions.begin({ by: HASHES.full }), sessions.begin({ by: HASHES.full })];
   sessions.end(out.id);
   sessions.end(out.id);
   expect(ended).toEqual([out.id]);
   wait(MAX_SESSION_MS);
   expect(sessions.find(old.id, false)).toBeUndefined();
   expect(ended).toEqual([out.id, old.id]);
-  const many = Array.from({ length: 101 }, () => sessions.begin(false).id);
+  const many = Array.from({ length: 101 }, () => sessions.begin({ by: HASHES.readOnly }).id);
   expect(ended).toEqual([out.id, old.id, many[0]]);
 });
 
@@ -113,18 +122,18 @@ it('a session outlives the process while its token is valid, and nobody can use 
   const start = () =>
     createSessions(
       () => now,
-      () => tokens,
+      identified(() => tokens),
       { kept: JSON.parse(text), save },
     );
   const before = start();
-  const { id, csrfToken } = before.begin(true, 'Europe/Berlin');
-  const looking = before.begin(false);
+  const { id, csrfToken } = before.begin({ by: HASHES.full, timezone: 'Europe/Berlin' });
+  const looking = before.begin({ by: HASHES.readOnly });
   expect(text).not.toContain(id);
   expect(text).not.toContain(csrfToken);
 
   const after = start();
-  expect(after.find(id, true)).toMatchObject({ id, csrfToken, canAct: true, timezone: 'Europe/Berlin' });
-  expect(after.find(looking.id, true)).toMatchObject({ canAct: false });
+  expect(after.find(id, true)).toMatchObject({ id, csrfToken, role: 'edit', timezone: 'Europe/Berlin' });
+  expect(after.find(looking.id, true)).toMatchObject({ role: 'view' });
   for (const { hash } of JSON.parse(text)) expect(after.find(hash, true)).toBeUndefined();
   // A restart does not make a session last longer.
   now += IDLE_MS;
@@ -146,21 +155,21 @@ it('two dashboards of one workspace keep the sessions of both', async () => {
     });
     const sessions = createSessions(
       () => 1_000_000,
-      () => HASHES,
+      identified(() => HASHES),
       store,
     );
     return { sessions, saved: store.saved };
   };
   const [one, other] = [open(), open()];
-  const ended = one.sessions.begin(true);
+  const ended = one.sessions.begin({ by: HASHES.full });
   await one.saved();
-  const kept = other.sessions.begin(true);
+  const kept = other.sessions.begin({ by: HASHES.full });
   await other.saved();
   const both = open().sessions;
   expect([ended, kept].map(({ id }) => both.find(id, false)?.id)).toEqual([ended.id, kept.id]);
   one.sessions.end(ended.id);
   await one.saved();
-  other.sessions.begin(false);
+  other.sessions.begin({ by: HASHES.readOnly });
   await other.saved();
   const after = open().sessions;
   expect([ended, kept].map(({ id }) => after.find(id, false)?.id)).toEqual([undefined, kept.id]);

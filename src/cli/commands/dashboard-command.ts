@@ -11,6 +11,7 @@ import {
   QUEUES_PATH,
 } from '../../dashboard/dashboard-context.ts';
 import { type RunningDashboard, startDashboard } from '../../dashboard/start-dashboard.ts';
+import type { JobAction } from '../../model/action.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import { knownStore } from '../../onboarding/new-workspace.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
@@ -44,6 +45,10 @@ export const dashboardCommand = defineCommand({
       'addresses',
       'the proxy in front, such as 127.0.0.1 or 172.18.0.0/16: only its X-Forwarded-For is believed',
     ),
+    signInHeader: text(
+      'name',
+      'with --proxy: the header in which the proxy names the person who has signed in there, such as X-Forwarded-Email',
+    ),
     worker: flag('also run jobs on their schedules, and queued runs, in the same process'),
     metrics: text('address', 'with --worker: [HOST:]PORT for /metrics and /healthz of the worker'),
     newToken: flag('make new tokens, one with full access and one read-only, and print them'),
@@ -55,8 +60,16 @@ export const dashboardCommand = defineCommand({
     'dashboard --worker --metrics 9464',
     'dashboard --new-token',
     'dashboard --url https://storeferry.example.com --proxy 127.0.0.1',
+    'dashboard --url https://storeferry.example.com --proxy 127.0.0.1 --sign-in-header X-Forwarded-Email',
   ],
   async run({ terminal, directory, program, interruptSignal }, _, options) {
+    if (options.signInHeader !== undefined && options.proxy === undefined)
+      throw new UsageError(
+        '--sign-in-header needs --proxy: the header of any other address is not believed.',
+        {
+          hint: `Type ${program} dashboard --proxy 127.0.0.1 --sign-in-header ${options.signInHeader}`,
+        },
+      );
     const listen = parseListen(options.listen);
     const publicUrl = options.url === undefined ? undefined : parsePublicUrl(options.url);
     const proxies = parseProxies(options.proxy);
@@ -95,9 +108,9 @@ export const dashboardCommand = defineCommand({
       : undefined;
     const actions = ending.use(
       actionRunner({
-        start: (action, onRun) => startChildCommand(argumentsOf(action, directory), onRun),
+        start: (action, onRun) => startChildCommand(argumentsOf(action, directory), onRun, action.by),
         hasWorkers: () => hasWorkers(queue),
-        enqueue: (job) => enqueueJob(queue, reopen, job),
+        enqueue: (action) => enqueueJob(queue, reopen, action),
         queued: async () => new Map((await queue.list()).map(({ job, ...atWork }) => [job, atWork])),
         log,
       }),
@@ -130,6 +143,7 @@ export const dashboardCommand = defineCommand({
       listen,
       publicUrl,
       proxies,
+      signInHeader: options.signInHeader?.toLowerCase(),
       queueBoard,
       uploadsFolder: uploads.path,
     });
@@ -246,11 +260,11 @@ function proxyNote(program: string): string {
 async function enqueueJob(
   queue: RunQueue,
   openWorkspace: () => Workspace,
-  job: string,
+  { job, by }: JobAction,
 ): Promise<EnqueuedRun | null> {
   if (!(await hasWorkers(queue))) return null;
   await readRequest(openWorkspace(), job, false);
-  const { id } = await queue.enqueue({ does: 'run', job });
+  const { id } = await queue.enqueue({ does: 'run', job, by });
   return { result: () => queuedResult(queue, id) };
 }
 

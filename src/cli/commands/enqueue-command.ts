@@ -58,7 +58,12 @@ async function enqueueJob(
   const queued: { readonly queued: string; readonly job: string }[] = [];
   let hasWorkers = true;
   for (const name of names) {
-    const { id, added, workers } = await queue.enqueue({ does: 'run', job: name, resend });
+    const { id, added, workers } = await queue.enqueue({
+      does: 'run',
+      job: name,
+      by: open.context.actors,
+      resend,
+    });
     await recordCommand(open.context, { action: 'enqueue', job: name, run: id });
     terminal.err(
       added ? `Enqueued ${name} as run ${id}.\n` : `${name} is waiting or running already, as run ${id}.\n`,

@@ -55,14 +55,14 @@ is kept in .storeferry/api-tokens.json.`,
           show();
           return 0;
         case 'make': {
-          const token = await tokens.make({ name, scope, days });
-          await recordCommand(open.context, { action: 'make-token' });
+          const token = await tokens.make({ name, scope, days, by: open.context.actors ?? [] });
+          await recordCommand(open.context, { action: 'make-token', about: name });
           show(token);
           return 0;
         }
         case 'revoke':
           await tokens.revoke(name);
-          await recordCommand(open.context, { action: 'revoke-token' });
+          await recordCommand(open.context, { action: 'revoke-token', about: name });
           show();
           return 0;
         default:

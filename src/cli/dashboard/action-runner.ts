@@ -18,7 +18,7 @@ export interface ActionRunnerOptions {
   readonly start: (action: JobAction, onRun: (run: string) => void) => ChildCommand;
   readonly hasWorkers: () => Promise<boolean>;
   /** Queues a run for the workers and returns a way to watch it; null if there are no workers. */
-  readonly enqueue: (job: string) => Promise<EnqueuedRun | null>;
+  readonly enqueue: (action: JobAction) => Promise<EnqueuedRun | null>;
   /** The queued and running work of the workers, by job. */
   readonly queued: () => Promise<ReadonlyMap<string, AtWork>>;
   readonly log: DashboardLog;
@@ -82,7 +82,7 @@ export function actionRunner({
     const { action } = started;
     try {
       await before();
-      started.enqueued = action.does === 'run' ? await enqueue(action.job) : null;
+      started.enqueued = action.does === 'run' ? await enqueue(action) : null;
       if (started.enqueued !== null) atWork.delete(action.job);
       else if (stop.signal.aborted) throw new Error('The dashboard is stopping.');
       else await startChild(started);

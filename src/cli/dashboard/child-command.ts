@@ -18,11 +18,18 @@ export interface ChildEnd {
 /** A command of Storeferry in its own process. */
 export type ChildCommand = ReturnType<typeof startChildCommand>;
 
-/** Starts `storeferry ARGUMENTS`; `onRun` is called with the id of its run. The command ends when this process does. */
-export function startChildCommand(args: readonly string[], onRun: (run: string) => void) {
+/**
+ * Starts `storeferry ARGUMENTS` for a person with these names; `onRun` is called with the id of its run. The command ends
+ * when this process does.
+ */
+export function startChildCommand(
+  args: readonly string[],
+  onRun: (run: string) => void,
+  actors: readonly string[] = [],
+) {
   const child = spawn(process.execPath, [MAIN, ...args], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    env: { ...process.env, [CHILD_VARIABLE]: '1', NO_COLOR: '1' },
+    env: { ...process.env, [CHILD_VARIABLE]: actors.join('\n'), NO_COLOR: '1' },
   });
   let words = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {

@@ -405,6 +405,12 @@ const fields = z.strictObject({
     applySchema,
     'Send in waves: a few records first, and the next wave only if the answers are as expected.',
   ),
+  approval: optional(
+    z.strictObject({
+      by: z.literal('another').describe('Another person than the one who started the run.'),
+    }),
+    'Nothing is sent before somebody approves the plan: a run stops before its first request. Not for those who share a token: they have no name.',
+  ),
   html: z
     .enum(HTML_POLICIES)
     .default('keep')

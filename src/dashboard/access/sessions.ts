@@ -1,16 +1,19 @@
 import { hash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { writeWhole } from '../../config/edit-file.ts';
-import { hashToken, type Tokens } from './tokens.ts';
+import type { Role } from '../../model/action.ts';
+import type { OwnAddresses } from '../dashboard-context.ts';
+import { hashToken } from './tokens.ts';
 
 /** A session ends after this time without a request. */
 export const IDLE_MS = 2 * 60 * 60_000;
 /** The maximum duration of a session: a working day. */
 export const MAX_SESSION_MS = 12 * 60 * 60_000;
 /**
- * The most sessions of one token at a time; a new one ends the least recently used one. Counted by token, so that
- * sign-ins with the read-only token end no session with full access.
+ * The most sessions of one token or person at a time; a new one ends the least recently used one. Counted by token, so
+ * that sign-ins with the read-only token end no session with full access.
  */
 const MAX_PER_TOKEN = 100;
 const ID_BYTES = 32;
@@ -24,6 +27,8 @@ export interface Session extends Viewer {
   readonly id: string;
   /** Of a program, whose token may expire or be revoked. */
   readonly isOver?: () => boolean;
+  /** The person that a proxy named. */
+  readonly byProxy?: string | undefined;
 }
 
 const hashText = z.string().regex(/^[0-9a-f]{64}$/);
@@ -31,12 +36,16 @@ const keptSchema = z.array(
   z.strictObject({
     /** Of the id, which only the browser has: who reads this cannot use the session. */
     hash: hashText,
-    /** The hash of the token with which it began: new tokens end it. */
+    /** The hash of the token with which it began, or the sign of the person: new ones end it. */
     by: hashText,
     /** Milliseconds since the epoch. */
     begunAt: z.number(),
     seenAt: z.number(),
     timezone: z.string().optional(),
+    /** The address of the browser. */
+    address: z.string().optional(),
+    /** The person that a proxy named; the session is valid only where it names the person again. */
+    byProxy: z.string().optional(),
   }),
 );
 /** A session as it outlives the process. */
@@ -44,6 +53,12 @@ type KeptSession = z.infer<typeof keptSchema>[number];
 
 /** A session in memory; undefined until a browser comes with the id of a kept one. */
 type OpenSession = KeptSession & { session?: Session };
+
+/** Who has signed in, and what he may do now. */
+export type Identity = Pick<Viewer, 'who' | 'role' | 'names'>;
+
+/** A new session. */
+type NewSession = Pick<KeptSession, 'by' | 'timezone' | 'address' | 'byProxy'>;
 
 /** Where sessions outlive the process. */
 interface SessionStore {
@@ -54,10 +69,10 @@ interface SessionStore {
 /** The signed-in browsers. */
 export type Sessions = ReturnType<typeof createSessions>;
 
-/** Starts with the kept sessions; `clock` gives milliseconds since the epoch, `tokens` the hashes of those that are valid. */
+/** Starts with the kept sessions; `clock` gives milliseconds since the epoch, `identify` whose sessions begin with this hash, if it is valid. */
 export function createSessions(
   clock: () => number,
-  tokens: () => Tokens,
+  identify: (by: string) => Identity | undefined,
   { kept, save }: SessionStore = { kept: [], save: () => {} },
 ) {
   const byHash = new Map<string, OpenSession>(kept.map((session) => [session.hash, { ...session }]));
@@ -72,51 +87,97 @@ export function createSessions(
     if (session !== undefined) for (const listener of listeners) listener(session);
     saveAll();
   };
-  const isValid = ({ by, begunAt, seenAt }: OpenSession, now: number) => {
-    const { full, readOnly } = tokens();
-    if (by !== full && by !== readOnly) return false;
-    return now - begunAt < MAX_SESSION_MS && now - seenAt < IDLE_MS && seenAt - now < MAX_CLOCK_SETBACK_MS;
+  const identityOf = ({ by, begunAt, seenAt }: OpenSession, now: number) =>
+    now - begunAt < MAX_SESSION_MS && now - seenAt < IDLE_MS && seenAt - now < MAX_CLOCK_SETBACK_MS
+      ? identify(by)
+      : undefined;
+  const removeEnded = (now: number) => {
+    for (const session of byHash.values()) if (identityOf(session, now) === undefined) remove(session);
   };
-  const open = (entry: OpenSession, id: string): Session => {
-    const canAct = entry.by === tokens().full;
-    const who = canAct ? 'full token' : 'read-only token';
-    entry.session ??= { id, csrfToken: csrfTokenOf(id), who, canAct, timezone: entry.timezone };
+  /** The role of a person may have changed since the last request. */
+  const open = (entry: OpenSession, id: string, identity: Identity): Session => {
+    const { timezone, byProxy } = entry;
+    entry.session = { id, csrfToken: csrfTokenOf(id), ...identity, timezone, byProxy };
     return entry.session;
   };
   return {
-    begin(canAct: boolean, timezone?: string): Session {
+    /** A session of an identity that is valid now. */
+    begin(begun: NewSession): Session {
       const now = clock();
-      for (const session of byHash.values()) if (!isValid(session, now)) remove(session);
-      const by = tokens()[canAct ? 'full' : 'readOnly'];
+      const { by } = begun;
+      removeEnded(now);
+      const identity = identify(by);
+      if (identity === undefined) throw new Error('No such identity.');
       const alike = [...byHash.values()].filter((session) => session.by === by);
       if (alike.length >= MAX_PER_TOKEN)
         remove(alike.reduce((one, other) => (other.seenAt < one.seenAt ? other : one)));
       const id = randomBytes(ID_BYTES).toString('base64url');
-      const entry: OpenSession = { hash: hashToken(id), by, begunAt: now, seenAt: now, timezone };
+      const entry: OpenSession = { hash: hashToken(id), ...begun, begunAt: now, seenAt: now };
       byHash.set(entry.hash, entry);
       saveAll();
-      return open(entry, id);
+      return open(entry, id, identity);
     },
     /** The unexpired session with this id. `seen` records use by a person. */
     find(id: string | undefined, seen: boolean): Session | undefined {
       const entry = id === undefined ? undefined : byHash.get(hashToken(id));
       if (entry === undefined || id === undefined) return undefined;
       const now = clock();
-      if (!isValid(entry, now)) {
+      const identity = identityOf(entry, now);
+      if (identity === undefined) {
         remove(entry);
         return undefined;
       }
       if (seen) entry.seenAt = now;
       if (now - savedAt >= SAVE_EVERY_MS) saveAll();
-      return open(entry, id);
+      return open(entry, id, identity);
     },
     end(id: string): void {
       const entry = byHash.get(hashToken(id));
       if (entry !== undefined) remove(entry);
     },
+    /** The sessions that have not ended, the last used first. */
+    list() {
+      const now = clock();
+      removeEnded(now);
+      return [...byHash.values()]
+        .flatMap((entry) => {
+          const identity = identityOf(entry, now);
+          const { hash, begunAt, seenAt, address, byProxy } = entry;
+          return identity === undefined ? [] : [{ ...identity, hash, begunAt, seenAt, address, byProxy }];
+        })
+        .sort((one, other) => other.seenAt - one.seenAt);
+    },
+    /** Ends a session by its hash, as `list` names it. */
+    revoke(hash: string): void {
+      const entry = byHash.get(hash);
+      if (entry !== undefined) remove(entry);
+    },
     /** Calls a listener with each session that ends; one that is merely too old ends when it is looked for. */
     onEnd: (listener: (session: Session) => void) => void listeners.add(listener),
   };
+}
+
+/** The cookie of a session. */
+export function sessionCookie(addresses: OwnAddresses, cookieName: string) {
+  const options = ({ headers }: FastifyRequest) => ({
+    httpOnly: true,
+    sameSite: 'strict' as const,
+    secure: addresses.isSecure(headers.host ?? ''),
+    path: '/',
+  });
+  return {
+    set: (request: FastifyRequest, reply: FastifyReply, { id }: Session) =>
+      reply.setCookie(cookieName, id, options(request)),
+    clear: (request: FastifyRequest, reply: FastifyReply) => reply.clearCookie(cookieName, options(request)),
+  };
+}
+
+/** Single sign-on by the header of a proxy; without one, nothing is believed. */
+export interface ProxySignIn {
+  /** Whether a session that the proxy began is still that of the person whom it names. */
+  readonly confirms: (request: FastifyRequest, session: Session) => boolean;
+  /** Begins a session for the person whom the proxy names; null where it names nobody. */
+  readonly begin: (request: FastifyRequest, reply: FastifyReply) => Promise<Session | null>;
 }
 
 /** The token of the forms of a session: it follows from the id, and does not lead to it. */
@@ -167,10 +228,12 @@ function readSessions(file: string): readonly KeptSession[] {
 
 /** A signed-in visitor, or a program with a token of the API. */
 export interface Viewer {
-  /** By what it was let in, for the audit log. */
+  /** The person, or the token by which it was let in, for the audit log. */
   readonly who: string;
-  /** False with the read-only token: its pages have no buttons, and every change is refused. */
-  readonly canAct: boolean;
+  /** What the person or the token may do now: pages have only its buttons, and everything else is refused. */
+  readonly role: Role;
+  /** By which names the person is known; none for a token that people share. */
+  readonly names: readonly string[];
   /** Belongs to the session; every form must send it (the field `CSRF_FIELD`). */
   readonly csrfToken: string;
   /** The time zone of the browser; undefined if it has not said it. */

@@ -4,9 +4,12 @@ import { html, type Markup } from '../../report/html/markup.ts';
 import { formatDuration } from '../../text/printable.ts';
 import { audit } from '../audit.ts';
 import { PageError } from '../guard/page-error.ts';
+import { accessTo } from '../pages/link-button.ts';
 import { submitButton } from '../pages/post-form.ts';
 import { formFields, type RouteParts } from '../route-parts.ts';
-import { accessOf } from './tokens.ts';
+import { type People, signOf } from './people.ts';
+import type { Identity } from './sessions.ts';
+import { accessOf, hashToken, type Tokens } from './tokens.ts';
 
 /**
  * Limits wrong tokens per address. A correct token is checked first and never limited, so nobody can lock out its
@@ -20,56 +23,92 @@ const ATTEMPTS = { max: 10, timeWindow: 5 * 60_000 };
 const ATTEMPTS_OF_ALL = { max: 20, timeWindow: 5 * 60_000, keyGenerator: () => 'all' };
 /** Tokens are far shorter. */
 const MAX_TOKEN_LENGTH = 200;
+/**
+ * Limits passwords, right or wrong, before they are compared: people choose some that can be guessed. Several people may
+ * have the address of their proxy.
+ */
+const PASSWORDS = { max: 30, timeWindow: 5 * 60_000 };
+/** Limits them for each name, known or not. Tokens and sessions go on working. */
+const PASSWORDS_OF_NAME = {
+  max: 10,
+  timeWindow: 5 * 60_000,
+  keyGenerator: ({ body }: FastifyRequest) => hashToken(nameIn(body).toLowerCase()),
+};
+
+function nameIn(body: unknown): string {
+  return formFields(body)['name']?.trim() ?? '';
+}
+
+/** Whose sessions begin with a hash: of a token, or of a person. */
+export function identities(hashes: () => Tokens, people: People) {
+  return (by: string): Identity | undefined => {
+    const { full, readOnly } = hashes();
+    if (by === full) return { who: 'full token', role: 'edit', names: [] };
+    if (by === readOnly) return { who: 'read-only token', role: 'view', names: [] };
+    const person = people.known().find((known) => signOf(known) === by);
+    return person && { who: person.name, role: person.role, names: [person.name] };
+  };
+}
 
 /** The sign-in form, and the button that signs out. */
 export function signIn(app: FastifyInstance, parts: RouteParts): void {
-  const { sessions, cookieName, addresses, hashes, dashboard } = parts;
-  const cookie = ({ headers }: FastifyRequest) => ({
-    httpOnly: true,
-    sameSite: 'strict' as const,
-    secure: addresses.isSecure(headers.host ?? ''),
-    path: '/',
-  });
-  const show = (reply: FastifyReply, next: string, wrong: boolean): FastifyReply =>
+  const { sessions, cookie, hashes, people, dashboard } = parts;
+  const show = (reply: FastifyReply, next: string, wrong: string | null): FastifyReply =>
     reply.sendPage(
       {
         title: 'Sign in',
         form: true,
-        notice: wrong
-          ? { tone: 'bad', text: 'Wrong token: it is neither the full nor the read-only one.' }
-          : null,
-        body: form(next),
+        notice: wrong === null ? null : { tone: 'bad', text: wrong },
+        body: people.known().length === 0 ? tokenForm(next, true) : personForm(next),
       },
-      wrong ? 401 : 200,
+      wrong === null ? 200 : 401,
     );
 
   // Other requests from the address are not limited; only wrong tokens are, below.
-  const open = { config: { who: 'anyone', rateLimit: false } } as const;
+  const open = { config: { role: 'anyone', rateLimit: false } } as const;
   app.get<{ Querystring: { next?: unknown } }>('/sign-in', open, (request, reply) => {
     const next = ownPath(request.query.next);
-    return request.session === null ? show(reply, next, false) : reply.redirect(next, 303);
+    return request.session === null ? show(reply, next, null) : reply.redirect(next, 303);
   });
 
   const counters = [app.createRateLimit(ATTEMPTS), app.createRateLimit(ATTEMPTS_OF_ALL)];
+  const passwords = [app.createRateLimit(PASSWORDS), app.createRateLimit(PASSWORDS_OF_NAME)];
+  const tryAgain = (ms: number) => `Try again in ${formatDuration(ms)}.`;
   app.post('/sign-in', open, async (request, reply) => {
-    const { token = '', next, timezone = '' } = formFields(request.body);
+    const { token = '', password = '', next, timezone = '' } = formFields(request.body);
+    const name = nameIn(request.body);
+    const isNamed = name !== '' || password !== '';
+    if (isNamed) await refuseExcess(passwords, request, reply, tryAgain);
+    const person = isNamed ? await people.signIn(name, password) : undefined;
     const access = token.length > MAX_TOKEN_LENGTH ? 'none' : accessOf(token.trim(), hashes());
-    if (access === 'none') {
-      await refuseExcess(counters, request, reply, (ms) => `Try again in ${formatDuration(ms)}.`);
-      dashboard.log.warn({ address: request.ip }, 'sign-in with a wrong token');
-      return show(reply, ownPath(next), true);
+    const by = isNamed
+      ? person && signOf(person)
+      : access === 'none'
+        ? undefined
+        : hashes()[access === 'full' ? 'full' : 'readOnly'];
+    if (by === undefined) {
+      if (!isNamed) await refuseExcess(counters, request, reply, tryAgain);
+      dashboard.log.warn(
+        { address: request.ip },
+        `sign-in with a wrong ${isNamed ? 'name or password' : 'token'}`,
+      );
+      return show(reply, ownPath(next), isNamed ? WRONG_PASSWORD : WRONG_TOKEN);
     }
     // An earlier session of this browser is not reused: it may belong to another person.
     if (request.session !== null) sessions.end(request.session.id);
-    const session = sessions.begin(access === 'full', isTimezone(timezone) ? timezone : undefined);
+    const session = sessions.begin({
+      by,
+      address: request.ip,
+      timezone: isTimezone(timezone) ? timezone : undefined,
+    });
     await audit(dashboard, { ip: request.ip, viewer: session }, { action: 'sign-in' });
-    return reply.setCookie(cookieName, session.id, cookie(request)).redirect(ownPath(next), 303);
+    return cookie.set(request, reply, session).redirect(ownPath(next), 303);
   });
 
-  app.post('/sign-out', { config: { who: 'viewers' } }, async (request, reply) => {
+  app.post('/sign-out', accessTo('sign-out'), async (request, reply) => {
     await audit(dashboard, request, { action: 'sign-out' });
     if (request.session !== null) sessions.end(request.session.id);
-    return reply.clearCookie(cookieName, cookie(request)).redirect('/sign-in', 303);
+    return cookie.clear(request, reply).redirect('/sign-in', 303);
   });
 }
 
@@ -96,13 +135,30 @@ function ownPath(next: unknown): string {
   return origin === here && !pathname.startsWith('//') && pathname !== '/sign-in' ? pathname + search : '/';
 }
 
-function form(next: string): Markup {
+const WRONG_TOKEN = 'Wrong token: it is neither the full nor the read-only one.';
+const WRONG_PASSWORD = 'Wrong name or password.';
+
+function form(next: string, fields: Markup): Markup {
   return html`<form class="sign-in" method="post" action="/sign-in">
 <input type="hidden" name="next" value="${next}">
 <input type="hidden" name="timezone" data-browser-timezone>
-<p><label for="token">Token</label>
-<input id="token" name="token" type="password" autocomplete="current-password" required autofocus spellcheck="false"></p>
+${fields}
 <p>${submitButton('Sign in')}</p>
-</form>
+</form>`;
+}
+
+function personForm(next: string): Markup {
+  const fields = html`<p><label for="name">Name</label>
+<input id="name" name="name" autocomplete="username" required autofocus spellcheck="false" autocapitalize="none"></p>
+<p><label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required></p>`;
+  return html`${form(next, fields)}
+<details><summary>Sign in with a token</summary>${tokenForm(next, false)}</details>`;
+}
+
+function tokenForm(next: string, focused: boolean): Markup {
+  const fields = html`<p><label for="token">Token</label>
+<input id="token" name="token" type="password" autocomplete="current-password" required${focused && html` autofocus`} spellcheck="false"></p>`;
+  return html`${form(next, fields)}
 <p class="hint">The dashboard printed two tokens at its first start. One has full access, the other is read-only. To make new tokens: <code>storeferry dashboard --new-token</code></p>`;
 }

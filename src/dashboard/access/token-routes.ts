@@ -1,20 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { API_SCOPES } from '../../model/action.ts';
+import { API_SCOPES, ROLE_WORDS } from '../../model/action.ts';
 import { StoreferryError } from '../../model/storeferry-error.ts';
 import { columns, html, type Markup, styledText } from '../../report/html/markup.ts';
 import { audit } from '../audit.ts';
 import { moment, readingOf } from '../pages/moment.ts';
 import { emptyBox, type Notice, tableBox } from '../pages/page.ts';
 import { type Choice, field, postForm, select, submitButton } from '../pages/post-form.ts';
-import { FOR_ACTORS, formFields, type RouteParts, sentenceOf } from '../route-parts.ts';
+import { FOR_EDITORS, formFields, type RouteParts, sentenceOf } from '../route-parts.ts';
 import { MAX_TOKEN_DAYS, TOKEN_DAYS } from './api-tokens.ts';
 
 const PATH = '/tokens';
-const SCOPES: Readonly<Record<(typeof API_SCOPES)[number], string>> = {
-  view: 'view: read runs, without personal data',
-  operate: 'operate: also plan and run jobs, interrupt runs, read records and rejects',
-  approve: 'approve: also approve plans, release held records, send corrected rejects',
-};
 
 /** The page of the API tokens: made and revoked by visitors with full access. */
 export function tokenRoutes(app: FastifyInstance, { dashboard, apiTokens }: RouteParts): void {
@@ -36,13 +31,13 @@ export function tokenRoutes(app: FastifyInstance, { dashboard, apiTokens }: Rout
         viewer,
       );
     const make = html`<h2>New token</h2>
-${field('name', 'Name', html`<input id="name" name="name" required pattern="[A-Za-z0-9_.\\-]{1,40}" placeholder="ci">`)}
+${field('name', 'Name', html`<input id="name" name="name" required pattern="[A-Za-z0-9_.@+\\-]{1,64}" placeholder="ci">`)}
 ${field(
   'scope',
   'May',
   select(
     'scope',
-    API_SCOPES.map((scope): Choice => [scope, SCOPES[scope]]),
+    API_SCOPES.map((scope): Choice => [scope, `${scope}: ${ROLE_WORDS[scope]}`]),
     'operate',
   ),
 )}
@@ -61,7 +56,7 @@ ${
     : tableBox({
         caption: 'API tokens',
         captionHidden: true,
-        columns: columns('Name', ['May', 'short'], 'Made', 'Expires', ['', 'bare']),
+        columns: columns('Name', ['May', 'short'], 'Made', 'Expires', ['Action', 'bare']),
         rows: tokens.map(({ name, scope, madeAt, expiresAt }) => [
           name,
           scope,
@@ -81,14 +76,15 @@ ${postForm({ action: PATH, style: 'confirm', body: make }, viewer)}`,
     return { notice: { tone: 'bad', text: dashboard.redact(sentenceOf(error)) } };
   };
 
-  app.get(PATH, FOR_ACTORS, (request, reply) => show(request, reply));
+  app.get(PATH, FOR_EDITORS, (request, reply) => show(request, reply));
 
   app.post(PATH, async (request, reply) => {
     const { name = '', scope, days } = formFields(request.body);
     try {
       const known = API_SCOPES.find((one) => one === scope) ?? 'view';
-      const token = await apiTokens.make({ name, scope: known, days: Number(days) });
-      await audit(dashboard, request, { action: 'make-token' });
+      const by = request.viewer.names;
+      const token = await apiTokens.make({ name, scope: known, days: Number(days), by });
+      await audit(dashboard, request, { action: 'make-token', about: name });
       const made = html`<section class="notice" role="status"><h2>Token ${name}</h2><p><code>${token}</code></p><p>It is shown only now: the dashboard keeps its hash.</p></section>`;
       return show(request, reply, { made });
     } catch (error) {
@@ -97,12 +93,13 @@ ${postForm({ action: PATH, style: 'confirm', body: make }, viewer)}`,
   });
 
   app.post(`${PATH}/revoke`, async (request, reply) => {
+    const { name = '' } = formFields(request.body);
     try {
-      await apiTokens.revoke(formFields(request.body)['name'] ?? '');
+      await apiTokens.revoke(name);
     } catch (error) {
       return show(request, reply, refusedAs(error));
     }
-    await audit(dashboard, request, { action: 'revoke-token' });
+    await audit(dashboard, request, { action: 'revoke-token', about: name });
     return reply.redirect(PATH, 303);
   });
 }

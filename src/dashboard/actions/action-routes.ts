@@ -12,7 +12,7 @@ import {
   type Slot,
   styledText,
 } from '../../report/html/markup.ts';
-import { discardRun } from '../../run/execute-run.ts';
+import { discardRun, whyNotApprover } from '../../run/execute-run.ts';
 import { changeText, type HeldRunRecord, heldRunRecords } from '../../run/records/run-records.ts';
 import {
   askToInterrupt,
@@ -204,7 +204,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
     confirmation: Confirmation,
   ): Promise<Page | Confirmation> => {
     const activity = await activityOn(name);
-    return activity === null ? confirmation : runningPage(name, activity, readingOf(context, viewer));
+    return activity === null ? confirmation : runningPage(name, activity, readingOf(context, viewer), viewer);
   };
   /** The handlers of an action that begins with the source of a job. */
   const startOf = (
@@ -223,7 +223,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
         reading: readingOf(context, viewer),
       };
       const activity = activityOf(beginning.runs, (await actions.atWork()).get(name));
-      return activity === null ? confirm(beginning) : runningPage(name, activity, beginning.reading);
+      return activity === null ? confirm(beginning) : runningPage(name, activity, beginning.reading, viewer);
     },
     act: async (name) => ({ does, job: workspaceOf(dashboard, name).job(name).name }),
   });
@@ -234,6 +234,8 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
     approve: {
       async ask(id, { viewer }) {
         const run = await runOf(id);
+        const why = whyNotApprover(run, viewer.names);
+        if (why !== undefined) throw why;
         const later = await laterRun(context, run);
         return confirmApprove(await readStoredReport(context, run), later, readingOf(context, viewer));
       },

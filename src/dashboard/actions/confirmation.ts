@@ -54,13 +54,13 @@ ${confirmationForm(confirmation, viewer)}`,
 }
 
 /** The page that replaces a confirmation while the job is running: it shows the running run and how to interrupt it. */
-export function runningPage(job: string, activity: Activity, reading: Reading): Page {
+export function runningPage(job: string, activity: Activity, reading: Reading, viewer: Viewer): Page {
   const { run } = activity;
   return {
     title: `${job} is running`,
     section: 'jobs',
     body: html`<p class="page-lead">${activityWords(activity, reading)} Another run of ${job} can start once this one has ended.</p>
-<p class="actions">${run !== null && html`${actionButton('see', run.id, { label: 'Watch', weight: 'primary' })} ${actionButton('cancel', run.id)} `}${linkButton(jobHref(job), { label: `Back to ${job}` })}</p>`,
+<p class="actions">${run !== null && html`${actionButton(viewer, 'see', run.id, { label: 'Watch', weight: 'primary' })} ${actionButton(viewer, 'cancel', run.id)} `}${linkButton(jobHref(job), { label: `Back to ${job}` })}</p>`,
   };
 }
 

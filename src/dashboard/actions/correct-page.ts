@@ -72,7 +72,7 @@ ${postForm(
     action: actionHref('correct', id),
     style: 'correct',
     fields: { draft, page: number, columns: allColumns ? ALL_COLUMNS : undefined },
-    body: html`<p class="actions">${button('check', 'Check the corrections', 'primary')} ${actionButton('retry', id, { label: 'Upload a file instead' })}</p>
+    body: html`<p class="actions">${button('check', 'Check the corrections', 'primary')} ${actionButton(viewer, 'retry', id, { label: 'Upload a file instead' })}</p>
 <p class="quiet" role="status">${cells === 0 ? 'No cell is corrected yet.' : `${counted(cells, 'cell')} corrected so far.`}</p>
 <div class="correct-scroll" tabindex="0" role="region" aria-label="Rejected rows"><table class="correct-table">
 <caption class="unseen">Rejected rows, page ${number} of ${pages}</caption>

@@ -87,7 +87,7 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
       );
     });
 
-    scope.post<OfRun>(actionRoute('correct'), async (request, reply) => {
+    scope.post<OfRun>(actionRoute('correct'), accessTo('correct'), async (request, reply) => {
       const run = await rejectedRun(dashboard, request.params.run);
       const folder = context.artifacts.run(run.id);
       const fields = formFields(request.body);

@@ -181,7 +181,8 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
     return reply.sendPage(confirmRetryPage(run, { upload: id, back, notice }, edits, request.viewer));
   });
 
-  app.post<OfRun>(actionRoute('upload'), { config: { streamed: true } }, async (request, reply) => {
+  const streamed = { config: { ...accessTo('upload').config, streamed: true } } as const;
+  app.post<OfRun>(actionRoute('upload'), streamed, async (request, reply) => {
     const run = await rejectedRun(dashboard, request.params.run);
     const hint = `Put a larger one into the folder of the run, and type: storeferry retry ${run.id}`;
     const limits = { run: run.id, hint };
@@ -197,7 +198,7 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
     return reply.redirect(actionHref('retry', run.id, { upload: upload.id }), 303);
   });
 
-  app.post<OfRun>(actionRoute('retry'), async (request, reply) => {
+  app.post<OfRun>(actionRoute('retry'), accessTo('retry'), async (request, reply) => {
     const fields = formFields(request.body);
     const once = onceOf(fields);
     const { run: id } = request.params;

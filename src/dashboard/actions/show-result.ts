@@ -12,8 +12,9 @@ export async function beginAction(
   dashboard: DashboardContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  { action, once, before }: Begun,
+  { action: asked, once, before }: Begun,
 ): Promise<FastifyReply> {
+  const action = { ...asked, by: request.viewer.names };
   const result = await dashboard.actions.begin(action, once, {
     before,
     settled: async (settled) => {

@@ -3,7 +3,8 @@ import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { ACTION_NAMES, type ActionName, actionOf, type JobAction } from '../../model/action.ts';
 import { ACTION_OPTIONS, beginsRun, jobActionSchema } from '../../model/job-action-schema.ts';
-import { discardRun } from '../../run/execute-run.ts';
+import { explainError } from '../../model/storeferry-error.ts';
+import { discardRun, whyNotApprover } from '../../run/execute-run.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
 import { askToInterrupt, withLiveStatus } from '../../run/report/read-stored-report.ts';
 import { rejectedRun } from '../actions/correct-routes.ts';
@@ -20,6 +21,8 @@ export const FILE_TYPES = ['text/csv', XLSX];
 const KEY = /^[\x21-\x7e]{1,255}$/;
 /** As long as it takes a worker to look again. */
 const RETRY_AFTER_S = 5;
+/** Of one job, so that no program fills the queue with plans. */
+const MAX_WAITING = 20;
 /** Characters of the id of a run that a key stands for: the alphabet of other ids, but longer than those. */
 const ID_CHARACTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 const ID_LENGTH = 14;
@@ -27,8 +30,8 @@ const ID_LENGTH = 14;
 /** One address for each action with a scope: `/jobs/{job}/run`, `/runs/{run}/approve`. */
 export function actionEndpoints(parts: RouteParts): readonly Endpoint[] {
   return ACTION_NAMES.flatMap((name): Endpoint[] => {
-    const { scope, to, audit: done = name } = actionOf(name);
-    if (scope === undefined || to === undefined) return [];
+    const { role: scope, api, to, audit: done = name } = actionOf(name);
+    if (api === undefined || scope === undefined || to === undefined) return [];
     const summary = `${name}: as the command; the audit log says "${done}"`;
     const place = { method: 'post', path: `/${to}s/{${to}}/${name}`, scope, summary } as const;
     if (!beginsRun(name)) {
@@ -88,11 +91,20 @@ async function acceptAction(
   const { run: named, job: name = '' } = request.params;
   // What a queued run has become is named by either id.
   const of = named === undefined ? null : ((await queue.find(named))?.run ?? named);
-  const { job } =
-    of === null ? { job: workspaceOf(dashboard, name).job(name).name } : await rememberedRun(dashboard, of);
+  const known = of === null ? undefined : await rememberedRun(dashboard, of);
+  const job = known?.job ?? workspaceOf(dashboard, name).job(name).name;
+  const why =
+    known?.run && (does === 'approve' || does === 'release')
+      ? whyNotApprover(known.run, request.viewer.names)
+      : undefined;
+  if (why !== undefined) {
+    await audit(dashboard, request, { action: does, job, run: of, outcome: 'refused' });
+    throw new PageError(403, 'Another person approves', explainError(why));
+  }
   const isFile = does === 'retry' && request.body !== undefined;
   const options = isFile ? {} : parseInput(ACTION_OPTIONS[does], request.body);
-  const action = jobActionSchema.parse({ does, job, ...(of === null ? {} : { run: of }), ...options });
+  const { names: by } = request.viewer;
+  const action = jobActionSchema.parse({ does, job, by, ...(of === null ? {} : { run: of }), ...options });
   const store = async (): Promise<void> => {
     if ((await queue.find(id)) !== undefined || (await context.state.runs.get(id)) !== undefined) return;
     if ((await queue.workers()) === 0)
@@ -101,6 +113,9 @@ async function acceptAction(
         'No worker',
         'None is running: start `storeferry worker`, or the dashboard with --worker.',
       );
+    const before = (await queue.waiting()).filter((one) => one.job === job);
+    if (before.length >= MAX_WAITING)
+      throw notYet(429, 'Too many wait', `${MAX_WAITING} requests for ${job} wait for a worker.`);
     if (does === 'retry') await takeCorrections(parts, request, isFile);
     const { id: waiting } = await queue.enqueue(action, id);
     if (waiting !== id)
@@ -115,9 +130,9 @@ async function acceptAction(
     reply.header('retry-after', RETRY_AFTER_S);
     return new PageError(...problem);
   };
-  await inTurn(id, store);
-  const known = await queue.find(id);
-  if (known !== undefined && !isDeepStrictEqual(jsonOf(known.action), jsonOf(action)))
+  await inTurn(id, () => inTurn(`job ${job}`, store));
+  const stored = await queue.find(id);
+  if (stored !== undefined && !isDeepStrictEqual(jsonOf(stored.action), jsonOf(action)))
     throw new PageError(
       422,
       'Another request has this key',
@@ -131,7 +146,7 @@ async function acceptAction(
 
 const turns = new Map<string, Promise<void>>();
 
-/** Requests with one key take their turns, so that the second finds what the first has stored. */
+/** Requests with one key, or for one job, take their turns, so that the second finds what the first has stored. */
 async function inTurn(id: string, work: () => Promise<void>): Promise<void> {
   const turn = (turns.get(id) ?? Promise.resolve()).then(work, work);
   turns.set(id, turn);

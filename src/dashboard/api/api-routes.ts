@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { API_SCOPES, actionOf } from '../../model/action.ts';
+import { includesRole, mayDo } from '../../model/action.ts';
 import type { Run } from '../../model/run.ts';
 import { NO_TOTALS, withoutPersonalData } from '../../report/run-facts.ts';
 import { listedRun } from '../../report/run-summary.ts';
@@ -59,16 +59,16 @@ export async function apiRoutes(app: FastifyInstance, parts: RouteParts): Promis
       );
       scope.addContentTypeParser(FILE_TYPES, (_request, payload, done) => done(null, payload));
 
-      scope.get('/openapi.json', { config: { who: 'anyone' } }, () => openApiDocument(endpoints));
+      scope.get('/openapi.json', { config: { role: 'anyone' } }, () => openApiDocument(endpoints));
       // The stream of an answer to HEAD would never end.
       const exposeHeadRoute = false;
-      for (const { method, path, scope: needed, handle } of endpoints) {
+      for (const { method, path, scope: needed, takes, handle } of endpoints) {
         scope.route<{ Params: Record<string, string> }>({
           method,
           exposeHeadRoute,
           url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
           // The token is checked below, a wrong one counted.
-          config: { who: 'anyone', rateLimit: { keyGenerator: tokenKey } },
+          config: { role: 'anyone', rateLimit: { keyGenerator: tokenKey } },
           async onRequest(request, reply) {
             request.session = null;
             const [, text = ''] = /^Bearer ([\w-]{1,200})$/.exec(request.headers.authorization ?? '') ?? [];
@@ -83,20 +83,26 @@ export async function apiRoutes(app: FastifyInstance, parts: RouteParts): Promis
                 'Send an API token that has not expired: Authorization: Bearer TOKEN',
               );
             }
-            const { name, scope: given } = token;
-            if (API_SCOPES.indexOf(given) < API_SCOPES.indexOf(needed)) throw scopeRefusal(given, needed);
+            const { name, scope: role, by } = token;
+            if (!includesRole(role, needed)) throw scopeRefusal(role, needed);
             const who = `API token ${name}`;
             const isOver = () => apiTokens.find(text) === undefined;
             request.session = {
               id: who,
               who,
-              canAct: given !== 'view',
+              role,
+              // What only people who share a token have made is nobody's.
+              names: by.length === 0 ? [] : [who, ...by],
               csrfToken: '',
               isOver,
             };
             refuseInvalidNames(request);
           },
-          handler: (request, reply) => handle({ request, reply }),
+          handler(request, reply) {
+            if (takes === undefined && request.body instanceof Readable)
+              throw new PageError(415, 'Not JSON', 'This address takes JSON, and no file.');
+            return handle({ request, reply });
+          },
         });
       }
     },
@@ -203,8 +209,7 @@ function readingEndpoints(parts: RouteParts, app: FastifyInstance): readonly End
       async handle(call) {
         const file = RUN_FILE_NAMES.find((name) => name === call.request.params['file']);
         if (file === undefined) throw notFound();
-        if (actionOf(RUN_FILES[file].action).who === undefined && !call.request.viewer.canAct)
-          throw scopeRefusal('view', 'operate');
+        if (!mayDo(call.request.viewer.role, RUN_FILES[file].action)) throw scopeRefusal('view', 'operate');
         return await sendRunFile(dashboard, call, (await begunRun(call)).id, file);
       },
     },

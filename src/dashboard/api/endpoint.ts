@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { ApiScope } from '../../model/action.ts';
+import { type ApiScope, includesRole } from '../../model/action.ts';
 import { RUN_STATUSES } from '../../model/run.ts';
 import { withoutPersonalData } from '../../report/run-facts.ts';
 import { listedRun } from '../../report/run-summary.ts';
@@ -61,12 +61,15 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, given: unkn
 }
 
 /** A run, or what waits to become one under this id; null where the queue knows nothing of it either. */
-export async function findRun({ dashboard: { context, queue } }: RouteParts, id: string, { canAct }: Viewer) {
+export async function findRun({ dashboard: { context, queue } }: RouteParts, id: string, { role }: Viewer) {
   const queued = await queue.find(id);
   const found = await context.state.runs.get(queued?.run ?? id);
   if (found !== undefined) {
     const facts = await readStoredReport(context, await withLiveStatus(context, found));
-    const shown = withShownFiles(canAct ? facts : withoutPersonalData(facts), context.workspaceDir);
+    const shown = withShownFiles(
+      includesRole(role, 'operate') ? facts : withoutPersonalData(facts),
+      context.workspaceDir,
+    );
     return listedRun(shown, context.clock());
   }
   if (queued === undefined) return null;

@@ -30,7 +30,7 @@ import { FETCH_WITHIN_MS } from '../new-job/draft-session.ts';
 import { readingOf } from '../new-job/upload-targets.ts';
 import { jobHref } from '../pages/link-button.ts';
 import {
-  FOR_ACTORS,
+  FOR_EDITORS,
   type FormFields,
   formFields,
   limitConcurrentReads,
@@ -146,7 +146,7 @@ export function columnsRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     return await examineIsolated(look, signal, 'preview', look, spec, options).catch(sentenceOf);
   };
 
-  app.get<OfJob>('/jobs/:job/columns', FOR_ACTORS, async (request, reply) => {
+  app.get<OfJob>('/jobs/:job/columns', FOR_EDITORS, async (request, reply) => {
     const opened = open(request.params.job);
     const facts = await limitConcurrentReads(() => factsOf(opened, randomUUID(), {}));
     const status = typeof facts === 'string' ? 422 : 200;

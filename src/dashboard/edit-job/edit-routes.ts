@@ -20,7 +20,7 @@ import { serverTimezone } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { audit } from '../audit.ts';
 import { jobHref } from '../pages/link-button.ts';
-import { FOR_ACTORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
+import { FOR_EDITORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
 import type { EditValues } from './edit-field.ts';
 import { editsOf, pathsOf, shownBefore, valuesOf, withTypedValues } from './edit-form.ts';
 import { type EditPageFacts, editPage } from './edit-page.ts';
@@ -64,7 +64,7 @@ export function editRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
     return editPage({ ...factsOf(workspace, name), tested }, viewer);
   };
 
-  app.get<OfJob>('/jobs/:job/edit', FOR_ACTORS, (request, reply) => {
+  app.get<OfJob>('/jobs/:job/edit', FOR_EDITORS, (request, reply) => {
     const { job: name } = request.params;
     const facts = factsOf(workspaceOf(dashboard, name), name);
     return reply.sendPage(editPage(facts, request.viewer), facts.file.problems.length > 0 ? 422 : 200);

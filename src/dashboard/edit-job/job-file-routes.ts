@@ -19,7 +19,7 @@ import { PageError } from '../guard/page-error.ts';
 import { accessTo, actionHref, actionRoute, jobHref, jobLink } from '../pages/link-button.ts';
 import { alertText, type Page } from '../pages/page.ts';
 import { type Choice, formActions, postForm } from '../pages/post-form.ts';
-import { FOR_ACTORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
+import { FOR_EDITORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
 import type { EditValues } from './edit-field.ts';
 import { controlOf } from './edit-page.ts';
 import { EXPORTS } from './edit-routes.ts';
@@ -78,7 +78,7 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
   const write = (workspace: Workspace, name: string, text: string) =>
     writeTogether([{ path: workspace.path(jobFile(name)), content: { text }, existing: 'refuse' }]);
 
-  app.get(NEW_EXPORT, FOR_ACTORS, (request, reply) => {
+  app.get(NEW_EXPORT, FOR_EDITORS, (request, reply) => {
     const form = exportForm(openWorkspace());
     const [store = ''] = openWorkspace().inspection.stores().names ?? [];
     return show(reply, form, { ...EXPORT_USUAL, store }, request.viewer);

@@ -1,6 +1,7 @@
 import fastifyCookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Session, Sessions } from '../access/sessions.ts';
+import { includesRole, type Role } from '../../model/action.ts';
+import type { ProxySignIn, Session, Sessions } from '../access/sessions.ts';
 import { sameText } from '../access/tokens.ts';
 import { type OwnAddresses, QUEUES_PATH } from '../dashboard-context.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
@@ -13,10 +14,10 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /**
-     * Who may use the route. Default: `viewers` (any signed-in visitor) for GET, `actors` (full access) for other
+     * The least role that may use the route. Default: `view` (any signed-in visitor) for GET, `edit` for other
      * methods. `anyone` is a public route.
      */
-    who?: 'anyone' | 'viewers' | 'actors';
+    role?: Role | 'anyone';
     /** The form is a stream whose token the handler checks itself (`checkFormToken`). */
     streamed?: true;
   }
@@ -33,7 +34,13 @@ export async function guardRequests(
     addresses,
     sessions,
     cookieName,
-  }: { readonly addresses: OwnAddresses; readonly sessions: Sessions; readonly cookieName: string },
+    proxySignIn,
+  }: {
+    readonly addresses: OwnAddresses;
+    readonly sessions: Sessions;
+    readonly cookieName: string;
+    readonly proxySignIn: ProxySignIn;
+  },
   refuse: ShowError,
 ): Promise<void> {
   await app.register(fastifyCookie);
@@ -45,7 +52,7 @@ export async function guardRequests(
     },
   });
 
-  const admit = (request: FastifyRequest, reply: FastifyReply): void => {
+  const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { host, accept } = request.headers;
     if (!addresses.knows(host))
       throw new PageError(
@@ -53,7 +60,8 @@ export async function guardRequests(
         'Unknown host name',
         'The dashboard does not answer under the host name of this address. Use localhost or its IP address, or start it with the name: storeferry dashboard --url https://...',
       );
-    if (hasTraversal(request.url)) throw notFound();
+    // A request to a proxy names another host in its first line.
+    if (!request.url.startsWith('/') || hasTraversal(request.url)) throw notFound();
     if (addresses.isSecure(host)) reply.header('strict-transport-security', HTTPS_ONLY);
     if (!isReading(request) && request.routeOptions.url?.startsWith(QUEUES_PATH) === true)
       throw new PageError(
@@ -66,14 +74,18 @@ export async function guardRequests(
     // The event stream of an open page does not count as use.
     const isSeen = accept !== 'text/event-stream';
     request.session = sessions.find(request.cookies[cookieName], isSeen) ?? null;
-    const who = request.routeOptions.config.who ?? (isReading(request) ? 'viewers' : 'actors');
-    if (who === 'anyone') return;
+    if (request.session !== null && !proxySignIn.confirms(request, request.session)) request.session = null;
+    const role = request.routeOptions.config.role ?? (isReading(request) ? 'view' : 'edit');
+    if (role === 'anyone') return;
+    if (request.session === null && isPageView(request))
+      request.session = await proxySignIn.begin(request, reply);
     if (request.session === null) throw new PageError(401, 'Not signed in', 'Sign in first.');
-    if (who === 'actors' && !request.session.canAct)
+    const { who, role: own } = request.session;
+    if (!includesRole(own, role))
       throw new PageError(
         403,
-        'Read-only access',
-        'You are signed in with the read-only token, so nothing was done. Sign out, and sign in with the full token.',
+        own === 'view' ? 'Read-only access' : 'Not permitted',
+        `You are signed in as ${who} with the role ${own}, and this needs the role ${role}: nothing was done.`,
       );
     refuseInvalidNames(request);
   };
@@ -81,19 +93,18 @@ export async function guardRequests(
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(SECURITY_HEADERS);
     try {
-      admit(request, reply);
+      await admit(request, reply);
     } catch (error) {
-      const person = request.method === 'GET' && request.headers.accept?.includes('text/html') === true;
       // Browsers are redirected to the sign-in and back; programs get the 401.
-      if (error instanceof PageError && error.statusCode === 401 && person)
+      if (error instanceof PageError && error.statusCode === 401 && isPageView(request))
         return reply.redirect(`/sign-in?next=${encodeURIComponent(request.url)}`, 303);
       return refuse(error, request, reply);
     }
   });
 
   app.addHook('preValidation', async (request, reply) => {
-    const { who, streamed } = request.routeOptions.config;
-    if (isReading(request) || who === 'anyone' || streamed === true) return;
+    const { role, streamed } = request.routeOptions.config;
+    if (isReading(request) || role === 'anyone' || streamed === true) return;
     const { body } = request;
     const given = typeof body === 'object' && body !== null && CSRF_FIELD in body ? body[CSRF_FIELD] : '';
     try {
@@ -126,6 +137,11 @@ function hasTraversal(url: string): boolean {
     }
   }
   return decoded.includes('\0') || decoded.split(/[/\\]/).some((part) => part === '..' || part === '.');
+}
+
+/** Whether a browser asks for a page. */
+function isPageView({ method, headers }: FastifyRequest): boolean {
+  return method === 'GET' && headers.accept?.includes('text/html') === true;
 }
 
 function isReading({ method }: FastifyRequest): boolean {

@@ -23,7 +23,7 @@ import { notFound } from '../guard/page-error.ts';
 import { jobHref, jobLink } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
-import { FOR_ACTORS, formFields, type OfJob, type RouteParts, sentenceOf } from '../route-parts.ts';
+import { FOR_EDITORS, formFields, type OfJob, type RouteParts, sentenceOf } from '../route-parts.ts';
 import { draftPage, type FieldProblem, newJobPage, problemsOf } from './draft-page.ts';
 import { createDrafts, type DraftSession, NEW_JOB, readDraft, takeAnswers } from './draft-session.ts';
 import { type UploadTarget, uploadTargets } from './upload-targets.ts';
@@ -58,7 +58,7 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
       request.viewer,
     );
 
-  app.get('/new', FOR_ACTORS, (request, reply) =>
+  app.get('/new', FOR_EDITORS, (request, reply) =>
     reply.sendPage(newJobPage({ limit, address: '', problem: null }, request.viewer)),
   );
 
@@ -103,7 +103,7 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
     return { field: answer === 'wrong-key' ? 'apiKey' : 'url', text: `${text}${again}` };
   };
 
-  app.get<OfDraft>('/new/:draft', FOR_ACTORS, async (request, reply) => {
+  app.get<OfDraft>('/new/:draft', FOR_EDITORS, async (request, reply) => {
     const session = sessionOf(request);
     return reply.sendPage(pageOf(request, session, await readDraft(session, dashboard), []));
   });
@@ -153,7 +153,7 @@ export function uploadRoutes(app: FastifyInstance, { dashboard, uploads }: Route
     return { workspace, job: name, target };
   };
 
-  app.get<OfJob>('/jobs/:job/upload', FOR_ACTORS, (request, reply) => {
+  app.get<OfJob>('/jobs/:job/upload', FOR_EDITORS, (request, reply) => {
     const { job, target } = targetOf(request);
     return reply.sendPage(uploadPage(job, target, null, request.viewer));
   });

@@ -1,4 +1,4 @@
-import { ACTIONS } from '../../model/action.ts';
+import { ACTIONS, includesRole, mayDo } from '../../model/action.ts';
 import { member, objectsIn, withoutAbsent } from '../../model/json-object.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
 import {
@@ -54,7 +54,7 @@ export async function historyPage(
   const text = (key ?? q).trim();
   const hits = (await findRecords(context, stores, text, RECORDS_FOUND)).filter(
     ({ target }) =>
-      (viewer.canAct || target.resource === 'products') &&
+      (includesRole(viewer.role, 'operate') || target.resource === 'products') &&
       (resource === undefined || target.resource === resource),
   );
   const [only] = hits;
@@ -175,7 +175,7 @@ ${dataTable({
     foreign(valueText(now), VALUE_SHOWN),
   ]),
 })}
-${viewer.canAct && html`<p class="actions">${choices.map(({ label, conflicts }) => html`${actionButton('release', run, { label, query: { key, conflicts } })} `)}</p>`}`,
+${mayDo(viewer.role, 'release') && html`<p class="actions">${choices.map(({ label, conflicts }) => html`${actionButton(viewer, 'release', run, { label, query: { key, conflicts } })} `)}</p>`}`,
   );
 }
 
@@ -211,11 +211,12 @@ function actionButtons(
   const undo =
     newest !== undefined &&
     newest.kind !== 'absent' &&
-    actionButton('undo', newest.run, { label: 'Undo the last change', query: { key } });
+    actionButton(viewer, 'undo', newest.run, { label: 'Undo the last change', query: { key } });
   const forget =
     target.resource === 'contacts' &&
+    mayDo(viewer.role, 'forget') &&
     linkButton(`${FORGET_PATH}${queryOf({ store, key })}`, ACTIONS.forget.confirm);
-  return viewer.canAct && html`<p class="actions">${undo} ${forget}</p>`;
+  return mayDo(viewer.role, 'undo') && html`<p class="actions">${undo} ${forget}</p>`;
 }
 
 function timeline(versions: readonly RecordVersion[], reading: Reading): Markup {

@@ -1,6 +1,7 @@
 import cronstrue from 'cronstrue';
 import type { ExportJob, Job } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
+import { mayDo } from '../../model/action.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { lastedMs, type Run } from '../../model/run.ts';
@@ -108,12 +109,13 @@ export function scheduleFacts(facts: JobFacts, reading: Reading): Markup {
 }
 
 /** The possible actions of a job, each with a confirmation page; for an active job, to watch or interrupt it. */
-export function jobActions({ facts, job, activity, need }: JobCardFacts, { canAct }: Viewer): Markup {
+export function jobActions({ facts, job, activity, need }: JobCardFacts, viewer: Viewer): Markup {
   const { job: name } = facts;
-  const trends = keepsHistory(job) && actionButton('stats', name, { label: 'Trends', about: name });
+  const mayAct = mayDo(viewer.role, 'run');
+  const trends = keepsHistory(job) && actionButton(viewer, 'stats', name, { label: 'Trends', about: name });
   const buttons = withoutAbsent([
-    ...(canAct && activity !== null ? activityButtons(activity, name) : []),
-    ...(canAct && activity === null && job !== undefined ? startButtons(name, job, need) : []),
+    ...(mayAct && activity !== null ? activityButtons(activity, name, viewer) : []),
+    ...(mayAct && activity === null && job !== undefined ? startButtons(name, job, need, viewer) : []),
     trends,
   ]);
   return html`${buttons.length > 0 && html`<p class="actions">${buttons}</p>`}`;
@@ -158,21 +160,24 @@ const STARTING: Readonly<Record<Activity['by'], string>> = {
   command: 'Starting.',
 };
 
-function activityButtons({ run }: Activity, name: string): (Markup | null)[] {
+function activityButtons({ run }: Activity, name: string, viewer: Viewer): (Markup | null)[] {
   if (run === null) return [];
   const watch = { label: 'Watch', weight: 'primary', about: name } as const;
-  return [actionButton('see', run.id, watch), actionButton('cancel', run.id, { about: name })];
+  return [
+    actionButton(viewer, 'see', run.id, watch),
+    actionButton(viewer, 'cancel', run.id, { about: name }),
+  ];
 }
 
-function startButtons(name: string, job: Job, need: Need | null): (Markup | null)[] {
+function startButtons(name: string, job: Job, need: Need | null, viewer: Viewer): (Markup | null)[] {
   const look = need?.look ?? null;
-  const plan = job.kind === 'import' ? [actionButton('plan', name, { about: name })] : [];
+  const plan = job.kind === 'import' ? [actionButton(viewer, 'plan', name, { about: name })] : [];
   const about = name;
-  if (look === null) return [actionButton('run', name, { weight: 'primary', about }), ...plan];
+  if (look === null) return [actionButton(viewer, 'run', name, { weight: 'primary', about }), ...plan];
   const label = `See the ${look.undo !== undefined ? 'undo' : look.kind === 'plan' ? 'plan' : 'last run'}`;
   return [
-    actionButton('see', look.id, { label, weight: 'primary', about }),
-    actionButton('run', name, { about }),
+    actionButton(viewer, 'see', look.id, { label, weight: 'primary', about }),
+    actionButton(viewer, 'run', name, { about }),
     ...plan,
   ];
 }

@@ -10,6 +10,7 @@ import {
   type Notify,
 } from '../../config/job/job.ts';
 import { isName } from '../../config/store-config.ts';
+import { mayDo } from '../../model/action.ts';
 import { guardWords } from '../../model/guard.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { jobFile } from '../../model/run.ts';
@@ -58,6 +59,7 @@ export async function jobPage(dashboard: DashboardContext, { of: name, viewer }:
   const { facts, job, problems, activity, need, history, runs, reading } = card;
   const { last } = facts;
   const uploads = job?.kind === 'import' ? uploadTargets(workspace, job) : [];
+  const mayEdit = mayDo(viewer.role, 'edit');
   return {
     title: facts.job,
     section: 'jobs',
@@ -69,18 +71,18 @@ ${facts.schedule !== null && keeper !== 'worker' && clockNote(keeper, program)}
 ${uploads
   .filter(({ isThere }) => !isThere)
   .map(({ what, path }) =>
-    noticeText(
-      html`The ${what} ${code(path)} is not there yet${viewer.canAct && ': upload it below'}.`,
-      'warning',
-    ),
+    noticeText(html`The ${what} ${code(path)} is not there yet${mayEdit && ': upload it below'}.`, 'warning'),
   )}
 <dl class="facts">${scheduleFacts(facts, reading)}</dl>
-${job?.kind === 'export' && runs.length > 0 && viewer.canAct && html`<p><a href="${jobHref(job.name)}/export">Download the exported file</a>, as it is now</p>`}
+${job?.kind === 'export' && runs.length > 0 && mayDo(viewer.role, 'download-export') && html`<p><a href="${jobHref(job.name)}/export">Download the exported file</a>, as it is now</p>`}
 ${jobActions(card, viewer)}
 ${
-  viewer.canAct &&
-  html`<p class="actions"><a class="button" href="${jobHref(facts.job)}/edit">Edit</a>${job?.kind === 'import' && html` <a class="button" href="${jobHref(facts.job)}/columns">Match columns</a>`}${uploads.map((target) => html` <a class="button" href="${jobHref(facts.job)}/upload?${String(new URLSearchParams({ file: target.id }))}">Upload ${target.id === 'source' ? 'a new file' : `the ${target.what}`}</a>`)}</p>
-<p class="actions">${job?.kind === 'import' && activity === null && html`${actionButton('drift', facts.job)} ${actionButton('verify', facts.job)} ${job.adopt !== undefined && actionButton('adopt', facts.job)} `}${isName(facts.job) && html`${actionButton('duplicate', facts.job)} ${actionButton('rename', facts.job)} ${actionButton('remove', facts.job)}`}</p>`
+  mayEdit &&
+  html`<p class="actions"><a class="button" href="${jobHref(facts.job)}/edit">Edit</a>${job?.kind === 'import' && html` <a class="button" href="${jobHref(facts.job)}/columns">Match columns</a>`}${uploads.map((target) => html` <a class="button" href="${jobHref(facts.job)}/upload?${String(new URLSearchParams({ file: target.id }))}">Upload ${target.id === 'source' ? 'a new file' : `the ${target.what}`}</a>`)}</p>`
+}
+${
+  mayDo(viewer.role, 'verify') &&
+  html`<p class="actions">${job?.kind === 'import' && activity === null && html`${actionButton(viewer, 'drift', facts.job)} ${actionButton(viewer, 'verify', facts.job)} ${job.adopt !== undefined && actionButton(viewer, 'adopt', facts.job)} `}${isName(facts.job) && html`${actionButton(viewer, 'duplicate', facts.job)} ${actionButton(viewer, 'rename', facts.job)} ${actionButton(viewer, 'remove', facts.job)}`}</p>`
 }
 <div class="report">
 ${history !== null && section('recent', 'Recent runs', history)}
@@ -90,12 +92,14 @@ ${job !== undefined && section('settings', 'Settings', jobSettings(job))}
   };
 }
 
-function noRuns({ facts, job }: JobCardFacts, program: string, { canAct }: Viewer): Markup {
+function noRuns({ facts, job }: JobCardFacts, program: string, viewer: Viewer): Markup {
   const [word, advice] =
     job?.kind === 'import'
       ? ['plan', ' A plan shows what a run would send, and sends nothing.']
       : ['run', ''];
-  const how = canAct ? '' : html` To start one: <code>${program} ${word} ${facts.job}</code>`;
+  const how = mayDo(viewer.role, 'run')
+    ? ''
+    : html` To start one: <code>${program} ${word} ${facts.job}</code>`;
   return html`<p>No runs yet.${job && html`${advice}${how}`}</p>`;
 }
 
@@ -103,7 +107,7 @@ function noRuns({ facts, job }: JobCardFacts, program: string, { canAct }: Viewe
 function jobSettings(job: Job): Markup {
   const own = job.kind === 'import' ? importSettings(job) : exportSettings(job);
   return html`<dl class="settings">${own}${fact('Notifies', notifyWords(job.notify))}</dl>
-<p class="quiet">From ${code(jobFile(job.name))}. This page shows the file as it is now. To change the job, choose Edit (full access), or edit the file.</p>`;
+<p class="quiet">From ${code(jobFile(job.name))}. This page shows the file as it is now. To change the job, choose Edit (role edit), or edit the file.</p>`;
 }
 
 function importSettings(job: ImportJob): Slot {

@@ -1,6 +1,7 @@
-import { type ActionButton, type ActionName, actionOf } from '../../model/action.ts';
+import { type ActionButton, type ActionName, actionOf, mayDo } from '../../model/action.ts';
 import { CLONE_JOB, jobFileName } from '../../model/run.ts';
 import { html, link, type Markup } from '../../report/html/markup.ts';
+import type { Viewer } from '../access/sessions.ts';
 
 /** The path of the page that forgets a contact: a query names it. */
 export const FORGET_PATH = '/records/forget';
@@ -54,7 +55,7 @@ function pathOf(name: ActionName, of: string): string {
 
 /** Who may open the page of an action, for the guard of requests. */
 export function accessTo(name: ActionName) {
-  return { config: { who: actionOf(name).who ?? 'actors' } } as const;
+  return { config: { role: actionOf(name).role ?? 'edit' } } as const;
 }
 
 /** How the button of an action differs from the usual one. */
@@ -64,14 +65,15 @@ interface ButtonOptions extends Partial<ActionButton> {
   readonly about?: string;
 }
 
-/** The button that leads to the page of an action; null if the dashboard has none. */
+/** The button that leads to the page of an action; null if the dashboard has none, or the visitor may not do it. */
 export function actionButton(
+  { role }: Pick<Viewer, 'role'>,
   name: ActionName,
   of: string,
   { query, about, ...different }: ButtonOptions = {},
 ): Markup | null {
   const { button } = actionOf(name);
-  return button === undefined
+  return button === undefined || !mayDo(role, name)
     ? null
     : linkButton(actionHref(name, of, query), { ...button, ...different }, about);
 }

@@ -1,6 +1,7 @@
 import { sep } from 'node:path';
 import type { ExportJob } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
+import { mayDo } from '../../model/action.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
 import { code, html, type Markup } from '../../report/html/markup.ts';
@@ -27,7 +28,7 @@ const LISTS_PER_PAGE = 10;
 const READ_WITHIN_MS = 10_000;
 
 /** The jobs that collect list statistics, as a list of links. */
-export function listsPage(jobs: readonly ExportJob[], { canAct }: Pick<Viewer, 'canAct'>): Page {
+export function listsPage(jobs: readonly ExportJob[], { role }: Pick<Viewer, 'role'>): Page {
   return {
     title: 'Lists',
     section: 'lists',
@@ -35,7 +36,7 @@ export function listsPage(jobs: readonly ExportJob[], { canAct }: Pick<Viewer, '
       jobs.length === 0
         ? emptyBox(
             'No list statistics yet',
-            html`<p>A job that exports subscriber lists and appends to its file collects their figures, and this page plots them over time.</p>${canAct && html`<p class="actions"><a class="button primary" href="/exports/new">Collect list statistics</a></p>`}`,
+            html`<p>A job that exports subscriber lists and appends to its file collects their figures, and this page plots them over time.</p>${mayDo(role, 'make-job') && html`<p class="actions"><a class="button primary" href="/exports/new">Collect list statistics</a></p>`}`,
           )
         : html`<ul class="cards">${jobs.map(
             (job) =>
@@ -161,7 +162,7 @@ ${pager(shown, (number) => `${listsHref(job)}${queryOf({ ...range, page: number 
 function noReadings({ job, location, program }: ListFacts, viewer: Viewer): Markup {
   return emptyBox(
     'No readings yet',
-    html`<p>${code(location)} is empty. Each run of ${jobLink(job)} adds one line per list. ${viewer.canAct ? html`<a href="${actionHref('run', job)}">Run it now</a>, or type:` : 'To take the first reading, type:'}</p>
+    html`<p>${code(location)} is empty. Each run of ${jobLink(job)} adds one line per list. ${mayDo(viewer.role, 'run') ? html`<a href="${actionHref('run', job)}">Run it now</a>, or type:` : 'To take the first reading, type:'}</p>
 <pre><code>${program} run ${job}</code></pre>`,
   );
 }

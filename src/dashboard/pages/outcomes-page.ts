@@ -1,3 +1,4 @@
+import { mayDo } from '../../model/action.ts';
 import { code, columns, foreign, html, type Markup, quiet } from '../../report/html/markup.ts';
 import { changeText, RECORD_OUTCOMES, type RunRecord, runRecords } from '../../run/records/run-records.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
@@ -35,9 +36,9 @@ export async function outcomesPage(
     title: `Records of run ${id}`,
     section: 'runs',
     heading: html`Records of run ${id}`,
-    body: html`<p class="page-lead">${run === undefined ? html`Run ${id}, of which the history is kept${viewer.canAct && html` (<a href="${actionHref('undo', id)}">undo it</a>)`}` : html`${runLink(id, 'Run')} of ${run.job}`}. Unchanged records are not listed.</p>
+    body: html`<p class="page-lead">${run === undefined ? html`Run ${id}, of which the history is kept${mayDo(viewer.role, 'undo') && html` (<a href="${actionHref('undo', id)}">undo it</a>)`}` : html`${runLink(id, 'Run')} of ${run.job}`}. Unchanged records are not listed.</p>
 ${filterForm(`/runs/${id}/outcomes`, [{ name: 'outcome', label: 'Outcome', control: select('outcome', CHOICES, outcome ?? '') }])}
-${outcome === 'held' && records.length > 0 && viewer.canAct && html`<p class="actions">${actionButton('release', id)}</p>`}
+${outcome === 'held' && records.length > 0 && mayDo(viewer.role, 'release') && html`<p class="actions">${actionButton(viewer, 'release', id)}</p>`}
 ${
   records.length === 0
     ? emptyBox(

@@ -90,7 +90,7 @@ ${notice && alertText(notice.text, notice.tone)}
 <h1>${heading ?? title}</h1>
 ${body}
 </main>
-<footer class="site-footer"><p>Storeferry${viewer !== null && !viewer.canAct && ' · read-only access'}</p></footer>
+<footer class="site-footer"><p>Storeferry${viewer?.role === 'view' && ' · read-only access'}</p></footer>
 </body>
 </html>`}\n`;
 }

@@ -1,3 +1,4 @@
+import { includesRole } from '../../model/action.ts';
 import type { TracedCell } from '../../model/mapped-record.ts';
 import type { Run } from '../../model/run.ts';
 import { code, enumerated, foreign, html, type Markup, quiet, section } from '../../report/html/markup.ts';
@@ -56,13 +57,14 @@ export async function recordPage(
 
 /** Whether a visitor may see the records of a run: those of contacts hold personal data. */
 export function maySeeRecords({ resource }: Pick<Run, 'resource'>, viewer: Viewer): boolean {
-  return resource === 'products' || (resource === 'contacts' && viewer.canAct);
+  return resource === 'products' || (resource === 'contacts' && includesRole(viewer.role, 'operate'));
 }
 
 /** PageError unless a visitor may see the records. */
 export function refusePersonalData(of: Pick<Run, 'resource'>, viewer: Viewer): void {
   if (maySeeRecords(of, viewer)) return;
-  const why = 'Records of contacts hold personal data: sign in with the token that has full access.';
+  const why =
+    'Records of contacts hold personal data: they need the role operate, or the token with full access.';
   throw new PageError(403, 'Full access only', why);
 }
 

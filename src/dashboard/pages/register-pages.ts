@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { DashboardContext } from '../dashboard-context.ts';
 import {
-  FOR_ACTORS,
+  FOR_EDITORS,
   formFields,
   type OfAny,
   type PageRequest,
@@ -38,7 +38,7 @@ const PAGES: Readonly<Record<string, (dashboard: DashboardContext, request: Page
 export function registerPages(app: FastifyInstance, { dashboard }: Pick<RouteParts, 'dashboard'>): void {
   for (const [path, makePage] of Object.entries(PAGES)) {
     // The audit log names addresses and users of machines.
-    app.get<OfAny>(path, path === '/audit' ? FOR_ACTORS : {}, async ({ params, query, viewer }, reply) =>
+    app.get<OfAny>(path, path === '/audit' ? FOR_EDITORS : {}, async ({ params, query, viewer }, reply) =>
       reply.sendPage(await makePage(dashboard, { of: subjectIn(params), query: formFields(query), viewer })),
     );
   }

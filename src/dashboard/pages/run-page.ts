@@ -1,11 +1,12 @@
-import { ACTIONS, subjectOf } from '../../model/action.ts';
+import { ACTIONS, includesRole, subjectOf } from '../../model/action.ts';
 import type { Run, RunStep } from '../../model/run.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../rejects/rejects-file.ts';
 import { type ButtonOf, documentSections } from '../../report/html/document-sections.ts';
-import { html, type Markup } from '../../report/html/markup.ts';
+import { html, type Markup, quiet } from '../../report/html/markup.ts';
 import { runDocument } from '../../report/run-document.ts';
 import { withoutPersonalData } from '../../report/run-facts.ts';
 import { progressWords, shareOf } from '../../report/status-words.ts';
+import { whyNotApprover } from '../../run/execute-run.ts';
 import {
   laterRun,
   readStoredReport,
@@ -14,6 +15,7 @@ import {
 } from '../../run/report/read-stored-report.ts';
 import { recordExamples } from '../../run/show-record.ts';
 import { grouped } from '../../text/printable.ts';
+import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { keptRun, type PageRequest } from '../route-parts.ts';
 import { runActions } from './audit-page.ts';
@@ -32,7 +34,7 @@ export async function runPage(dashboard: DashboardContext, { of: id, viewer }: P
   const facts = withShownFiles(withoutPersonalData(stored), workspaceDir);
   const { run } = facts;
   const later = await laterRun(context, kept);
-  const buttons = viewer.canAct;
+  const buttons = includesRole(viewer.role, 'operate');
   const reading = readingOf(context, viewer);
   const view = { ...reading, program, version, buttons, later: later?.id, progress: true };
   const running = run.status === 'running';
@@ -48,31 +50,43 @@ export async function runPage(dashboard: DashboardContext, { of: id, viewer }: P
     body: html`<p class="page-lead">${kindWords(run)} ${jobLink(run.job)} on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print (<a href="/runs/${id}/report.html?download">download</a>)`}${hasRecords && html`. <a href="/runs/${id}/records">Single records</a>, with the cells of each field`}${maySeeRecords(run, viewer) && html`. <a href="/runs/${id}/outcomes">Outcome of each record</a>`}${others.map((name) => html`. <a href="/runs/${id}/${name}">Download ${name}</a>`)}.</p>
 ${buttons && (await runActions({ context }, id, reading))}
 ${running && liveProgress(run, reading)}
-${documentSections(runDocument(facts, view), buttons ? buttonOf(run, hasWorkbook) : undefined)}`,
+${documentSections(runDocument(facts, view), buttons ? buttonOf(run, hasWorkbook, viewer) : undefined)}`,
   };
 }
 
-/** The buttons after a run, each with a confirmation; none for actions that only a command can do. */
-function buttonOf({ status }: Run, hasWorkbook: boolean): ButtonOf {
+/** The buttons after a run, each with a confirmation; none for what the visitor may not do, or only a command can. */
+function buttonOf(run: Run, hasWorkbook: boolean, viewer: Viewer): ButtonOf {
+  const isOwn = whyNotApprover(run, viewer.names) !== undefined;
   return (action) => {
     const { does } = action;
+    if (does === 'approve' && isOwn) return quiet('Another person approves, signed in by name.');
     // A button runs the whole job, and only what changed.
     if ((does === 'run' || does === 'plan') && (action.resend === true || action.sample !== undefined))
       return null;
     if (does === 'undo')
-      return actionButton('undo', action.run, { query: action.only && { key: action.only.join('\n') } });
+      return actionButton(viewer, 'undo', action.run, {
+        query: action.only && { key: action.only.join('\n') },
+      });
     if (does === 'approve')
-      return actionButton('approve', action.run, status === 'stopped' ? { weight: 'danger' } : {});
+      return actionButton(
+        viewer,
+        'approve',
+        action.run,
+        run.status === 'stopped' ? { weight: 'danger' } : {},
+      );
     if (does === 'drift' && action.restore === true)
-      return actionButton('drift', action.job, { label: 'Plan to restore', query: { how: 'restore' } });
+      return actionButton(viewer, 'drift', action.job, {
+        label: 'Plan to restore',
+        query: { how: 'restore' },
+      });
     if (does === 'drift' && action.accept === true)
-      return actionButton('drift', action.job, { label: 'Accept', query: { how: 'accept' } });
+      return actionButton(viewer, 'drift', action.job, { label: 'Accept', query: { how: 'accept' } });
     if (does === 'download-rejects' && hasWorkbook)
       return linkButton(`/runs/${action.run}/${REJECTS_WORKBOOK}`, ACTIONS[does].button);
-    if (does === 'see') return actionButton('see', action.run, { label: `See run ${action.run}` });
+    if (does === 'see') return actionButton(viewer, 'see', action.run, { label: `See run ${action.run}` });
     if (does === 'retry')
-      return html`<span class="choices">${actionButton('correct', action.run)} ${actionButton('retry', action.run)}</span>`;
-    return actionButton(does, subjectOf(action));
+      return html`<span class="choices">${actionButton(viewer, 'correct', action.run)} ${actionButton(viewer, 'retry', action.run)}</span>`;
+    return actionButton(viewer, does, subjectOf(action));
   };
 }
 

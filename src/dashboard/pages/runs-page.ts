@@ -1,3 +1,4 @@
+import { includesRole } from '../../model/action.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { lastedMs, RUN_STATUSES, type Run } from '../../model/run.ts';
 import { columns, html, type Markup, quiet, runBadge, type TableParts } from '../../report/html/markup.ts';
@@ -42,7 +43,7 @@ export async function runsPage(
     body: html`${filterOf(jobs, job, status)}
 ${shown.items.length === 0 ? noRuns(isAll, program) : tableBox(runsTable(shown.items, table))}
 ${pager(shown, (number) => `/runs${queryOf({ job, status, page: number > 1 && number })}`, BY_TIME)}
-${viewer.canAct && html`<p><a href="/audit">Audit log</a>: who did what · <a href="/tokens">API tokens</a>: for programs that start and read runs</p>`}`,
+<p>${includesRole(viewer.role, 'edit') && html`<a href="/audit">Audit log</a>: who did what · <a href="/tokens">API tokens</a>: for programs that start and read runs · `}<a href="/people">People</a>: who may do what, and who is signed in</p>`,
   };
 }
 

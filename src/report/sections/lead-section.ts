@@ -214,7 +214,13 @@ function ofStop(facts: RunFacts): Headline {
     totals.requests === 0 ? 'before the first request' : `after ${counted(totals.requests, 'request')}`;
   const verdict = safetyVerdicts(facts).find(({ exceeded }) => exceeded);
   const sent = totals.requests === 0 ? NOTHING_SENT : STAYS_SENT;
-  if (verdict === undefined) return said(`Stopped ${when} by a safety limit.`, sent);
+  if (verdict === undefined)
+    return said(
+      run.approval === undefined || run.approved
+        ? `Stopped ${when} by a safety limit.`
+        : `Stopped ${when}: the job asks for the approval of another person.`,
+      sent,
+    );
   const { limit, figure, allowed } = verdict;
   const stop = figure === 0 ? undefined : safetyRule(limit).stop;
   if (stop !== undefined && allowed !== undefined)

@@ -278,11 +278,13 @@ async function settleCurrency({ state }: RunContext, run: Run, currencies: Curre
   return false;
 }
 
-/** Rejects with SafetyLimitError if the plan exceeds a limit and is not approved. */
+/** Rejects with SafetyLimitError if the plan exceeds a limit, or its job asks for an approval, and it is not approved. */
 export function refuseUnsafe(run: Run, plan: Plan): void {
-  const exceeded = plan.safety.filter((verdict) => verdict.exceeded);
-  if (exceeded.length === 0 || run.approved || run.kind === 'retry') return;
-  throw new SafetyLimitError(exceeded.map(({ message }) => message).join('\n'));
+  if (run.approved) return;
+  const exceeded = run.kind === 'retry' ? [] : plan.safety.filter((verdict) => verdict.exceeded);
+  if (exceeded.length > 0) throw new SafetyLimitError(exceeded.map(({ message }) => message).join('\n'));
+  if (run.approval !== undefined && run.kind !== 'plan' && plan.shards.length > 0)
+    throw new SafetyLimitError('The job asks for the approval of another person.');
 }
 
 async function lastCompleted(

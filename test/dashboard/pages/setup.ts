@@ -17,8 +17,18 @@ import { htmlFindings } from '../../support/html-findings.ts';
 import { makeWorkspace, type Workspace } from '../../support/workspace.ts';
 
 /** Who may do everything, and who may only look. */
-export const ACTING: Viewer = { who: 'full token', canAct: true, csrfToken: 'token-of-the-session' };
-export const LOOKING: Viewer = { who: 'read-only token', canAct: false, csrfToken: 'token-of-the-session' };
+export const ACTING: Viewer = {
+  who: 'full token',
+  role: 'edit',
+  names: [],
+  csrfToken: 'token-of-the-session',
+};
+export const LOOKING: Viewer = {
+  who: 'read-only token',
+  role: 'view',
+  names: [],
+  csrfToken: 'token-of-the-session',
+};
 
 export interface ShownPage {
   readonly status: number;
@@ -96,7 +106,7 @@ export async function pagesOf(
         keeper,
       };
     },
-    queue: { enqueue: refuse, find: async () => undefined, workers: async () => 0 },
+    queue: { enqueue: refuse, find: async () => undefined, waiting: async () => [], workers: async () => 0 },
     actions: {
       begin: refuse,
       find: refuse,
@@ -125,9 +135,9 @@ export async function pagesOf(
     state,
     context,
     async get(url, viewer = ACTING) {
-      const { canAct, timezone } = viewer;
+      const { role, timezone } = viewer;
       const headers = {
-        'x-viewer': canAct ? 'acting' : 'looking',
+        'x-viewer': role === 'edit' ? 'acting' : 'looking',
         ...(timezone && { 'x-timezone': timezone }),
       };
       const { statusCode, body } = await app.inject({ method: 'GET', url, headers });

@@ -176,7 +176,10 @@ it.concurrent('refuses what a token may not do, what has expired, and hostile re
     [400, '/jobs/nightly/run', { json: { sample: { limit: -1 } } }],
     [400, '/jobs/nightly/run', { key: 'a key' }],
     [400, '/jobs/nightly/run', { key: 'k'.repeat(256) }],
+    [400, '/jobs/nightly/run', { json: { by: ['somebody'] } }],
     [413, '/jobs/nightly/run', json(`"${'x'.repeat(70_000)}"`)],
+    [415, '/jobs/nightly/run', { body: 'a,b', headers: { 'content-type': 'text/csv' } }],
+    [415, '/runs/abc/cancel', { body: 'a,b', headers: { 'content-type': 'text/csv' } }],
     [
       415,
       '/jobs/nightly/run',
@@ -191,6 +194,10 @@ it.concurrent('refuses what a token may not do, what has expired, and hostile re
     .local()
     .get('/api/v1/runs', { host: 'evil.example', authorization: `Bearer ${text}` });
   expect(rebound.status).toBe(421);
+  const foreign = await dashboard
+    .local()
+    .get('http://evil.example/api/v1/runs', { authorization: `Bearer ${text}` });
+  expect(foreign.status).toBe(404);
 
   // A session of a browser is no token, and a token is no session.
   const browser = await dashboard.signedIn('full');
@@ -249,6 +256,33 @@ it.concurrent('keeps personal data from tokens that only view, and takes correct
     retryOf: run.run,
   });
   expect(store.requests).toHaveLength(4);
+});
+
+it.concurrent('lets no token take all streams of progress, or fill the queue of a job', async () => {
+  await using shop = await openShop(50, { latencyMs: 300 });
+  const { workspace, store } = shop;
+  const dashboard = await serveDashboard(workspace, '--worker');
+  const text = await makeToken(workspace, 'ci', '--scope', 'operate');
+  const other = await makeToken(workspace, 'other');
+  const ci = program(dashboard, text);
+  const { run } = (await ci.post('/jobs/nightly/run')).body;
+  await until(() => store.requests.length > 0);
+  const closing = new AbortController();
+  const watch = async (token: string) =>
+    (
+      await fetch(new URL(`/api/v1/runs/${run}/events`, dashboard.url), {
+        headers: { authorization: `Bearer ${token}` },
+        signal: closing.signal,
+      })
+    ).status;
+  const streams = await Promise.all(Array.from({ length: 25 }, () => watch(text)));
+  expect(streams.filter((status) => status === 503)).toHaveLength(5);
+  expect(await watch(other)).toBe(200);
+  closing.abort();
+  const plans = await Promise.all(Array.from({ length: 40 }, () => ci.post('/jobs/nightly/plan')));
+  const refused = plans.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThan(10);
+  expect(refused[0]?.headers.get('retry-after')).toBe('5');
 });
 
 it.concurrent('describes itself as valid OpenAPI 3.1, and has every address that it describes', async () => {

@@ -1,0 +1,116 @@
+import { MIN_PASSWORD, openPeople } from '../../dashboard/dashboard-context.ts';
+import { ROLE_WORDS, ROLES } from '../../model/action.ts';
+import type { AuditedAction } from '../../model/audit-entry.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
+import { isoTime } from '../../report/run-summary.ts';
+import { printable } from '../../text/printable.ts';
+import {
+  defineCommand,
+  flag,
+  type Invocation,
+  JSON_FLAG,
+  oneOf,
+  optionalArgument,
+} from '../define-command.ts';
+import { openCommandContext } from '../open-context.ts';
+import { recordCommand } from '../record-command.ts';
+import { withJsonError } from '../with-json-result.ts';
+
+const PASSWORD = 'STOREFERRY_PASSWORD';
+
+/** `storeferry people`: lists, adds, changes and removes those who sign in to the dashboard by name. */
+export const peopleCommand = defineCommand({
+  arguments: {
+    action: optionalArgument('add, role, password or remove; without it, the people are listed'),
+    name: optionalArgument('the name, such as an e-mail address'),
+  },
+  options: {
+    role: oneOf(
+      'role',
+      'with add or role: what the person may do, each more than the one before; default of add: view',
+      ROLES,
+    ),
+    byProxy: flag('with add or password: no password, the person signs in by the proxy alone'),
+    json: JSON_FLAG,
+  },
+  notes: `${ROLES.map((role) => `${role}: ${ROLE_WORDS[role]}.`).join('\n')}
+The password is asked on the terminal, or comes from ${PASSWORD} in the environment. Its hash is kept in
+.storeferry/people.json. A new password and the removal end the sessions of the person; a new role holds at once.`,
+  examples: [
+    'people add anna --role approve',
+    'people add ben@shop.example --role operate --by-proxy',
+    'people role anna --role edit',
+    'people password anna',
+    'people remove anna',
+  ],
+  json: '`{"people":[{"name","role","made","password"}]}`: `password` is true or false',
+  run: (invocation, { action, name = '' }, { role, byProxy, json }) =>
+    withJsonError(invocation, json, async () => {
+      const { terminal } = invocation;
+      await using open = await openCommandContext(invocation, { withoutThread: true });
+      const people = openPeople(open.context);
+      const record = async (done: AuditedAction['action'], about: string): Promise<void> =>
+        await recordCommand(open.context, { action: done, about });
+      switch (action) {
+        case undefined:
+          break;
+        case 'add':
+          await people.add({
+            name,
+            role: role ?? 'view',
+            password: byProxy ? '' : await askPassword(open.workspace.fill(`\${${PASSWORD}:}`), invocation),
+          });
+          await record('add-person', `${name} (${role ?? 'view'})`);
+          break;
+        case 'role':
+          if (role === undefined)
+            throw new UsageError('Which role?', { hint: `Type --role with one of: ${ROLES.join(', ')}` });
+          await people.setRole(name, role);
+          await record('change-person', `${name} (${role})`);
+          break;
+        case 'password':
+          await people.setPassword(
+            name,
+            byProxy ? '' : await askPassword(open.workspace.fill(`\${${PASSWORD}:}`), invocation),
+          );
+          await record('set-password', name);
+          break;
+        case 'remove':
+          await people.remove(name);
+          await record('remove-person', name);
+          break;
+        default:
+          throw new UsageError(`people ${printable(action)} is not a command.`, {
+            hint: 'Type: storeferry people, or storeferry people add, role, password or remove with a NAME',
+          });
+      }
+      const listed = people.list().map(({ password, madeAt, ...known }) => ({
+        ...known,
+        made: isoTime(madeAt),
+        password: password !== undefined,
+      }));
+      if (json) terminal.out(`${JSON.stringify({ people: listed })}\n`);
+      else if (listed.length === 0)
+        terminal.out('No people. To add one: storeferry people add NAME --role ROLE\n');
+      else
+        for (const one of listed)
+          terminal.out(`${one.name}  ${one.role}${one.password ? '' : '  by the proxy alone'}\n`);
+      return 0;
+    }),
+});
+
+/** From the environment, or the terminal. UsageError where neither has it. */
+async function askPassword(given: string, { terminal, interruptSignal }: Invocation): Promise<string> {
+  if (given !== '') return given;
+  if (!terminal.interactive || !process.stdin.isTTY)
+    throw new UsageError('There is no terminal to ask for the password.', {
+      hint: `Set ${PASSWORD} in the environment for this command.`,
+    });
+  const { terminalPrompter } = await import('../init/prompter.ts');
+  const { secret } = terminalPrompter(interruptSignal());
+  const password = await secret('Password', (typed) =>
+    typed.length < MIN_PASSWORD ? `At least ${MIN_PASSWORD} characters` : undefined,
+  );
+  await secret('Again', (typed) => (typed === password ? undefined : 'Not the same'));
+  return password;
+}
