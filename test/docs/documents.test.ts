@@ -67,7 +67,7 @@ describe('the documents', () => {
 
   it('show jobs with sources and destinations elsewhere that are valid', async () => {
     const files = filesIn(readDocument('docs/sources.md'));
-    expect(Object.keys(files)).toHaveLength(12);
+    expect(Object.keys(files)).toHaveLength(13);
     await using workspace = await makeWorkspace({
       ...files,
       'stores.yaml': `main: { baseUrl: "https://shop.example", apiKey: "\${STORE_API_KEY}" }\n`,
