@@ -73,7 +73,7 @@ describe('the documents', () => {
       'stores.yaml': `main: { baseUrl: "https://shop.example", apiKey: "\${STORE_API_KEY}" }\n`,
     });
     const { code, stdout } = await workspace.storeferry('check');
-    expect(stdout).toContain('Checked 1 store, 12 jobs, 2 mappings');
+    expect(stdout).toContain('Checked 1 store, 13 jobs, 2 mappings');
     const unset = [...stdout.matchAll(/the variable (\w+) is not set/g)].map(([, name]) => name);
     expect([...new Set(unset)].sort()).toEqual([
       ...['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'DATABASE_URL', 'FEED_PASSWORD', 'FEED_TOKEN'],
