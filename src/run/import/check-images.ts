@@ -4,7 +4,7 @@ import type { ImportJob } from '../../config/job/job.ts';
 import { isJsonObject, member } from '../../model/json-object.ts';
 import type { ImageFindings, ImageProblem, PlannedShard } from '../../model/plan.ts';
 import { readShard } from '../../plan/plan-file.ts';
-import { type ImageVerdict, imageChecker } from '../../remote/image-checker.ts';
+import type { ImageVerdict } from '../../remote/image-checker.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { CheckedAddresses } from '../../state/state.ts';
 
@@ -62,6 +62,8 @@ export async function checkImages(
       good.push({ address: addressDigest(address), version: verdict.version });
     else count(verdict.kind === 'broken' ? broken : unknown, verdict.problem, { key, address });
   };
+  // With the library for requests, which a plan without a check of images does not load.
+  const { imageChecker } = await import('../../remote/image-checker.ts');
   await using checker = imageChecker(images);
   await askAll([...hosts.values()], checker.check, take, signal, images.withinSeconds * 1_000);
   await checked.remember(good, clock());

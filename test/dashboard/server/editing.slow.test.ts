@@ -106,7 +106,7 @@ it('shows what is wrong beside the field and writes nothing', async () => {
   expect((await wrong({ maxRejects: 'many' }, 'maxRejects')).text).toContain('expected a whole number');
   expect((await wrong({ headerRow: 'x' }, 'headerRow')).text).toContain('headerRow');
   expect((await wrong({ encoding: 'utf-99' }, 'encoding')).text).toContain('expected an encoding');
-  expect((await wrong({ location: '' }, 'location')).text).toContain('Give the path');
+  expect((await wrong({ location: '' }, 'location')).text).toContain('Give the file or its address');
   expect((await wrong({ location: '../secret.csv' }, 'location')).text).toContain('source.path');
   for (const location of ['/etc/passwd', '~/list.csv', String.raw`C:\list.csv`, String.raw`\\host\list.csv`])
     expect((await wrong({ location }, 'location')).text).toContain('Give a path inside the workspace');
