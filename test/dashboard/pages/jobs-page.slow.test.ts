@@ -241,9 +241,13 @@ notify: { url: "https://hooks.example/\${HOOK_TOKEN}", on: [failed, done] }
 
   it('says what to do while there are no runs', async () => {
     await using scene = await setupPages({ 'stores.yaml': STORES, 'jobs/nightly.yaml': NIGHTLY }, at);
-    expect(textOf((await scene.get('/jobs/nightly')).document.querySelector('#runs'))).toContain(
-      'storeferry -C shop plan nightly',
-    );
+    const command = 'storeferry -C shop plan nightly';
+    const shown = async (viewer?: typeof LOOKING) =>
+      textOf((await scene.get('/jobs/nightly', viewer)).document.querySelector('#runs'));
+    expect(await shown(LOOKING)).toContain(command);
+    // Those who may plan have the button for it.
+    expect(await shown()).not.toContain(command);
+    expect(await shown()).toContain('A plan shows what a run would send');
   });
 
   it('of a job that is not there names the one that was meant', async () => {
