@@ -37,7 +37,7 @@ export async function openPictures(
 ): Promise<PictureFiles> {
   const status = await stat(resolve(access.workspaceDir, from)).catch(() => undefined);
   return status?.isDirectory() === true
-    ? await openFolder(normalize(from).replace(/\/+$/, ''), access)
+    ? await openFolder(normalize(from).replace(/\/$/, ''), access)
     : await openArchive(from, access, limits);
 }
 

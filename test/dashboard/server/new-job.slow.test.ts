@@ -63,7 +63,10 @@ it('asks the store whether it takes the key before anything is written', async (
     return await visitor.submit(page, actionOf(page), fields);
   };
   const wrong = await create(store.baseUrl, 'a-wrong-key');
-  expect([wrong.status, besideOf(wrong, 'apiKey')]).toEqual([422, expect.stringContaining('API key')]);
+  expect([wrong.status, besideOf(wrong, 'apiKey')]).toEqual([
+    422,
+    expect.stringContaining('refuses the key'),
+  ]);
   expect(wrong.body).not.toContain('a-wrong-key');
   const down = await create('http://127.0.0.1:9', store.apiKey);
   expect(besideOf(down, 'url')).toContain('To make the job without this test, create it once more.');
