@@ -224,7 +224,7 @@ const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\
 /** A moment of the history, in milliseconds since the epoch. */
 export const AS_OF_OPTION = parsedOption<number | undefined>(
   'time',
-  'the time, such as 2026-11-01 or 2026-11-01T06:00:00+01:00; default: now',
+  'such as 2026-11-01 or 2026-11-01T06:00:00+01:00; default: now',
   undefined,
   (typed) => {
     const at = Date.parse(typed);

@@ -32,7 +32,7 @@ export const settingsSchema = z.object({
     .refine(isArtifactsUrl, ARTIFACTS_EXPECTED)
     .default('.storeferry/artifacts')
     .describe(
-      'Where the files of runs are stored: a folder that all workers share, or `s3://bucket/prefix`, reached with `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION` and `AWS_ENDPOINT_URL`.',
+      'Where the files of runs are: a folder that all workers share, or `s3://bucket/prefix`, reached with `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION` and `AWS_ENDPOINT_URL`.',
     ),
   STOREFERRY_ALLOW: optional(
     z

@@ -50,7 +50,7 @@ export const storeSchema = z.strictObject({
   weightUnit: z
     .enum(['kg', 'g', 'lb', 'oz'])
     .default('kg')
-    .describe('The unit in which the site shows weights; weights of the source are converted to it.'),
+    .describe('The unit that weights are converted to.'),
   currency: optional(
     z
       .string()
@@ -59,11 +59,11 @@ export const storeSchema = z.strictObject({
         (code) => Intl.supportedValuesOf('currency').includes(code),
         'expected the code of a currency, such as EUR',
       ),
-    'What the site sells in, a code such as EUR: a price in another currency is rejected. Left out: all prices of a job must be in one currency.',
+    'A code such as EUR: other prices are rejected. Default: all prices of a job must be in one.',
   ),
   prices: optional(
     priceRulesSchema,
-    'Rules by which the prices of this site are made from those of every source, in order, such as `[{ times: 1.19 }, { round: 0.05 }]`. A price of 0 stays 0.',
+    'Rules for prices of every source, in order, such as `[{ times: 1.19 }, { round: 0.05 }]`. 0 stays 0.',
   ),
   limits: z
     .strictObject({
@@ -75,16 +75,14 @@ export const storeSchema = z.strictObject({
         .describe('Most requests in flight at once, in each process.'),
       requestsPerSecond: optional(
         z.number().positive('expected a number above 0'),
-        'Most requests per second, over all processes that share a Redis; without Redis, of each process. Default: no limit.',
+        'Most requests per second, of all processes that share a Redis; without Redis, per process.',
       ),
       timeoutSeconds: z
         .number()
         .min(1)
         .max(600)
         .default(40)
-        .describe(
-          'The longest time of one request. After a crash, requests in flight are sent again only after it.',
-        ),
+        .describe('The longest time of one request, also waited for after a crash.'),
     })
     .prefault({})
     .describe('Upper bounds for requests to the store.'),
@@ -96,16 +94,15 @@ export const storeSchema = z.strictObject({
         .prefault('400d')
         .transform((written) => (written === 'off' ? null : Number.parseInt(written, 10)))
         .meta({
-          description:
-            'For how many days versions of records are kept; `off` keeps none and removes what was kept.',
+          description: 'How long versions of records are kept; `off` keeps none and removes what was kept.',
           examples: ['400d', 'off'],
         }),
     })
     .prefault({})
-    .describe('What is kept of earlier versions of records.'),
+    .describe('Earlier versions of records.'),
   id: optional(
     z.string().regex(NAME, 'expected letters, digits, dots, - and _, beginning with a letter or digit'),
-    'Identifies the site if its address does not: entries with the same id are one store, different ids at one address are different stores. Default: the normalised address. A new id starts with an empty ledger.',
+    'Identifies the site if its address does not: same id, one store. Default: the normalised address. A new id starts with an empty ledger.',
   ),
 });
 

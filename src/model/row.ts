@@ -286,40 +286,31 @@ export function rowPlace(
 export const tableFields = {
   sheet: optional(
     z.union([z.string().min(1), z.int().min(1)]),
-    'The sheet of a workbook (.xlsx, .ods): its name, or its number among the visible sheets. Required if several sheets have content.',
+    'The sheet: its name, or number among the visible ones. Required if several have content.',
   ),
   headerRow: optional(
     z.int().min(1),
-    'The row of a sheet, or the line of a CSV file, that is the header. Default: the first row with content.',
+    'The row of a sheet, or line of a CSV file, with the header. Default: the first with content.',
   ),
   dataRow: optional(
     z.int().min(2),
-    'The first row of a sheet, or line of a CSV file, with data. The rows between it and the header, such as units, are not read. Default: the row after the header.',
+    'The first row with data. Rows between it and the header are not read. Default: the next.',
   ),
   records: optional(
     z.string().min(1),
-    'Where the records of a JSON or XML file are, as a path of names: `data.products`, `shop.offers.offer`. A list within each record, after `>`, makes a row of each of its objects: `data.products > variants`. Default: the outermost array; the items of an RSS or Atom feed.',
+    'The path of records in JSON or XML: `shop.offers.offer`. A list within each, after `>`, makes a row of each object: `data.products > variants`. Default: the outermost array; the items of RSS or Atom.',
   ),
-  encoding: optional(
-    encodingSchema,
-    'The charset of the files. Default: the charset of the byte order mark, else UTF-8.',
-  ),
-  delimiter: optional(
-    delimiterSchema,
-    'What separates the columns: the character or its name. Default: detected.',
-  ),
+  encoding: optional(encodingSchema, 'The charset. Default: that of the byte order mark, else UTF-8.'),
+  delimiter: optional(delimiterSchema, 'The delimiter or its name. Default: detected.'),
   quotes: z
     .enum(['standard', 'none'])
     .default('standard')
-    .describe('`none`: the file never quotes cells, and a quote is an ordinary character.'),
+    .describe('`none`: a quote is an ordinary character.'),
   escape: optional(
     z.literal('backslash'),
-    '`backslash`: in quoted cells a quote is written `\\"`, and a backslash `\\\\`. Default: a quote is doubled.',
+    'In quoted cells a quote is `\\"`, a backslash `\\\\`. Default: a quote is doubled.',
   ),
-  skipBlanks: optional(
-    z.literal(true),
-    '`true`: there may be blanks between a delimiter and the quote that opens a cell, as in `a, "b, c"`.',
-  ),
+  skipBlanks: optional(z.literal(true), 'Blanks may stand between delimiter and quote, as in `a, "b, c"`.'),
 };
 
 /** Which table of a file is meant, and how it is written. */

@@ -100,7 +100,7 @@ const SAFETY_LIMITS = {
     title: 'Deletions',
     default: '5%',
     description:
-      'Most products that mirror mode may delete; a percentage is of the keys that this job has in the ledger.',
+      'Most products that mirror mode may delete; a percentage is of the keys of the job in the ledger.',
     resources: PRODUCTS,
     mirrorOnly: true,
     bound: 'most',
@@ -128,7 +128,7 @@ const SAFETY_LIMITS = {
     title: 'Skipped records',
     default: '50%',
     description:
-      'Most records that may be left out without a `skip` of the mapping, such as products without a price. If all are left out, those of a `skip` count too.',
+      'Most records that may be left out, such as products without a price. Those of a `skip` count only if all are left out.',
     resources: BOTH,
     bound: 'most',
     floor: FEW_RECORDS,
@@ -140,7 +140,7 @@ const SAFETY_LIMITS = {
     title: 'Too few rows',
     default: '80%',
     description:
-      'Fewest rows that the source must have, compared with the last completed run. A source without rows stops a run unless this is 0.',
+      'Fewest rows, compared with the last completed run. A source without rows stops a run unless this is 0.',
     resources: BOTH,
     bound: 'fewest',
     floor: { of: 'base', least: 5, unit: 'rows' },
@@ -179,7 +179,7 @@ const SAFETY_LIMITS = {
     title: 'New contacts',
     default: 'off',
     description:
-      'Most contacts that may be created, of all records (`crosswalk: store` with `mode: upsert`). Where the store can neither list nor search contacts, all that Storeferry does not know count.',
+      'Most contacts that may be created, of all records. Where the store can neither list nor search contacts, all unknown ones count.',
     resources: ['contacts'],
     bound: 'most',
     floor: FEW_RECORDS,
@@ -194,7 +194,7 @@ const SAFETY_LIMITS = {
   maxPriceMoves: {
     title: 'Price moves',
     default: '5%',
-    description: `Most products with a price move, of the known products. A price move is a price, of any variant, that becomes ${PRICE_MOVE}, compared with the acknowledged one.`,
+    description: `Most known products with a price that becomes ${PRICE_MOVE}, compared with the acknowledged one.`,
     resources: PRODUCTS,
     bound: 'most',
     floor: FEW_RECORDS,

@@ -70,7 +70,7 @@ export const WAVE_LIMITS = {
   },
   maxUnsent: {
     default: '1%',
-    description: 'Most records of a wave that may be left without an answer, after all retries.',
+    description: 'Most records of a wave without an answer, after all retries.',
     measure: ({ unsent, records }) => ({ figure: unsent, base: records }),
     found: ({ unsent, records }, resource) =>
       `the store did not confirm ${grouped(unsent)} of ${grouped(records)} ${resource}`,
@@ -78,7 +78,7 @@ export const WAVE_LIMITS = {
   maxAltered: {
     default: '10%',
     description:
-      'Most records of a wave whose answer alters or leaves out a field, of the answers that repeat at least half of the fields. `off` where the store rewrites values by design.',
+      'Most records of a wave whose answer alters or lacks a field, of answers that repeat at least half of them.',
     measure: ({ altered, compared }) => ({ figure: altered, base: compared }),
     found: ({ altered, compared, fields }) => {
       const [most] = Object.entries(fields).sort(([, one], [, other]) => other - one);

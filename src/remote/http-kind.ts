@@ -45,7 +45,7 @@ const authSchema = z.union([
   z.strictObject({ bearer: secretField('A token, instead of user and password.', 'FEED_TOKEN') }),
   z.strictObject({
     serviceAccount: secretField(
-      'For addresses of Google: the content of the JSON key file of a service account.',
+      'For Google: the content of the JSON key file of a service account.',
       'GOOGLE_CREDENTIALS',
     ),
   }),
@@ -63,7 +63,7 @@ const mapSchema = z.strictObject({
     )
     .default({})
     .describe('Headers to send with the request.'),
-  auth: optional(authSchema, 'The login: `user` and `password`, `bearer`, or `serviceAccount`.'),
+  auth: optional(authSchema, '`user` and `password`, `bearer`, or `serviceAccount`.'),
   allowPrivateAddresses,
 });
 
@@ -71,8 +71,7 @@ const schema = z
   .union([addressSchema, mapSchema])
   .meta({
     id: 'WebFile',
-    description:
-      'A file on the web: its address, or a map with the address and settings. The link of a Google Sheet is read as CSV.',
+    description: 'The address of a file on the web, or a map. The link of a Google Sheet is read as CSV.',
   })
   .transform((written) => mapSchema.parse(typeof written === 'string' ? { address: written } : written));
 

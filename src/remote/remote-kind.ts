@@ -98,7 +98,7 @@ export function secretField(what: string, variable: string): z.ZodString {
 export const allowPrivateAddresses = z
   .boolean()
   .default(false)
-  .describe('Whether the address may be in a private network, or on this machine.');
+  .describe('Also in a private network, or on this machine.');
 
 /** The field of a pattern that selects one of the files that it matches. */
 export const newest = z

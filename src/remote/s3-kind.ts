@@ -16,24 +16,21 @@ const mapSchema = z
       description: 'Bucket and key. In sources a `*` in the last part matches any text.',
       examples: ['s3://bucket/exports/catalog-*.csv'],
     }),
-    region: optional(
-      z.string().min(1),
-      'Where the bucket is. Left out: `AWS_REGION`, `AWS_DEFAULT_REGION`, else us-east-1.',
-    ),
+    region: optional(z.string().min(1), 'Default: `AWS_REGION`, `AWS_DEFAULT_REGION`, else us-east-1.'),
     endpoint: optional(
       z.string().refine(isHttpUrl, 'expected an http or https address'),
-      'The address of an S3 service other than Amazon. Left out: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, else Amazon.',
+      'Another S3 service. Default: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, else Amazon.',
     ),
     pathStyle: optional(
       z.boolean(),
-      'Whether the bucket is in the path of the address, not in the host name. Left out: true where there is an endpoint.',
+      'Whether the bucket is in the path, not in the host name. Default: with an endpoint.',
     ),
     accessKeyId: z
       .string()
       .min(1)
       .exactOptional()
       .meta({
-        description: 'The access key. Left out: `AWS_ACCESS_KEY_ID`.',
+        description: 'Default: `AWS_ACCESS_KEY_ID`.',
         examples: [`\${S3_KEY}`],
       }),
     secretAccessKey: secretField(
@@ -58,7 +55,7 @@ const schema = z
   .meta({
     id: 'S3Object',
     description:
-      'An object in S3 or a compatible service: its address alone, with keys from `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or a map with the address and settings.',
+      'An object in S3 or a compatible service: its address, with keys from `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, or a map.',
   })
   .transform((written) => mapSchema.parse(typeof written === 'string' ? { address: written } : written));
 

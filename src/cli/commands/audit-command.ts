@@ -11,7 +11,7 @@ import { withJsonError } from '../with-json-result.ts';
 export const auditCommand = defineCommand({
   arguments: { action: requiredArgument('verify or export') },
   options: {
-    known: text('hash', 'with verify: a hash that an earlier one printed, which must still be in the log'),
+    known: text('hash', 'with verify: an earlier hash, which must still be in the log'),
     json: JSON_FLAG,
   },
   notes: `verify names the first entry that was altered, that follows a missing one, or that is in another place: exit code 1.
@@ -19,7 +19,7 @@ Who can write the state can also write the whole chain again: note the printed h
 export prints one JSON object per entry, the oldest first. Its "hash" is the SHA-256 of the line without that key,
 "previous" the hash of the line before.`,
   examples: ['audit verify', 'audit verify --known HASH --json', 'audit export'],
-  json: '`{"entries","from","to","hash","unchained","fault"}`: the hash of the newest entry; the number of entries from before the chain; `fault` is null or the first fault: `kind` (`altered`, `missing`, `reordered`, or `unknown` for the hash of `--known`), `number` (from the oldest entry) and `entry`',
+  json: '`{"entries","from","to","hash","unchained","fault"}`: `hash` of the newest entry, `unchained` entries before the chain, `fault`: null or the first: `kind` (`altered`, `missing`, `reordered`, or `unknown` for the hash of `--known`), `number` (from the oldest entry) and `entry`',
   run: (invocation, { action }, { known, json }) =>
     withJsonError(invocation, json, async () => {
       if (action !== 'verify' && action !== 'export')

@@ -84,7 +84,7 @@ const EXIT_CONFIGURATION = 2;
 export const checkCommand = defineCommand({
   arguments: {},
   options: {
-    online: flag('also try stores, keys, sources, Redis and disk, with harmless requests'),
+    online: flag('also try stores, keys, sources, Redis and disk'),
     changed: text(
       'ref',
       'only the jobs and mappings that differ from the merge base of this git ref and HEAD, such as origin/main',
@@ -95,7 +95,7 @@ export const checkCommand = defineCommand({
 file; of a mapping also its lookups. Tests of other mappings are not run, and their stores and sources not tried; errors in
 any file are still errors, because a change may have caused them. Where there is no git, or no such ref, it is refused.`,
   examples: ['check', '-C shop check --online', 'check --changed origin/main --json'],
-  json: 'problems, warnings and findings, each with its place, the names of what was checked, and the guards and waves of jobs; with `--changed` also `base`, the commit that it compares with',
+  json: 'problems, warnings and findings with their places, what was checked, guards and waves of jobs; with `--changed` also `base`, the commit compared with',
   run: (invocation, _, { online, changed, json }) =>
     withJsonError(invocation, json, async () => {
       const found = await findAll(invocation, online, changed);

@@ -9,7 +9,7 @@ export const cloneCommand = defineCommand({
   arguments: {},
   options: {
     asOf: AS_OF_OPTION,
-    store: text('store', 'the store whose catalog is cloned; needed where the workspace has more than two'),
+    store: text('store', 'the store to clone; needed where there are more than two'),
     to: text('store', 'the store that gets it; may be the same'),
     json: JSON_FLAG,
   },

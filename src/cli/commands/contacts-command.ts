@@ -16,7 +16,7 @@ export const contactsCommand = defineCommand({
     store: text('store', 'the store; needed where the workspace has several'),
     ids: parsedOption<readonly IdRange[] | null>(
       'ranges',
-      'the ids to ask for, such as 1000-1400 or 1000-1400,2000; default: around those that orders name, until 200 in a row are absent',
+      'the ids to ask for, such as 1000-1400,2000; default: around those in orders, until 200 in a row are absent',
       null,
       parseRanges,
     ),
@@ -27,7 +27,7 @@ lists contacts, they are read. Otherwise each id is asked by an update without f
 nothing; the store may still do what it does after any update of a contact, such as start an automation, so try one id
 first. An interrupted scan goes on where it was. The file has e-mail addresses: treat it as the store's contacts.`,
   examples: ['contacts scan --ids 1042', 'contacts scan --store main --ids 1000-1400', 'contacts scan'],
-  json: 'the number of requests, of contacts found, of ids without a contact, and of e-mail addresses that several contacts have',
+  json: 'the numbers of requests, contacts found, ids without contact, and addresses of several contacts',
   run: (invocation, { action }, { store: name, ids, json }) =>
     withJsonError(invocation, json, async () => {
       if (action !== 'scan')

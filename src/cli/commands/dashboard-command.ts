@@ -43,15 +43,15 @@ export const dashboardCommand = defineCommand({
     url: text('url', 'where browsers reach it through a proxy: https://...'),
     proxy: text(
       'addresses',
-      'the proxy in front, such as 127.0.0.1 or 172.18.0.0/16: only its X-Forwarded-For is believed',
+      'the proxy in front, such as 172.18.0.0/16: only its X-Forwarded-For is believed',
     ),
     signInHeader: text(
       'name',
-      'with --proxy: the header in which the proxy names the person who has signed in there, such as X-Forwarded-Email',
+      'with --proxy: the header in which it names who has signed in there, such as X-Forwarded-Email',
     ),
-    worker: flag('also run jobs on their schedules, and queued runs, in the same process'),
-    metrics: text('address', 'with --worker: [HOST:]PORT for /metrics and /healthz of the worker'),
-    newToken: flag('make new tokens, one with full access and one read-only, and print them'),
+    worker: flag('also run scheduled and queued jobs in this process'),
+    metrics: text('address', 'with --worker: [HOST:]PORT for its /metrics and /healthz'),
+    newToken: flag('make and print new tokens, one with full access and one read-only'),
   },
   examples: [
     'dashboard',

@@ -15,15 +15,13 @@ export const driftCommand = defineCommand({
   options: {
     sample: parsedOption<number | null>(
       'n',
-      'how many records to compare, drawn at random; default: all',
+      'how many to compare, at random; default: all',
       null,
       wholeNumber(1, 100_000_000),
     ),
-    restore: flag(
-      'plan to send the values of the job again where the last comparison found others; sends nothing',
-    ),
+    restore: flag('plan to send the values of the job where the last comparison found others'),
     accept: flag(
-      'accept what this comparison finds: later comparisons do not report edited values, and products made again are known by their new ids',
+      'accept what this comparison finds: edited values are not reported again, and products made again have their new ids',
     ),
     json: JSON_FLAG,
   },
@@ -38,7 +36,7 @@ not what was sent. An interrupted comparison goes on where it was.
     'drift nightly-catalog --restore',
     'drift nightly-catalog --accept',
   ],
-  json: 'how many records were compared, edited (and in how many fields), deleted and made again, and how many products no job has sent (null where the store does not list them); with --restore the same as `plan`',
+  json: 'how many records were compared, edited (and in how many fields), deleted and made again, and how many products no job has sent (null: unknown); with --restore as for `plan`',
   run: (invocation, { job: named }, { sample, restore, accept, json }) =>
     runInWorkspace(
       invocation,

@@ -16,8 +16,8 @@ import { watchRun } from '../watch-run.ts';
 import { type Attempt, withJsonResult } from '../with-json-result.ts';
 
 const OPTIONS = {
-  follow: flag('wait for it, show its progress, and exit with the code of `run`'),
-  json: flag('with --follow: print the result as one JSON object, the last line of standard output'),
+  follow: flag('wait for it, show progress, exit as `run`'),
+  json: flag('with --follow: print the result'),
   resend: flag('also send unchanged records'),
 };
 

@@ -17,7 +17,7 @@ export const exportCommand = defineCommand({
   notes: `Each file must be there, with the checksum of its manifest; then the orders of the store are read, and those that no
 file has like that are counted: the next run writes them. Nothing is changed. Exit code 3 if a file is missing or damaged.`,
   examples: ['export reconcile new-orders', 'export reconcile new-orders --json'],
-  json: 'the number of files and of the orders in them, and how many files are missing or damaged',
+  json: 'the numbers of files, orders, missing and damaged files',
   run: (invocation, { action, job }, { json }) =>
     withJsonError(invocation, json, async () => {
       if (action !== 'reconcile')

@@ -24,7 +24,7 @@ export const forgetCommand = defineCommand({
   },
   notes: FORGETS.join('\n'),
   examples: ['forget 4711', 'forget ann@mail.example --yes'],
-  json: 'how many versions and rejected rows were removed, the removed files of runs, the runs whose plans were discarded, whether the values are erased on disk (`erased`), and what remains',
+  json: 'how many versions and rejected rows were removed, the removed files, the runs whose plans were discarded, whether the values are erased on disk (`erased`), and what remains',
   run: (invocation, { key }, { store, yes, json }) =>
     withRecord(invocation, { key, store, json, anyContact: true }, async ({ context }, record) => {
       const { terminal, interruptSignal } = invocation;

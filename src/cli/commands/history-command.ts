@@ -25,7 +25,7 @@ export const historyCommand = defineCommand({
     'history red-shirt --field variants.price',
     'history TL-9 --store main --json',
   ],
-  json: 'the record, its versions, newest first, with what each changed, and the size of the history',
+  json: 'the record, its versions, newest first, with their changes, and the size of the history',
   run: (invocation, { key }, { store, field, json }) =>
     withRecord(invocation, { key, store, json }, async ({ context }, record) => {
       const { terminal, program } = invocation;

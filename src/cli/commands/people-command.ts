@@ -21,16 +21,16 @@ const PASSWORD = 'STOREFERRY_PASSWORD';
 /** `storeferry people`: lists, adds, changes and removes those who sign in to the dashboard by name. */
 export const peopleCommand = defineCommand({
   arguments: {
-    action: optionalArgument('add, role, password or remove; without it, the people are listed'),
+    action: optionalArgument('add, role, password or remove; default: list'),
     name: optionalArgument('the name, such as an e-mail address'),
   },
   options: {
     role: oneOf(
       'role',
-      'with add or role: what the person may do, each more than the one before; default of add: view',
+      'with add or role: each may do more than the one before; default of add: view',
       ROLES,
     ),
-    byProxy: flag('with add or password: no password, the person signs in by the proxy alone'),
+    byProxy: flag('with add or password: signs in by the proxy alone'),
     json: JSON_FLAG,
   },
   notes: `${ROLES.map((role) => `${role}: ${ROLE_WORDS[role]}.`).join('\n')}

@@ -11,15 +11,10 @@ export const planCommand = defineCommand({
   arguments: JOB_ARGUMENT,
   options: {
     json: JSON_FLAG,
-    markdown: flag(
-      'print the report as Markdown, for a comment on a pull request: without personal data, at most 60,000 characters',
-    ),
+    markdown: flag('print Markdown for a pull request: without personal data, at most 60,000 characters'),
     resend: flag('plan to send every record, also unchanged ones'),
     ...SAMPLE_OPTIONS,
-    show: text(
-      'key',
-      'print one record instead of the report: its request body, and the cells and transforms of each field',
-    ),
+    show: text('key', 'print one record: its request body, with the cells and transforms of each field'),
   },
   notes:
     'KEY is the url of a product or the id of a contact, or a place such as "line 17" where the key of a row cannot be read.',

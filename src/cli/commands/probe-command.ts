@@ -14,7 +14,7 @@ export const probeCommand = defineCommand({
   options: {
     contact: parsedOption<string | null>(
       'id',
-      'the id of a contact to try updates of contacts with; nothing of it changes',
+      'the id of a contact to try updates with; nothing of it changes',
       null,
       (typed) => {
         if (/^\d{1,15}$/.test(typed)) return typed;
@@ -28,7 +28,7 @@ export const probeCommand = defineCommand({
 is killed, the next probe removes what it left. With --contact the store may do what it does after any update of a
 contact, such as start an automation. The result is kept and shown by \`check\`.`,
   examples: ['probe', 'probe main --contact 1042 --report main-probe.md', 'probe --json'],
-  json: 'the store, the number of requests, what was left, and each property: true, false, a value, or null where it could not be learned',
+  json: 'the store, the number of requests, what was left, and each property: true, false, a value, or null (unknown)',
   run: (invocation, { store: name }, { contact, report, json }) =>
     withJsonError(invocation, json, async () => {
       const { terminal, program } = invocation;

@@ -5,12 +5,12 @@ import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 export const releaseCommand = defineCommand({
   arguments: {
     run: requiredArgument('the id of a run with held records, or its first characters'),
-    keys: repeatedArgument('only these records: urls of products; all held records if none is named'),
+    keys: repeatedArgument('only these urls; default: all held records'),
   },
   options: {
     conflicts: oneOf(
       'whose',
-      'of fields that were changed in the store and in the source: `source` sends the values of the source; `store` keeps those of the store, also in later runs until one of both changes',
+      'of fields changed in the store and in the source: `source` sends those of the source; `store` keeps those of the store, also later until one of both changes',
       ['source', 'store'] as const,
     ),
     json: JSON_FLAG,

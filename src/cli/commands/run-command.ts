@@ -9,11 +9,11 @@ export const runCommand = defineCommand({
   arguments: JOB_ARGUMENT,
   options: {
     json: JSON_FLAG,
-    resend: flag('also send unchanged records (for a store restored from a backup)'),
+    resend: flag('also send unchanged records, to a restored store'),
     ...SAMPLE_OPTIONS,
     since: text(
       'run or time',
-      'write the lost files of an export with `mode: new` again, from that of this run or time on; reads nothing',
+      'write lost files of an export with `mode: new` again, from this run or time on; reads nothing',
     ),
   },
   examples: [

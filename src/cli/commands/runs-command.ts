@@ -50,20 +50,18 @@ import { formatOf, writeOut } from '../write-out.ts';
 const OPTIONS = {
   limit: parsedOption('n', 'how many to list', 20, wholeNumber(1, 1000)),
   job: text('job', 'only runs of this job'),
-  records: flag('list the records of the run: the outcome of each, its reason, and the changes'),
-  outcome: oneOf('outcome', 'with --records: only records with this outcome', RECORD_OUTCOMES),
+  records: flag('list the records of the run: outcome, reason, changes'),
+  outcome: oneOf('outcome', 'with --records: only these', RECORD_OUTCOMES),
   csv: flag('with --records: as CSV'),
   out: text('file', `with --records: the file to write, by its ending: ${RECORD_FORMATS.join(', ')}`),
-  audit: flag('list who did what and when, of all runs or of one'),
+  audit: flag('list who did what and when'),
   json: JSON_FLAG,
 };
 
 /** `storeferry runs`: lists the jobs and their latest runs, or shows one run. */
 export const runsCommand = defineCommand({
   arguments: {
-    run: optionalArgument(
-      'the id of a run, or its first characters: shows this run; or a job: lists its runs',
-    ),
+    run: optionalArgument('the id of a run, or its first characters, to show; or a job, to list its runs'),
   },
   options: OPTIONS,
   notes: `--records lists rejected and unsent records, and those that the store acknowledged for as long as its history keeps them,
@@ -78,7 +76,7 @@ also where the run itself is no longer kept. Unchanged records are not listed. W
     'runs k3v --records --out records.xlsx',
     'runs --audit --job nightly-catalog',
   ],
-  json: 'the jobs with their next runs, the latest runs, and those that wait for a worker; or everything about one run; with --records, a line per record; with --audit, `{"audit": […]}`',
+  json: 'jobs with their next runs, the latest runs, and those that wait for a worker; or one run; with --records, a line per record; with --audit, `{"audit": […]}`',
   run: (invocation, { run: named }, typed) =>
     withJsonError(invocation, typed.json, async () => {
       await using open = await openCommandContext(invocation, { withoutThread: true });

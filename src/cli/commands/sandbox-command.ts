@@ -11,25 +11,20 @@ export const SANDBOX = { url: `http://127.0.0.1:${DEFAULT_PORT}`, apiKey: 'sandb
 export const sandboxCommand = defineCommand({
   arguments: {},
   options: {
-    port: parsedOption(
-      'n',
-      'the port to listen on, on this machine only',
-      DEFAULT_PORT,
-      wholeNumber(0, 65_535),
-    ),
+    port: parsedOption('n', 'the port, on this machine only', DEFAULT_PORT, wholeNumber(0, 65_535)),
     data: text('dir', 'the folder for its data; default: in memory'),
-    apiKey: parsedOption('key', 'the API key that every request must have', SANDBOX.apiKey, (key) => key),
-    failRate: parsedOption('share', 'answer this share of requests with 503', 0, share),
+    apiKey: parsedOption('key', 'the API key of requests', SANDBOX.apiKey, (key) => key),
+    failRate: parsedOption('share', 'answer this share with 503', 0, share),
     latency: parsedOption('ms', 'delay every answer', 0, wholeNumber(0, 600_000)),
     requestsPerSecond: parsedOption<number | undefined>(
       'n',
-      'answer more requests than this with 429',
+      'answer further ones with 429',
       undefined,
       wholeNumber(1, 1_000_000),
     ),
     profile: parsedOption<readonly Profile[] | undefined>(
       'names',
-      `how the store differs from the API document, separated by commas: ${Object.keys(PROFILES).join(', ')}`,
+      `how the store differs from the API document: ${Object.keys(PROFILES).join(', ')}`,
       undefined,
       profiles,
     ),

@@ -18,7 +18,7 @@ export const showCommand = defineCommand({
     json: JSON_FLAG,
   },
   examples: ['show red-shirt', 'show TL-9 --json'],
-  json: 'the record as the store last acknowledged it, the job that it belongs to, the run that last set each field, the fields that were edited in the store, and the values that are held',
+  json: 'the record, its job, the run that last set each field, the fields edited in the store, and held values',
   run: (invocation, { key }, { store, json }) =>
     withRecord(invocation, { key, store, json }, async ({ context }, record) => {
       const { terminal, program } = invocation;

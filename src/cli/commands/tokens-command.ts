@@ -18,15 +18,11 @@ import { withJsonError } from '../with-json-result.ts';
 /** `storeferry tokens`: lists, makes and revokes the tokens by which programs use the API of the dashboard. */
 export const tokensCommand = defineCommand({
   arguments: {
-    action: optionalArgument('make or revoke; without it, the tokens are listed'),
+    action: optionalArgument('make or revoke; default: list'),
     name: optionalArgument('the name of the token'),
   },
   options: {
-    scope: oneOf(
-      'scope',
-      'with make: what it may do, each more than the one before; default: view',
-      API_SCOPES,
-    ),
+    scope: oneOf('scope', 'with make: each may do more than the one before; default: view', API_SCOPES),
     days: parsedOption('n', 'with make: how long it lasts', TOKEN_DAYS, wholeNumber(1, MAX_TOKEN_DAYS)),
     json: JSON_FLAG,
   },

@@ -9,12 +9,7 @@ import { runInWorkspace } from '../run-in-workspace.ts';
 export const verifyCommand = defineCommand({
   arguments: { job: requiredArgument('an import job: the name of a file in jobs/') },
   options: {
-    sample: parsedOption(
-      'n',
-      'how many records to send again; all when there are fewer',
-      50,
-      wholeNumber(1, 100_000_000),
-    ),
+    sample: parsedOption('n', 'how many records to send again', 50, wholeNumber(1, 100_000_000)),
     json: JSON_FLAG,
   },
   notes: `This writes to the store: each record of the sample is sent as the store last acknowledged it. Edits made in the
@@ -25,7 +20,7 @@ have another id; it cannot show an older value of a restored store, since the va
     'verify nightly-catalog --sample 500',
     'verify nightly-catalog --json',
   ],
-  json: 'the sample, and how many of its records are as acknowledged, gone or changed',
+  json: 'the sample, and how many are as acknowledged, gone or changed',
   run: (invocation, { job: named }, { sample, json }) =>
     runInWorkspace(
       invocation,

@@ -122,7 +122,7 @@ const CLOSE_WITHIN_MS = 7_000;
 export const workerCommand = defineCommand({
   arguments: {},
   options: {
-    listen: text('address', '[HOST:]PORT for /metrics and /healthz; without HOST on this machine only'),
+    listen: text('address', '[HOST:]PORT for /metrics and /healthz; default HOST: this machine'),
   },
   examples: ['worker', '-C /srv/shop worker', 'worker --listen 9464', 'worker --listen 0.0.0.0:9464'],
   async run({ terminal, directory, program, interruptSignal }, _, { listen }) {

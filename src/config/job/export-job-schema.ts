@@ -49,13 +49,10 @@ const destinationSchema = z
       .enum(['csv', 'excel-csv', 'xlsx', 'parquet', 'jsonl'])
       .default('csv')
       .describe(
-        `${valueWords(FORMAT_WORDS)} \`excel-csv\` has a byte order mark, and an apostrophe before what would start a formula, by whichever character the spreadsheet splits. Except in \`csv\` and \`jsonl\`, \`created\` and \`createdOn\` of orders are times in UTC instead of seconds.`,
+        `${valueWords(FORMAT_WORDS)} \`excel-csv\` has a byte order mark, and an apostrophe before formulas. Except in \`csv\` and \`jsonl\`, \`created\` and \`createdOn\` of orders are times in UTC instead of seconds.`,
       ),
-    delimiter: optional(
-      delimiterSchema,
-      'What separates the columns of CSV. Default: the comma, with `decimal: ","` the semicolon.',
-    ),
-    decimal: optional(z.enum(['.', ',']), 'The sign of decimals in CSV. Default: the point.'),
+    delimiter: optional(delimiterSchema, 'Of CSV. Default: the comma, with `decimal: ","` the semicolon.'),
+    decimal: optional(z.enum(['.', ',']), 'In CSV. Default: the point.'),
   })
   .superRefine((written, context) =>
     exactlyOnePlace(
@@ -99,7 +96,7 @@ const valueSchema = z.union([z.string(), z.number(), z.boolean()]);
 
 const maskSchema = z.union([
   z.enum(['redact', 'hash']),
-  z.strictObject({ keepLast: z.int().min(1).max(20).describe('How many characters stay at the end.') }),
+  z.strictObject({ keepLast: z.int().min(1).max(20).describe('Characters that stay.') }),
 ]);
 
 /** A job that reads a store into a file. */
@@ -110,19 +107,19 @@ export const exportJobSchema = z
     destination: destinationSchema.describe('Where it goes.'),
     rows: optional(
       z.enum(['orders', 'items']),
-      'What a line of a table is: an order, or an item of it with the fields of the order repeated. Default `orders`.',
+      'A line per order (default), or per item with the fields of the order.',
     ),
     columns: optional(
       z.array(columnSchema).min(1),
-      'The columns and their order, nested fields by their path: `customer.email`, `items.0.sku` for the first of a list, `items.sku` for all; `created_iso` is the date of `created`. `{ path, as }` gives a column another name. Left out: all that are found.',
+      'Columns in order, nested fields by path: `customer.email`, `items.0.sku` for the first of a list, `items.sku` for all; `created_iso` is the date of `created`. `{ path, as }` renames. Default: all.',
     ),
     filter: optional(
       z.record(z.string().min(1), z.union([valueSchema, z.array(valueSchema).min(1)])),
-      'Only orders whose fields have these values, such as `status: [pending, shipped]`.',
+      'Only orders with these values, such as `status: [pending, shipped]`.',
     ),
     mask: optional(
       z.record(z.string().min(1), maskSchema),
-      'Fields whose values nobody shall read: `redact`, `hash` (HMAC-SHA256 with the key in `MASK_KEY`: equal values stay equal, and only who has the key recognises one), or `{ keepLast: 4 }`.',
+      'Fields that nobody shall read: `redact`, `hash` (HMAC-SHA256 with the key in `MASK_KEY`: equal values stay equal), or `{ keepLast: 4 }`.',
     ),
     schedule: jobFields.schedule,
     notify: jobFields.notify,

@@ -40,7 +40,7 @@ const sourceSchema = z
   .strictObject({
     path: optional(
       workspacePathSchema,
-      'A file, or a glob that names several with the same columns. Gzip and zip files are unpacked.',
+      'A file, or a glob of several with the same columns; gzip and zip are unpacked.',
     ),
     ...remoteFields('source'),
     ...databaseFields,
@@ -48,9 +48,9 @@ const sourceSchema = z
       workspacePathSchema
         .refine(isInboxPattern, 'expected files of one folder of the workspace, such as inbox/*.csv')
         .meta({ examples: ['inbox/*.csv'] }),
-      'Files that arrive: a worker runs the job for each, then moves it into `processed/` or `failed/`. A file is complete when two looks, two seconds apart, see no change, or `FILE.done` stands beside it.',
+      'Files that arrive: a worker runs the job for each. A file is complete when it has not changed for two seconds, or `FILE.done` stands beside it.',
     ),
-    files: optional(z.int().min(1), 'How many files the glob must find; any other number stops the run.'),
+    files: optional(z.int().min(1), 'How many files the glob must find, else the run stops.'),
     ...tableFields,
   })
   .superRefine((written, context) => exactlyOnePlace(written, context, [...PLACES, 'watch']));
@@ -65,8 +65,7 @@ const crosswalkSchema = z
       .string()
       .min(1)
       .meta({
-        description:
-          "The crosswalk's column to match, by its header. Its values are compared, in any case, with the record's field of the same name, or with `field`.",
+        description: 'Its column to compare, in any case, with the field of the same name, or with `field`.',
         examples: ['email', 'E-mail'],
       }),
     field: z
@@ -74,10 +73,10 @@ const crosswalkSchema = z
       .min(1)
       .exactOptional()
       .meta({
-        description: 'The field to compare with, if its name differs from the name of the column.',
+        description: 'The field to compare with, if its name differs.',
         examples: ['email'],
       }),
-    id: z.string().min(1).default('id').describe("The crosswalk's column with the store's id."),
+    id: z.string().min(1).default('id').describe("Its column with the store's id."),
   })
   .superRefine(exactlyOnePlace);
 
@@ -145,7 +144,7 @@ const applySchema = z
       .min(1)
       .meta({
         description:
-          'How many records have been sent when each wave ends, as a number or a percentage; the last is `100%`. If the answers exceed a limit below, the run stops; `approve RUN` then sends the next wave.',
+          'How many records have been sent when each wave ends; the last is `100%`. Beyond a limit below the run stops; `approve RUN` then sends the next wave.',
         examples: [[10, '1%', '100%']],
       }),
     maxRejects: limitField(WAVE_LIMITS.maxRejects),
@@ -192,25 +191,22 @@ function percentage(expected: string) {
 /** A guard on the values of a field. */
 const guardSchema = z
   .strictObject({
-    field: z.enum(GUARD_FIELDS).describe('The field to watch; of variants each one.'),
+    field: z.enum(GUARD_FIELDS).describe('The field to watch, of each variant.'),
     changeBy: optional(
       percentage('expected a percentage such as 50%'),
-      'Hit by a value that differs from the acknowledged one by at least this percentage of it.',
+      'Hit by a value that differs from the acknowledged one by at least this.',
     ),
-    above: optional(z.number(), 'Hit by a value that becomes more than this.'),
-    below: optional(z.number(), 'Hit by a value that becomes less than this.'),
-    to: optional(
-      z.union([z.number(), z.string(), z.boolean()]),
-      'Hit by a value that becomes this, such as 0.',
-    ),
+    above: optional(z.number(), 'By a value that becomes more than this.'),
+    below: optional(z.number(), 'By a value that becomes less.'),
+    to: optional(z.union([z.number(), z.string(), z.boolean()]), 'By a value that becomes this, such as 0.'),
     share: optional(
       percentage('expected a percentage such as 20%'),
-      `Acts only if more than this share of the records is hit, and on at least ${MIN_RECORDS_FOR_SHARE} records. Default: acts on every record that is hit.`,
+      `Acts only if more than this share of the records, and at least ${MIN_RECORDS_FOR_SHARE}, are hit. Default: acts on each.`,
     ),
     action: z
       .enum(GUARD_ACTIONS)
       .describe(
-        '`hold` keeps these records back until somebody releases them; `stop` stops the run before its first request; `warn` reports them.',
+        '`hold` keeps these records back until released; `stop` stops the run before its first request; `warn` reports them.',
       ),
   })
   .superRefine((guard, context) => {
@@ -252,18 +248,18 @@ const { s3, sftp } = remoteFields('destination');
 /** Where picture files are published, and under which address visitors find them there. */
 const publishSchema = z
   .strictObject({
-    from: workspacePathSchema.describe('A folder or a ZIP with the picture files that cells name.'),
+    from: workspacePathSchema.describe('A folder or ZIP with the files that cells name.'),
     address: z
       .string()
       .refine(isHttpUrl, 'expected an http or https address')
       .refine((address) => !/[?#]/.test(address), 'expected the address of a folder, without ? and #')
       .meta({
-        description: 'The web address of the folder that the pictures are published in.',
+        description: 'The web address of the published folder.',
         examples: ['https://images.example/products/'],
       })
       .transform((address) => (address.endsWith('/') ? address : `${address}/`)),
     path: optional(workspacePathSchema, 'The folder, on this machine.'),
-    s3: s3.describe('A folder of S3 or a compatible service, such as `s3://bucket/products`.'),
+    s3: s3.describe('A folder of S3, such as `s3://bucket/products`.'),
     sftp: sftp.describe('A folder of an SFTP server, such as `sftp://user@host/www/products`.'),
   })
   .superRefine((written, context) => exactlyOnePlace(written, context, ['path', 's3', 'sftp']))
@@ -271,20 +267,18 @@ const publishSchema = z
 
 /** How image addresses are looked at while a plan is made, and picture files published. */
 const imagesSchema = z.strictObject({
-  publish: optional(publishSchema, 'Uploads picture files before the products that name them.'),
+  publish: optional(publishSchema, 'Uploads files before the products that name them.'),
   check: z
     .enum(['off', 'warn'])
     .default('off')
-    .describe(
-      '`warn` requests each new image address once and reports what is not found, is no image, or is empty.',
-    ),
+    .describe('`warn` requests each new address once and reports what is missing, empty or no image.'),
   withinSeconds: z
     .int()
     .min(1)
     .max(3600)
     .default(60)
-    .describe('How long a plan may look at images; the rest is reported as unchecked.'),
-  allowPrivateAddresses: z.boolean().default(false).describe('Also request addresses in private networks.'),
+    .describe('How long a plan may look; the rest is reported as unchecked.'),
+  allowPrivateAddresses: z.boolean().default(false).describe('Also in private networks.'),
 });
 
 /** What an import does in each mode. */
@@ -343,89 +337,81 @@ const fields = z.strictObject({
   store: jobFields.store,
   stores: optional(
     storesSchema,
-    'Instead of `store`: the job is one for each of these stores, `JOB@STORE`, with plans, runs and history of its own. An entry is a name, or `{ store: de, params: { … }, prices: [ … ] }` with what differs there.',
+    'Instead of `store`: a job for each, `JOB@STORE`. An entry is a name, or `{ store: de, params: { … }, prices: [ … ] }` with what differs.',
   ),
   source: sourceSchema.describe('Where the rows come from.'),
   mapping: z
     .string('expected the name of a mapping')
     .min(1, 'expected the name of a mapping')
-    .describe('How rows become records: a file in `mappings/`, or one shipped with Storeferry.'),
+    .describe('A file in `mappings/`, or one shipped with Storeferry.'),
   params: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
     .default({})
-    .describe('Values for the parameters that the mapping declares.'),
-  prices: optional(
-    priceRulesSchema,
-    'Products only: rules in place of those of the store (`prices` in `stores.yaml`); `[]` for none.',
-  ),
+    .describe('Values for params of the mapping.'),
+  prices: optional(priceRulesSchema, 'Products only: instead of `prices` of the store; `[]`: none.'),
   mode: optional(
     z.enum(IMPORT_MODES).meta({ default: 'upsert' }),
-    `${valueWords(MODE_WORDS)} All except \`upsert\` are for products only. Contacts are created only where this says \`upsert\`, with \`crosswalk: store\`.`,
+    `${valueWords(MODE_WORDS)} Contacts have only \`upsert\`; they are created where it is written, with \`crosswalk: store\`.`,
   ),
   match: optional(
     z.enum(UPDATE_MATCHES),
-    'With `mode: update`, by what products are found: `url` (default), the `sku` of a variant, or the `id` that the store has given.',
+    'With `mode: update`, finds products by `url` (default), the `sku` of a variant, or the `id` in the store.',
   ),
   keep: optional(
     z.array(z.enum(PRODUCT_FIELDS)).min(1),
-    'Fields that another job owns: of known products they stay as last acknowledged. `variants.pricing` (or `variants.price`) is all prices.',
+    'Fields that another job owns: they stay as last acknowledged. `variants.pricing` (or `variants.price`) is all prices.',
   ),
   leaveOut: optional(
     z.array(z.union([z.string().min(1), z.int()], 'expected the key of a record').transform(String)).min(1),
-    'The keys of records to leave out: they are neither sent nor rejected, and count as skipped. What the store has of them stays, also with `mode: mirror`.',
+    'Keys of records to leave out: they count as skipped, and stay in the store, also with `mode: mirror`.',
   ),
   adopt: optional(
     z.union([z.literal('store'), adoptSchema]),
-    'New records are matched with products that the store had before. `store`: the store lists them (`probe`); else an export of the store.',
+    'Matches new records with products that the store had before: `store` where it lists them (`probe`), else an export of it.',
   ),
   renames: optional(
     z.boolean(),
-    'Products with a new `url`, found by all of their SKUs, or by title and pictures: `true` gives the known product its new url; `false` takes them for new ones. Default: `true` with `mode: mirror` and where the store changes a url by the id; else they are held.',
+    'Products with a new `url`: `true` gives the known product the new url; `false` takes them for new ones. Default: `true` with `mode: mirror` and where the store changes a url by the id; else they are held.',
   ),
   duplicates: z
     .enum(['reject', 'first', 'last', 'merge'])
     .default('reject')
     .describe(
-      `If a key occurs more than once in a source. ${valueWords(DUPLICATES_WORDS)} Of identical copies one is used.`,
+      `If a key occurs more than once in a source. ${valueWords(DUPLICATES_WORDS)} Identical copies count once.`,
     ),
   crosswalk: optional(
     z.union([z.literal('store'), crosswalkSchema]),
-    'Contacts only: finds the ids that the store uses. `store`: by e-mail address, from the store if `probe` has seen that it lists or searches contacts, else from `contacts-of-STORE.csv` of `contacts scan`.',
+    'Contacts only: finds their ids. `store`: by e-mail address, from the store if `probe` has seen that it lists or searches contacts, else from `contacts-of-STORE.csv` of `contacts scan`.',
   ),
   safety: safetySchema.prefault({}).describe(`Limits that stop a run before its first write. ${FLOOR_TEXT}`),
   guards: optional(
     z.array(guardSchema),
-    'Products only: conditions on single values, of new records and of values that change. All conditions of a guard must be met.',
+    'Products only: conditions on new and changed values, all of which must be met.',
   ),
   conflicts: optional(
     z.union([z.enum(CONFLICT_POLICIES), conflictsSchema]),
-    `What is done about a field that was changed in the store and in the source. ${valueWords(CONFLICT_WORDS)} For all fields, or of products by field, with \`default\` for the others. Needs a \`probe\` of the store.`,
+    `For a field that was changed in the store and in the source. ${valueWords(CONFLICT_WORDS)} For all fields, or of products by field. Needs a \`probe\`.`,
   ),
-  apply: optional(
-    applySchema,
-    'Send in waves: a few records first, and the next wave only if the answers are as expected.',
-  ),
+  apply: optional(applySchema, 'Sends in waves, each only if the answers are as expected.'),
   approval: optional(
     z.strictObject({
-      by: z.literal('another').describe('Another person than the one who started the run.'),
+      by: z.literal('another').describe('Another person than who started the run.'),
     }),
-    'Nothing is sent before somebody approves the plan: a run stops before its first request. Not for those who share a token: they have no name.',
+    'A run stops before its first request until somebody, signed in by name, approves it.',
   ),
   html: z
     .enum(HTML_POLICIES)
     .default('keep')
-    .describe(
-      'HTML in the mapped values: `keep` sends it, `sanitize` allows harmless formatting in descriptions, `strip` removes all.',
-    ),
+    .describe('HTML in values: `sanitize` keeps harmless formatting in descriptions, `strip` nothing.'),
   limits: limitsSchema.prefault({}).describe('Limits on source, crosswalk and lookup files.'),
   drift: optional(
     percentage('expected a percentage of the records such as 1%').refine(
       (share) => share >= MIN_DRIFT_PERCENT && share <= 100,
       'expected from 0.01% to 100%',
     ),
-    'Before each run, compare this share of the records that the job has sent with the store, as `drift` does; another part each time. Needs a `probe` of the store.',
+    'Before each run, compares this share of the records of the job with the store, another part each time. Needs a `probe`.',
   ),
-  images: optional(imagesSchema, 'Products only: publishes picture files, and checks image addresses.'),
+  images: optional(imagesSchema, 'Products only.'),
   schedule: jobFields.schedule,
   notify: jobFields.notify,
 });

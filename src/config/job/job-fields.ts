@@ -99,15 +99,12 @@ const RECIPIENTS = ['url', 'slack', 'teams', 'email'] as const;
 const recipientSchema = z
   .strictObject({
     url: webAddress(
-      'A webhook, which gets a short text and the summary as JSON. Empty: no notification.',
+      'A webhook, which gets a text and the summary as JSON. Empty: no notification.',
       'OPS_WEBHOOK',
     ),
-    secret: optional(
-      z.string().min(1),
-      'With `url`: the key of the signature, HMAC-SHA256 over `storeferry-timestamp`, a point and the body, in `storeferry-signature`.',
-    ),
-    slack: webAddress('An incoming webhook of Slack. Empty: no notification.', 'SLACK_WEBHOOK'),
-    teams: webAddress('A webhook of a workflow in Microsoft Teams. Empty: no notification.', 'TEAMS_WEBHOOK'),
+    secret: optional(z.string().min(1), 'With `url`: the key of the signature.'),
+    slack: webAddress('An incoming webhook of Slack.', 'SLACK_WEBHOOK'),
+    teams: webAddress('A webhook of a workflow in Microsoft Teams.', 'TEAMS_WEBHOOK'),
     email: optional(
       z.union([mailAddress, z.array(mailAddress).min(1)]),
       'One or several e-mail addresses. The report is attached.',
@@ -120,7 +117,7 @@ const recipientSchema = z
           'expected an address such as smtps://user:password@mail.example',
         )
         .meta({ examples: [placeholder('SMTP_URL')] }),
-      'With `email`: the mail server. Only over TLS, except on this machine. Empty: no notification.',
+      'With `email`: the mail server, over TLS except on this machine.',
     ),
     from: optional(mailAddress, 'With `email`: the sender.'),
     on: z
@@ -187,6 +184,6 @@ export function valueWords(words: Readonly<Record<string, string>>): string {
 /** The keys that jobs of either kind have. */
 export const jobFields = {
   store: storeName.describe('The store, by its name in `stores.yaml`.'),
-  schedule: optional(scheduleSchema, 'When workers run the job. Default: never; start it by hand.'),
-  notify: optional(notifySchema, 'Who is notified of what: one recipient, or a list.'),
+  schedule: optional(scheduleSchema, 'When workers run the job. Default: never.'),
+  notify: optional(notifySchema, 'One recipient, or a list.'),
 };

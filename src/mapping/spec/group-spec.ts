@@ -6,42 +6,36 @@ import { conditionSchema, valueSchema } from './value.ts';
 const childrenSchema = z.strictObject({
   cell: z.string().min(1).describe('The column that lists the children.'),
   items: z.string().min(1).default('|').describe('The separator between two children.'),
-  pairs: z.string().min(1).default(',').describe('The separator between two name=value pairs of a child.'),
-  equals: z.string().min(1).default('=').describe('The separator between a name and its value.'),
+  pairs: z.string().min(1).default(',').describe('Between two of its name=value pairs.'),
+  equals: z.string().min(1).default('=').describe('Between name and value.'),
   reference: optional(
     z.string().min(1),
-    'The pair that names the child; the other pairs are its options. Left out: the item itself is the name.',
+    'The pair that names the child; the others are options. Default: the whole item is the name.',
   ),
-  except: optional(
-    z.array(z.string().min(1)).min(1),
-    'With `reference`: names of pairs that are not options, such as `display`.',
-  ),
-  labels: optional(z.string().min(1), 'A column with `code=Name` pairs: the names of the options, by code.'),
+  except: optional(z.array(z.string().min(1)).min(1), 'With `reference`: pairs that are no options.'),
+  labels: optional(z.string().min(1), 'A column with the names of the options, as `code=Name`.'),
 });
 
 const fields = z.strictObject({
   by: optional(valueSchema, 'Rows with the same value are one record.'),
   starts: optional(
     conditionSchema,
-    'A row that meets this condition starts a record; the following rows that do not meet it belong to that record.',
+    'A row that meets this starts a record; following ones that do not belong to it.',
   ),
   parent: optional(
     z.string().min(1),
-    'The column that names the parent; a row with a blank one is a separate record.',
+    'The column that names the parent; where it is blank, the row is a record.',
   ),
   children: optional(childrenSchema, 'The column of a parent row that lists its children.'),
-  names: optional(
-    z.array(valueSchema).min(1),
-    'With `parent` or `children`: the names by which a row is referred to.',
-  ),
+  names: optional(z.array(valueSchema).min(1), 'With `parent` or `children`: how rows are referred to.'),
   rows: optional(
     z.enum(['adjacent', 'anywhere']),
-    'With `by`: `adjacent` refuses rows of one record that are not adjacent; `anywhere` collects them, on disk if there are many.',
+    'With `by`: `adjacent` refuses a record whose rows are apart; `anywhere` collects them.',
   ),
-  head: optional(conditionSchema, 'The row that describes the record. Left out: its first row.'),
+  head: optional(conditionSchema, 'The row that describes the record. Default: the first.'),
   alone: optional(
     conditionSchema,
-    'With `children`: a child that meets this condition is also a separate record. With `rows: anywhere`: a row that meets it is a separate record, even if other rows have its key.',
+    'With `children`: a child that meets this is also a record. With `rows: anywhere`: a row that meets it is a record, also with the key of others.',
   ),
 });
 

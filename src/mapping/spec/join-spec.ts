@@ -6,11 +6,11 @@ import { valueSchema } from './value.ts';
 const headers = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
 
 const takes = {
-  sum: optional(headers, 'The sum of their numbers, blanks left out.'),
-  min: optional(headers, 'The smallest of their numbers.'),
-  max: optional(headers, 'The greatest of their numbers.'),
+  sum: optional(headers, 'The sum, blanks left out.'),
+  min: optional(headers, 'The smallest number.'),
+  max: optional(headers, 'The greatest number.'),
   first: optional(headers, 'The first cell that is not blank.'),
-  count: optional(headers, 'How many of their cells are not blank.'),
+  count: optional(headers, 'How many are not blank.'),
 };
 
 /** What a column of a join makes of several rows that have the same key. */
@@ -23,10 +23,7 @@ const columnSchema = z.union([
   z
     .strictObject({
       ...takes,
-      number: optional(
-        numberOptions,
-        'How the numbers of `sum`, `min` and `max` are written, as for the step `number`.',
-      ),
+      number: optional(numberOptions, 'How numbers are written, as for the step `number`.'),
     })
     .superRefine((column, context) => {
       const take = onlyKey(column, TAKES, context);
@@ -37,20 +34,18 @@ const columnSchema = z.union([
 
 /** `join` of a lookup: its columns become columns of the source. */
 export const joinSchema = z.strictObject({
-  on: valueSchema.describe(
-    'The value of each row that is compared with the matched column: a column, or a pipeline.',
-  ),
+  on: valueSchema.describe('What is compared with the matched column.'),
   columns: z
     .record(
       z.string().regex(/^[A-Za-z_]\w*$/, 'expected a word of letters, digits and _'),
       columnSchema.describe('What is made of the rows that have the same key.'),
     )
     .describe(
-      'Columns of the table, by a name each: `stock.qty` is `qty` of the lookup `stock`. A header alone rejects the record if its key has several rows with different values.',
+      'Its columns by name: `stock.qty` is `qty` of the lookup `stock`. A header alone rejects the record if rows with its key differ.',
     ),
   missing: optional(
     z.enum(['blank', 'reject']),
-    'If the key of a record has no row: the columns are blank (default), or the record is rejected.',
+    'If no row has the key: `blank` (default), or reject the record.',
   ),
 });
 

@@ -37,10 +37,10 @@ const expectation = z
     sends: optional(z.record(z.string(), z.unknown()), 'The request body, exactly.'),
     includes: optional(
       z.record(z.string(), z.unknown()),
-      'A part of the request body: lists in full, maps by the keys named.',
+      'A part of the body: lists in full, maps by the keys named.',
     ),
-    key: optional(z.string().nullable(), 'The key of the record; null when it cannot be read.'),
-    rejects: optional(z.union([z.string(), refusal]), 'The code of the reason, or more of it.'),
+    key: optional(z.string().nullable(), 'The key of the record; null: unreadable.'),
+    rejects: optional(z.union([z.string(), refusal]), 'The code of the reason, or more.'),
     skips: optional(z.union([z.string(), refusal]), 'The reason for leaving it out, or more.'),
     rows: optional(z.int().min(0), 'How many rows the record accounts for.'),
     notes: optional(z.array(z.string()), 'What is counted with it.'),
@@ -54,23 +54,20 @@ const mappingTestSchema = z.strictObject({
   name: z.string().min(1).describe('What the test shows.'),
   rows: z
     .union([z.string().min(1), z.array(z.array(scalar.nullable())).min(1)])
-    .describe('CSV text with its header line, or a list of rows, the header first.'),
+    .describe('CSV text, or a list of rows, the header first.'),
   delimiter: optional(z.string().length(1), 'Of the CSV text. Default: the comma.'),
   params: optional(z.record(z.string(), scalar), 'As a job would set them.'),
-  lookups: optional(
-    z.record(z.string(), z.array(z.record(z.string(), scalar))),
-    'Rows of lookup tables, instead of their files.',
-  ),
+  lookups: optional(z.record(z.string(), z.array(z.record(z.string(), scalar))), 'Rows instead of files.'),
   crosswalk: optional(
     z.strictObject({
       match: z.string().min(1).describe('The field that is matched.'),
-      ids: z.record(z.string(), z.int().min(0)).describe('The id for each value of it.'),
+      ids: z.record(z.string(), z.int().min(0)).describe('The id of each value.'),
     }),
-    'Of contacts: as a job would name one.',
+    'As a job would name one.',
   ),
-  now: optional(z.string(), 'The time of the import. Default: 2026-01-01T00:00:00Z.'),
+  now: optional(z.string(), 'The time of the import. Default: 2026-01-01.'),
   weightUnit: optional(z.enum(['g', 'kg', 'lb', 'oz']), "The store's unit. Default: kg."),
-  expect: z.array(expectation).describe('The expected results of the rows, in order.'),
+  expect: z.array(expectation).describe('The expected records, in order.'),
 });
 
 /** A test that a mapping contains: rows in, records out. */
@@ -83,10 +80,10 @@ const headers = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
 const columnSchema = z.union([
   headers,
   z.strictObject({
-    header: headers.describe('The header as in the file; of several, the first that exists.'),
+    header: headers.describe('As in the file; of several, the first there.'),
     occurrence: optional(
       z.union([z.int().min(1), z.literal('all')]),
-      'Which column to take where the header repeats, counting from 1; `all` makes a family.',
+      'Which one to take where it repeats, from 1; `all` makes a family.',
     ),
   }),
 ]);
@@ -97,27 +94,21 @@ const common = {
     z.strictObject({
       delimiter: delimiterSchema.exactOptional(),
       encoding: encodingSchema.exactOptional(),
-      shortRows: optional(
-        z.literal('pad'),
-        '`pad` fills up rows that are too short, for formats known to write such rows.',
-      ),
+      shortRows: optional(z.literal('pad'), 'Fills up rows that are too short.'),
     }),
     'How files of this format are written, where the job does not say.',
   ),
   columns: z
     .record(z.string().min(1), columnSchema)
     .describe(
-      'The columns, named once: by header, exactly or else loosely in case, spaces, hyphens and underscores. `{n}` in both makes a family; another `{word}` captures a part of the header.',
+      'Columns by header, exactly or else loosely in case, spaces, hyphens and underscores. `{n}` in both makes a family; another `{word}` captures a part of the header.',
     ),
   required: optional(z.array(z.string().min(1)), 'Columns that every file of this format has.'),
   expect: optional(
     z.record(z.string().min(1), z.union([z.string().min(1), z.array(scalar).min(1)])),
-    'Per column, a pattern (RE2 syntax) or words that each whole cell must match unless blank; a row with another cell is misaligned.',
+    'Per column, a pattern (RE2) or words for each whole cell that is not blank; another cell makes its row misaligned.',
   ),
-  misaligned: optional(
-    conditionSchema,
-    'A row that meets this condition has shifted, like a row with a cell that does not meet `expect`.',
-  ),
+  misaligned: optional(conditionSchema, 'A row that meets this has shifted, as with `expect`.'),
   params: optional(
     z.record(
       z.string().min(1),
@@ -135,25 +126,19 @@ const common = {
     z.record(
       z.string().min(1),
       z.strictObject({
-        path: optional(workspacePathSchema, 'A file, relative to the workspace, in any format of a source.'),
+        path: optional(workspacePathSchema, 'A file, in any format of a source.'),
         ...remoteFields('source'),
         ...tableFields,
         match: z
           .string()
           .min(1)
-          .describe('Its column that is compared, in any case; `from` for the rates of `convert`.'),
-        join: optional(
-          joinSchema,
-          'Its columns become columns of the source: each row gets those of the row with its key.',
-        ),
+          .describe('The column to compare, in any case; `from` for rates of `convert`.'),
+        join: optional(joinSchema, 'Adds its columns to each row with the same key.'),
         of: optional(
           z.literal('subscriber-lists'),
-          "Instead of a file: the store's own lists, with the columns id and name.",
+          "Instead of a file: the store's lists, with the columns id and name.",
         ),
-        when: optional(
-          conditionSchema,
-          'With `of`: a condition on params; the store is asked only if it is true.',
-        ),
+        when: optional(conditionSchema, 'With `of`: on params; the store is asked only if it holds.'),
       }),
     ),
     'Tables that values are looked up in.',
@@ -169,7 +154,7 @@ const common = {
   ),
   headings: optional(
     z.literal('skip'),
-    '`skip`: rows with a single text, in one cell or in merged cells, are headings between records: left out and counted. Left out: they are rows.',
+    'Rows with a single text, also in merged cells, are headings: left out and counted.',
   ),
   group: optional(groupSchema, 'How rows become records. Left out: every row is one.'),
   tests: z.array(mappingTestSchema).default([]).describe('Run by `storeferry check`, offline.'),
@@ -184,11 +169,8 @@ const productMappingSchema = z.strictObject({
 });
 
 const propertiesSchema = z.strictObject({
-  fields: optional(
-    z.record(z.string().min(1), valueSchema),
-    'Properties by name, each with where its value stands.',
-  ),
-  names: optional(z.string().min(1), 'A family of columns with names of properties, such as `field{n}`.'),
+  fields: optional(z.record(z.string().min(1), valueSchema), 'Properties by name.'),
+  names: optional(z.string().min(1), 'A family of columns with their names, such as `field{n}`.'),
   values: optional(z.string().min(1), 'The family of columns with their values.'),
   rest: optional(
     z.union([z.boolean(), z.strictObject({ except: z.array(z.string()).min(1) })]),

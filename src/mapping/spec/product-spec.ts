@@ -7,12 +7,9 @@ const categoriesSchema = z.strictObject({
   value: valueSchema.describe('A list of category names or paths.'),
   path: optional(
     z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
-    'What separates the levels of a path; the last level is the category.',
+    'What separates levels; the last is the category.',
   ),
-  root: optional(
-    z.boolean(),
-    'Whether a path of one level counts. Default: true; `false` leaves a bare root out.',
-  ),
+  root: optional(z.boolean(), '`false` leaves out a path of one level.'),
   table: optional(
     z.string(),
     'A lookup table with the columns id, name, url, parentCategory, matched by path or name.',
@@ -24,28 +21,22 @@ const categoriesSchema = z.strictObject({
 export const productSchema = z.strictObject({
   url: optional(
     valueSchema,
-    'The URL handle: the key of the product. Blank: the record is rejected. Only a mapping for `mode: update` may leave it out.',
+    'The URL handle: the key of the product. Required except for `mode: update`; blank rejects the record.',
   ),
   id: optional(
     valueSchema,
     "The store's id of the product, for `mode: update` with `match: id`; never sent.",
   ),
-  title: optional(
-    valueSchema,
-    'Blank: the record is rejected. Only a mapping for `mode: update` may leave it out.',
-  ),
+  title: optional(valueSchema, 'Required like `url`.'),
   description: optional(valueSchema, 'May be HTML.'),
   hidden: optional(
     flagSchema,
-    'Whether the product is hidden. In an update, a condition whose cells are all blank changes nothing, unless it asks for that.',
+    'In an update, a condition whose cells are all blank changes nothing, unless it asks for that.',
   ),
-  images: optional(
-    valueSchema,
-    'A list of addresses; values that are not http addresses are left out and counted.',
-  ),
+  images: optional(valueSchema, 'A list; what is no http address is left out and counted.'),
   categories: optional(
     z.union([valueSchema, categoriesSchema]),
-    'What the product belongs to. Where `probe` has seen that the store lists its categories, they are found there by path or name, with ids and parents: an ambiguous name rejects the product, and an unknown one is sent by name.',
+    'Where `probe` has seen that the store lists categories, they are found there by path or name: an ambiguous name rejects the product, an unknown one is sent by name.',
   ),
   type: optional(
     z.union([
@@ -58,13 +49,13 @@ export const productSchema = z.strictObject({
             membership: conditionSchema.exactOptional(),
             physical: conditionSchema.exactOptional(),
           })
-          .describe('The first type whose condition the head row meets, or else all variant rows.'),
+          .describe('The first whose condition the head row meets, or else all variant rows.'),
       }),
     ]),
-    'physical, digital, service or membership. Blank or left out: digital with a `file`, service if `unshipped`, else physical.',
+    'physical, digital, service or membership. Default: digital with a `file`, service if `unshipped`, else physical.',
   ),
-  unshipped: optional(conditionSchema, 'A product whose variants all meet this is not shipped: a service.'),
-  file: optional(valueSchema, 'The address of the file that a digital product sells.'),
+  unshipped: optional(conditionSchema, 'If all variants meet this, the product is not shipped.'),
+  file: optional(valueSchema, 'The address of the file to sell.'),
   subscription: optional(
     z.strictObject({
       cycles: valueSchema.exactOptional(),
@@ -72,62 +63,54 @@ export const productSchema = z.strictObject({
       periodUnit: valueSchema.exactOptional(),
       length: optional(
         valueSchema,
-        'Instead of `cycles`: how many units it lasts in all, a multiple of `period`; 0: without end.',
+        'Instead of `cycles`: units in all, a multiple of `period`; 0: without end.',
       ),
       when: optional(
         conditionSchema,
-        'Only rows that meet this are subscriptions; one without billing data is rejected.',
+        'Only these rows are subscriptions; without billing data they are rejected.',
       ),
     }),
-    'Recurring billing, where any of these has a value, on the head row or all variants.',
+    'Recurring billing, where any of these has a value.',
   ),
 });
 
 /** The choices a buyer makes, by name. */
 export const optionsSchema = z.strictObject({
-  names: optional(
-    valueSchema,
-    'The family of columns with the names of the options, such as `option{n}`; or a list, if the rows have all names in one cell.',
-  ),
+  names: optional(valueSchema, 'A family of columns such as `option{n}`, or a list.'),
   columns: optional(
     z.union([z.string().min(1), z.record(z.string().min(1), valueSchema)]),
-    'Instead of `names`: options by name, each with where its value stands; or a family of columns whose headers have the names.',
+    'Instead of `names`: values by name, or a family whose headers have the names.',
   ),
   fromColumns: optional(
     z.strictObject({
       name: z.string().min(1).describe('The name of the option, such as `Size`.'),
       columns: z
         .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
-        .describe(
-          'Families whose headers are the values. In `variants`, the name of a family is the cell of the variant.',
-        ),
+        .describe('Families whose headers are the values; in `variants`, their names are its cells.'),
     }),
-    'A row has a column for each value of an option: each value whose columns are not all blank becomes a variant.',
+    'A column for each value of an option: each value that is not blank becomes a variant.',
   ),
   values: optional(
     valueSchema,
-    'The value that a variant row has, such as `value{n}`; with a list of names, the list of their values.',
+    'The value of a variant row, such as `value{n}`; with a list of names, a list.',
   ),
-  listed: optional(valueSchema, 'The values that the head row lists, in the order to show them; a list.'),
-  none: optional(
-    z.record(z.string(), z.string()),
-    'If the only option has this name and this only value, the product has no options.',
-  ),
+  listed: optional(valueSchema, 'The list of values of the head row, in the order to show.'),
+  none: optional(z.record(z.string(), z.string()), 'A single option with this name and value is none.'),
   keep: optional(
     z.enum(['used', 'differing']),
-    '`used`: options for which some variant has a value (default). `differing`: those whose value differs among the variants.',
+    '`used` (default): options with a value; `differing`: those whose value differs.',
   ),
   blank: optional(
     z.enum(['reject', 'any']),
-    'A variant without a value for an option that others have: reject the product (default), or `any`: one variant for each listed value.',
+    'A variant lacks a value that others have: reject the product (default), or `any`: one variant for each listed value.',
   ),
   combine: optional(
     z.boolean(),
-    'Without variant rows, or without `values`: a variant for each combination of the listed values, at most 200.',
+    'Without variant rows or `values`: a variant for each combination of listed values, at most 200.',
   ),
   advanced: optional(
     z.boolean(),
-    'Whether the store keeps price, stock, SKU and weight for each combination of values. Left out: `true` where the variants of a product differ in one of them, unless `probe` has seen that the store keeps prices of variants only without it.',
+    'Whether the store keeps price, stock, SKU and weight for each combination. Default: `true` where they differ, unless `probe` has seen that variants keep prices only without it.',
   ),
 });
 
@@ -136,24 +119,24 @@ const pricingSchema = z
     price: optional(valueSchema, 'The current price.'),
     was: optional(
       valueSchema,
-      'With `price`: the price before the sale (compare-at). Where it is blank, percent and amount apply.',
+      'With `price`: the price before the sale (compare-at); where blank, percent and amount apply.',
     ),
     regular: optional(valueSchema, 'The price without a sale.'),
     sale: optional(valueSchema, 'With `regular`: the price during a sale; 0 means no sale.'),
     from: optional(valueSchema, 'With `sale`: when it begins.'),
-    to: optional(valueSchema, 'With `sale`: when it ends; a date alone means all of that day.'),
-    during: optional(valueSchema, 'With `sale`: both in one, a list of two dates.'),
-    when: optional(conditionSchema, 'With `sale`: only if this condition is true.'),
+    to: optional(valueSchema, 'With `sale`: when it ends; a date includes its day.'),
+    during: optional(valueSchema, 'With `sale`: a list of both dates.'),
+    when: optional(conditionSchema, 'With `sale`: only if this holds.'),
     currency: optional(
       valueSchema,
-      'The currency of the prices: a code or sign such as EUR. Another than the `currency` of the store rejects the record, unless `rule` converts from it.',
+      'A code or sign. Another than the `currency` of the store rejects the record, unless `rule` converts it.',
     ),
     plus: optional(valueSchema, 'A surcharge on the price.'),
     percent: optional(valueSchema, 'With `price`: a discount in percent.'),
     amount: optional(valueSchema, 'With `price`: a discount in money.'),
     rule: optional(
       z.array(transformSchema).min(1),
-      'Steps on numbers that every price goes through, compare-at and sale too. Without a rounding at the end: to cents, or as finely as the price in the source.',
+      'Steps for all prices. Rounds to cents, or as finely as the source, unless its last step rounds.',
     ),
   })
   .superRefine((pricing, context) => {
@@ -183,13 +166,8 @@ export const variantsSchema = z.strictObject({
   rows: z
     .union([z.enum(['all', 'children']), conditionSchema])
     .default('all')
-    .describe(
-      'Which rows are variants: `all`, `children` (all but the head), or those that meet a condition. If none is, the head row is the only one.',
-    ),
-  except: optional(
-    conditionSchema,
-    'Of these rows, those that are not for sale: left out of the product, and counted.',
-  ),
+    .describe('Which rows are variants; `children`: all but the head. If none is, the head row is.'),
+  except: optional(conditionSchema, 'Those not for sale: left out and counted.'),
   inherit: optional(
     z
       .array(
@@ -199,25 +177,25 @@ export const variantsSchema = z.strictObject({
         ]),
       )
       .min(1),
-    "Columns that are read from the head row where the variant's cell is blank; `{ column: word }` if it has that word.",
+    'Columns read from the head row where the cell is blank, or has the word of `{ column: word }`.',
   ),
   sku: optional(valueSchema, 'Stock keeping unit.'),
   pricing: optional(
     pricingSchema,
-    'Fills price, onSale, regularPrice and salePrice at once. Only a mapping for `mode: update` may leave it out.',
+    'Fills price, onSale, regularPrice and salePrice. Required except for `mode: update`.',
   ),
   quantity: optional(
     valueSchema,
-    'Stock. Blank: not tracked; not sent, or `null` where `probe` has seen that the store takes it.',
+    'Stock. Blank: not sent, or `null` (not tracked) where `probe` has seen that the store takes it.',
   ),
   weight: optional(
     z.strictObject({
-      value: valueSchema.describe('A number, or with `unit: cell` a number and its unit.'),
+      value: valueSchema.describe('A number, or number and unit.'),
       unit: z
         .string()
         .min(1)
         .describe(
-          "g, kg, mg, oz, lb; `store`: the store's own; `cell`: as the cell says; a column; or a capture, such as `{unit}`.",
+          'g, kg, mg, oz, lb, `store`, `cell` (as the cell says), a column, or a capture such as `{unit}`.',
         ),
     }),
     "Sent in the store's unit.",

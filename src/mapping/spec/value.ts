@@ -6,11 +6,11 @@ const word = z.union([z.string(), z.number(), z.boolean()]);
 const words = z.union([word, z.array(word).min(1)]);
 
 const test = z.strictObject({
-  contains: optional(words, 'The cell contains this text, or one of these, in any case.'),
-  starts: optional(words, 'The cell begins with this text, or one of these, in any case.'),
-  matches: optional(z.string().min(1), 'The whole cell fits this pattern (RE2 syntax).'),
-  above: optional(z.number(), 'The cell is a number greater than this.'),
-  below: optional(z.number(), 'The cell is a number less than this.'),
+  contains: optional(words, 'This text, or one of these, in any case.'),
+  starts: optional(words, 'As `contains`, at the beginning.'),
+  matches: optional(z.string().min(1), 'A pattern (RE2) for the whole cell.'),
+  above: optional(z.number(), 'A greater number.'),
+  below: optional(z.number(), 'A smaller number.'),
 });
 
 /** A test for a cell. */
@@ -78,35 +78,29 @@ export type Value = string | number | boolean | readonly [Value, ...Transform[]]
 const valueObject: z.ZodType<ValueObject> = z.lazy(() =>
   z
     .strictObject({
-      value: optional(valueSchema, 'The value itself, where it needs the options below.'),
+      value: optional(valueSchema, 'The value, with options below.'),
       const: optional(z.union([z.string(), z.number(), z.boolean()]), 'Always this.'),
       first: optional(z.array(valueSchema).min(1), 'The first of these that is not blank.'),
       all: optional(
         z.array(valueSchema).min(1),
-        'A list: these values one after the other, of all rows of the product, blanks and repeats left out.',
+        'A list of these, of all rows of the product, without blanks and repeats.',
       ),
       join: optional(z.array(valueSchema).min(1), 'One text of these, blanks left out.'),
-      sum: optional(
-        z.array(valueSchema).min(1),
-        'The sum of these numbers, blanks left out; blank if all are.',
-      ),
-      min: optional(z.array(valueSchema).min(1), 'The smallest of these numbers, blanks left out.'),
-      max: optional(z.array(valueSchema).min(1), 'The greatest of these numbers, blanks left out.'),
+      sum: optional(z.array(valueSchema).min(1), 'Their sum, blanks left out.'),
+      min: optional(z.array(valueSchema).min(1), 'The smallest.'),
+      max: optional(z.array(valueSchema).min(1), 'The greatest.'),
       with: optional(z.string(), 'With `join`: the separator. Default: a blank.'),
-      when: optional(conditionSchema, 'Blank unless this condition is true.'),
-      unless: optional(conditionSchema, 'Blank if this condition is true.'),
+      when: optional(conditionSchema, 'Blank unless this holds.'),
+      unless: optional(conditionSchema, 'Blank if this holds.'),
       blank: optional(
         z.enum(['leave-out', 'clear', 'reject']),
-        'Of a field: what a blank means. Default: `leave-out`; title and url reject.',
+        'What a blank means. Default: `leave-out`; title and url reject.',
       ),
       from: optional(
         z.enum(['head', 'any']),
-        'Of a product field: `head`, the row that describes the product (default), or `any`, the first row with a value.',
+        'The `head` row (default), or `any`: the first row with a value.',
       ),
-      order: optional(
-        z.string(),
-        'With `all`: a column with numbers that order the rows; rows without one come last.',
-      ),
+      order: optional(z.string(), 'With `all`: a column of numbers that order the rows, blank ones last.'),
     })
     .superRefine((value, context) => {
       onlyKey(value, ['value', 'const', 'first', 'all', 'join', 'sum', 'min', 'max'], context);
@@ -122,7 +116,7 @@ export const valueSchema: z.ZodType<Value> = z.lazy(() =>
     .meta({
       id: 'Value',
       description:
-        'A column by its name under `columns`; a text with `{column}` or `{param}` in it; a number or boolean as it is; a pipeline `[column, transform, …]`; or a map.',
+        'A column by its name; a text with `{column}` or `{param}`; a number or boolean; a pipeline `[column, transform, …]`; or a map.',
     }),
 );
 

@@ -51,7 +51,7 @@ export const boolean = defineTransform({
   name: 'boolean',
   word: {
     description:
-      'Reads yes/no words (true, yes, y, 1, on; false, no, n, 0, off), also in other languages (WAHR, FAUX, sí, não); any other word rejects the record.',
+      'Reads true, yes, y, 1, on and false, no, n, 0, off, also in other languages (WAHR, FAUX, sí, não); any other word rejects the record.',
     compile: ({ quote }) => booleanStep(quote),
   },
   map: {
@@ -62,7 +62,7 @@ export const boolean = defineTransform({
           no: optional(words, 'The words for no.'),
         })
         .describe(
-          'As `boolean`, with other words; yes, no, true and false include all words with that meaning.',
+          'As `boolean`, with these words; yes, no, true and false include all words with that meaning.',
         ),
     },
     compile: ({ boolean: { yes, no } }, { quote }) => booleanStep(quote, wordSet(yes), wordSet(no)),
@@ -70,7 +70,6 @@ export const boolean = defineTransform({
   examples: [
     { cell: 'Y', steps: 'boolean', gives: true },
     { cell: 'si', steps: '{ boolean: { yes: [si], no: [no] } }', gives: true },
-    { cell: 'maybe', steps: 'boolean', gives: { rejects: 'not-a-boolean' } },
   ],
 });
 

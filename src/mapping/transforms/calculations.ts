@@ -20,34 +20,24 @@ export const calculations: readonly TransformDefinition[] = [
     map: {
       shape: {
         times: operandSchema.describe(
-          'Multiplies by this number, or by the param or column in braces (`"{markup}"`); exact. Blank where that is blank.',
+          'Multiplies by this number, or the param or column in braces (`"{markup}"`), exactly. Blank where that is.',
         ),
       },
       compile: ({ times: written }, { operand }) =>
         operandStep(operand(['times'], written), (value, factor) => value.times(factor)),
     },
-    examples: [
-      { cell: '12.40', steps: '{ times: 1.19 }', gives: 14.756 },
-      { cell: '0.1', steps: '{ times: 3 }', gives: 0.3 },
-      { cell: '12,40', steps: '{ times: 1.19 }', gives: { rejects: 'not-a-number' } },
-    ],
+    examples: [{ cell: '12.40', steps: '{ times: 1.19 }', gives: 14.756 }],
   }),
   defineTransform({
     name: 'plus',
     map: {
       shape: {
-        plus: operandSchema.describe(
-          'Adds this number (below 0: takes it off), or that of the param or column in braces; exact. Blank where that is blank.',
-        ),
+        plus: operandSchema.describe('Adds this number, likewise; below 0 takes it off.'),
       },
       compile: ({ plus: written }, { operand }) =>
         operandStep(operand(['plus'], written), (value, summand) => value.plus(summand)),
     },
-    examples: [
-      { cell: '12.40', steps: '{ plus: 4.9 }', gives: 17.3 },
-      { cell: '12.40', steps: '{ plus: -0.4 }', gives: 12 },
-      { cell: '', steps: '{ plus: 4.9 }', gives: undefined },
-    ],
+    examples: [{ cell: '12.40', steps: '{ plus: 4.9 }', gives: 17.3 }],
   }),
   defineTransform({
     name: 'round',
@@ -56,26 +46,23 @@ export const calculations: readonly TransformDefinition[] = [
         round: z
           .union([z.number().positive(), roundingSchema])
           .describe(
-            'Rounds to multiples of this number, half up, or as the options say; exact. 0 stays 0. Below 0 as without the sign.',
+            'Rounds to multiples of this number, half up, exactly. 0 stays 0; below 0 as without the sign.',
           ),
       },
       compile: ({ round: written }, context) => roundingStep(written, context),
     },
     examples: [
-      { cell: '14.756', steps: '{ round: 0.01 }', gives: 14.76 },
       { cell: '1.005', steps: '{ round: 0.01 }', gives: 1.01 },
       { cell: '12.43', steps: '{ round: 0.05 }', gives: 12.45 },
       { cell: '12.40', steps: '{ round: { to: 1, ending: 0.99 } }', gives: 11.99 },
       { cell: '12.49', steps: '{ round: { to: 1, ending: 0.99 } }', gives: 12.99 },
       { cell: '12.40', steps: '{ round: { to: 1, ending: 0.99, direction: up } }', gives: 12.99 },
-      { cell: '0.30', steps: '{ round: { to: 1, ending: 0.99 } }', gives: 0.99 },
-      { cell: '0', steps: '{ round: { to: 1, ending: 0.99 } }', gives: 0 },
     ],
   }),
   defineTransform({
     name: 'min',
     map: {
-      shape: { min: operandSchema.describe('Raises smaller numbers to this minimum, and counts them.') },
+      shape: { min: operandSchema.describe('Raises smaller numbers to this, and counts them.') },
       compile: ({ min: least }, context) =>
         boundStep(
           context.operand(['min'], least),
@@ -88,7 +75,7 @@ export const calculations: readonly TransformDefinition[] = [
   defineTransform({
     name: 'max',
     map: {
-      shape: { max: operandSchema.describe('Lowers greater numbers to this maximum, and counts them.') },
+      shape: { max: operandSchema.describe('Lowers greater numbers to this, and counts them.') },
       compile: ({ max: most }, context) =>
         boundStep(
           context.operand(['max'], most),

@@ -11,10 +11,10 @@ const code = z.string().min(1);
 
 const options = z.strictObject({
   rates: workspacePathSchema.describe(
-    'The table of rates, with the columns `from`, `to` and `rate`: a lookup by name (`match: from`), or the path of a file in the workspace.',
+    'The table of rates, with the columns `from`, `to` and `rate`: a lookup (`match: from`), or the path of a file.',
   ),
-  from: code.describe('The currency of the amount, such as USD; or the param or column in braces.'),
-  to: code.describe('The currency that is wanted; or the param or column in braces.'),
+  from: code.describe('The currency of the amount; or the param or column in braces.'),
+  to: code.describe('The wanted one, likewise.'),
 });
 
 /** Finds the step among others. */
@@ -26,14 +26,13 @@ export const convert = defineTransform({
   map: {
     shape: {
       convert: options.describe(
-        'Converts an amount by a table of rates; as the last step it also rounds to the digits of the currency (EUR 2, JPY 0, KWD 3). Where the table has only the opposite rate, it divides.',
+        'Converts an amount by a table of rates, or divides by the opposite rate; as the last step it also rounds to the digits of the currency (EUR 2, JPY 0, KWD 3).',
       ),
     },
     compile: ({ convert: written }, context) => convertStep(written, context),
   },
   examples: [
     { cell: '12.50', steps: '{ convert: { rates: rates, from: USD, to: EUR } }', gives: 11.53 },
-    { cell: '12.50', steps: '{ convert: { rates: rates, from: EUR, to: USD } }', gives: 13.56 },
     { cell: '12.50', steps: '{ convert: { rates: rates, from: USD, to: JPY } }', gives: 1913 },
     {
       cell: '12.50',

@@ -10,9 +10,7 @@ export const custom = defineTransform({
     shape: {
       custom: z
         .string()
-        .describe(
-          'A transform of `storeferry.config.ts`, by its name: a function of a text that gives a text, or null for a blank.',
-        ),
+        .describe('A function of `storeferry.config.ts`: of a text, giving a text or null (blank).'),
     },
     compile: ({ custom: name }, { custom: find, complain }) => {
       const change = find?.(name);

@@ -153,14 +153,14 @@ const options = z.strictObject({
     z.array(z.string().min(1)).min(1),
     'Tried in order: `iso`, or yyyy yy MM M dd d HH H hh h mm ss a with separators.',
   ),
-  timezone: optional(z.string(), 'Of dates that name no zone, such as Europe/Rome. Default: UTC.'),
+  timezone: optional(z.string(), 'Of dates without a zone. Default: UTC.'),
 });
 
 /** `date`: reads a date, or a date with a time. */
 export const date = defineTransform({
   name: 'date',
   word: {
-    description: 'Reads a date or a date with a time in ISO form, in UTC where it names no zone.',
+    description: 'Reads a date, with or without time, in ISO form; UTC where it names no zone.',
     compile: ({ quote }) => isoDateStep('iso', quote),
   },
   map: {
@@ -169,12 +169,12 @@ export const date = defineTransform({
   },
   examples: [
     { cell: '2024-05-01', steps: 'date', gives: { moment: '2024-05-01T00:00:00Z' } },
+    { cell: '2024-02-31', steps: 'date', gives: { rejects: 'not-a-date' } },
     {
       cell: '1/5/2024',
       steps: '{ date: { formats: [d/M/yyyy], timezone: Europe/Rome } }',
       gives: { moment: '2024-04-30T22:00:00Z' },
     },
-    { cell: '2024-02-31', steps: 'date', gives: { rejects: 'not-a-date' } },
   ],
 });
 

@@ -6,7 +6,7 @@ export const defaultValue = defineTransform({
   name: 'default',
   map: {
     shape: {
-      default: z.union([z.string(), z.number(), z.boolean()]).describe('What to take instead of a blank.'),
+      default: z.union([z.string(), z.number(), z.boolean()]).describe('Instead of a blank.'),
     },
     compile: ({ default: written }, { argument }) => {
       const value = typeof written === 'string' ? argument(['default'], written) : written;

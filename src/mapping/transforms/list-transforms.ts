@@ -59,16 +59,14 @@ export const listTransforms: readonly TransformDefinition[] = [
       shape: {
         split: z
           .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
-          .describe(
-            'Splits a text into a list at this separator (or any of these); blank parts are dropped.',
-          ),
+          .describe('Splits a text at this separator (or any of these); blank parts are dropped.'),
         escape: optional(
           z.string().length(1),
-          'With `split`: the character that makes a following separator or quote ordinary, as in `10\\, 20`.',
+          'With `split`: makes a following separator or quote ordinary, as in `10\\, 20`.',
         ),
         quote: optional(
           z.string().length(1),
-          'With `split`: the character around parts that hold the separator, as in `"a, b",c`.',
+          'With `split`: stands around parts that hold the separator, as in `"a, b",c`.',
         ),
       },
       compile: ({ split: written, escape: escapedBy, quote: quotedBy }, { argument }) => {
@@ -83,7 +81,6 @@ export const listTransforms: readonly TransformDefinition[] = [
     },
     examples: [
       { cell: 'red; green ;;blue', steps: '{ split: ";" }', gives: ['red', 'green', 'blue'] },
-      { cell: 'S,M;L', steps: '{ split: [",", ";"] }', gives: ['S', 'M', 'L'] },
       {
         cell: 'Tom\\, Dick,Harry',
         steps: '{ split: ",", escape: "\\\\" }',
@@ -95,7 +92,7 @@ export const listTransforms: readonly TransformDefinition[] = [
   defineTransform({
     name: 'join',
     map: {
-      shape: { join: z.string().describe('Joins a list with this text between its items.') },
+      shape: { join: z.string().describe('Joins a list with this text.') },
       compile: ({ join: separator }) => ({
         takes: 'text[]',
         gives: () => 'text',
@@ -107,7 +104,7 @@ export const listTransforms: readonly TransformDefinition[] = [
   defineTransform({
     name: 'unique',
     word: {
-      description: 'Removes repeated items from a list.',
+      description: 'Removes repeats from a list.',
       compile: () => ({
         takes: 'text[]',
         gives: (taken) => taken,

@@ -10,7 +10,7 @@ const fallbackSchema = z
   .enum(['keep', 'blank', 'reject'])
   .exactOptional()
   .describe(
-    'With `lookup` and `table`: what becomes of words that are not there: `blank` (default), `keep`, `reject` (default for the lists of the store).',
+    'With `lookup` and `table`: for unknown words: `blank` (default), `keep`, `reject` (default for lists of the store).',
   );
 
 /** `lookup`: words and their replacements. */
@@ -20,7 +20,7 @@ export const lookup = defineTransform({
     shape: {
       lookup: z
         .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
-        .describe('Words and what each becomes (null: blank); case does not matter.'),
+        .describe('Words, in any case, and what each becomes (null: blank).'),
       [FALLBACK]: fallbackSchema,
     },
     compile: ({ lookup: words, [FALLBACK]: rule = 'blank' }, { complain, quote }) => {
@@ -45,7 +45,6 @@ export const lookup = defineTransform({
   examples: [
     { cell: 'BLK', steps: '{ lookup: { blk: Black, wht: White } }', gives: 'Black' },
     { cell: 'RED', steps: '{ lookup: { blk: Black }, otherwise: keep }', gives: 'RED' },
-    { cell: 'RED', steps: '{ lookup: { blk: Black } }', gives: undefined },
     {
       cell: 'RED',
       steps: '{ lookup: { blk: Black }, otherwise: reject }',
@@ -76,11 +75,8 @@ export const table = defineTransform({
   name: 'table',
   map: {
     shape: {
-      table: z.string().describe('The name of a lookup table, declared under `lookups`.'),
-      column: optional(
-        z.string(),
-        'With `table`: which of its columns to take. Default: the first that is not matched.',
-      ),
+      table: z.string().describe('A table under `lookups`.'),
+      column: optional(z.string(), 'With `table`: the column to take. Default: the first not matched.'),
       [FALLBACK]: fallbackSchema,
     },
     compile: ({ table: name, column, [FALLBACK]: rule }, { complain, lookupTable, quote }) => {

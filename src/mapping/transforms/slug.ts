@@ -40,15 +40,14 @@ function slugStep(keep: string, lowerCase: boolean): Step {
 export const slug = defineTransform({
   name: 'slug',
   word: {
-    description:
-      'Makes a URL handle, in any script: lower case, words joined by hyphens, accents off Latin letters.',
+    description: 'Makes a URL handle, in any script: lower case, hyphens, no accents on Latin letters.',
     compile: () => slugStep('', true),
   },
   map: {
     shape: {
       slug: z
         .strictObject({
-          keep: optional(z.string().min(1), 'Further characters to keep, such as `_.`.'),
+          keep: optional(z.string().min(1), 'Characters to keep, such as `_.`.'),
           case: optional(z.enum(['lower', 'keep']), '`keep` leaves upper case as it is.'),
         })
         .describe('As `slug`, with options.'),
@@ -57,7 +56,6 @@ export const slug = defineTransform({
   },
   examples: [
     { cell: 'Café Crème, 2 l', steps: 'slug', gives: 'cafe-creme-2-l' },
-    { cell: 'Синяя кружка', steps: 'slug', gives: 'синяя-кружка' },
     { cell: 'SKU_17.B', steps: '{ slug: { keep: "_.", case: keep } }', gives: 'SKU_17.B' },
   ],
 });

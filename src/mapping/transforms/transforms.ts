@@ -74,7 +74,7 @@ const mapSchema = z.strictObject(keys).superRefine((written, context) => {
 /** A step of a pipeline: a bare name, or a map with the transform's name and its options. */
 export const transformSchema = z.union([wordSchema, mapSchema]).meta({
   id: 'Transform',
-  description: 'A step of a pipeline: a bare name, or a map of one transform and its options.',
+  description: 'A step of a pipeline: a name, or a map with options.',
 });
 
 /** One step of a pipeline, as a mapping has it. */
