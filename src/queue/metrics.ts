@@ -16,7 +16,7 @@ interface MetricDefinition extends Omit<Metric, 'samples'> {
 export const METRICS: readonly MetricDefinition[] = [
   {
     name: 'storeferry_operations_total',
-    help: 'Operations by outcome (applied, deleted, rejected, unsent, left); an unsent one is counted again when it is sent later.',
+    help: 'Operations by outcome (applied, deleted, rejected, unsent, left); unsent ones count again when sent.',
     type: 'counter',
     labels: ['store', 'resource', 'outcome'],
     read: ({ operations }) => operations,
@@ -36,20 +36,16 @@ export const METRICS: readonly MetricDefinition[] = [
   storeGauge('concurrency_limit', 'Requests that the limiter allows in flight.', ({ limit }) => limit),
   storeGauge(
     'requests_per_second_limit',
-    'Requests per second that the store seems to allow, or the configuration allows.',
+    'Requests per second that the limiter allows.',
     ({ requestsPerSecond }) => requestsPerSecond,
   ),
   storeGauge(
     'paused_seconds',
-    'The waiting time that the store has asked for.',
+    'Waiting time that the store has asked for.',
     ({ pausedForMs }) => pausedForMs / 1_000,
   ),
-  storeGauge(
-    'retry_budget',
-    'Retries that may be sent before they must wait.',
-    ({ retryBudget }) => retryBudget,
-  ),
-  storeGauge('breaker_open', '1 while the store fails and Storeferry only probes it.', ({ breakerOpen }) =>
+  storeGauge('retry_budget', 'Retries that need not wait.', ({ retryBudget }) => retryBudget),
+  storeGauge('breaker_open', '1 while the store fails and is only probed.', ({ breakerOpen }) =>
     breakerOpen ? 1 : 0,
   ),
   {
@@ -59,7 +55,7 @@ export const METRICS: readonly MetricDefinition[] = [
     labels: ['queue', 'state'],
     read: ({ queued }) => queued,
   },
-  jobTime('last_run', 'When a run of the job last ended, with any status.', ({ last }) => last?.finishedAt),
+  jobTime('last_run', 'When a run of the job last ended.', ({ last }) => last?.finishedAt),
   jobTime(
     'last_success',
     'When a run of the job last succeeded, with or without rejects.',
@@ -68,7 +64,7 @@ export const METRICS: readonly MetricDefinition[] = [
   jobTime('next_run', 'When the job runs next.', ({ next }) => next),
   {
     name: 'storeferry_job_last_run_status',
-    help: '1 for the status with which the last run of the job ended.',
+    help: '1 for the status of the last run of the job.',
     type: 'gauge',
     labels: ['job', 'status'],
     read: ({ jobs }) =>
