@@ -102,7 +102,7 @@ export const storeSchema = z.strictObject({
     .describe('Earlier versions of records.'),
   id: optional(
     z.string().regex(NAME, 'expected letters, digits, dots, - and _, beginning with a letter or digit'),
-    'Identifies the site if its address does not: same id, one store. Default: the normalised address. A new id starts with an empty ledger.',
+    'Identifies the site if its address does not: the same id is one store, other ids at one address are others. Default: the normalised address. A new id starts with an empty ledger.',
   ),
 });
 

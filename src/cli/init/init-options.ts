@@ -48,7 +48,7 @@ export const INIT_OPTIONS = {
   ),
   word: parsedOption<Readonly<Record<string, string>> | undefined>(
     'word=meaning',
-    'new mapping: a word in the stock or status; may be repeated',
+    'new mapping: the meaning of a word in stock or status; may be repeated',
     undefined,
     nameAndValue,
   ),

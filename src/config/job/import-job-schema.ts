@@ -196,9 +196,12 @@ const guardSchema = z
       percentage('expected a percentage such as 50%'),
       'Hit by a value that differs from the acknowledged one by at least this.',
     ),
-    above: optional(z.number(), 'By a value that becomes more than this.'),
-    below: optional(z.number(), 'By a value that becomes less.'),
-    to: optional(z.union([z.number(), z.string(), z.boolean()]), 'By a value that becomes this, such as 0.'),
+    above: optional(z.number(), 'Hit by a value that becomes more than this.'),
+    below: optional(z.number(), 'Hit by a value that becomes less than this.'),
+    to: optional(
+      z.union([z.number(), z.string(), z.boolean()]),
+      'Hit by a value that becomes this, such as 0.',
+    ),
     share: optional(
       percentage('expected a percentage such as 20%'),
       `Acts only if more than this share of the records, and at least ${MIN_RECORDS_FOR_SHARE}, are hit. Default: acts on each.`,
@@ -381,7 +384,7 @@ const fields = z.strictObject({
     ),
   crosswalk: optional(
     z.union([z.literal('store'), crosswalkSchema]),
-    'Contacts only: finds their ids. `store`: by e-mail address, from the store if `probe` has seen that it lists or searches contacts, else from `contacts-of-STORE.csv` of `contacts scan`.',
+    'Contacts only: finds the ids in the store. `store`: by e-mail address, from the store if `probe` has seen that it lists or searches contacts, else from `contacts-of-STORE.csv` of `contacts scan`.',
   ),
   safety: safetySchema.prefault({}).describe(`Limits that stop a run before its first write. ${FLOOR_TEXT}`),
   guards: optional(
@@ -402,7 +405,9 @@ const fields = z.strictObject({
   html: z
     .enum(HTML_POLICIES)
     .default('keep')
-    .describe('HTML in values: `sanitize` keeps harmless formatting in descriptions, `strip` nothing.'),
+    .describe(
+      'HTML in values: `keep` sends it, `sanitize` allows harmless formatting in descriptions, `strip` removes it.',
+    ),
   limits: limitsSchema.prefault({}).describe('Limits on source, crosswalk and lookup files.'),
   drift: optional(
     percentage('expected a percentage of the records such as 1%').refine(

@@ -20,7 +20,7 @@ const fields = z.strictObject({
   by: optional(valueSchema, 'Rows with the same value are one record.'),
   starts: optional(
     conditionSchema,
-    'A row that meets this starts a record; following ones that do not belong to it.',
+    'A row that meets this starts a record, to which the following others belong.',
   ),
   parent: optional(
     z.string().min(1),

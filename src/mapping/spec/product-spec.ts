@@ -76,7 +76,7 @@ export const productSchema = z.strictObject({
 
 /** The choices a buyer makes, by name. */
 export const optionsSchema = z.strictObject({
-  names: optional(valueSchema, 'A family of columns such as `option{n}`, or a list.'),
+  names: optional(valueSchema, 'Their names: a family of columns such as `option{n}`, or a list.'),
   columns: optional(
     z.union([z.string().min(1), z.record(z.string().min(1), valueSchema)]),
     'Instead of `names`: values by name, or a family whose headers have the names.',
@@ -86,7 +86,9 @@ export const optionsSchema = z.strictObject({
       name: z.string().min(1).describe('The name of the option, such as `Size`.'),
       columns: z
         .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
-        .describe('Families whose headers are the values; in `variants`, their names are its cells.'),
+        .describe(
+          'Families whose headers are the values; in `variants`, the name of a family is the cell of the variant.',
+        ),
     }),
     'A column for each value of an option: each value that is not blank becomes a variant.',
   ),
@@ -95,7 +97,7 @@ export const optionsSchema = z.strictObject({
     'The value of a variant row, such as `value{n}`; with a list of names, a list.',
   ),
   listed: optional(valueSchema, 'The list of values of the head row, in the order to show.'),
-  none: optional(z.record(z.string(), z.string()), 'A single option with this name and value is none.'),
+  none: optional(z.record(z.string(), z.string()), 'A single option with this name and value means none.'),
   keep: optional(
     z.enum(['used', 'differing']),
     '`used` (default): options with a value; `differing`: those whose value differs.',
@@ -190,7 +192,7 @@ export const variantsSchema = z.strictObject({
   ),
   weight: optional(
     z.strictObject({
-      value: valueSchema.describe('A number, or number and unit.'),
+      value: valueSchema.describe('A number; with `unit: cell`, number and unit.'),
       unit: z
         .string()
         .min(1)
