@@ -1,12 +1,15 @@
-import { counted, formatBytes, grouped, resourceNoun } from '../../text/printable.ts';
-import type { RunFacts } from '../run-facts.ts';
+import { counted, formatBytes, formatMoment, grouped, resourceNoun } from '../../text/printable.ts';
+import type { RunFacts, View } from '../run-facts.ts';
 import { foreign, type Section } from '../section.ts';
 
 /** What an export read and wrote; null for imports, and before the file is written. */
-export function exportedSection({ run, totals, exported: file }: RunFacts): Section | null {
+export function exportedSection(
+  { run, totals, exported: file }: RunFacts,
+  { timezone }: View,
+): Section | null {
   if (file === null) return null;
   const { location, mode, begun, isTable, format, items, lines, bytes, readAt } = file;
-  const at = `${readAt.replace('T', ' ').slice(0, 'yyyy-mm-dd hh:mm:ss'.length)} UTC`;
+  const at = formatMoment(Date.parse(readAt), { timezone });
   const how =
     mode !== 'append'
       ? 'in a new file'

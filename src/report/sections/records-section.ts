@@ -34,7 +34,7 @@ export function recordsSection(facts: RunFacts): Section | null {
     : [{ cells: ['requests', grouped(totals.requests), '', '', ''], only: 'text' }];
   return {
     id: 'records',
-    title: `${things} in ${counted(rows, 'row')}`,
+    title: rows === 0 ? things : `${things} in ${counted(rows, 'row')}`,
     blocks: [
       { kind: 'bars', title: `Outcome of ${things}`, shares: outcomes },
       {

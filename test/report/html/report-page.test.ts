@@ -77,6 +77,12 @@ describe('the report page', () => {
     expect(text('.headline')).toEqual([sentence]);
   });
 
+  it('says when an export read the store in the time zone of the others', async () => {
+    const { facts, view } = named('lists');
+    const { text } = await pageOf({ facts, view: { ...view, timezone: 'Asia/Tokyo' } });
+    expect(text('#export')[0]).not.toContain('UTC');
+  });
+
   it.each(reports)('of the kind %s accounts for every record and row', async (_, shown) => {
     const { totals } = shown().facts;
     const { document } = await pageOf(shown());
