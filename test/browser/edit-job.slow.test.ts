@@ -32,8 +32,13 @@ describeWithBrowser('the job that is edited in a browser', () => {
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.goto(new URL('/jobs/nightly', dashboard.url).href);
       await page.getByRole('link', { name: 'Edit', exact: true }).click();
-      const wide = () =>
-        page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+      const wide = async () => {
+        // Its words are there before its styles.
+        await page.waitForLoadState('load');
+        return await page.evaluate(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        );
+      };
       const scripted = !('javaScriptEnabled' in options);
       if (scripted) expect(await axeFindings(page)).toEqual([]);
       const shots = process.env['EDIT_SHOTS'];
