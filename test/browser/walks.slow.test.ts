@@ -76,6 +76,8 @@ describeWithBrowser('the ways of a shop owner, without a terminal', () => {
     await press('Upload');
     await page.locator('.first-record', { hasText: /Becher\s*12\.50/ }).waitFor();
     await shot('new-job');
+    // Row 3 is a heading.
+    expect(await page.getByLabel('Data from row 4').isChecked()).toBe(true);
     await press('Create the job and plan it');
     const beside = (name: string) => page.locator(`#wrong-${name}`);
     expect(await beside('url').innerText()).toMatch(/^The address of the store is missing/);

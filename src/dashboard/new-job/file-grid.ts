@@ -33,8 +33,11 @@ export function fileGrid({ look, guess }: DraftFile): Markup {
   });
   const shown = columns.filter(({ index, look }) => index < MAX_COLUMNS_SHOWN || look !== 'unused');
   const hasRows = headerLine > 0;
-  const dataLine = rows.find(({ heading }) => heading !== true)?.line ?? headerLine + 1;
   const leftOut = typeof preview === 'object' ? preview.leftOut : [];
+  const isSkipped = (line: number) =>
+    leftOut.some(({ kind, from, to }) => kind !== 'rejected' && line >= from && line <= to);
+  const first = rows.find(({ heading, line }) => heading !== true && !isSkipped(line));
+  const dataLine = first?.line ?? headerLine + 1;
   return html`${hasRows && html`<input type="hidden" name="was.headerRow" value="${headerLine}"><input type="hidden" name="was.dataRow" value="${dataLine}">`}
 <div class="grid-scroll" tabindex="0" role="region" aria-label="The first rows of the file" data-keeps-scroll>
 <table class="file-grid"><caption class="unseen">The first rows of the file, with the field of the store that each column fills</caption>
