@@ -41,8 +41,28 @@ describe('the address of a picture', () => {
     expect(find(written)).toEqual({ note });
   });
 
+  it('is that of its path first, whatever else has the name', () => {
+    const files = [
+      { name: 'a.jpg', published: '1.jpg', bytes: 1 },
+      { name: 'old/a.jpg', published: '2.jpg', bytes: 1 },
+      { name: 'Foo.png', published: '3.png', bytes: 1 },
+      { name: 'foo.png', published: '4.png', bytes: 1 },
+    ];
+    const among = pictureFinder({ from: 'photos', to: 'public', address: ADDRESS, files, broken: [] });
+    const addresses = ['a.jpg', 'old/a.jpg', 'Foo.png', 'foo.png', 'images/a.jpg'].map(among);
+    const published = ['1.jpg', '2.jpg', '3.png', '4.png', '1.jpg'];
+    expect(addresses).toEqual(published.map((name) => ({ address: `${ADDRESS}${name}` })));
+  });
+
+  it('is not that of a picture in another folder', () => {
+    expect(find('shirts/copy.jpg')).toEqual({
+      note: 'images: shirts/copy.jpg is not in photos.zip, left out',
+    });
+  });
+
   it('is none of ours elsewhere on the web', () => {
     expect(find('https://other.example/lamp.jpg')).toBeUndefined();
+    expect(find('ftp://other.example/copy.jpg')).toBeUndefined();
   });
 
   it('names twenty missing files, and then no more', () => {

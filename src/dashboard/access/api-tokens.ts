@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { API_SCOPES, type ApiScope } from '../../model/action.ts';
+import { API_SCOPES, type ApiScope, includesRole, type Role } from '../../model/action.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { type KeptListContext, keptName, openKeptList } from './open-kept-list.ts';
 import { hashToken, sameText } from './tokens.ts';
@@ -66,6 +66,12 @@ export function openApiTokens(context: KeptListContext) {
       }
       await add(made);
       return text;
+    },
+    /** Revokes those that a person has made and whose scope is beyond this role; all of them for null. */
+    async revokeBeyond(person: string, role: Role | null): Promise<void> {
+      for (const { name, scope, by } of list())
+        if (by.includes(person) && (role === null || !includesRole(role, scope)))
+          await replace(name, () => undefined);
     },
     /** UsageError if there is none. */
     revoke: async (name: string): Promise<void> => await replace(name, () => undefined),

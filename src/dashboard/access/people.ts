@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { ROLES, type Role } from '../../model/action.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
+import { openApiTokens } from './api-tokens.ts';
 import { type KeptListContext, keptName, openKeptList } from './open-kept-list.ts';
 import { hashToken, sameText } from './tokens.ts';
 
@@ -86,9 +87,11 @@ export function openPeople(context: KeptListContext) {
         });
       await add(await withPassword(person, password));
     },
-    /** UsageError if there is none. */
-    setRole: async (name: string, role: Role): Promise<void> =>
-      await replace(nameOf(name), (person) => ({ ...person, role })),
+    /** Revokes the tokens that the person has made for more than this role. UsageError if there is none. */
+    async setRole(name: string, role: Role): Promise<void> {
+      await replace(nameOf(name), (person) => ({ ...person, role }));
+      await openApiTokens(context).revokeBeyond(nameOf(name), role);
+    },
     /** Ends the sessions of the person. UsageError if there is none, or the password is too short. */
     async setPassword(name: string, password: string): Promise<void> {
       const { password: _, ...person } = find(name) ?? { name: nameOf(name), role: 'view', madeAt: 0 };
@@ -98,8 +101,11 @@ export function openPeople(context: KeptListContext) {
         ...(made === undefined ? {} : { password: made }),
       }));
     },
-    /** Ends the sessions of the person. UsageError if there is none. */
-    remove: async (name: string): Promise<void> => await replace(nameOf(name), () => undefined),
+    /** Ends the sessions of the person, and revokes the tokens that the person has made. UsageError if there is none. */
+    async remove(name: string): Promise<void> {
+      await replace(nameOf(name), () => undefined);
+      await openApiTokens(context).revokeBeyond(nameOf(name), null);
+    },
   };
 }
 

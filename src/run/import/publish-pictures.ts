@@ -91,27 +91,43 @@ const NAMED = 20;
 
 /**
  * Finds a picture by what a cell has: its path in the folder, else its name alone if only one content has it; without regard to case
- * where that is unique. A mapping may write the address before it. Backslashes, %20 and the path of another machine do no harm.
+ * where that is unique. A name beside a folder that the picture is not in may be another picture's, unless the path is that of another
+ * machine. A mapping may write the address before it. Backslashes and %20 do no harm.
  */
 export function pictureFinder({ from, address, files, broken }: StagedPictures): FindPicture {
-  const byName = new Map<string, Set<string>>();
-  const add = (key: string, found: string) => byName.set(key, (byName.get(key) ?? new Set()).add(found));
-  const problems = new Map<string, string>();
-  for (const { name, published } of files)
-    for (const key of [...keysOf(name), published]) add(key, published);
-  for (const { name, problem } of broken) for (const key of keysOf(name)) problems.set(key, problem);
+  const [paths, lowerPaths, names, lowerNames] = [
+    new KnownPictures(),
+    new KnownPictures(),
+    new KnownPictures(),
+    new KnownPictures(),
+  ];
+  const places = [paths, lowerPaths, names, lowerNames];
+  for (const { name, published } of files) {
+    for (const [at, key] of keysOf(name).entries()) places[at]?.add(key, published);
+    paths.add(published, published);
+  }
+  for (const { name, problem } of broken)
+    for (const [at, key] of keysOf(name).entries()) places[at]?.problems.set(key, problem);
   const named = new Set<string>();
   return (text) => {
     const isBelow = text.startsWith(address);
-    if (!isBelow && /^https?:/i.test(text)) return undefined;
+    if (!isBelow && /^[a-z][\w+.-]*:\/\//i.test(text)) return undefined;
     const written = isBelow ? text.slice(address.length) : text;
-    for (const key of keysOf(written)) {
-      const found = [...(byName.get(key) ?? [])];
+    const [path, lowerPath, name, lowerName] = keysOf(written);
+    const isAnyFolder = path === name || OTHER_MACHINE.test(written);
+    const asked = [
+      [paths, path],
+      [lowerPaths, lowerPath],
+      [isAnyFolder ? names : paths, name],
+      [isAnyFolder ? lowerNames : lowerPaths, lowerName],
+    ] as const;
+    for (const [known, key] of asked) {
+      const found = [...(known.pictures.get(key) ?? [])];
       const [published] = found;
       if (found.length === 1) return { address: `${address}${published}` };
       if (found.length > 1)
         return { note: `images: several pictures in ${from} have the name ${key}, left out` };
-      const problem = problems.get(key);
+      const problem = known.problems.get(key);
       if (problem !== undefined) return { note: `images: ${key} ${problem}, left out` };
     }
     const isNamed = named.has(written) || named.size < NAMED;
@@ -120,8 +136,21 @@ export function pictureFinder({ from, address, files, broken }: StagedPictures):
   };
 }
 
+/** A path that begins with a drive or a server. */
+const OTHER_MACHINE = /^(?:[a-z]:|\\\\)/i;
+
+/** Pictures by paths or names of one kind: the published names, and what is wrong with those that are none. */
+class KnownPictures {
+  readonly pictures = new Map<string, Set<string>>();
+  readonly problems = new Map<string, string>();
+
+  add(key: string, published: string): void {
+    this.pictures.set(key, (this.pictures.get(key) ?? new Set()).add(published));
+  }
+}
+
 /** The path of a name, then its last part, each as written and in lower case. */
-function keysOf(written: string): readonly string[] {
+function keysOf(written: string): readonly [string, string, string, string] {
   const path = decoded(written)
     .normalize('NFC')
     .replaceAll('\\', '/')

@@ -128,6 +128,14 @@ it.concurrent('people do what their role says; an approval is refused to the sta
   await ben.submit(await ben.get(`/runs/${retry}/approve`), `/runs/${retry}/approve`);
   await until(() => nightly.store.requests.length === 5);
 
+  // With the role go the tokens that it has made for more than is left.
+  const status = async () =>
+    (await fetch(new URL('/api/v1/runs', dashboard.url), { headers: { authorization: `Bearer ${ofAnna}` } }))
+      .status;
+  expect(await status()).toBe(200);
+  await workspace.storeferry('people', 'role', 'anna', '--role', 'operate');
+  expect(await status()).toBe(401);
+
   const log = (await workspace.storeferry('audit', 'export')).stdout
     .trimEnd()
     .split('\n')
