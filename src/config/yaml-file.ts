@@ -63,7 +63,7 @@ export function parseYaml(text: string, file: string): YamlFile {
   const lineCounter = new LineCounter();
   // The parser takes quadratic time to compare keys; `forbidden` finds those that occur twice.
   const options = { lineCounter, prettyErrors: false, stringKeys: true, uniqueKeys: false };
-  const document = parseDocument(text, options);
+  const document = withoutStacks(() => parseDocument(text, options));
   const place = (offset: number): Place => {
     const { line, col } = lineCounter.linePos(offset);
     return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
@@ -81,6 +81,17 @@ export function parseYaml(text: string, file: string): YamlFile {
   } catch {
     const message = 'aliases (*name) repeat too much; write the values out';
     return { content: null, problems: [{ place: place(0), message }], placeOf };
+  }
+}
+
+/** The parser makes an error of each token that it does not expect: of fifty thousand, the stacks take most of a second. */
+function withoutStacks<T>(parse: () => T): T {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return parse();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 
