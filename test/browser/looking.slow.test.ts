@@ -11,18 +11,17 @@ import { DESKTOP, openVisitor, PHONE, signIn } from './visitor.ts';
 
 const DAYS = 3;
 
-/** Only colours differ in the dark. */
-const RULES_OF_COLOURS = ['color-contrast', 'link-in-text-block'];
-
-/** What is wrong with the look of a page as it is open: axe-core's findings, its headings, and what lies beyond its edge. */
+/** What is wrong with the look of a page as it is open, in the light and in the dark: axe-core's findings, its headings, and what lies beyond its edge. */
 async function findings(page: Page, name: string): Promise<string[]> {
-  const found = await axeFindings(page);
-  if ((await page.locator('h1').count()) !== 1) found.push('it has not one h1');
-  found.push(...(await beyondEdge(page)));
-  await page.emulateMedia({ colorScheme: 'dark' });
-  found.push(...(await axeFindings(page, RULES_OF_COLOURS)).map((text) => `in the dark: ${text}`));
-  await page.emulateMedia({ colorScheme: 'light' });
-  return found.map((text) => `${name}: ${text}`);
+  const found: string[] = [];
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme });
+    const seen = await axeFindings(page);
+    if ((await page.locator('h1').count()) !== 1) seen.push('it has not one h1');
+    seen.push(...(await beyondEdge(page)));
+    found.push(...seen.map((text) => `${name}, ${colorScheme}: ${text}`));
+  }
+  return found;
 }
 
 interface FocusedControl {
