@@ -74,9 +74,9 @@ it('of too many sessions of a token the one that was used least recently makes r
   sessions.find(first.id, true);
   for (let count = 0; count < 99; count += 1) sessions.begin({ by: HASHES.readOnly });
   expect(sessions.find(second.id, true)).toBeUndefined();
-  expect(sessions.find(first.id, true)).toEqual(first);
+  expect(sessions.find(first.id, true)).toBe(first);
   for (let count = 0; count < 300; count += 1) sessions.begin({ by: HASHES.readOnly });
-  expect(sessions.find(full.id, true)).toEqual(full);
+  expect(sessions.find(full.id, true)).toBe(full);
 });
 
 it('sessions and their form tokens are unlike one another', () => {

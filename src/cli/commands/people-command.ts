@@ -49,17 +49,15 @@ The password is asked on the terminal, or comes from ${PASSWORD} in the environm
       const { terminal } = invocation;
       await using open = await openCommandContext(invocation, { withoutThread: true });
       const people = openPeople(open.context);
+      const password = async (): Promise<string> =>
+        byProxy ? '' : await askPassword(open.workspace.fill(`\${${PASSWORD}:}`), invocation);
       const record = async (done: AuditedAction['action'], about: string): Promise<void> =>
         await recordCommand(open.context, { action: done, about });
       switch (action) {
         case undefined:
           break;
         case 'add':
-          await people.add({
-            name,
-            role: role ?? 'view',
-            password: byProxy ? '' : await askPassword(open.workspace.fill(`\${${PASSWORD}:}`), invocation),
-          });
+          await people.add({ name, role: role ?? 'view', password: await password() });
           await record('add-person', `${name} (${role ?? 'view'})`);
           break;
         case 'role':
@@ -69,10 +67,7 @@ The password is asked on the terminal, or comes from ${PASSWORD} in the environm
           await record('change-person', `${name} (${role})`);
           break;
         case 'password':
-          await people.setPassword(
-            name,
-            byProxy ? '' : await askPassword(open.workspace.fill(`\${${PASSWORD}:}`), invocation),
-          );
+          await people.setPassword(name, await password());
           await record('set-password', name);
           break;
         case 'remove':
@@ -84,10 +79,10 @@ The password is asked on the terminal, or comes from ${PASSWORD} in the environm
             hint: 'Type: storeferry people, or storeferry people add, role, password or remove with a NAME',
           });
       }
-      const listed = people.list().map(({ password, madeAt, ...known }) => ({
+      const listed = people.list().map(({ password: kept, madeAt, ...known }) => ({
         ...known,
         made: isoTime(madeAt),
-        password: password !== undefined,
+        password: kept !== undefined,
       }));
       if (json) terminal.out(`${JSON.stringify({ people: listed })}\n`);
       else if (listed.length === 0)

@@ -39,7 +39,7 @@ export type ApiTokens = ReturnType<typeof openApiTokens>;
 /** The tokens by which programs use the API. */
 export function openApiTokens(context: KeptListContext) {
   const { clock } = context;
-  const { list, add, replace } = openKeptList(context, {
+  const { list, add, replace, removeAll } = openKeptList(context, {
     kind: 'tokens',
     file: 'api-tokens.json',
     entry: apiTokenSchema,
@@ -68,11 +68,10 @@ export function openApiTokens(context: KeptListContext) {
       return text;
     },
     /** Revokes those that a person has made and whose scope is beyond this role; all of them for null. */
-    async revokeBeyond(person: string, role: Role | null): Promise<void> {
-      for (const { name, scope, by } of list())
-        if (by.includes(person) && (role === null || !includesRole(role, scope)))
-          await replace(name, () => undefined);
-    },
+    revokeBeyond: async (person: string, role: Role | null): Promise<void> =>
+      await removeAll(
+        ({ scope, by }) => by.includes(person) && (role === null || !includesRole(role, scope)),
+      ),
     /** UsageError if there is none. */
     revoke: async (name: string): Promise<void> => await replace(name, () => undefined),
   };

@@ -27,11 +27,12 @@ export function openKeptList<Entry extends { readonly name: string }>(
   { kind, file: name, entry, max }: KeptListOptions<Entry>,
 ) {
   const file = join(workspaceDir, '.storeferry', name);
-  const schema = z.object({ version: z.literal(1), [kind]: z.array(entry) });
+  const schema = z.object({ version: z.literal(1), [kind]: z.unknown() });
+  const entriesSchema = z.array(entry);
   const one = kind === 'people' ? 'person' : 'token';
   const list = (): readonly Entry[] => {
     try {
-      return z.array(entry).parse(schema.parse(JSON.parse(readFileSync(file, 'utf8')))[kind]);
+      return entriesSchema.parse(schema.parse(JSON.parse(readFileSync(file, 'utf8')))[kind]);
     } catch (cause) {
       if (errorCode(cause) === 'ENOENT') return [];
       const hint = `Remove it, and make new ${kind}: storeferry ${kind}`;
@@ -67,6 +68,10 @@ export function openKeptList<Entry extends { readonly name: string }>(
           throw new UsageError(`There are ${max} ${kind}.`, { hint: 'Remove those that are not used.' });
         return [...entries, made];
       }),
+    /** Removes those that are meant, if there are any. */
+    removeAll: async (isMeant: (known: Entry) => boolean): Promise<void> => {
+      if (list().some(isMeant)) await change((entries) => entries.filter((known) => !isMeant(known)));
+    },
     /** UsageError if there is none of this name. */
     replace: async (wanted: string, by: (known: Entry) => Entry | undefined): Promise<void> =>
       await change((entries) => {

@@ -87,17 +87,24 @@ export function createSessions(
     if (session !== undefined) for (const listener of listeners) listener(session);
     saveAll();
   };
-  const identityOf = ({ by, begunAt, seenAt }: OpenSession, now: number) =>
-    now - begunAt < MAX_SESSION_MS && now - seenAt < IDLE_MS && seenAt - now < MAX_CLOCK_SETBACK_MS
-      ? identify(by)
-      : undefined;
-  const removeEnded = (now: number) => {
-    for (const session of byHash.values()) if (identityOf(session, now) === undefined) remove(session);
+  const isRecent = ({ begunAt, seenAt }: OpenSession, now: number) =>
+    now - begunAt < MAX_SESSION_MS && now - seenAt < IDLE_MS && seenAt - now < MAX_CLOCK_SETBACK_MS;
+  /** The sessions that have not ended, with whose they are; removes the others. */
+  const valid = (now: number) => {
+    const all = [...byHash.values()];
+    // Once for all sessions of one, because it may read a file.
+    const identities = new Map([...new Set(all.map(({ by }) => by))].map((by) => [by, identify(by)]));
+    return all.flatMap((entry) => {
+      const identity = isRecent(entry, now) ? identities.get(entry.by) : undefined;
+      if (identity === undefined) remove(entry);
+      return identity === undefined ? [] : [{ entry, identity }];
+    });
   };
   /** The role of a person may have changed since the last request. */
   const open = (entry: OpenSession, id: string, identity: Identity): Session => {
     const { timezone, byProxy } = entry;
-    entry.session = { id, csrfToken: csrfTokenOf(id), ...identity, timezone, byProxy };
+    if (entry.session?.role !== identity.role)
+      entry.session = { id, csrfToken: csrfTokenOf(id), ...identity, timezone, byProxy };
     return entry.session;
   };
   return {
@@ -105,10 +112,9 @@ export function createSessions(
     begin(begun: NewSession): Session {
       const now = clock();
       const { by } = begun;
-      removeEnded(now);
       const identity = identify(by);
       if (identity === undefined) throw new Error('No such identity.');
-      const alike = [...byHash.values()].filter((session) => session.by === by);
+      const alike = valid(now).flatMap(({ entry }) => (entry.by === by ? entry : []));
       if (alike.length >= MAX_PER_TOKEN)
         remove(alike.reduce((one, other) => (other.seenAt < one.seenAt ? other : one)));
       const id = randomBytes(ID_BYTES).toString('base64url');
@@ -122,7 +128,7 @@ export function createSessions(
       const entry = id === undefined ? undefined : byHash.get(hashToken(id));
       if (entry === undefined || id === undefined) return undefined;
       const now = clock();
-      const identity = identityOf(entry, now);
+      const identity = isRecent(entry, now) ? identify(entry.by) : undefined;
       if (identity === undefined) {
         remove(entry);
         return undefined;
@@ -137,13 +143,9 @@ export function createSessions(
     },
     /** The sessions that have not ended, the last used first. */
     list() {
-      const now = clock();
-      removeEnded(now);
-      return [...byHash.values()]
-        .flatMap((entry) => {
-          const identity = identityOf(entry, now);
-          const { hash, begunAt, seenAt, address, byProxy } = entry;
-          return identity === undefined ? [] : [{ ...identity, hash, begunAt, seenAt, address, byProxy }];
+      return valid(clock())
+        .map(({ entry: { hash, begunAt, seenAt, address, byProxy }, identity }) => {
+          return { ...identity, hash, begunAt, seenAt, address, byProxy };
         })
         .sort((one, other) => other.seenAt - one.seenAt);
     },
