@@ -33,12 +33,12 @@ const MAX_FILES = 50_000;
 export async function openPictures(
   from: string,
   access: FileAccess,
-  limits: InputLimits = DEFAULT_LIMITS,
+  limits: Partial<InputLimits> = {},
 ): Promise<PictureFiles> {
   const status = await stat(resolve(access.workspaceDir, from)).catch(() => undefined);
   return status?.isDirectory() === true
     ? await openFolder(normalize(from).replace(/\/$/, ''), access)
-    : await openArchive(from, access, limits);
+    : await openArchive(from, access, { ...DEFAULT_LIMITS, ...limits });
 }
 
 async function openFolder(from: string, access: FileAccess): Promise<PictureFiles> {

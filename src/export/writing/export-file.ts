@@ -27,7 +27,7 @@ import { type RowShape, shapeOf } from './row-shape.ts';
 import { textLines, watchBytes } from './text-lines.ts';
 
 // The folder that picture files are published in.
-export { openPublicFolder } from '../open-destination.ts';
+export { openPublicFolder, type PublicFolder } from '../open-destination.ts';
 export {
   openNewest,
   placeFilesSince,

@@ -71,7 +71,7 @@ export async function finishStep(
     finishedAt: context.clock(),
     totals: before.totals,
     ...elapsedFigures(context),
-    ...(plan !== null && (await paceFigures(context, before, request.store))),
+    ...(plan !== null && plan.shards.length > 0 && (await paceFigures(context, before, request.store))),
   };
   const collected = {
     ...before,

@@ -200,7 +200,7 @@ async function openReading(context: RunContext, request: ImportRequest, run: Run
   const tables = await readMappingTables(request.mapping, snapshot, folder, limits);
   const probe = (await readProbe(context.artifacts, request.store))?.properties;
   const categories = await stagedCategories(folder);
-  const pictures = await stagedPictures(folder);
+  const pictures = request.job.images?.publish && (await stagedPictures(folder));
   const forms = {
     ...formsOf(probe),
     ...(categories && { categories }),

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { ImportJob, PublishSpec } from '../../config/job/job.ts';
-import { openPublicFolder } from '../../export/writing/export-file.ts';
+import type { PublicFolder } from '../../export/writing/export-file.ts';
 import type { FindPicture } from '../../mapping/compile-mapping.ts';
-import { DEFAULT_LIMITS } from '../../model/input-limits.ts';
 import type { Stored } from '../../model/json-object.ts';
 import type { Operation } from '../../model/operation.ts';
 import type { PictureFindings, Plan, PlannedShard } from '../../model/plan.ts';
@@ -54,7 +53,7 @@ export async function stagePictures(
   if (publish === undefined) return null;
   const files: StagedFile[] = [];
   const broken: { name: string; problem: string }[] = [];
-  await using pictures = await openPictures(publish.from, context, { ...DEFAULT_LIMITS, ...job.limits });
+  await using pictures = await openPictures(publish.from, context, job.limits);
   const total = pictures.names.length;
   for (const [index, name] of pictures.names.entries()) {
     context.signal.throwIfAborted();
@@ -95,13 +94,13 @@ const NAMED = 20;
  * machine. A mapping may write the address before it. Backslashes and %20 do no harm.
  */
 export function pictureFinder({ from, address, files, broken }: StagedPictures): FindPicture {
-  const [paths, lowerPaths, names, lowerNames] = [
+  const places = [
     new KnownPictures(),
     new KnownPictures(),
     new KnownPictures(),
     new KnownPictures(),
-  ];
-  const places = [paths, lowerPaths, names, lowerNames];
+  ] as const;
+  const [paths, lowerPaths, names, lowerNames] = places;
   for (const { name, published } of files) {
     for (const [at, key] of keysOf(name).entries()) places[at]?.add(key, published);
     paths.add(published, published);
@@ -234,6 +233,12 @@ async function picturesIn(
   return found;
 }
 
+/** With all that exports write, which a run without pictures to publish does not load. */
+async function openTarget(publish: PublishSpec, context: RunContext): Promise<PublicFolder> {
+  const { openPublicFolder } = await import('../../export/writing/export-file.ts');
+  return await openPublicFolder(publish, context);
+}
+
 const CHUNK = 500;
 
 /** Those that are not known to be published. A folder of this machine is looked at: another machine may have another one. */
@@ -245,7 +250,7 @@ async function unpublished(
 ): Promise<readonly StagedFile[]> {
   const open: StagedFile[] = [];
   if (publish.remote === undefined) {
-    await using target = await openPublicFolder(publish, context);
+    await using target = await openTarget(publish, context);
     for (const file of files)
       if (!(await target.has(file.published, file.bytes, context.signal))) open.push(file);
     return open;
@@ -301,14 +306,14 @@ async function publish(
   const named = [...(await picturesIn(staged, batches)).values()];
   const open = await unpublished(context, to, run, named);
   if (open.length === 0) return;
-  await using pictures = await openPictures(to.from, context, { ...DEFAULT_LIMITS, ...job.limits });
+  await using pictures = await openPictures(to.from, context, job.limits);
   await using folders = new AsyncDisposableStack();
-  const idle: Awaited<ReturnType<typeof openPublicFolder>>[] = [];
+  const idle: PublicFolder[] = [];
   const done = { uploaded: 0, present: 0 };
   try {
     await forEachConcurrently(open, UPLOADS_AT_ONCE, async ({ name, published, bytes }) => {
       signal.throwIfAborted();
-      const folder = idle.pop() ?? folders.use(await openPublicFolder(to, context));
+      const folder = idle.pop() ?? folders.use(await openTarget(to, context));
       if (await folder.has(published, bytes, signal)) done.present++;
       else {
         const picture = await pictures.read(name).catch(unlessGone);

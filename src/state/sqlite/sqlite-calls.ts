@@ -178,21 +178,23 @@ const OWNED = ['marks', 'journal', 'doubts'] as const;
 
 /** The call on an open database. */
 function createSqliteRenaming(database: DatabaseSync, names: Names) {
-  // Other processes keep the name of a number, so the number changes.
-  const owned = OWNED.map((table) => database.prepare(`UPDATE ${table} SET job = :new WHERE job = :old`));
-  const selectRuns = database.prepare('SELECT id, document FROM runs WHERE job = ?');
-  const updateRun = database.prepare('UPDATE runs SET job = ?, document = ? WHERE id = ?');
-  const selectHistory = database.prepare(
-    "SELECT target, run, document FROM version_runs WHERE document ->> 'job' = ?",
-  );
-  const updateHistory = database.prepare('UPDATE version_runs SET document = ? WHERE target = ? AND run = ?');
-  const schedule = database.prepare('UPDATE OR REPLACE schedules SET job = ? WHERE job = ?');
   const renamed = (document: SQLOutputValue | undefined, job: string): string =>
     JSON.stringify({ ...jsonObject(document, 'document'), job });
   return {
     renameJob: (from: string, to: string): void =>
       inTransaction(database, () => {
-        for (const update of owned) update.run({ new: names.job(to), old: names.job(from) });
+        // Prepared here, because hardly a process renames.
+        const selectRuns = database.prepare('SELECT id, document FROM runs WHERE job = ?');
+        const updateRun = database.prepare('UPDATE runs SET job = ?, document = ? WHERE id = ?');
+        const selectHistory = database.prepare(
+          "SELECT target, run, document FROM version_runs WHERE document ->> 'job' = ?",
+        );
+        const updateHistory = database.prepare(
+          'UPDATE version_runs SET document = ? WHERE target = ? AND run = ?',
+        );
+        // Other processes keep the name of a number, so the number changes.
+        for (const table of OWNED)
+          database.prepare(`UPDATE ${table} SET job = ? WHERE job = ?`).run(names.job(to), names.job(from));
         for (const { id, document } of selectRuns.all(from))
           updateRun.run(to, renamed(document, to), text(id, 'runs.id'));
         for (const { target, run, document } of selectHistory.all(from))
@@ -201,7 +203,7 @@ function createSqliteRenaming(database: DatabaseSync, names: Names) {
             integer(target, 'version_runs.target'),
             integer(run, 'version_runs.run'),
           );
-        schedule.run(to, from);
+        database.prepare('UPDATE OR REPLACE schedules SET job = ? WHERE job = ?').run(to, from);
       }),
   };
 }
