@@ -50,7 +50,12 @@ export async function postgresSession(
   signal: AbortSignal,
 ): Promise<DatabaseSession> {
   const { client, close } = await connectPostgres(at, signal);
-  await client.query("SET TIME ZONE 'UTC'");
+  try {
+    await client.query("SET TIME ZONE 'UTC'");
+  } catch (error) {
+    await close();
+    throw error;
+  }
   return {
     kind: 'postgres',
     run: async (text, values = []) => {

@@ -63,15 +63,13 @@ export function sftpClient(at: SftpAddress): RemoteClient {
         await removeLeftovers(calls, folder, name);
         const old = await statOrAbsent(calls, at.path);
         refuseChanged(ifVersion, old);
-        const temporary = `${folder}${temporaryStart(name)}${randomBytes(6).toString('hex')}.tmp`;
-        try {
-          await calls.writeNew(temporary, upload, old === undefined ? undefined : old.mode & 0o777);
-          if (ifVersion !== undefined) refuseChanged(ifVersion, await statOrAbsent(calls, at.path));
-          await calls.replace(temporary, at.path);
-        } catch (error) {
-          await calls.remove(temporary).catch(() => undefined);
-          throw error;
-        }
+        await replaceFile(calls, at.path, {
+          upload,
+          mode: old === undefined ? undefined : old.mode & 0o777,
+          beforeReplacing: async () => {
+            if (ifVersion !== undefined) refuseChanged(ifVersion, await statOrAbsent(calls, at.path));
+          },
+        });
       }),
     inFolder: {
       sizeOf: (file, signal) =>
@@ -80,14 +78,7 @@ export function sftpClient(at: SftpAddress): RemoteClient {
         use(signal, async (calls) => {
           if (!isSwept) await removeAbandoned(calls, at.path);
           isSwept = true;
-          const temporary = `${at.path}/${temporaryStart(file)}${randomBytes(6).toString('hex')}.tmp`;
-          try {
-            await calls.writeNew(temporary, upload, undefined);
-            await calls.replace(temporary, `${at.path}/${file}`);
-          } catch (error) {
-            await calls.remove(temporary).catch(() => undefined);
-            throw error;
-          }
+          await replaceFile(calls, `${at.path}/${file}`, { upload });
         }),
     },
     async [Symbol.asyncDispose]() {
@@ -125,6 +116,32 @@ async function statOrAbsent(calls: SftpCalls, path: string): Promise<Attributes 
 
 function temporaryStart(name: string): string {
   return `.${name}.storeferry-`;
+}
+
+interface Replacement {
+  readonly upload: Upload;
+  /** The rights of the new file; undefined: those that the server gives. */
+  readonly mode?: number | undefined;
+  /** May refuse, once the content has been written. */
+  readonly beforeReplacing?: () => Promise<void>;
+}
+
+/** Writes a file beside the path, then puts it in its place. */
+async function replaceFile(
+  calls: SftpCalls,
+  path: string,
+  { upload, mode, beforeReplacing }: Replacement,
+): Promise<void> {
+  const { folder, name } = splitPath(path);
+  const temporary = `${folder}${temporaryStart(name)}${randomBytes(6).toString('hex')}.tmp`;
+  try {
+    await calls.writeNew(temporary, upload, mode);
+    await beforeReplacing?.();
+    await calls.replace(temporary, path);
+  } catch (error) {
+    await calls.remove(temporary).catch(() => undefined);
+    throw error;
+  }
 }
 
 /**

@@ -1,67 +1,30 @@
 import { createServer, type ServerResponse } from 'node:http';
-import { createServer as createConnections } from 'node:net';
-import { Server } from 'ssh2';
 import { describe, expect, it } from 'vitest';
 import { type S3Address, s3Client } from '../../src/remote/s3-client.ts';
-import { sftpClient } from '../../src/remote/sftp-client.ts';
-import { makeHostKey } from '../support/host-key.ts';
 import { s3Address } from '../support/s3-address.ts';
+import { serveSftp } from './serve-sftp.ts';
 import { failureOf } from './trials.ts';
 
 const signal = new AbortController().signal;
 
 /** An SFTP server whose folder has `count` further entries in each batch, and no end. */
 async function serveFolder(count: number) {
-  const { key, fingerprint } = makeHostKey();
   let batches = 0;
-  const server = new Server({ hostKeys: [key] }, (client) => {
-    client.on('error', () => undefined);
-    client.on('authentication', (context) => context.accept());
-    client.on('session', (accept) =>
-      accept().on('sftp', (open) => {
-        const sftp = open();
-        sftp.on('OPENDIR', (id) => sftp.handle(id, Buffer.from('folder')));
-        sftp.on('CLOSE', (id) => sftp.status(id, 0));
-        sftp.on('READDIR', (id) => {
-          batches += 1;
-          const attrs = { mode: 0o100644, uid: 0, gid: 0, size: 1, atime: 1, mtime: 1 };
-          const entries = Array.from({ length: count }, (_, index) => ({
-            filename: `${batches}-${index}.csv`,
-            longname: '',
-            attrs,
-          }));
-          // A batch of the folder itself is empty once its name is left out.
-          sftp.name(id, entries.length > 0 ? entries : [{ filename: '.', longname: '', attrs }]);
-        });
-      }),
-    );
+  return await serveSftp((sftp) => {
+    sftp.on('OPENDIR', (id) => sftp.handle(id, Buffer.from('folder')));
+    sftp.on('CLOSE', (id) => sftp.status(id, 0));
+    sftp.on('READDIR', (id) => {
+      batches += 1;
+      const attrs = { mode: 0o100644, uid: 0, gid: 0, size: 1, atime: 1, mtime: 1 };
+      const entries = Array.from({ length: count }, (_, index) => ({
+        filename: `${batches}-${index}.csv`,
+        longname: '',
+        attrs,
+      }));
+      // A batch of the folder itself is empty once its name is left out.
+      sftp.name(id, entries.length > 0 ? entries : [{ filename: '.', longname: '', attrs }]);
+    });
   });
-  // As real servers do: an answer does not wait for the confirmation of the one before.
-  const listener = createConnections((socket) => {
-    socket.setNoDelay(true);
-    server.injectSocket(socket);
-  });
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
-  const address = listener.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return {
-    client: () =>
-      sftpClient({
-        kind: 'sftp',
-        location: 'sftp://test/in/*.csv',
-        host: '127.0.0.1',
-        port: address.port,
-        user: 'me',
-        path: '/in/*.csv',
-        hostKeys: [fingerprint],
-        password: 'x',
-        privateKey: null,
-        passphrase: null,
-        newest: false,
-        allowPrivateAddresses: true,
-      }),
-    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => listener.close(() => resolve())),
-  };
 }
 
 /** A service with the protocol of S3 that answers each listing with `answer`. */
@@ -97,7 +60,7 @@ function pageOf(page: number, count: number): string {
 describe('a server that lists without end', () => {
   it.each([100, 0])('by SFTP, %i names in a batch, is refused', async (count) => {
     await using server = await serveFolder(count);
-    await using client = server.client();
+    await using client = server.client('*.csv');
     const failure = await failureOf(client.find(signal));
     expect(failure).toMatchObject({ kind: 'final', message: 'the folder has more than 100000 entries' });
   });

@@ -1,8 +1,6 @@
-import { createServer } from 'node:net';
-import { type Attributes, type FileEntry, Server, type SFTPWrapper } from 'ssh2';
+import type { Attributes, FileEntry, SFTPWrapper } from 'ssh2';
 import { describe, expect, it } from 'vitest';
-import { sftpClient } from '../../src/remote/sftp-client.ts';
-import { makeHostKey } from '../support/host-key.ts';
+import { serveSftp } from './serve-sftp.ts';
 import { failureOf, fetchAll, put } from './trials.ts';
 
 const OK = 0;
@@ -20,7 +18,6 @@ interface Lies {
 
 /** An SFTP server that says what it likes. */
 async function serveLies({ names = ['a.csv'], size = 5, read = () => null, attributes = () => ({}) }: Lies) {
-  const { key, fingerprint } = makeHostKey();
   const opened: string[] = [];
   const removed: string[] = [];
   let asked = 0;
@@ -60,38 +57,7 @@ async function serveLies({ names = ['a.csv'], size = 5, read = () => null, attri
       else sftp.data(id, bytes);
     });
   };
-  const server = new Server({ hostKeys: [key] }, (client) => {
-    client.on('error', () => undefined);
-    client.on('authentication', (context) => context.accept());
-    client.on('session', (accept) => accept().on('sftp', (open) => serve(open())));
-  });
-  const listener = createServer((socket) => {
-    socket.setNoDelay(true);
-    server.injectSocket(socket);
-  });
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
-  const address = listener.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return {
-    opened,
-    removed,
-    client: (name: string, hostKeys = [fingerprint]) =>
-      sftpClient({
-        kind: 'sftp',
-        location: `sftp://test/in/${name}`,
-        host: '127.0.0.1',
-        port: address.port,
-        user: 'me',
-        path: `/in/${name}`,
-        hostKeys,
-        password: 'x',
-        privateKey: null,
-        passphrase: null,
-        newest: false,
-        allowPrivateAddresses: true,
-      }),
-    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => listener.close(() => resolve())),
-  };
+  return { opened, removed, ...(await serveSftp(serve)) };
 }
 
 /** As a file with this content answers. */
