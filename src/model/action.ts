@@ -1,3 +1,4 @@
+import type { ConflictSide } from './observation.ts';
 import type { RunCopy, Sample } from './run.ts';
 
 /** What is known about something that a person can do, whoever offers, carries out or records it. */
@@ -251,7 +252,7 @@ export type Action =
       readonly run: string;
       readonly only?: readonly string[] | undefined;
       /** Whose value a field gets that was changed in the store and in the source. */
-      readonly conflicts?: 'source' | 'store' | undefined;
+      readonly conflicts?: ConflictSide | undefined;
     }
   | { readonly does: 'promote'; readonly run: string; readonly store: string }
   | { readonly does: 'clone'; readonly from: string; readonly at: number; readonly store: string }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JobAction } from './action.ts';
+import { CONFLICT_SIDES } from './observation.ts';
 
 const key = z.string().min(1).max(2_000);
 const only = z.array(key).min(1).max(1_000).exactOptional();
@@ -10,7 +11,7 @@ const sampled = {
     .exactOptional()
     .meta({ description: 'Only these records, or the first ones.' }),
 };
-const conflicts = z.enum(['source', 'store']).exactOptional().meta({
+const conflicts = z.enum(CONFLICT_SIDES).exactOptional().meta({
   description:
     'Whose value a field gets that was changed in the store and in the source: `source` if left out.',
 });

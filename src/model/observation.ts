@@ -159,8 +159,12 @@ function withoutStock(name: string, value: unknown): unknown {
   });
 }
 
+/** Whose value a field gets that was changed in the store and in the source. */
+export const CONFLICT_SIDES = ['source', 'store'] as const;
+export type ConflictSide = (typeof CONFLICT_SIDES)[number];
+
 /** What is done about a field that was changed in the store and in the source. */
-export const CONFLICT_POLICIES = ['hold', 'source', 'store'] as const;
+export const CONFLICT_POLICIES = ['hold', ...CONFLICT_SIDES] as const;
 type ConflictPolicy = (typeof CONFLICT_POLICIES)[number];
 
 /** The top-level fields that may have a policy of their own. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Stored } from './json-object.ts';
 import { RESOURCES } from './mapped-record.ts';
+import { CONFLICT_SIDES } from './observation.ts';
 import { judgedWaveSchema } from './wave-limits.ts';
 
 /** A sample as a run stores it. */
@@ -79,7 +80,7 @@ const runPart = z.looseObject({
   /** Only the records with these keys; left out: all. */
   only: z.array(z.string()).exactOptional(),
   /** Of a release: whose value a field gets that was changed in the store and in the source; left out: the source's. */
-  conflicts: z.enum(['source', 'store']).exactOptional(),
+  conflicts: z.enum(CONFLICT_SIDES).exactOptional(),
 });
 export type RunPart = Stored<typeof runPart>;
 

@@ -9,7 +9,7 @@ import {
   reportedField,
   type SentFields,
 } from '../model/mapped-record.ts';
-import type { ConflictRules } from '../model/observation.ts';
+import type { ConflictRules, ConflictSide } from '../model/observation.ts';
 import {
   consideredRecords,
   type ImageFindings,
@@ -91,7 +91,7 @@ export interface PlanOptions {
   /** Of products, where the store was probed; left out: whole products are sent. */
   readonly updates?: Omit<UpdateOptions, 'conflicts' | 'isUndo' | 'isDecided'> | undefined;
   /** Of whole records: what somebody has decided about fields that were changed in the store as well; left out: the record's values. */
-  readonly decided?: 'source' | 'store' | undefined;
+  readonly decided?: ConflictSide | undefined;
   /** What the jobs that write products to the same store send, this one included; left out: unknown. */
   readonly senders?: readonly SentFields[] | undefined;
   /** How records that the ledger does not know differ from those of the store (DraftOptions). */

@@ -25,7 +25,7 @@ import { keepBlocks } from './import/kept-blocks.ts';
 import { planStep, refuseUnknownKeys, refuseUnsafe } from './import/plan-step.ts';
 import { type Stage, stageJobSource, stageStep } from './import/stage-step.ts';
 import { lockJob, lockPlan, lockTarget, whileHeld } from './lock-job.ts';
-import type { News } from './notify/send-notices.ts';
+import type { News, TestedRecipient } from './notify/send-notices.ts';
 import { refuseUnlessRejected, stageCorrected } from './read-corrections.ts';
 import { createReconciledRun, reconcileState } from './reconcile-state.ts';
 import { refuseUnlessCopyable } from './records/plan-copy.ts';
@@ -113,7 +113,7 @@ export async function testNotifications(
   context: RunContext,
   job: string,
   recipients: readonly Notify[] = [],
-): Promise<readonly { readonly host: string; readonly problem: string | null }[]> {
+): Promise<readonly TestedRecipient[]> {
   const { testRecipients } = await import('./notify/send-notices.ts');
   return await testRecipients(context, job, recipients);
 }

@@ -1,3 +1,4 @@
+import { CONFLICT_SIDES } from '../../model/observation.ts';
 import { defineCommand, JSON_FLAG, oneOf, repeatedArgument, requiredArgument } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 
@@ -11,7 +12,7 @@ export const releaseCommand = defineCommand({
     conflicts: oneOf(
       'whose',
       'of fields changed in the store and in the source: `source` sends those of the source; `store` keeps those of the store, also later until one of both changes',
-      ['source', 'store'] as const,
+      CONFLICT_SIDES,
     ),
     json: JSON_FLAG,
   },

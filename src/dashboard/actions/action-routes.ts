@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ImportJob, Job } from '../../config/job/job.ts';
 import { ACTION_NAMES, type ActionName, type JobAction } from '../../model/action.ts';
+import type { ConflictSide } from '../../model/observation.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
 import {
   bullets,
@@ -27,7 +28,7 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { activityOf } from '../pages/activity.ts';
 import { historyHref } from '../pages/history-page.ts';
-import { accessTo, actionRoute, jobLink, runLink } from '../pages/link-button.ts';
+import { accessTo, actionRoute, CONFLICT_BUTTONS, jobLink, runLink } from '../pages/link-button.ts';
 import { readingOf } from '../pages/moment.ts';
 import { type Page, type Pages, pageOf, pager, tableBox } from '../pages/page.ts';
 import {
@@ -70,7 +71,7 @@ const VALUE_SHOWN = 200;
 const CHOSEN = 'record.';
 const WHICH = 'which';
 /** The button that keeps what was edited in the store. */
-const KEEP = 'store';
+const KEEP: ConflictSide = 'store';
 
 /** The held records of a run with their old and new values, of which all or some can be released. PageError if it holds none. */
 async function releasePage(
@@ -91,12 +92,12 @@ async function releasePage(
     html`<button type="submit" name="${WHICH}" value="${which}" class="button ${weight}">${label}</button>`;
   const isEdited = open.some(({ edited }) => edited);
   const what = isOne ? 'this record' : 'the chosen records';
-  const source = isEdited && isOne ? 'Send the values of the source' : `Release ${what}`;
+  const source = isEdited && isOne ? CONFLICT_BUTTONS.source : `Release ${what}`;
   const choices = [
     conflicts !== KEEP && button('chosen', source, 'primary'),
     isEdited &&
       conflicts !== 'source' &&
-      button(KEEP, 'Keep the values of the store', conflicts === KEEP ? 'primary' : ''),
+      button(KEEP, CONFLICT_BUTTONS.store, conflicts === KEEP ? 'primary' : ''),
   ];
   const buttons = html`${open.length > 0 && choices} ${!isOne && all > 0 && button('all', `Release all ${grouped(all)}`, 'danger')}`;
   return {
@@ -105,7 +106,7 @@ async function releasePage(
     body: html`<p class="page-lead">Guards of ${jobLink(job)} held ${counted(held.length, 'record')} of ${runLink(id)}: nothing of them was sent. Compare the values, and release what is right.</p>
 <ul class="does">
 <li>Sends exactly the held bodies to the store ${storeWords({ name: store, baseUrl })}: <b>${counted(all, 'record')}</b> can be sent. The source is not read again.</li>
-${isEdited && html`<li>Some fields differ from what was sent, in the store and in the source. <b>Keep the values of the store</b> leaves those fields alone, also in later runs until one of both changes, and sends the rest of the record.</li>`}
+${isEdited && html`<li>Some fields differ from what was sent, in the store and in the source. <b>${CONFLICT_BUTTONS.store}</b> leaves those fields alone, also in later runs until one of both changes, and sends the rest of the record.</li>`}
 <li>A record is left out if it has changed since, or a newer run does not hold the same values.</li>
 <li>It is a run of its own, and can be undone.</li>
 </ul>

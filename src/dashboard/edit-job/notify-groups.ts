@@ -128,7 +128,6 @@ export function notifyEdits(file: EditableFile, now: EditValues, wanted: EditVal
       if (kind !== kindOf(recipients[number])) return whole(number);
       const differs = (part: string) => value(number, part) !== (now[`notify.${number}.${part}`] ?? '');
       const addresses = listOf(value(number, 'address'));
-      const isOn = Object.keys(NOTIFY_WORDS).filter((member) => value(number, `on.${member}`) === 'on');
       return withoutAbsent<YamlEdit>([
         differs('address') &&
           (kind === 'email'
@@ -138,7 +137,7 @@ export function notifyEdits(file: EditableFile, now: EditValues, wanted: EditVal
         differs('when') && { set: [...at(number), 'when'], to: value(number, 'when') },
         Object.keys(NOTIFY_WORDS).some((member) => differs(`on.${member}`)) && {
           set: [...at(number), 'on'],
-          value: isOn,
+          value: chosenNews((part) => value(number, part)),
         },
         ...serverEdits(at(number), kind === 'email' && value(number, 'mailServer') !== ''),
       ]);
@@ -156,14 +155,18 @@ function listOf(typed: string): readonly string[] {
   return typed.split(',').flatMap((one) => one.trim() || []);
 }
 
+/** Of what a recipient is notified. */
+function chosenNews(value: (part: string) => string): readonly string[] {
+  return Object.keys(NOTIFY_WORDS).filter((member) => value(`on.${member}`) === 'on');
+}
+
 /** A recipient without its mail server, which comes from the environment. */
 function recipientOf(value: (part: string) => string): object {
   const kind = value('kind');
-  const on = Object.keys(NOTIFY_WORDS).filter((member) => value(`on.${member}`) === 'on');
   return {
     [kind]: kind === 'email' ? listOf(value('address')) : value('address'),
     ...(kind === 'email' && value('from') !== '' && { from: value('from') }),
-    on,
+    on: chosenNews(value),
     ...(value('when') === 'change' && { when: 'change' }),
   };
 }

@@ -1,5 +1,6 @@
 import { ACTIONS, includesRole, mayDo } from '../../model/action.ts';
 import { member, objectsIn, withoutAbsent } from '../../model/json-object.ts';
+import { CONFLICT_SIDES, type ConflictSide } from '../../model/observation.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
 import {
   code,
@@ -26,7 +27,15 @@ import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
 import type { PageRequest } from '../route-parts.ts';
-import { actionButton, FORGET_PATH, jobLink, linkButton, queryOf, runLink } from './link-button.ts';
+import {
+  actionButton,
+  CONFLICT_BUTTONS,
+  FORGET_PATH,
+  jobLink,
+  linkButton,
+  queryOf,
+  runLink,
+} from './link-button.ts';
 import { momentAndDistance, type Reading, readingOf } from './moment.ts';
 import { emptyBox, type Page, tableBox } from './page.ts';
 import { filterForm } from './post-form.ts';
@@ -179,10 +188,8 @@ ${mayDo(viewer.role, 'release') && html`<p class="actions">${choices.map(({ labe
   );
 }
 
-const EDITED_CHOICES: readonly { readonly label: string; readonly conflicts: string | undefined }[] = [
-  { label: 'Send the values of the source', conflicts: 'source' },
-  { label: 'Keep the values of the store', conflicts: 'store' },
-];
+const EDITED_CHOICES: readonly { readonly label: string; readonly conflicts: ConflictSide | undefined }[] =
+  CONFLICT_SIDES.map((side) => ({ label: CONFLICT_BUTTONS[side], conflicts: side }));
 
 /** Fields that somebody edited in the store. */
 function editedPart(edited: RecordState['edited'], reading: Reading): Markup {

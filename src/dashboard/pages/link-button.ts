@@ -1,10 +1,17 @@
 import { type ActionButton, type ActionName, actionOf, mayDo } from '../../model/action.ts';
+import type { ConflictSide } from '../../model/observation.ts';
 import { CLONE_JOB, jobFileName } from '../../model/run.ts';
 import { html, link, type Markup } from '../../report/html/markup.ts';
 import type { Viewer } from '../access/sessions.ts';
 
 /** The path of the page that forgets a contact: a query names it. */
 export const FORGET_PATH = '/records/forget';
+
+/** The labels of the choice about fields that were changed in the store and in the source. */
+export const CONFLICT_BUTTONS: Readonly<Record<ConflictSide, string>> = {
+  source: 'Send the values of the source',
+  store: 'Keep the values of the store',
+};
 
 /** The address of a job's page; of clones, whose job has no file and no page, that of their runs. */
 export function jobHref(name: string): string {

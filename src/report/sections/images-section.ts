@@ -36,25 +36,15 @@ function picturesBlocks(
           `${counted(files, 'file')} cannot be published. Records that name them are sent without them.`,
       ],
     },
-    ...(broken.length === 0
-      ? []
-      : [
-          {
-            kind: 'table' as const,
-            caption: 'Files that are no pictures',
-            captionHidden: true,
-            columns: columns('Problem', ['Files', 'numeric'], ['Examples', 'bare']),
-            rows: broken.map(({ problem, files: count, examples }) => ({
-              cells: [
-                problem,
-                grouped(count),
-                { as: 'samples' as const, items: examples.map((name) => foreign(name, 60)) },
-              ],
-            })),
-            shown: { page: 25, text: 8 },
-            more: (left: number) => `and ${counted(left, 'more problem')}`,
-          },
-        ]),
+    ...problemsTable(
+      'Files that are no pictures',
+      'Files',
+      broken.map(({ problem, files: count, examples }) => ({
+        problem,
+        count,
+        items: examples.map((name) => foreign(name, 60)),
+      })),
+    ),
   ];
 }
 
@@ -72,24 +62,38 @@ function addressBlocks(images: ImageFindings): Block[] {
         'Nothing is rejected for this: the records are sent as they are.',
       ],
     },
-    ...problemsTable([...broken, ...unknown]),
+    ...problemsTable(
+      'Problems of image addresses',
+      'Addresses',
+      [...broken, ...unknown].map(({ problem, addresses, samples }) => ({
+        problem: foreign(problem),
+        count: addresses,
+        items: samples.map(
+          ({ key, address }): Words => [{ as: 'key', words: foreign(key, 60) }, ' ', foreign(address, 200)],
+        ),
+      })),
+    ),
   ];
 }
 
-function problemsTable(problems: readonly ImageProblem[]): Table[] {
+interface ShownProblem {
+  readonly problem: Words;
+  readonly count: number;
+  readonly items: readonly Words[];
+}
+
+/** `unit`: what is counted. */
+function problemsTable(caption: string, unit: string, problems: readonly ShownProblem[]): Table[] {
   if (problems.length === 0) return [];
   return [
     {
       kind: 'table',
-      caption: 'Problems of image addresses',
+      caption,
       captionHidden: true,
-      columns: columns('Problem', ['Addresses', 'numeric'], ['Examples', 'bare']),
-      rows: problems.map(({ problem, addresses, samples }) => {
-        const items = samples.map(
-          ({ key, address }): Words => [{ as: 'key', words: foreign(key, 60) }, ' ', foreign(address, 200)],
-        );
-        return { cells: [foreign(problem), grouped(addresses), { as: 'samples', items }] };
-      }),
+      columns: columns('Problem', [unit, 'numeric'], ['Examples', 'bare']),
+      rows: problems.map(({ problem, count, items }) => ({
+        cells: [problem, grouped(count), { as: 'samples', items }],
+      })),
       shown: { page: 25, text: 8 },
       more: (left) => `and ${counted(left, 'more problem')}`,
     },
