@@ -273,7 +273,10 @@ describe('edits in the store', () => {
     await shop.folder.write('goods.csv', catalog(3, 11));
     const held = await shop.run('run', 'goods');
     const keep = ['release', String(held['run']), '--conflicts', 'store'];
-    expect(await shop.run(...keep)).toMatchObject({ code: 0, applied: 0, unchanged: 1, held: 0 });
+    const kept = await shop.run(...keep);
+    expect(kept).toMatchObject({ code: 0, applied: 0, unchanged: 1, held: 0 });
+    const { stdout } = await shop.folder.storeferry('runs', String(kept['run']));
+    expect(stdout).toContain('Done: the values of the store stay in 1 product.');
     const shown = (await shop.folder.storeferry('show', 'mug-0', '--json')).json();
     expect(shown).toMatchObject({ held: [], edited: [{ field: 'variants' }] });
     expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, applied: 0, unchanged: 3, held: 0 });

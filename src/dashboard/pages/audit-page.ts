@@ -1,6 +1,6 @@
 import { ACTIONS, type ActionName, actionOf } from '../../model/action.ts';
 import { type AuditEntry, auditWords, findAudited } from '../../model/audit-entry.ts';
-import { columns, foreign, html, type Markup, quiet } from '../../report/html/markup.ts';
+import { columns, foreign, html, link, type Markup, quiet } from '../../report/html/markup.ts';
 import { counted } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { PageRequest } from '../route-parts.ts';
@@ -20,6 +20,7 @@ export async function auditPage(
   const job = query['job'] || undefined;
   const entries = await findAudited(context.state.audit, { job, limit: MAX_READ });
   const shown = pageOf(entries, ENTRIES_PER_PAGE, query['page']);
+  const linked = await runLinks(context, shown.items);
   const reading = readingOf(context, viewer);
   return {
     title: 'Audit log',
@@ -28,14 +29,19 @@ export async function auditPage(
 ${
   shown.items.length === 0
     ? emptyBox('No entries', html`<p>Nothing was recorded yet.</p>`)
-    : entriesTable(shown.items, shown.total, reading)
+    : entriesTable(shown.items, shown.total, reading, linked)
 }
 ${pager(shown, (page) => `/audit${queryOf({ job, page })}`, BY_TIME)}
 <p class="quiet">For programs: <code>${program} runs --audit --json</code></p>`,
   };
 }
 
-function entriesTable(entries: readonly AuditEntry[], count: number, reading: Reading): Markup {
+function entriesTable(
+  entries: readonly AuditEntry[],
+  count: number,
+  reading: Reading,
+  linked: RunLinks,
+): Markup {
   return tableBox({
     caption:
       count === MAX_READ ? `The newest ${MAX_READ} entries` : `${counted(count, 'action')}, newest first`,
@@ -45,13 +51,23 @@ function entriesTable(entries: readonly AuditEntry[], count: number, reading: Re
       foreign(entry.who),
       html`${auditWords(entry)}${entry.by === 'command' && html` ${quiet('by a command')}`}`,
       entry.job !== null && jobLink(entry.job),
-      html`${runLink(entry.run)}${entry.of !== null && html`, of ${runLink(entry.of)}`}`,
+      html`${linked(entry.run)}${entry.of !== null && html`, of ${linked(entry.of)}`}`,
     ]),
   });
 }
 
-function runLink(run: string | null): Markup | false {
-  return run !== null && html`<a href="/runs/${encodeURIComponent(run)}">${run}</a>`;
+/** A run by its id, with a link where it has a page. */
+type RunLinks = (run: string | null) => Markup | string | false;
+
+/** Old runs are gone, and a refused command may have named a run that never was. */
+async function runLinks(
+  { state }: Pick<DashboardContext['context'], 'state'>,
+  entries: readonly AuditEntry[],
+): Promise<RunLinks> {
+  const named = new Set(entries.flatMap(({ run, of }) => [run, of]).filter((id) => id !== null));
+  const found = await Promise.all([...named].map((id) => state.runs.get(id)));
+  const kept = new Set(found.map((run) => run?.id));
+  return (id) => id !== null && (kept.has(id) ? link(`/runs/${encodeURIComponent(id)}`, id) : foreign(id));
 }
 
 /** The actions that concern the run itself, oldest first: `full token from 10.0.0.3 approved a plan`. */
@@ -64,9 +80,10 @@ export async function runActions(
     .filter(({ action, outcome }) => outcome === 'done' && isOfRun(action))
     .toReversed();
   if (entries.length === 0) return false;
+  const linked = await runLinks(context, entries);
   return html`<p class="quiet">${entries.map(
     (entry) =>
-      html`${foreign(entry.who)} ${ACTIONS[entry.action].audit}${entry.of === run && html` (${runLink(entry.run)})`}, ${moment(entry.at, reading)}. `,
+      html`${foreign(entry.who)} ${ACTIONS[entry.action].audit}${entry.of === run && html` (${linked(entry.run)})`}, ${moment(entry.at, reading)}. `,
   )}<a href="/audit">Audit log</a></p>`;
 }
 

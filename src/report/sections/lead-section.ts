@@ -232,6 +232,10 @@ function ofStop(facts: RunFacts): Headline {
 function ofSuccess(facts: RunFacts): Headline {
   const { run, plan, totals } = facts;
   if (totals.applied + totals.deleted === 0) {
+    if (run.release?.conflicts === 'store' && totals.unchanged > 0) {
+      const kept = counted(totals.unchanged, resourceNoun(run.resource));
+      return said(`Done: the values of the store stay in ${kept}.`, NOTHING_SENT);
+    }
     const same = totals.unchanged > 0 ? `: ${all(totals.unchanged, totals.records, run)} unchanged` : '';
     const since = run.unchangedSince;
     const source = since === undefined ? '' : ` The source has not changed since run ${since} read it.`;

@@ -46,7 +46,12 @@ it('what visitors and commands do is in the audit log, which read-only visitors 
     expect.objectContaining({ who: me, by: 'command', action: 'new-tokens' }),
     expect.objectContaining({ who: me, by: 'command', action: 'run', run, outcome: 'done' }),
   ]);
+  expect((await workspace.storeferry('approve', 'mistyped')).code).toBe(2);
   const page = await client.get('/audit');
+  expect(page.words).toMatch(/approve: refused.*mistyped/);
+  const links = [...page.document.querySelectorAll('table a')].map((one) => one.getAttribute('href'));
+  expect(links).toContain(`/runs/${run}`);
+  expect(links).not.toContain('/runs/mistyped');
   expect(page.words).toContain('full token from 127.0.0.1');
   expect(page.words).toContain('sent corrected rejects');
   expect((await client.get('/audit?job=weekly')).words).toContain('No entries');
