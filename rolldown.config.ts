@@ -83,7 +83,7 @@ function sourcesDigest(): string {
  */
 function chunkOf(id: string, context: ChunkingContext): string | null {
   const needs = (entry: string) => reached(join(SRC, entry), context).has(id);
-  const starts = needs('cli/run-command-line.ts') || needs('cli/terminal.ts');
+  const starts = needs('cli/commands.ts') || needs('cli/terminal.ts');
   if (needs('state/sqlite/thread.ts')) return starts ? 'base' : 'thread-modules';
   if (starts) return 'start';
   return needs('cli/commands/runs-command.ts') && needs('cli/commands/check-command.ts') ? 'common' : null;

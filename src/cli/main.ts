@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // The first and only static import: an older Node must be refused before it meets an unknown API.
+
 import './node-version.cjs';
 
 /** After a command is over, an open connection or timer must not keep its process alive. */
@@ -11,7 +12,7 @@ async function main(): Promise<void> {
   enableCompileCache();
   const { boundHeap } = await import('./bound-heap.ts');
   boundHeap();
-  const { runCommandLine } = await import('./run-command-line.ts');
+  const { runCommandLine } = await import('./commands.ts');
   const { processTerminal } = await import('./terminal.ts');
   const { INTERRUPTS } = await import('./interrupt-signal.ts');
   process.exitCode = await runCommandLine(process.argv.slice(2), processTerminal());

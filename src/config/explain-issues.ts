@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { didYouMean } from '../text/nearest.ts';
-import { quote } from '../text/printable.ts';
+import { didYouMean, quote } from '../text/printable.ts';
 import { type Path, pathKey, valueAt } from './value-at.ts';
 
 /** The problem at a path, in words. */

@@ -10,7 +10,7 @@ import {
   paramProblems,
 } from '../mapping/spec/mapping-spec.ts';
 import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../model/storeferry-error.ts';
-import { suggestNames } from '../text/nearest.ts';
+import { suggestNames } from '../text/printable.ts';
 import { completePlaces, placeSecrets } from './complete-places.ts';
 import type { Environment, SecretField } from './environment.ts';
 import { type Interpretation, interpret } from './interpret.ts';

@@ -6,7 +6,7 @@ import type { MappingFile } from '../mapping/spec/mapping-spec.ts';
 import type { FilePlace } from '../model/remote-address.ts';
 import { jobFileName, jobForStore } from '../model/run.ts';
 import { ConfigurationError, type ConfigurationProblem, UsageError } from '../model/storeferry-error.ts';
-import { didYouMean } from '../text/nearest.ts';
+import { didYouMean } from '../text/printable.ts';
 import { completeWebAddress } from './complete-places.ts';
 import { loadEnvironment } from './environment.ts';
 import { type Inspection, inspectFiles } from './inspection.ts';

@@ -3,7 +3,7 @@ import type { Workspace } from '../config/workspace.ts';
 import type { Run } from '../model/run.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { findLedgerOf } from '../run/records/run-records.ts';
-import { didYouMean } from '../text/nearest.ts';
+import { didYouMean } from '../text/printable.ts';
 import type { ApiTokens } from './access/api-tokens.ts';
 import type { People } from './access/people.ts';
 import type { Sessions, sessionCookie, Viewer } from './access/sessions.ts';

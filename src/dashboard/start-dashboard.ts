@@ -24,6 +24,7 @@ import { openUploads } from './actions/uploads.ts';
 import { apiRoutes } from './api/api-routes.ts';
 import {
   cannotListen,
+  type DashboardContext,
   isListed,
   type Listen,
   ownAddresses,
@@ -37,8 +38,26 @@ import { fileRoutes, serveAssets } from './file-routes.ts';
 import { guardRequests, PAGE_POLICY, SECURITY_HEADERS } from './guard/guard-requests.ts';
 import { showErrors } from './guard/page-error.ts';
 import { newJobRoutes, uploadRoutes } from './new-job/new-job-routes.ts';
-import { registerPages } from './pages/register-pages.ts';
-import { type RouteParts, readForms } from './route-parts.ts';
+import { auditPage } from './pages/audit-page.ts';
+import { historyPage } from './pages/history-page.ts';
+import { jobPage } from './pages/job-page.ts';
+import { jobsPage } from './pages/jobs-page.ts';
+import { listsHref } from './pages/link-button.ts';
+import { historyJobs, listPage, listsPage } from './pages/lists-page.ts';
+import { outcomesPage } from './pages/outcomes-page.ts';
+import type { Page } from './pages/page.ts';
+import { recordPage } from './pages/record-page.ts';
+import { runPage } from './pages/run-page.ts';
+import { runsPage } from './pages/runs-page.ts';
+import {
+  FOR_EDITORS,
+  formFields,
+  type OfAny,
+  type PageRequest,
+  type RouteParts,
+  readForms,
+  subjectIn,
+} from './route-parts.ts';
 import { eventRoutes } from './run-feed.ts';
 import { storeRoutes } from './store-routes.ts';
 
@@ -80,7 +99,7 @@ function queueRoutes(
   );
 }
 
-export interface DashboardOptions extends Pick<RouteParts, 'dashboard' | 'queueBoard'> {
+interface DashboardOptions extends Pick<RouteParts, 'dashboard' | 'queueBoard'> {
   readonly tokens: TokenFile;
   readonly listen: Listen;
   /** The address for browsers behind a proxy; undefined without a proxy. */
@@ -280,5 +299,37 @@ function healthRoute(
       .header('cache-control', 'no-store')
       .type('text/plain; charset=utf-8')
       .send(`${problem ?? 'ok'}\n`);
+  });
+}
+
+/** The pages by their addresses. To add one, add a file and an entry here. */
+const PAGES: Readonly<Record<string, (dashboard: DashboardContext, request: PageRequest) => Promise<Page>>> =
+  {
+    '/': jobsPage,
+    '/jobs/:job': jobPage,
+    '/runs': runsPage,
+    '/runs/:run': runPage,
+    '/runs/:run/records': recordPage,
+    '/runs/:run/outcomes': outcomesPage,
+    '/records': historyPage,
+    '/lists/:job': listPage,
+    '/audit': auditPage,
+  };
+
+/** The pages for signed-in visitors. All are GET and have no effect. */
+export function registerPages(app: FastifyInstance, { dashboard }: Pick<RouteParts, 'dashboard'>): void {
+  for (const [path, makePage] of Object.entries(PAGES)) {
+    // The audit log names addresses and users of machines.
+    app.get<OfAny>(path, path === '/audit' ? FOR_EDITORS : {}, async ({ params, query, viewer }, reply) =>
+      reply.sendPage(await makePage(dashboard, { of: subjectIn(params), query: formFields(query), viewer })),
+    );
+  }
+
+  app.get('/lists', async (request, reply) => {
+    const jobs = historyJobs(dashboard.openWorkspace());
+    const only = jobs.length === 1 ? jobs[0] : undefined;
+    return only === undefined
+      ? reply.sendPage(listsPage(jobs, request.viewer))
+      : reply.redirect(listsHref(only.name));
   });
 }

@@ -1,6 +1,6 @@
 import { CONTACT_TEXT_FIELDS, type Contact, type ContactProperty } from '../model/mapped-record.ts';
 import type { UnmatchedCode } from '../model/reason.ts';
-import { didYouMean } from '../text/nearest.ts';
+import { didYouMean } from '../text/printable.ts';
 import type { Crosswalk } from './lookup-table.ts';
 import type { BuildRecord, RecordRows } from './record-rows.ts';
 import { given, resolveName, type Scope, unknownName } from './scope.ts';

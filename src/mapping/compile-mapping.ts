@@ -3,7 +3,7 @@ import { UPDATE_MATCHES, type UpdateMatch } from '../model/mapped-record.ts';
 import { applyPriceRules, type PriceRules } from '../model/price-rules.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import { PLACES } from '../remote/remote-kinds.ts';
-import { didYouMean } from '../text/nearest.ts';
+import { didYouMean } from '../text/printable.ts';
 import { type Binding, bindTable, requiredColumns } from './columns/bind-table.ts';
 import type { Column } from './columns/columns.ts';
 import { compileContact, compileContactId } from './compile-contact.ts';

@@ -2,7 +2,7 @@ import { Decimal } from '../model/decimal.ts';
 import type { JoinFacts } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import { MappingError } from '../model/storeferry-error.ts';
-import { didYouMean } from '../text/nearest.ts';
+import { didYouMean } from '../text/printable.ts';
 import { joinedName } from './columns/columns.ts';
 import { columnsNamed, lookupKey } from './lookup-table.ts';
 import type { RecordRows, SourceRow } from './record-rows.ts';

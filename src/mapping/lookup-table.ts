@@ -1,5 +1,5 @@
 import { withoutUndefined } from '../model/json-object.ts';
-import { loosened } from '../text/nearest.ts';
+import { loosened } from '../text/printable.ts';
 
 /** The rows of a lookup file by the value of their matched column, in lower case and trimmed; each row by column. */
 export interface LookupTable {

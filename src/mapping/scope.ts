@@ -1,6 +1,5 @@
 import { DEFAULT_LIMITS, type MappingLimits } from '../model/input-limits.ts';
-import { didYouMean } from '../text/nearest.ts';
-import { quote } from '../text/printable.ts';
+import { didYouMean, quote } from '../text/printable.ts';
 import { Columns, type Family } from './columns/columns.ts';
 import { CurrencyWatch } from './currency-watch.ts';
 import type { LookupTable } from './lookup-table.ts';

@@ -1,4 +1,4 @@
-import { loosened } from '../text/nearest.ts';
+import { loosened } from '../text/printable.ts';
 import { readContactHeader } from './guess/header-reading.ts';
 import { isEmail } from './guess/sampled-column.ts';
 import { words } from './guess/words.ts';

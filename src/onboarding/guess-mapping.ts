@@ -1,7 +1,7 @@
 import { reportColumns, requiredColumns } from '../mapping/compile-mapping.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
 import { MappingError } from '../model/storeferry-error.ts';
-import { loosened } from '../text/nearest.ts';
+import { loosened } from '../text/printable.ts';
 import {
   type FileToGuess,
   guessImport,

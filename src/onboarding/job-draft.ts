@@ -16,8 +16,7 @@ import type { FilePlace } from '../model/remote-address.ts';
 import { delimiterName } from '../model/row.ts';
 import { explainError, InterruptedError, StoreferryError } from '../model/storeferry-error.ts';
 import { looksSecret } from '../text/masked.ts';
-import { didYouMean, loosened } from '../text/nearest.ts';
-import { listed } from '../text/printable.ts';
+import { didYouMean, listed, loosened } from '../text/printable.ts';
 import {
   type CrosswalkColumn,
   type CrosswalkMatch,

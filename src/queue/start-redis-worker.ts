@@ -6,7 +6,6 @@ import { judgeRedisPolicy } from '../state/redis/redis-connection.ts';
 import { deliverByWorkers } from './deliver-by-workers.ts';
 import { bullScheduleStore, keepSchedules, type ScheduleKeeper, tickProcessor } from './keep-schedules.ts';
 import { countOutcomes, metricsReader, QUEUE_STATES, type QueueCounts } from './metrics.ts';
-import { noticeSender } from './notice-sender.ts';
 import { jobSignal, queueWorkers, watchProgress, workerHealth } from './queue-workers.ts';
 import {
   connectQueues,
@@ -20,7 +19,7 @@ import {
   runIdOf,
   UNREADABLE_JOB,
 } from './queues.ts';
-import { HELD_MS, type ProcessRun, runProcessor } from './run-processor.ts';
+import { HELD_MS, noticeSender, type ProcessRun, runProcessor } from './run-processor.ts';
 import { shardProcessor } from './shard-processor.ts';
 import { errorLogger, type RunningWorker, type WorkerLog, type WorkerSettings } from './worker-settings.ts';
 

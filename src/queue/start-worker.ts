@@ -14,8 +14,7 @@ import {
 import { fileDrop } from './file-drop.ts';
 import { keepSchedules, type ScheduleStore, type TickOutcome } from './keep-schedules.ts';
 import { countOutcomes, metricsReader, type QueueCounts } from './metrics.ts';
-import { noticeSender } from './notice-sender.ts';
-import { HELD_MS, type ProcessedRun, type ProcessRun, runProcessor } from './run-processor.ts';
+import { HELD_MS, noticeSender, type ProcessedRun, type ProcessRun, runProcessor } from './run-processor.ts';
 import { openRunQueue, type RunQueue } from './run-queue.ts';
 import type { RunningWorker, WorkerLog, WorkerSettings } from './worker-settings.ts';
 

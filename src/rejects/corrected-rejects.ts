@@ -1,14 +1,21 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { DELIMITER_CHARACTERS, type Dialect, type Table, withoutInertMark } from '../model/row.ts';
+import {
+  DELIMITER_CHARACTERS,
+  type Dialect,
+  formatRow,
+  LEGACY_ENCODINGS,
+  type Table,
+  withoutInertMark,
+} from '../model/row.ts';
 import { CsvError, EncodingError, SourceError } from '../model/storeferry-error.ts';
+import { readCsv } from '../tables/open-table.ts';
 import { quote } from '../text/printable.ts';
 import { judgeCell } from './judge-cell.ts';
 import { blameOf, type CellEdit, type RefusedCell, type RejectsEdits } from './rejects-edits.ts';
 import {
   columnKeys,
   extraColumn,
-  type FormatRow,
   LINE_COLUMN,
   REASON_COLUMN,
   type RejectedKey,
@@ -17,24 +24,12 @@ import {
   withoutBlankSurplus,
 } from './rejects-file.ts';
 
-/** CSV reading and writing, which stages do not import from one another. */
-interface CsvTools {
-  readonly open: (
-    input: Readable,
-    options: { readonly name: string; readonly encoding?: string | undefined; readonly delimiter: string },
-  ) => Promise<Table & Disposable & { readonly dialect: Dialect }>;
-  readonly formatRow: FormatRow;
-  /** Legacy encodings to try if the file is not in Unicode. */
-  readonly encodings: readonly string[];
-}
-
-export interface CorrectedRejectsOptions {
+interface CorrectedRejectsOptions {
   /** The name of the corrected file in messages. */
   readonly name: string;
   readonly corrected: () => Promise<Readable>;
   readonly untouched: () => Promise<Readable>;
   readonly index: RejectsIndex;
-  readonly csv: CsvTools;
   /** Whether messages must not quote cells. */
   readonly personal?: boolean;
   /** Whether no spreadsheet has written the file: each change of a cell is intended. */
@@ -105,7 +100,7 @@ async function* writeRows(
 ): AsyncGenerator<string> {
   let nextLine = 1;
   const put = (cells: readonly string[], line: number): string => {
-    const row = options.csv.formatRow(cells, options.index.delimiter);
+    const row = formatRow(cells, options.index.delimiter);
     const text = `${'\n'.repeat(Math.max(0, line - nextLine))}${row}\n`;
     nextLine += text.match(/\r\n|\n|\r/g)?.length ?? 0;
     return text;
@@ -145,7 +140,7 @@ async function findReading(options: CorrectedRejectsOptions): Promise<Reading> {
 /** SourceError if several encodings fit equally well and read the typed text differently. */
 async function findClosestReading(options: CorrectedRejectsOptions): Promise<Reading | undefined> {
   const readings: Reading[] = [];
-  for (const encoding of options.csv.encodings) {
+  for (const encoding of LEGACY_ENCODINGS) {
     // In a wrong encoding, quotes and delimiters may become parts of characters.
     const reading = await readIn(options, encoding).catch((reason: unknown) => {
       if (reason instanceof CsvError || reason instanceof SourceError) return undefined;
@@ -191,13 +186,13 @@ async function readIn(options: CorrectedRejectsOptions, encoding: string | undef
 
 /** Tries all delimiters and takes the one that finds most of the expected columns. */
 async function openBest(options: CorrectedRejectsOptions, encoding: string | undefined) {
-  const { csv, index, name } = options;
+  const { index, name } = options;
   const expected = new Set([...index.headers.flatMap((header) => columnKeys(header)), `1:${LINE_COLUMN}`]);
   let best: { delimiter: string; header: readonly string[]; dialect: Dialect; known: number } | undefined;
   let failure: CsvError | undefined;
   for (const delimiter of new Set([index.delimiter, ...DELIMITER_CHARACTERS])) {
     try {
-      using table = await csv.open(await options.corrected(), { name, encoding, delimiter });
+      using table = await readCsv(await options.corrected(), { name, encoding, delimiter });
       const { dialect } = table;
       const { header } = withoutMarks(table);
       const known = new Set(columnKeys(header).filter((key) => expected.has(key))).size;
@@ -295,8 +290,8 @@ type UntouchedCopy = Awaited<ReturnType<typeof openCopy>>;
  * Opens the untouched copy for one pass over the corrected file. Both are read in parallel, so that only deleted or moved
  * rows are kept in memory.
  */
-async function openCopy({ csv, index, untouched }: CorrectedRejectsOptions) {
-  const copy = await csv.open(await untouched(), { name: 'the untouched copy', delimiter: index.delimiter });
+async function openCopy({ index, untouched }: CorrectedRejectsOptions) {
+  const copy = await readCsv(await untouched(), { name: 'the untouched copy', delimiter: index.delimiter });
   const table = withoutMarks(copy);
   const columns = table.header.length;
   const batches = table.batches()[Symbol.asyncIterator]();
@@ -349,8 +344,8 @@ async function* compareRows(
   { encoding, delimiter, layout }: Form,
   copy: UntouchedCopy,
 ): AsyncGenerator<ComparedRow[]> {
-  const { csv, index, name } = options;
-  const table = withoutMarks(await csv.open(await options.corrected(), { name, encoding, delimiter }));
+  const { index, name } = options;
+  const table = withoutMarks(await readCsv(await options.corrected(), { name, encoding, delimiter }));
   for await (const batch of table.batches()) {
     const originals = await copy.take(batch.map(({ cells }) => layout.lineOf(cells)));
     yield batch.map(({ line, cells }, at) => {

@@ -4,6 +4,7 @@ import { withoutAbsent } from '../model/json-object.ts';
 import { faultsOf, type Reason } from '../model/reason.ts';
 import {
   type Dialect,
+  formatRow,
   inertCell,
   type RowSpan,
   rowPlace,
@@ -31,15 +32,11 @@ interface RejectsSource {
   open(): Promise<Table & { readonly dialect: Dialect }>;
 }
 
-/** One row as CSV text. Injected, because stages do not import csv/. */
-export type FormatRow = (cells: readonly string[], delimiter: string) => string;
-
 export interface WriteRejectsOptions {
   readonly folder: RunFolder;
   /** The files of the snapshot, in its order. */
   readonly sources: readonly RejectsSource[];
   readonly rejections: AsyncIterable<readonly Rejection[]>;
-  readonly formatRow: FormatRow;
   /** What the index needs to know about the keys of these rejections. */
   readonly describeKeys?: ((keys: Iterable<string>) => Promise<RejectedKey[]>) | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -188,7 +185,7 @@ function indexOfHeader({ headers }: Gathered, header: readonly string[]): number
 }
 
 async function* compose(
-  { folder, formatRow }: WriteRejectsOptions,
+  { folder }: WriteRejectsOptions,
   gathered: Gathered,
   ownColumns: readonly string[],
 ): AsyncGenerator<string> {

@@ -147,7 +147,7 @@ export type Bucket = Awaited<ReturnType<typeof openBucket>>;
 
 /** Opens a bucket for files of runs; nothing is connected yet, and the library is loaded here. */
 export async function openBucket(at: S3Place, attempts?: number) {
-  const { s3Objects } = await import('./s3-objects.ts');
+  const { s3Objects } = await import('./s3-client.ts');
   return s3Objects(at, attempts);
 }
 

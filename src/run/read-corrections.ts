@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { hasRejectsWorkbook, type PlanSource } from '../model/plan.ts';
-import { formatRow, inertCell, LEGACY_ENCODINGS, rowPlace, withoutInertMark } from '../model/row.ts';
+import { formatRow, inertCell, rowPlace, withoutInertMark } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { SourceError, UsageError } from '../model/storeferry-error.ts';
 import { readPlan, readRejections } from '../plan/plan-file.ts';
@@ -18,7 +18,6 @@ import {
 import { stageContents } from '../source/snapshot.ts';
 import { type RunFolder, sha256OfBytes, sha256OfFile } from '../state/artifacts.ts';
 import { importTarget } from '../state/state.ts';
-import { readCsv } from '../tables/open-table.ts';
 import { csvForLanguage, csvLine, csvStyle, markOf } from '../tables/write-table.ts';
 import { digestOf } from './digest-of.ts';
 import type { Stage } from './import/stage-step.ts';
@@ -266,7 +265,6 @@ export async function readCorrections(
     index,
     personal: rejected.resource === 'contacts',
     asTyped: given.asTyped ?? false,
-    csv: { open: readCsv, formatRow, encodings: LEGACY_ENCODINGS },
   });
 }
 

@@ -1,10 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { writeWhole } from '../config/edit-file.ts';
 import { crosswalkOfStore } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import { readPaged } from '../export/reading/read-items.ts';
-import { isJsonObject } from '../model/json-object.ts';
+import { isJsonObject, parsedJson } from '../model/json-object.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import { formatRow } from '../model/row.ts';
 import {
@@ -16,7 +16,6 @@ import {
 import type { Storefront } from '../storefront/storefront.ts';
 import { forEachConcurrently } from './for-each-concurrently.ts';
 import type { RunContext } from './run-context.ts';
-import { type Found, ScanJournal } from './scan-journal.ts';
 import { readProbe } from './store-properties.ts';
 
 /** Ids from one to another, both included. */
@@ -26,7 +25,7 @@ export interface IdRange {
 }
 
 /** What a scan has found, and where its table is. */
-export interface ContactScan {
+interface ContactScan {
   readonly requests: number;
   readonly found: number;
   readonly absent: number;
@@ -36,7 +35,7 @@ export interface ContactScan {
   readonly file: string;
 }
 
-export interface ScanRequest {
+interface ScanRequest {
   readonly store: StoreConfig;
   /** Null: around the ids that orders and the last table name. */
   readonly ranges: readonly IdRange[] | null;
@@ -239,4 +238,70 @@ function tableOf(found: ReadonlyMap<number, Found>) {
   });
   const ambiguous = [...byEmail.values()].filter(({ length }) => length > 1).length;
   return { found: found.size - absent, absent, ambiguous, rows };
+}
+
+const STATE_FOLDER = '.storeferry';
+const JOURNAL_PREFIX = 'contacts-scan-';
+const JOURNAL_SUFFIX = '.jsonl';
+
+/** The e-mail address of a contact; null where there is no contact with the id, '' for one without an address. */
+type Found = string | null;
+
+/** The results of a scan that has not ended, on disk before the next request of its slot. */
+class ScanJournal {
+  readonly found = new Map<number, Found>();
+  readonly #path: string;
+
+  constructor(workspaceDir: string, store: string) {
+    const path = join(workspaceDir, STATE_FOLDER, `${JOURNAL_PREFIX}${store}${JOURNAL_SUFFIX}`);
+    this.#path = path;
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    if (!existsSync(path)) return;
+    for (const line of readFileSync(path, 'utf8').split('\n')) {
+      const [id, email] = lineIn(line);
+      if (typeof id === 'number') this.found.set(id, typeof email === 'string' ? email : null);
+    }
+  }
+
+  note(id: number, email: Found): void {
+    this.found.set(id, email);
+    appendFileSync(this.#path, `${JSON.stringify([id, email])}\n`, { mode: 0o600 });
+  }
+
+  remove(): void {
+    rmSync(this.#path, { force: true });
+  }
+}
+
+/** The last line may be cut. */
+function lineIn(line: string): readonly unknown[] {
+  const entry = parsedJson(line);
+  return Array.isArray(entry) ? entry : [];
+}
+
+/**
+ * Removes a contact from the journals of interrupted scans of all stores, by its id and address: a scan asks again for what is
+ * removed. Gives the number of removed lines.
+ */
+export async function forgetScanned(
+  workspaceDir: string,
+  isTheirs: (id: string, email: string) => boolean,
+): Promise<number> {
+  const folder = join(workspaceDir, STATE_FOLDER);
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  let removed = 0;
+  for (const name of names.filter(
+    (each) => each.startsWith(JOURNAL_PREFIX) && each.endsWith(JOURNAL_SUFFIX),
+  )) {
+    const path = join(folder, name);
+    const lines = readFileSync(path, 'utf8').split(/(?<=\n)/);
+    const kept = lines.filter((line) => {
+      const [id, email] = lineIn(line);
+      return !isTheirs(String(id), String(email));
+    });
+    if (kept.length === lines.length) continue;
+    await writeWhole(path, kept, { mode: 0o600 });
+    removed += lines.length - kept.length;
+  }
+  return removed;
 }

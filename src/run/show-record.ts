@@ -10,7 +10,7 @@ import { takeSample } from '../plan/plan-import.ts';
 import type { RecordSuggestions, RecordView } from '../report/record-view.ts';
 import { loadSnapshot } from '../source/snapshot.ts';
 import { importTarget, type Ledger } from '../state/state.ts';
-import { nearest } from '../text/nearest.ts';
+import { nearest } from '../text/printable.ts';
 import { snapshotReading } from './import/plan-step.ts';
 import {
   readSnapshotThroughMapping,

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { csvLines, formatRow } from '../model/row.ts';
 import { ConfigurationError, messageOf, SourceError } from '../model/storeferry-error.ts';
 import { EXTENSIONS_FILE } from '../remote/remote-kinds.ts';
-import { didYouMean } from '../text/nearest.ts';
+import { didYouMean } from '../text/printable.ts';
 
 type Rows = AsyncIterable<Readonly<Record<string, unknown>>> | Iterable<Readonly<Record<string, unknown>>>;
 

@@ -3,9 +3,9 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
+import { LineSplitter } from '../model/row.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { releaseBuffer } from '../remote/read-next.ts';
-import { LineSplitter } from '../text/line-splitter.ts';
 
 /** Marks a file that is still being written. */
 const TEMPORARY = /^\..*\.tmp$/;

@@ -16,7 +16,7 @@ import { hostname } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { expandBraces, MAX_BRACE_ALTERNATIVES } from '../model/remote-address.ts';
 import { errorCode, SourceError } from '../model/storeferry-error.ts';
-import { nearest } from '../text/nearest.ts';
+import { nearest } from '../text/printable.ts';
 
 /** A temporary file without a change for this long has no writer any more, on any machine. */
 const ABANDONED_AFTER_MS = 60 * 60 * 1_000;

@@ -1,9 +1,8 @@
 import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { runIsolated } from '../isolation/run-isolated.ts';
-import type { Dialect, Row, StagedTable, TablePlaces } from '../model/row.ts';
+import { type Dialect, LineSplitter, type Row, type StagedTable, type TablePlaces } from '../model/row.ts';
 import { CsvError } from '../model/storeferry-error.ts';
-import { LineSplitter } from '../text/line-splitter.ts';
 import type { ConvertedFile, ConvertedRows } from './convert-table.ts';
 import { type CsvOptions, type CsvTable, readCsv } from './csv/read-csv.ts';
 import { headingRows, titleAbove } from './heading-rows.ts';

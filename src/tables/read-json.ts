@@ -1,9 +1,8 @@
 import { TextDecoder } from 'node:util';
 import { getManyValues, type Many, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
-import { rowPlace } from '../model/row.ts';
+import { LineSplitter, rowPlace } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
-import { LineSplitter } from '../text/line-splitter.ts';
 import { RecordPaths } from './record-paths.ts';
 import { RecordsAsRows } from './records-as-rows.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
-import { argumentsOf } from '../../src/cli/dashboard/child-command.ts';
+import { argumentsOf } from '../../src/cli/dashboard/action-runner.ts';
 import { ACTION_NAMES, type Action, actionOf } from '../../src/model/action.ts';
 import { commandText } from '../../src/text/printable.ts';
 

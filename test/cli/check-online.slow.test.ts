@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../src/cli/run-command-line.ts';
+import { runCommandLine } from '../../src/cli/commands.ts';
 import { placeholder } from '../../src/config/yaml-text.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';

@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { runCommandLine } from '../../src/cli/run-command-line.ts';
+import { runCommandLine } from '../../src/cli/commands.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 

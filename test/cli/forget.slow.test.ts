@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { storeIdentity } from '../../src/model/remote-address.ts';
-import { s3Objects } from '../../src/remote/s3-objects.ts';
+import { s3Objects } from '../../src/remote/s3-client.ts';
 import { decodeBodies } from '../../src/state/encode-body.ts';
 import { crmExport, setupCrm } from '../support/contacts.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';

@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../src/cli/run-command-line.ts';
+import { runCommandLine } from '../../src/cli/commands.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
 import { makeWorkspace } from '../support/workspace.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../src/cli/run-command-line.ts';
+import { runCommandLine } from '../../src/cli/commands.ts';
 import { typedProgram, withProgram } from '../../src/cli/typed-program.ts';
 import { shellWord } from '../../src/text/printable.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { runCommandLine } from '../../src/cli/run-command-line.ts';
+import { runCommandLine } from '../../src/cli/commands.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
 
 /*

@@ -1,7 +1,7 @@
 import { existsSync, globSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../src/cli/run-command-line.ts';
+import { runCommandLine } from '../../src/cli/commands.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
 import { readDocument } from './reference.ts';
 

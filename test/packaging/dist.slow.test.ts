@@ -291,7 +291,7 @@ describe('what `npm pack` makes of a fresh clone, installed by itself', {
 
   it('shows in the stack of a bug the names of functions', async () => {
     const files = await readdir(join(installed, 'dist', 'cli'));
-    const code = await readFile(join(installed, 'dist', 'cli', 'run-command-line.js'), 'utf8');
+    const code = await readFile(join(installed, 'dist', 'cli', 'commands.js'), 'utf8');
     expect(files).toContain('plan-command.js');
     expect(code).toContain('async function runCommandLine(args, terminal) {\n');
   });

@@ -1,13 +1,11 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Reason } from '../../src/model/reason.ts';
-import { formatRow, LEGACY_ENCODINGS, type RowSpan } from '../../src/model/row.ts';
+import type { RowSpan } from '../../src/model/row.ts';
 import { readCorrectedRejects } from '../../src/rejects/corrected-rejects.ts';
 import { readRejectsIndex, writeRejects } from '../../src/rejects/rejects-file.ts';
 import { readCsv } from '../../src/tables/csv/read-csv.ts';
 import { workspaceWith } from '../source/folder-on-disk.ts';
-
-const csv = { open: readCsv, formatRow, encodings: LEGACY_ENCODINGS };
 
 /** A rejection of lines `from` to `to` of a file. */
 export function rejection(from: number, to = from, message = 'is wrong', file = 0) {
@@ -25,7 +23,6 @@ export async function rejectsOf(
   const { folder } = workspace;
   const { rows } = await writeRejects({
     folder,
-    formatRow,
     sources: Object.entries(sources).map(([name, content], file) => ({
       name,
       open: () => readCsv(Readable.from([Buffer.from(content)], { objectMode: false }), { name, file }),
@@ -48,7 +45,6 @@ export async function rejectsOf(
         corrected: async () => Readable.from([Buffer.from(content)], { objectMode: false }),
         untouched: () => folder.read('rejects-untouched.csv'),
         index: await readRejectsIndex(folder),
-        csv,
       });
       const files = await Promise.all(
         result.files.map(async ({ name, content: text }) => {

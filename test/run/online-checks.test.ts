@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StoreConfig } from '../../src/config/store-config.ts';
-import { judgeDisk } from '../../src/run/online/disk-check.ts';
 import { judgeRedis, runChecks } from '../../src/run/online/online-checks.ts';
+import { judgeDisk } from '../../src/run/online/source-check.ts';
 import { type AnsweredStores, judgeLikeness, judgeStore } from '../../src/run/online/store-check.ts';
 import { judgeAnswer } from '../../src/storefront/probe-store.ts';
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatRow, LEGACY_ENCODINGS } from '../../src/model/row.ts';
+import { formatRow } from '../../src/model/row.ts';
 import { readCorrectedRejects } from '../../src/rejects/corrected-rejects.ts';
 import { isUntouched } from '../../src/rejects/rejects-edits.ts';
 import { readRejectsIndex } from '../../src/rejects/rejects-file.ts';
@@ -17,7 +17,6 @@ async function readTyped(folder: RunFolder, edits: CellEdits) {
     corrected: async () => correctedRejects(folder, edits),
     untouched: () => folder.read('rejects-untouched.csv'),
     index: await readRejectsIndex(folder),
-    csv: { open: readCsv, formatRow, encodings: LEGACY_ENCODINGS },
     asTyped: true,
   });
   let text = '';

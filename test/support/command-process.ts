@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 // The process of `WarmCommand`: it has the program loaded, and runs one command after the other as a process of its own would.
 
-type Main = typeof import('../../src/cli/run-command-line.ts') & typeof import('../../src/cli/terminal.ts');
+type Main = typeof import('../../src/cli/commands.ts') & typeof import('../../src/cli/terminal.ts');
 
 /** What is to be run, and with which environment. */
 export interface CommandRequest {
@@ -15,9 +15,7 @@ export interface CommandRequest {
 
 enableCompileCache();
 const [folder = '', extension = ''] = process.argv.slice(2);
-const { runCommandLine }: Pick<Main, 'runCommandLine'> = await import(
-  join(folder, `run-command-line${extension}`)
-);
+const { runCommandLine }: Pick<Main, 'runCommandLine'> = await import(join(folder, `commands${extension}`));
 const { processTerminal }: Pick<Main, 'processTerminal'> = await import(join(folder, `terminal${extension}`));
 const terminal = processTerminal();
 

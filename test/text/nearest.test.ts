@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearest } from '../../src/text/nearest.ts';
+import { nearest } from '../../src/text/printable.ts';
 
 describe('the nearest name', () => {
   const keys = ['concurrency', 'requestsPerSecond', 'store', 'source'];

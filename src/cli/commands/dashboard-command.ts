@@ -18,8 +18,12 @@ import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import type { RunningWorker } from '../../queue/start-worker.ts';
 import { openProcessFolder } from '../../state/file-access.ts';
 import { type SecretRedactor, secretRedactor } from '../../text/masked.ts';
-import { actionRunner, type EnqueuedRun } from '../dashboard/action-runner.ts';
-import { argumentsOf, startChildCommand } from '../dashboard/child-command.ts';
+import {
+  actionRunner,
+  argumentsOf,
+  type EnqueuedRun,
+  startChildCommand,
+} from '../dashboard/action-runner.ts';
 import { defineCommand, flag, parsedOption, text } from '../define-command.ts';
 import { untilAborted } from '../interrupt-signal.ts';
 import { listJobs } from '../list-jobs.ts';

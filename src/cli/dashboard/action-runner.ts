@@ -1,3 +1,5 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   ActionResult,
@@ -5,15 +7,87 @@ import type {
   DashboardActions,
   DashboardLog,
 } from '../../dashboard/dashboard-context.ts';
-import type { JobAction } from '../../model/action.ts';
-import type { ChildCommand } from './child-command.ts';
+import { type Action, commandFor, type JobAction } from '../../model/action.ts';
+import { MAIN } from '../package-version.ts';
+import { CHILD_VARIABLE, type ChildMessage } from '../parent-process.ts';
+
+/** The end of its messages contains the reason of a failure. */
+const WORDS_KEPT = 16_384;
+
+/** How a command ended. */
+interface ChildEnd {
+  /** Null if a signal ended it. */
+  readonly code: number | null;
+  /** Its messages on standard error. */
+  readonly words: string;
+}
+
+/** A command of Storeferry in its own process. */
+type ChildCommand = ReturnType<typeof startChildCommand>;
+
+/**
+ * Starts `storeferry ARGUMENTS` for a person with these names; `onRun` is called with the id of its run. The command ends
+ * when this process does.
+ */
+export function startChildCommand(
+  args: readonly string[],
+  onRun: (run: string) => void,
+  actors: readonly string[] = [],
+) {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    env: { ...process.env, [CHILD_VARIABLE]: actors.join('\n'), NO_COLOR: '1' },
+  });
+  let words = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    words = (words + text).slice(-WORDS_KEPT);
+  });
+  child.on('message', (message) => {
+    if (isChildMessage(message)) onRun(message.run);
+  });
+  const ended = endOf(child).then(
+    (code): ChildEnd => ({ code, words }),
+    (error: Error): ChildEnd => ({ code: null, words: `It could not be started: ${error.message}` }),
+  );
+  return {
+    ended,
+    /** Requests its end, like Ctrl-C: requests in flight are finished, and the next run of the job continues. */
+    interrupt: () => {
+      if (child.connected) child.disconnect();
+    },
+  };
+}
+
+/**
+ * Its exit code, after all its output and messages. The event `close` would have it too, but never comes if this side
+ * closed the channel.
+ */
+async function endOf(child: ChildProcess): Promise<number | null> {
+  const silent = child.stderr === null ? [] : [once(child.stderr, 'close')];
+  const [[code]] = await Promise.all([once(child, 'exit'), once(child, 'disconnect'), ...silent]);
+  return typeof code === 'number' ? code : null;
+}
+
+function isChildMessage(message: unknown): message is ChildMessage {
+  return (
+    typeof message === 'object' && message !== null && 'run' in message && typeof message.run === 'string'
+  );
+}
+
+/** The arguments of the command that does an action in the workspace of a folder. */
+export function argumentsOf(action: Action, directory: string): string[] {
+  const workspace = directory === '.' ? [] : ['-C', directory];
+  const { name, words, options } = commandFor(action);
+  // The words come last, even if one looks like an option.
+  return [...workspace, name, '--json', ...options, '--', ...words];
+}
 
 /** How long a click waits for its run to begin. After that the page shows that the run is starting. */
 const WAIT_MS = 2_500;
 /** The number of remembered confirmations. A repeated confirmation has no effect; the oldest are removed. */
 const MAX_REMEMBERED = 1_000;
 
-export interface ActionRunnerOptions {
+interface ActionRunnerOptions {
   /** Starts the command of an action in its own process; `onRun` is called with its run. */
   readonly start: (action: JobAction, onRun: (run: string) => void) => ChildCommand;
   readonly hasWorkers: () => Promise<boolean>;

@@ -36,8 +36,7 @@ import {
   type GuessRequest,
   lookAtSource,
 } from '../../onboarding/preview-source.ts';
-import { didYouMean } from '../../text/nearest.ts';
-import { sentence } from '../../text/printable.ts';
+import { didYouMean, sentence } from '../../text/printable.ts';
 import { draftOf, type InitOptions, optionFor } from './init-options.ts';
 import type { CheckAnswer, Prompter } from './prompter.ts';
 

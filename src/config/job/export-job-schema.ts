@@ -9,7 +9,7 @@ import {
   tableFields,
   workspacePathSchema,
 } from '../../remote/remote-kinds.ts';
-import { didYouMean } from '../../text/nearest.ts';
+import { didYouMean } from '../../text/printable.ts';
 import { exactlyOnePlace, oneFile } from '../complete-places.ts';
 import { valueAt } from '../value-at.ts';
 import { jobFields, valueWords } from './job-fields.ts';

@@ -3,7 +3,7 @@ import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import type { DeepReadonly } from '../../model/json-object.ts';
 import { CONTACT_TEXT_FIELDS, type ImportMode, type UpdateMatch } from '../../model/mapped-record.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
-import { loosened } from '../../text/nearest.ts';
+import { loosened } from '../../text/printable.ts';
 import { withoutPlace } from '../complete-places.ts';
 import type { exportJobSchema } from './export-job-schema.ts';
 import type { importJobSchema } from './import-job-schema.ts';

@@ -5,7 +5,7 @@ import type { Resource } from '../../model/mapped-record.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
 import { fitHeader, type LookOptions } from '../../onboarding/preview-source.ts';
 import { sideTablesOf } from '../../run/inputs/open-mapping.ts';
-import { listHeaders, loosened, quotableHeaders } from '../../text/nearest.ts';
+import { listHeaders, loosened, quotableHeaders } from '../../text/printable.ts';
 
 /** The folder of the workspace for uploaded files. */
 export const UPLOADS_FOLDER = 'uploads';

@@ -1,6 +1,6 @@
 import { pipeline, type Readable, Transform } from 'node:stream';
+import { LineSplitter } from '../../model/row.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
-import { LineSplitter } from '../../text/line-splitter.ts';
 
 /** A line of a text file, without its end. */
 interface TextLine {

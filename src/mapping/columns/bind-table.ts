@@ -1,5 +1,5 @@
 import { MappingError } from '../../model/storeferry-error.ts';
-import { didYouMean, listHeaders, loosened, quotableHeaders } from '../../text/nearest.ts';
+import { didYouMean, listHeaders, loosened, quotableHeaders } from '../../text/printable.ts';
 import { type BoundTable, memoDigest } from '../record-rows.ts';
 import type { MappingSpec } from '../spec/mapping-spec.ts';
 import { type Column, Columns, type Family, type FoundHeader, HeaderLine } from './columns.ts';

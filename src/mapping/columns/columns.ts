@@ -1,4 +1,4 @@
-import { loosened } from '../../text/nearest.ts';
+import { loosened } from '../../text/printable.ts';
 import type { ColumnSpec } from '../spec/mapping-spec.ts';
 
 /** A header as a mapping writes it: literal text with `{n}` for a number and `{word}` for a capture. */

@@ -1,6 +1,6 @@
 import type { SourceRow } from '../record-rows.ts';
 import { given, resolveName, type Scope, unknownName } from '../scope.ts';
-import type { ChildrenSpec, GroupSpec } from '../spec/group-spec.ts';
+import type { ChildrenSpec, GroupSpec } from '../spec/mapping-spec.ts';
 import type { Condition, Value } from '../spec/value.ts';
 import { blankIfUnreadable, type Expression, type TypedExpression } from '../values/cell.ts';
 import { columnsOf, compileCondition } from '../values/compile-condition.ts';

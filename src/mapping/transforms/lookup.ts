@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { optional } from '../../model/json-object.ts';
-import { didYouMean } from '../../text/nearest.ts';
+import { didYouMean } from '../../text/printable.ts';
 import { lookupKey } from '../lookup-table.ts';
 import { type Cell, type ItemKind, refuse } from '../values/cell.ts';
 import { defineTransform, FALLBACK, textStep } from './define-transform.ts';

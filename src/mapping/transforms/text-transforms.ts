@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { optional } from '../../model/json-object.ts';
+import { messageOf } from '../../model/storeferry-error.ts';
+import { refuse } from '../values/cell.ts';
 import { compilePattern, rememberingLast } from './compile-pattern.ts';
 import { defineTransform, type TransformDefinition, textOrBlank, textStep } from './define-transform.ts';
 
@@ -134,3 +136,84 @@ export const textTransforms: readonly TransformDefinition[] = [
     examples: [{ cell: 'product_a1b2c3d4e5', steps: '{ start: 10 }', gives: 'product_a1' }],
   }),
 ];
+
+/** `custom`: a function of the workspace. An error that it throws rejects the record. */
+export const custom = defineTransform({
+  name: 'custom',
+  map: {
+    shape: {
+      custom: z
+        .string()
+        .describe('A function of `storeferry.config.ts`: of a text, giving a text or null (blank).'),
+    },
+    compile: ({ custom: name }, { custom: find, complain }) => {
+      const change = find?.(name);
+      if (find !== undefined && change === undefined)
+        complain(['custom'], `storeferry.config.ts has no transform ${name}`);
+      if (change === undefined) return textStep((text) => text);
+      return textStep((text) => {
+        let changed: unknown;
+        try {
+          changed = change(text);
+        } catch (error) {
+          return refuse('custom-transform', `${name}: ${messageOf(error)}`);
+        }
+        if (changed === null || changed === undefined) return undefined;
+        return typeof changed === 'string'
+          ? textOrBlank(changed)
+          : refuse('custom-transform', `${name} gave no text`);
+      });
+    },
+  },
+  examples: [{ cell: 'AB-1', steps: '{ custom: ourSku }', gives: 'our AB-1' }],
+});
+
+const ADDRESS = /^[^\s@<>()[\],;:"]+@[^\s@<>()[\],;:"]+$/;
+/** `Ann Lee <ann@mail.example>`, as copied from address books. */
+const NAMED = /^[^<>]*<([^<>]*)>$/;
+
+/**
+ * `email`: one e-mail address, in lower case, so that two spellings are not two persons. Other texts reject the
+ * record: the store would write to this address, or the crosswalk would search for it.
+ */
+export const email = defineTransform({
+  name: 'email',
+  word: {
+    description:
+      'Reads an e-mail address, in lower case, also out of `Ann <ann@mail.example>` and `mailto:`; else rejects the record.',
+    compile: ({ quote }) =>
+      textStep((text) => {
+        const bare = (NAMED.exec(text)?.[1] ?? text)
+          .trim()
+          .replace(/^mailto:/i, '')
+          .toLowerCase();
+        return ADDRESS.test(bare)
+          ? bare
+          : refuse(
+              'not-an-email',
+              `${quote(text)} is not an e-mail address; expected one such as ann@mail.example`,
+            );
+      }),
+  },
+  examples: [{ cell: 'Ann <ANN@mail.example>', steps: 'email', gives: 'ann@mail.example' }],
+});
+
+/** `default`: the value instead of a blank. */
+export const defaultValue = defineTransform({
+  name: 'default',
+  map: {
+    shape: {
+      default: z.union([z.string(), z.number(), z.boolean()]).describe('Instead of a blank.'),
+    },
+    compile: ({ default: written }, { argument }) => {
+      const value = typeof written === 'string' ? argument(['default'], written) : written;
+      return {
+        takes: 'any',
+        gives: (taken) => taken,
+        run: (_row, _n, value) => value,
+        blank: () => (value === '' ? undefined : value),
+      };
+    },
+  },
+  examples: [{ cell: '', steps: '{ default: unknown }', gives: 'unknown' }],
+});

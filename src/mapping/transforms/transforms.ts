@@ -3,17 +3,14 @@ import { addProblem } from '../../model/json-object.ts';
 import { boolean } from './boolean.ts';
 import { calculations } from './calculations.ts';
 import { convert } from './convert.ts';
-import { custom } from './custom.ts';
 import { date } from './date.ts';
-import { defaultValue } from './default-value.ts';
 import type { Step, TransformContext, TransformDefinition } from './define-transform.ts';
-import { email } from './email.ts';
 import { html } from './html.ts';
 import { listTransforms } from './list-transforms.ts';
 import { lookup, table } from './lookup.ts';
 import { integer, number } from './number.ts';
 import { slug } from './slug.ts';
-import { textTransforms } from './text-transforms.ts';
+import { custom, defaultValue, email, textTransforms } from './text-transforms.ts';
 
 // What a guess tries with the cells of a file.
 export { currenciesNamed } from '../currency-watch.ts';

@@ -1,7 +1,7 @@
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { truncate } from '../../model/truncate.ts';
-import { loosened } from '../../text/nearest.ts';
+import { loosened } from '../../text/printable.ts';
 import type { ColumnField, ProductConcept } from '../column-fields.ts';
 import type { HeaderReading, Meaning } from './header-reading.ts';
 import type { SampledColumn } from './sampled-column.ts';

@@ -10,7 +10,7 @@ import type {
 import { cleanContactCell } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { didYouMean, loosened } from '../../text/nearest.ts';
+import { didYouMean, loosened } from '../../text/printable.ts';
 import {
   COLUMN_FIELDS,
   type ContactConcept,

@@ -24,7 +24,7 @@ import {
   stepOf,
   type Tick,
   ticksEvery,
-} from './draw-plot.ts';
+} from './line-plots.ts';
 
 /** A run of a job, drawn as one bar among others. */
 interface PastRun extends RunTotals {

@@ -212,7 +212,6 @@ async function writeRunRejects(
     folder,
     sources,
     rejections: refused(context, run),
-    formatRow,
     describeKeys: (keys) => positionsOf(context, run, keys),
   });
   if (hasRejectsWorkbook(source) && rows > 0 && rows < MAX_SHEET_ROWS) {
@@ -220,10 +219,7 @@ async function writeRunRejects(
   }
   const isUpdate = request.job.mode === 'update';
   if (request.job.crosswalk === undefined && !isUpdate) return;
-  await writeUnmatched(
-    { folder, sources, rejections: unmatched(folder), formatRow },
-    { withReason: isUpdate },
-  );
+  await writeUnmatched({ folder, sources, rejections: unmatched(folder) }, { withReason: isUpdate });
 }
 
 const CORRECTED_FILE = 'rejects-corrected.csv';

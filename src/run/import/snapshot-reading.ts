@@ -19,7 +19,7 @@ import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source
 import type { RunFolder } from '../../state/artifacts.ts';
 import { openRowScratch } from '../../state/sqlite/open-row-scratch.ts';
 import { type OpenedTable, openTable } from '../../tables/open-table.ts';
-import { quotableHeaders } from '../../text/nearest.ts';
+import { quotableHeaders } from '../../text/printable.ts';
 import type { MappingTables } from '../inputs/open-mapping.ts';
 import type { ImportRequest } from '../run-context.ts';
 import type { StoreContacts } from './store-contacts.ts';

@@ -32,7 +32,7 @@ import type { RunFolder } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { openRowScratch } from '../../state/sqlite/open-row-scratch.ts';
 import { readCsv } from '../../tables/open-table.ts';
-import { listHeaders, quotableHeaders } from '../../text/nearest.ts';
+import { listHeaders, quotableHeaders } from '../../text/printable.ts';
 import { digestOf } from '../digest-of.ts';
 import { readCrosswalk } from './read-crosswalk.ts';
 import { openSideTable, type SideTable, sideTableFile, sideTableWords } from './side-table.ts';

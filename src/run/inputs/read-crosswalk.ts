@@ -3,7 +3,7 @@ import { type Crosswalk, columnsNamed, lookupKey } from '../../mapping/lookup-ta
 import { type HashKey, hashKey } from '../../model/key-set.ts';
 import { blankCellsBeyond, type Row } from '../../model/row.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
-import { listHeaders } from '../../text/nearest.ts';
+import { listHeaders } from '../../text/printable.ts';
 
 const PAGE_BITS = 20;
 const PAGE_BYTES = 1 << PAGE_BITS;

@@ -14,8 +14,7 @@ import { checkRedisServer, type RedisServerCheck } from '../../state/redis/redis
 import { formatBytes } from '../../text/printable.ts';
 import { accessOf, type CheckedWorkspace, type Facts, type Look, type OnlineCheck } from '../run-context.ts';
 import { probeCheck } from '../store-properties.ts';
-import { diskCheck, nearestFolder, temporaryFolderCheck } from './disk-check.ts';
-import { sourceCheck } from './source-check.ts';
+import { diskCheck, nearestFolder, sourceCheck, temporaryFolderCheck } from './source-check.ts';
 import { storeCheck } from './store-check.ts';
 
 export { probeCheck } from '../store-properties.ts';

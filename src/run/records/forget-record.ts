@@ -12,7 +12,7 @@ import { supersedeAndDiscard } from '../import/continue-or-begin.ts';
 import { isSameTarget } from '../import/stage-step.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
-import { forgetScanned } from '../scan-journal.ts';
+import { forgetScanned } from '../scan-contacts.ts';
 import { forgetTrace } from '../store-properties.ts';
 import type { FoundRecord } from './record-history.ts';
 

@@ -1,8 +1,9 @@
 import { KeySet } from '../../model/key-set.ts';
 import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
+import type { Operation } from '../../model/operation.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Reason } from '../../model/reason.ts';
-import { COMPLETED, type Run, type RunPart } from '../../model/run.ts';
+import { COMPLETED, type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections, verifyHeld } from '../../plan/plan-file.ts';
 import { predecessorsOf } from '../../plan/plan-import.ts';
@@ -11,8 +12,8 @@ import { passedDate } from '../import/continue-or-begin.ts';
 import { productUpdates } from '../import/product-updates.ts';
 import { isSameTarget, mayHaveLeft } from '../import/stage-step.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
+import { unsentOperations } from '../send-operations.ts';
 import { changesUrls } from '../store-properties.ts';
-import { ownAttempts } from './own-attempts.ts';
 import { planRecords, withoutGuards } from './plan-records.ts';
 
 /**
@@ -251,7 +252,7 @@ export async function undecidedKeys(
 const HOLDING_KINDS = ['run', 'retry'] as const;
 
 /** What a run holds of a record. */
-export interface HeldValues extends Pick<HeldRecord, 'hits'> {
+interface HeldValues extends Pick<HeldRecord, 'hits'> {
   readonly run: string;
   readonly job: string;
 }
@@ -289,4 +290,42 @@ async function heldRecord(
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/**
+ * Those of the keys that are in doubt only because an earlier undo or release of the run `of` was killed: it sent what this one sends. Its
+ * operations are there until another run of the job begins to send.
+ */
+export async function ownAttempts(
+  context: Pick<RunContext, 'state' | 'artifacts'>,
+  by: Run,
+  of: string,
+  keys: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (keys.length === 0) return new Set();
+  const { state } = context;
+  const attempted = new Set<string>();
+  for (const run of await state.runs.list({
+    job: by.job,
+    kinds: ['undo', 'release'],
+    statuses: UNFINISHED,
+  })) {
+    if ((run.undo ?? run.release)?.of !== of) continue;
+    for await (const operations of openOperations(context, run)) {
+      for (const { key } of operations) attempted.add(key);
+    }
+  }
+  const doubted = keys.filter((key) => attempted.has(key));
+  return await state.ledger(importTarget(by)).doubtedOnlyBy(by.job, doubted);
+}
+
+/** The operations of an unfinished run that have no outcome, or were not sent. */
+export async function* openOperations(
+  context: Pick<RunContext, 'state' | 'artifacts'>,
+  run: Run,
+): AsyncGenerator<readonly Operation[]> {
+  const folder = context.artifacts.run(run.id);
+  for (const shard of (await readPlan(folder))?.shards ?? []) {
+    if (await folder.exists(shard.name)) yield await unsentOperations(context, run, shard);
+  }
 }

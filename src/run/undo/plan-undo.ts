@@ -20,8 +20,8 @@ import {
 import { digestOf } from '../digest-of.ts';
 import { productUpdates } from '../import/product-updates.ts';
 import { versionsOfRun } from '../records/catalog-as-of.ts';
-import { openOperations, ownAttempts } from '../records/own-attempts.ts';
 import { planRecords, withoutGuards } from '../records/plan-records.ts';
+import { openOperations, ownAttempts } from '../records/plan-release.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { changesUrls } from '../store-properties.ts';

@@ -6,7 +6,7 @@ import { openWorkspace } from '../../../src/config/workspace.ts';
 import type { Viewer } from '../../../src/dashboard/access/sessions.ts';
 import type { AtWork, DashboardContext } from '../../../src/dashboard/dashboard-context.ts';
 import { showErrors } from '../../../src/dashboard/guard/page-error.ts';
-import { registerPages } from '../../../src/dashboard/pages/register-pages.ts';
+import { registerPages } from '../../../src/dashboard/start-dashboard.ts';
 import { openRunQueue } from '../../../src/queue/run-queue.ts';
 import type { ClockKeeper } from '../../../src/report/run-facts.ts';
 import type { RunContext } from '../../../src/run/run-context.ts';

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../../src/cli/run-command-line.ts';
+import { runCommandLine } from '../../../src/cli/commands.ts';
 import { memoryTerminal } from '../../support/memory-terminal.ts';
 import { makeWorkspace } from '../../support/workspace.ts';
 import { HOME_MADE_FILES } from './home-made-files.ts';

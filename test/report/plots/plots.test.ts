@@ -3,7 +3,6 @@ import { parseHTML } from 'linkedom';
 import { describe, expect, it } from 'vitest';
 import type { Run, RunTotals } from '../../../src/model/run.ts';
 import { widths } from '../../../src/report/html/document-sections.ts';
-import { momentTicks, numberTicks, type Tick } from '../../../src/report/plots/draw-plot.ts';
 import {
   countTicks,
   durationTicks,
@@ -13,7 +12,13 @@ import {
   labelled,
   plotHeight,
 } from '../../../src/report/plots/history-plot.ts';
-import { linePlots, steps } from '../../../src/report/plots/line-plots.ts';
+import {
+  linePlots,
+  momentTicks,
+  numberTicks,
+  steps,
+  type Tick,
+} from '../../../src/report/plots/line-plots.ts';
 import { NO_TOTALS } from '../../../src/report/run-facts.ts';
 import type { TrendSeries } from '../../../src/report/section.ts';
 import { someTraffic } from '../html/report-samples.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LineSplitter } from '../../src/text/line-splitter.ts';
+import { LineSplitter } from '../../src/model/row.ts';
 
 describe('lines of a text that arrives in pieces', () => {
   it('are those of the whole text, however it is cut', () => {
