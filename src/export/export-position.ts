@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
 import { z } from 'zod';
+import type { ExportJob } from '../config/job/job.ts';
 import type { Stored } from '../model/json-object.ts';
 import { StateError, UsageError } from '../model/storeferry-error.ts';
 import { type RunFolder, readSealed, sealedJson } from '../state/artifacts.ts';
@@ -30,8 +31,10 @@ export const manifestSchema = z.object({
   changed: z.int(),
   firstId: z.string(),
   lastId: z.string(),
-  /** The orders that the store had, in the file or not. */
+  /** The orders that were read, in the file or not: with `createdSince: null` all of the store. */
   totalCount: z.int(),
+  /** Only orders created since then were read, ISO 8601. */
+  createdSince: z.string().nullable().default(null),
 });
 export type Manifest = Stored<typeof manifestSchema>;
 
@@ -40,6 +43,8 @@ const positionSchema = z.object({
   store: z.string(),
   /** Name of the file with their fingerprints; null while none is known. */
   prints: z.string().nullable(),
+  /** The last full pass: when all orders were read, and by which filter they were compared; null before. */
+  full: z.object({ readAt: z.string(), filter: z.string() }).nullable().default(null),
   files: z.array(manifestSchema),
 });
 
@@ -47,18 +52,52 @@ const positionSchema = z.object({
 export type ExportPosition = Stored<typeof positionSchema>;
 
 const POSITION_FILE = 'position.json';
+const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 /** So many files of a job can be written again byte for byte. */
 const KEPT_FILES = 20;
 
 /** The position of a job; without any file where it has written none from this store. */
 export async function readPosition(folder: RunFolder, store: string): Promise<ExportPosition> {
-  if (!(await folder.exists(POSITION_FILE))) return { store, prints: null, files: [] };
+  if (!(await folder.exists(POSITION_FILE))) return { store, prints: null, full: null, files: [] };
   const position = await readSealed(folder, POSITION_FILE, positionSchema, [
     'was damaged',
     'Remove it to export all orders again, as new ones.',
   ]);
   // The numbers of files go on; the ids of another store mean other orders.
-  return position.store === store ? position : { ...position, store, prints: null };
+  return position.store === store ? position : { ...position, store, prints: null, full: null };
+}
+
+/**
+ * From when on orders have to be read, ISO 8601: a week before the last full pass, so that clocks may differ and recent orders are always
+ * compared; null where a full pass is due, each week.
+ */
+export function readableSince(
+  { full }: ExportPosition,
+  job: Pick<ExportJob, 'filter'>,
+  now: number,
+): string | null {
+  if (full === null || full.filter !== filterText(job)) return null;
+  const passedAt = Date.parse(full.readAt);
+  if (now < passedAt || now - passedAt >= WEEK_MS) return null;
+  return new Date(passedAt - WEEK_MS).toISOString();
+}
+
+/** The position once the files have all orders of the store as they were then, by the filter of the job. */
+export function afterFullPass(
+  position: ExportPosition,
+  job: Pick<ExportJob, 'filter'>,
+  readAt: string,
+): ExportPosition {
+  return { ...position, full: { readAt, filter: filterText(job) } };
+}
+
+/** Keeps a position whose files are those of the last. */
+export async function keepPosition(folder: RunFolder, position: ExportPosition): Promise<void> {
+  await folder.write(POSITION_FILE, [sealedJson(position)]);
+}
+
+function filterText({ filter }: Pick<ExportJob, 'filter'>): string {
+  return JSON.stringify(filter ?? {});
 }
 
 /** The files from that of a run on, or from a time on (ISO 8601). UsageError where there is none. */
@@ -76,14 +115,14 @@ export function filesSince({ files }: ExportPosition, since: string): readonly M
 /** Moves the position behind a file that is in place, and drops what only earlier positions need. */
 export async function movePosition(
   folder: RunFolder,
-  { store, files }: ExportPosition,
+  position: ExportPosition,
   manifest: Manifest,
   known: ReadonlyMap<string, string>,
 ): Promise<void> {
   const prints = `prints-${manifest.number}`;
   await folder.write(prints, printLines(known));
-  const next: ExportPosition = { store, prints, files: [...files, manifest] };
-  await folder.write(POSITION_FILE, [sealedJson(next)]);
+  const next: ExportPosition = { ...position, prints, files: [...position.files, manifest] };
+  await keepPosition(folder, next);
   const kept = new Set([POSITION_FILE, prints, ...next.files.slice(-KEPT_FILES).map(copyName)]);
   await folder.remove((await folder.list()).filter((name) => !kept.has(name)));
 }

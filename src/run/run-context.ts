@@ -121,6 +121,8 @@ export interface ExportRequest {
   readonly store: StoreConfig;
   /** A trial of `mode: new`: the most orders of its file; the next run writes them again. */
   readonly limit?: number | undefined;
+  /** Read all orders, also where `mode: new` may read only recent ones. */
+  readonly full?: boolean | undefined;
   /** Write lost files of `mode: new` again instead, from those of this run or time on. */
   readonly since?: string | undefined;
 }

@@ -14,6 +14,8 @@ export interface StoreProperties {
   readonly readsProducts: boolean | null;
   readonly readsContacts: boolean | null;
   readonly readsCategories: boolean | null;
+  /** `GET /orders` takes `created_at_min`. */
+  readonly readsOrdersSince: boolean | null;
   readonly searchesContactsByEmail: boolean | null;
   /** `POST /contacts` with the e-mail address of a contact answers that contact. */
   readonly upsertsContactsByEmail: boolean | null;
@@ -99,6 +101,8 @@ const SITE = '/api/site';
 const PRODUCTS = `${SITE}/products`;
 const UPSERT = `${PRODUCTS}?update_existing_product_by_url=true`;
 const CONTACTS = `${SITE}/contacts`;
+const ORDERS = `${SITE}/orders`;
+const YEAR_S = 365 * 24 * 60 * 60;
 const TITLE = 'Storeferry probe (removed again)';
 /** Lists of a contact that nothing is sent for when they change, unlike subscriptions. */
 const CONTACT_LISTS = ['tags', 'properties'] as const;
@@ -107,6 +111,7 @@ const UNKNOWN: StoreProperties = {
   readsProducts: null,
   readsContacts: null,
   readsCategories: null,
+  readsOrdersSince: null,
   searchesContactsByEmail: null,
   upsertsContactsByEmail: null,
   updatesProductById: null,
@@ -236,7 +241,22 @@ class Probe {
     this.#learn('readsCategories', categories === null ? null : categories.ok && known !== null);
     const contacts = await this.#call('GET', `${CONTACTS}?limit=1`);
     this.#learn('readsContacts', isPage(contacts));
+    await this.#tryOrders();
     return [categories?.ok ? known?.[0] : undefined, itemsOf(contacts?.json)?.[0]];
+  }
+
+  /** From the time of an order on there is one; from next year on there is none. */
+  async #tryOrders(): Promise<void> {
+    const createdIn = (answer: Answer | null) => itemsOf(answer?.json)?.[0]?.['created'];
+    const created = createdIn(await this.#call('GET', `${ORDERS}?limit=1`));
+    if (typeof created !== 'number' || !Number.isSafeInteger(created)) return;
+    const from = await this.#call('GET', `${ORDERS}?limit=1&created_at_min=${created}`);
+    const nextYear = Math.max(created, Math.floor(this.#options.now() / 1_000)) + YEAR_S;
+    const later = await this.#call('GET', `${ORDERS}?limit=1&created_at_min=${nextYear}`);
+    if (from === null || later === null) return;
+    const found = createdIn(from);
+    const isFound = from.ok && typeof found === 'number' && found >= created;
+    this.#learn('readsOrdersSince', isFound && later.ok && itemsOf(later.json)?.length === 0);
   }
 
   async #tryContact(listed: JsonObject | undefined): Promise<void> {

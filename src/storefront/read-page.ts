@@ -5,6 +5,8 @@ import { StoreRefusedError } from '../model/storeferry-error.ts';
 export interface PageQuery {
   readonly limit: number;
   readonly skip: number;
+  /** Of orders: only those created since then, in seconds since the epoch, where a store takes that. */
+  readonly createdAtMin?: number;
 }
 
 /** An item as the store sent it; only objects are accepted. */

@@ -135,8 +135,8 @@ function isAbsent(sent: Sent): boolean {
   return sent.kind === 'refused' && sent.status === 404 && sent.isFromApi;
 }
 
-function queryOf({ limit, skip }: PageQuery): string {
-  return `?limit=${limit}&skip=${skip}`;
+function queryOf({ limit, skip, createdAtMin }: PageQuery): string {
+  return `?limit=${limit}&skip=${skip}${createdAtMin === undefined ? '' : `&created_at_min=${createdAtMin}`}`;
 }
 
 function withAdvice(sent: Sent, advice: string): Sent {

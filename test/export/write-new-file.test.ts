@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ExportJob } from '../../src/config/job/job.ts';
-import { filesSince, readPosition } from '../../src/export/export-position.ts';
+import { filesSince, readableSince, readPosition } from '../../src/export/export-position.ts';
 import { writeNewFile } from '../../src/export/writing/write-new-file.ts';
 import type { RunFolder } from '../../src/state/artifacts.ts';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
@@ -46,6 +46,7 @@ function write(run: string, orders: readonly object[], kept: RunFolder) {
     reading: async function* () {
       yield orders.map((order) => JSON.stringify(order));
     },
+    createdSince: null,
     limit: undefined,
     signal: new AbortController().signal,
   });
@@ -81,11 +82,26 @@ it('makes the same file again where it ended between any two writes', async () =
     [1, 'run-1', 2],
     [2, 'run-2', 2],
   ]);
-  expect(filesSince({ store: STORE, prints: null, files }, '2030-01-02')).toHaveLength(2);
+  expect(filesSince({ store: STORE, prints: null, full: null, files }, '2030-01-02')).toHaveLength(2);
 });
 
 it('knows the orders of one store only, and counts its files on', async () => {
   const kept = folderArtifacts(join(dir, 'artifacts')).run('export-fresh');
   await write('run-1', [{ id: 1 }], kept);
   expect(await readPosition(kept, '//other.example')).toMatchObject({ prints: null, files: [{ number: 1 }] });
+});
+
+it('needs to read recent orders only, for a week after a full pass by the same filter', async () => {
+  const kept = folderArtifacts(join(dir, 'artifacts')).run('export-fresh');
+  const at = (date: string) => Date.parse(`${date}T06:00:00.000Z`);
+  const since = async (date: string, of: Pick<ExportJob, 'filter'> = {}) =>
+    readableSince(await readPosition(kept, STORE), of, at(date));
+  expect(await since('2030-01-02')).toBeNull();
+  await write('run-1', [], kept);
+  expect(await since('2030-01-03')).toBe('2029-12-26T06:00:00.000Z');
+  expect(await since('2030-01-09')).toBeNull();
+  // The clock was put back.
+  expect(await since('2030-01-01')).toBeNull();
+  expect(await since('2030-01-03', { filter: { status: 'paid' } })).toBeNull();
+  expect(readableSince(await readPosition(kept, '//other.example'), {}, at('2030-01-03'))).toBeNull();
 });

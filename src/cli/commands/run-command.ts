@@ -1,6 +1,7 @@
 import { sampleOf } from '../../model/action.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { RunTask } from '../../run/execute-run.ts';
+import type { ExportRequest } from '../../run/run-context.ts';
 import { defineCommand, flag, JOB_ARGUMENT, JSON_FLAG, SAMPLE_OPTIONS, text } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
 
@@ -11,6 +12,7 @@ export const runCommand = defineCommand({
     json: JSON_FLAG,
     resend: flag('also send unchanged records, to a restored store'),
     ...SAMPLE_OPTIONS,
+    full: flag('read all orders for an export with `mode: new`, not only recent ones'),
     since: text(
       'run or time',
       'write lost files of an export with `mode: new` again, from this run or time on; reads nothing',
@@ -24,22 +26,26 @@ export const runCommand = defineCommand({
     'run nightly-catalog --json > result.json',
   ],
   json: RUN_SUMMARY,
-  run: (invocation, { job }, { json, resend, since, ...sample }) =>
+  run: (invocation, { job }, { json, resend, since, full, ...sample }) =>
     runInWorkspace(invocation, { json, action: 'run', about: job }, async (open, tools, name) =>
-      writeAgain(
-        await tools.readTask(open, { does: 'run', job: name, resend, sample: sampleOf(sample) }),
+      forNewFiles(await tools.readTask(open, { does: 'run', job: name, resend, sample: sampleOf(sample) }), {
         since,
-      ),
+        full,
+      }),
     ),
 });
 
-/** The task to write lost files again, where that is asked; UsageError for jobs that write no files of their own. */
-function writeAgain(task: RunTask, since: string | undefined): RunTask {
-  if (since === undefined) return task;
+/** The task with what is asked of `mode: new`; UsageError for jobs that write no files of their own. */
+function forNewFiles(task: RunTask, asked: Pick<ExportRequest, 'since' | 'full'>): RunTask {
+  const { since, full } = asked;
+  if (since === undefined && full !== true) return task;
   if (task.kind === 'export' && task.request.job.destination.mode === 'new')
-    return { ...task, request: { ...task.request, since } };
+    return { ...task, request: { ...task.request, ...asked } };
   const { name } = task.request.job;
-  throw new UsageError(`--since is for exports with \`mode: new\`, which ${name} is not.`, {
-    hint: `Leave it out: storeferry run ${name}`,
-  });
+  throw new UsageError(
+    `${since === undefined ? '--full' : '--since'} is for exports with \`mode: new\`, which ${name} is not.`,
+    {
+      hint: `Leave it out: storeferry run ${name}`,
+    },
+  );
 }

@@ -19,7 +19,12 @@ const SEAL_FILE = 'reading-checksum.json';
 /** All files of a reading. */
 export const READING_FILES: readonly string[] = [READING_FILE, SEAL_FILE];
 
-const sealSchema = z.object({ sha256: z.string(), notes: z.array(z.string()) });
+const sealSchema = z.object({
+  sha256: z.string(),
+  notes: z.array(z.string()),
+  /** Only orders created since then were read, ISO 8601; null: all. */
+  createdSince: z.string().nullable().default(null),
+});
 
 /**
  * Writes items into the run's folder, completely or not at all, and returns their number; `notes` is called after the
@@ -29,11 +34,12 @@ export async function saveReading(
   folder: RunFolder,
   batches: AsyncIterable<readonly Pick<Item, 'text'>[]>,
   notes: () => readonly string[],
+  createdSince: string | null = null,
 ): Promise<number> {
   let items = 0;
   const hash = createHash('sha256');
   await folder.write(READING_FILE, lines());
-  await folder.write(SEAL_FILE, [sealedJson({ sha256: hash.digest('hex'), notes: notes() })]);
+  await folder.write(SEAL_FILE, [sealedJson({ sha256: hash.digest('hex'), notes: notes(), createdSince })]);
   return items;
 
   async function* lines(): AsyncGenerator<string> {
@@ -56,6 +62,11 @@ export async function hasWholeReading(folder: RunFolder): Promise<boolean> {
 /** Facts that a person should know about the reading. */
 export async function readReadingNotes(folder: RunFolder): Promise<readonly string[]> {
   return (await readSeal(folder))?.notes ?? [];
+}
+
+/** Since when the orders of the reading were created, ISO 8601; null: all were read. */
+export async function readCreatedSince(folder: RunFolder): Promise<string | null> {
+  return (await readSeal(folder))?.createdSince ?? null;
 }
 
 /** Undefined if it was changed since. */
@@ -131,21 +142,24 @@ interface ReadPagedOptions extends SendOptions {
   readonly concurrency: number;
   readonly onProgress: (items: number, totalCount: number | null) => void;
   readonly what: 'orders' | 'contacts' | 'products';
+  /** Reads only what was created since then, ISO 8601. */
+  readonly createdSince?: string | null;
 }
 
 /** All orders of a store (storefront-api.md, section 4.5), or all contacts or products, each once: see `readAllItems`. */
 export async function* readPaged(
   storefront: Pick<Storefront, 'orders' | 'contacts' | 'products' | 'expectPages'>,
-  { concurrency, onProgress, what, ...options }: ReadPagedOptions,
+  { concurrency, onProgress, what, createdSince = null, ...options }: ReadPagedOptions,
 ): AsyncGenerator<readonly Item[], AllRead> {
   // Requests ahead are cancelled when reading ends.
   const over = new AbortController();
   const signal = AbortSignal.any([options.signal, over.signal]);
+  const period = createdSince === null ? {} : { createdAtMin: Math.floor(Date.parse(createdSince) / 1_000) };
   storefront.expectPages();
   try {
     return yield* readAllItems({
       fetch: async (skip) =>
-        itemPage(await storefront[what]({ limit: LIMIT, skip }, { ...options, signal }), skip),
+        itemPage(await storefront[what]({ limit: LIMIT, skip, ...period }, { ...options, signal }), skip),
       limit: LIMIT,
       concurrency: Math.min(concurrency, MAX_CONCURRENT),
       what,

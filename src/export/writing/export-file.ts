@@ -26,6 +26,7 @@ import {
 import { type RowShape, shapeOf } from './row-shape.ts';
 import { textLines, watchBytes } from './text-lines.ts';
 
+export { readableSince, readPosition } from '../export-position.ts';
 // The folder that picture files are published in.
 export { openPublicFolder, type PublicFolder } from '../open-destination.ts';
 export {

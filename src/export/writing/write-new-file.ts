@@ -7,8 +7,10 @@ import { type RunFolder, sha256OfBytes } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { arrangeOrders, filterOrders } from '../arrange-orders.ts';
 import {
+  afterFullPass,
   filesSince,
   keepCopy,
+  keepPosition,
   type Manifest,
   movePosition,
   openCopy,
@@ -33,6 +35,8 @@ interface NewFileOptions {
   readonly readAt: string;
   /** Opens what was read, from the first order each time. */
   readonly reading: () => Items;
+  /** Only orders created since then were read; null: all. */
+  readonly createdSince: string | null;
   /** A trial: the most orders of a file beside the others, after which the position stays. */
   readonly limit: number | undefined;
   readonly signal: AbortSignal;
@@ -51,10 +55,11 @@ interface NewFile {
  * position. A process that dies before that leaves a file which the same reading makes again, byte for byte.
  */
 export async function writeNewFile(options: NewFileOptions): Promise<NewFile> {
-  const { job, access, kept, store, run, readAt, signal, limit } = options;
+  const { job, access, kept, store, run, readAt, createdSince, signal, limit } = options;
   const position = await readPosition(kept, store);
   const last = position.files.at(-1);
   if (last?.run === run) return { location: last.file, lines: last.lines, bytes: last.bytes, notes: [] };
+  const next = createdSince === null ? afterFullPass(position, job, readAt) : position;
   const before = await readPrints(kept, position);
   let selected = selectChanges(options.reading(), before);
   let totalCount = 0;
@@ -66,6 +71,7 @@ export async function writeNewFile(options: NewFileOptions): Promise<NewFile> {
   for await (const batch of items()) if (batch.length > 0) break;
   const { found } = selected;
   if (found.new + found.changed === 0) {
+    if (limit === undefined) await keepPosition(kept, next);
     return { location: null, lines: 0, bytes: 0, notes: ['Nothing is new or changed, so there is no file.'] };
   }
   const number = (last?.number ?? 0) + 1;
@@ -106,9 +112,10 @@ export async function writeNewFile(options: NewFileOptions): Promise<NewFile> {
     firstId: selected.found.firstId,
     lastId: selected.found.lastId,
     totalCount,
+    createdSince,
   };
   await placeFile({ access, job, kept, signal }, manifest);
-  await movePosition(kept, position, manifest, selected.found.known);
+  await movePosition(kept, next, manifest, selected.found.known);
   return { location: destination.location, lines, bytes, notes };
 
   async function write(to: Destination) {

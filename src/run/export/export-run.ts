@@ -2,13 +2,20 @@ import {
   EXPORTED_FILE,
   hasWholeReading,
   READING_FILES,
+  readCreatedSince,
   readItems,
   readReading,
   readReadingNotes,
   saveExported,
   saveReading,
 } from '../../export/reading/read-items.ts';
-import { openExportFile, placeFilesSince, writeNewFile } from '../../export/writing/export-file.ts';
+import {
+  openExportFile,
+  placeFilesSince,
+  readableSince,
+  readPosition,
+  writeNewFile,
+} from '../../export/writing/export-file.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { type Run, UNFINISHED } from '../../model/run.ts';
 import { lockLost } from '../../model/storeferry-error.ts';
@@ -22,6 +29,7 @@ import { REPORT_FILE, readRunReport } from '../report/read-stored-report.ts';
 import { writeReport } from '../report/write-report.ts';
 import { abortingWith, type ExportRequest, type RunContext } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
+import { readProbe } from '../store-properties.ts';
 import { RunTraffic, trafficFiles } from '../traffic/run-traffic.ts';
 import { endOf } from '../watched-run.ts';
 import { exportFolder, exportHistory } from './export-folder.ts';
@@ -61,18 +69,21 @@ export async function exportRun(surroundings: RunContext, request: ExportRequest
  * Reads the store into the run's folder, item by item as the store sent them. A continued run has already read.
  * Requests are counted even if reading fails.
  */
-async function readStep(context: RunContext, { job, store }: ExportRequest, run: Run): Promise<Run> {
+async function readStep(context: RunContext, request: ExportRequest, run: Run): Promise<Run> {
   if (run.stagedAt !== null) return run;
+  const { job, store } = request;
   const { runs } = context.state;
   const readAt = context.clock();
   const folder = context.artifacts.run(run.id);
-  const notes: string[] = [];
+  const createdSince = await readableFrom(context, request);
+  const notes: string[] = createdSince === null ? [] : [narrowedNote(createdSince)];
   let requests = 0;
   const storefront = await context.openStorefront(store);
   const traffic = new RunTraffic(folder, context.clock);
   const items = readItems(job.export, storefront, {
     signal: context.signal,
     concurrency: store.limits.concurrency,
+    createdSince,
     onEnded: traffic.onEnded,
     onRequest: () => {
       requests++;
@@ -83,12 +94,34 @@ async function readStep(context: RunContext, { job, store }: ExportRequest, run:
   });
   let records = 0;
   try {
-    records = await traffic.during(storefront, () => saveReading(folder, items, () => notes));
+    records = await traffic.during(storefront, () => saveReading(folder, items, () => notes, createdSince));
   } catch (error) {
     await runs.update(run.id, { totals: { ...NO_TOTALS, requests } });
     throw error;
   }
   return await runs.update(run.id, { stagedAt: readAt, totals: { ...NO_TOTALS, records, requests } });
+}
+
+/**
+ * From when on a job with `mode: new` reads, ISO 8601; null: all orders. Where the probe has seen that the store lists orders from a time
+ * on, older ones are read once per week.
+ */
+async function readableFrom(
+  context: RunContext,
+  { job, store, full }: ExportRequest,
+): Promise<string | null> {
+  if (job.destination.mode !== 'new' || full === true) return null;
+  const probe = await readProbe(context.artifacts, store);
+  if (probe?.properties.readsOrdersSince !== true) return null;
+  return readableSince(
+    await readPosition(exportFolder(context, job), storeIdentity(store)),
+    job,
+    context.clock(),
+  );
+}
+
+function narrowedNote(since: string): string {
+  return `Only orders created since ${since.slice(0, 10)} were read. What has changed in older ones is found once per week, or with --full.`;
 }
 
 /**
@@ -119,6 +152,7 @@ async function writeNewStep(
     run: run.id,
     readAt,
     reading: () => readReading(folder),
+    createdSince: await readCreatedSince(folder),
     limit,
     signal: context.signal,
   });
@@ -303,6 +337,8 @@ async function continueOrBeginExport(context: RunContext, request: ExportRequest
       if (run.status === 'running') await supersedeEmptied(context, run);
       continue;
     }
+    // A full pass reads anew; what the run has read is written before.
+    if (request.full === true && (await readCreatedSince(context.artifacts.run(run.id))) !== null) continue;
     const ageMs = context.clock() - (run.stagedAt ?? 0);
     // Below 0 the clock was set back, so the age is unknown.
     if (ageMs < 0 || ageMs >= FRESH_MS) continue;

@@ -13,6 +13,7 @@ export function probeOf({ keepsByUrl, keepsById, reads, unaltered }: StoreProfil
     ...{
       readsContacts: null,
       readsCategories: null,
+      readsOrdersSince: null,
       searchesContactsByEmail: null,
       upsertsContactsByEmail: null,
     },
