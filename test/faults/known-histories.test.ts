@@ -148,6 +148,18 @@ it.each(Object.entries(FOUND_WHERE_PROBED))('it does not happen that %s', async 
   expect(await findingsOf(steps, store)).toEqual(NOTHING);
 });
 
+it('an undo gives back what a run has left that was killed at any moment', async () => {
+  for (let diesAt = 20; diesAt < 50; diesAt++) {
+    const steps = [
+      run('nightly', { hat: 1, coat: 0 }),
+      run('nightly', { Shirt: 0, hat: 1 }, { faults: { diesAt } }),
+      run('weekly', { Shirt: 0, hat: 0, coat: 0 }),
+      undo('weekly'),
+    ];
+    expect(await findingsOf(steps), `killed at event ${diesAt}`).toEqual(NOTHING);
+  }
+});
+
 it.each(Object.entries(LOST))(
   '%s sends nothing over what the state has lost',
   async (_name, [before, after]) => {

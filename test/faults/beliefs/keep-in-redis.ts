@@ -29,7 +29,7 @@ export async function keepInRedis(url: string, client: Redis): Promise<Keeping> 
     process.refuse(name);
     copies.push(await copy());
     const answer = await write();
-    process.strike();
+    process.strikeAfterWrite();
     return answer;
   };
   return {

@@ -44,7 +44,7 @@ export async function keepInSqlite(database: DatabaseSync, keepsCopies: boolean)
         process.refuseDead();
       }
       const answer = Reflect.apply(Reflect.get(calls, method), calls, args);
-      if (WRITES.has(method)) process.strike();
+      if (WRITES.has(method)) process.strikeAfterWrite();
       return answer;
     }),
     close: async () => {},

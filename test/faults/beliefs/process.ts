@@ -46,6 +46,9 @@ export class RefusedWrite extends StateError {
 /** What a dead process gets for whatever it does. */
 export class Died extends Error {}
 
+/** What a process gets that died after its write. */
+export class DiedAfterWrite extends Died {}
+
 /** One process with its faults: whatever it does asks here first, and gets an error once it is dead. */
 export class FaultyProcess {
   readonly name = Symbol('process');
@@ -82,6 +85,15 @@ export class FaultyProcess {
       this.#note('processes killed');
     }
     this.refuseDead();
+  }
+
+  /** The same, after a write to the state. */
+  strikeAfterWrite(): void {
+    try {
+      this.strike();
+    } catch (error) {
+      throw error instanceof Died ? new DiedAfterWrite('the process has died after its write') : error;
+    }
   }
 
   /** Rejects once it is dead. */

@@ -7,7 +7,7 @@ import type { DeliverShards } from '../../../src/run/import/apply-step.ts';
 import { sendOperations } from '../../../src/run/send-operations.ts';
 import type { State } from '../../../src/state/state.ts';
 import type { HandEdits } from './hand-edits.ts';
-import { type FaultyProcess, RefusedWrite } from './process.ts';
+import { DiedAfterWrite, type FaultyProcess, RefusedWrite } from './process.ts';
 import type { SimulatedStore } from './simulated-store.ts';
 import type { WritingRun, WrittenVersions } from './written-versions.ts';
 
@@ -221,14 +221,17 @@ export function waiting(
     runs: {
       ...runs,
       async record(run, shard, results, ...more) {
+        const note = () => {
+          for (const result of results) {
+            versions.recorded(writingRun(run), result);
+            edits.recorded(process.name, result, isObserving());
+          }
+        };
         await runs.record(run, shard, results, ...more).catch((error: unknown) => {
-          if (!(error instanceof RefusedWrite)) versions.mayHaveRecorded(run.id, results);
+          if (error instanceof DiedAfterWrite) note();
           throw error;
         });
-        for (const result of results) {
-          versions.recorded(writingRun(run), result);
-          edits.recorded(process.name, result, isObserving());
-        }
+        note();
       },
     },
     [Symbol.asyncDispose]: () => state[Symbol.asyncDispose](),

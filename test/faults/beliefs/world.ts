@@ -547,7 +547,7 @@ export class World {
       wrong(`${rows} rows, others accounted for`);
     const hasSource = run.undo === undefined && run.release === undefined && run.restore === undefined;
     if (hasSource && rows !== itemsOf(source).length) wrong(`${itemsOf(source).length} rows in the source`);
-    if (!this.versions.mayHaveApplied(id, { applied, deleted })) wrong('others were recorded');
+    if (!this.versions.hasApplied(id, { applied, deleted })) wrong('others were recorded');
   }
 
   async #finish({ context, settings }: Work, run: Run, plan: Plan | null, failure: unknown): Promise<void> {

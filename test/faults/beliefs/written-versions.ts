@@ -51,7 +51,6 @@ export class WrittenVersions {
   readonly #ended = new Map<string, number>();
   /** The operations of each run whose last recorded outcome was a success, by key and kind. */
   readonly #applied = new Map<string, Set<string>>();
-  readonly #perhapsApplied = new Map<string, Set<string>>();
   readonly #wasEdited: (key: string, field: string) => boolean;
   #moment = 0;
   #lostAt = 0;
@@ -62,23 +61,12 @@ export class WrittenVersions {
     this.#wasEdited = wasEdited;
   }
 
-  /** Whether so many upserts and deletes of a run may be in the state. */
-  mayHaveApplied(run: string, { applied, deleted }: Pick<RunTotals, 'applied' | 'deleted'>): boolean {
+  /** Whether so many upserts and deletes of a run are in the state; of one that has lost something since, nobody can say. */
+  hasApplied(run: string, { applied, deleted }: Pick<RunTotals, 'applied' | 'deleted'>): boolean {
     if ((this.#begun.get(run) ?? 0) < this.#lostAt) return true;
-    const certain = this.#applied.get(run) ?? new Set<string>();
-    const all = certain.union(this.#perhapsApplied.get(run) ?? new Set<string>());
-    const isWithin = (count: number, kind: string) => {
-      const countIn = (names: ReadonlySet<string>) =>
-        [...names].filter((name) => name.startsWith(kind)).length;
-      return count >= countIn(certain) && count <= countIn(all);
-    };
-    return isWithin(applied, 'upsert') && isWithin(deleted, 'delete');
-  }
-
-  /** The process died while it recorded outcomes. */
-  mayHaveRecorded(run: string, results: readonly OperationResult[]): void {
-    const names = results.flatMap((result) => (result.outcome.kind === 'applied' ? [nameOf(result)] : []));
-    this.#perhapsApplied.set(run, (this.#perhapsApplied.get(run) ?? new Set()).union(new Set(names)));
+    const names = [...(this.#applied.get(run) ?? [])];
+    const countOf = (kind: string) => names.filter((name) => name.startsWith(kind)).length;
+    return applied === countOf('upsert') && deleted === countOf('delete');
   }
 
   /** The present moment; each call gives a later one. */
