@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parquetReadObjects } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
@@ -47,43 +48,84 @@ function linesOf(files: readonly { readonly text: string }[]): string[] {
   return files.flatMap(({ text }) => text.trimEnd().split('\n').slice(1));
 }
 
-/** 300 orders more, and 40 with another total, half of them of the oldest. */
+function datedOrders(count: number) {
+  return manyOrders(count).map((order, index) => ({ ...order, created: 1_700_000_000 + 60 * index }));
+}
+
+/** 300 orders more, and 40 with another total and the date that they had, half of them of the oldest. */
 function change({ store }: Exports): void {
   const { orders } = store.shop;
-  const added = manyOrders(orders.length + 300).slice(orders.length);
+  const added = datedOrders(orders.length + 300).slice(orders.length);
   for (const [index, order] of [...orders.slice(0, 20), ...orders.slice(-20)].entries())
     order['total'] = 1_000 + index;
   orders.push(...added);
 }
 
+/** What the second run renames, in this order; it is killed after each. */
+const RENAMES = [
+  'reading.jsonl',
+  'reading-checksum.json',
+  'file-2.gz',
+  '-2.csv',
+  '-2.csv.manifest.json',
+  'prints-2',
+  'position.json',
+  'exported.json',
+  'report.html',
+];
+
+/** Kills the commands that are started with `env` as soon as they have renamed a file to a name that ends like this. */
+function killAfterRename() {
+  const dir = mkdtempSync(join(tmpdir(), 'storeferry-killer-'));
+  const [preload, ending] = [join(dir, 'preload.mjs'), join(dir, 'ending')];
+  const at = (name: string) => writeFileSync(ending, name);
+  at('nothing');
+  writeFileSync(
+    preload,
+    `import { readFileSync } from 'node:fs';
+import files from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+const ending = readFileSync(${JSON.stringify(ending)}, 'utf8');
+const { rename } = files;
+files.rename = async (from, to) => {
+  await rename(from, to);
+  if (to.endsWith(ending)) process.kill(process.pid, 'SIGKILL');
+};
+syncBuiltinESMExports();
+`,
+  );
+  return {
+    env: { NODE_OPTIONS: `--import=${preload}` },
+    at,
+    [Symbol.dispose]: () => rmSync(dir, { recursive: true }),
+  };
+}
+
 describe('exporting new orders', () => {
-  it('writes each new or changed version once, through kills at twenty points', {
+  it('writes each new or changed version of 10 000 orders once, through kills at twenty points', {
     timeout: patience(240_000),
   }, async () => {
-    await using setup = await setupExports(JOBS);
+    using killer = killAfterRename();
+    await using setup = await setupExports(JOBS, {}, killer.env);
     const { store, workspace } = setup;
-    store.shop.orders.push(...manyOrders(3_000));
+    store.shop.orders.push(...datedOrders(10_000));
     expect((await workspace.storeferry('run', 'fresh', '--json')).json()).toMatchObject({
       status: 'done',
-      rows: 3_000,
+      rows: 10_000,
     });
-    const none = await workspace.storeferry('run', 'fresh');
-    expect(none.stdout).toContain('Nothing is new or changed');
     change(setup);
-    for (let point = 0; point < 20; point++) {
+    for (let point = 1; point <= 20 - RENAMES.length; point++) {
       const before = store.requests.length;
-      const files = (await readdir(join(workspace.dir, 'out'))).length;
       const command = workspace.start('run', 'fresh');
-      // Most in the middle of reading, the last ones as soon as a file is there, before or after the position has moved.
-      if (point < 14) await until(() => store.requests.length > before + point * 5);
-      else
-        await Promise.race([
-          command.ended,
-          until(async () => (await readdir(join(workspace.dir, 'out'))).length > files),
-        ]);
+      await until(() => store.requests.length > before + point * 15);
       command.process.kill('SIGKILL');
-      await command.ended;
+      expect((await command.ended).code).toBeNull();
     }
+    for (const renamed of RENAMES) {
+      killer.at(renamed);
+      expect((await workspace.start('run', 'fresh').ended).code, renamed).toBeNull();
+    }
+    killer.at('nothing');
     const last = await workspace.storeferry('run', 'fresh', '--json');
     expect(last.code).toBe(0);
     const files = await filesOf(workspace.dir, 'out');
@@ -93,12 +135,17 @@ describe('exporting new orders', () => {
     expect(new Set(versions).size).toBe(340);
     expect(versions.filter((line) => line.endsWith(',changed'))).toHaveLength(40);
     expect(versions.filter((line) => line.endsWith(',new'))).toHaveLength(300);
-    expect((await workspace.storeferry('export', 'reconcile', 'fresh', '--json')).json()).toEqual({
-      files: files.length,
-      records: 3_340,
-      missing: 0,
-      damaged: 0,
-    });
+    const reconcile = async () =>
+      (await workspace.storeferry('export', 'reconcile', 'fresh', '--json')).json();
+    const whole = { files: files.length, records: 10_340, missing: 0, damaged: 0 };
+    expect(await reconcile()).toEqual(whole);
+    const second = files[1];
+    if (second === undefined) throw new Error('a second file was expected');
+    await rm(second.path);
+    expect(await reconcile()).toEqual({ ...whole, missing: 1 });
+    await workspace.storeferry('run', 'fresh', '--since', second.manifest.run);
+    expect(await readFile(second.path, 'utf8')).toBe(second.text);
+    expect((await workspace.storeferry('run', 'fresh')).stdout).toContain('Nothing is new or changed');
   });
 
   it('writes lost files again byte for byte, and never over others', async () => {

@@ -31,6 +31,7 @@ export function manyOrders(count: number): Record<string, unknown>[] {
 export async function setupExports(
   jobs: Readonly<Record<string, string>>,
   options: StoreOptions = {},
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Exports> {
   const store = await startStore({ seed: 1, ...options });
   const files = Object.entries(jobs).map(([name, text]) => [`jobs/${name}.yaml`, `store: main\n${text}`]);
@@ -39,7 +40,7 @@ export async function setupExports(
       'stores.yaml': `main:\n  baseUrl: ${store.baseUrl}\n  apiKey: \${STORE_API_KEY}\n  limits: { concurrency: 16 }\n`,
       ...Object.fromEntries(files),
     },
-    { STORE_API_KEY: store.apiKey },
+    { ...env, STORE_API_KEY: store.apiKey },
   );
   return {
     store,
