@@ -185,8 +185,8 @@ export async function changesUrls(artifacts: Artifacts, store: StoreConfig): Pro
 
 /** How records are written to a store. Where nothing was probed, whole products are sent and nothing is known of the others' edits. */
 export interface ProductWrites {
-  /** A part of a product can be sent, by its url or by its id. */
-  readonly partByUrl: boolean;
+  /** A part of a record can be sent, by its key or by the id that the store has answered. */
+  readonly partByKey: boolean;
   readonly partById: boolean;
   /** Whole products replace what somebody edited in the store. */
   readonly replaces: boolean;
@@ -209,17 +209,17 @@ export async function productWrites(
     // By the document, a store keeps the fields of a contact that an update does not have; its answers show them only where that was seen.
     const answers = properties?.emptyContactPutAnswersWhole;
     const observes = answers === true || answers === 'email';
-    return { partByUrl: false, partById: observes, replaces: false, reads: false, observes, unaltered: [] };
+    return { partByKey: observes, partById: false, replaces: false, reads: false, observes, unaltered: [] };
   }
   const reads = properties?.readsProducts === true;
   const partById = properties?.updatesProductById === true;
-  const partByUrl = properties?.absentFieldsStay === true;
+  const partByKey = properties?.absentFieldsStay === true;
   return {
-    partByUrl,
+    partByKey,
     partById,
     replaces: properties?.absentFieldsStay === false && !partById,
     reads,
-    observes: reads || partByUrl || partById,
+    observes: reads || partByKey || partById,
     unaltered: [
       ...(properties?.htmlAltered === false ? ['title', 'description'] : []),
       ...(properties?.pricesAltered === false ? ['variants'] : []),

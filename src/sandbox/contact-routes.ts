@@ -95,11 +95,12 @@ function isFilled(value: unknown): boolean {
 
 /** Statements over the contacts of an open database. */
 export function openContactTable(database: DatabaseSync, profiles: Profiles) {
+  database.exec("CREATE INDEX IF NOT EXISTS contacts_email ON contacts (lower(body ->> '$.email'))");
   const byId = database.prepare('SELECT body FROM contacts WHERE id = ?');
   const update = database.prepare('UPDATE contacts SET body = ? WHERE id = ?');
   const page = database.prepare('SELECT body FROM contacts ORDER BY id LIMIT ? OFFSET ?');
   const byEmail = database.prepare(
-    "SELECT id, body FROM contacts WHERE body ->> '$.email' = ? COLLATE NOCASE ORDER BY id",
+    "SELECT id, body FROM contacts WHERE lower(body ->> '$.email') = lower(?) ORDER BY id",
   );
   const between = database.prepare(
     "SELECT body FROM contacts WHERE body ->> '$.createdOn' BETWEEN ? AND ? ORDER BY id",

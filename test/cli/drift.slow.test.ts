@@ -92,6 +92,10 @@ for (const [state, describeState, start] of STATES) {
       expect(sent).toBeLessThanOrEqual(requests);
       const planned = (await workspace.storeferry('plan', 'nightly', '--json')).json();
       expect(planned).toMatchObject({ new: 0, changed: 0 });
+      if (strangers === null) return;
+      expect((await workspace.storeferry('drift', 'nightly', '--accept')).code).toBe(0);
+      const after = (await workspace.storeferry('plan', 'nightly', '--json')).json();
+      expect(after).toMatchObject({ records: 2_000, new: 0, changed: 0 });
     });
   });
 }

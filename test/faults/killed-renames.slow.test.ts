@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, type TestContext } from 'vitest';
 import { z } from 'zod';
@@ -50,16 +51,10 @@ interface Case {
 /** Renames products by runs that are killed while they send, and undoes it. */
 async function renames(context: TestContext, { count, renamed, kills, profiles = [], env = {} }: Case) {
   const random = seededRandom(seedOf(context));
-  await using store = await setup({ profiles, latencyMs: 15 });
   await using folder = await makeWorkspace(
-    {
-      ...FILES,
-      'stores.yaml': `main: { baseUrl: "${store.url}", apiKey: "\${STORE_API_KEY}", limits: { concurrency: 4, timeoutSeconds: 1 } }\n`,
-      'lamps.csv': lampsOf(count, 0),
-    },
+    { ...FILES, 'lamps.csv': lampsOf(count, 0) },
     { STORE_API_KEY: API_KEY, STOREFERRY_LEASE_MS: '5000', ...env },
   );
-  const urls = async () => (await store.list('/_sandbox/products')).map(({ url }) => String(url));
   const run = async (...args: readonly string[]): Promise<Record<string, unknown>> => {
     for (;;) {
       const { stdout, stderr, json } = await folder.storeferry(...args, '--json');
@@ -68,8 +63,21 @@ async function renames(context: TestContext, { count, renamed, kills, profiles =
       await sleep(200);
     }
   };
-  if (profiles.length > 0) await run('probe');
-  expect(await run('run', 'lamps')).toMatchObject({ status: 'done', applied: count });
+  const dataDir = join(folder.dir, 'store');
+  let port = 0;
+  {
+    await using quick = await setup({ profiles, dataDir });
+    port = Number(new URL(quick.url).port);
+    await folder.write(
+      'stores.yaml',
+      `main: { baseUrl: "${quick.url}", apiKey: "\${STORE_API_KEY}", limits: { concurrency: 4, timeoutSeconds: 1 } }\n`,
+    );
+    if (profiles.length > 0) await run('probe');
+    expect(await run('run', 'lamps')).toMatchObject({ status: 'done', applied: count });
+  }
+  // Slow enough to be killed between two requests by somebody who looks seldom.
+  await using store = await setup({ profiles, dataDir, port, latencyMs: 100 });
+  const urls = async () => (await store.list('/_sandbox/products')).map(({ url }) => String(url));
   await folder.write('lamps.csv', lampsOf(count, renamed));
   const lost: number[] = [];
   let killed = 0;
@@ -90,12 +98,13 @@ async function renames(context: TestContext, { count, renamed, kills, profiles =
         now.filter((url) => url.startsWith('new-')).length +
         count -
         now.filter((url) => url.startsWith('old-')).length;
-      if (progress >= wanted || (await Promise.race([ended, sleep(5, false)]))) break;
+      if (progress >= wanted || (await Promise.race([ended, sleep(20, false)]))) break;
     }
     if (started.process.kill('SIGKILL')) killed++;
     await started.ended;
   }
-  expect(killed).toBeGreaterThan(0);
+  // With Redis, the lock of a killed process outlasts it: the run after it may be refused before it can be killed.
+  expect(killed).toBeGreaterThanOrEqual('REDIS_URL' in env ? 1 : kills);
   const last = await run('run', 'lamps');
   expect(last).toMatchObject({ status: 'done', rejected: 0, unsent: 0, held: 0 });
   expect(lost).toEqual([]);
@@ -123,7 +132,7 @@ describe('products with a new url, by runs that are killed, are there once and n
     await renames(context, { count: 3_000, renamed: 60, kills: 20 });
   });
   it('where the store changes urls', TIMED, async (context) => {
-    await renames(context, { count: 3_000, renamed: 60, kills: 20, profiles: ['extended'] });
+    await renames(context, { ...SMALL, profiles: ['extended'] });
   });
 });
 

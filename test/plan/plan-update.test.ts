@@ -26,7 +26,7 @@ interface Given {
   readonly idProof?: 'once' | 'changed';
   readonly conflicts?: ConflictRules;
   readonly partById?: boolean;
-  readonly partByUrl?: boolean;
+  readonly partByKey?: boolean;
   readonly isUndo?: boolean;
   readonly isDecided?: boolean;
 }
@@ -38,7 +38,7 @@ function plan({
   idProof,
   conflicts,
   partById = false,
-  partByUrl = true,
+  partByKey = true,
   isUndo = false,
   isDecided = false,
 }: Given) {
@@ -50,7 +50,7 @@ function plan({
       observation: { ...AS_ACKNOWLEDGED, edited },
       doubted,
     },
-    { partByUrl, partById, conflicts, isUndo, isDecided },
+    { partByKey, partById, conflicts, isUndo, isDecided },
   );
 }
 
@@ -76,12 +76,12 @@ describe('the update of a product', () => {
       'title',
     ]);
     expect(plan({ doubted: null }).part).toBeUndefined();
-    expect(plan({ partByUrl: false }).part).toBeUndefined();
+    expect(plan({ partByKey: false }).part).toBeUndefined();
   });
 
   it('goes by url where the id is not certain, and is whole where it may be of another product', () => {
     expect(plan({ partById: true, idProof: 'once' }).part).toEqual({ fields: ['variants', 'options'] });
-    expect(plan({ partById: true, partByUrl: false, idProof: 'once' }).part).toBeUndefined();
+    expect(plan({ partById: true, partByKey: false, idProof: 'once' }).part).toBeUndefined();
     expect(plan({ partById: true, idProof: 'changed' }).part).toBeUndefined();
   });
 
@@ -93,7 +93,7 @@ describe('the update of a product', () => {
   });
 
   it('names what a whole body overwrites', () => {
-    expect(plan({ partByUrl: false, edited: { description: edit('Red') } }).overwritten).toEqual([
+    expect(plan({ partByKey: false, edited: { description: edit('Red') } }).overwritten).toEqual([
       'description',
     ]);
   });
@@ -115,7 +115,7 @@ describe('the update of a product', () => {
   it('holds what is to stay in the store where only whole bodies can be sent, but for an undo', () => {
     const edited = { title: edit('Cup'), description: edit('Azure') };
     const source = { ...CHEAPER, title: 'Beaker' };
-    const whole = { source, edited, conflicts: 'store', partByUrl: false } as const;
+    const whole = { source, edited, conflicts: 'store', partByKey: false } as const;
     expect(plan(whole)).toMatchObject({
       hits: [{ field: 'title', old: 'Cup', new: 'Beaker', edited: true }],
     });
@@ -136,7 +136,7 @@ describe('the update of a product', () => {
     expect(plan(later)).toMatchObject({ hits: [], kept: ['description'] });
     expect(plan({ ...later, conflicts: 'source' }).part?.fields).toContain('description');
     expect(plan({ ...later, source: { ...source, description: 'Grey' } }).hits).toHaveLength(1);
-    expect(plan({ ...later, partByUrl: false }).hits).toHaveLength(1);
+    expect(plan({ ...later, partByKey: false }).hits).toHaveLength(1);
   });
 
   it('is no conflict where both sides made the same change', () => {

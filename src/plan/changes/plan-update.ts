@@ -15,8 +15,8 @@ import { fieldChanges } from './field-changes.ts';
 
 /** How a store takes the changes of products. */
 export interface UpdateRules {
-  /** An update by url leaves fields alone that it does not have. */
-  readonly partByUrl: boolean;
+  /** An update by the key (the url of a product, the id of a contact) leaves fields alone that it does not have. */
+  readonly partByKey: boolean;
   /** An update by id does. */
   readonly partById: boolean;
   readonly conflicts: ConflictRules | undefined;
@@ -55,7 +55,7 @@ export interface PlannedUpdate {
 /** Decides field by field what is sent of a changed product. */
 export function planUpdate(
   { mark, acknowledged, body, observation, doubted }: ProductChange,
-  { partByUrl, partById, conflicts: rules, isUndo, isDecided }: UpdateRules,
+  { partByKey, partById, conflicts: rules, isUndo, isDecided }: UpdateRules,
 ): PlannedUpdate {
   const [before, source] = [objectIn(acknowledged), objectIn(body)];
   const edited = observation?.edited ?? {};
@@ -66,7 +66,7 @@ export function planUpdate(
   });
   // After the state has lost data, or before an id was answered again, nobody knows what such a request would change.
   const byId = partById && mark.idProof === undefined;
-  const isPart = doubted !== null && mark.id !== null && mark.idProof !== 'changed' && (byId || partByUrl);
+  const isPart = doubted !== null && mark.id !== null && mark.idProof !== 'changed' && (byId || partByKey);
   // A whole body cannot leave the store's value, and the acknowledged one is neither side's.
   const withoutPart = isUndo ? 'source' : 'hold';
   const byPolicy = Map.groupBy(conflicts, (name) => {

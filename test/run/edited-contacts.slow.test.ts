@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { API_KEY, setup } from '../sandbox/setup.ts';
+import { until } from '../support/until.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+const JOB = 'import: contacts\nstore: main\nsource: { path: crm.csv }\nmapping: crm\n';
+
+/** A job for contacts of a store, and hands to edit them there. */
+async function openCrm(ids: readonly number[], { latencyMs = 0 } = {}) {
+  const store = await setup({ latencyMs });
+  const folder = await makeWorkspace(
+    {
+      'stores.yaml': `main: { baseUrl: "${store.url}", apiKey: "\${STORE_API_KEY}", limits: { timeoutSeconds: 2 } }\n`,
+      'jobs/crm.yaml': JOB,
+      'mappings/crm.yaml':
+        'import: contacts\ncolumns: { id: Id, name: Name, phone: Phone }\ncontact: { id: id, name: name, phone: phone }\n',
+    },
+    { STORE_API_KEY: API_KEY },
+  );
+  const contacts = () => store.list('/_sandbox/contacts');
+  return {
+    folder,
+    contacts,
+    contact: async (id: number) => (await contacts()).find((one) => one.id === id),
+    source: (phone: string, name = 'Ann') =>
+      folder.write(
+        'crm.csv',
+        `Id,Name,Phone\n${ids.map((id) => `${id},${name} ${id},${phone}${id}`).join('\n')}\n`,
+      ),
+    async run(...words: readonly string[]) {
+      const { code, json } = await folder.storeferry(...words, '--json');
+      const said: Record<string, unknown> = { ...json(), code };
+      return said;
+    },
+    async edit(id: number, fields: object) {
+      expect((await store.send('PUT', `/api/site/contacts/${id}`, fields)).status).toBe(200);
+    },
+    async [Symbol.asyncDispose]() {
+      await folder[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe('contacts that were edited in the store', () => {
+  it('are kept or held like products, once an answer has shown it, without their values in a report', async () => {
+    await using crm = await openCrm([1002, 1003, 1004, 1005, 1006, 1007]);
+    const { folder, contact, source, run, edit } = crm;
+    await source('+44 ');
+    await run('run', 'crm');
+    await edit(1007, { name: 'By hand' });
+    await source('+45 ');
+    // Nothing was probed: whole contacts are sent, as the document says.
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, applied: 6 });
+    expect(await contact(1007)).toMatchObject({ name: 'Ann 1007' });
+
+    expect((await folder.storeferry('probe', 'main', '--contact', '1001')).code).toBe(0);
+    await source('+46 ');
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, applied: 6 });
+    await edit(1002, { name: 'By hand' });
+    await edit(1003, { phone: '+1 hand' });
+    expect(await run('drift', 'crm')).toMatchObject({ code: 3, edited: 2 });
+    await edit(1004, { name: 'By hand' });
+    await source('+47 ');
+    expect(await run('plan', 'crm')).toMatchObject({ changed: 5, held: 1, edited: 2 });
+    const held = await run('run', 'crm');
+    expect(held).toMatchObject({ code: 3, applied: 5, held: 1 });
+    expect(await contact(1002)).toMatchObject({ name: 'By hand', phone: '+47 1002' });
+    expect(await contact(1003)).toMatchObject({ phone: '+1 hand' });
+    // The answer has shown this edit.
+    expect(await contact(1004)).toMatchObject({ name: 'By hand', phone: '+47 1004' });
+    const report = await folder.storeferry('runs', String(held['run']));
+    expect(report.stdout).toContain('held: 1003');
+    const records = await folder.storeferry('runs', String(held['run']), '--records');
+    expect(report.stdout + records.stdout).not.toMatch(/\+1 hand|\+47 1003/);
+
+    const keep = ['release', String(held['run']), '1003', '--conflicts', 'store'];
+    expect(await run(...keep)).toMatchObject({ code: 0, held: 0 });
+    expect(await contact(1003)).toMatchObject({ phone: '+1 hand' });
+    await source('+47 ', 'Bea');
+    expect(await run('run', 'crm')).toMatchObject({ code: 3, applied: 4, held: 2 });
+    expect(await contact(1003)).toMatchObject({ name: 'Bea 1003', phone: '+1 hand' });
+    await folder.write('jobs/crm.yaml', `${JOB}conflicts: source\n`);
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, applied: 3, held: 0 });
+    expect(await contact(1003)).toMatchObject({ phone: '+47 1003' });
+    expect(await contact(1004)).toMatchObject({ name: 'Bea 1004' });
+  });
+
+  it('keep their edits through kills, also where the source is another one afterwards', async () => {
+    const ids = Array.from({ length: 60 }, (_, index) => 1002 + index);
+    await using crm = await openCrm(ids, { latencyMs: 15 });
+    const { folder, contacts, source, run, edit } = crm;
+    expect((await folder.storeferry('probe', 'main', '--contact', '1001')).code).toBe(0);
+    await source('+44 ');
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, applied: 60 });
+    for (const id of ids.slice(0, 20)) await edit(id, { name: `By hand ${id}` });
+    for (const phone of ['+45 ', '+46 ', '+47 ']) {
+      await source(phone);
+      const { process, ended } = folder.start('run', 'crm');
+      const isOver = () => process.exitCode !== null;
+      await until(async () => isOver() || JSON.stringify(await contacts()).includes(`"${phone}`));
+      process.kill('SIGKILL');
+      await ended;
+    }
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, unsent: 0, held: 0 });
+    const held = (await contacts()).filter(({ id }) => ids.includes(Number(id)));
+    const byHand = held.filter(({ id }) => Number(id) < 1022);
+    expect(byHand).toMatchObject(byHand.map(({ id }) => ({ name: `By hand ${id}`, phone: `+47 ${id}` })));
+    expect(held.slice(20)).toMatchObject(
+      ids.slice(20).map((id) => ({ id, name: `Ann ${id}`, phone: `+47 ${id}` })),
+    );
+    // The answers have shown the edits: a source that changes these fields does not overwrite them.
+    await source('+47 ', 'Bea');
+    expect(await run('run', 'crm')).toMatchObject({ code: 3, applied: 40, held: 20 });
+  });
+});
