@@ -147,6 +147,8 @@ function twoUnits(ms: number, large: number, largeName: string, small: number, s
 
 /** The time zone of this machine. */
 export function serverTimezone(): string {
+  // Intl takes 15 ms to load what it knows of zones.
+  if (String(new Date(0)).endsWith('(Coordinated Universal Time)')) return 'UTC';
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
