@@ -17,7 +17,9 @@ import { type Facts, type OnlineCheck, PROBES_FOLDER, type RunContext } from './
 const flag = z.boolean().nullable();
 const propertiesSchema = z.object({
   readsProducts: flag,
+  filtersProducts: flag.default(null),
   readsContacts: flag,
+  readsSingleContacts: flag.default(null),
   readsCategories: flag,
   readsOrdersSince: flag.default(null),
   searchesContactsByEmail: flag,
@@ -61,7 +63,9 @@ export type KeptProbe = Stored<typeof probeSchema>;
 /** What each property means, in the order of the report. */
 const PROPERTY_WORDS: Readonly<Record<PropertyName, string>> = {
   readsProducts: 'lists products, and reads one by its id',
+  filtersProducts: 'lists products of a title',
   readsContacts: 'lists contacts',
+  readsSingleContacts: 'reads a contact by its id',
   readsCategories: 'lists categories',
   readsOrdersSince: 'lists orders from a time on',
   searchesContactsByEmail: 'finds a contact by its e-mail address',

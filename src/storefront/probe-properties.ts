@@ -12,7 +12,11 @@ import { parseJson } from './read-page.ts';
 export interface StoreProperties {
   /** `GET /products` lists, and `GET /products/{id}` answers one. */
   readonly readsProducts: boolean | null;
+  /** `GET /products?title=` lists those of the title. */
+  readonly filtersProducts: boolean | null;
   readonly readsContacts: boolean | null;
+  /** `GET /contacts/{id}` answers one. */
+  readonly readsSingleContacts: boolean | null;
   readonly readsCategories: boolean | null;
   /** `GET /orders` takes `created_at_min`. */
   readonly readsOrdersSince: boolean | null;
@@ -109,7 +113,9 @@ const CONTACT_LISTS = ['tags', 'properties'] as const;
 
 const UNKNOWN: StoreProperties = {
   readsProducts: null,
+  filtersProducts: null,
   readsContacts: null,
+  readsSingleContacts: null,
   readsCategories: null,
   readsOrdersSince: null,
   searchesContactsByEmail: null,
@@ -263,6 +269,9 @@ class Probe {
     const { contactId } = this.#options;
     const named = contactId === null ? undefined : await this.#readContact(contactId);
     const contact = named ?? listed;
+    const id = idIn({ ok: true, json: contact });
+    const single = id === null ? null : await this.#call('GET', `${CONTACTS}/${id}`);
+    if (single !== null) this.#learn('readsSingleContacts', idIn(single) === id);
     const email = textOf(contact?.['email']) ?? `nobody-${this.#options.unique}@storeferry.example`;
     const search = await this.#call('GET', `${CONTACTS}/search-by-email?email=${encodeURIComponent(email)}`);
     const found = search?.ok ? [...objectsOf(search.json)].map((one) => one['id']) : [];
@@ -384,11 +393,22 @@ class Probe {
       if (read !== null) this.#learn('readsProducts', read.ok && idIn(read) === id);
       if (read?.ok && this.#properties.absentFieldsStay === null)
         this.#learn('absentFieldsStay', keepsFields(read.json));
+      await this.#tryFilter(id);
     }
     if (this.#properties.absentFieldsStay === false) await this.#upsert(url, whole);
     const changed = await this.#call('PUT', `${PRODUCTS}/${id}`, { title: TITLE });
     if (changed === null) return;
     this.#learn('updatesProductById', changed.ok && idIn(changed) === id && keepsFields(changed.json));
+  }
+
+  /** The product of the probe has its title, and none has that of nobody. */
+  async #tryFilter(id: number): Promise<void> {
+    const listed = async (title: string) =>
+      itemsOf((await this.#call('GET', `${PRODUCTS}?limit=10&title=${encodeURIComponent(title)}`))?.json);
+    const own = await listed(TITLE);
+    const none = await listed(`nobody-${this.#options.unique}`);
+    if (own !== null && none !== null)
+      this.#learn('filtersProducts', own.some((one) => one['id'] === id) && none.length === 0);
   }
 
   async #tryCategories(url: string, category: JsonObject | undefined): Promise<void> {
@@ -493,7 +513,7 @@ function keepsFields(product: unknown): boolean {
   return isJsonObject(product) && Boolean(product['description']) && pricesOf(product).length === 2;
 }
 
-function idIn(answer: Answer | null): number | null {
+function idIn(answer: Pick<Answer, 'ok' | 'json'> | null): number | null {
   const id = answer?.ok && isJsonObject(answer.json) ? answer.json['id'] : undefined;
   const value = typeof id === 'string' && /^\d+$/.test(id) ? Number(id) : id;
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;

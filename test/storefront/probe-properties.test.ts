@@ -7,7 +7,9 @@ import { forwarding, NO_TRACES, probe } from './probe-setup.ts';
 
 const ALONE: StoreProperties = {
   readsProducts: false,
+  filtersProducts: null,
   readsContacts: false,
+  readsSingleContacts: false,
   readsCategories: false,
   readsOrdersSince: false,
   searchesContactsByEmail: false,
@@ -32,7 +34,9 @@ const ALONE: StoreProperties = {
 const EXTENDED: StoreProperties = {
   ...ALONE,
   readsProducts: true,
+  filtersProducts: true,
   readsContacts: true,
+  readsSingleContacts: true,
   readsCategories: true,
   readsOrdersSince: true,
   searchesContactsByEmail: true,
@@ -52,7 +56,13 @@ describe('the properties of a store', () => {
     [['extended', 'clears-lists'], { ...EXTENDED, emptyListClears: true }],
     [
       ['refuses-empty-put'],
-      { ...ALONE, emptyContactPutAnswersWhole: false, emptyListClears: null, upsertsContactsByEmail: null },
+      {
+        ...ALONE,
+        readsSingleContacts: null,
+        emptyContactPutAnswersWhole: false,
+        emptyListClears: null,
+        upsertsContactsByEmail: null,
+      },
     ],
     [['extended', 'refuses-empty-put'], { ...EXTENDED, emptyContactPutAnswersWhole: false }],
     [['flattens-variants'], { ...ALONE, plainKeepsVariantPrices: false }],
@@ -85,6 +95,7 @@ describe('the properties of a store', () => {
     const { probed } = await probe(store);
     expect(probed?.properties).toEqual({
       ...ALONE,
+      readsSingleContacts: null,
       emptyListClears: null,
       emptyContactPutAnswersWhole: null,
       upsertsContactsByEmail: null,

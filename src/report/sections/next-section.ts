@@ -28,15 +28,16 @@ export function nextSection(facts: RunFacts, view: View): Section | null {
   return { id: 'next', title: buttons ? 'What you can do' : 'Next', blocks: [...blocks, ...hints] };
 }
 
-function requestsToSend({ counts }: Plan, pace: Pace | undefined): Block[] {
+function requestsToSend({ counts, renamed }: Plan, pace: Pace | undefined): Block[] {
   const writes = counts.new.records + counts.changed.records + counts.resent.records;
-  const requests = writes + counts.deletes;
+  const deletes = counts.deletes + (renamed === undefined || renamed.byId ? 0 : renamed.records);
+  const requests = writes + deletes;
   if (requests === 0) return [];
   const kinds = withoutAbsent([
     writes > 0 && `${grouped(writes)} to write`,
-    counts.deletes > 0 && `${grouped(counts.deletes)} to delete`,
+    deletes > 0 && `${grouped(deletes)} to delete`,
   ]);
-  const parts = counts.deletes === 0 ? '' : ` (${kinds.join(', ')})`;
+  const parts = deletes === 0 ? '' : ` (${kinds.join(', ')})`;
   const time = pace === undefined ? '' : `: ${paceWords(requests, pace)}`;
   return [paragraph([`Sending takes ${counted(requests, 'request')}${parts}${time}.`])];
 }

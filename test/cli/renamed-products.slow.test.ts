@@ -1,0 +1,63 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { API_KEY, setup } from '../sandbox/setup.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+const FILES = {
+  'mappings/lamps.yaml': `import: products
+columns: { url: Url, title: Title, price: Price, sku: SKU, image: Image }
+product: { url: url, title: title, images: [image] }
+variants: { sku: sku, pricing: { price: [price, number] } }
+`,
+  'jobs/lamps.yaml':
+    'import: products\nstore: main\nsource: { path: lamps.csv }\nmapping: lamps\nmode: mirror\n',
+};
+
+/** Three lamps: one with a SKU, one that only its title and picture name, one that stays. */
+const lamps = (first: string, second: string) =>
+  `Url,Title,Price,SKU,Image
+${first},Brass lamp,10,L-1,https://x.example/1.jpg
+${second},Paper lamp,20,,https://x.example/2.jpg
+third,Clay lamp,30,L-3,https://x.example/3.jpg
+`;
+
+it.each([
+  ['created and then deleted', [], 4, 'Sending takes 4 requests (2 to write, 2 to delete).'],
+  ['changed by id', ['extended'] as const, 2, 'Sending takes 2 requests.'],
+])(
+  'products with a new url are shown as pairs, %s, in redirects.csv and given back by an undo',
+  async (_, profiles, requests, sending) => {
+    await using store = await setup({ profiles: [...profiles] });
+    await using folder = await makeWorkspace(
+      {
+        ...FILES,
+        'stores.yaml': `main: { baseUrl: "${store.url}", apiKey: "\${STORE_API_KEY}" }\n`,
+        'lamps.csv': lamps('first', 'second'),
+      },
+      { STORE_API_KEY: API_KEY },
+    );
+    const ids = async () =>
+      new Map((await store.list('/_sandbox/products')).map(({ url, id }) => [String(url), id]));
+    expect((await folder.storeferry('probe')).code).toBe(0);
+    expect((await folder.storeferry('run', 'lamps')).code).toBe(0);
+    const before = await ids();
+    await folder.write('lamps.csv', lamps('brass', 'paper'));
+    const plan = (await folder.storeferry('plan', 'lamps')).stdout;
+    expect(plan).toMatch(
+      /2 renamed.*first +brass, the same SKUs.*second +paper, the same title and pictures/s,
+    );
+    expect(plan).toContain(sending);
+    const run = (await folder.storeferry('run', 'lamps', '--json')).json();
+    expect(run).toMatchObject({ status: 'done', new: 0, removed: 0, renamed: 2, requests });
+    const now = await ids();
+    expect([...now.keys()].sort()).toEqual(['brass', 'paper', 'third']);
+    expect(now.get('brass') === before.get('first')).toBe(profiles.length > 0);
+    const redirects = join(folder.dir, '.storeferry', 'artifacts', String(run['run']), 'redirects.csv');
+    expect(await readFile(redirects, 'utf8')).toBe('old_url,new_url\nfirst,brass\nsecond,paper\n');
+    const undo = (await folder.storeferry('undo', String(run['run']), '--json')).json();
+    expect(undo).toMatchObject({ status: 'planned', renamed: 2, removed: 0 });
+    expect((await folder.storeferry('approve', String(undo['run']))).code).toBe(0);
+    expect([...(await ids()).keys()].sort()).toEqual([...before.keys()].sort());
+  },
+);
