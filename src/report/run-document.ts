@@ -1,7 +1,8 @@
 import { withoutAbsent } from '../model/json-object.ts';
 import { COMPLETED, hasDrifted, lastedMs, type Run, type RunStatus } from '../model/run.ts';
+import type { ListHistory } from '../model/subscriber-list.ts';
 import { truncate } from '../model/truncate.ts';
-import { commandText, formatDuration, PROGRAM, printable } from '../text/printable.ts';
+import { commandText, counted, formatDuration, PROGRAM, printable } from '../text/printable.ts';
 import type { RunFacts, View } from './run-facts.ts';
 import { type RunSummary, runSummary } from './run-summary.ts';
 import { type Paragraph, plainWords, type Section, shownIn } from './section.ts';
@@ -13,7 +14,14 @@ import { fieldsSection } from './sections/fields-section.ts';
 import { heldSection } from './sections/held-section.ts';
 import { imagesSection } from './sections/images-section.ts';
 import { leadSection } from './sections/lead-section.ts';
-import { listsSection } from './sections/lists-section.ts';
+import {
+  changeOf,
+  listsSection,
+  listTrends,
+  MEASURES,
+  shownFigure,
+  shownListName,
+} from './sections/lists-section.ts';
 import { nextSection, type StepFacts, stepsAfter } from './sections/next-section.ts';
 import { notesSection } from './sections/notes-section.ts';
 import { pricesSection, stockSection } from './sections/prices-section.ts';
@@ -139,7 +147,16 @@ export function nextSteps(facts: StepFacts, program = PROGRAM) {
 }
 
 /** What a job may be notified of; `NOTIFY_WORDS` has them in words. */
-export type Condition = 'failed' | 'stopped' | 'rejects' | 'held' | 'edited' | 'drift' | 'missed' | 'done';
+export type Condition =
+  | 'failed'
+  | 'stopped'
+  | 'rejects'
+  | 'held'
+  | 'edited'
+  | 'drift'
+  | 'missed'
+  | 'done'
+  | 'weekly';
 
 /** What a message is about: a condition, or that none holds any more. */
 export type MessageKind = Condition | 'recovered';
@@ -236,6 +253,48 @@ function commandsOf(sections: readonly Section[]): string[] {
 export function beginNotification(job: string, problem: string, id: string): Notification {
   const lines = [`${job}: could not start`, problem, 'To see all problems: storeferry check'];
   return { ...message(lines), id, end: 'failed', summary: null };
+}
+
+const LISTS_IN_MESSAGE = 10;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+/** Readings of a week ago may have been taken a little later in the day. */
+const WEEK_MS = 6.5 * DAY_MS;
+
+/**
+ * What the lists of a job have become in a week; `id` is that of the week, from Monday in UTC. Null where an earlier week has no reading to
+ * compare with.
+ */
+export function weeklyNotification(job: string, history: ListHistory, now: number): Notification | null {
+  const { lists, moments } = listTrends(history);
+  const today = Math.floor(now / DAY_MS);
+  // The epoch began on a Thursday.
+  const monday = (today - ((today + 3) % 7)) * DAY_MS;
+  const [first] = moments;
+  const last = moments.at(-1);
+  if (first === undefined || last === undefined || first >= monday) return null;
+  const since = moments.findLast((moment) => moment <= last - WEEK_MS) ?? first;
+  const present = lists.filter(({ gone }) => !gone);
+  const lines = present.slice(0, LISTS_IN_MESSAGE).map(({ points, latest }) => {
+    const before = points.find(({ readAt }) => readAt === since);
+    const figures = MEASURES.map((measure) => {
+      const change = changeOf(measure, before, latest);
+      return `${measure.name} ${shownFigure(measure, latest)}${change === '' ? '' : `, ${change}`}`;
+    });
+    return `${shownListName(latest)}: ${figures.join('; ')}`;
+  });
+  const left = present.length - lines.length;
+  const more = left > 0 ? [`and ${counted(left, 'more list')}`] : [];
+  const title = `${job}: ${counted(present.length, 'list')} on ${dayOf(last)}, compared with ${dayOf(since)}`;
+  return {
+    ...message([title, ...lines, ...more]),
+    id: `${job}-week-${dayOf(monday)}`,
+    end: 'weekly',
+    summary: null,
+  };
+}
+
+function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
 }
 
 /** Shows a recipient that notifications of a job arrive. */

@@ -2,6 +2,7 @@ import { chmod, mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/p
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { aList, setupExports } from '../support/exports.ts';
+import { startMailServer } from '../support/mail-server.ts';
 import { errorAnswer, hang, unauthorized } from '../support/store/faults.ts';
 
 const LISTS = 'export: subscriber-lists\n';
@@ -33,6 +34,36 @@ describe('the list statistics', () => {
     expect(moments[0]).toBe(new Date(moments[0] ?? '').toISOString());
     expect(store.violations).toEqual([]);
     expect(await readdir(join(workspace.dir, 'exports'))).toEqual(['lists.csv']);
+  });
+
+  it('are summed up once per week, by mail', async () => {
+    await using mail = await startMailServer();
+    const recipient = `{ email: ops@shop.example, server: "\${SMTP_URL}", from: sf@shop.example, on: [weekly], when: change }`;
+    const jobs = {
+      stats: `${HISTORY.stats}notify: ${recipient}\n`,
+      orders: `export: orders\ndestination: { path: orders.csv }\nnotify: ${recipient}\n`,
+    };
+    await using setup = await setupExports(jobs, {}, { SMTP_URL: mail.url });
+    const { store, workspace } = setup;
+    store.shop.lists.push(aList(1, 'News'), aList(2, 'Trade'));
+    // The first reading has nothing to be compared with.
+    await workspace.storeferry('run', 'stats');
+    expect(mail.mails).toEqual([]);
+    const readings = [8, 7].map((days) => {
+      const at = new Date(Date.now() - days * 86_400_000 + 60_000).toISOString();
+      return [at.slice(0, 10), `1,News,1700000000,2023-11-14,${80 + days},0.4,0.1,${at}`];
+    });
+    await workspace.write('exports/lists.csv', [HEADER, ...readings.map(([, line]) => line), ''].join('\n'));
+    for (let runs = 0; runs < 2; runs++) expect((await workspace.storeferry('run', 'stats')).code).toBe(0);
+    expect(mail.mails).toHaveLength(1);
+    // Quoted-printable.
+    const content = mail.mails[0]?.content.replaceAll(/=\r?\n/g, '') ?? '';
+    expect(content).toContain(`compared with ${readings[1]?.[0]}`);
+    expect(content).toContain('News: subscribers 100, +13 (+14.9%); open rate');
+    expect(content).toContain('Trade: subscribers 100; open rate 40.0%; click rate 10.0%');
+    expect(content).toContain('filename=report.html');
+    const refused = await workspace.storeferry('run', 'orders');
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('`on: weekly` is for')]);
   });
 
   it('are reported as a new file where there was nothing to add to', async () => {

@@ -19,7 +19,7 @@ describe('the check of a workspace', () => {
     const job = `${JOB.replace('in.csv', `"\${FOLDER}/in.csv"`)}mode: \${MODE}\nnotify: { url: "\${HOOK}", on: [nobody] }\n`;
     const check = checkWorkspace(workspace({ 'jobs/nightly.yaml': job }, {}));
     expect(lines(check.problems)).toEqual([
-      "jobs/nightly.yaml:6:32 notify.on.0: expected failed, stopped, rejects, held, edited, drift, missed or done, found 'nobody'",
+      "jobs/nightly.yaml:6:32 notify.on.0: expected failed, stopped, rejects, held, edited, drift, missed, done or weekly, found 'nobody'",
     ]);
     expect(check.unset).toEqual(['FOLDER', 'HOOK', 'MODE', 'STORE_API_KEY', 'STORE_URL']);
     expect(lines(check.warnings)).toContain(

@@ -203,7 +203,7 @@ variants: { pricing: { price: price } }
       notify: [{ kind: 'url', address: 'https://hooks.example/x', on: ['failed'], when: 'always' }],
     });
     expect(problems(`${JOB}notify: { url: "\${OPS_WEBHOOK:}", on: [fialed] }\n`)).toEqual([
-      "5:40 notify.on.0: expected failed, stopped, rejects, held, edited, drift, missed or done, found 'fialed'; did you mean 'failed'?",
+      "5:40 notify.on.0: expected failed, stopped, rejects, held, edited, drift, missed, done or weekly, found 'fialed'; did you mean 'failed'?",
     ]);
   });
 

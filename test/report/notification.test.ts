@@ -109,6 +109,8 @@ describe('what a recipient is sent', () => {
     expect(decide(change, ['failed'], failed)).toEqual({ kind: null, alarms: ['failed'] });
     expect(decide(change, ['failed'], { ...failed, rejects: true })).toMatchObject({ kind: 'rejects' });
     expect(decide(change, ['failed'], fine)).toEqual({ kind: 'recovered', alarms: [] });
+    const weekly = { on: ['weekly'], when: 'change' } as const;
+    expect(decide(weekly, ['failed'], { weekly: true })).toEqual({ kind: 'weekly', alarms: ['failed'] });
     // Something else goes on: it is not over.
     expect(decide(change, ['failed', 'missed'], fine)).toEqual({ kind: null, alarms: ['missed'] });
   });

@@ -12,7 +12,7 @@ import {
 import { didYouMean } from '../../text/printable.ts';
 import { exactlyOnePlace, oneFile } from '../complete-places.ts';
 import { valueAt } from '../value-at.ts';
-import { jobFields, valueWords } from './job-fields.ts';
+import { jobFields, valueWords, WEEKLY_PROBLEM, wantsWeekly } from './job-fields.ts';
 
 /** What an export does with its file in each mode. */
 export const DESTINATION_WORDS = {
@@ -124,7 +124,7 @@ export const exportJobSchema = z
     schedule: jobFields.schedule,
     notify: jobFields.notify,
   })
-  .superRefine(({ export: what, destination, rows, columns = [], filter, mask }, context) => {
+  .superRefine(({ export: what, destination, rows, columns = [], filter, mask, notify }, context) => {
     const refuseIf = (isWrong: boolean, message: string, ...path: readonly PropertyKey[]) => {
       if (isWrong) addProblem(context, message, ...path);
     };
@@ -173,6 +173,8 @@ export const exportJobSchema = z
         : 'a table has a row for each order: leave `rows` out',
       'rows',
     );
+    const hasHistory = !isOrders && mode === 'append' && destination.table === undefined;
+    refuseIf(!hasHistory && wantsWeekly(notify), WEEKLY_PROBLEM, 'notify');
     const isEachRun = isOrders && mode === 'new';
     refuseIf(
       isEachRun && url !== undefined,

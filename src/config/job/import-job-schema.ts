@@ -24,7 +24,7 @@ import { FLOOR_TEXT, forEachLimit, type Limit, limitText, safetyLimit } from '..
 import { WAVE_LIMITS, type WaveSize } from '../../model/wave-limits.ts';
 import { databaseFields, PLACES, remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
 import { exactlyOnePlace, oneFile } from '../complete-places.ts';
-import { jobFields, storeName, valueWords } from './job-fields.ts';
+import { jobFields, storeName, valueWords, WEEKLY_PROBLEM, wantsWeekly } from './job-fields.ts';
 
 /** A folder below the workspace, and a pattern for the names in it alone. */
 function isInboxPattern(path: string): boolean {
@@ -461,6 +461,7 @@ export const importJobSchema = fields.superRefine((job, context) => {
     'match',
     'match goes with mode: update; remove it, or set the mode',
   );
+  only(wantsWeekly(job.notify), 'notify', WEEKLY_PROBLEM);
   const changesKnownOnly = mode === 'update' || mode === 'create';
   for (const key of ['adopt', 'renames', 'keep'] as const) {
     const instead = key === 'keep' && mode === 'update' ? 'leave the field out of the mapping' : 'remove it';

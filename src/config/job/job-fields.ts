@@ -69,6 +69,7 @@ export const NOTIFY_WORDS = {
   drift: 'when a comparison finds differences',
   missed: 'when a scheduled run does not start in time',
   done: 'when a run is done',
+  weekly: 'once per week, with what lists of subscribers have become',
 } as const;
 
 const WHEN_WORDS = {
@@ -121,7 +122,7 @@ const recipientSchema = z
     ),
     from: optional(mailAddress, 'With `email`: the sender.'),
     on: z
-      .array(z.enum(['failed', 'stopped', 'rejects', 'held', 'edited', 'drift', 'missed', 'done']))
+      .array(z.enum(['failed', 'stopped', 'rejects', 'held', 'edited', 'drift', 'missed', 'done', 'weekly']))
       .default(['failed', 'stopped', 'rejects'])
       .describe(`What to notify. ${valueWords(NOTIFY_WORDS)}`),
     when: z
@@ -159,6 +160,13 @@ export type Notify = {
       readonly from: string;
     }
 );
+
+export const WEEKLY_PROBLEM = '`on: weekly` is for an export of subscriber lists that appends to a file';
+
+/** Whether a recipient of a job asks for the weekly summary. */
+export function wantsWeekly(written: z.infer<typeof notifySchema> | undefined): boolean {
+  return [written ?? []].flat().some(({ on }) => on.includes('weekly'));
+}
 
 /** The recipients that a job names; those with an empty address are left out. */
 export function recipientsOf(written: z.infer<typeof notifySchema> | undefined): readonly Notify[] {

@@ -41,15 +41,21 @@ function kindOf(recipient: object | undefined): Kind | undefined {
 export function notifyGroups(file: EditableFile): readonly EditGroup[] {
   const recipients = recipientsIn(file);
   if (recipients === undefined) return [];
+  const ofLists = file.at(['export']) === 'subscriber-lists';
   const isOnly = recipients.length === 1 && !isList(file);
   return [...recipients.keys(), recipients.length].map((number) => {
     const known = recipients[number];
     const at = isOnly && number === 0 ? ['notify'] : ['notify', number];
-    return recipientGroup(number, at, kindOf(known), known === undefined);
+    return recipientGroup(number, at, kindOf(known), { isNew: known === undefined, ofLists });
   });
 }
 
-function recipientGroup(number: number, at: Path, kind: Kind | undefined, isNew: boolean): EditGroup {
+function recipientGroup(
+  number: number,
+  at: Path,
+  kind: Kind | undefined,
+  { isNew, ofLists }: { readonly isNew: boolean; readonly ofLists: boolean },
+): EditGroup {
   const name = (part: string) => `notify.${number}.${part}`;
   const when = `${name('kind')}!=`;
   const ofMail = `${name('kind')}=email`;
@@ -61,7 +67,8 @@ function recipientGroup(number: number, at: Path, kind: Kind | undefined, isNew:
     when: ofMail,
     ...more,
   });
-  const members = Object.entries(NOTIFY_WORDS).map(
+  const news = Object.entries(NOTIFY_WORDS).filter(([member]) => member !== 'weekly' || ofLists);
+  const members = news.map(
     ([member, words]): EditField => ({
       name: name(`on.${member}`),
       path: [...at, 'on'],

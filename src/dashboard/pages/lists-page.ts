@@ -148,7 +148,13 @@ async function trends(facts: ListFacts): Promise<Markup> {
     moments.length === 1
       ? html`taken ${relativeTime(last, reading)}`
       : html`from ${moment(first, reading)} to ${moment(last, reading)} <span class="quiet">(${relativeTime(last, reading)})</span>`;
-  const latest = { id: 'latest', title: 'Latest figures', blocks: [latestFigures(lists, reading.now)] };
+  const since = range.from === '' || moments.length === 1 ? undefined : first;
+  const dayOf = dayFormat(reading.timezone);
+  const latest = {
+    id: 'latest',
+    title: since === undefined ? 'Latest figures' : `Changes from ${dayOf(first)} to ${dayOf(last)}`,
+    blocks: [latestFigures(lists, { now: reading.now, since })],
+  };
   const each = withoutAbsent(shown.items.map((list) => listSection(list, reading)));
   const sections = await Promise.all([latest, ...each].map((part) => sectionMarkup(part)));
   return html`<p class="page-lead">${counted(lists.length, 'list')}, ${counted(moments.length, 'reading')} ${span}, collected by ${jobLink(job)} in ${code(location)}.</p>

@@ -31,12 +31,22 @@ export function listsSection({ history = null }: RunFacts, { timezone }: View): 
   };
 }
 
-/** The latest figures of each list and their changes; with `now` also its id and the time of its last reading. */
-export function latestFigures(lists: readonly ListTrend[], now?: number): Table {
+/**
+ * The latest figures of each list and their changes: since the reading before, or since that at a time. With `now` also its id and the
+ * time of its last reading.
+ */
+export function latestFigures(
+  lists: readonly ListTrend[],
+  { now, since }: { readonly now?: number; readonly since?: number | undefined } = {},
+): Table {
   const detailed = now !== undefined;
+  const compared =
+    since === undefined
+      ? lists
+      : lists.map((list) => ({ ...list, before: list.points.find(({ readAt }) => readAt === since) }));
   return {
     kind: 'table',
-    caption: 'Each list now, and how it has changed since the reading before',
+    caption: `Each list now, and how it has changed since the ${since === undefined ? 'reading before' : 'first of these readings'}`,
     captionHidden: true,
     columns: withoutAbsent([
       { header: 'List' },
@@ -46,7 +56,7 @@ export function latestFigures(lists: readonly ListTrend[], now?: number): Table 
       ]),
       detailed && { header: 'Read', short: true },
     ]),
-    rows: lists.map((list) => ({
+    rows: compared.map((list) => ({
       cells: withoutAbsent([
         [foreign(shownListName(list.latest)), detailed && idAndState(list)],
         ...figuresOf(list),

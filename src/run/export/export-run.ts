@@ -271,13 +271,14 @@ async function finishExport(
     isNeeded: (old) => hasKeptReading(context, request, old),
     most: MAX_KEPT_READINGS,
   });
-  return { ...collected, run: ended, reportFile };
+  return { ...collected, history, run: ended, reportFile };
 }
 
-/** The history of the job, to be drawn; null if it is on another machine and would have to be downloaded again. */
+/** The history of the job; null if it is on another machine, from which it is downloaded again for a weekly summary only. */
 async function historyOf(context: RunContext, { job }: ExportRequest): Promise<ListHistory | null> {
   const { mode, remote } = job.destination;
-  if (job.export !== 'subscriber-lists' || mode !== 'append' || remote !== undefined) return null;
+  if (job.export !== 'subscriber-lists' || mode !== 'append') return null;
+  if (remote !== undefined && !job.notify?.some(({ on }) => on.includes('weekly'))) return null;
   const read = await exportHistory(context, job, context.signal).catch(() => null);
   return read?.history ?? null;
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { Notify } from '../../config/job/job.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import { messageOf } from '../../model/storeferry-error.ts';
 import {
   beginNotification,
@@ -14,6 +15,7 @@ import {
   missedNotification,
   type Notification,
   testNotification,
+  weeklyNotification,
 } from '../../report/run-document.ts';
 import { type RunFacts, reasonsForWebhook, withoutPersonalData } from '../../report/run-facts.ts';
 import { type RunFolder, readSealed, sealedJson } from '../../state/artifacts.ts';
@@ -69,28 +71,38 @@ interface Occurrence {
   readonly notify: (kind: MessageKind) => Notification;
 }
 
-function occurrenceOf(context: RunContext, job: string, news: News): Occurrence | undefined {
+function occurrencesOf(context: RunContext, job: string, news: News): readonly Occurrence[] {
   switch (news.kind) {
     case 'ended':
-      return endOccurrence(context, news.report);
+      return withoutAbsent([endOccurrence(context, news.report), weekOccurrence(context, news.report)]);
     case 'not-begun': {
       const id = context.newRunId();
       const reason = masked(context.redact?.(news.problem) ?? news.problem);
-      return {
-        id,
-        run: null,
-        conditions: { failed: true },
-        notify: () => beginNotification(job, reason, id),
-      };
+      return [
+        {
+          id,
+          run: null,
+          conditions: { failed: true },
+          notify: () => beginNotification(job, reason, id),
+        },
+      ];
     }
     case 'tick': {
       const { id, problem } = news;
       const conditions = { missed: problem !== null };
-      return { id, run: null, conditions, notify: (kind) => missedNotification(kind, job, problem, id) };
+      return [{ id, run: null, conditions, notify: (kind) => missedNotification(kind, job, problem, id) }];
     }
     default:
       return news satisfies never;
   }
+}
+
+/** A week of list statistics, by its first run that could compare; undefined for all other runs. */
+function weekOccurrence(context: RunContext, { run, history = null }: RunFacts): Occurrence | undefined {
+  const notification = history && weeklyNotification(run.job, history, context.clock());
+  return notification === null
+    ? undefined
+    : { id: notification.id, run: run.id, conditions: { weekly: true }, notify: () => notification };
 }
 
 /** The end of a run; undefined where nobody is notified of such an end. */
@@ -133,8 +145,8 @@ export async function sendNotices(
     const folder = context.artifacts.run(`notices-${job}`);
     const before = await readNotices(folder);
     const forgotten = before === undefined ? [] : await unnotifiedEnds(context, job, before);
-    const happened = news && occurrenceOf(context, job, news);
-    const found = happened === undefined ? forgotten : [...forgotten, happened];
+    const happened = news === undefined ? [] : occurrencesOf(context, job, news);
+    const found = [...forgotten, ...happened];
     if (before === undefined && found.length === 0) return;
     const start = before ?? { since: context.clock(), known: [], alarms: {}, waiting: [] };
     const added = found.reduce(
@@ -232,6 +244,8 @@ export function decide(
   conditions: Occurrence['conditions'],
 ): { readonly kind: MessageKind | null; readonly alarms: string[] } {
   const holding = on.filter((condition) => conditions[condition] === true);
+  // A summary is no condition that begins and ends.
+  if (conditions.weekly === true) return { kind: holding[0] ?? null, alarms: [...known] };
   if (when === 'always') return { kind: holding[0] ?? null, alarms: [] };
   // Each end of a run is done or not: that is no condition that lasts.
   const lasting = holding.filter((condition) => condition !== 'done');

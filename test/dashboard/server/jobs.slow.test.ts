@@ -48,6 +48,12 @@ it('makes an export whose file is in its folder, from words and a time', async (
   await nightly.workspace.write('exports/figures.csv', reading);
   expect((await client.get('/lists/figures?from=2026-03-04&to=2026-03-04')).words).toContain('1 reading');
   expect((await client.get('/lists/figures?to=2026-03-03')).words).toContain('No readings in these days');
+  const later =
+    '7,News,20,2026-03-06T10:00:00Z\n7,News,15,2026-03-08T10:00:00Z\n8,Trade,9,2026-03-08T10:00:00Z\n';
+  await nightly.workspace.write('exports/figures.csv', reading + later);
+  expect((await client.get('/lists/figures')).words).toMatch(/Latest figures.*15−5 \(−25\.0%\)/);
+  const compared = (await client.get('/lists/figures?from=2026-03-04&to=2026-03-08')).words;
+  expect(compared).toMatch(/Changes from 2026-03-04 to 2026-03-08.*15\+3 \(\+25\.0%\).*Trade 89–/);
 });
 
 it('duplicates a job with a paused schedule, renames it, and deletes it with its state kept', async () => {
