@@ -29,7 +29,15 @@ import { fact } from './pages/job-card.ts';
 import { jobLink, linkButton } from './pages/link-button.ts';
 import { type Reading, readingOf, relativeTime } from './pages/moment.ts';
 import { alertText, emptyBox, noticeText, type Page } from './pages/page.ts';
-import { field, formActions, postForm, submitButton } from './pages/post-form.ts';
+import {
+  checkAttributes,
+  field,
+  formActions,
+  NAME_CHECK,
+  postForm,
+  submitButton,
+  WEB_CHECK,
+} from './pages/post-form.ts';
 import { FOR_EDITORS, formFields, type RouteParts } from './route-parts.ts';
 
 const FILE = 'stores.yaml';
@@ -276,6 +284,9 @@ interface StoreForm {
   readonly mayBeUntested: boolean;
 }
 
+const KEY_MISSING = 'Give the key of the store.';
+const KEY_WRONG = 'The key has a space or another character that no key has.';
+const CURRENCY_WRONG = 'Give a code of three letters, such as EUR.';
 const WEIGHT_UNITS = ['kg', 'g', 'lb', 'oz'] as const;
 
 function storeFields(store: string): readonly EditField[] {
@@ -284,6 +295,8 @@ function storeFields(store: string): readonly EditField[] {
     path: [store, 'limits', name],
     label,
     usual,
+    pattern: '[0-9]+([.][0-9]+)?',
+    wrong: 'Give a number.',
   });
   return [
     {
@@ -291,7 +304,6 @@ function storeFields(store: string): readonly EditField[] {
       path: [store, 'weightUnit'],
       label: 'The store shows weights in',
       usual: 'kg',
-
       choices: WEIGHT_UNITS.map((unit) => [unit, unit]),
     },
     {
@@ -300,6 +312,8 @@ function storeFields(store: string): readonly EditField[] {
       label: 'Currency of the store',
       usual: 'not said',
       hint: 'A code such as EUR: prices in another currency are rejected.',
+      pattern: '[A-Za-z]{3}',
+      wrong: CURRENCY_WRONG,
     },
     limit('concurrency', 'Most requests at once', '16'),
     limit('requestsPerSecond', 'Most requests per second', 'no limit'),
@@ -341,20 +355,16 @@ function wantedStore(form: StoreForm, values: EditValues, key: string): WantedSt
         ([
           'apiKey',
           before === undefined
-            ? 'Give the key of the store.'
+            ? KEY_MISSING
             : 'Give the key of this server: the one that is known was typed for another.',
         ] as const),
-      key !== '' &&
-        !/^[\x21-\x7e]+$/.test(key) &&
-        (['apiKey', 'The key has a space or another character that no key has.'] as const),
+      key !== '' && !/^[\x21-\x7e]+$/.test(key) && (['apiKey', KEY_WRONG] as const),
       !isNew &&
         key !== '' &&
         keyName === undefined &&
         (['apiKey', `The file names its key in a way that is not changed here: edit ${FILE}.`] as const),
       weightUnit === undefined && (['weightUnit', 'Choose a unit.'] as const),
-      currency !== '' &&
-        !/^[A-Za-z]{3}$/.test(currency) &&
-        (['currency', 'Give a code of three letters, such as EUR.'] as const),
+      currency !== '' && !/^[A-Za-z]{3}$/.test(currency) && (['currency', CURRENCY_WRONG] as const),
     ]),
   );
   if (Object.keys(errors).length > 0 || !address.success || weightUnit === undefined) return { errors };
@@ -451,13 +461,13 @@ function storeFormPage(form: StoreForm, viewer: Viewer): Page {
   const control = (one: Parameters<typeof controlOf>[0]) => controlOf(one, form);
   const hint = 'Written into .env and nowhere else, and never shown again.';
   const { text: about, attributes } = aboutField({ name: 'apiKey', hint }, form);
-  const key = html`<input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false"${!isNew && html` placeholder="unchanged"`}${attributes}>`;
+  const key = html`<input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false"${!isNew && html` placeholder="unchanged"`}${checkAttributes({ pattern: String.raw`\s*[\x21-\x7e]+\s*`, wrong: KEY_WRONG, ...(isNew && { missing: KEY_MISSING }) })}${attributes}>`;
   const moved = isNew
     ? 'Of the site itself, such as https://shop.example.'
     : 'With another address it is another store: what was sent before is not compared, and the next run of each job sends everything again.';
   const [first, second, ...limits] = fields;
-  const body = html`${isNew && control({ name: 'name', label: 'Name in this workspace', hint: 'Such as main, or outlet.' })}
-${control({ name: 'address', label: 'Address', hint: moved })}
+  const body = html`${isNew && control({ name: 'name', label: 'Name in this workspace', hint: 'Such as main, or outlet.', ...NAME_CHECK })}
+${control({ name: 'address', label: 'Address', hint: moved, ...WEB_CHECK, required: true, missing: 'Give the address of the store.' })}
 ${field('apiKey', isNew ? 'API key' : 'New API key', key, about)}
 ${[first, second].map((one) => one !== undefined && control(one))}
 <details class="more-fields"${limits.some((one) => errors.has(one.name)) && html` open`}><summary>Limits of requests</summary>${limits.map(control)}</details>

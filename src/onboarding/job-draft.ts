@@ -1,7 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { freeYamlName } from '../config/edit-file.ts';
-import { matchableFields, whyNoSchedule } from '../config/job/job.ts';
+import {
+  cronOf,
+  matchableFields,
+  SCHEDULE_CHOICES,
+  SCHEDULE_FIELD_NAMES,
+  SCHEDULE_FIELDS,
+  whyNoSchedule,
+  whyNoTime,
+} from '../config/job/job.ts';
 import { baseUrlSchema, isName, storeSchema } from '../config/store-config.ts';
 import type { Workspace } from '../config/workspace.ts';
 import {
@@ -29,13 +37,7 @@ import {
 import { MAPPING_QUESTIONS, type MappingQuestion } from './guess/propose-mapping.ts';
 import { candidateOf, fitHeader, type MappingCandidate, type RecognisedFile } from './guess-mapping.ts';
 import type { NewJob, Reading, WrittenPlace } from './job-text.ts';
-import {
-  type knownStore,
-  NEW_STORE,
-  type NewWorkspace,
-  STORE_VARIABLES,
-  USUAL_SCHEDULES,
-} from './new-workspace.ts';
+import { type knownStore, NEW_STORE, type NewWorkspace, STORE_VARIABLES } from './new-workspace.ts';
 import type { GuessRequest, SourceGuess, SourceLook } from './preview-source.ts';
 import { type ReadingQuestion, readUntilClear } from './read-until-clear.ts';
 
@@ -46,7 +48,7 @@ export const JOB_QUESTIONS = {
     ...(['sheet', 'records', 'headerRow', 'encoding', 'delimiter', 'mapping', 'imports'] as const),
     ...MAPPING_QUESTIONS.once,
     ...(['crosswalk', 'crosswalkFile', 'crosswalkMatch', 'crosswalkId'] as const),
-    ...(['weightUnit', 'name', 'schedule', 'cron', 'timezone'] as const),
+    ...(['weightUnit', 'name', 'schedule', ...SCHEDULE_FIELD_NAMES, 'cron', 'timezone'] as const),
   ],
   byName: [...MAPPING_QUESTIONS.byName, ...(['param', 'variable'] as const)],
 } as const;
@@ -135,6 +137,8 @@ export interface JobChoice {
   readonly value: string;
   readonly name: string;
   readonly description?: string | undefined;
+  /** A word as it reads with this answer. */
+  readonly sample?: string | undefined;
 }
 
 /** A question about a new job. */
@@ -492,8 +496,9 @@ function askReading(
   inquiry: Inquiry,
   { key, text, error, choices, likely, probable }: ReadingQuestion,
 ): string | undefined {
-  const named = choices.map(({ value, name, note }) => ({
+  const named = choices.map(({ value, name, note, sample }) => ({
     value,
+    sample,
     name: note === undefined ? name : `${name} (${note})`,
   }));
   return inquiry.ask({
@@ -813,7 +818,7 @@ function askSettings(inquiry: Inquiry, { guess, spec, store, setting }: Settings
   const name = inquiry.ask({ id: 'name', text: 'Name of the job', usual, reliance: 'default' }, (answer) =>
     whyNoJobName(setting.dir, answer),
   );
-  const timing = askSchedule(inquiry);
+  const timing = askSchedule(inquiry, setting);
   const variables = Object.fromEntries(
     (store.known?.unset ?? []).flatMap((variable) => {
       const isSecret = looksSecret(variable);
@@ -915,39 +920,43 @@ function whyNoJobName(dir: string, name: string): string | undefined {
   return existsSync(join(dir, 'jobs', `${name}.yaml`)) ? `there is a job ${name} already` : undefined;
 }
 
-/** When a job may run. */
-export const SCHEDULE_CHOICES: readonly JobChoice[] = [
-  { value: 'no', name: 'Only when somebody starts it' },
-  ...USUAL_SCHEDULES,
-  { value: 'other', name: 'At other times' },
-];
-
-function askSchedule(inquiry: Inquiry): Pick<Settings, 'schedule' | 'timezone'> {
-  const chosen = inquiry.ask({
-    id: 'schedule',
-    text: 'When does it run?',
-    usual: 'no',
-    reliance: 'default',
-    choices: SCHEDULE_CHOICES,
-  });
-  const isOther = chosen === 'other';
-  const typed = inquiry.ask(
-    {
-      id: 'cron',
-      text: 'Minute, hour, day, month, weekday (cron)',
-      usual: USUAL_SCHEDULES[0].value,
-      reliance: isOther ? 'preset' : 'settled',
-    },
-    (cron) => (isOther ? whyNoScheduleOf(cron, 'UTC') : undefined),
+function askSchedule(inquiry: Inquiry, { isVisitor }: DraftSetting): Pick<Settings, 'schedule' | 'timezone'> {
+  const choices = withoutAbsent([
+    ...SCHEDULE_CHOICES,
+    !isVisitor && { value: 'other', name: 'At other times, as a cron expression' },
+  ]);
+  const schedule = inquiry.ask(
+    { id: 'schedule', text: 'When does it run?', usual: 'no', reliance: 'default', choices },
+    (answer) =>
+      choices.some(({ value }) => value === answer) ? undefined : `there is no choice '${answer}'`,
   );
-  const isScheduled = chosen !== undefined && chosen !== 'no';
+  const times = Object.fromEntries(
+    SCHEDULE_FIELD_NAMES.map((id) => {
+      const { label: text, beside, usual, choices: offered, hint: reason } = SCHEDULE_FIELDS[id];
+      const isAsked = schedule !== undefined && beside.includes(schedule);
+      const answer = inquiry.ask(
+        { id, text, usual, choices: offered, reason, reliance: isAsked ? 'preset' : 'settled' },
+        (given) => (isAsked ? whyNoTime(id, given) : undefined),
+      );
+      return [id, answer];
+    }),
+  );
+  const typed =
+    schedule === 'other'
+      ? inquiry.ask(
+          { id: 'cron', text: 'Minute, hour, day, month, weekday (cron)', usual: USUAL_CRON },
+          (cron) => whyNoScheduleOf(cron, 'UTC'),
+        )
+      : cronOf({ ...times, schedule: schedule ?? 'no' });
+  const isScheduled = schedule !== undefined && schedule !== 'no';
   const timezone =
     inquiry.ask({ id: 'timezone', text: 'Time zone', usual: localTimezone(), reliance: 'settled' }, (zone) =>
-      isScheduled ? whyNoScheduleOf(USUAL_SCHEDULES[0].value, zone) : undefined,
+      isScheduled ? whyNoScheduleOf(USUAL_CRON, zone) : undefined,
     ) ?? localTimezone();
-  const cron = isOther ? typed : chosen;
-  return { schedule: isScheduled && cron !== undefined ? { cron, timezone } : undefined, timezone };
+  return { schedule: typed === undefined ? undefined : { cron: typed, timezone }, timezone };
 }
+
+const USUAL_CRON = '15 2 * * *';
 
 function whyNoScheduleOf(cron: string, timezone: string): string | undefined {
   const wrong = whyNoSchedule(cron, timezone);

@@ -57,13 +57,6 @@ export interface NewFile extends FileToWrite {
   readonly what: string;
 }
 
-/** Schedules to choose from. */
-export const USUAL_SCHEDULES = [
-  { value: '15 2 * * *', name: 'Every night at 2:15' },
-  { value: '0 * * * *', name: 'Every hour' },
-  { value: '0 6 * * 1', name: 'Every Monday at 6:00' },
-] as const;
-
 const ONLY_ITS_OWNER = 0o600;
 
 /** The files to write; existing files that need no change are left out. */

@@ -44,6 +44,7 @@ import {
 } from './guess/propose-mapping.ts';
 import { type MappingCandidate, type RecognisedFile, recogniseFile } from './guess-mapping.ts';
 
+export { fetchPicture } from '../source/snapshot.ts';
 export { fitHeader } from './guess-mapping.ts';
 
 /** What a file contains when it is read like an import. */
@@ -191,6 +192,13 @@ export function describeLook(
   ];
   const several = files.length > 1 ? ` (the first of ${files.length} files in it)` : '';
   return `${name} reads as ${formatWords(places)}: ${parts.join(', ')}${several}.`;
+}
+
+/** A column as people call it: an attribute of XML by its name and element. */
+export function columnWords(header: string, { places }: Pick<SourceLook, 'places'>): string {
+  const [, path = '', name] = /^(.*)@([^@]+)$/s.exec(header) ?? [];
+  if (places?.format !== 'xml' || name === undefined) return header;
+  return `${name} (attribute of ${(path || places.title).replace(/^.*\./s, '')})`;
 }
 
 function formatWords(places: TablePlaces | undefined): string {

@@ -64,6 +64,8 @@ export interface ReadingQuestion {
     readonly value: string;
     readonly name: string;
     readonly note?: string | undefined;
+    /** A word as it reads with this choice. */
+    readonly sample?: string | undefined;
   }[];
   /** The choice that is meant most probably; undefined where none stands out. */
   readonly likely?: string | undefined;
@@ -77,7 +79,7 @@ function readingQuestion(error: unknown): ReadingQuestion | undefined {
     const { words } = error;
     const choices = error.candidates.map((value) => {
       const word = words.get(value);
-      return { value, name: value, note: word && `a word in it: ${word}` };
+      return { value, name: value, note: word && `a word in it: ${word}`, sample: word };
     });
     return { key: 'encoding', text: 'Which charset is it in?', error, choices, probable: choices[0]?.value };
   }

@@ -1,8 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { normalize, resolve } from 'node:path';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
+import type { RemoteAddress } from '../model/remote-address.ts';
 import { SourceError } from '../model/storeferry-error.ts';
-import { bytesOf } from '../remote/fetch-file.ts';
+import { bytesOf, fetchFile } from '../remote/fetch-file.ts';
+import { openRemote } from '../remote/remote-kinds.ts';
 import { type FileAccess, findFiles, openFound } from '../state/file-access.ts';
 import { recognise } from './recognise.ts';
 import { openZip, refuseTooMuch } from './unpack.ts';
@@ -25,6 +27,18 @@ export type PictureType = 'jpg' | 'png' | 'gif' | 'webp' | 'avif';
 /** More bytes are not suitable for a shop. */
 const MAX_BYTES = 50_000_000;
 const MAX_FILES = 50_000;
+
+/** More bytes are not shown on a page. */
+const MAX_SHOWN_BYTES = 8_000_000;
+
+/** The picture at a web address, for a page: of at most 8 MB. RemoteFailure if it cannot be fetched. */
+export async function fetchPicture(remote: RemoteAddress, signal: AbortSignal): Promise<Picture> {
+  await using client = await openRemote(remote);
+  const [file] = await client.find(signal);
+  if (file === undefined) return { problem: 'is not there' };
+  await using fetched = await fetchFile(client, file, { signal, limitBytes: MAX_SHOWN_BYTES });
+  return fetched === undefined ? { problem: 'is not there' } : await pictureOf(bytesOf(fetched.spool.handle));
+}
 
 /**
  * Opens the folder or the zip at a path. SourceError if it is neither, is damaged, or has names that lead out of it, links, or more

@@ -49,9 +49,32 @@ describeWithBrowser('the job that is edited in a browser', () => {
       await shot('form');
       expect(await wide()).toBe(0);
 
-      await page.getByLabel('When does it run?').selectOption('15 2 * * *');
+      await page.getByLabel('When does it run?').selectOption('Each day');
       if (!scripted) await page.getByLabel('Time zone').fill('Asia/Tokyo');
-      await page.getByLabel('Rejected records').fill('many');
+      const posted: string[] = [];
+      page.on('request', (request) => request.method() === 'POST' && posted.push(request.url()));
+      const limit = page.getByLabel('Rejected records');
+      await limit.fill('many');
+      await page.getByLabel('At', { exact: true }).fill('6 am');
+      await page.getByRole('button', { name: 'Save' }).click();
+      // The first wrong field; without scripts the browser says it in a bubble.
+      expect(await page.locator('#time:invalid:focus').count()).toBe(1);
+      if (scripted) {
+        expect(await page.locator('#wrong-time').innerText()).toMatch(
+          /^Give hours and minutes, such as 06:00/,
+        );
+        expect(await page.locator('#time').getAttribute('aria-describedby')).toBe('wrong-time about-time');
+        expect(await page.locator('#wrong-maxRejects').innerText()).toMatch(
+          /^Give a whole number, a percentage/,
+        );
+        expect(await limit.getAttribute('aria-invalid')).toBe('true');
+        expect(await axeFindings(page)).toEqual([]);
+      }
+      await page.getByLabel('At', { exact: true }).fill('02:15');
+      await limit.fill('300%');
+      await page.getByRole('button', { name: 'Save' }).focus();
+      expect(await page.locator('#wrong-time, #wrong-maxRejects').count()).toBe(0);
+      expect(posted).toEqual([]);
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('expected a whole number').waitFor();
       expect(await page.getByLabel('Rejected records').getAttribute('aria-invalid')).toBe('true');

@@ -49,6 +49,8 @@ describe.skipIf(!hasPseudoTerminal)(
       session.type(`nightly${KEYS.enter}`);
       await session.sees('When does it run?');
       session.type(KEYS.down + KEYS.enter);
+      await session.sees('At: ');
+      session.type(KEYS.enter);
       await session.sees('Write these files?');
       expect(session.shown(), 'nothing was there before').not.toContain('(added to)');
       session.type(KEYS.enter);

@@ -253,7 +253,7 @@ describe('every question about the file, the store and the job', () => {
   it('store, weight unit and schedule: each answer is taken', async () => {
     await inFolder({ 'a.csv': 'Name,Price\nMug,4.00\n' }, async (dir) => {
       const options = { ...SETTLED, source: join(dir, 'a.csv'), mapping: 'new', import: 'products' };
-      const typed = ['https://shop.example', '15 3 * * *'];
+      const typed = ['https://shop.example', '15 3 * * *', '06:05'];
       const answersTo = async (without: Partial<InitOptions>, texts: readonly string[] = typed) =>
         await answerAll((prompter) => askJob(askingOf({ ...options, ...without }, prompter, dir)), texts);
       const stores = await answersTo({ sandbox: false });

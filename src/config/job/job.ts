@@ -208,3 +208,145 @@ function offsetMs(timeZone: string, at: number): number {
 export function whyNoSchedule(cron: string, timezone: string): string | undefined {
   return scheduleSchema.safeParse({ cron, timezone }).error?.issues[0]?.message;
 }
+
+interface ScheduleChoice {
+  readonly value: string;
+  readonly name: string;
+}
+
+/** When a job may run: the first question of its schedule. */
+export const SCHEDULE_CHOICES: readonly ScheduleChoice[] = [
+  { value: 'no', name: 'Only when somebody starts it' },
+  { value: 'day', name: 'Each day' },
+  { value: 'weekdays', name: 'Monday to Friday' },
+  { value: 'week', name: 'Once a week' },
+  { value: 'month', name: 'Once a month' },
+  { value: 'often', name: 'Every few minutes or hours' },
+];
+
+const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+/** Of several times the minutes are those of the first. */
+const TIMES = '([01]?[0-9]|2[0-3])[:.]([0-5][0-9])(?: *, *(?:[01]?[0-9]|2[0-3])[:.]\\2)*';
+const TIME_WANTED =
+  'Give hours and minutes, such as 06:00. Several times have the same minutes, such as 06:15, 18:15.';
+
+/** A further question, asked beside some of the choices. */
+interface ScheduleField {
+  readonly label: string;
+  /** The choices beside which it is asked. */
+  readonly beside: readonly string[];
+  readonly usual: string;
+  readonly choices: readonly ScheduleChoice[];
+  readonly hint?: string;
+  /** The regular expression of a typed answer, and what is said of others. */
+  readonly pattern?: string;
+  readonly wrong?: string;
+}
+
+/** The further questions, in their order. */
+export const SCHEDULE_FIELDS: Readonly<Record<ScheduleFieldName, ScheduleField>> = {
+  weekday: {
+    label: 'On',
+    beside: ['week'],
+    usual: '1',
+    choices: [1, 2, 3, 4, 5, 6, 0].map((day) => ({ value: String(day), name: DAYS[day] ?? '' })),
+  },
+  monthDay: {
+    label: 'On day',
+    beside: ['month'],
+    usual: '1',
+    choices: Array.from({ length: 28 }, (_, day) => ({ value: `${day + 1}`, name: `${day + 1}` })),
+  },
+  time: {
+    label: 'At',
+    beside: ['day', 'weekdays', 'week', 'month'],
+    usual: '02:15',
+    choices: [],
+    hint: 'Hours and minutes, such as 06:00; several times with the same minutes, such as 06:15, 18:15',
+    pattern: TIMES,
+    wrong: TIME_WANTED,
+  },
+  every: {
+    label: 'Every',
+    beside: ['often'],
+    usual: '60',
+    choices: [
+      ...[5, 10, 15, 20, 30].map((minutes) => ({ value: `${minutes}`, name: `${minutes} minutes` })),
+      { value: '60', name: 'hour' },
+      ...[2, 3, 4, 6, 8, 12].map((hours) => ({ value: `${hours * 60}`, name: `${hours} hours` })),
+    ],
+  },
+};
+
+/** The names of the further questions. */
+export const SCHEDULE_FIELD_NAMES = ['weekday', 'monthDay', 'time', 'every'] as const;
+type ScheduleFieldName = (typeof SCHEDULE_FIELD_NAMES)[number];
+
+/** The answers: `schedule` is a choice, or `other` for times that the fields cannot say. */
+export type ScheduleTimes = Readonly<Partial<Record<'schedule' | ScheduleFieldName, string>>>;
+
+/** Why a field cannot have a value; a sentence. */
+export function whyNoTime(name: ScheduleFieldName, value: string): string | undefined {
+  if (name === 'time') return hoursAndMinute(value) === undefined ? TIME_WANTED : undefined;
+  return SCHEDULE_FIELDS[name].choices.some((one) => one.value === value)
+    ? undefined
+    : 'Choose one of the list.';
+}
+
+/** The cron expression of answers; undefined where they are none, or cannot be used. */
+export function cronOf({ schedule = 'no', weekday, monthDay, time, every = '' }: ScheduleTimes) {
+  const answers = { weekday, monthDay, time, every };
+  const isAsked = (name: ScheduleFieldName) => SCHEDULE_FIELDS[name].beside.includes(schedule);
+  const isWrong = (name: ScheduleFieldName) => whyNoTime(name, answers[name] ?? '') !== undefined;
+  if (SCHEDULE_FIELD_NAMES.some((name) => isAsked(name) && isWrong(name))) return undefined;
+  const at = hoursAndMinute(time ?? '');
+  switch (schedule) {
+    case 'day':
+      return `${at} * * *`;
+    case 'weekdays':
+      return `${at} * * 1-5`;
+    case 'week':
+      return `${at} * * ${weekday}`;
+    case 'month':
+      return `${at} ${monthDay} * *`;
+    case 'often': {
+      const minutes = Number(every);
+      if (minutes < 60) return `*/${minutes} * * * *`;
+      return minutes === 60 ? '0 * * * *' : `0 */${minutes / 60} * * *`;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** `06:15, 18:15` as `15 6,18`. */
+function hoursAndMinute(time: string): string | undefined {
+  const minute = new RegExp(`^${TIMES}$`).exec(time.trim())?.[2];
+  if (minute === undefined) return undefined;
+  const hours = time.split(',').map((one) => Number(/\d+/.exec(one)?.[0]));
+  return `${Number(minute)} ${hours.join(',')}`;
+}
+
+/** The answers of which a cron expression is. */
+export function timesOf(cron: string): ScheduleTimes {
+  const written = cron
+    .trim()
+    .toUpperCase()
+    .replaceAll(/\b0(?=\d)/g, '')
+    .replaceAll(/[A-Z]{3}/g, (name) => `${DAYS.findIndex((day) => day.toUpperCase().startsWith(name))}`)
+    .replace(/ 7$/, ' 0')
+    .split(/\s+/);
+  const [minute = '', hours = '', monthDay = '', , weekday = ''] = written;
+  const clock = (hour: string) => `${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`;
+  const time = hours.split(',').map(clock).join(', ');
+  const usual = Object.fromEntries(SCHEDULE_FIELD_NAMES.map((name) => [name, SCHEDULE_FIELDS[name].usual]));
+  const candidates: readonly ScheduleTimes[] = [
+    ...SCHEDULE_FIELDS.every.choices.map(({ value }) => ({ schedule: 'often', every: value })),
+    { schedule: 'day', time },
+    { schedule: 'weekdays', time },
+    { schedule: 'week', time, weekday },
+    { schedule: 'month', time, monthDay },
+  ];
+  const same = candidates.find((one) => cronOf(one) === written.join(' '));
+  return { ...usual, ...(same ?? { schedule: 'other' }) };
+}

@@ -72,7 +72,7 @@ ${mayEdit && addForm(viewer)}
 ${(mayEdit || own !== undefined) && passwordForm(viewer, mayEdit ? undefined : own)}`;
     const notice = refused === undefined ? null : ({ tone: 'bad', text: refused } as const);
     return reply.sendPage(
-      { title: 'People', section: 'runs', notice, body },
+      { title: 'People', section: 'runs', notice, form: true, body },
       refused === undefined ? 200 : 422,
     );
   };
@@ -174,7 +174,7 @@ function passwordField(id: string, label: string, about: string, required: boole
 
 function addForm(viewer: Viewer): Markup {
   const body = html`<h2>Add a person</h2>
-${field('new-name', 'Name', html`<input id="new-name" name="name" required pattern="[A-Za-z0-9_.@+\\-]{1,64}" autocomplete="off" placeholder="anna@shop.example">`)}
+${field('new-name', 'Name', html`<input id="new-name" name="name" required pattern="[A-Za-z0-9_.@+\\-]{1,64}" title="Letters, digits, '.', '_', '-', '@' and '+', at most 64" autocomplete="off" placeholder="anna@shop.example">`)}
 ${field('new-role', 'May', select('role', ROLE_CHOICES, 'view', html` id="new-role"`))}
 ${passwordField('new-password', 'Password', 'Empty: the person signs in by the proxy alone.', false)}
 ${formActions('Add the person', PATH)}`;

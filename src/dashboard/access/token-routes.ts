@@ -31,7 +31,7 @@ export function tokenRoutes(app: FastifyInstance, { dashboard, apiTokens }: Rout
         viewer,
       );
     const make = html`<h2>New token</h2>
-${field('name', 'Name', html`<input id="name" name="name" required pattern="[A-Za-z0-9_.@+\\-]{1,64}" placeholder="ci">`)}
+${field('name', 'Name', html`<input id="name" name="name" required pattern="[A-Za-z0-9_.@+\\-]{1,64}" title="Letters, digits, '.', '_', '-', '@' and '+', at most 64" placeholder="ci">`)}
 ${field(
   'scope',
   'May',
@@ -46,6 +46,7 @@ ${styledText('actions', submitButton('Make the token'))}`;
     return reply.sendPage(
       {
         title: 'API tokens',
+        form: true,
         section: 'runs',
         notice,
         body: html`<p class="page-lead">Programs start and read runs over HTTP with a token: <code>Authorization: Bearer TOKEN</code>. What they can ask: <a href="/api/v1/openapi.json">the OpenAPI document</a>.</p>

@@ -19,6 +19,7 @@ import { jobFile } from '../../model/run.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import {
   browserAccess,
+  columnWords,
   describeLook,
   examineIsolated,
   lookAtSource,
@@ -360,7 +361,7 @@ ${previewPart({ preview, look })}
 ${lines.length === 0 ? html`<p>Nothing has changed yet.</p>` : html`<pre class="file" tabindex="0">${lines.map(([sign, line]) => (sign === '+' ? html`<ins>+ ${line}</ins>\n` : html`<del>- ${line}</del>\n`))}</pre>`}
 ${failing.length > 0 && html`<div class="notice warning"><p>Tests of the mapping that fail then: their rows have the old columns. Correct them in the file; until then <code>check</code> reports them. Runs are not affected.</p>${bullets(failing)}</div>`}
 </fieldset>
-<p class="actions"><button type="submit" name="do" value="update" class="button" data-without-script>Show the records again</button></p>`;
+<p class="actions"><button type="submit" name="do" value="update" class="button" formnovalidate data-without-script>Show the records again</button></p>`;
 }
 
 /** `Price ('Preis')`. */
@@ -382,5 +383,5 @@ function columnRow(
     ...columns.filter(({ isFixed }) => !isFixed).map(({ name, label }): Choice => [name, label]),
     ...openFields(mapping.spec).map(({ name, label }): Choice => [`+${name}`, `${label} (new)`]),
   ];
-  return html`<tr${chosen === '' && html` class="unused"`}><th scope="row">${header.trim() === '' ? quiet('no header') : foreign(header, SAMPLE_SHOWN)}</th><td>${foreign(sample, SAMPLE_SHOWN)}</td><td>${header.trim() === '' ? '' : fixed === undefined ? fieldSelect(index, header, choices, chosen) : html`${fixed.label} ${quiet('(changed in the file)')}`}</td></tr>`;
+  return html`<tr${chosen === '' && html` class="unused"`}><th scope="row">${header.trim() === '' ? quiet('no header') : foreign(columnWords(header, look), SAMPLE_SHOWN)}</th><td>${foreign(sample, SAMPLE_SHOWN)}</td><td>${header.trim() === '' ? '' : fixed === undefined ? fieldSelect(index, columnWords(header, look), choices, chosen) : html`${fixed.label} ${quiet('(changed in the file)')}`}</td></tr>`;
 }

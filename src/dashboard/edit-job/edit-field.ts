@@ -1,8 +1,8 @@
 import type { Path } from '../../config/edit-file.ts';
-import type { Choice } from '../pages/post-form.ts';
+import type { Choice, TypedCheck } from '../pages/post-form.ts';
 
 /** A field of a form that shows a value of a file. */
-export interface EditField {
+export interface EditField extends TypedCheck {
   readonly name: string;
   readonly path: Path;
   readonly label: string;

@@ -1,12 +1,21 @@
 import type { EditableFile, Path, YamlEdit } from '../../config/edit-file.ts';
-import { DESTINATION_WORDS, DUPLICATES_WORDS, FORMAT_WORDS, MODE_WORDS } from '../../config/job/job.ts';
+import {
+  cronOf,
+  DESTINATION_WORDS,
+  DUPLICATES_WORDS,
+  FORMAT_WORDS,
+  MODE_WORDS,
+  SCHEDULE_FIELD_NAMES,
+  SCHEDULE_FIELDS,
+  timesOf,
+  whyNoTime,
+} from '../../config/job/job.ts';
 import { GUARD_ACTIONS, GUARD_FIELDS } from '../../model/guard.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { IMPORT_MODES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
 import { FLOOR_TEXT, limitsFor, safetyLimit } from '../../model/safety-limits.ts';
 import { WAVE_LIMITS } from '../../model/wave-limits.ts';
-import { USUAL_SCHEDULES } from '../../onboarding/new-workspace.ts';
-import type { Choice } from '../pages/post-form.ts';
+import type { Choice, TypedCheck } from '../pages/post-form.ts';
 import type { FormFields } from '../route-parts.ts';
 import { choice, type EditField, type EditGroup, type EditValues } from './edit-field.ts';
 import { notifyEdits, notifyGroups } from './notify-groups.ts';
@@ -23,7 +32,18 @@ const SOURCE_FIELDS: readonly EditField[] = [
   label,
   usual: 'recognised',
   hint,
+  ...(name === 'headerRow' && { pattern: '[1-9][0-9]*', wrong: 'Give the number of a row, such as 3.' }),
 }));
+
+const PERCENT: TypedCheck = { pattern: '[0-9]+([.][0-9]+)? *%', wrong: 'Give a percentage, such as 20%.' };
+const NUMBER: TypedCheck = {
+  pattern: '-?[0-9]+([.][0-9]+)?',
+  wrong: 'Give a number, with a point for decimals.',
+};
+const LIMIT: TypedCheck = {
+  pattern: 'off|[0-9]+|[0-9]+([.][0-9]+)? *%',
+  wrong: 'Give a whole number, a percentage such as 5%, or off.',
+};
 
 /** The values of a setting as choices: their words, with the value for those who know it. */
 export function wordChoices(words: Readonly<Record<string, string>>): readonly Choice[] {
@@ -84,7 +104,13 @@ const GUARD_PARTS = ['field', 'changeBy', 'above', 'below', 'to', 'share', 'acti
 function guardGroup(number: number, isNew: boolean): EditGroup {
   const path = (part: (typeof GUARD_PARTS)[number]) => ['guards', String(number), part];
   const name = (part: (typeof GUARD_PARTS)[number]) => path(part).join('.');
-  const text = (part: (typeof GUARD_PARTS)[number], label: string, hint: string): EditField => ({
+  const text = (
+    part: (typeof GUARD_PARTS)[number],
+    label: string,
+    hint: string,
+    check: TypedCheck = {},
+  ): EditField => ({
+    ...check,
     name: name(part),
     path: path(part),
     label,
@@ -100,11 +126,11 @@ function guardGroup(number: number, isNew: boolean): EditGroup {
         ['', isNew ? 'Nothing' : 'Nothing: remove this guard'],
         ...GUARD_FIELDS.map((field): Choice => [field, `${WATCHED[field]} (${field})`]),
       ]),
-      text('changeBy', 'Changes by at least', 'a percentage such as 50%'),
-      text('above', 'Becomes more than', 'a number'),
-      text('below', 'Becomes less than', 'a number'),
+      text('changeBy', 'Changes by at least', 'a percentage such as 50%', PERCENT),
+      text('above', 'Becomes more than', 'a number', NUMBER),
+      text('below', 'Becomes less than', 'a number', NUMBER),
       text('to', 'Becomes exactly', 'such as 0'),
-      text('share', 'Only if it happens to more than', 'a percentage of the records, such as 20%'),
+      text('share', 'Only if it happens to more than', 'a percentage of the records, such as 20%', PERCENT),
       choice(
         path('action'),
         'Then',
@@ -162,6 +188,7 @@ const WAVES_GROUP: EditGroup = {
         hint: description.replaceAll('`', ''),
         when: `${WAVES}!=`,
         dropped: true,
+        ...LIMIT,
       }),
     ),
   ],
@@ -252,6 +279,7 @@ export function editForm(file: EditableFile): {
         usual,
         hint: description.replaceAll('`', ''),
         ...when,
+        ...LIMIT,
       };
     });
     const isOfProducts = imports === 'products';
@@ -296,7 +324,7 @@ function fieldsOf(file: EditableFile): readonly EditField[] {
 export function isShownWith({ when }: Pick<EditField, 'when'>, values: EditValues): boolean {
   if (when === undefined) return true;
   const [, name = '', sign, value] = /^(.+?)(!?=)(.*)$/.exec(when) ?? [];
-  return (values[name] === value) === (sign === '=');
+  return (value ?? '').split('|').includes(values[name] ?? '') === (sign === '=');
 }
 
 /** The paths of the fields, for problems beside them. */
@@ -305,7 +333,7 @@ export function pathsOf(file: EditableFile): ReadonlyMap<string, readonly Path[]
   return new Map<string, readonly Path[]>([
     ['location', [[what, 'path'], [what, 'url', 'address'], [what, 'url'], [what]]],
     ...fieldsOf(file).map(({ name, path }): [string, Path[]] => [name, [path]]),
-    ['cron', [['schedule', 'cron']]],
+    ['schedule', [['schedule', 'cron']]],
     ['timezone', [['schedule', 'timezone']]],
   ]);
 }
@@ -372,20 +400,22 @@ export function valuesOf(file: EditableFile, timezone: string): EditValues {
       ? shown(Object.entries(schedule).find(([key]) => key === name)?.[1])
       : undefined;
   const cron = part('cron') ?? '';
-  const isUsual = USUAL_SCHEDULES.some(({ value }) => value === cron);
   const isOn = file.at(['schedule']) !== undefined;
   return {
     ...(place === null ? {} : { place: place.kind, location: shown(file.at(place.path)) }),
     ...Object.fromEntries(fieldsOf(file).map((field) => [field.name, fieldValue(file, field)])),
-    schedule: isOn ? (isUsual ? cron : 'other') : paused === undefined ? 'no' : 'paused',
-    cron: cron === '' ? '15 2 * * *' : cron,
+    ...timesOf(cron),
+    ...(schedule === undefined && { schedule: 'no' }),
+    cron,
+    paused: isOn || paused === undefined ? '' : 'on',
     timezone: part('timezone') ?? (schedule === undefined ? timezone : 'UTC'),
   };
 }
 
 /** What was typed over values, for the same fields. */
 export function withTypedValues(file: EditableFile, values: EditValues, fields: FormFields): EditValues {
-  const checks = new Set(fieldsOf(file).flatMap(({ name, member }) => (member === undefined ? [] : [name])));
+  const members = fieldsOf(file).flatMap(({ name, member }) => (member === undefined ? [] : [name]));
+  const checks = new Set(['paused', ...members]);
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
       // A check box that is not ticked is not sent.
@@ -468,28 +498,31 @@ function locationEdits(file: EditableFile, { place = '', location = '' }: EditVa
   ];
 }
 
-const CRON = ['schedule', 'cron'];
-const TIMEZONE = ['schedule', 'timezone'];
-
 function scheduleEdits(file: EditableFile, now: EditValues, wanted: EditValues): YamlEdit[] {
   const isOn = file.at(['schedule']) !== undefined;
-  const choice = wanted['schedule'] ?? 'no';
-  const dropPaused: YamlEdit[] = now['schedule'] === 'paused' ? [{ dropPaused: 'schedule' }] : [];
-  if (choice === 'no') return isOn ? [{ set: ['schedule'], to: undefined }] : dropPaused;
-  const { timezone = '' } = wanted;
-  const typed: YamlEdit[] = withoutAbsent([
-    now['cron'] !== wanted['cron'] && { set: CRON, to: wanted['cron'] },
-    now['timezone'] !== timezone && { set: TIMEZONE, to: timezone || undefined },
-  ]);
-  if (choice === 'paused') {
-    if (isOn) return [...typed, { pause: 'schedule' }];
-    return typed.length === 0 ? [] : [{ resume: 'schedule' }, ...typed, { pause: 'schedule' }];
+  const wasPaused = now['paused'] === 'on';
+  if (wanted['schedule'] === 'no') {
+    if (isOn) return [{ set: ['schedule'], to: undefined }];
+    return wasPaused ? [{ dropPaused: 'schedule' }] : [];
   }
-  if (choice === 'resume') return isOn || dropPaused.length === 0 ? [] : [{ resume: 'schedule' }, ...typed];
-  const cron = choice === 'other' ? (wanted['cron'] ?? '') : choice;
-  if (!isOn) return [...dropPaused, { set: CRON, to: cron }, { set: TIMEZONE, to: timezone || undefined }];
-  return withoutAbsent([
-    shown(file.at(CRON)) !== cron && { set: CRON, to: cron },
-    now['timezone'] !== timezone && { set: TIMEZONE, to: timezone || undefined },
+  const isPaused = wanted['paused'] === 'on';
+  const { timezone = '' } = wanted;
+  const cron = cronOf(wanted);
+  const isNew = !isOn && !wasPaused;
+  const edits: YamlEdit[] = withoutAbsent([
+    cron !== undefined && cron !== cronOf(now) && { set: ['schedule', 'cron'], to: cron },
+    (isNew || now['timezone'] !== timezone) && { set: ['schedule', 'timezone'], to: timezone || undefined },
   ]);
+  if (edits.length === 0 && isPaused === wasPaused) return [];
+  return withoutAbsent([wasPaused && { resume: 'schedule' }, ...edits, isPaused && { pause: 'schedule' }]);
+}
+
+/** What is wrong with the times of a schedule, by its fields. */
+export function scheduleProblems(values: EditValues): ReadonlyMap<string, readonly string[]> {
+  const found = SCHEDULE_FIELD_NAMES.map((name) => {
+    const isAsked = SCHEDULE_FIELDS[name].beside.includes(values['schedule'] ?? '');
+    const why = isAsked ? whyNoTime(name, values[name] ?? '') : undefined;
+    return why !== undefined && ([name, [why]] as const);
+  });
+  return new Map(withoutAbsent(found));
 }

@@ -1,14 +1,15 @@
 import type { EditableFile } from '../../config/edit-file.ts';
+import { SCHEDULE_CHOICES, SCHEDULE_FIELD_NAMES, SCHEDULE_FIELDS } from '../../config/job/job.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { jobFile } from '../../model/run.ts';
 import { code, html, type Markup, quiet, type Slot } from '../../report/html/markup.ts';
 import { listed } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
-import { scheduleChoices, workerNote } from '../new-job/draft-page.ts';
+import { besideSchedule, workerNote } from '../new-job/draft-page.ts';
 import { scheduleWords } from '../pages/job-card.ts';
 import { jobHref } from '../pages/link-button.ts';
 import { alertText, type Notice, type Page, problemList } from '../pages/page.ts';
-import { type Choice, field, formActions, postForm, select } from '../pages/post-form.ts';
+import { type Choice, checkAttributes, field, formActions, postForm, select } from '../pages/post-form.ts';
 import type { EditField, EditValues } from './edit-field.ts';
 import { editForm } from './edit-form.ts';
 
@@ -71,7 +72,8 @@ function savedWithout(removed: readonly string[]): Notice {
 }
 
 function formPart(facts: EditPageFacts, viewer: Viewer): Markup {
-  const { name, file, shown, values } = facts;
+  const { name, file, shown } = facts;
+  const other = shown['schedule'] === 'other' ? shown['cron'] : undefined;
   const { location, what, source, groups } = editForm(file);
   const control = (one: Control) => controlOf(one, facts);
   const before = Object.entries(shown).map(([key, value]) => [`was.${key}`, value] as const);
@@ -81,14 +83,14 @@ ${
   location === 'none'
     ? html`<p>${hidden}</p>`
     : html`${location === 'any' && control({ name: 'place', label: 'Where is the file?', choices: PLACES })}
-${control({ name: 'location', label: LOCATIONS[location], hint: what === 'source' ? SOURCE_HINT : DESTINATION_HINT })}`
+${control({ name: 'location', label: LOCATIONS[location], required: true, missing: 'Give the file or its address.', hint: what === 'source' ? SOURCE_HINT : DESTINATION_HINT })}`
 }
 ${source.length > 0 && rarely('How the file is read', source, facts)}
 </fieldset>
 <fieldset><legend>Schedule</legend>
-${control({ name: 'schedule', label: 'When does it run?', choices: choicesOf(shown) })}
-<div data-when="schedule=other">${control({ name: 'cron', label: 'Minute, hour, day, month, weekday (cron)', hint: values['schedule'] === 'other' ? scheduleWords(values['cron'] ?? '') : '' })}</div>
-<div data-unless="schedule=no">${control({ name: 'timezone', label: 'Time zone' })}</div>
+${scheduleControls(other).map(control)}
+${other !== undefined && html`<p class="hint" data-when="schedule=other">The file of the job says these times: <small>${code(other)}</small></p>`}
+${control(PAUSED)}
 <p class="hint">Workers follow a change within seconds. ${workerNote(facts)}</p>
 </fieldset>
 ${groups.map(({ legend, hint, rare, fields }) =>
@@ -130,15 +132,32 @@ ${fields.map((one) => controlOf(one, facts))}
 </details>`;
 }
 
-function choicesOf({ schedule = 'no', cron = '' }: EditValues): readonly Choice[] {
-  const words = scheduleWords(cron);
-  return scheduleChoices(
-    withoutAbsent([
-      schedule === 'paused' && (['resume', `Resume: ${words}`] as const),
-      schedule !== 'no' && (['paused', `Paused: ${words}`] as const),
-    ]),
-  );
+/** The fields of a schedule. `other`: the expression of times that they cannot say. */
+export function scheduleControls(other?: string): readonly Control[] {
+  const choicesOf = (choices: typeof SCHEDULE_CHOICES) =>
+    choices.map(({ value, name }): Choice => [value, name]);
+  const kinds = withoutAbsent([
+    ...choicesOf(SCHEDULE_CHOICES),
+    other !== undefined && (['other', scheduleWords(other)] as const),
+  ]);
+  const fields = SCHEDULE_FIELD_NAMES.map((name): Control => {
+    const { label, choices, hint = '', ...check } = SCHEDULE_FIELDS[name];
+    const offered = choices.length > 0 && { choices: choicesOf(choices) };
+    return { ...check, name, label, hint, ...offered, when: besideSchedule(name) };
+  });
+  return [
+    { name: 'schedule', label: 'When does it run?', choices: kinds },
+    ...fields,
+    { name: 'timezone', label: 'Time zone', hint: 'Such as Europe/London', when: 'schedule!=no' },
+  ];
 }
+
+const PAUSED: Control = {
+  name: 'paused',
+  label: 'Paused: it does not run until this is taken off',
+  member: 'paused',
+  when: 'schedule!=no',
+};
 
 type Control = Omit<EditField, 'path'>;
 type ControlFacts = Pick<EditPageFacts, 'shown' | 'values' | 'errors' | 'outdated'>;
@@ -167,6 +186,8 @@ export function aboutField(
 /** A field of the form, with its label and what is said of it. */
 export function controlOf(control: Control, facts: ControlFacts): Markup {
   const { name, label, usual, choices, member, when, secret } = control;
+  // A placeholder stands for a text of the environment.
+  const isTyped = !/\$\{/.test(facts.values[name] ?? '');
   const { text, attributes } = aboutField(control, facts);
   const value = facts.values[name] ?? '';
   const { shown, values } = facts;
@@ -175,7 +196,7 @@ export function controlOf(control: Control, facts: ControlFacts): Markup {
   const input =
     choices !== undefined
       ? select(name, choices, value, html` id="${name}"${attributes}`)
-      : html`<input id="${name}" name="${name}"${secret === true ? html` type="password"` : html` value="${value}"`}${usual !== undefined && html` placeholder="${usual}"`}${attributes}${zone && html` data-browser-timezone`} autocomplete="off" spellcheck="false">`;
+      : html`<input id="${name}" name="${name}"${secret === true ? html` type="password"` : html` value="${value}"`}${usual !== undefined && html` placeholder="${usual}"`}${attributes}${isTyped && checkAttributes(control)}${name === 'timezone' && html` data-check="timezone"`}${zone && html` data-browser-timezone`} autocomplete="off" spellcheck="false">`;
   const tick = html`<p class="field choice"><input type="checkbox" id="${name}" name="${name}" value="on"${value === 'on' && html` checked`}${attributes}> <label for="${name}">${label}</label></p>`;
   const whole = member === undefined ? field(name, label, input, text) : tick;
   if (when === undefined) return whole;

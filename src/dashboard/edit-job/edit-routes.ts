@@ -22,7 +22,7 @@ import { audit } from '../audit.ts';
 import { jobHref } from '../pages/link-button.ts';
 import { FOR_EDITORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
 import type { EditValues } from './edit-field.ts';
-import { editsOf, pathsOf, shownBefore, valuesOf, withTypedValues } from './edit-form.ts';
+import { editsOf, pathsOf, scheduleProblems, shownBefore, valuesOf, withTypedValues } from './edit-form.ts';
 import { type EditPageFacts, editPage } from './edit-page.ts';
 import { MAIL_SERVER, typedMailServer } from './notify-groups.ts';
 
@@ -228,25 +228,21 @@ export function isExportPath(path: string): boolean {
   return path.startsWith(EXPORTS) && path.split('/').every((part) => /^[^.\\~][^\\]*$/.test(part));
 }
 
-/** What the checks of a file cannot say of a field that is left blank. */
-function missingIn(
-  now: EditValues,
-  { place, location, schedule, cron = '', timezone = '' }: EditValues,
-): Errors {
+/** What the checks of a file cannot say of a field that is left blank, or of a schedule. */
+function missingIn(now: EditValues, values: EditValues): Errors {
+  const { place, location, schedule, timezone = '' } = values;
   const isNew = location !== undefined && (location !== now['location'] || place !== now['place']);
-  const isTyped = cron !== now['cron'] || timezone !== now['timezone'];
   // A paused schedule is a comment, which the checks of a file do not read.
-  const wrong = schedule === 'paused' && isTyped ? whyNoSchedule(cron, timezone || 'UTC') : undefined;
+  const isPaused = schedule !== 'no' && values['paused'] === 'on' && timezone !== now['timezone'];
+  const wrong = isPaused ? whyNoSchedule('* * * * *', timezone || 'UTC') : undefined;
   return new Map(
     withoutAbsent([
       isNew &&
         location.includes(HIDDEN) &&
         (['location', ['Give the whole address: a secret of the file is not shown here.']] as const),
-      wrong !== undefined && (['cron', [wrong]] as const),
+      wrong !== undefined && (['timezone', [wrong]] as const),
       location === '' && (['location', ['Give the file or its address.']] as const),
-      schedule === 'other' &&
-        cron === '' &&
-        (['cron', ['Give the times: minute, hour, day, month and weekday, such as 15 2 * * *.']] as const),
+      ...scheduleProblems(values),
     ]),
   );
 }

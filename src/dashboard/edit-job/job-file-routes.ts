@@ -2,6 +2,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { extname } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { editedText, freeName, readEditable, writeTogether, type YamlEdit } from '../../config/edit-file.ts';
+import { cronOf, timesOf } from '../../config/job/job.ts';
 import { isName } from '../../config/store-config.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { flow, schemaLine, yamlText } from '../../config/yaml-text.ts';
@@ -18,10 +19,11 @@ import { audit } from '../audit.ts';
 import { PageError } from '../guard/page-error.ts';
 import { accessTo, actionHref, actionRoute, jobHref, jobLink } from '../pages/link-button.ts';
 import { alertText, type Page } from '../pages/page.ts';
-import { type Choice, formActions, postForm } from '../pages/post-form.ts';
+import { type Choice, formActions, NAME_CHECK, postForm } from '../pages/post-form.ts';
 import { FOR_EDITORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
 import type { EditValues } from './edit-field.ts';
-import { controlOf } from './edit-page.ts';
+import { scheduleProblems } from './edit-form.ts';
+import { controlOf, scheduleControls } from './edit-page.ts';
 import { EXPORTS } from './edit-routes.ts';
 
 const NEW_EXPORT = '/exports/new';
@@ -217,7 +219,7 @@ function copyEdits(file: ReturnType<typeof readEditable>, name: string, store: s
   ]);
 }
 
-const NAME = { name: 'name', label: 'Name of the job' };
+const NAME = { name: 'name', label: 'Name of the job', ...NAME_CHECK };
 
 function duplicateForm(workspace: Workspace, job: string): JobForm {
   return {
@@ -274,13 +276,12 @@ const EXPORTED: Readonly<
     label: 'Orders: one file of all, written again each time',
   },
 };
-const TIMES: readonly Choice[] = [
-  ['day', 'Every day'],
-  ['monday', 'Every Monday'],
-  ['hour', 'Every hour'],
-  ['no', 'Only when somebody starts it'],
-];
-const EXPORT_USUAL = { name: 'list-statistics', what: 'lists', when: 'day', time: '06:00', timezone: '' };
+const EXPORT_USUAL: EditValues = {
+  name: 'list-statistics',
+  what: 'lists',
+  timezone: '',
+  ...timesOf('0 6 * * *'),
+};
 
 function exportForm(workspace: Workspace): JobForm {
   return {
@@ -297,28 +298,20 @@ function exportForm(workspace: Workspace): JobForm {
       },
       { name: 'store', label: 'Store', choices: storeChoices(workspace) },
       { ...NAME, hint: 'Its file is in the folder exports, with this name.' },
-      { name: 'when', label: 'When does it run?', choices: TIMES },
-      { name: 'time', label: 'At', hint: 'Hours and minutes, such as 06:00', when: 'when!=no' },
-      { name: 'timezone', label: 'Time zone', hint: 'Such as Europe/London', when: 'when!=no' },
+      ...scheduleControls(),
     ],
   };
 }
 
 /** The file of a new export. */
-function exportText({
-  name = '',
-  what = '',
-  store = '',
-  when = '',
-  time = '',
-  timezone = '',
-}: EditValues): { readonly text: string } | { readonly errors: Errors } {
+function exportText(values: EditValues): { readonly text: string } | { readonly errors: Errors } {
+  const { name = '', what = '', store = '', timezone = '' } = values;
   const chosen = Object.hasOwn(EXPORTED, what) ? EXPORTED[what] : undefined;
-  const [, hour = '', minute = ''] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(time) ?? [];
   if (chosen === undefined) return { errors: { what: 'Choose what is exported.' } };
-  if (minute === '' && when !== 'no') return { errors: { time: 'Give hours and minutes, such as 06:00.' } };
-  const at = `${Number(minute)} ${Number(hour)}`;
-  const cron = { day: `${at} * * *`, monday: `${at} * * 1`, hour: `${Number(minute)} * * * *` }[when];
+  const wrong = scheduleProblems(values);
+  if (wrong.size > 0)
+    return { errors: Object.fromEntries([...wrong].map(([field, [why = '']]) => [field, why])) };
+  const cron = cronOf(values);
   const destination = { path: `${EXPORTS}${name}${chosen.file}.csv`, mode: chosen.mode };
   const lines = withoutAbsent([
     schemaLine('job', '../'),

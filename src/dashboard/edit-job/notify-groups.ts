@@ -96,6 +96,7 @@ function recipientGroup(
         label: 'Address',
         hint: 'E-mail addresses with commas between them, or the web address of the channel or program.',
         list: true,
+        missing: 'Give the address of the recipient.',
         when,
       },
       typed('from', 'Sender', 'The e-mail address that it comes from'),

@@ -1,4 +1,6 @@
+import { hash } from 'node:crypto';
 import { basename } from 'node:path';
+import { SCHEDULE_FIELD_NAMES, SCHEDULE_FIELDS } from '../../config/job/job.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { rowPlace } from '../../model/row.ts';
 import { explainError } from '../../model/storeferry-error.ts';
@@ -8,7 +10,6 @@ import {
   type DraftState,
   type JobQuestionKind,
   questionKind,
-  SCHEDULE_CHOICES,
 } from '../../onboarding/job-draft.ts';
 import {
   describeLook,
@@ -22,9 +23,19 @@ import { bullets, code, foreign, html, type Markup, quiet } from '../../report/h
 import { valueText } from '../../report/record-view.ts';
 import { counted, grouped, listed, sentence } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
-import { scheduleWords } from '../pages/job-card.ts';
 import { alertText, noticeText, type Page } from '../pages/page.ts';
-import { type Choice, field, note, postForm, select, submitButton, uploadForm } from '../pages/post-form.ts';
+import {
+  type Choice,
+  checkAttributes,
+  field,
+  NAME_CHECK,
+  note,
+  postForm,
+  select,
+  submitButton,
+  uploadForm,
+  WEB_CHECK,
+} from '../pages/post-form.ts';
 import { type DraftSession, shownOf } from './draft-session.ts';
 import { fileGrid, firstRecord, recordsTree } from './file-grid.ts';
 import { UPLOADS_FOLDER } from './upload-targets.ts';
@@ -48,12 +59,15 @@ export interface FieldProblem {
 /** What is missing or wrong in the answers, by their fields. */
 export function problemsOf({ questions, problem }: DraftState): readonly FieldProblem[] {
   const found = questions.flatMap((question): FieldProblem[] => {
-    const { text, answer, missing = `Answer: ${text}` } = question;
-    const wrong = answer === undefined ? missing : question.problem;
+    const wrong = question.answer === undefined ? missingText(question) : question.problem;
     return wrong === undefined ? [] : [{ field: fieldName(question), text: sentence(wrong) }];
   });
   if (found.length > 0 || problem === null) return found;
   return [{ field: null, text: 'The file cannot be imported.' }];
+}
+
+function missingText({ text, missing = `Answer: ${text}` }: AskedQuestion): string {
+  return sentence(missing);
 }
 
 /** The part of the page that shows a kind of question. */
@@ -94,6 +108,10 @@ const PARTS: Readonly<
   currency: 'job',
   name: 'job',
   schedule: 'schedule',
+  weekday: 'schedule',
+  monthDay: 'schedule',
+  time: 'schedule',
+  every: 'schedule',
   cron: 'schedule',
   timezone: 'schedule',
 };
@@ -169,13 +187,13 @@ ${file === undefined && (problem !== null || questions.some(({ id }) => id === '
 ${file !== undefined && explainGuess(file.guess.recognised).map((line) => html`<p>${line}</p>`)}
 ${fieldsIn('file')}
 </fieldset>
-${file !== undefined && columnsPart(file, fieldsIn('columns'))}
+${file !== undefined && columnsPart(file, fieldsIn('columns'), pictureHref(session))}
 ${file?.findings.map((finding) => noticeText(finding))}
 ${needed.length > 0 && html`<fieldset><legend>What the mapping needs</legend>${needed.map((question) => questionField(question, problems, true))}</fieldset>`}
 ${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'setting')} of the mapping</summary>${others.map((question) => questionField(question, problems, true))}</details>`}
 ${ids.length > 0 && html`<fieldset><legend>The ids of the store</legend>${ids}</fieldset>`}
 ${file !== undefined && previewPart({ look: file.look, preview: typeof preview === 'string' ? shownOf(session, preview) : preview })}
-<p class="actions"><button type="submit" name="do" value="update" class="button" data-without-script>Show the records again</button></p>`;
+<p class="actions"><button type="submit" name="do" value="update" class="button" formnovalidate data-without-script>Show the records again</button></p>`;
 }
 
 /** Where the file cannot be read, and so no row of it be shown, its header may be in another row. */
@@ -188,16 +206,20 @@ function headerRowField({ draft }: DraftSession, { questions }: DraftState): Mar
 
 /** Attributes of the fields for kinds of text. */
 const INPUTS: Readonly<Partial<Record<JobQuestionKind, Markup>>> = {
-  url: html` type="url" inputmode="url" placeholder="https://shop.example"`,
-  name: html` required pattern="[A-Za-z0-9][A-Za-z0-9._\\-]*" title="Letters, digits, dots, - and _"`,
-  currency: html` placeholder="EUR" maxlength="3"`,
+  url: html` inputmode="url" placeholder="https://shop.example"${checkAttributes(WEB_CHECK)}`,
+  name: checkAttributes(NAME_CHECK),
+  currency: html` placeholder="EUR" maxlength="3"${checkAttributes({ pattern: '[A-Za-z]{3}', wrong: 'Give a code of three letters, such as EUR.' })}`,
+  time: checkAttributes(SCHEDULE_FIELDS.time),
+  timezone: html` data-check="timezone"`,
 };
 
 /** The fields that are shown only while another has, or has not, a value. */
 const SHOWN: Readonly<Partial<Record<JobQuestionKind, Markup>>> = {
   url: html` data-when="storeKind=own"`,
   apiKey: html` data-when="storeKind=own"`,
-  cron: html` data-when="schedule=other"`,
+  ...Object.fromEntries(
+    SCHEDULE_FIELD_NAMES.map((name) => [name, html` data-when="${besideSchedule(name)}"`]),
+  ),
   timezone: html` data-unless="schedule=no"`,
 };
 
@@ -210,6 +232,7 @@ function questionField(
   const { id, text, form, usual, choices, example } = question;
   const kind = questionKind(id);
   if (kind === 'records') return recordsTree(question);
+  if (kind === 'encoding' && form === 'choice') return charsetChoice(question);
   const name = fieldName(question);
   const isOfColumns = partOf(question) === 'columns';
   const own = problems.filter((problem) => problem.field === name);
@@ -217,7 +240,7 @@ function questionField(
   const ids = withoutAbsent([own.length > 0 && `wrong-${name}`, hint !== '' && `hint-${name}`]);
   const isOpen = question.answer === undefined;
   const answer = isOpen ? '' : question.answer;
-  const attributes = html` id="${name}"${rerenders && html` data-renders`}${ids.length > 0 && html` aria-describedby="${ids.join(' ')}"`}${(own.length > 0 || (rerenders && isOpen && form === 'choice')) && html` aria-invalid="true"`}`;
+  const attributes = html` id="${name}"${rerenders && html` data-renders`}${ids.length > 0 && html` aria-describedby="${ids.join(' ')}"`}${(own.length > 0 || (rerenders && isOpen && form === 'choice')) && html` aria-invalid="true"`}${question.usual === undefined && checkAttributes({ missing: missingText(question) })}`;
   const encoded = (value: string) => (isOfColumns ? `=${value}` : value);
   const offered = choices.map((choice): Choice => [encoded(choice.value), choice.name]);
   const typed = html`<input${attributes} name="${name}" autocomplete="off" spellcheck="false"`;
@@ -243,7 +266,20 @@ function questionField(
     : html`<div${shown}><p class="field">${label}</p></div>`;
 }
 
-function hintOf({ id, reason, usual, answer, problem, flag }: AskedQuestion): string {
+const CHARSETS_SHOWN = 3;
+
+/** The probable charsets, each with a word read in it; the others are folded, unless one of them is chosen. */
+function charsetChoice({ id, choices, answer }: AskedQuestion): Markup {
+  const item = ({ value, sample }: AskedQuestion['choices'][number]) =>
+    html`<li><input type="radio" id="${id}-${value}" name="${id}" value="${value}"${value === answer && html` checked`} data-renders> <label for="${id}-${value}">${sample === undefined ? value : html`<b>${foreign(sample, 60)}</b> ${quiet(value)}`}</label></li>`;
+  const shown = choices.filter(({ value }, index) => index < CHARSETS_SHOWN || value === answer);
+  const others = choices.filter((choice) => !shown.includes(choice));
+  return html`<div class="record-tree" role="group" aria-labelledby="${id}"><p id="${id}" tabindex="-1">The file does not say its charset. Which word reads as it should?</p>
+<ul>${shown.map(item)}</ul>
+${others.length > 0 && html`<details><summary>None of them: ${counted(others.length, 'other charset')}</summary><ul>${others.map(item)}</ul></details>`}</div>`;
+}
+
+function hintOf({ id, reason, usual, answer, flag }: AskedQuestion): string {
   switch (questionKind(id)) {
     case 'apiKey':
       return `${usual === undefined && answer === undefined ? '' : 'A key is known for this address; leave this blank to use it. '}It is written into .env of the workspace, which only its owner can read, and nowhere else.`;
@@ -251,22 +287,23 @@ function hintOf({ id, reason, usual, answer, problem, flag }: AskedQuestion): st
       return flag === undefined
         ? `${reason ?? ''} A price in another currency is rejected. Blank: all prices must be in one currency.`.trim()
         : `${sentence(reason ?? '')}.`;
-    case 'encoding':
-      return 'The file does not say its charset. Check that the word reads as it should.';
-    case 'cron':
-      return problem === undefined ? scheduleWords(answer ?? '') : '';
     default:
       return reason === undefined ? '' : /[.?!]$/.test(reason) ? sentence(reason) : `${sentence(reason)}.`;
   }
 }
 
-function columnsPart(file: DraftFile, questions: readonly Markup[]): Markup {
+/** The address of the first picture on the dashboard; another for another picture. */
+function pictureHref({ id, picture }: DraftSession): string | undefined {
+  return picture && `/new/${id}/picture?${hash('sha256', picture).slice(0, 16)}`;
+}
+
+function columnsPart(file: DraftFile, questions: readonly Markup[], pictureHref: string | undefined): Markup {
   const { refused, proposal } = file.guess;
   const notes = proposal?.notes ?? [];
   return html`<fieldset><legend>The rows and columns</legend>
 ${Object.values(refused).map((why) => alertText(`${why} This answer was left out.`, 'warning'))}
 ${questions}
-<div class="grid-and-record"><div>${fileGrid(file)}</div>${firstRecord(file)}</div>
+<div class="grid-and-record"><div>${fileGrid(file)}</div>${firstRecord(file, pictureHref)}</div>
 ${notes.length > 0 && bullets(notes, 'does')}
 </fieldset>`;
 }
@@ -354,10 +391,9 @@ export function workerNote({ program, hasWorker }: Pick<DraftPageFacts, 'program
     : html`Schedules need a worker: <code>${program} dashboard --worker</code> keeps them in this process.`;
 }
 
-/** The choices of a schedule, with others between the first and the usual ones. */
-export function scheduleChoices(between: readonly Choice[] = []): readonly Choice[] {
-  const [first, ...others] = SCHEDULE_CHOICES.map(({ value, name }): Choice => [value, name]);
-  return withoutAbsent([first !== undefined && first, ...between, ...others]);
+/** The condition under which a field of a schedule is shown. */
+export function besideSchedule(name: keyof typeof SCHEDULE_FIELDS): string {
+  return `schedule=${SCHEDULE_FIELDS[name].beside.join('|')}`;
 }
 
 interface NewJobPageFacts {
@@ -374,6 +410,7 @@ export function newJobPage({ limit, address, problem }: NewJobPageFacts, viewer:
   return {
     title: 'New job',
     section: 'jobs',
+    form: true,
     body: html`<p class="page-lead">A job imports a file of products or contacts. You match its columns and see the first records before anything is written or sent.</p>
 <div class="ways">
 ${uploadForm({ action: '/new/upload', heading: 'Upload a file', label: 'A CSV, Excel (.xlsx), OpenDocument (.ods), JSON or XML file, also zipped', hint: `At most ${limit}.`, button: 'Upload' }, viewer)}

@@ -24,6 +24,7 @@ import { knownProducts } from '../../run/records/record-history.ts';
 import { keepNewest, type Upload, type Uploads, withoutFolder } from '../actions/uploads.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { type FormFields, limitConcurrentReads } from '../route-parts.ts';
+import { firstPicture } from './file-grid.ts';
 import { UPLOADS_FOLDER } from './upload-targets.ts';
 
 /** A job that is being made in a browser. */
@@ -36,6 +37,8 @@ export interface DraftSession {
   /** The address and the key that could not be tested, because the store did not answer. */
   untested?: string;
   draft: JobDraft;
+  /** The address of the first picture of the first product. */
+  picture?: string | undefined;
   readonly looks: Map<string, Promise<SourceLook>>;
 }
 
@@ -111,6 +114,7 @@ export async function readDraft(session: DraftSession, dashboard: DashboardConte
     },
   };
   const state = await limitConcurrentReads(() => examineDraft(session.draft, setting, effects));
+  session.picture = state.file && firstPicture(state.file);
   const refused = Object.keys(state.file?.guess.refused ?? {});
   session.draft = rememberQuestions(
     answerDraft(session.draft, Object.fromEntries(refused.map((id) => [id, undefined]))),

@@ -1,7 +1,12 @@
 import { isSheet } from '../../model/row.ts';
 import { fieldsOf, type ProposedColumn } from '../../onboarding/guess/propose-mapping.ts';
 import type { AskedQuestion, DraftFile } from '../../onboarding/job-draft.ts';
-import type { LeftOutRows, PreviewedRecord, SourceLook } from '../../onboarding/preview-source.ts';
+import {
+  columnWords,
+  type LeftOutRows,
+  type PreviewedRecord,
+  type SourceLook,
+} from '../../onboarding/preview-source.ts';
 import { code, foreign, html, type Markup, quiet, styledText } from '../../report/html/markup.ts';
 import { valueText } from '../../report/record-view.ts';
 import { counted, grouped, printable, sentence } from '../../text/printable.ts';
@@ -49,7 +54,7 @@ export function fileGrid({ look, guess }: DraftFile): Markup {
   })}</tbody></table></div>
 <p class="hint">${hasRows && html`Choose the row with the names of the columns under <b>Header</b>, and the first row of products or contacts under <b>Data</b>. `}${proposal !== undefined && 'Above each column, choose the field of the store that it fills. '}<span class="key used">used</span> <span class="key likely">used, please check</span> <span class="key">not used</span></p>
 ${columnsNotShown(columns.length - shown.length)}
-${proposal !== undefined && html`<details class="worth-knowing"><summary>Why each column is used</summary><dl class="body">${proposal.columns.filter(({ field }) => field !== null).map(({ header, field, evidence }) => html`<div><dt>${foreign(header, MAX_CELL_SHOWN)}</dt><dd>${fields.find(([name]) => name === field)?.[1] ?? field}: ${foreign(evidence)}</dd></div>`)}</dl></details>`}`;
+${proposal !== undefined && html`<details class="worth-knowing"><summary>Why each column is used</summary><dl class="body">${proposal.columns.filter(({ field }) => field !== null).map(({ header, field, evidence }) => html`<div><dt>${foreign(columnWords(header, look), MAX_CELL_SHOWN)}</dt><dd>${fields.find(([name]) => name === field)?.[1] ?? field}: ${foreign(evidence)}</dd></div>`)}</dl></details>`}`;
 }
 
 interface GridColumn {
@@ -67,9 +72,10 @@ export function columnsNotShown(count: number): Markup | null {
 function columnHead(
   { index, proposed, look: style }: GridColumn,
   fields: readonly Choice[],
-  { header, headerLine }: SourceLook,
+  look: SourceLook,
 ): Markup {
-  const name = header[index] ?? '';
+  const { header, headerLine } = look;
+  const name = columnWords(header[index] ?? '', look);
   // A header among the rows is shown there.
   const shown = headerLine === 0 && html`<span class="name">${foreign(name, MAX_CELL_SHOWN)}</span>`;
   const field = proposed?.field ?? null;
@@ -153,8 +159,19 @@ function rowCells(
   });
 }
 
-/** The first product or contact as the store will show it. */
-export function firstRecord({ guess: { preview, imports }, currency }: DraftFile): Markup | null {
+/** The address of the first picture of the first product; undefined where it has none on the web. */
+export function firstPicture({ guess: { preview } }: Pick<DraftFile, 'guess'>): string | undefined {
+  const record =
+    typeof preview === 'object' ? preview.records.find(({ kind }) => kind === 'record') : undefined;
+  const value = record?.fields.find(({ path }) => path === 'images[0]')?.value;
+  return typeof value === 'string' && /^https?:\/\//i.test(value) ? value : undefined;
+}
+
+/** The first product or contact as the store will show it. `pictureHref`: where the dashboard shows its picture. */
+export function firstRecord(
+  { guess: { preview, imports }, currency }: DraftFile,
+  pictureHref: string | undefined,
+): Markup | null {
   const record =
     typeof preview === 'object' ? preview.records.find(({ kind }) => kind === 'record') : undefined;
   if (record === undefined) return null;
@@ -179,7 +196,8 @@ export function firstRecord({ guess: { preview, imports }, currency }: DraftFile
     .trim();
   return html`<aside class="first-record" aria-label="The first product as the store will show it">
 ${styledText('quiet', 'The first product as the store will show it')}
-${picture === '' ? html`<p class="no-picture">No picture</p>` : html`<p class="no-picture"><a href="${/^https?:\/\//i.test(picture) ? picture : '#'}" target="_blank" rel="noreferrer noopener">Open ${pictures === 1 ? 'its picture' : `the first of ${counted(pictures, 'picture')}`}</a></p>`}
+${pictureHref !== undefined && html`<p class="picture"><img src="${pictureHref}" alt=""></p>`}
+${picture === '' ? html`<p class="no-picture">No picture</p>` : html`<p class="${pictureHref === undefined && 'no-picture'}"><a href="${/^https?:\/\//i.test(picture) ? picture : '#'}" target="_blank" rel="noreferrer noopener">Open ${pictures === 1 ? 'its picture' : `the first of ${counted(pictures, 'picture')}`}</a></p>`}
 <h2>${foreign(text('title'), 120)}</h2>
 <p class="price">${prices.length === 0 ? quiet('No price') : least === most ? money(least, currency) : `${money(least, currency)} to ${money(most, currency)}`}</p>
 ${description !== '' && html`<p>${foreign(description, 160)}</p>`}

@@ -11,7 +11,7 @@ import {
   type NewWorkspace,
   STORE_VARIABLES,
 } from '../../onboarding/new-workspace.ts';
-import { lookAtSource, placeInWorkspace } from '../../onboarding/preview-source.ts';
+import { fetchPicture, lookAtSource, placeInWorkspace } from '../../onboarding/preview-source.ts';
 import { code, html } from '../../report/html/markup.ts';
 import { testStore } from '../../run/store-properties.ts';
 import { formatBytes } from '../../text/printable.ts';
@@ -23,10 +23,20 @@ import { notFound } from '../guard/page-error.ts';
 import { jobHref, jobLink } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
-import { FOR_EDITORS, formFields, type OfJob, type RouteParts, sentenceOf } from '../route-parts.ts';
+import {
+  FOR_EDITORS,
+  formFields,
+  limitConcurrentReads,
+  type OfJob,
+  type RouteParts,
+  sentenceOf,
+} from '../route-parts.ts';
 import { draftPage, type FieldProblem, newJobPage, problemsOf } from './draft-page.ts';
 import { createDrafts, type DraftSession, NEW_JOB, readDraft, takeAnswers } from './draft-session.ts';
 import { type UploadTarget, uploadTargets } from './upload-targets.ts';
+
+/** A page waits no longer for a picture. */
+const PICTURE_WITHIN_MS = 15_000;
 
 interface OfDraft {
   readonly Params: { readonly draft: string };
@@ -106,6 +116,26 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
   app.get<OfDraft>('/new/:draft', FOR_EDITORS, async (request, reply) => {
     const session = sessionOf(request);
     return reply.sendPage(pageOf(request, session, await readDraft(session, dashboard), []));
+  });
+
+  // The page loads nothing from a foreign server: the dashboard fetches the one picture that it shows, and only of a format of pictures.
+  app.get<OfDraft>('/new/:draft/picture', FOR_EDITORS, async (request, reply) => {
+    const { picture } = sessionOf(request);
+    if (picture === undefined) throw notFound('The first product has no picture on the web.');
+    const content = await limitConcurrentReads(async () => {
+      const { remote } = dashboard.openWorkspace().webPlace(picture);
+      const signal = AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(PICTURE_WITHIN_MS)]);
+      const fetched = remote && (await fetchPicture(remote, signal));
+      return fetched !== undefined && 'content' in fetched ? fetched : undefined;
+    }).catch((error: unknown) => {
+      dashboard.log.info({ err: error }, 'the picture of a new job cannot be shown');
+    });
+    if (!content) throw notFound('The picture cannot be shown.');
+    return reply
+      .type(`image/${content.type === 'jpg' ? 'jpeg' : content.type}`)
+      .header('content-security-policy', "default-src 'none'; sandbox")
+      .header('cache-control', 'private, max-age=600')
+      .send(content.content);
   });
 
   app.post<OfDraft>('/new/:draft/crosswalk', { config: { streamed: true } }, async (request, reply) => {
@@ -195,6 +225,7 @@ function uploadPage(
 ): Page {
   const link = jobLink(job);
   return {
+    form: true,
     title: id === 'source' ? `Upload a new file for ${job}` : `Upload the ${what} of ${job}`,
     section: 'jobs',
     notice: problem === null ? null : { tone: 'bad', text: `The file was not taken. ${problem}` },

@@ -59,7 +59,7 @@ export function uploadForm(
 ): Markup {
   const body = html`${heading !== undefined && html`<h2>${heading}</h2>`}
 <p><label for="file">${label}</label>
-<input id="file" name="file" type="file"${accept !== undefined && html` accept="${accept}"`} required></p>
+<input id="file" name="file" type="file"${accept !== undefined && html` accept="${accept}"`} required data-missing="Choose a file."></p>
 ${hint !== undefined && styledText('hint', hint)}
 ${back === undefined ? styledText('actions', submitButton(button)) : formActions(button, back)}`;
   return postForm(
@@ -88,6 +88,36 @@ export function select(
 /** A control under its label, with what is to be said of it. */
 export function field(name: string, label: Slot, control: Slot, about: Slot = ''): Markup {
   return html`<p class="field"><label for="${name}">${label}</label>${control}${about}</p>`;
+}
+
+/** What a typed text must be, for the browser to check before it is sent. The server decides. */
+export interface TypedCheck {
+  /** The regular expression of the whole text. */
+  readonly pattern?: string;
+  /** What is said of a text that is not of the pattern; a sentence. */
+  readonly wrong?: string;
+  /** What is said of an empty one; a sentence. Without `required` only while the control is shown. */
+  readonly missing?: string;
+  readonly required?: boolean;
+}
+
+/** The name of a job or store. */
+export const NAME_CHECK: TypedCheck = {
+  pattern: String.raw`[A-Za-z0-9][A-Za-z0-9._\-]{0,63}`,
+  wrong: 'Give letters, digits, dots, - and _, beginning with a letter or digit; at most 64.',
+  missing: 'Give a name.',
+  required: true,
+};
+
+/** The address of a page or a store. */
+export const WEB_CHECK: TypedCheck = {
+  pattern: '[Hh][Tt][Tt][Pp][Ss]?://.+',
+  wrong: 'Give an address that begins with https:// or http://.',
+};
+
+/** The attributes of a control that is checked. */
+export function checkAttributes({ pattern, wrong, missing, required }: TypedCheck): Markup {
+  return html`${required === true && html` required`}${pattern !== undefined && html` pattern="${pattern}"`}${wrong !== undefined && html` title="${wrong}"`}${missing !== undefined && html` data-missing="${missing}"`}`;
 }
 
 /** Quiet words beside a control. */

@@ -1,20 +1,20 @@
 // @ts-check
-/** Fills in the time zone of the browser, renders the matching of a new job again after each change, and hides fields that do not apply. Without it a button does so. */
+/** Checks what was typed before it is sent, fills in the time zone of the browser, renders the matching of a new job again after each change, and hides fields that do not apply. Without it a button does so. */
 
 const form = /** @type {HTMLFormElement | null} */ (document.querySelector('form.draft'));
 let latest = 0;
 
-/** Shows a field only while another field has, or has not, a value: `data-when="schedule=other"`. */
+/** Shows a field only while another field has, or has not, one of some values: `data-when="schedule=day|week"`. */
 function showFields() {
   for (const element of form?.querySelectorAll('[data-when], [data-unless]') ?? []) {
-    const [name = '', value] = (
+    const [name = '', value = ''] = (
       element.getAttribute('data-when') ??
       element.getAttribute('data-unless') ??
       ''
     ).split('=');
     const control = form?.elements.namedItem(name);
     const isField = control instanceof HTMLSelectElement || control instanceof HTMLInputElement;
-    const is = isField && control.value === value;
+    const is = isField && value.split('|').includes(control.value);
     element.toggleAttribute('hidden', element.hasAttribute('data-when') ? !is : is);
   }
 }
@@ -61,6 +61,77 @@ async function renderAgain() {
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
+/** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} Control */
+
+/** @param {unknown} element @returns {element is Control} */
+function isControl(element) {
+  return (
+    element instanceof HTMLInputElement ||
+    element instanceof HTMLSelectElement ||
+    element instanceof HTMLTextAreaElement
+  );
+}
+
+/** What is wrong with a control, in the words that the server has sent along; '' for nothing. @param {Control} control */
+function wrongWith(control) {
+  if (control.disabled || control.type === 'hidden' || control.closest('[hidden]')) return '';
+  if (control.value.trim() === '')
+    return control.dataset.missing ?? (control.required ? 'Fill in this field.' : '');
+  const { patternMismatch, typeMismatch } = control.validity;
+  if (patternMismatch || typeMismatch) return control.title || control.validationMessage;
+  if (control.dataset.check !== 'timezone') return control.validationMessage;
+  try {
+    return Intl.DateTimeFormat('en', { timeZone: control.value.trim() }) && '';
+  } catch {
+    return 'Give the name of a time zone, such as Europe/London or UTC.';
+  }
+}
+
+/** Shows beside a control what is wrong with it; '' takes that away. @param {Control} control @param {string} wrong */
+function showWrong(control, wrong) {
+  const id = `wrong-${control.id || control.name}`;
+  const others = (control.getAttribute('aria-describedby') ?? '')
+    .split(' ')
+    .filter((one) => one && one !== id);
+  const shown = document.getElementById(id);
+  if (wrong === '' && !shown) return;
+  const about = shown ?? document.createElement('span');
+  about.id = id;
+  about.className = 'field-error';
+  about.textContent = wrong;
+  if (wrong === '') about.remove();
+  else if (!shown) control.after(about);
+  control.toggleAttribute('aria-invalid', false);
+  if (wrong !== '') control.setAttribute('aria-invalid', 'true');
+  const described = wrong === '' ? others : [id, ...others];
+  if (described.length === 0) control.removeAttribute('aria-describedby');
+  else control.setAttribute('aria-describedby', described.join(' '));
+}
+
+/** Checks a form that is about to be sent, and leads to the first control that is wrong. @param {SubmitEvent} event */
+function checkForm(event) {
+  const { target, submitter } = event;
+  const skips = submitter instanceof HTMLButtonElement && submitter.formNoValidate;
+  if (skips || !(target instanceof HTMLFormElement)) return;
+  const controls = [...target.elements].filter(isControl);
+  for (const control of controls) showWrong(control, wrongWith(control));
+  const first = controls.find((control) => wrongWith(control) !== '');
+  if (!first) return;
+  event.preventDefault();
+  for (let box = first.closest('details'); box; box = box.parentElement?.closest('details') ?? null)
+    box.open = true;
+  first.focus();
+}
+
+// The words of the browser in a bubble are not beside the field, and go away.
+for (const one of document.forms) one.noValidate = true;
+document.addEventListener('submit', checkForm);
+document.addEventListener('change', ({ target }) => {
+  if (!isControl(target)) return;
+  const wrong = wrongWith(target);
+  // A field that is still to be filled in is not wrong yet.
+  showWrong(target, target.value.trim() === '' ? '' : wrong);
+});
 for (const field of document.querySelectorAll('[data-browser-timezone]')) {
   if (field instanceof HTMLInputElement) field.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

@@ -57,11 +57,11 @@ afterAll(async () => {
 it('changes the named keys of a job and leaves every other byte', async () => {
   const page = await client.get(EDIT);
   expect([fieldOf(page, 'location'), fieldOf(page, 'maxRejects'), fieldOf(page, 'schedule')]).toEqual([
-    ...['catalog.csv', '10%', '15 2 * * *'],
+    ...['catalog.csv', '10%', 'day'],
   ]);
   const saved = await save(page, {
     ...{ location: 'exports/*.csv', delimiter: 'semicolon', maxRejects: '25', minRows: '50%' },
-    ...{ maxPriceMoves: 'off', schedule: 'other', cron: '30 4 * * 1-5' },
+    ...{ maxPriceMoves: 'off', schedule: 'weekdays', time: '4:30' },
   });
   expect(saved.words).toContain('At 04:30, Monday through Friday');
   expect(await read()).toBe(
@@ -82,15 +82,15 @@ it('changes the named keys of a job and leaves every other byte', async () => {
 it('writes nothing where nothing was changed, and resumes a paused schedule as it was', async () => {
   await save(await client.get(EDIT), {});
   expect(await read()).toBe(JOB);
-  await save(await client.get(EDIT), { schedule: 'paused' });
+  await save(await client.get(EDIT), { paused: 'on' });
   expect(await read()).toBe(
     JOB.replace(/schedule:\n.*\n.*\n/, (lines) => lines.replaceAll(/^(?=.)/gm, '# paused: ')),
   );
   expect((await client.get('/jobs/nightly')).words).toContain('ScheduleNone');
   const paused = await client.get(EDIT);
-  expect(fieldOf(paused, 'schedule')).toBe('paused');
-  expect(paused.words).toContain('Resume: At 02:15, every day');
-  await save(paused, { schedule: 'resume' });
+  expect([fieldOf(paused, 'schedule'), fieldOf(paused, 'time')]).toEqual(['day', '02:15']);
+  expect(paused.document.querySelector('#paused')?.hasAttribute('checked')).toBe(true);
+  await save(paused, { paused: '' });
   expect(await read()).toBe(JOB);
 });
 
@@ -110,7 +110,8 @@ it('shows what is wrong beside the field and writes nothing', async () => {
   expect((await wrong({ location: '../secret.csv' }, 'location')).text).toContain('source.path');
   for (const location of ['/etc/passwd', '~/list.csv', String.raw`C:\list.csv`, String.raw`\\host\list.csv`])
     expect((await wrong({ location }, 'location')).text).toContain('Give a path inside the workspace');
-  expect((await wrong({ schedule: 'other', cron: '1 2 3' }, 'cron')).text).toContain('cron fields');
+  for (const time of ['noon', '24:00', '06:15, 18:30', ''])
+    expect((await wrong({ time }, 'time')).text).toContain('Give hours and minutes, such as 06:00');
   expect((await wrong({ timezone: 'Mars/Base' }, 'timezone')).text).toContain('time zone');
   const address = { place: 'url', location: 'https://shop.example/a.csv?token=hunter2' };
   const secret = await wrong(address, 'location');
@@ -125,16 +126,30 @@ it('keeps the path outside the workspace that the file has', async () => {
   expect(await read()).toBe(outside.replace('10%', '20%'));
 });
 
-it('pauses a schedule with the cron that was typed in the same form', async () => {
-  await save(await client.get(EDIT), { schedule: 'paused', cron: '0 5 * * *' });
+it('shows times that its fields cannot say in words, and keeps them', async () => {
+  const twice = JOB.replace('15 2 * * *', '15 2 1,15 * *');
+  await nightly.workspace.write(FILE, twice);
+  const page = await client.get(EDIT);
+  expect(fieldOf(page, 'schedule')).toBe('other');
+  expect(page.words).toContain('At 02:15, on day 1 and 15 of the month');
+  expect(page.document.querySelector('small code')?.textContent).toBe('15 2 1,15 * *');
+  await save(page, { timezone: 'Europe/Paris' });
+  expect(await read()).toBe(twice.replace('Europe/London', 'Europe/Paris'));
+  await save(await client.get(EDIT), { schedule: 'week', weekday: '5', time: '6:30, 18:30' });
+  expect(await read()).toContain('cron: "30 6,18 * * 5" # after the backup');
+  expect((await client.get(EDIT)).words).not.toContain('cron');
+});
+
+it('pauses a schedule with the times that were typed in the same form', async () => {
+  await save(await client.get(EDIT), { paused: 'on', time: '05:00' });
   expect(await read()).toContain('# paused: schedule:\n# paused:   cron: "0 5 * * *" # after the backup\n');
-  await save(await client.get(EDIT), { schedule: 'paused', timezone: 'Europe/Paris' });
+  await save(await client.get(EDIT), { timezone: 'Europe/Paris' });
   expect(await read()).toContain('# paused:   timezone: Europe/Paris\n# the end');
-  await save(await client.get(EDIT), { schedule: 'resume', cron: '0 6 * * *' });
+  await save(await client.get(EDIT), { paused: '', time: '06:00' });
   expect(await read()).toBe(JOB.replace('15 2 * * *', '0 6 * * *').replace('Europe/London', 'Europe/Paris'));
-  const wrong = await save(await client.get(EDIT), { schedule: 'paused', cron: 'at noon' });
+  const wrong = await save(await client.get(EDIT), { paused: 'on', timezone: 'Mars/Base' });
   expect(wrong.status).toBe(422);
-  expect(wrong.document.querySelector('#about-cron .field-error')?.textContent).toContain('cron');
+  expect(wrong.document.querySelector('#about-timezone .field-error')?.textContent).toContain('time zone');
 });
 
 it('shows no secret that stands in an address of the file, and keeps it', async () => {
@@ -196,7 +211,7 @@ it('names the errors of a file that is no YAML, and edits the schedule of an exp
   expect(broken.words).toContain('jobs/nightly.yaml:');
   const text = 'export: orders\nstore: main\ndestination: { path: out.csv }\n';
   await nightly.workspace.write(FILE, text);
-  await save(await client.get(EDIT), { schedule: '0 * * * *', timezone: 'UTC' });
+  await save(await client.get(EDIT), { schedule: 'often', timezone: 'UTC' });
   expect(await read()).toBe(`${text}schedule: { cron: "0 * * * *", timezone: UTC }\n`);
   expect((await client.get('/jobs/nowhere/edit')).status).toBe(404);
 });

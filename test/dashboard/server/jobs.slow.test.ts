@@ -32,7 +32,13 @@ afterAll(async () => {
 });
 
 it('makes an export whose file is in its folder, from words and a time', async () => {
-  const fields = { what: 'lists', store: 'main', name: 'figures', when: 'day', timezone: 'Europe/Berlin' };
+  const fields = {
+    what: 'lists',
+    store: 'main',
+    name: 'figures',
+    schedule: 'day',
+    timezone: 'Europe/Berlin',
+  };
   expect(errorOf(await submit(NEW, { ...fields, time: '6 am' }), 'time')).toContain('hours and minutes');
   for (const name of ['../x', 'a/b', '.env', 'nightly'])
     expect(errorOf(await submit(NEW, { ...fields, time: '06:00', name }), 'name')).not.toBe('');
@@ -42,7 +48,7 @@ it('makes an export whose file is in its folder, from words and a time', async (
   expect(await read('jobs/figures.yaml')).toContain(
     'export: subscriber-lists\nstore: main\ndestination: { path: exports/figures.csv, mode: append }\nschedule: { cron: "30 6 * * *", timezone: Europe/Berlin }\n',
   );
-  await submit(NEW, { ...fields, what: 'new-orders', name: 'orders', when: 'no' });
+  await submit(NEW, { ...fields, what: 'new-orders', name: 'orders', schedule: 'no' });
   expect(await read('jobs/orders.yaml')).toContain('exports/orders-{date}-{number}.csv');
   const reading = 'id,name,subscribers,read_at\n7,News,12,2026-03-04T10:00:00Z\n';
   await nightly.workspace.write('exports/figures.csv', reading);

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { startFileServer } from '../../support/file-server.ts';
 import { startStore } from '../../support/store.ts';
 import { makeWorkspace, type Workspace } from '../../support/workspace.ts';
 import { type Answer, formOf, type HttpClient, multipart } from './http-client.ts';
@@ -79,28 +80,27 @@ it('marks each field that is wrong, keeps the values, and writes nothing', async
   const page = await upload('Preise.csv', CSV);
   const fields = {
     ...{ name: '../nightly', storeKind: 'own', url: 'http://me:you@shop.example', weightUnit: 'kg' },
-    ...{ schedule: 'other', cron: '99 2 * *', timezone: 'Europe/Berlin', do: 'create' },
+    ...{ schedule: 'day', time: '25:00', timezone: 'Europe/Berlin', do: 'create' },
   };
   const refused = await client.submit(page, actionOf(page), fields);
   expect(refused.status).toBe(422);
   expect(besideOf(refused, 'name')).toContain('at most 64 letters, digits');
   expect(besideOf(refused, 'url')).toContain('must not contain a user name or password');
   expect(besideOf(refused, 'apiKey')).toBe('The API key of the store is missing.');
-  expect(besideOf(refused, 'cron')).toContain('expected five cron fields');
-  expect(refused.document.querySelector('#cron ~ .quiet')).toBeNull();
+  expect(besideOf(refused, 'time')).toContain('Give hours and minutes');
   expect(besideOf(refused, 'timezone')).toBeUndefined();
-  expect([typedIn(refused, 'name'), typedIn(refused, 'cron')]).toEqual(['../nightly', '99 2 * *']);
+  expect([typedIn(refused, 'name'), typedIn(refused, 'time')]).toEqual(['../nightly', '25:00']);
   const links = [...refused.document.querySelectorAll('[role="alert"] a')].map((link) =>
     link.getAttribute('href'),
   );
-  expect(links).toEqual(['#url', '#apiKey', '#name', '#cron']);
+  expect(links).toEqual(['#url', '#apiKey', '#name', '#time']);
 
   const zone = await client.submit(refused, actionOf(page), {
     ...fields,
-    ...{ name: 'nightly', cron: '15 2 * * *', timezone: 'Mars/Olympus' },
+    ...{ name: 'nightly', time: '02:15', timezone: 'Mars/Olympus' },
   });
   expect(besideOf(zone, 'timezone')).toContain('Mars/Olympus');
-  expect([besideOf(zone, 'name'), besideOf(zone, 'cron')]).toEqual([undefined, undefined]);
+  expect([besideOf(zone, 'name'), besideOf(zone, 'time')]).toEqual([undefined, undefined]);
   expect(await readdir(join(workspace.dir, 'jobs'))).toEqual([]);
 });
 
@@ -153,4 +153,41 @@ it('lets the answer of a question and the field of its column follow each other'
   expect([chosen(again, 'field.0'), chosen(again, 'field.1')]).toEqual(['', 'title']);
   const moved = await answer(again, { 'field.0': 'title', 'field.1': '' });
   expect([chosen(moved, 'answer.column.title'), chosen(moved, 'field.0')]).toEqual(['=Aaa', 'title']);
+});
+
+it('fetches the picture of the first product itself, from no private address, for those who may edit', async () => {
+  await using server = await startFileServer({ '/a.png': Buffer.from('\x89PNG\r\n\x1a\n', 'latin1') });
+  const page = await upload('shop.csv', `Name,SKU,Price,Image URL\nMug,M1,4.50,${server.url}/a.png\n`);
+  const picture = page.document.querySelector('.first-record img')?.getAttribute('src') ?? '';
+  expect(picture).toMatch(/^\/new\/[\w-]+\/picture\?[0-9a-f]{16}$/);
+  const answer = await client.get(picture);
+  expect([answer.status, server.requests]).toEqual([404, []]);
+  expect((await (await dashboard.signedIn('readOnly')).get(picture)).status).toBe(403);
+  const none = await upload('shop.csv', 'Name,SKU,Price\nMug,M1,4.50\n');
+  expect(none.document.querySelector('.first-record img')).toBeNull();
+  expect((await client.get(`${actionOf(none)}/picture`)).status).toBe(404);
+});
+
+it('calls attributes of XML by their name and element', async () => {
+  const offer = (id: number) => `<offer id="${id}"><name>Mug ${id}</name><price c="EUR">4.50</price></offer>`;
+  const xml = `<shop><offers>${offer(1)}${offer(2)}</offers></shop>`;
+  const { words } = await upload('shop.xml', xml);
+  expect(words).toContain('id (attribute of offer)');
+  expect(words).toContain('c (attribute of price)');
+  expect(words).not.toContain('@');
+});
+
+it('shows the probable charsets, each with a word read in it, and folds the others', async () => {
+  const page = await upload('a.csv', Buffer.from('Dings;Bums;Betrag\nTasse für Öl;Becher;9,90\n', 'latin1'));
+  const shown = [...page.document.querySelectorAll('.record-tree > ul > li')];
+  expect(shown.map((item) => item.textContent?.trim())).toEqual([
+    ...[expect.stringMatching(/^für windows-1252$/), expect.anything(), expect.anything()],
+  ]);
+  expect(shown[0]?.querySelector('input')?.hasAttribute('checked')).toBe(true);
+  const folded = page.document.querySelectorAll('.record-tree details li');
+  expect(folded.length).toBeGreaterThan(3);
+  const other = folded[0]?.querySelector('input')?.getAttribute('value') ?? '';
+  const again = await client.submit(page, actionOf(page), { encoding: other });
+  expect(again.document.querySelector(`#encoding-${other}`)?.hasAttribute('checked')).toBe(true);
+  expect(again.document.querySelectorAll('.record-tree > ul > li')).toHaveLength(4);
 });
