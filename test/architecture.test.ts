@@ -91,7 +91,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['plan-import.ts', 'plan-file.ts'],
   ],
   apply: ['apply-operations.ts'],
-  export: ['reading/read-items.ts', 'writing/export-file.ts', 'writing/database-table.ts'],
+  export: ['reading/read-items.ts', 'writing/export-file.ts'],
   run: [
     // What a run needs from the edge, what is done with a job, how its shards are sent, what became of it.
     ...['run-context.ts', 'execute-run.ts', 'import/apply-step.ts'],

@@ -4,42 +4,16 @@ import { z } from 'zod';
 import type { StoreConfig } from '../config/store-config.ts';
 import { sleep, systemClock } from '../model/clock.ts';
 import { parsedJson, type Stored } from '../model/json-object.ts';
+import { type ProbedProperties, type PropertyName, probedProperties } from '../model/probed-properties.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import type { Run } from '../model/run.ts';
 import { LockedError, StateError, StoreUnavailableError } from '../model/storeferry-error.ts';
 import { Page, type PageOptions } from '../report/document-text.ts';
 import type { Artifacts, RunFolder } from '../state/artifacts.ts';
-import type { ProbeTraces, PropertyName, StoreProbe, StoreProperties } from '../storefront/storefront.ts';
+import type { ProbeTraces, StoreProbe } from '../storefront/storefront.ts';
 import { listed, printable } from '../text/printable.ts';
 import { judgeStore } from './online/store-check.ts';
 import { type Facts, type OnlineCheck, PROBES_FOLDER, type RunContext } from './run-context.ts';
-
-const flag = z.boolean().nullable();
-const propertiesSchema = z.object({
-  readsProducts: flag,
-  filtersProducts: flag.default(null),
-  readsContacts: flag,
-  readsSingleContacts: flag.default(null),
-  readsCategories: flag,
-  readsOrdersSince: flag.default(null),
-  searchesContactsByEmail: flag,
-  upsertsContactsByEmail: flag,
-  updatesProductById: flag,
-  absentFieldsStay: flag,
-  advancedKeepsVariantPrices: flag,
-  plainKeepsVariantPrices: flag,
-  nullQuantity: flag,
-  categoryForm: z.enum(['objects', 'ids', 'both']).nullable(),
-  emptyListClears: flag,
-  partialProductAnswersWhole: flag,
-  emptyContactPutAnswersWhole: z.union([z.boolean(), z.literal('email')]).nullable(),
-  htmlAltered: flag,
-  pricesAltered: flag,
-  idSurvivesRecreation: flag,
-  unknownDeleteStatus: z.int().nullable(),
-  listPageLimit: z.union([z.int(), z.literal(false)]).nullable(),
-  retryAfterOn503: flag,
-}) satisfies z.ZodType<StoreProperties>;
 
 const probeSchema = z.object({
   /** Milliseconds since the epoch. */
@@ -47,9 +21,9 @@ const probeSchema = z.object({
   requests: z.int(),
   /** Products that could not be removed. */
   left: z.array(z.string()),
-  properties: propertiesSchema,
+  properties: probedProperties,
   /** The request that showed each property. */
-  evidence: z.partialRecord(propertiesSchema.keyof(), z.string()),
+  evidence: z.partialRecord(probedProperties.keyof(), z.string()),
 });
 
 const tracesSchema = z.object({
@@ -60,34 +34,7 @@ const tracesSchema = z.object({
 /** The kept result of the last probe of a store. */
 export type KeptProbe = Stored<typeof probeSchema>;
 
-/** What each property means, in the order of the report. */
-const PROPERTY_WORDS: Readonly<Record<PropertyName, string>> = {
-  readsProducts: 'lists products, and reads one by its id',
-  filtersProducts: 'lists products of a title',
-  readsContacts: 'lists contacts',
-  readsSingleContacts: 'reads a contact by its id',
-  readsCategories: 'lists categories',
-  readsOrdersSince: 'lists orders from a time on',
-  searchesContactsByEmail: 'finds a contact by its e-mail address',
-  upsertsContactsByEmail: 'updates a contact by its e-mail address',
-  updatesProductById: 'updates single fields of a product by its id',
-  absentFieldsStay: 'keeps the fields that an update of a product does not have',
-  advancedKeepsVariantPrices: 'keeps prices of variants where an option is `advanced`',
-  plainKeepsVariantPrices: 'keeps prices of variants where no option is `advanced`',
-  nullQuantity: 'takes `quantity: null` for stock that is not tracked',
-  categoryForm: 'form of categories that is kept',
-  emptyListClears: 'empties a list of a contact by `[]`',
-  partialProductAnswersWhole: 'answers an update of a part with the whole product',
-  emptyContactPutAnswersWhole: 'answers an update of nothing with the whole contact',
-  htmlAltered: 'alters the HTML of descriptions',
-  pricesAltered: 'alters prices',
-  idSurvivesRecreation: 'gives a product that is made again its old id',
-  unknownDeleteStatus: 'status for the delete of a product that is gone',
-  listPageLimit: 'subscriber lists per page',
-  retryAfterOn503: 'sends `Retry-After` with 503',
-};
-
-const NAMES: readonly PropertyName[] = propertiesSchema.keyof().options;
+const NAMES = probedProperties.keyof().options;
 
 interface ProbeRequest {
   readonly store: StoreConfig;
@@ -252,7 +199,11 @@ function tracesName(tag: string): string {
   return `${tag}-open.json`;
 }
 
-function valueWords(value: StoreProperties[PropertyName]): string {
+function wordsOf(name: PropertyName): string {
+  return probedProperties.shape[name].description ?? name;
+}
+
+function valueWords(value: ProbedProperties[PropertyName]): string {
   if (value === null) return 'unknown';
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value);
 }
@@ -262,7 +213,7 @@ export function probeFacts({ properties, left }: Pick<KeptProbe, 'properties' | 
   return {
     properties: NAMES.map((name) => ({
       name,
-      words: PROPERTY_WORDS[name],
+      words: wordsOf(name),
       value: valueWords(properties[name]),
     })),
     warnings: [...warningsOf(properties), ...(left.length > 0 ? [leftWords(left)] : [])],
@@ -297,7 +248,7 @@ export function probeMarkdown(
     row(['property', 'seen', 'what it says', 'request: status']),
     '|---|---|---|---|',
     ...NAMES.map((name) =>
-      row([`\`${name}\``, valueWords(properties[name]), PROPERTY_WORDS[name], evidence[name] ?? '']),
+      row([`\`${name}\``, valueWords(properties[name]), wordsOf(name), evidence[name] ?? '']),
     ),
     '',
     ...[...warningsOf(properties), ...(left.length > 0 ? [leftWords(left)] : [])].flatMap((line) => [
@@ -315,12 +266,12 @@ function leftWords(left: readonly string[]): string {
 export function flattensPrices({
   advancedKeepsVariantPrices,
   plainKeepsVariantPrices,
-}: Pick<StoreProperties, 'advancedKeepsVariantPrices' | 'plainKeepsVariantPrices'>): boolean {
+}: Pick<ProbedProperties, 'advancedKeepsVariantPrices' | 'plainKeepsVariantPrices'>): boolean {
   return advancedKeepsVariantPrices === false && plainKeepsVariantPrices !== true;
 }
 
 /** What a shop loses by such a store, whatever is sent. */
-function warningsOf(properties: StoreProperties): readonly string[] {
+function warningsOf(properties: ProbedProperties): readonly string[] {
   return flattensPrices(properties)
     ? ['This store gives all variants of a product one price, whatever is sent.']
     : [];
@@ -336,9 +287,7 @@ export const probeCheck: OnlineCheck = ({ stores, settings }) =>
           const { openArtifacts } = await import('../state/open-state.ts');
           const probe = await readProbe(openArtifacts(settings.artifacts), store);
           if (probe === undefined) return [];
-          const seen = NAMES.filter((name) => probe.properties[name] === true).map(
-            (name) => PROPERTY_WORDS[name],
-          );
+          const seen = NAMES.filter((name) => probe.properties[name] === true).map(wordsOf);
           const found = `probed on ${new Date(probe.at).toISOString().slice(0, 10)}: ${seen.length === 0 ? 'nothing beyond the API document' : seen.join('; ')}`;
           const [warning] = warningsOf(probe.properties);
           return [

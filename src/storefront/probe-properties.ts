@@ -1,58 +1,10 @@
 import { isJsonObject, type JsonObject, objectsIn } from '../model/json-object.ts';
+import { type ProbedProperties, type PropertyName, probedProperties } from '../model/probed-properties.ts';
 import { retryAfterMs } from '../remote/remote-client.ts';
 import { abortListeners } from './abortable.ts';
 import { type Exchange, exchange, NoAnswer, type StoreRequest } from './exchange.ts';
 import { expectDeleted, expectProduct, reportsFailure } from './proof.ts';
 import { parseJson } from './read-page.ts';
-
-/**
- * What a store does where the API document (storefront-api.md) leaves it open, and which endpoints it has beyond it.
- * Each is true, false, a value, or null where it could not be learned.
- */
-export interface StoreProperties {
-  /** `GET /products` lists, and `GET /products/{id}` answers one. */
-  readonly readsProducts: boolean | null;
-  /** `GET /products?title=` lists those of the title. */
-  readonly filtersProducts: boolean | null;
-  readonly readsContacts: boolean | null;
-  /** `GET /contacts/{id}` answers one. */
-  readonly readsSingleContacts: boolean | null;
-  readonly readsCategories: boolean | null;
-  /** `GET /orders` takes `created_at_min`. */
-  readonly readsOrdersSince: boolean | null;
-  readonly searchesContactsByEmail: boolean | null;
-  /** `POST /contacts` with the e-mail address of a contact answers that contact. */
-  readonly upsertsContactsByEmail: boolean | null;
-  /** `PUT /products/{id}` takes single fields and keeps the others. */
-  readonly updatesProductById: boolean | null;
-  /** An upsert keeps the fields that its body does not have. */
-  readonly absentFieldsStay: boolean | null;
-  /** Variants keep prices of their own where an option is `advanced`. */
-  readonly advancedKeepsVariantPrices: boolean | null;
-  /** The same where no option is. */
-  readonly plainKeepsVariantPrices: boolean | null;
-  readonly nullQuantity: boolean | null;
-  /** How categories are kept: as the objects of the document, by their ids, or either way. */
-  readonly categoryForm: 'objects' | 'ids' | 'both' | null;
-  /** An empty list of a contact clears the stored one. */
-  readonly emptyListClears: boolean | null;
-  /** The answer to an upsert of `{url, title}` has the other fields, too. */
-  readonly partialProductAnswersWhole: boolean | null;
-  /** The answer to `PUT {}` has the whole contact; `email`: only that to `{"email": ""}`. */
-  readonly emptyContactPutAnswersWhole: boolean | 'email' | null;
-  readonly htmlAltered: boolean | null;
-  readonly pricesAltered: boolean | null;
-  readonly idSurvivesRecreation: boolean | null;
-  /** The status that answers the delete of a product that is gone. */
-  readonly unknownDeleteStatus: number | null;
-  /** How many subscriber lists a page has; false: all, whatever `limit` says. */
-  readonly listPageLimit: number | false | null;
-  /** A 503 has `Retry-After`; null where none was seen. */
-  readonly retryAfterOn503: boolean | null;
-}
-
-/** The name of a property. */
-export type PropertyName = keyof StoreProperties;
 
 /** What a probe may leave in the store if its process dies; kept until it is removed. */
 export interface ProbeTraces {
@@ -64,7 +16,7 @@ export interface ProbeTraces {
 
 /** What a store was seen to do. */
 interface ProbedStore {
-  readonly properties: StoreProperties;
+  readonly properties: ProbedProperties;
   readonly requests: number;
   /** Urls of products, and contacts (`contact 7`), that could not be removed. */
   readonly left: readonly string[];
@@ -111,32 +63,6 @@ const TITLE = 'Storeferry probe (removed again)';
 /** Lists of a contact that nothing is sent for when they change, unlike subscriptions. */
 const CONTACT_LISTS = ['tags', 'properties'] as const;
 
-const UNKNOWN: StoreProperties = {
-  readsProducts: null,
-  filtersProducts: null,
-  readsContacts: null,
-  readsSingleContacts: null,
-  readsCategories: null,
-  readsOrdersSince: null,
-  searchesContactsByEmail: null,
-  upsertsContactsByEmail: null,
-  updatesProductById: null,
-  absentFieldsStay: null,
-  advancedKeepsVariantPrices: null,
-  plainKeepsVariantPrices: null,
-  nullQuantity: null,
-  categoryForm: null,
-  emptyListClears: null,
-  partialProductAnswersWhole: null,
-  emptyContactPutAnswersWhole: null,
-  htmlAltered: null,
-  pricesAltered: null,
-  idSurvivesRecreation: null,
-  unknownDeleteStatus: null,
-  listPageLimit: null,
-  retryAfterOn503: null,
-};
-
 /** An answer; null where the store gave none that decides. */
 interface Answer {
   readonly status: number;
@@ -170,7 +96,9 @@ export async function probeProperties(options: PropertiesProbe): Promise<ProbedS
 class Probe {
   readonly #options: PropertiesProbe;
   readonly #send: Exchange['send'];
-  readonly #properties: { -readonly [Name in PropertyName]: StoreProperties[Name] } = { ...UNKNOWN };
+  readonly #properties: { -readonly [Name in PropertyName]: ProbedProperties[Name] } = probedProperties.parse(
+    {},
+  );
   readonly #evidence: Partial<Record<PropertyName, string>> = {};
   /** `probeStore` has sent one before. */
   #requests = 1;
@@ -441,7 +369,7 @@ class Probe {
     return answer?.ok === true && typeof expectDeleted(id).prove(answer.json) !== 'string';
   }
 
-  #learn<Name extends PropertyName>(name: Name, value: StoreProperties[Name]): void {
+  #learn<Name extends PropertyName>(name: Name, value: ProbedProperties[Name]): void {
     this.#properties[name] = value;
     this.#evidence[name] = this.#last;
   }

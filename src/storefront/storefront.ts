@@ -18,13 +18,7 @@ import { type Page, type PageItem, type PageQuery, readPage } from './read-page.
 import { type OnAttempt, type SendOptions, type Sent, sender } from './sender.ts';
 
 export type { StorefrontEvent } from './gate/gate.ts';
-export {
-  MAX_PROBE_REQUESTS,
-  type ProbeTraces,
-  type PropertyName,
-  probeProperties,
-  type StoreProperties,
-} from './probe-properties.ts';
+export { MAX_PROBE_REQUESTS, type ProbeTraces, probeProperties } from './probe-properties.ts';
 export { probeStore, type StoreProbe } from './probe-store.ts';
 export type { Page, PageItem, PageQuery } from './read-page.ts';
 export type { Attempt, OnEnded, SendOptions, Slot } from './sender.ts';

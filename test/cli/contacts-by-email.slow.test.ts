@@ -1,8 +1,8 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ProbedProperties } from '../../src/model/probed-properties.ts';
 import type { SandboxOptions } from '../../src/sandbox/start-sandbox.ts';
-import type { StoreProperties } from '../../src/storefront/storefront.ts';
 import { API_KEY, type Client, setup } from '../sandbox/setup.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -23,7 +23,7 @@ interface Scene extends AsyncDisposable {
   /** Writes the CRM: the contacts of the store, some of them left as they are, and new ones. */
   crm(options: { known: number; added: number; kept?: number }): Promise<readonly string[]>;
   /** What the probe learns, changed. */
-  probe(changes?: Partial<StoreProperties>): Promise<void>;
+  probe(changes?: Partial<ProbedProperties>): Promise<void>;
 }
 
 async function scene(

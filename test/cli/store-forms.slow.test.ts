@@ -2,8 +2,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { objectsIn } from '../../src/model/json-object.ts';
+import type { ProbedProperties } from '../../src/model/probed-properties.ts';
 import type { SandboxOptions } from '../../src/sandbox/start-sandbox.ts';
-import type { StoreProperties } from '../../src/storefront/storefront.ts';
 import { API_KEY, setup } from '../sandbox/setup.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
@@ -20,14 +20,14 @@ variants: { rows: all, pricing: { price: price }, quantity: [stock, number] }
   'shop.csv': 'Url,Title,Size,Price,Stock\ntee,Tee,S,10,3\ntee,Tee,L,12,\nmug,Mug,S,5,1\nmug,Mug,L,5,1\n',
 };
 
-async function scene(options: Partial<SandboxOptions>, changes: Partial<StoreProperties> = {}) {
+async function scene(options: Partial<SandboxOptions>, changes: Partial<ProbedProperties> = {}) {
   const store = await setup(options);
   const folder = await makeWorkspace(FILES, { STORE_URL: store.url, STORE_API_KEY: API_KEY });
   expect((await folder.storeferry('probe')).code).toBe(0);
   const probes = join(folder.dir, '.storeferry', 'artifacts', 'probes');
   const [name = ''] = await readdir(probes);
   const probe = JSON.parse(await readFile(join(probes, name), 'utf8'));
-  const properties: StoreProperties = { ...probe.properties, ...changes };
+  const properties: ProbedProperties = { ...probe.properties, ...changes };
   await writeFile(join(probes, name), JSON.stringify({ ...probe, properties }));
   return {
     store,

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import type { ProbedProperties } from '../../src/model/probed-properties.ts';
 import type { Profile } from '../../src/sandbox/profiles.ts';
-import { MAX_PROBE_REQUESTS, type StoreProperties } from '../../src/storefront/storefront.ts';
+import { MAX_PROBE_REQUESTS } from '../../src/storefront/storefront.ts';
 import { setup } from '../sandbox/setup.ts';
 import { lyingStore } from '../support/lying-store.ts';
 import { forwarding, NO_TRACES, probe } from './probe-setup.ts';
 
-const ALONE: StoreProperties = {
+const ALONE: ProbedProperties = {
   readsProducts: false,
   filtersProducts: null,
   readsContacts: false,
@@ -31,7 +32,7 @@ const ALONE: StoreProperties = {
   retryAfterOn503: null,
 };
 
-const EXTENDED: StoreProperties = {
+const EXTENDED: ProbedProperties = {
   ...ALONE,
   readsProducts: true,
   filtersProducts: true,
@@ -47,7 +48,7 @@ const EXTENDED: StoreProperties = {
 };
 
 describe('the properties of a store', () => {
-  it.each<[readonly Profile[], StoreProperties]>([
+  it.each<[readonly Profile[], ProbedProperties]>([
     [[], ALONE],
     [['extended'], EXTENDED],
     [['replace-whole'], { ...ALONE, absentFieldsStay: false }],

@@ -52,6 +52,8 @@ interface WriteItemsOptions {
 export interface ExportFile extends Pick<Destination, 'location' | 'read'> {
   /** Writes items as the destination of the job requests: completely, or the file stays unchanged. */
   write(options: WriteItemsOptions): Promise<Written>;
+  /** Whether its table exists; absent for a file. */
+  exists?(signal: AbortSignal): Promise<boolean>;
   /** Reads a history in the format of the job; undefined if there is no file. DestinationError. */
   history(signal: AbortSignal): Promise<ListHistory | undefined>;
 }
@@ -72,12 +74,13 @@ export async function openExportFile(access: FileAccess, job: ExportJob): Promis
 
 /** The table of a job, which has no file. */
 async function openTable(access: FileAccess, job: ExportJob, table: string): Promise<ExportFile> {
-  const { location, upsert } = await openDatabaseTable({ ...job.destination, table }, access);
+  const { location, upsert, exists } = await openDatabaseTable({ ...job.destination, table }, access);
   const noFile = async () => {
     throw new DestinationError(`${location} is no file.`, { hint: 'Query the database.' });
   };
   return {
     location,
+    exists,
     read: noFile,
     history: noFile,
     write: async (options) => {

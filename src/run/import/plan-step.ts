@@ -3,6 +3,7 @@ import { CurrencyWatch, type KnownCurrency, type MappingContext } from '../../ma
 import { lookupKey, type StoreList } from '../../mapping/lookup-table.ts';
 import type { SourceItem } from '../../model/mapped-record.ts';
 import type { ImageFindings, Plan, PlannedShard, PlanSource } from '../../model/plan.ts';
+import type { ProbedProperties } from '../../model/probed-properties.ts';
 import { withMessages } from '../../model/reason.ts';
 import { COMPLETED, type Run, SENDING_KINDS } from '../../model/run.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
@@ -17,7 +18,6 @@ import {
 import { loadSnapshot, type Snapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget } from '../../state/state.ts';
-import type { StoreProperties } from '../../storefront/storefront.ts';
 import { digestOf } from '../digest-of.ts';
 import { planRestore } from '../drift/drift-finding.ts';
 import { comparableKeyDigest, readMappingTables } from '../inputs/open-mapping.ts';
@@ -228,7 +228,7 @@ async function openReading(context: RunContext, request: ImportRequest, run: Run
 }
 
 /** How this store wants a record written. Default: it keeps prices of variants where an option is `advanced`, as the API suggests. */
-function formsOf(probe: StoreProperties | undefined): SnapshotReading['forms'] {
+function formsOf(probe: ProbedProperties | undefined): SnapshotReading['forms'] {
   if (probe === undefined) return {};
   const { advancedKeepsVariantPrices: advanced, plainKeepsVariantPrices: plain, nullQuantity } = probe;
   return {

@@ -3,12 +3,12 @@ import { readPaged } from '../../export/reading/read-items.ts';
 import { type Crosswalk, lookupKey } from '../../mapping/lookup-table.ts';
 import { isJsonObject, member } from '../../model/json-object.ts';
 import { answeredDifferences, newContactKey } from '../../model/operation.ts';
+import type { ProbedProperties } from '../../model/probed-properties.ts';
 import type { Run } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { type RunFolder, readLines } from '../../state/artifacts.ts';
 import { openTemporaryDatabase } from '../../state/sqlite/open-row-scratch.ts';
 import { importTarget, type Ledger, unconfirmedKeys } from '../../state/state.ts';
-import type { StoreProperties } from '../../storefront/storefront.ts';
 import { forEachConcurrently } from '../for-each-concurrently.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { readProbe } from '../store-properties.ts';
@@ -96,7 +96,7 @@ export async function storeContacts(
 
 const NO_KEYS: ReadonlySet<string> = new Set();
 
-function noWayToFind({ name }: StoreConfig, probe: StoreProperties | undefined): UsageError {
+function noWayToFind({ name }: StoreConfig, probe: ProbedProperties | undefined): UsageError {
   return probe === undefined
     ? new UsageError(`It is not known how the contacts of ${name} can be found: it was never probed.`, {
         hint: `Type: storeferry probe ${name}. If it can neither list nor search contacts: storeferry contacts scan --store ${name}`,
@@ -109,7 +109,7 @@ function noWayToFind({ name }: StoreConfig, probe: StoreProperties | undefined):
       );
 }
 
-function whyNotCreated({ name }: StoreConfig, probe: StoreProperties | undefined): string {
+function whyNotCreated({ name }: StoreConfig, probe: ProbedProperties | undefined): string {
   return probe?.upsertsContactsByEmail === false
     ? `a probe has seen that ${name} does not create contacts by e-mail address`
     : `whether ${name} creates contacts by e-mail address is not known; type: storeferry probe ${name} --contact ID`;

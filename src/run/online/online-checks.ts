@@ -2,7 +2,6 @@ import { access, constants } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { ExportJob } from '../../config/job/job.ts';
-import { openDatabaseTable } from '../../export/writing/database-table.ts';
 import { openExportFile } from '../../export/writing/export-file.ts';
 import { type ArtifactsPlace, artifactsLocation } from '../../model/remote-address.ts';
 import { messageOf, StoreferryError } from '../../model/storeferry-error.ts';
@@ -55,8 +54,8 @@ async function tryDestination(job: ExportJob, files: FileAccess, signal: AbortSi
   const { table, create } = destination;
   if (destination.path === undefined) {
     if (table !== undefined) {
-      const { location, exists } = await openDatabaseTable({ ...destination, table }, files);
-      if (!(await exists(signal)) && create !== true)
+      const { location, exists } = await openExportFile(files, job);
+      if (create !== true && !(await exists?.(signal)))
         return {
           verdict: 'error',
           message: `there is no ${location}`,
