@@ -125,7 +125,6 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   report: [
     // What is known of a run, its document, and the renderers of it.
     ...['run-facts.ts', 'run-document.ts', 'document-text.ts', 'html/document-sections.ts'],
-    'document-markdown.ts',
     'run-summary.ts',
     // One record of a plan.
     'record-view.ts',

@@ -15,7 +15,7 @@ export interface Invocation {
 }
 
 /** An argument of a command. */
-export interface Argument {
+interface Argument {
   readonly what: string;
   readonly required: boolean;
   /** It takes all words that follow. */
@@ -23,7 +23,7 @@ export interface Argument {
 }
 
 /** An option of a command. For example, `--requests-per-second` has the key `requestsPerSecond`. */
-export interface CommandOption<Value> {
+interface CommandOption<Value> {
   readonly what: string;
   /** The name of its value in help; null for a flag. */
   readonly value: string | null;

@@ -5,7 +5,7 @@ const EXIT_INTERRUPTED = 130;
 const GRACE_MS = 30_000;
 
 /** How a process ends after a signal. */
-export interface InterruptOptions {
+interface InterruptOptions {
   /** The time limit for finishing work in progress, in milliseconds. */
   readonly graceMs?: number;
   /** Called when that time is over, before the process exits; returns its exit code. */

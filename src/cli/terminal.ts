@@ -33,7 +33,7 @@ const ACTING = new RegExp(String.raw`\p{Cc}\[[\d;]*[mK]|(?![\t\n])${ACTING_CLASS
 const ESCAPE = '\u001b';
 
 /** Escape sequences that Storeferry prints itself: colours, and redrawing of a line. */
-export interface AllowedSequences {
+interface AllowedSequences {
   readonly colors: boolean;
   readonly redrawing: boolean;
 }

@@ -12,7 +12,7 @@ import { withJsonError } from './with-json-result.ts';
 const RECORDS_NAMED = 10;
 
 /** Which record a command is about, as it was typed. */
-export interface RecordChoice {
+interface RecordChoice {
   readonly key: string;
   readonly store: string | undefined;
   readonly json: boolean;

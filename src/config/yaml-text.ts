@@ -41,7 +41,7 @@ export function schemaLine(schema: 'stores' | 'job' | 'mapping', up: '' | '../')
 export const SCHEMA_FOLDER = 'schemas';
 
 /** A place in a value that the environment fills. */
-export interface Placeholder {
+interface Placeholder {
   /** As written, such as `${PORT:8080}`. */
   readonly source: string;
   readonly name: string;

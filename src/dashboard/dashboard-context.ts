@@ -51,7 +51,7 @@ export interface DashboardContext {
 }
 
 /** The queue of the workers: its methods reject with StateError when the state does not answer. */
-export interface ActionQueue {
+interface ActionQueue {
   /** Stores an action under this id, unless one of the id is known, or a run of the whole job has not ended: gives the id of that. */
   readonly enqueue: (action: JobAction, id: string) => Promise<{ readonly id: string }>;
   readonly find: (id: string) => Promise<
@@ -89,7 +89,7 @@ export interface AtWork {
 }
 
 /** What belongs to an action besides its command. */
-export interface ActionSteps {
+interface ActionSteps {
   readonly before?: (() => Promise<void>) | undefined;
   /** Called once for each confirmation, when its run is known, or why there is none. */
   readonly settled?: ((result: ActionResult) => Promise<void>) | undefined;

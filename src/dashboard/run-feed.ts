@@ -17,7 +17,7 @@ export interface LiveProgress extends Omit<RunProgress, 'at'> {
 }
 
 /** Called once per second with the progress of a run, and once at its end. */
-export type RunListener = (event: 'progress' | 'ended', progress: LiveProgress) => void;
+type RunListener = (event: 'progress' | 'ended', progress: LiveProgress) => void;
 
 const POLL_MS = 1_000;
 /** Whether the process has died is checked less often. */

@@ -79,7 +79,7 @@ export interface Scope {
 }
 
 /** The parts of a scope besides the mapping. */
-export type ScopeParts = Pick<Scope, 'problems' | 'params' | 'lookups'> & {
+type ScopeParts = Pick<Scope, 'problems' | 'params' | 'lookups'> & {
   /** Default: the usual ones. */
   readonly limits?: MappingLimits | undefined;
   readonly trace?: Trace | undefined;

@@ -286,7 +286,7 @@ export function isWholeRun(action: JobAction): boolean {
 }
 
 /** The command line of an action: the name of the command, what it is about, and its options. */
-export interface CommandLine {
+interface CommandLine {
   readonly name: string;
   readonly words: readonly string[];
   readonly options: readonly string[];

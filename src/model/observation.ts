@@ -70,7 +70,7 @@ function parseEdit({ value, since, accepted, declined }: JsonObject): StoreEdit 
 }
 
 /** An answer of the store with what was sent. */
-export interface ObservedAnswer {
+interface ObservedAnswer {
   /** The whole body that the ledger has once the answer counts, as JSON. */
   readonly body: string;
   /** The fields that were sent; null: all of the body. Of a read: none. */

@@ -65,7 +65,7 @@ export interface UpdateContact extends FromRecord {
  * `POST /api/site/contacts`, which some stores have beyond the document: changes the contact with the e-mail address of the
  * body, or creates it. The ledger has what it acknowledges under the answered id.
  */
-export interface UpsertContact extends FromRecord {
+interface UpsertContact extends FromRecord {
   readonly kind: 'upsert-contact';
   readonly body: string;
   readonly fingerprint: string;
@@ -173,7 +173,7 @@ export function changedFields(sent: JsonObject, answer: JsonObject): string[] {
 }
 
 /** A field in which a store has another value than is believed of a record. */
-export interface StoreDifference {
+interface StoreDifference {
   /** The member of the body: `variants`. */
   readonly field: string;
   /** As reports name it, with the members that differ: `title`, `variants.price`. */

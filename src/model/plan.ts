@@ -7,19 +7,21 @@ import { isSheet, rowSpanSchema, tablePlacesSchema } from './row.ts';
 import { editedFoundSchema } from './run.ts';
 import { movesSchema, SAFETY_RULE_NAMES, safetyRule } from './safety-limits.ts';
 
+const text = z.string();
+const integer = z.int();
 /** The first of many keys. */
-const keysShown = z.array(z.string());
-const recordsOfField = z.object({ field: z.string(), records: z.int() });
+const keysShown = z.array(text);
+const recordsOfField = z.object({ field: text, records: integer });
 
 /** A key as an example, with the first line of its rows (null for keys that the source no longer has). */
-const keyExample = z.object({ key: z.string(), file: z.int().nullable(), line: z.int().nullable() });
+const keyExample = z.object({ key: text, file: integer.nullable(), line: integer.nullable() });
 export type KeyExample = Stored<typeof keyExample>;
 
 /** `records = new + changed + resent + unchanged + rejected + skipped + held`; the same sum holds in rows. */
 const planCounts = z.object({
-  rows: z.int(),
+  rows: integer,
   /** Distinct keys, plus groups whose key cannot be read. Another copy of a key counts in rows only. */
-  records: z.int(),
+  records: integer,
   new: countSchema,
   changed: countSchema,
   /** Equal to what the store last acknowledged, but sent again (`--resend`). */
@@ -30,30 +32,30 @@ const planCounts = z.object({
   /** New or changed, and kept back by a guard. */
   held: countSchema,
   /** Keys that this job last sent and the source no longer has; counted in mirror mode only. */
-  removed: z.int(),
+  removed: integer,
   /** Planned delete operations. */
-  deletes: z.int(),
+  deletes: integer,
 });
 
 /** In how many changed records a field differs. */
 const fieldChanges = z.object({
   /** With its path, such as `variants.price`; `variants` itself if some were added, removed or reordered. */
-  field: z.string(),
-  records: z.int(),
+  field: text,
+  records: integer,
   /** Old and new values, shortened for people and masked if personal; null is an absent field. */
-  samples: z.array(z.object({ key: z.string(), old: z.string().nullable(), new: z.string().nullable() })),
+  samples: z.array(z.object({ key: text, old: text.nullable(), new: text.nullable() })),
 });
 export type FieldChanges = Stored<typeof fieldChanges>;
 
 /** New records that are known products under other keys. */
 const continuedProducts = z.object({
-  records: z.int(),
+  records: integer,
   /** The store changes their urls: a shard of renames has pairs, each of an upsert and the delete that needs no request. */
   byId: z.boolean(),
   /** Held, because they may be one of several. */
-  waiting: z.int(),
+  waiting: integer,
   /** The first of them. */
-  examples: z.array(z.object({ from: z.string(), to: z.string(), by: z.string() })),
+  examples: z.array(z.object({ from: text, to: text, by: text })),
 });
 
 /** The old and new urls of products that the store has renamed, in the folder of the run. */
@@ -61,11 +63,11 @@ export const REDIRECTS_FILE = 'redirects.csv';
 
 /** Records of this plan whose key another job last sent. */
 const takeover = z.object({
-  job: z.string(),
+  job: text,
   /** This job takes these over when they are applied. */
-  sent: z.int(),
+  sent: integer,
   /** These are unchanged: nothing is sent, and they still belong to the other job. */
-  left: z.int(),
+  left: integer,
   examples: keysShown,
 });
 export type Takeover = Stored<typeof takeover>;
@@ -73,13 +75,13 @@ export type Takeover = Stored<typeof takeover>;
 /** A field that other jobs of the same store send as well. */
 const sharedField = z.object({
   /** As reports name it, such as `variants.quantity`. */
-  field: z.string(),
+  field: text,
   /** The other jobs that send it; empty where this job keeps a field that none of the workspace sends. */
-  jobs: z.array(z.string()),
+  jobs: z.array(text),
   /** Whether this job keeps it: then the others own it. */
   kept: z.boolean(),
   /** How many records of this plan change it. */
-  records: z.int(),
+  records: integer,
 });
 
 /** One safety limit compared with a plan. */
@@ -91,16 +93,16 @@ const safetyVerdict = z.object({
   limit: z.enum(SAFETY_RULE_NAMES),
   exceeded: z.boolean(),
   /** Of a guard: its condition in words. */
-  guard: z.string().exactOptional(),
+  guard: text.exactOptional(),
   /** The counted figure, and the basis of a percentage; null if nothing is known to compare with. */
-  figure: z.int(),
-  base: z.int().nullable(),
+  figure: integer,
+  base: integer.nullable(),
   /** The limit as the job sets it, such as `5%`, and its value here; absent if there is no limit. */
-  allowed: z.object({ text: z.string(), amount: z.number() }).exactOptional(),
+  allowed: z.object({ text, amount: z.number() }).exactOptional(),
   /** If exceeded: the worst examples, worst first, one line each; absent if examples have no names. */
-  examples: z.array(z.string()).exactOptional(),
+  examples: z.array(text).exactOptional(),
   /** Limit, figure, basis and, if exceeded, the first examples and what to do. */
-  message: z.string(),
+  message: text,
 });
 export type SafetyVerdict = Stored<typeof safetyVerdict>;
 
@@ -116,17 +118,17 @@ export function safetyFound(
 /** What a guard of the job has found in a plan. */
 const guardFinding = z.object({
   /** Its condition in words. */
-  guard: z.string(),
+  guard: text,
   action: z.enum(GUARD_ACTIONS),
   /** In percent; null if it acts on every record that it hits. */
   share: z.number().nullable(),
   /** How many records it hits, of how many that it could hit. */
-  records: z.int(),
-  of: z.int(),
+  records: integer,
+  of: integer,
   /** Whether it holds the records, stops the run, or warns: there are hits, and more than its share. */
   isTriggered: z.boolean(),
   /** The first of them; of each the first value that is hit. */
-  examples: z.array(guardHitSchema.extend({ key: z.string() })),
+  examples: z.array(guardHitSchema.extend({ key: text })),
 });
 export type GuardFinding = Stored<typeof guardFinding>;
 
@@ -137,11 +139,11 @@ export type DuplicatesPolicy = z.infer<typeof duplicatesPolicy>;
 /** Keys that occurred more than once in the source. */
 const duplicatesFound = z.object({
   policy: duplicatesPolicy,
-  keys: z.int(),
+  keys: integer,
   /** Records and rejections with those keys, including the first of each. */
-  copies: z.int(),
+  copies: integer,
   /** Copies that are left out because an identical one is sent. */
-  identical: z.int(),
+  identical: integer,
   examples: z.array(keyExample),
 });
 export type DuplicatesFound = Stored<typeof duplicatesFound>;
@@ -149,15 +151,15 @@ export type DuplicatesFound = Stored<typeof duplicatesFound>;
 /** A file of operations. */
 const plannedShard = z.object({
   /** Counts from 1 over all shards of the plan, deletes last; the shard's number in `Runs.record`. */
-  number: z.int(),
-  name: z.string(),
+  number: integer,
+  name: text,
   kind: z.enum(['upserts', 'renames', 'deletes']),
   /** Counts from 1; absent where the job sends in one go. */
-  wave: z.int().exactOptional(),
-  operations: z.int(),
-  bytes: z.int(),
+  wave: integer.exactOptional(),
+  operations: integer,
+  bytes: integer,
   /** Over the bytes, in hexadecimal. */
-  sha256: z.string(),
+  sha256: text,
 });
 export type PlannedShard = Stored<typeof plannedShard>;
 
@@ -171,16 +173,16 @@ export type JudgedDates = Stored<typeof judgedDates>;
 /** What a join of the mapping found in its table. */
 const joinFacts = z.object({
   /** Of the lookup. */
-  name: z.string(),
-  file: z.string(),
+  name: text,
+  file: text,
   /** Records that have a key to look for, and those of them that have one without a row. */
-  records: z.int(),
-  without: z.int(),
+  records: integer,
+  without: integer,
   /** Some of the keys without a row; none of contacts. */
   examples: keysShown,
   /** Keys of the table, and those that no record has. */
-  keys: z.int(),
-  unused: z.int(),
+  keys: integer,
+  unused: integer,
 });
 export type JoinFacts = Stored<typeof joinFacts>;
 
@@ -188,22 +190,22 @@ export type JoinFacts = Stored<typeof joinFacts>;
 const planSource = z.object({
   files: z.array(
     z.object({
-      name: z.string(),
-      rows: z.int(),
+      name: text,
+      rows: integer,
       /** The delimiter itself, such as `;`. */
-      delimiter: z.string(),
-      encoding: z.string(),
-      blankLines: z.int(),
+      delimiter: text,
+      encoding: text,
+      blankLines: integer,
       /** Set if the file has no text lines. */
       places: tablePlacesSchema.exactOptional(),
       /** Of corrected rejects: the rows of the source by their lines here, such as `Prices row 17`; those of the first rows. */
-      sourceRows: z.record(z.string(), z.string()).exactOptional(),
+      sourceRows: z.record(text, text).exactOptional(),
     }),
   ),
   /** Headers of columns that the mapping does not use. */
-  columnsNotUsed: z.array(z.string()),
+  columnsNotUsed: z.array(text),
   /** How many more there are, which no mapping names: in a file of contacts they may be the data of a person. */
-  columnsNotNamed: z.int().exactOptional(),
+  columnsNotNamed: integer.exactOptional(),
   /** The second tables that the mapping joins; absent where it joins none. */
   joins: z.array(joinFacts).exactOptional(),
   /** Null if no record depends on the time of staging. */
@@ -220,61 +222,61 @@ export function hasRejectsWorkbook({ files, ofWorkbook }: PlanSource): boolean {
 
 /** A problem that image addresses share. */
 const imageProblem = z.object({
-  problem: z.string(),
-  addresses: z.int(),
-  samples: z.array(z.object({ key: z.string(), address: z.string() })),
+  problem: text,
+  addresses: integer,
+  samples: z.array(z.object({ key: text, address: text })),
 });
 export type ImageProblem = Stored<typeof imageProblem>;
 
 /** What looking at the image addresses of a plan has found. */
 const imageFindings = z.object({
   /** Those that were not found good before. */
-  addresses: z.int(),
+  addresses: integer,
   /** Most frequent first. */
   broken: z.array(imageProblem),
   /** The server refuses programs or does not answer, which says nothing of the image. */
   unknown: z.array(imageProblem),
   /** Left when the time was over. */
-  unchecked: z.int(),
+  unchecked: integer,
 });
 export type ImageFindings = Stored<typeof imageFindings>;
 
 /** What a plan does with the picture files that its records name. */
 const pictureFindings = z.object({
   /** The folder or the zip, and where they are published. */
-  from: z.string(),
-  to: z.string(),
+  from: text,
+  to: text,
   /** Different pictures of the records that are sent or held. */
-  pictures: z.int(),
+  pictures: integer,
   /** Those of them that were not published before, with their bytes. */
-  uploads: z.int(),
-  bytes: z.int(),
+  uploads: integer,
+  bytes: integer,
   /** Files that no shop would show, most frequent problem first. */
-  broken: z.array(z.object({ problem: z.string(), files: z.int(), examples: z.array(z.string()) })),
+  broken: z.array(z.object({ problem: text, files: integer, examples: z.array(text) })),
 });
 export type PictureFindings = Stored<typeof pictureFindings>;
 
 /** What is particular to the plan of an undo. */
 const undoFacts = z.object({
   /** The run that is undone. */
-  of: z.string(),
+  of: text,
   /** When the job runs next by itself would send the same again: its schedule; null if it has none. */
-  schedule: z.string().nullable(),
+  schedule: text.nullable(),
   /** Deleted products that are created again, under new ids; the first of them with their earlier ids. */
   recreated: z.object({
-    records: z.int(),
-    examples: z.array(z.object({ key: z.string(), id: z.int().nullable() })),
+    records: integer,
+    examples: z.array(z.object({ key: text, id: integer.nullable() })),
   }),
   /** Fields that the run added, in so many records: a body without a field may leave it as it is. */
   kept: z.array(recordsOfField),
   /** Records that the undo leaves as they are, by reason, with the first keys; most records first. */
-  left: z.array(z.object({ code: z.string(), message: z.string(), records: z.int(), keys: keysShown })),
+  left: z.array(z.object({ code: text, message: text, records: integer, keys: keysShown })),
 });
 export type UndoFacts = Stored<typeof undoFacts>;
 
 /** The effects of applying a source; nothing has been sent. */
 export const planSchema = z.object({
-  job: z.string(),
+  job: text,
   resource: z.enum(RESOURCES),
   mode: z.enum(IMPORT_MODES),
   counts: planCounts,
@@ -283,7 +285,7 @@ export const planSchema = z.object({
   /** Of products; empty for contacts. */
   moves: movesSchema,
   /** Products with at least one price move (safety-limits.ts): there may be more than `moves` names. */
-  priceMoves: z.int(),
+  priceMoves: integer,
   /**
    * Fields that are now empty in the source but that the store keeps, because the API cannot clear a contact's
    * fields.
@@ -292,7 +294,7 @@ export const planSchema = z.object({
   rejections: z.array(reasonGroupSchema),
   skips: z.array(reasonGroupSchema),
   /** Changes that the mapping made to values, such as negative stock that is sent as 0: records per sentence. */
-  notices: z.array(z.object({ message: z.string(), records: z.int(), keys: keysShown.exactOptional() })),
+  notices: z.array(z.object({ message: text, records: integer, keys: keysShown.exactOptional() })),
   examples: z.object({
     new: z.array(keyExample),
     changed: z.array(keyExample),
@@ -307,20 +309,20 @@ export const planSchema = z.object({
   /** Fields that other jobs of the store send as well. */
   sharedFields: z.array(sharedField),
   /** The position of the ledger (`Ledger.position`) before it was read; absent if another run was sending. */
-  plannedAt: z.string().exactOptional(),
+  plannedAt: text.exactOptional(),
   /** Keys that an earlier run has rejected or held, and that are unchanged in this source; left out: none. */
-  confirmed: z.array(z.string()).exactOptional(),
+  confirmed: z.array(text).exactOptional(),
   /** Rows whose key cannot be read: while there are any, nothing is deleted. */
-  unreadableKeys: z.int(),
+  unreadableKeys: integer,
   /** Why a mirror plan deletes nothing, or not everything: the first reason that applies. */
   deletesWithheld: z.enum(['key-unreadable', 'ledger-empty', 'retry', 'sample']).nullable(),
   /** Removed keys whose id the store never answered, or not again when required: they cannot be deleted. */
-  deletesWithoutId: z.int(),
+  deletesWithoutId: integer,
   /**
    * Removed keys that were in flight when a run died, and were never acknowledged: the store may have them, from this
    * job or created by hand. They are named, and never deleted.
    */
-  unconfirmed: z.object({ keys: z.int(), examples: keysShown }),
+  unconfirmed: z.object({ keys: integer, examples: keysShown }),
   safety: z.array(safetyVerdict),
   /** One for each guard of the job, in its order. */
   guards: z.array(guardFinding),
@@ -336,21 +338,21 @@ export const planSchema = z.object({
   undo: undoFacts.exactOptional(),
   shards: z.array(plannedShard),
   /** Over the file of held records, in hexadecimal; absent if none is held. */
-  heldSha256: z.string().exactOptional(),
+  heldSha256: text.exactOptional(),
   /** The position of the ledger (`Ledger.position`) with which the blocks of the source were compared; absent: there are none. */
-  blocksAt: z.string().exactOptional(),
+  blocksAt: text.exactOptional(),
   /** Over the file of rejections, in hexadecimal. */
-  rejectionsSha256: z.string(),
+  rejectionsSha256: text,
   source: planSource,
 });
 export type Plan = Stored<typeof planSchema>;
 
 /** One line of a plan's rejections: rows that are not sent, and why. */
 export const rejectionSchema = z.object({
-  key: z.string().nullable(),
+  key: text.nullable(),
   /** 1, or 0 for a further copy of a key that was counted already. */
   records: z.union([z.literal(0), z.literal(1)]),
-  rows: z.int(),
+  rows: integer,
   spans: z.array(rowSpanSchema),
   reason: reasonSchema,
 });

@@ -4,12 +4,15 @@ import { RESOURCES } from './mapped-record.ts';
 import { CONFLICT_SIDES } from './observation.ts';
 import { judgedWaveSchema } from './wave-limits.ts';
 
+const text = z.string();
+const integer = z.int();
+
 /** A sample as a run stores it. */
 const sampleSchema = z.object({
   /** `--only`: the records with these keys. */
-  only: z.array(z.string()).readonly().exactOptional(),
+  only: z.array(text).readonly().exactOptional(),
   /** `--limit`: the first records of the source, this many; of those of `only`, if both are given. */
-  limit: z.int().exactOptional(),
+  limit: integer.exactOptional(),
 });
 
 /** The part of its source that a run plans: `--only KEY`, `--limit N`. The rest is counted as skipped. */
@@ -64,7 +67,7 @@ export const runTotalsSchema = z.looseObject({
   deleted: count,
   requests: count,
   ...inRows,
-  fieldsChanged: z.record(z.string(), count),
+  fieldsChanged: z.record(text, count),
   /** Products with a new url, counted as changed; absent if there are none. */
   renamed: count.exactOptional(),
   /** Products that the store had before, counted as changed; absent if there are none. */
@@ -76,9 +79,9 @@ export type RunTotals = Stored<typeof runTotalsSchema>;
 /** What a run undoes or releases. */
 const runPart = z.looseObject({
   /** The id of the run. */
-  of: z.string(),
+  of: text,
   /** Only the records with these keys; left out: all. */
-  only: z.array(z.string()).exactOptional(),
+  only: z.array(text).exactOptional(),
   /** Of a release: whose value a field gets that was changed in the store and in the source; left out: the source's. */
   conflicts: z.enum(CONFLICT_SIDES).exactOptional(),
 });
@@ -96,10 +99,10 @@ export function partOf({
 /** What a run sends to another store than it was acknowledged by. */
 const runCopy = z.looseObject({
   /** The run that it promotes; null where it clones the catalog of a time. */
-  of: z.string().nullable(),
+  of: text.nullable(),
   /** The name and the identity of the store that acknowledged it. */
-  store: z.string(),
-  storeId: z.string(),
+  store: text,
+  storeId: text,
   /** The time of the catalog; null where it promotes a run. */
   at: moment.nullable(),
 });
@@ -148,14 +151,14 @@ const verification = z.looseObject({
   missing: count,
   unsent: count,
   /** In how many altered records each field differs, most first. */
-  alteredFields: z.array(z.looseObject({ field: z.string(), records: count })),
+  alteredFields: z.array(z.looseObject({ field: text, records: count })),
   /** The share of known records that the store no longer has under their key and id, at 95 % confidence. */
   forgottenShare: shareEstimate,
 });
 export type Verification = Stored<typeof verification>;
 
 /** In how many edited records a field differs. */
-const driftField = z.looseObject({ field: z.string(), records: count });
+const driftField = z.looseObject({ field: text, records: count });
 
 /** How a store differs from what it last answered about the records of a job. */
 const drift = z.looseObject({
@@ -180,18 +183,18 @@ const drift = z.looseObject({
   examples: z.array(
     z.looseObject({
       kind: z.enum(['edited', 'deleted', 'recreated', 'stranger']),
-      key: z.string(),
+      key: text,
       fields: z.array(
         z.looseObject({
-          path: z.string(),
-          believed: z.string().exactOptional(),
-          found: z.string().exactOptional(),
+          path: text,
+          believed: text.exactOptional(),
+          found: text.exactOptional(),
         }),
       ),
     }),
   ),
   /** The table of all findings; absent where there are none. */
-  file: z.string().exactOptional(),
+  file: text.exactOptional(),
   /** The ledger has taken what was found: later comparisons do not report it. */
   accepted: z.literal(true).exactOptional(),
   /** Which parts of the records of the job were checked, from `number`, counted from 0; absent: a sample, or all. */
@@ -218,15 +221,15 @@ export const EDITED_SHOWN = 100;
 
 /** Records that somebody edited in the store and that a run changes: in how many the edit stays, and which. */
 export const editedFoundSchema = z.object({
-  kept: z.int(),
-  held: z.int(),
+  kept: integer,
+  held: integer,
   /** The store replaces whole products. */
-  overwritten: z.int(),
+  overwritten: integer,
   records: z.array(
     z.object({
-      key: z.string(),
+      key: text,
       how: z.enum(['kept', 'held', 'overwritten']),
-      fields: z.array(z.string()),
+      fields: z.array(text),
     }),
   ),
 });
@@ -234,13 +237,13 @@ export type EditedFound = Stored<typeof editedFoundSchema>;
 
 /** One execution of a job, with the unknown fields of newer versions. Times are milliseconds since the epoch. */
 export const runSchema = z.looseObject({
-  id: z.string(),
+  id: text,
   /**
    * Increases with every run of the state, in the order in which they began; the state assigns it on `create`, 0
    * before. Everything that depends on the order of runs uses it, because the clock may be set.
    */
   sequence: count,
-  job: z.string(),
+  job: text,
   /**
    * `plan` only plans, `retry` sends a corrected rejects file, `export` reads the store, `verify` sends a sample of
    * acknowledged records again, `drift` compares the store with what it last answered, `undo` sends what was there before another run, `release` sends records that guards held
@@ -249,19 +252,19 @@ export const runSchema = z.looseObject({
   kind: z.enum(['run', 'plan', 'retry', 'export', 'verify', 'drift', 'undo', 'release', 'copy']),
   resource: z.enum([...RESOURCES, 'subscriber-lists', 'orders']),
   /** The name of the store and its address when the run began, for people. */
-  store: z.string(),
-  baseUrl: z.string(),
+  store: text,
+  baseUrl: text,
   /** The identity of the store (`storeIdentity`), which its ledger and locks use. */
-  storeId: z.string(),
+  storeId: text,
   status: z.enum(RUN_STATUSES),
   /** The current step, or the last one that began. */
   step: runStep,
   /** Of source, crosswalk, lookups, mapping, job and version: with the same digest the run may be continued. */
-  digest: z.string().nullable(),
+  digest: text.nullable(),
   /** A digest of what decides a record's key: if it changes, the catalog may be created a second time. */
-  keyDigest: z.string().nullable(),
+  keyDigest: text.nullable(),
   /** What the prices named (`CurrencyWatch.found`), for the next run; absent if none was read, or the store has a currency. */
-  currency: z.string().exactOptional(),
+  currency: text.exactOptional(),
   /** Records of the run that somebody edited in the store, as it was known when the run ended; absent: none. */
   edited: editedFoundSchema.exactOptional(),
   /** For people, like all times of a run: nothing depends on it. */
@@ -278,21 +281,21 @@ export const runSchema = z.looseObject({
   endSequence: count.exactOptional(),
   totals: runTotalsSchema.nullable(),
   /** Why it did not succeed. For a running run: why it is about to end; workers then begin nothing more of it. */
-  error: z.string().nullable(),
+  error: text.nullable(),
   /** A person approved the plan: its safety limits no longer stop it. */
   approved: z.boolean(),
   /** The names of who started it; absent: a schedule, or somebody with a token that people share. */
-  startedBy: z.array(z.string()).exactOptional(),
+  startedBy: z.array(text).exactOptional(),
   /** The job asked for the approval of another person when the run began. */
   approval: z.literal('another').exactOptional(),
   /** `--resend`: fingerprints are ignored. */
   resend: z.boolean(),
   /** The position of the ledger (`Ledger.position`) when it stopped working on its target; absent before, and if nothing locked it. */
-  endPosition: z.string().exactOptional(),
+  endPosition: text.exactOptional(),
   /** Set if it plans only a part of its source. */
   sample: sampleSchema.exactOptional(),
   /** The run whose rejects this one retries. */
-  retryOf: z.string().nullable(),
+  retryOf: text.nullable(),
   /** Set if a person discarded its plan; its status is `superseded`. */
   discarded: z.literal(true).exactOptional(),
   /** Set if it undoes another run; its plan has the kind `plan` until it is approved. */
@@ -306,22 +309,22 @@ export const runSchema = z.looseObject({
   /**
    * The version of a remote source when this run read it, and the digest of its content; absent if it has no version.
    */
-  source: z.object({ version: z.string(), sha256: z.string() }).exactOptional(),
+  source: z.object({ version: text, sha256: text }).exactOptional(),
   /** Set if the state had lost data when this run began. */
   stateLoss: stateLoss.exactOptional(),
   /** The run that last read the same source: the source has not changed since, so this run had nothing to do. */
-  unchangedSince: z.string().exactOptional(),
+  unchangedSince: text.exactOptional(),
   /** The result of a verification; absent in other runs, and before it has ended. */
   verification: verification.exactOptional(),
   /** How the store differs; absent in runs that do not compare it, and before they have. */
   drift: drift.exactOptional(),
   /** Why the comparison that the job asks for was not made. */
-  notCompared: z.string().exactOptional(),
+  notCompared: text.exactOptional(),
   /**
    * The lost records that an earlier verification, `run`, found when it sent records again, if not everything was sent
    * again since; otherwise absent.
    */
-  foundGone: z.looseObject({ run: z.string(), sampled: count, gone: count }).exactOptional(),
+  foundGone: z.looseObject({ run: text, sampled: count, gone: count }).exactOptional(),
   /**
    * The limits that the limiter of the last sending process found for the store, with reasons, for people; absent while
    * nothing was sent. `rate` is null if nothing limits the requests per second.
@@ -329,8 +332,8 @@ export const runSchema = z.looseObject({
   limits: z
     .looseObject({
       concurrency: z.number(),
-      because: z.string(),
-      rate: z.looseObject({ requestsPerSecond: z.number(), because: z.string() }).nullable(),
+      because: text,
+      rate: z.looseObject({ requestsPerSecond: z.number(), because: text }).nullable(),
     })
     .exactOptional(),
   /** Picture files that it has uploaded, and those that it found in their place; absent where it had none to publish. */
@@ -446,26 +449,24 @@ export interface Traffic {
 /** A field that the store altered or left out in its answers, and in how many of them. */
 const answeredFieldSchema = z.object({
   /** With its path: `title`, `variants.price`. */
-  field: z.string(),
-  altered: z.int(),
-  dropped: z.int(),
+  field: text,
+  altered: integer,
+  dropped: integer,
   /** Answers with another spelling of the same url, which count as unaltered; absent if there are none. */
-  respelled: z.int().exactOptional(),
+  respelled: integer.exactOptional(),
   /** A few records, with the values that were sent and answered; without values where they are personal data. */
-  samples: z.array(
-    z.object({ key: z.string(), sent: z.string().exactOptional(), answered: z.string().exactOptional() }),
-  ),
+  samples: z.array(z.object({ key: text, sent: text.exactOptional(), answered: text.exactOptional() })),
 });
 export type AnsweredField = Stored<typeof answeredFieldSchema>;
 
 /** How the answers of the store to upserts differ from what was sent. */
 export const answersFoundSchema = z.object({
   /** All answers that accepted an upsert. */
-  answered: z.int(),
+  answered: integer,
   /** Answers that repeat at least half of the fields; others say nothing. */
-  compared: z.int(),
+  compared: integer,
   /** Those of them that alter or leave out a field. */
-  altered: z.int(),
+  altered: integer,
   /** Most frequent first. */
   fields: z.array(answeredFieldSchema),
 });
@@ -474,7 +475,7 @@ export type AnswersFound = Stored<typeof answersFoundSchema>;
 /** What an export run did, beyond the totals. */
 export const exportedSchema = z.object({
   /** Where the file is: relative to the workspace if it is inside, else as an address or an absolute path. */
-  location: z.string(),
+  location: text,
   mode: z.enum(['replace', 'append', 'new']),
   /** There was nothing to add to: the file is new. */
   begun: z.literal(true).exactOptional(),
@@ -482,7 +483,7 @@ export const exportedSchema = z.object({
   isTable: z.literal(true).exactOptional(),
   format: z.enum(['csv', 'excel-csv', 'xlsx', 'parquet', 'jsonl']),
   /** When the store was read, ISO 8601 in UTC. */
-  readAt: z.string(),
+  readAt: text,
   /** Lists or orders that were read, each once. */
   items: z.number(),
   /** Lines that this run added, header not counted. */
@@ -490,12 +491,12 @@ export const exportedSchema = z.object({
   /** Size of the whole file. */
   bytes: z.number(),
   /** Notes for people, in sentences. */
-  notes: z.array(z.string()),
+  notes: z.array(text),
 });
 export type Exported = Stored<typeof exportedSchema>;
 
 /** An upsert whose answered id differs from the ledger's id for its url: the store may have the product twice. */
-export const changedIdSchema = z.object({ key: z.string(), knownId: z.int(), answeredId: z.int() });
+export const changedIdSchema = z.object({ key: text, knownId: integer, answeredId: integer });
 export type ChangedId = Stored<typeof changedIdSchema>;
 
 /** Separates a job file from one of its stores; no file of a job has it in its name. */

@@ -91,7 +91,7 @@ export function candidateOf({ name, spec, shipped }: MappingCandidate): MappingC
 }
 
 /** A mapping compared with a header line. */
-export interface MappingFit extends HeaderFit {
+interface MappingFit extends HeaderFit {
   readonly name: string;
   readonly imports: MappingSpec['import'];
   /** The used headers that no other format's mapping knows: these distinguish the formats. */
@@ -99,7 +99,7 @@ export interface MappingFit extends HeaderFit {
 }
 
 /** Where a file probably comes from, according to its header line. */
-export interface MappingGuess {
+interface MappingGuess {
   /** The mapping that fits without much doubt; undefined if the columns say too little, or several fit equally well. */
   readonly best: MappingFit | undefined;
   /** Mappings that can read the file, likeliest first. */

@@ -130,10 +130,10 @@ export function rememberQuestions(draft: JobDraft, { file }: Pick<DraftState, 'f
  * How far the usual answer to a question can be relied on. `settled`: it follows from other answers. `default`: it can be changed
  * later. `guess`: the file shows it. `preset`: somebody should see it. `confirm`: somebody must see it with what it makes of the file.
  */
-export type Reliance = 'settled' | 'default' | 'guess' | 'preset' | 'confirm';
+type Reliance = 'settled' | 'default' | 'guess' | 'preset' | 'confirm';
 
 /** One of the answers that a question offers. */
-export interface JobChoice {
+interface JobChoice {
   readonly value: string;
   readonly name: string;
   readonly description?: string | undefined;
@@ -541,7 +541,7 @@ function askPlace(inquiry: Inquiry, { place, written, copy, mayStay }: FoundFile
 }
 
 /** The name for a new mapping, as an answer. */
-export const NEW_MAPPING = 'new';
+const NEW_MAPPING = 'new';
 
 interface MappingParts {
   readonly store: StoreAnswer;

@@ -14,7 +14,7 @@ import type { Reading } from './job-text.ts';
 import { fileToGuess, type SourceLook } from './preview-source.ts';
 
 /** Looks at a file in one way of reading it. */
-export type LookByReading = (reading: Reading) => Promise<SourceLook>;
+type LookByReading = (reading: Reading) => Promise<SourceLook>;
 
 /**
  * TableChoiceError if the records of a file have lists of variants, unless `records` names them: their values would share cells.
@@ -107,10 +107,10 @@ function readingQuestion(error: unknown): ReadingQuestion | undefined {
 }
 
 /** Decides a question about the file by an answer, or by its likely choice; undefined leaves it open. */
-export type DecideReading = (question: ReadingQuestion) => string | undefined;
+type DecideReading = (question: ReadingQuestion) => string | undefined;
 
 /** A file and how it is read. */
-export interface ReadSource {
+interface ReadSource {
   readonly look: SourceLook;
   readonly reading: Reading;
 }

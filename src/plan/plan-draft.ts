@@ -163,7 +163,7 @@ export interface RenamedProduct extends OwnedKey {
 }
 
 /** The files of a draft. */
-export interface DraftFiles extends Pick<Plan, 'rejectionsSha256' | 'heldSha256'> {
+interface DraftFiles extends Pick<Plan, 'rejectionsSha256' | 'heldSha256'> {
   readonly upserts: readonly PlannedShard[];
   /** Products that get a new url by their ids. */
   readonly renames: readonly PlannedShard[];

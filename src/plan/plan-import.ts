@@ -128,7 +128,7 @@ export interface PlanOptions {
 }
 
 /** A draft that has read the whole source, with its upserts. */
-export interface ReadDraft extends Pick<FullDraft, 'draft' | 'seen'> {
+interface ReadDraft extends Pick<FullDraft, 'draft' | 'seen'> {
   readonly upserts: readonly PlannedShard[];
 }
 

@@ -28,7 +28,7 @@ export interface MatchCandidate {
 }
 
 /** What a new product is: with one candidate and `isCertain`, that one; else it may be any of them. */
-export interface ProductMatch {
+interface ProductMatch {
   readonly key: string;
   readonly candidates: readonly MatchCandidate[];
   readonly isCertain: boolean;

@@ -7,7 +7,7 @@ import type { Blame } from './rejects-edits.ts';
  * spreadsheet writes the old text like this, so the old text is used. Otherwise the record is refused: `damaged` if a
  * spreadsheet probably made the new text, `unnamed` if the column was not to be corrected.
  */
-export type CellVerdict = 'same' | 'edited' | 'restored' | 'damaged' | 'unnamed';
+type CellVerdict = 'same' | 'edited' | 'restored' | 'damaged' | 'unnamed';
 
 /**
  * Three rules: a text that a spreadsheet makes of the old one by itself is the old one; a cell that a reason blames has

@@ -145,17 +145,13 @@ function conditionOf(ifVersion: string | null | undefined): { IfMatch?: string; 
 }
 
 /** Uploads of unknown length are sent in parts of this size; each part can be retried. */
-export const PART_BYTES = 8 * 1024 * 1024;
+const PART_BYTES = 8 * 1024 * 1024;
 
 /** The timeouts that the library knows. */
 type S3Timeouts = Omit<ConnectionTimeouts, 'headersMs'>;
 
 /** The library's client for a bucket, with this many attempts per request. Nothing is connected yet. */
-export function connectS3(
-  at: S3Place,
-  attempts: number,
-  timeouts: S3Timeouts = CONNECTION_TIMEOUTS,
-): S3Client {
+function connectS3(at: S3Place, attempts: number, timeouts: S3Timeouts = CONNECTION_TIMEOUTS): S3Client {
   const { endpoint, region, credentials, pathStyle, allowPrivateAddresses } = at;
   const { connectMs, silenceMs } = timeouts;
   const { sessionToken, ...keys } = credentials;
@@ -235,7 +231,7 @@ function statusOf(error: unknown): number | undefined {
 const KEYS_HINT = 'Check the access key, its secret, and the permissions of the key in this bucket.';
 
 /** The listed objects, page by page. */
-export async function* listPages(
+async function* listPages(
   client: S3Client,
   which: Omit<ListObjectsV2CommandInput, 'ContinuationToken'>,
   signal?: AbortSignal,
@@ -255,7 +251,7 @@ export async function* listPages(
 }
 
 /** The failure of a request to S3. Only codes are kept: messages of S3 quote keys and signatures. */
-export function s3Failure(error: unknown): RemoteFailure {
+function s3Failure(error: unknown): RemoteFailure {
   const ours = failureWithin(error);
   if (ours !== undefined) return ours;
   const status = statusOf(error);

@@ -34,16 +34,7 @@ export function documentText({ head, sections }: RunDocument, options: PageOptio
 type Printed = Exclude<Block, { readonly kind: 'bars' | 'plot' }>;
 
 /** `nightly-catalog: done after 12.3 s (run k3f9)`. */
-export function documentHeadline({
-  kind,
-  what,
-  job,
-  store,
-  run,
-  status,
-  outcome,
-  lastedMs,
-}: DocumentHead): string {
+function documentHeadline({ kind, what, job, store, run, status, outcome, lastedMs }: DocumentHead): string {
   const subject =
     kind === 'plan' ? `${what} ${job} for the store ${store}` : kind === 'verify' ? `${what} ${job}` : job;
   const after = status === 'running' ? 'for' : 'after';
@@ -282,4 +273,136 @@ export function findingsText(findings: readonly Finding[], { colors, width }: Pa
     ];
   });
   return `${lines.join('\n')}\n`;
+}
+
+/** The longest comment that GitHub takes has 65,536 characters. */
+const MAX_COMMENT_LENGTH = 60_000;
+const MARKDOWN_CUT = '\n*The rest is left out: see `storeferry runs`.*\n';
+
+/**
+ * Renders a document as Markdown for a comment on a pull request. Its first line is the same for every document of a job, so that a later
+ * comment can replace the earlier one. Values of a source or a store are code: they become neither links, mentions nor HTML.
+ */
+export function documentMarkdown({ head, sections }: RunDocument): string {
+  const parts = shownIn(sections, 'text').map((section) => sectionMarkdown(section));
+  let text = `${commentMark(head)}\n### ${escapedMarkdown(documentHeadline(head))}\n`;
+  for (const part of parts.filter((part) => part !== '')) {
+    if (text.length + part.length > MAX_COMMENT_LENGTH) return text + MARKDOWN_CUT;
+    text += `\n${part}`;
+  }
+  return text;
+}
+
+function commentMark({ kind, job }: DocumentHead): string {
+  return `<!-- storeferry ${kind} ${job} -->`;
+}
+
+function sectionMarkdown({ id, title, blocks }: Section): string {
+  const body = shownIn(blocks, 'text')
+    .map(blockMarkdown)
+    .filter((text) => text !== '')
+    .join('\n');
+  if (body === '' || title === null) return body;
+  const heading = inlineMarkdown(title);
+  // What is decided about stays open.
+  if (id === 'safety' || id === 'records') return `#### ${heading}\n\n${body}`;
+  return `<details><summary>${heading}</summary>\n\n${body}\n</details>\n`;
+}
+
+function blockMarkdown(block: Block): string {
+  switch (block.kind) {
+    case 'bars':
+    case 'plot':
+      return '';
+    case 'heading':
+      return `**${inlineMarkdown(block.words)}**\n`;
+    case 'paragraph':
+      // The path of a file on this machine.
+      if (block.role === 'file') return '';
+      return `${block.sentences
+        .map(inlineMarkdown)
+        .filter((text) => text !== '')
+        .join(' ')}\n`;
+    case 'command':
+      return `${escapedMarkdown(block.what)}\n${codeSpan(block.command)}\n`;
+    case 'list': {
+      const items = block.items.slice(0, block.shown?.text).map(({ words }) => inlineMarkdown(words));
+      const title = inlineMarkdown(block.title ?? null);
+      const left = leftOut(block, block.items.length);
+      if (block.style === 'names') return `${title}: ${items.join(', ')}\n${left}`;
+      return `${title === '' ? '' : `**${title}**\n\n`}${items.map((item) => `- ${item}\n`).join('')}${left}`;
+    }
+    case 'table':
+      return tableMarkdown(block);
+    case 'terms':
+      return block.terms
+        .map(([name, value]) => `- ${escapedMarkdown(name)}: ${inlineMarkdown(value)}\n`)
+        .join('');
+    default:
+      return block satisfies never;
+  }
+}
+
+function tableMarkdown(table: Table): string {
+  const { columns, rows, foot = [], shown } = table;
+  const places = columns.flatMap(({ only = 'text' }, place) => (only === 'text' ? [place] : []));
+  const line = (cells: readonly string[]) => `| ${places.map((place) => cells[place] ?? '').join(' | ')} |\n`;
+  const lines = shownIn([...rows.slice(0, shown?.text), ...foot], 'text').map(({ cells }) =>
+    line(cells.map(inlineMarkdown)),
+  );
+  const head = line(columns.map(({ header }) => escapedMarkdown(header)));
+  const rule = line(columns.map(({ numeric }) => (numeric === true ? '--:' : '---')));
+  return `${head}${rule}${lines.join('')}\n${leftOut(table, rows.length)}`;
+}
+
+function leftOut({ shown, more }: Pick<Table, 'shown' | 'more'>, count: number): string {
+  const left = count - (shown?.text ?? count);
+  return left > 0 && more !== undefined ? `*${escapedMarkdown(more(left))}*\n` : '';
+}
+
+/** The words with their emphasis, in one line. */
+function inlineMarkdown(words: Words): string {
+  if (words === false || words === null) return '';
+  if (typeof words === 'string') return escapedMarkdown(words);
+  if (!('as' in words)) return words.map(inlineMarkdown).join('');
+  switch (words.as) {
+    case 'drawing':
+      return '';
+    case 'badge':
+      return `**${escapedMarkdown(words.words)}**`;
+    case 'samples':
+      return words.items.slice(0, 3).map(inlineMarkdown).join('; ');
+    case 'foreign':
+    case 'code':
+    case 'key':
+      return isShownInText(words) ? codeSpan(plainWords(words.words, 'text')) : '';
+    case 'strong':
+    case 'unusual':
+      return isShownInText(words) ? `**${inlineMarkdown(words.words)}**` : '';
+    default:
+      return isShownInText(words) ? inlineMarkdown(words.words) : '';
+  }
+}
+
+function isShownInText({ only = 'text' }: { readonly only?: string }): boolean {
+  return only === 'text';
+}
+
+/** Text in which nothing is a sign of Markdown, HTML or a mention. */
+function escapedMarkdown(text: string): string {
+  return printable(text)
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll(/[\\`*_{}[\]#|~>]/g, '\\$&')
+    .replaceAll(/@(?=\w)/g, '@<!-- -->');
+}
+
+/** A span of code. Its fence is longer than any in the text, and a cell of a table ends at an unescaped bar even there. */
+function codeSpan(text: string): string {
+  const line = printable(text).replaceAll('|', '\\|');
+  if (line.trim() === '') return '';
+  const longest = Math.max(0, ...(line.match(/`+/g) ?? []).map((fence) => fence.length));
+  const fence = '`'.repeat(longest + 1);
+  const pad = line.startsWith('`') || line.endsWith('`') ? ' ' : '';
+  return `${fence}${pad}${line}${pad}${fence}`;
 }

@@ -10,7 +10,7 @@ export type Medium = 'page' | 'text' | 'message';
 export type Tone = 'good' | 'warning' | 'bad' | 'quiet' | 'strong';
 
 /** The outcome of a record. */
-export type OutcomeKind =
+type OutcomeKind =
   | ('new' | 'changed' | 'resent' | 'applied' | 'unchanged')
   | ('rejected' | 'skipped' | 'held' | 'unsent');
 
@@ -34,7 +34,7 @@ export type Style =
   | ('key' | 'examples' | 'places' | 'subject' | 'text' | 'unusual' | `tone-${Tone}`);
 
 /** A part of a line. */
-export type Piece =
+type Piece =
   | { readonly as: Style | 'plain'; readonly words: Words; readonly only?: Medium }
   | { readonly as: 'badge'; readonly words: string; readonly tone: Tone }
   | { readonly as: 'drawing'; readonly drawing: Drawing }

@@ -8,7 +8,7 @@ import type { RunContext } from './run-context.ts';
 export const RUNS_KEPT = 20;
 
 /** The most old runs that must not be removed yet. */
-export interface Spared {
+interface Spared {
   readonly isNeeded: (run: Run) => Promise<boolean>;
   readonly most: number;
 }

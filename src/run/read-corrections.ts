@@ -201,7 +201,7 @@ export async function rejectsForLanguage(
 const TYPED_FILE = 'rejects-typed.txt';
 
 /** A corrected rejects file. */
-export interface CorrectedUpload {
+interface CorrectedUpload {
   /** It was typed in a browser, so no cell of it was changed by a spreadsheet. */
   readonly typed: boolean;
   read(): Promise<Readable>;

@@ -42,7 +42,7 @@ interface ProbeRequest {
 }
 
 /** What a store has answered to one request that reads. */
-export interface StoreTest extends Pick<Facts, 'verdict' | 'message' | 'hint'> {
+interface StoreTest extends Pick<Facts, 'verdict' | 'message' | 'hint'> {
   readonly answer: StoreProbe['kind'];
 }
 

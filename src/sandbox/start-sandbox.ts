@@ -184,7 +184,7 @@ export interface SandboxOptions {
 }
 
 /** A running sandbox. */
-export interface Sandbox {
+interface Sandbox {
   /** The base URL: `http://127.0.0.1:4010`. */
   readonly url: string;
   /** Ends connections and closes the database. */

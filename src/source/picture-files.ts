@@ -22,7 +22,7 @@ type Picture =
   /** Completes a sentence that begins with the name of the file. */
   | { readonly problem: string };
 
-export type PictureType = 'jpg' | 'png' | 'gif' | 'webp' | 'avif';
+type PictureType = 'jpg' | 'png' | 'gif' | 'webp' | 'avif';
 
 /** More bytes are not suitable for a shop. */
 const MAX_BYTES = 50_000_000;

@@ -78,7 +78,7 @@ export async function allowedPath(
 }
 
 /** An open file, or the reason why it is not read. */
-export type OpenedFile = { readonly file: FileHandle } | { readonly refused: string; readonly hint: string };
+type OpenedFile = { readonly file: FileHandle } | { readonly refused: string; readonly hint: string };
 
 /**
  * Opens a regular file for reading, at a path from `allowedPath`. Refuses a pipe without waiting for it, and a path
@@ -418,7 +418,7 @@ export function isAlive(pid: number): boolean {
 const TOUCH_INTERVAL_MS = ABANDONED_AFTER_MS / 6;
 
 /** A folder for files that only this process needs. */
-export interface ProcessFolder extends AsyncDisposable {
+interface ProcessFolder extends AsyncDisposable {
   /** An absolute path; the folder is created when it is first asked for, for its owner only. */
   path(): Promise<string>;
 }

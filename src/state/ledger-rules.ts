@@ -177,18 +177,18 @@ function withdrawKeys(sender: string, facts: FactsByKey): KeyWrites {
 }
 
 /** The operation is acknowledged: its key is no longer in doubt. */
-export const END_DOUBT = 0;
+const END_DOUBT = 0;
 /** The operation certainly had no effect: its key is in doubt only if it was before the operation began. */
-export const RESTORE_PREVIOUS = 1;
+const RESTORE_PREVIOUS = 1;
 /** The operation may have arrived and its requests have ended: its key stays in doubt, and nothing waits for it. */
-export const KEEP_IN_DOUBT = 2;
+const KEEP_IN_DOUBT = 2;
 /** The doubt is unchanged: the store may still be processing the operation, or the doubt belongs to another sender. */
 export const KEEP_AT_WORK = 3;
 /** The store has nothing under the key, after a delete too: its mark is removed and its doubt ends. */
 export const FORGET_KEY = 4;
 
 /** The effect of an outcome on the doubt about its key; numbers, because they are passed to the database thread. */
-export type DoubtEffect =
+type DoubtEffect =
   | typeof END_DOUBT
   | typeof RESTORE_PREVIOUS
   | typeof KEEP_IN_DOUBT

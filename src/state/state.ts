@@ -451,7 +451,7 @@ export interface Lock extends AsyncDisposable {
 }
 
 /** Options for holding a lock. */
-export interface LockOptions {
+interface LockOptions {
   /**
    * All processes of the holder's run share it, also one that continues the run. Without it each call is a separate
    * holder. Embedded locks are shared within one process only.

@@ -148,7 +148,7 @@ function readableBefore(packed: Uint8Array, after: string | null | undefined): s
 }
 
 /** The body before `after`. StateError when it is damaged, or belongs to another body: its checksum differs. */
-export function decodeBefore(packed: Uint8Array, after: string | null): string {
+function decodeBefore(packed: Uint8Array, after: string | null): string {
   const format = packed[0];
   if (format !== PLAIN_DELTA && format !== DEFLATED_DELTA) return decodeBody(packed);
   if (after === null) throw unreadable('the version after it has no body');

@@ -14,7 +14,7 @@ export {
 } from './written-table.ts';
 
 /** The formats of tables that Storeferry writes. */
-export const WRITTEN_FORMATS = ['csv', 'excel-csv', 'xlsx', 'parquet'] as const;
+const WRITTEN_FORMATS = ['csv', 'excel-csv', 'xlsx', 'parquet'] as const;
 export type WrittenFormat = (typeof WRITTEN_FORMATS)[number];
 
 /** The style of the lines of a CSV file. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { documentMarkdown } from '../../src/report/document-markdown.ts';
+import { documentMarkdown } from '../../src/report/document-text.ts';
 import { runDocument } from '../../src/report/run-document.ts';
 import { facts, NOW } from './run-facts.ts';
 

@@ -1,5 +1,6 @@
 import { sampleOf } from '../../model/action.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
+import { documentMarkdown } from '../../report/document-text.ts';
 import type { ImportRequest } from '../../run/run-context.ts';
 import { defineCommand, flag, JOB_ARGUMENT, JSON_FLAG, SAMPLE_OPTIONS, text } from '../define-command.ts';
 import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
@@ -29,9 +30,7 @@ export const planCommand = defineCommand({
   run: async (invocation, { job }, { json, markdown, resend, show, ...sample }) => {
     if (markdown && (json || show !== undefined))
       throw new UsageError('--markdown prints the whole report: leave out --json and --show.');
-    const render = markdown
-      ? (await import('../../report/document-markdown.ts')).documentMarkdown
-      : undefined;
+    const render = markdown ? documentMarkdown : undefined;
     let request: ImportRequest | undefined;
     const onPlan = show === undefined ? undefined : showing(show, invocation.terminal, () => request);
     return await runInWorkspace(

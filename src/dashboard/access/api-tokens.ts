@@ -17,10 +17,10 @@ const apiTokenSchema = z.strictObject({
 });
 
 /** A token by which a program uses the API; only its hash is stored. */
-export type ApiToken = Readonly<z.infer<typeof apiTokenSchema>>;
+type ApiToken = Readonly<z.infer<typeof apiTokenSchema>>;
 
 /** What a new token may do, for how long, and who makes it. */
-export interface NewApiToken {
+interface NewApiToken {
   readonly name: string;
   readonly scope: ApiScope;
   readonly days: number;

@@ -20,7 +20,7 @@ const personSchema = z.strictObject({
 export type Person = Readonly<z.infer<typeof personSchema>>;
 
 /** A new person; an empty password: signs in by the proxy alone. */
-export interface NewPerson {
+interface NewPerson {
   readonly name: string;
   readonly role: Role;
   readonly password: string;

@@ -99,7 +99,7 @@ export function withoutFolder(text: string, { path }: Upload): string {
 }
 
 /** A name for a file in the workspace: no folder, nothing hidden, and no sign that a glob would read. */
-export function fileNameOf(name: string): string {
+function fileNameOf(name: string): string {
   const plain = name
     .replaceAll(/^.*[/\\]/gs, '')
     .replaceAll(/[^\p{L}\p{M}\p{N}._-]+/gu, '-')

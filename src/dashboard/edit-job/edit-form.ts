@@ -46,7 +46,7 @@ const LIMIT: TypedCheck = {
 };
 
 /** The values of a setting as choices: their words, with the value for those who know it. */
-export function wordChoices(words: Readonly<Record<string, string>>): readonly Choice[] {
+function wordChoices(words: Readonly<Record<string, string>>): readonly Choice[] {
   return Object.entries(words).map(([value, text]) => [
     value,
     `${text.charAt(0).toUpperCase()}${text.slice(1)} (${value})`,
@@ -321,7 +321,7 @@ function fieldsOf(file: EditableFile): readonly EditField[] {
 }
 
 /** Whether a field is shown beside these values. */
-export function isShownWith({ when }: Pick<EditField, 'when'>, values: EditValues): boolean {
+function isShownWith({ when }: Pick<EditField, 'when'>, values: EditValues): boolean {
   if (when === undefined) return true;
   const [, name = '', sign, value] = /^(.+?)(!?=)(.*)$/.exec(when) ?? [];
   return (value ?? '').split('|').includes(values[name] ?? '') === (sign === '=');

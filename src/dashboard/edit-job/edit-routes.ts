@@ -224,7 +224,7 @@ function fieldOfPlace(path: Path): string | undefined {
 export const EXPORTS = 'exports/';
 
 /** Whether a form may name a file for an export. */
-export function isExportPath(path: string): boolean {
+function isExportPath(path: string): boolean {
   return path.startsWith(EXPORTS) && path.split('/').every((part) => /^[^.\\~][^\\]*$/.test(part));
 }
 

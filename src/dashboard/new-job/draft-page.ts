@@ -41,7 +41,7 @@ import { fileGrid, firstRecord, recordsTree } from './file-grid.ts';
 import { UPLOADS_FOLDER } from './upload-targets.ts';
 
 /** What the page of a draft shows besides the draft. */
-export interface DraftPageFacts {
+interface DraftPageFacts {
   readonly state: DraftState;
   /** What is missing or wrong, after the job was to be created. */
   readonly problems: readonly FieldProblem[];

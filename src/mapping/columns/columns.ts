@@ -11,7 +11,7 @@ interface HeaderPattern {
 type HeaderPart = string | { readonly capture: string };
 
 /** The text of a header at the positions of `{…}`. */
-export type Captured = ReadonlyMap<string, string>;
+type Captured = ReadonlyMap<string, string>;
 
 /** Parses a written header. Capture names are single words. */
 function parseHeaderPattern(written: string): HeaderPattern {

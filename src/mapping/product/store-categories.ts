@@ -4,7 +4,7 @@ import { slugify } from '../transforms/slug.ts';
 import { Unreadable } from '../values/cell.ts';
 
 /** A category as the store lists it; `parentCategory` is 0 at the top. */
-export interface StoreCategory extends Category {
+interface StoreCategory extends Category {
   readonly id: number;
 }
 

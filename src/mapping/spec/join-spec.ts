@@ -1,16 +1,14 @@
 import { z } from 'zod';
 import { addProblem, type DeepReadonly, onlyKey, optional } from '../../model/json-object.ts';
 import { numberOptions } from '../transforms/number.ts';
-import { valueSchema } from './value.ts';
-
-const headers = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
+import { oneOrMore, valueSchema } from './value.ts';
 
 const takes = {
-  sum: optional(headers, 'The sum, blanks left out.'),
-  min: optional(headers, 'The smallest number.'),
-  max: optional(headers, 'The greatest number.'),
-  first: optional(headers, 'The first cell that is not blank.'),
-  count: optional(headers, 'How many are not blank.'),
+  sum: optional(oneOrMore, 'The sum, blanks left out.'),
+  min: optional(oneOrMore, 'The smallest number.'),
+  max: optional(oneOrMore, 'The greatest number.'),
+  first: optional(oneOrMore, 'The first cell that is not blank.'),
+  count: optional(oneOrMore, 'How many are not blank.'),
 };
 
 /** What a column of a join makes of several rows that have the same key. */
@@ -19,7 +17,7 @@ export type Take = keyof typeof takes;
 const TAKES: readonly Take[] = ['sum', 'min', 'max', 'first', 'count'];
 
 const columnSchema = z.union([
-  headers,
+  oneOrMore,
   z
     .strictObject({
       ...takes,

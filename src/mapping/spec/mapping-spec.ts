@@ -15,20 +15,28 @@ import { RATE_MATCH } from '../lookup-table.ts';
 import { convertSchema } from '../transforms/convert.ts';
 import { joinSchema } from './join-spec.ts';
 import { optionsSchema, type PricingSpec, productSchema, variantsSchema } from './product-spec.ts';
-import { conditionSchema, flagSchema, type Value, valueSchema } from './value.ts';
+import {
+  conditionSchema,
+  flagSchema,
+  nonEmpty,
+  oneOrMore,
+  scalar,
+  type Value,
+  valueSchema,
+} from './value.ts';
 
 /** How a cell of a product's row lists the children of the product: `sku=A,size=XS|sku=B,size=S`. */
 const childrenSchema = z.strictObject({
-  cell: z.string().min(1).describe('The column that lists the children.'),
-  items: z.string().min(1).default('|').describe('The separator between two children.'),
-  pairs: z.string().min(1).default(',').describe('Between two of its name=value pairs.'),
-  equals: z.string().min(1).default('=').describe('Between name and value.'),
+  cell: nonEmpty.describe('The column that lists the children.'),
+  items: nonEmpty.default('|').describe('The separator between two children.'),
+  pairs: nonEmpty.default(',').describe('Between two of its name=value pairs.'),
+  equals: nonEmpty.default('=').describe('Between name and value.'),
   reference: optional(
-    z.string().min(1),
+    nonEmpty,
     'The pair that names the child; the others are options. Default: the whole item is the name.',
   ),
-  except: optional(z.array(z.string().min(1)).min(1), 'With `reference`: pairs that are no options.'),
-  labels: optional(z.string().min(1), 'A column with the names of the options, as `code=Name`.'),
+  except: optional(z.array(nonEmpty).min(1), 'With `reference`: pairs that are no options.'),
+  labels: optional(nonEmpty, 'A column with the names of the options, as `code=Name`.'),
 });
 
 const fields = z.strictObject({
@@ -37,10 +45,7 @@ const fields = z.strictObject({
     conditionSchema,
     'A row that meets this starts a record, to which the following others belong.',
   ),
-  parent: optional(
-    z.string().min(1),
-    'The column that names the parent; where it is blank, the row is a record.',
-  ),
+  parent: optional(nonEmpty, 'The column that names the parent; where it is blank, the row is a record.'),
   children: optional(childrenSchema, 'The column of a parent row that lists its children.'),
   names: optional(z.array(valueSchema).min(1), 'With `parent` or `children`: how rows are referred to.'),
   rows: optional(
@@ -55,7 +60,7 @@ const fields = z.strictObject({
 });
 
 /** How rows become records; if omitted, every row is one. Exactly one of by, starts, parent, children. */
-export const groupSchema = fields.superRefine((group, context) => {
+const groupSchema = fields.superRefine((group, context) => {
   const main = onlyKey(group, ['by', 'starts', 'parent', 'children'], context);
   if (main === undefined) return;
   const referring = main === 'parent' || main === 'children';
@@ -80,8 +85,6 @@ export type GroupSpec = Readonly<z.infer<typeof groupSchema>>;
 
 export type { CategoriesSpec, OptionsSpec, PricingSpec, ProductSpec, VariantsSpec } from './product-spec.ts';
 export type { Condition, Value } from './value.ts';
-
-const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
 const refusal = z.strictObject({
   key: z.string().nullable().exactOptional(),
@@ -111,16 +114,16 @@ const expectation = z
 
 /** Rows, and the expected records or rejections. */
 const mappingTestSchema = z.strictObject({
-  name: z.string().min(1).describe('What the test shows.'),
+  name: nonEmpty.describe('What the test shows.'),
   rows: z
-    .union([z.string().min(1), z.array(z.array(scalar.nullable())).min(1)])
+    .union([nonEmpty, z.array(z.array(scalar.nullable())).min(1)])
     .describe('CSV text, or a list of rows, the header first.'),
   delimiter: optional(z.string().length(1), 'Of the CSV text. Default: the comma.'),
   params: optional(z.record(z.string(), scalar), 'As a job would set them.'),
   lookups: optional(z.record(z.string(), z.array(z.record(z.string(), scalar))), 'Rows instead of files.'),
   crosswalk: optional(
     z.strictObject({
-      match: z.string().min(1).describe('The field that is matched.'),
+      match: nonEmpty.describe('The field that is matched.'),
       ids: z.record(z.string(), z.int().min(0)).describe('The id of each value.'),
     }),
     'As a job would name one.',
@@ -135,12 +138,10 @@ export type MappingTest = DeepReadonly<z.infer<typeof mappingTestSchema>>;
 /** The expectation of a test for one record. */
 export type MappingExpectation = DeepReadonly<z.infer<typeof expectation>>;
 
-const headers = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
-
 const columnSchema = z.union([
-  headers,
+  oneOrMore,
   z.strictObject({
-    header: headers.describe('As in the file; of several, the first there.'),
+    header: oneOrMore.describe('As in the file; of several, the first there.'),
     occurrence: optional(
       z.union([z.int().min(1), z.literal('all')]),
       'Which one to take where it repeats, from 1; `all` makes a family.',
@@ -159,19 +160,19 @@ const common = {
     'How files of this format are written, where the job does not say.',
   ),
   columns: z
-    .record(z.string().min(1), columnSchema)
+    .record(nonEmpty, columnSchema)
     .describe(
       'Columns by header, exactly or else loosely in case, spaces, hyphens and underscores. `{n}` in both makes a family; another `{word}` captures a part of the header.',
     ),
-  required: optional(z.array(z.string().min(1)), 'Columns that every file of this format has.'),
+  required: optional(z.array(nonEmpty), 'Columns that every file of this format has.'),
   expect: optional(
-    z.record(z.string().min(1), z.union([z.string().min(1), z.array(scalar).min(1)])),
+    z.record(nonEmpty, z.union([nonEmpty, z.array(scalar).min(1)])),
     'Per column, a pattern (RE2) or words for each whole cell that is not blank; another cell makes its row misaligned.',
   ),
   misaligned: optional(conditionSchema, 'A row that meets this has shifted, as with `expect`.'),
   params: optional(
     z.record(
-      z.string().min(1),
+      nonEmpty,
       z.union([
         scalar,
         z.strictObject({
@@ -184,7 +185,7 @@ const common = {
   ),
   lookups: optional(
     z.record(
-      z.string().min(1),
+      nonEmpty,
       z.strictObject({
         path: optional(workspacePathSchema, 'A file, in any format of a source.'),
         ...remoteFields('source'),
@@ -207,7 +208,7 @@ const common = {
     z.array(
       z.strictObject({
         when: conditionSchema.describe('Judged on the head row.'),
-        reason: z.string().min(1).describe('For the report.'),
+        reason: nonEmpty.describe('For the report.'),
       }),
     ),
     'Records to leave out on purpose.',
@@ -229,9 +230,9 @@ const productMappingSchema = z.strictObject({
 });
 
 const propertiesSchema = z.strictObject({
-  fields: optional(z.record(z.string().min(1), valueSchema), 'Properties by name.'),
-  names: optional(z.string().min(1), 'A family of columns with their names, such as `field{n}`.'),
-  values: optional(z.string().min(1), 'The family of columns with their values.'),
+  fields: optional(z.record(nonEmpty, valueSchema), 'Properties by name.'),
+  names: optional(nonEmpty, 'A family of columns with their names, such as `field{n}`.'),
+  values: optional(nonEmpty, 'The family of columns with their values.'),
   rest: optional(
     z.union([z.boolean(), z.strictObject({ except: z.array(z.string()).min(1) })]),
     'Every column that is used nowhere else becomes a property, named as its header.',
@@ -242,7 +243,7 @@ const propertiesSchema = z.strictObject({
 const contactSchema = z.strictObject({
   id: optional(valueSchema, "The store's id, unless the job has a crosswalk."),
   match: optional(
-    z.record(z.string().min(1), valueSchema),
+    z.record(nonEmpty, valueSchema),
     'Additional values, not sent, by which a crosswalk may find the id.',
   ),
   name: valueSchema.exactOptional(),

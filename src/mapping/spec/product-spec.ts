@@ -1,14 +1,11 @@
 import { z } from 'zod';
 import { addProblem, optional } from '../../model/json-object.ts';
 import { transformSchema } from '../transforms/transforms.ts';
-import { conditionSchema, flagSchema, valueSchema } from './value.ts';
+import { conditionSchema, flagSchema, nonEmpty, oneOrMore, valueSchema } from './value.ts';
 
 const categoriesSchema = z.strictObject({
   value: valueSchema.describe('A list of category names or paths.'),
-  path: optional(
-    z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
-    'What separates levels; the last is the category.',
-  ),
+  path: optional(oneOrMore, 'What separates levels; the last is the category.'),
   root: optional(z.boolean(), '`false` leaves out a path of one level.'),
   table: optional(
     z.string(),
@@ -78,17 +75,15 @@ export const productSchema = z.strictObject({
 export const optionsSchema = z.strictObject({
   names: optional(valueSchema, 'Their names: a family of columns such as `option{n}`, or a list.'),
   columns: optional(
-    z.union([z.string().min(1), z.record(z.string().min(1), valueSchema)]),
+    z.union([nonEmpty, z.record(nonEmpty, valueSchema)]),
     'Instead of `names`: values by name, or a family whose headers have the names.',
   ),
   fromColumns: optional(
     z.strictObject({
-      name: z.string().min(1).describe('The name of the option, such as `Size`.'),
-      columns: z
-        .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
-        .describe(
-          'Families whose headers are the values; in `variants`, the name of a family is the cell of the variant.',
-        ),
+      name: nonEmpty.describe('The name of the option, such as `Size`.'),
+      columns: oneOrMore.describe(
+        'Families whose headers are the values; in `variants`, the name of a family is the cell of the variant.',
+      ),
     }),
     'A column for each value of an option: each value that is not blank becomes a variant.',
   ),
@@ -172,12 +167,7 @@ export const variantsSchema = z.strictObject({
   except: optional(conditionSchema, 'Those not for sale: left out and counted.'),
   inherit: optional(
     z
-      .array(
-        z.union([
-          z.string().min(1),
-          z.record(z.string().min(1), z.union([z.string(), z.array(z.string()).min(1)])),
-        ]),
-      )
+      .array(z.union([nonEmpty, z.record(nonEmpty, z.union([z.string(), z.array(z.string()).min(1)]))]))
       .min(1),
     'Columns read from the head row where the cell is blank, or has the word of `{ column: word }`.',
   ),

@@ -2,20 +2,25 @@ import { z } from 'zod';
 import { addProblem, onlyKey, optional } from '../../model/json-object.ts';
 import { type Transform, transformSchema } from '../transforms/transforms.ts';
 
-const word = z.union([z.string(), z.number(), z.boolean()]);
-const words = z.union([word, z.array(word).min(1)]);
+/** A name, a column or a pattern. */
+export const nonEmpty = z.string().min(1);
+
+/** One, or several. */
+export const oneOrMore = z.union([nonEmpty, z.array(nonEmpty).min(1)]);
+export const scalar = z.union([z.string(), z.number(), z.boolean()]);
+const words = z.union([scalar, z.array(scalar).min(1)]);
 
 const test = z.strictObject({
   contains: optional(words, 'This text, or one of these, in any case.'),
   starts: optional(words, 'As `contains`, at the beginning.'),
-  matches: optional(z.string().min(1), 'A pattern (RE2) for the whole cell.'),
+  matches: optional(nonEmpty, 'A pattern (RE2) for the whole cell.'),
   above: optional(z.number(), 'A greater number.'),
   below: optional(z.number(), 'A smaller number.'),
 });
 
 /** A test for a cell. */
 const matcher = z
-  .union([word, z.array(word).min(1), test])
+  .union([...words.options, test])
   .describe(
     'A word or several: equal in any case, numbers by value. `blank`, `present` and `missing` (no such column) have their meaning; `yes` and `no` include all words with that meaning.',
   );
@@ -111,18 +116,16 @@ const valueObject: z.ZodType<ValueObject> = z.lazy(() =>
 
 /** The source of a field's value. */
 export const valueSchema: z.ZodType<Value> = z.lazy(() =>
-  z
-    .union([z.string().min(1), z.number(), z.boolean(), z.tuple([valueSchema], transformSchema), valueObject])
-    .meta({
-      id: 'Value',
-      description:
-        'A column by its name; a text with `{column}` or `{param}`; a number or boolean; a pipeline `[column, transform, …]`; or a map.',
-    }),
+  z.union([nonEmpty, z.number(), z.boolean(), z.tuple([valueSchema], transformSchema), valueObject]).meta({
+    id: 'Value',
+    description:
+      'A column by its name; a text with `{column}` or `{param}`; a number or boolean; a pipeline `[column, transform, …]`; or a map.',
+  }),
 );
 
 /** A yes/no field: a condition, or a value that ends in a boolean. */
 export const flagSchema: z.ZodType<Flag> = z.lazy(() =>
-  z.union([z.boolean(), z.string().min(1), z.tuple([valueSchema], transformSchema), conditionSchema]),
+  z.union([z.boolean(), nonEmpty, z.tuple([valueSchema], transformSchema), conditionSchema]),
 );
 /** The definition of a yes/no field. */
 export type Flag = boolean | string | readonly [Value, ...Transform[]] | Condition;

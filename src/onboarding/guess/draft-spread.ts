@@ -6,7 +6,7 @@ import { booleanOf, isMissingValue, readAmount } from './sampled-column.ts';
 import { words } from './words.ts';
 
 /** Columns that each are one variant of the products. */
-export interface SpreadDraft {
+interface SpreadDraft {
   readonly options: OptionsSpec;
   /** Undefined where the columns do not have the stock. */
   readonly quantity: Value | undefined;

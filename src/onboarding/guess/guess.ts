@@ -62,7 +62,7 @@ export interface ProposedColumn {
 export type EarlierUse = ReadonlyMap<string, { readonly mapping: string; readonly field: string }>;
 
 /** A column with what its header means. */
-export interface ReadColumn<Concept extends string> extends SampledColumn {
+interface ReadColumn<Concept extends string> extends SampledColumn {
   readonly reading: HeaderReading<Concept>;
 }
 

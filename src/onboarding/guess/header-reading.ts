@@ -4,7 +4,7 @@ import type { ContactConcept, ProductConcept } from '../column-fields.ts';
 import { currencyCode, oneOf, words } from './words.ts';
 
 /** The parts of a header other than the name of the field. */
-export interface Qualifiers {
+interface Qualifiers {
   /** A code of ISO 4217: of a sign that several currencies have, the most usual one. */
   readonly currency: string | undefined;
   /** As the header has it: a code or a sign. */

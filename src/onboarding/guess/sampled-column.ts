@@ -45,7 +45,7 @@ export function isMostly(column: SampledColumn, test: (value: string) => boolean
 }
 
 /** An amount as a cell writes it. */
-export interface WrittenAmount {
+interface WrittenAmount {
   /** The digits with their signs, without currency and words. */
   readonly digits: string;
   /** A code of ISO 4217: of a sign that several currencies have, the most usual one. */
@@ -225,7 +225,7 @@ export function visibilityOf(value: string): boolean | undefined {
 }
 
 /** A number of pieces as a cell writes it. */
-export interface WrittenCount {
+interface WrittenCount {
   readonly digits: string;
   /** The word for pieces after it. */
   readonly unit: string;
@@ -264,7 +264,7 @@ export function readCount(value: string): WrittenCount | undefined {
 }
 
 /** A weight as a cell writes it. */
-export interface WrittenWeight {
+interface WrittenWeight {
   readonly digits: string;
   /** As in the cell; '' for none. */
   readonly unitWord: string;

@@ -176,7 +176,7 @@ export function variantName(variant: JsonObject): string | null {
 }
 
 /** A value that differs from the acknowledged body; null is an absent one. */
-export interface ValueChange {
+interface ValueChange {
   readonly path: string;
   readonly old: string | number | boolean | null;
 }

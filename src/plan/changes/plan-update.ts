@@ -27,7 +27,7 @@ export interface UpdateRules {
 }
 
 /** A product that the ledger knows, and what the source has for it. */
-export interface ProductChange {
+interface ProductChange {
   readonly mark: LedgerMark;
   /** The body in the ledger, and the one of the source, as JSON. */
   readonly acknowledged: string;

@@ -19,7 +19,7 @@ export interface ResolvedCopy {
 }
 
 /** The settings that decide about copies. */
-export interface CopyRules {
+interface CopyRules {
   readonly duplicates: DuplicatesPolicy;
   readonly resource: Resource;
   /** What copies have in common, where it is not the key of the resource. */

@@ -43,7 +43,7 @@ import {
 } from './drift-finding.ts';
 
 /** Which records of a job are compared. */
-export interface DriftSelection {
+interface DriftSelection {
   /** At most this many, drawn at random; null: all. */
   readonly sample: number | null;
   /** Only the keys of these parts. */
@@ -51,7 +51,7 @@ export interface DriftSelection {
 }
 
 /** What compares a store with its ledger. */
-export interface DriftSearch extends DriftSelection {
+interface DriftSearch extends DriftSelection {
   readonly run: Run;
   readonly job: ImportJob;
   readonly store: StoreConfig;

@@ -16,7 +16,7 @@ import { pathFrom } from '../../text/printable.ts';
 import type { ExportRequest, RunContext } from '../run-context.ts';
 
 /** The history of a job and its path. */
-export interface ExportHistory {
+interface ExportHistory {
   readonly location: string;
   readonly history: ListHistory;
 }

@@ -6,7 +6,7 @@ import type { MappingSource, MappingTables } from '../inputs/open-mapping.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 
 /** Stored beside the snapshot, so that the whole run is planned with the same lists. */
-export const STORE_LISTS_FILE = 'subscriber-lists.json';
+const STORE_LISTS_FILE = 'subscriber-lists.json';
 
 const listsSchema = z.object({
   lists: z.array(z.object({ id: z.int(), name: z.string() })),

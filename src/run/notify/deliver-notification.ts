@@ -71,7 +71,7 @@ const TRANSPORTS: { readonly [Kind in RecipientKind]: Transport<Kind> } = {
 };
 
 /** Time limits of the delivery, which a run waits for. */
-export interface DeliveryPatience {
+interface DeliveryPatience {
   readonly retries: number;
   readonly firstDelayMs: number;
   /** For one attempt. */

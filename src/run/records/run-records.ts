@@ -50,7 +50,7 @@ export const RECORD_OUTCOMES = [
   'planned',
 ] as const;
 /** One of them. */
-export type RecordOutcome = (typeof RECORD_OUTCOMES)[number];
+type RecordOutcome = (typeof RECORD_OUTCOMES)[number];
 
 /** A record of a run. */
 export interface RunRecord {
@@ -72,7 +72,7 @@ export interface RunRecord {
 }
 
 /** Which records of which run; the run itself where it is still kept. */
-export interface RunRecordsOptions {
+interface RunRecordsOptions {
   readonly target: LedgerTarget;
   readonly id: string;
   readonly run: Run | undefined;

@@ -173,7 +173,7 @@ const FINEST_MS = 1_000;
 const MAX_INTERVALS = 300;
 
 /** The events in one stretch of time; `from` and `to` are the observed part, in milliseconds since the epoch. */
-export interface Stretch {
+interface Stretch {
   from: number;
   to: number;
   requests: number;

@@ -163,7 +163,7 @@ function readCheck(json: string | null): AddressCheck | undefined {
 const LOCK_LEASE_MS = 15_000;
 
 /** The location of the shared state, and its settings. */
-export interface RedisStateOptions extends RedisConnectionOptions {
+interface RedisStateOptions extends RedisConnectionOptions {
   /** The prefix of every key, without braces. Each workspace that shares a Redis needs its own. */
   readonly prefix: string;
   /** The location of witnesses; without them nothing detects that the state was restored. */

@@ -11,7 +11,7 @@ const MAX_UNPACKED = 256;
 const MERGE_AT = 8_192;
 
 /** A row of `marks`. */
-export interface MarkRow {
+interface MarkRow {
   readonly fingerprint: string;
   readonly id: number | null;
   readonly idProof: number;
@@ -23,7 +23,7 @@ export interface MarkRow {
 }
 
 /** What the history keeps of an acknowledgement besides its body. */
-export interface VersionOrigin {
+interface VersionOrigin {
   /** The number of the run. */
   readonly run: number;
   readonly at: number;

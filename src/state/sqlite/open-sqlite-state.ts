@@ -46,7 +46,7 @@ const MAX_TRUNCATIONS = 5;
 const TRUNCATION_WAIT_MS = 1_000;
 
 /** How to open the embedded state. */
-export interface SqliteStateOptions {
+interface SqliteStateOptions {
   /** The location of the witness; default: beside the state. */
   readonly artifacts?: Artifacts | undefined;
   /** Called while the thread of the database starts. */
@@ -82,7 +82,7 @@ export async function openSqliteState(
 }
 
 /** The parts of the embedded state. */
-export interface SqliteParts {
+interface SqliteParts {
   readonly thread: DatabaseThread;
   /** Path of the database, for messages. */
   readonly path: string;
