@@ -182,7 +182,16 @@ async function openQuery(at: DatabaseAddress, signal: AbortSignal): Promise<Quer
 const PASSING = /^(?:08|53|57P|40)|^(?:PROTOCOL_CONNECTION_LOST|ER_CON_COUNT_ERROR|ER_LOCK_DEADLOCK)$/;
 const OF_SERVER = /^(?:[0-9A-Z]{5}$|ER_)/;
 
-/** What the server said of the query or the login; its message has no secret. */
+/**
+ * SQLSTATE classes and codes whose messages name parts of the database or of a statement. Others quote values of rows, such as 22P02, or
+ * 23000 of MySQL; so may those of triggers.
+ */
+const SHOWN =
+  /^(?:08|0A|21|22001|22012|22021|23(?!000)|25|28|3[DF]|4[02]|5[34578]|ER_(?:BAD_NULL_ERROR|NO_DEFAULT_FOR_FIELD|HOST_|CON_|LOCK_))/;
+/** The column that MySQL names after a value. */
+const COLUMN_AT_END = / for column (?:`[^`]*`\.)*[`']([^`']{1,64})[`'] at row \d+$/;
+
+/** What the server said of the query, a row or the login; its message has no secret, and no value of a row. */
 function queryFailure(
   error: unknown,
   hint = 'Correct the query of the source, or the rights of its user.',
@@ -190,12 +199,19 @@ function queryFailure(
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (!(error instanceof Error) || !(OF_SERVER.test(code) || 'sqlState' in error))
     return connectionFailure(error);
-  return new RemoteFailure(
-    PASSING.test(code) ? 'passing' : 'final',
-    `the database answered: ${error.message}`,
-    {
-      cause: error,
-      hint,
-    },
-  );
+  const state = 'sqlState' in error ? String(error.sqlState) : code;
+  const message = SHOWN.test(state) || SHOWN.test(code) ? error.message : withoutValues(error, state, code);
+  // Without a cause: it has the values too.
+  return new RemoteFailure(PASSING.test(code) ? 'passing' : 'final', `the database answered: ${message}`, {
+    hint,
+  });
+}
+
+function withoutValues(error: Error, state: string, code: string): string {
+  const column = 'column' in error ? error.column : COLUMN_AT_END.exec(error.message)?.[1];
+  // The type is a word of the server, and what follows it is not.
+  const [, type] = state === '22P02' ? (/ for type ([a-z ]{3,40}): "/.exec(error.message) ?? []) : [];
+  if (type !== undefined) return `a value is no ${type}, ${code}`;
+  if (typeof column === 'string') return `a value does not fit the column ${column}, ${code}`;
+  return state.startsWith('22') ? `a value does not fit its column, ${code}` : code;
 }

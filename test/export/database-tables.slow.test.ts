@@ -1,3 +1,4 @@
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
@@ -143,10 +144,21 @@ describeWithDatabases('an export into a table', () => {
 
       // Nothing of a run whose last order does not fit.
       Object.assign(orders[0] ?? {}, { total: 777 });
-      orders.push(order(9, 'free'));
+      orders.push(order(9, 'Anna Smith'));
       const before = await shop.query(kind.exact);
       if (kind.name !== 'sqlite') {
-        expect(await shop.run('orders')).toMatchObject({ code: 1 });
+        const refused = await shop.run('orders');
+        expect(refused.error).toMatch(
+          /a value (?:is no numeric, 22P02|does not fit the column total, (?:ER|WARN)_)/,
+        );
+        const { dir } = shop.workspace;
+        const files = await Promise.all(
+          (await readdir(dir, { recursive: true })).map((name) =>
+            readFile(join(dir, name), 'latin1').catch(() => ''),
+          ),
+        );
+        expect(files.some((text) => text.includes('the database answered'))).toBe(true);
+        for (const text of [JSON.stringify(refused), ...files]) expect(text).not.toMatch(/Anna|Smith/);
         expect(await shop.query(kind.exact)).toEqual(before);
       }
 

@@ -100,6 +100,12 @@ describeWithDatabases('a hostile database', () => {
     ['mysql', 'DROP TABLE kept', /READ ONLY/],
     ['mysql', 'DO 1', /no columns/],
     ['postgres', 'SELECT 1/0', /division by zero/],
+    ['postgres', "SELECT 'Anna Smith'::int", /^the database answered: a value is no integer, 22P02$/],
+    [
+      'postgres',
+      "SELECT '99999999999'::int",
+      /^the database answered: a value does not fit its column, 22003$/,
+    ],
   ] as const)('%s: %s is an error with what the server says', async (kind, query, message) => {
     expect((await failureOf(read(kind, kind === 'postgres' ? postgres : mysql, query))).message).toMatch(
       message,
