@@ -149,7 +149,8 @@ const sandbox = createContext({ source: '', flags: '', texts: [''], took: (_inde
 const SEARCH = `
   const pattern = new RegExp(source, flags);
   for (const [index, text] of texts.entries()) {
-    for (const _ of text.matchAll(pattern));
+    // Finds every match, and makes no objects of them, which would cost more than most searches.
+    text.replace(pattern, '');
     took(index);
   }`;
 
