@@ -33,7 +33,7 @@ describeWithRedis('a worker that has run hundreds of jobs', () => {
   it('holds no more memory, signals, listeners and keys in Redis than after the first', {
     timeout: patience(300_000),
   }, async () => {
-    await using shop = await openShop({ products: 3 });
+    await using shop = await openShop({ products: 3, redis: { aof: false } });
     const { redis, store, workspace } = shop;
     await workspace.write(
       'jobs/lists.yaml',

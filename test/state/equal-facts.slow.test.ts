@@ -121,7 +121,7 @@ describeWithRedis('SQLite and Redis', () => {
   const folder = mkdtempSync(join(tmpdir(), 'storeferry-equal-'));
   let server: RedisServer;
   beforeAll(async () => {
-    server = await startRedis();
+    server = await startRedis({ aof: false });
   });
   afterAll(async () => {
     await server.stop();
@@ -134,7 +134,7 @@ describeWithRedis('SQLite and Redis', () => {
       fc.asyncProperty(fc.array(step, { maxLength: 10 }), async (steps) => {
         // Both states are new each time, so that a shorter history fails for the same reason.
         const name = `history-${++histories}`;
-        await using embedded = await openSqliteState(join(folder, name));
+        await using embedded = await openSqliteState(join(folder, name), { withoutThread: true });
         await using shared = await openRedisState({ url: server.url, prefix: name });
         expect(await liveIn(shared, TARGET, steps)).toEqual(await liveIn(embedded, TARGET, steps));
       }),

@@ -71,7 +71,8 @@ export async function pagesOf(
   { env = {}, keeper = 'worker', now = Date.now, redisUrl, atWork = {} }: SceneOptions = {},
 ): Promise<PagesScene> {
   const home = join(workspace.dir, '.storeferry');
-  const state = await openSqliteState(home);
+  // The thread would take longer to start than most pages take.
+  const state = await openSqliteState(home, { withoutThread: true });
   const context: RunContext = {
     workspaceDir: workspace.dir,
     state,
