@@ -69,7 +69,7 @@ describeWithRedis('two workers, while everything around them fails', () => {
 /** Has the workers run the job, again where it failed, until it is through; gives its summary. */
 async function runThrough(scene: Scene, mischief: Mischief): Promise<Record<string, unknown>> {
   for (let tries = 1; ; tries++) {
-    const { code, stderr, json } = await scene.start('enqueue', 'nightly', '--follow', '--json').ended;
+    const { code, stderr, json } = await scene.storeferry('enqueue', 'nightly', '--follow', '--json');
     if (code === 0 || code === 3) return json();
     expect(code, stderr).toBe(1);
     expect(tries, `calm and yet: ${stderr}`).toBeLessThan(mischief.isOver ? 5 : 500);

@@ -19,7 +19,7 @@ it.concurrent('a line that is cut while the store is still at work makes no seco
   });
   const { store, line } = scene;
   line.become({ resetDuring: 0.1 });
-  const { json } = await scene.start('run', 'nightly', '--json').ended;
+  const { json } = await scene.storeferry('run', 'nightly', '--json');
   figure(context, {
     invariant: 2,
     seed,

@@ -47,7 +47,7 @@ describeWithRedis('a Redis that is emptied', () => {
     store.behave();
     store.misbehave(refusal(store.apiKey));
 
-    const again = await scene.start('enqueue', 'nightly', '--follow', '--json').ended;
+    const again = await scene.storeferry('enqueue', 'nightly', '--follow', '--json');
     const found = await audit(books, store, workspace, again.json());
     figure(context, {
       invariant: 9,
@@ -91,7 +91,7 @@ describeWithRedis('a Redis that is emptied', () => {
       const { code, stderr } = await running.ended;
       expect([1, 3], stderr).toContain(code);
     }
-    const last = await scene.start('run', 'nightly', '--json').ended;
+    const last = await scene.storeferry('run', 'nightly', '--json');
     const found = await audit(books, store, workspace, last.json());
     figure(context, {
       invariant: 9,
@@ -115,7 +115,7 @@ describeWithRedis('a Redis that is emptied', () => {
       job: { mode: 'mirror' },
     });
     const { store, workspace } = scene;
-    const setup = async () => (await scene.start('run', 'nightly', '--json').ended).json();
+    const setup = async () => (await scene.storeferry('run', 'nightly', '--json')).json();
     expect(await setup()).toMatchObject({ applied: 100 });
     await flushAll(scene);
     await workspace.write('catalog.csv', shopifyCatalog(manyProducts(97)));

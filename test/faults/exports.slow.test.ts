@@ -72,7 +72,7 @@ describe('an export of orders', () => {
       store.misbehave({ does, probability: 0.03 });
     }
     fillOrders(store, 0);
-    const { code, stderr } = await scene.start('run', 'orders', '--json').ended;
+    const { code, stderr } = await scene.storeferry('run', 'orders', '--json');
     expect(code, stderr).toBe(0);
     const ids = ordersIn(await readFile(join(workspace.dir, 'orders.jsonl'), 'utf8')).map(({ id }) => id);
     const known = new Set(ids);
@@ -126,7 +126,7 @@ describe('the file of an export', () => {
     }
     fillOrders(store, 0);
     for (const name of ['orders', 'lists']) {
-      const { code, stderr } = await scene.start('run', name).ended;
+      const { code, stderr } = await scene.storeferry('run', name);
       expect(code, stderr).toBe(0);
     }
     let partial = 0;
@@ -148,7 +148,7 @@ describe('the file of an export', () => {
       const lines = (await readFile(join(workspace.dir, 'out/lists.csv'), 'utf8')).trimEnd().split('\n');
       if ((lines.length - 1) % LISTS !== 0 || new Set(lines).size !== lines.length) partial++;
     }
-    for (const name of ['orders', 'lists']) expect((await scene.start('run', name).ended).code).toBe(0);
+    for (const name of ['orders', 'lists']) expect((await scene.storeferry('run', name)).code).toBe(0);
     const left = (await readdir(join(workspace.dir, 'out'))).filter((name) => name.endsWith('.tmp'));
     figure(context, {
       invariant: 19,
@@ -174,13 +174,13 @@ describe('the file of an export', () => {
       job('orders', `{ path: ${file}, mode: replace, format: jsonl }`),
     );
     fillOrders(store, 0);
-    expect((await scene.start('run', 'orders').ended).code).toBe(0);
+    expect((await scene.storeferry('run', 'orders')).code).toBe(0);
     await disk.fill();
     fillOrders(store, 1);
-    const failed = await scene.start('run', 'orders').ended;
+    const failed = await scene.storeferry('run', 'orders');
     const rounds = new Set(ordersIn(await readFile(file, 'utf8')).map(({ round }) => round));
     await disk.free();
-    const again = await scene.start('run', 'orders').ended;
+    const again = await scene.storeferry('run', 'orders');
     const after = new Set(ordersIn(await readFile(file, 'utf8')).map(({ round }) => round));
     figure(context, {
       invariant: 19,

@@ -40,7 +40,7 @@ describe('a disk that is full in the middle of a run', () => {
     await symlink(disk.dir, join(workspace.dir, '.storeferry'));
 
     await disk.fill();
-    const unplanned = await scene.start('run', 'nightly', '--json').ended;
+    const unplanned = await scene.storeferry('run', 'nightly', '--json');
     expect(unplanned.code, unplanned.stderr).toBe(1);
     expect(unplanned.stderr).toContain('Free disk space');
     expect(store.requests).toEqual([]);
@@ -65,7 +65,7 @@ describe('a disk that is full in the middle of a run', () => {
       await disk.free();
     }
     const before = store.requests.length;
-    const { json } = await scene.start('run', 'nightly', '--json').ended;
+    const { json } = await scene.storeferry('run', 'nightly', '--json');
     resent.process(resentSince(store.requests, 0, before), false);
     const found = await audit(books, store, workspace, json());
     const fired = scene.fired();

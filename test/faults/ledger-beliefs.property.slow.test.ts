@@ -34,6 +34,10 @@ const REACHED = [
 /** Of a hundred histories, so many more on Redis. */
 const ON_REDIS = 3;
 
+function isRestored({ steps }: History): boolean {
+  return steps.some(({ kind }) => kind === 'restore-state');
+}
+
 /** Lives through random histories of a store, two jobs and all that may go wrong, and writes down what was wrong. */
 async function measureHistories(
   context: TestContext,
@@ -90,12 +94,7 @@ it('the ledger believes nothing that the store does not hold, whatever goes wron
   timeout: patience(600_000),
 }, async (context) => {
   const database = await openStateDatabase(':memory:');
-  const keep = ({ steps }: History) =>
-    keepInSqlite(
-      database,
-      steps.some(({ kind }) => kind === 'restore-state'),
-    );
-  await measureHistories(context, HISTORIES, keep);
+  await measureHistories(context, HISTORIES, (history) => keepInSqlite(database, isRestored(history)));
   database.close();
 });
 
@@ -104,8 +103,8 @@ describeWithRedis('a shared ledger', () => {
     await using server = await startRedis({ aof: false });
     const client = new Redis(server.url);
     context.onTestFinished(() => client.disconnect());
-    await measureHistories(context, Math.ceil((HISTORIES * ON_REDIS) / 100), () =>
-      keepInRedis(server.url, client),
+    await measureHistories(context, Math.ceil((HISTORIES * ON_REDIS) / 100), (history) =>
+      keepInRedis(server.url, client, isRestored(history)),
     );
   });
 });

@@ -104,7 +104,7 @@ it.concurrent('the policy alone decides which of several rows wins, and jobs on 
   store.misbehave({ does: errorAnswer(503), probability: 0.05, timesPerKey: 1 });
   store.misbehave({ does: resetAfter, probability: 0.05, timesPerKey: 1 });
   const ended = await Promise.all(
-    [...POLICIES, 'merge'].map((job) => scene.start('run', job, '--json').ended),
+    [...POLICIES, 'merge'].map((job) => scene.storeferry('run', job, '--json')),
   );
   for (const { code, stderr } of ended) expect([0, 3], stderr).toContain(code);
 

@@ -30,14 +30,14 @@ it.concurrent('a store that repeats the API key in what it says does not bring i
   const { store } = scene;
   const telltale = `No such product for Bearer ${store.apiKey}`;
   store.misbehave({ does: errorAnswer(422, telltale), until: REFUSED });
-  const ended = (await scene.start('run', 'nightly', '--json').ended).json();
+  const ended = (await scene.storeferry('run', 'nightly', '--json')).json();
   expect(ended).toMatchObject({ status: 'done-with-rejects', rejected: REFUSED });
   const refused = await pageAndLeaks(scene, ended['run']);
   expect(refused.page).toContain('No such product for');
 
   store.behave();
   store.misbehave({ does: errorAnswer(401, `Unknown key ${store.apiKey}`) });
-  const revoked = (await scene.start('run', 'nightly', '--resend', '--json').ended).json();
+  const revoked = (await scene.storeferry('run', 'nightly', '--resend', '--json')).json();
   expect(revoked['status']).toBe('failed');
   const failed = await pageAndLeaks(scene, revoked['run']);
   expect(failed.page).toContain('API key');

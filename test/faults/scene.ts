@@ -7,7 +7,12 @@ import { type RedisServer, startRedis } from '../support/redis.ts';
 import { redisContent } from '../support/redis-content.ts';
 import { seededRandom } from '../support/store/random.ts';
 import { type Store, type StoreOptions, startStore } from '../support/store.ts';
-import { makeWorkspace, type RunningCommand, type Workspace } from '../support/workspace.ts';
+import {
+  type CommandResult,
+  makeWorkspace,
+  type RunningCommand,
+  type Workspace,
+} from '../support/workspace.ts';
 
 /** An API key that occurs nowhere by chance: wherever it is found, it has leaked. */
 const MARKED_KEY = 'marked-key-5e1b0c77f2a94d36';
@@ -35,8 +40,9 @@ export interface Scene extends AsyncDisposable {
   readonly random: () => number;
   /** The Redis of the scene; throws when it has none. */
   readonly redis: RedisServer;
-  /** As the workspace's own, with the output remembered. */
+  /** As the workspace's own two, with the output remembered. */
   start(...args: readonly string[]): RunningCommand;
+  storeferry(...args: readonly string[]): Promise<CommandResult>;
   worker(): Promise<RunningCommand>;
   /** Notes a fault that the test itself has injected, such as a signal. */
   count(fault: string): void;
@@ -76,6 +82,11 @@ export async function openScene(options: SceneOptions): Promise<Scene> {
       return redis;
     },
     start,
+    async storeferry(...args) {
+      const ended = await workspace.storeferry(...args);
+      outputs.push(ended.stdout, ended.stderr);
+      return ended;
+    },
     async worker() {
       const running = start('worker');
       await running.printed('"ready"');

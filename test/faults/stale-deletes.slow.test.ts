@@ -23,7 +23,7 @@ async function runOther(scene: Scene, also = manyProducts(0)): Promise<void> {
     'import: products\nstore: main\nsource: { path: other.csv }\nmapping: shopify-products\nsafety: { minRows: off }\n',
   );
   await scene.workspace.write('other.csv', shopifyCatalog([...manyProducts(PRODUCTS, 200), ...also]));
-  const { code, stderr } = await scene.start('run', 'other', '--json').ended;
+  const { code, stderr } = await scene.storeferry('run', 'other', '--json');
   expect(code, stderr).toBe(0);
 }
 

@@ -50,7 +50,7 @@ it.concurrent('a plan over its safety limit sends nothing, whatever is wrong wit
     'jobs/nightly.yaml',
     'import: products\nstore: main\nsource: { path: catalog.csv }\nmapping: own\nmode: mirror\n',
   );
-  const first = await scene.start('run', 'nightly', '--json').ended;
+  const first = await scene.storeferry('run', 'nightly', '--json');
   expect(first.code, first.stderr).toBe(0);
   store.forget();
 
@@ -60,7 +60,7 @@ it.concurrent('a plan over its safety limit sends nothing, whatever is wrong wit
     await workspace.write('catalog.csv', GOOD);
     await workspace.write('mappings/own.yaml', RIGHT_MAPPING);
     for (const [name, content] of Object.entries(files)) await workspace.write(name, content);
-    const { code } = await scene.start('run', 'nightly').ended;
+    const { code } = await scene.storeferry('run', 'nightly');
     // Without a single byte it is no CSV file, and fails before there is a plan.
     if (code !== (fault === 'an empty file' ? 1 : 4)) notStopped++;
     fired[fault] = 1;

@@ -27,7 +27,7 @@ export async function runWith(
   await scene.workspace.write('catalog.csv', shopifyCatalog(products));
   const command = args.length === 0 ? ['run', 'nightly'] : args;
   for (;;) {
-    const ended = await scene.start(...command, '--json').ended;
+    const ended = await scene.storeferry(...command, '--json');
     if (!ended.stderr.includes('is already running')) return ended;
     await sleep(500);
   }

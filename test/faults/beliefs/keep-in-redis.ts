@@ -6,8 +6,8 @@ import type { Keeping } from './world.ts';
 
 type Copy = readonly { readonly key: string; readonly dump: Buffer }[];
 
-/** The shared state in a Redis of the test alone, which is emptied first. */
-export async function keepInRedis(url: string, client: Redis): Promise<Keeping> {
+/** The shared state in a Redis of the test alone, which is emptied first. Without `keepsCopies` nothing is restored. */
+export async function keepInRedis(url: string, client: Redis, keepsCopies: boolean): Promise<Keeping> {
   await client.flushall();
   const copies: Copy[] = [];
   const copy = async (): Promise<Copy> => {
@@ -27,7 +27,7 @@ export async function keepInRedis(url: string, client: Redis): Promise<Keeping> 
   ): Promise<Answer> => {
     process.strike();
     process.refuse(name);
-    copies.push(await copy());
+    if (keepsCopies) copies.push(await copy());
     const answer = await write();
     process.strikeAfterWrite();
     return answer;
@@ -42,7 +42,7 @@ export async function keepInRedis(url: string, client: Redis): Promise<Keeping> 
       if (copied !== undefined) await putBack(copied);
     },
     async empty() {
-      copies.push(await copy());
+      if (keepsCopies) copies.push(await copy());
       await putBack([]);
     },
   };
