@@ -2,8 +2,6 @@ import { globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../../src/cli/commands.ts';
-import { memoryTerminal } from '../../support/memory-terminal.ts';
 import { makeWorkspace } from '../../support/workspace.ts';
 import { HOME_MADE_FILES } from './home-made-files.ts';
 
@@ -29,9 +27,9 @@ describe('files that shops and suppliers make themselves', () => {
     const source = join(shop.dir, file.name);
     await writeFile(source, file.bytes);
     const init = async (...edits: readonly string[]) => {
-      const { terminal, out, err } = memoryTerminal();
-      const args = ['-C', shop.dir, 'init', '--sandbox', '--source', source, '--yes', ...edits];
-      return { code: await runCommandLine(args, terminal), said: out() + err() };
+      const args = ['init', '--sandbox', '--source', source, '--yes', ...edits];
+      const { code, stdout, stderr } = await shop.storeferry(...args);
+      return { code, said: stdout + stderr };
     };
     if (file.edits.length > 0) {
       const refused = await init();
