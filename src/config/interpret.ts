@@ -124,12 +124,15 @@ function parseFilled<T>(schema: z.ZodType<T>, values: FilledValues): Parsed<T> {
   const result = schema.safeParse(values.value, { error: expectation, jitless: true });
   if (result.success) return { value: result.data };
   const findings = explainIssues(result.error.issues, values.value);
-  const adapted = findings.filter((finding) => adapt(values, finding));
-  return adapted.length > 0 ? parseFilled(schema, values) : { findings };
+  const converted = findings.filter((finding) => convertRefused(values, finding));
+  return converted.length > 0 ? parseFilled(schema, values) : { findings };
 }
 
-/** Whether the refused value could be converted once from a text to another type. */
-function adapt(values: FilledValues, { path, wrongKind }: Finding): boolean {
+/**
+ * Replaces a refused text that is one whole placeholder: by a number or boolean, or by nothing if it is empty or unset. True if it
+ * did, which each value can only once: `parseFilled` ends.
+ */
+function convertRefused(values: FilledValues, { path, wrongKind }: Finding): boolean {
   const filled = values.filled.get(pathKey(path));
   const value = valueAt(values.value, path);
   if (!filled?.whole || typeof value !== 'string') return false;

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { ExportJob } from '../config/job/job.ts';
-import { exactJson, exactStringify, exactText, isMembers } from './exact-json.ts';
+import { exactJson, exactStringify, exactText, isPlainObject } from './exact-json.ts';
 
 /** The names that lead to the value of a column. */
 export function pathOf(column: string): readonly string[] {
@@ -33,7 +33,7 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
     const values = value.map((element: unknown) => valueAt(element, path));
     return values.some((element) => element !== undefined) ? values : undefined;
   }
-  if (!isMembers(value) || !Object.hasOwn(value, name)) return undefined;
+  if (!isPlainObject(value) || !Object.hasOwn(value, name)) return undefined;
   return valueAt(value[name], rest);
 }
 
@@ -77,7 +77,7 @@ export async function* arrangeOrders(
 
 /** The order once for each of its items, which takes the place of the list; once without any. */
 function itemsOf(order: unknown): unknown[] {
-  if (!isMembers(order) || !Array.isArray(order['items'])) return [order];
+  if (!isPlainObject(order) || !Array.isArray(order['items'])) return [order];
   const { items, ...rest } = order;
   return items.length === 0 ? [rest] : items.map((item: unknown) => ({ ...order, items: item }));
 }
@@ -91,7 +91,7 @@ function maskedAt(value: unknown, path: readonly string[], way: Mask): unknown {
       return value.map((part: unknown) => maskedAt(part, path, way));
     return value.map((part: unknown, at) => (at === Number(name) ? maskedAt(part, rest, way) : part));
   }
-  if (isMembers(value)) {
+  if (isPlainObject(value)) {
     // Whatever a masked field contains is masked.
     const names = name === undefined ? Object.keys(value) : [name].filter((one) => Object.hasOwn(value, one));
     const changed = names.map((one) => [one, maskedAt(value[one], rest, way)]);

@@ -34,7 +34,7 @@ export function exactText(value: unknown): string | undefined {
 }
 
 /** Whether it is an object of parsed JSON: neither an array nor a number. */
-export function isMembers(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return (
     typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
   );
@@ -45,7 +45,7 @@ export function exactStringify(value: unknown): string {
   if (value instanceof ExactNumber) return value.text;
   if (Array.isArray(value)) return `[${value.map(exactStringify).join(',')}]`;
   if (value === undefined) return 'null';
-  if (!isMembers(value)) return JSON.stringify(value);
+  if (!isPlainObject(value)) return JSON.stringify(value);
   const members = Object.entries(value).map(
     ([name, part]) => `${JSON.stringify(name)}:${exactStringify(part)}`,
   );

@@ -6,7 +6,7 @@ import type { ExportJob } from '../config/job/job.ts';
 import type { Stored } from '../model/json-object.ts';
 import { StateError, UsageError } from '../model/storeferry-error.ts';
 import { type RunFolder, readSealed, sealedJson } from '../state/artifacts.ts';
-import { exactJson, exactText, isMembers } from './exact-json.ts';
+import { exactJson, exactText, isPlainObject } from './exact-json.ts';
 import { textLines } from './writing/text-lines.ts';
 
 /** The field of an order in a file of its own: whether it is `new` or `changed`. */
@@ -169,7 +169,7 @@ export function selectChanges(
       yield batch.flatMap((order) => {
         const fields = exactJson(order);
         const print = hash('sha256', canonicalText(fields), 'base64url');
-        const id = isMembers(fields) ? (exactText(fields['id']) ?? '') : '';
+        const id = isPlainObject(fields) ? (exactText(fields['id']) ?? '') : '';
         // An order without an id is its content.
         const key = id === '' ? `#${print}` : id;
         const known = found.known.get(key);
@@ -191,7 +191,7 @@ export function selectChanges(
 /** JSON that is equal for equal values, in whatever order a store sends their fields. */
 function canonicalText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join(',')}]`;
-  if (!isMembers(value)) return JSON.stringify(exactText(value) ?? null) + typeof value;
+  if (!isPlainObject(value)) return JSON.stringify(exactText(value) ?? null) + typeof value;
   const names = Object.keys(value).sort();
   return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalText(value[name])}`).join(',')}}`;
 }

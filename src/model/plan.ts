@@ -29,7 +29,7 @@ const planCounts = z.object({
   unchanged: countSchema,
   rejected: countSchema,
   skipped: countSchema,
-  /** New or changed, and kept back by a guard. */
+  /** New or changed, and kept back: by a guard, an edit in the store, or an uncertain url. */
   held: countSchema,
   /** Keys that this job last sent and the source no longer has; counted in mirror mode only. */
   removed: integer,

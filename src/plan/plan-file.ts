@@ -245,10 +245,10 @@ function parseRejectionLine(line: string): PlannedRejection {
   return rejectionSchema.parse(JSON.parse(line));
 }
 
-/** The file of the records that guards hold, in the folder of their run. It stays when the run closes. */
+/** The file of held records, in the folder of their run. It stays when the run closes. */
 export const HELD_FILE = 'held.jsonl';
 
-/** A record that guards hold. */
+/** A held record: a guard hit it, somebody edited the same field in the store, or it may be another product under a new url. */
 export interface HeldRecord<Of = Operation> {
   /** What would be sent. */
   readonly operation: Of;

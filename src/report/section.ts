@@ -190,7 +190,7 @@ export function foreign(text: string, length = 600): Piece {
 }
 
 /** Words that only one medium shows. */
-export function only(medium: Medium, words: Words): Piece {
+export function onlyIn(medium: Medium, words: Words): Piece {
   return { as: 'plain', words, only: medium };
 }
 

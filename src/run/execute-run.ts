@@ -260,7 +260,7 @@ function notingPosition({ state }: RunContext, work: RunWork, target: Lock): Asy
       const { run } = work;
       try {
         const endPosition = await state.ledger(importTarget(run)).position();
-        // Of a process that was stopped meanwhile, it may be the position of another job.
+        // If the lock was lost, the position may include writes of another job.
         if (target.isHeld()) work.run = await state.runs.update(run.id, { endPosition });
       } catch (error) {
         // Without it, a retry or a release sends nothing. What the run has to say is its own failure.

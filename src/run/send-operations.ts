@@ -252,7 +252,7 @@ export function versionTime({ clock }: Pick<RunContext, 'clock'>, { history }: S
   return history.keep === null ? null : clock();
 }
 
-/** The number of operations in a shard. */
+/** A group is at most one shard. */
 const MAX_GROUP_SIZE = SHARD_SIZE;
 /** Target duration of a group. If a process dies, at most two groups are in doubt. */
 const GROUP_MS = 100;

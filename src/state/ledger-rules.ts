@@ -12,7 +12,7 @@ import {
 import { versionHead } from './stored-version.ts';
 
 /*
- * The rules of docs/architecture.md, What the ledger may believe, once for every state: facts of keys in, writes out. A state
+ * The rules of docs/architecture.md, What the ledger may believe, for every state: facts of keys in, writes out. A state
  * reads the facts, asks a rule, and applies its writes in one step: only under the fence, and only if the facts are unchanged.
  */
 
@@ -369,17 +369,17 @@ function isDoubtedOnlyBy(job: string, { mark, doubt }: KeyFacts): boolean {
   return doubt?.job === job && mark?.fingerprint !== IN_DOUBT;
 }
 
-/** Whether the store may have the key, sent by this job or several, under an unknown id. */
+/** Whether the store may have the key, sent by this job or several, under an unknown id. SQLite has the same rule in SQL: change both. */
 function isUnconfirmed(job: string, { mark, doubt }: KeyFacts): boolean {
   return mark === null && doubt !== null && (doubt.job === null || doubt.job === job);
 }
 
-/** The marks of a state that has lost requests: any job may have sent their keys since, and their ids may be those of others. */
+/** The marks of a state that has lost requests: any job may have sent their keys since, and their ids may be those of others. SQLite has the same rule in SQL: change both. */
 function loseMarks(facts: FactsByKey, serial: number): KeyWrites {
   return changeMarks(facts, () => true, { fingerprint: IN_DOUBT, idProof: 'changed', serial });
 }
 
-/** What the store must answer again, after it has changed the id of any other key (rule 6). */
+/** What the store must answer again, after it has changed the id of any other key (rule 6). SQLite has the same rule in SQL: change both. */
 function proveIdsAgain(facts: FactsByKey): KeyWrites {
   return changeMarks(facts, isProven, { idProof: 'once' });
 }

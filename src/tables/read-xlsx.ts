@@ -195,7 +195,7 @@ class RichText {
   readonly #most: number;
   #text = '';
   #isText = false;
-  #isReading = false;
+  #isPhonetic = false;
 
   /** Keeps hardly more than `most` characters: the reader refuses a cell with a longer text, and names it. */
   constructor(most: number) {
@@ -203,8 +203,8 @@ class RichText {
   }
 
   open(name: string): void {
-    if (name === 't') this.#isText = !this.#isReading;
-    if (name === 'rPh') this.#isReading = true;
+    if (name === 't') this.#isText = !this.#isPhonetic;
+    if (name === 'rPh') this.#isPhonetic = true;
   }
 
   /** Returns the present length of the text. */
@@ -215,7 +215,7 @@ class RichText {
 
   close(name: string): void {
     if (name === 't') this.#isText = false;
-    if (name === 'rPh') this.#isReading = false;
+    if (name === 'rPh') this.#isPhonetic = false;
   }
 
   take(): string {

@@ -54,6 +54,7 @@ async function enqueueJob(
   await using open = await openContext(directory, onEvent, signal);
   await using queue = await openRunQueue(open);
   const names = open.workspace.jobsNamed(job);
+  // Refuses invalid jobs before any run is queued.
   for (const name of names) await readRequest(open.workspace, name, resend);
   const queued: { readonly queued: string; readonly job: string }[] = [];
   let hasWorkers = true;

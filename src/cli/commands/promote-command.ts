@@ -10,7 +10,7 @@ export const promoteCommand = defineCommand({
   options: { to: text('store', 'the store that gets them'), json: JSON_FLAG },
   notes: `The plan has what the store of the run has acknowledged, deleted products included, with the prices put through the price
 rules of the other store (\`prices\` in stores.yaml). Ids stay behind: categories go by name and url. Safety limits and guards
-are those of the job, whose name for the other store is JOB@STORE. To send the plan: approve. Contacts are refused, because
+are those of the job, under the name JOB@STORE, or JOB if its file names STORE. To send the plan: approve. Contacts are refused, because
 their ids belong to a store.`,
   examples: ['promote k3v9x2 --to production', 'promote k3v9x2 --to production --json'],
   json: RUN_SUMMARY,

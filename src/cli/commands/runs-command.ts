@@ -175,7 +175,7 @@ async function show(
   if (entries.length > 0) terminal.out(`\n${auditText(entries, terminal)}`);
 }
 
-/** The newest of them. */
+/** How many audit entries of a run are shown, newest first. */
 const ENTRIES_PER_RUN = 20;
 
 /** Who did what: of all runs, or of one, also of one that is no longer kept. */

@@ -226,7 +226,7 @@ export const SCHEDULE_CHOICES: readonly ScheduleChoice[] = [
 
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 /** Of several times the minutes are those of the first. */
-const TIMES = '([01]?[0-9]|2[0-3])[:.]([0-5][0-9])(?: *, *(?:[01]?[0-9]|2[0-3])[:.]\\2)*';
+const TIMES = /^([01]?[0-9]|2[0-3])[:.]([0-5][0-9])(?: *, *(?:[01]?[0-9]|2[0-3])[:.]\2)*$/;
 const TIME_WANTED =
   'Give hours and minutes, such as 06:00. Several times have the same minutes, such as 06:15, 18:15.';
 
@@ -263,7 +263,7 @@ export const SCHEDULE_FIELDS: Readonly<Record<ScheduleFieldName, ScheduleField>>
     usual: '02:15',
     choices: [],
     hint: 'Hours and minutes, such as 06:00; several times with the same minutes, such as 06:15, 18:15',
-    pattern: TIMES,
+    pattern: TIMES.source,
     wrong: TIME_WANTED,
   },
   every: {
@@ -321,7 +321,7 @@ export function cronOf({ schedule = 'no', weekday, monthDay, time, every = '' }:
 
 /** `06:15, 18:15` as `15 6,18`. */
 function hoursAndMinute(time: string): string | undefined {
-  const minute = new RegExp(`^${TIMES}$`).exec(time.trim())?.[2];
+  const minute = TIMES.exec(time.trim())?.[2];
   if (minute === undefined) return undefined;
   const hours = time.split(',').map((one) => Number(/\d+/.exec(one)?.[0]));
   return `${Number(minute)} ${hours.join(',')}`;

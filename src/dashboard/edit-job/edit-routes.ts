@@ -87,7 +87,7 @@ export function editRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
     };
     if (file.problems.length > 0) return again(422, {});
     if (fields['sha256'] !== file.sha256) return outdated();
-    const missing = missingIn(now, values);
+    const missing = fieldProblems(now, values);
     if (missing.size > 0) return again(422, { errors: missing });
     const edits = editsOf(file, now, values);
     const isTest = fields['do'] === 'test';
@@ -95,7 +95,7 @@ export function editRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
     const server = typedMailServer(values);
     const wrong = mailProblem(workspace, edits, server);
     if (wrong !== undefined) return again(422, { errors: new Map([[mailField(values), [wrong]]]) });
-    const outside = await whyOutside(workspace, name, file, edits);
+    const outside = await whyPathRefused(workspace, name, file, edits);
     if (outside !== undefined) return again(422, { errors: new Map([[outside.field, [outside.message]]]) });
     const paths = pathsOf(file);
     const variables = typeof server === 'string' ? { [MAIL_SERVER]: server } : {};
@@ -156,7 +156,7 @@ function mailField(values: EditValues): string {
   return (mails.at(-1) ?? '').replace(/kind$/, 'mailServer');
 }
 
-/** Replaces a secret in a file. */
+/** Shown in place of a secret of the file. */
 const HIDDEN = '[secret not shown]';
 
 /** What was typed, in the fields where something was typed, and the file elsewhere. */
@@ -172,10 +172,11 @@ function merged(now: EditValues, before: EditValues, typed: EditValues): EditVal
 type Errors = EditPageFacts['errors'];
 
 /**
- * Why a form must not name the path that a job would read: whoever may write to the disk of this machine decides which of its
- * other files are read. Judges the value, with its placeholders filled in, and each path that its braces stand for.
+ * Why the form may not save a path that a job reads or writes; undefined if it may. Who edits jobs in a browser must not thereby
+ * reach other files of this machine: such paths are written into the job file by hand. Judges the value, with its placeholders
+ * filled in, and each path that its braces stand for.
  */
-async function whyOutside(
+async function whyPathRefused(
   workspace: Workspace,
   name: string,
   file: EditableFile,
@@ -228,8 +229,8 @@ function isExportPath(path: string): boolean {
   return path.startsWith(EXPORTS) && path.split('/').every((part) => /^[^.\\~][^\\]*$/.test(part));
 }
 
-/** What the checks of a file cannot say of a field that is left blank, or of a schedule. */
-function missingIn(now: EditValues, values: EditValues): Errors {
+/** Problems that the checks of the file cannot see: a blank field, a hidden secret in a new address, a paused schedule (a comment). */
+function fieldProblems(now: EditValues, values: EditValues): Errors {
   const { place, location, schedule, timezone = '' } = values;
   const isNew = location !== undefined && (location !== now['location'] || place !== now['place']);
   // A paused schedule is a comment, which the checks of a file do not read.

@@ -7,7 +7,7 @@ import type { FileAccess } from '../../state/file-access.ts';
 import { readCsv } from '../../tables/open-table.ts';
 import { type CsvStyle, cellAsText, csvLine, csvStyle, markOf } from '../../tables/write-table.ts';
 import { arrangeOrders, filterOrders } from '../arrange-orders.ts';
-import { exactJson, exactText, isMembers } from '../exact-json.ts';
+import { exactJson, exactText, isPlainObject } from '../exact-json.ts';
 import { type Destination, openDestination } from '../open-destination.ts';
 import { openDatabaseTable } from './database-table.ts';
 import {
@@ -174,7 +174,7 @@ function keyOf(line: string, { keyColumns }: RowShape): string | undefined {
   } catch {
     return undefined;
   }
-  return isMembers(value) ? lineKey(keyColumns.map((name) => exactText(value[name]) ?? '')) : undefined;
+  return isPlainObject(value) ? lineKey(keyColumns.map((name) => exactText(value[name]) ?? '')) : undefined;
 }
 
 async function inspectLines(destination: Destination, { shape, signal }: FileContent) {

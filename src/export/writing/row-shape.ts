@@ -3,7 +3,7 @@ import { DestinationError } from '../../model/storeferry-error.ts';
 import { LIST_COLUMNS, type ListReading, type SubscriberList } from '../../model/subscriber-list.ts';
 import { cellAsText, type TypedCell } from '../../tables/write-table.ts';
 import { pathOf, valueAt } from '../arrange-orders.ts';
-import { exactJson, exactStringify, exactText, isMembers } from '../exact-json.ts';
+import { exactJson, exactStringify, exactText, isPlainObject } from '../exact-json.ts';
 import { CHANGE_FIELD } from '../export-position.ts';
 import { readKeptList } from '../reading/read-items.ts';
 
@@ -175,13 +175,13 @@ function typedCell(value: unknown, field = ''): TypedCell {
   if (typeof value === 'boolean') return value;
   if (typeof value === 'string') return AMOUNT.test(field) && DECIMAL.test(value) ? { number: value } : value;
   if (Array.isArray(value)) return listText(value);
-  if (isMembers(value)) return Object.keys(value).length === 0 ? null : exactStringify(value);
+  if (isPlainObject(value)) return Object.keys(value).length === 0 ? null : exactStringify(value);
   const number = exactText(value);
   return number === undefined ? null : { number };
 }
 
 function listText(values: readonly unknown[]): string {
-  if (values.some((value) => Array.isArray(value) || isMembers(value))) return exactStringify(values);
+  if (values.some((value) => Array.isArray(value) || isPlainObject(value))) return exactStringify(values);
   return values.map((value) => cellAsText(typedCell(value))).join(LIST_SEPARATOR);
 }
 
@@ -219,16 +219,16 @@ class FoundColumns {
 
   /** The position of the last column that was found. */
   #visit(value: unknown, parent: string | null, after: number): number {
-    if (!isMembers(value)) return after;
+    if (!isPlainObject(value)) return after;
     let last = after;
     for (const [field, part] of Object.entries(value)) {
       const name = columnName(parent, field);
-      if (isMembers(part) && Object.keys(part).length > 0) {
+      if (isPlainObject(part) && Object.keys(part).length > 0) {
         this.#parents.add(name);
         last = this.#visit(part, name, last);
       } else {
         last = this.#addColumn(name, last);
-        if (part !== null && !isMembers(part)) this.#filled.set(name, true);
+        if (part !== null && !isPlainObject(part)) this.#filled.set(name, true);
       }
     }
     return last;

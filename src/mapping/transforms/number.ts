@@ -97,7 +97,7 @@ export function formatOf(
     decimal,
     thousands,
     currency,
-    refusesThousandths: currency !== undefined || thousands !== undefined,
+    refusesThreeDecimals: currency !== undefined || thousands !== undefined,
     fallback: written[FALLBACK] ?? 'reject',
     params,
   };
@@ -132,7 +132,7 @@ export const integer = defineTransform({
 });
 
 function integerStep(fallback: 'blank' | 'reject', quote: (text: string) => string): Step {
-  const format = { ...PLAIN_NUMBER, refusesThousandths: true, fallback, params: undefined };
+  const format = { ...PLAIN_NUMBER, refusesThreeDecimals: true, fallback, params: undefined };
   return {
     takes: 'any',
     gives: (taken) => (taken.endsWith('[]') ? 'number[]' : 'number'),

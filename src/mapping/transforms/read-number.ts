@@ -11,7 +11,7 @@ export interface NumberFormat {
    * Whether three digits after the only sign are refused, unless the currency has thousandths: 1.000 may be a
    * thousand.
    */
-  readonly refusesThousandths: boolean;
+  readonly refusesThreeDecimals: boolean;
   /** What becomes of a text that is not a number, or an ambiguous one. */
   readonly fallback: 'blank' | 'reject';
   /** The params of the mapping that set the options above, for advice in messages. */
@@ -25,7 +25,7 @@ export const PLAIN_NUMBER: NumberFormat = {
   decimal: '.',
   thousands: undefined,
   currency: undefined,
-  refusesThousandths: false,
+  refusesThreeDecimals: false,
   fallback: 'reject',
   params: {},
 };
@@ -50,7 +50,7 @@ export function readNumber(
   named?: (currency: string) => void,
 ): Cell {
   const isPlain = format.decimal === '.' && PLAIN.test(text);
-  if (isPlain && !(format.refusesThousandths && THREE_DECIMALS.test(text))) return Number(text);
+  if (isPlain && !(format.refusesThreeDecimals && THREE_DECIMALS.test(text))) return Number(text);
   const refused = (code: string, message: string) =>
     format.fallback === 'blank' ? undefined : refuse(code, `${quote(text)} ${message}`);
   const amount =
@@ -172,7 +172,7 @@ function toPlain(
   if (occurs > 1) return undefined;
   const [whole = '', fraction] = text.split(decides);
   if (fraction !== undefined && !/^[0-9]+$/.test(fraction)) return undefined;
-  if (format.refusesThousandths && isThousand(text, decides) && !mayHaveThousandths) {
+  if (format.refusesThreeDecimals && isThousand(text, decides) && !mayHaveThousandths) {
     return 'ambiguous';
   }
   const digits = ungrouped(whole, decides, thousands, fraction !== undefined);

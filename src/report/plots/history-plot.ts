@@ -49,9 +49,9 @@ const CHARACTER_WIDTH = 6.5;
 const LABEL_GAP = 6;
 
 /**
- * The duration of each run (given newest first) and the records that it sent, oldest first, with axes; null if there are too
- * few. Plans send nothing and retries are parts of runs, so both are left out. The last bar, the tallest bars and
- * outliers have their value above them. A bar that exceeds the plot is marked with an arrow, an unfinished run with a
+ * The duration of each run (given newest first) and the outcomes of its records, oldest first, with axes; null if there are too
+ * few. Only runs and exports are compared: other kinds send nothing or only a part. The last bar, the tallest bars and
+ * outliers have their value above them. A bar that exceeds the plot is marked with an arrow, a failed or stopped run with a
  * sign. Days are in `timezone`.
  */
 export function historyPlot(
@@ -68,13 +68,13 @@ export function historyPlot(
     }))
     .reverse();
   if (runs.length < MIN_COMPARED) return null;
-  const sentAnything = runs.some((run) => handled(run) > 0);
-  return html`<div class="history">${durationPlot(runs, timezone)}${sentAnything && recordsPlot(runs, timezone)}</div>`;
+  const hasOutcomes = runs.some((run) => countOutcomes(run) > 0);
+  return html`<div class="history">${durationPlot(runs, timezone)}${hasOutcomes && recordsPlot(runs, timezone)}</div>`;
 }
 
 function durationPlot(runs: readonly PastRun[], timezone: string): Markup {
   const values = runs.map(({ durationMs }) => durationMs);
-  const unfinished = runs.filter(({ status }) => ENDINGS[status] !== FINISHED);
+  const unfinished = runs.filter(({ status }) => ENDINGS[status] !== NO_SIGN);
   const outliers = findOutliers(values);
   const unusual = runs.filter((_, index) => outliers[index]);
   const endings = new Set(runs.map(({ status }) => ENDINGS[status]));
@@ -105,9 +105,9 @@ function durationPlot(runs: readonly PastRun[], timezone: string): Markup {
 }
 
 function recordsPlot(runs: readonly PastRun[], timezone: string): Markup {
-  const values = runs.map(handled);
+  const values = runs.map(countOutcomes);
   return barFigure({
-    title: 'Records sent, deleted, rejected or held',
+    title: 'Records sent, deleted, rejected, held or unsent',
     text: `Of the last run ${counted(values.at(-1) ?? 0, 'record')}, at most ${grouped(Math.max(0, ...values))}.`,
     runs,
     timezone,
@@ -212,7 +212,8 @@ function named(what: string, runs: readonly PastRun[], words: (run: PastRun) => 
 }
 
 /**
- * Which bars have their value above them: all if there are few, otherwise the last, then outliers, then the tallest.
+ * Which bars have their value above them: all if there are few, otherwise the last, the outliers and the tallest; where two
+ * would overlap, the last wins, then the larger value.
  */
 function valued(values: readonly number[], outliers: readonly boolean[], apart: number): boolean[] {
   const last = values.length - 1;
@@ -226,22 +227,22 @@ function valued(values: readonly number[], outliers: readonly boolean[], apart: 
   return labelled(values.with(last, Number.POSITIVE_INFINITY), wanted, apart);
 }
 
-/** Only unfinished runs have a colour and a sign; rejects are in the other plot. */
-const FINISHED = { kind: 'main', sign: '', label: '' } as const;
+/** Only failed and stopped runs have a colour and a sign; rejects are in the other plot. */
+const NO_SIGN = { kind: 'main', sign: '', label: '' } as const;
 const FAILED = { kind: 'bad', sign: '✕', label: '✕ failed' } as const;
 const STOPPED = { kind: 'quiet', sign: '!', label: '! stopped or interrupted' } as const;
 const ENDINGS: Readonly<Record<RunStatus, LegendEntry & { readonly sign: string }>> = {
-  done: FINISHED,
-  'done-with-rejects': FINISHED,
-  running: FINISHED,
-  planned: FINISHED,
+  done: NO_SIGN,
+  'done-with-rejects': NO_SIGN,
+  running: NO_SIGN,
+  planned: NO_SIGN,
   failed: FAILED,
   stopped: STOPPED,
   interrupted: STOPPED,
   superseded: STOPPED,
 };
 
-function handled({ applied, deleted, rejected, held, unsent }: PastRun): number {
+function countOutcomes({ applied, deleted, rejected, held, unsent }: PastRun): number {
   return applied + deleted + rejected + held + unsent;
 }
 

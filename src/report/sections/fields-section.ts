@@ -1,7 +1,7 @@
 import { truncate } from '../../model/truncate.ts';
 import { counted, grouped, printable, sentence } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { columns, foreign, only, type Section, type Words } from '../section.ts';
+import { columns, foreign, onlyIn, type Section, type Words } from '../section.ts';
 import { fieldWords } from './prices-section.ts';
 
 const MAX_NAME_LENGTH = 60;
@@ -25,7 +25,7 @@ export function fieldsSection(facts: RunFacts): Section | null {
         rows: fieldsChanged.map(({ field, records, samples }) => ({
           cells: [
             [
-              only('page', [commonName(field), ' ']),
+              onlyIn('page', [commonName(field), ' ']),
               { as: 'setting', words: foreign(field, MAX_NAME_LENGTH) },
             ],
             [grouped(records), { as: 'drawing', drawing: { of: 'share', share: records / most } }],
@@ -55,7 +55,7 @@ function commonName(field: string): Words {
 
 /** A record with an old and a new value. */
 export function changeWords(name: Words, old: Words, now: Words): Words {
-  return [name, only('text', ':'), ' ', { as: 'removed', words: old }, ' → ', { as: 'added', words: now }];
+  return [name, onlyIn('text', ':'), ' ', { as: 'removed', words: old }, ' → ', { as: 'added', words: now }];
 }
 
 /** A sample value. Absent and empty values have words. */

@@ -3,7 +3,7 @@ import type { KeyExample, Plan, PlanSource } from '../../model/plan.ts';
 import { counted, formatShare, grouped, listed, newWord, resourceNoun } from '../../text/printable.ts';
 import { exampleWords } from '../place-words.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { columns, foreign, only, type Section, type Share, type TableRow, type Words } from '../section.ts';
+import { columns, foreign, onlyIn, type Section, type Share, type TableRow, type Words } from '../section.ts';
 import { unsentWord } from '../status-words.ts';
 
 const MAX_KEY_LENGTH = 60;
@@ -51,7 +51,7 @@ export function recordsSection(facts: RunFacts): Section | null {
             grouped(figure),
             formatShare(figure, all),
             grouped(inRows),
-            [only('page', meaning), note],
+            [onlyIn('page', meaning), note],
           ],
         })),
         foot: [
@@ -73,7 +73,7 @@ function outcomesOf(facts: RunFacts): Outcome[] {
   const { inRows } = totals;
   const outcome = (kind: keyof typeof LEFT_OUT): Outcome => {
     const [records, rows] = [totals[kind], inRows[kind]];
-    const note = kind !== 'unchanged' && records !== rows && only('text', `in ${counted(rows, 'row')}`);
+    const note = kind !== 'unchanged' && records !== rows && onlyIn('text', `in ${counted(rows, 'row')}`);
     return { kind, label: kind, records, rows, meaning: LEFT_OUT[kind], note };
   };
   const outcomes: Outcome[] = [
@@ -87,7 +87,7 @@ function outcomesOf(facts: RunFacts): Outcome[] {
 const LEFT_OUT = {
   unchanged: 'the same as the store last confirmed: no request is needed',
   rejected: 'wrong in the file, or refused by the store: left out',
-  held: 'kept back by a guard until somebody releases it',
+  held: 'kept back until somebody releases it: a guard, an edit in the store, or an uncertain url',
   skipped: 'left out on purpose by the mapping or the job',
 } as const;
 
@@ -127,7 +127,7 @@ function sent({ run, plan, totals }: RunFacts): Outcome[] {
       records: totals.applied,
       rows: totals.inRows.applied,
       meaning: 'sent, and confirmed by the store',
-      ...(plan === null ? {} : { note: only('text', inPlan(plan)) }),
+      ...(plan === null ? {} : { note: onlyIn('text', inPlan(plan)) }),
     },
     {
       // For a running run this is not a problem; the warning colour is for records that stay unsent.
@@ -156,13 +156,13 @@ function deletesRow(facts: RunFacts): TableRow[] {
   const examples = firstOf(plan.examples.removed, plan.source);
   const gone = 'sent by this job before, and no longer in the source';
   if (isOnlyPlanned(facts)) {
-    const meaning = only('page', `${gone}: ${grouped(plan.counts.deletes)} would be deleted`);
+    const meaning = onlyIn('page', `${gone}: ${grouped(plan.counts.deletes)} would be deleted`);
     return [row('removed', totals.removed, [meaning, examples])];
   }
   const pending = plan.counts.deletes - totals.deleted;
   const isOver = totals.unsent === 0 && run.status !== 'planned';
   const left = pending > 0 && `${grouped(pending)} ${isOver ? 'not deleted' : 'still to be deleted'}`;
-  const rest = only('page', [left !== false && '; ', gone, examples]);
+  const rest = onlyIn('page', [left !== false && '; ', gone, examples]);
   return [row('deleted', totals.deleted, [left, rest])];
 }
 

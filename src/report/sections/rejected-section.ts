@@ -5,7 +5,7 @@ import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../rejects/re
 import { counted, listed, printable, sentence } from '../../text/printable.ts';
 import { hasOwnPlaces, placeWords } from '../place-words.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { type Block, columns, foreign, only, paragraph, type Section, type Table } from '../section.ts';
+import { type Block, columns, foreign, onlyIn, paragraph, type Section, type Table } from '../section.ts';
 
 /** The most reasons that are listed. */
 const REASONS_SHOWN = { page: 25, text: 100 };
@@ -103,16 +103,16 @@ function reasonsTable(caption: string, groups: readonly ReasonGroup[], { plan }:
       return {
         cells: [
           [
-            only('page', [
+            onlyIn('page', [
               { as: 'text', words: foreign(sentence(message)) },
               ' ',
               { as: 'setting', words: code },
             ]),
-            only('text', [foreign(message), subject !== '' && [' [', foreign(subject), ']']]),
+            onlyIn('text', [foreign(message), subject !== '' && [' [', foreign(subject), ']']]),
           ],
           { as: 'strong', words: reasonAmount(group) },
           [
-            only('page', [
+            onlyIn('page', [
               places !== '' && {
                 as: 'places',
                 words: foreign(places.startsWith('line') ? sentence(places) : places),
@@ -120,7 +120,7 @@ function reasonsTable(caption: string, groups: readonly ReasonGroup[], { plan }:
               subject !== '' && [' ', { as: 'subject', words: foreign(subject) }],
               places === '' && subject === '' && '–',
             ]),
-            only('text', [places, places !== '' && ' · ', code]),
+            onlyIn('text', [places, places !== '' && ' · ', code]),
           ],
         ],
       };

@@ -3,7 +3,7 @@ import { safetyLimit, safetyRule } from '../../model/safety-limits.ts';
 import { stoppedWave } from '../../model/wave-limits.ts';
 import { sentence } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { columns, only, type Section, type Words } from '../section.ts';
+import { columns, onlyIn, type Section, type Words } from '../section.ts';
 
 /** The safety limits of the job, those that stopped it first; null if it has none. */
 export function safetySection(facts: RunFacts): Section | null {
@@ -31,19 +31,19 @@ export function safetySection(facts: RunFacts): Section | null {
           tone: verdict.exceeded ? 'bad' : 'quiet',
           cells: [
             [
-              only('page', [safetyRule(verdict.limit).title, ' ', { as: 'setting', words: verdict.limit }]),
-              only('text', [
+              onlyIn('page', [safetyRule(verdict.limit).title, ' ', { as: 'setting', words: verdict.limit }]),
+              onlyIn('text', [
                 safetyFound(verdict, run),
                 limitWords(verdict) !== null && `; limit: ${limitWords(verdict)}`,
               ]),
             ],
             [
-              only('text', `${verdict.limit} `),
+              onlyIn('text', `${verdict.limit} `),
               verdict.exceeded
                 ? { as: 'badge', tone: 'bad', words: isMinimum(verdict) ? 'not met' : 'exceeded' }
                 : { as: 'badge', tone: 'good', words: 'within' },
             ],
-            [only('page', sentence(safetyFound(verdict, run))), meter(verdict)],
+            [onlyIn('page', sentence(safetyFound(verdict, run))), meter(verdict)],
             limitWords(verdict) ?? '–',
           ],
         })),

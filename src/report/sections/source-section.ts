@@ -3,7 +3,7 @@ import type { JoinFacts } from '../../model/plan.ts';
 import { delimiterName, isSheet, type TablePlaces } from '../../model/row.ts';
 import { counted, grouped, pastTenseOf, resourceNoun } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { type Block, columns, foreign, only, type Section, type Words } from '../section.ts';
+import { type Block, columns, foreign, onlyIn, type Section, type Words } from '../section.ts';
 
 const MAX_NAME_LENGTH = 120;
 
@@ -35,18 +35,18 @@ export function sourceSection(facts: RunFacts): Section | null {
             ...(places === undefined
               ? [
                   [
-                    only('text', `${rows === 1 ? 'row' : 'rows'}, separated by `),
+                    onlyIn('text', `${rows === 1 ? 'row' : 'rows'}, separated by `),
                     foreign(delimiterName(delimiter) ?? JSON.stringify(delimiter)),
                   ],
                   foreign(encoding),
                 ]
               : [
-                  [only('text', rows === 1 ? 'row' : 'rows'), only('page', '–')],
+                  [onlyIn('text', rows === 1 ? 'row' : 'rows'), onlyIn('page', '–')],
                   foreign(tableWords(places), MAX_NAME_LENGTH),
                 ]),
             withBlank && [
-              only('page', grouped(blankLines)),
-              only('text', blankLines > 0 && `${counted(blankLines, 'blank line')} ignored`),
+              onlyIn('page', grouped(blankLines)),
+              onlyIn('text', blankLines > 0 && `${counted(blankLines, 'blank line')} ignored`),
             ],
           ]),
         })),

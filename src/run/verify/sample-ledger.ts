@@ -1,7 +1,7 @@
 import type { Resource } from '../../model/mapped-record.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark } from '../../state/state.ts';
 
-/** A sample of keys from the ledger, and the size of its population. */
+/** A sample of keys from the ledger, and counts of all keys of the job: `known` includes those that `includes` leaves out. */
 export interface LedgerSample {
   readonly keys: readonly string[];
   /** Acknowledged keys of the job whose answers can be compared: for products those with an id. */
@@ -29,7 +29,7 @@ export async function sampleLedger(
 ): Promise<LedgerSample> {
   const keys: string[] = [];
   let known = 0;
-  let chosen = 0;
+  let eligible = 0;
   let notComparable = 0;
   for await (const batch of ledger.keysOf(job)) {
     signal.throwIfAborted();
@@ -41,9 +41,9 @@ export async function sampleLedger(
       }
       known++;
       if (!includes(key)) continue;
-      const place = chosen < size ? chosen : Math.floor(random() * (chosen + 1));
+      const place = eligible < size ? eligible : Math.floor(random() * (eligible + 1));
       if (place < size) keys[place] = key;
-      chosen++;
+      eligible++;
     }
   }
   return { keys, known, notComparable };

@@ -170,16 +170,17 @@ interface RedisStateOptions extends RedisConnectionOptions {
   readonly artifacts?: Artifacts | undefined;
   /** How long a lock remains after its last renewal. */
   readonly leaseMs?: number | undefined;
-  /** Called while waiting for Redis. */
+  /** Work to do while the connection opens. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
   /** Called with the problem of each stored record that cannot be read and is ignored. */
   readonly onUnreadable?: ((problem: StateError) => void) | undefined;
 }
 
-/** The version of the keys in Redis. */
+/** Of the keys in Redis: raised when an older Storeferry must not open the state. */
 const VERSION = 3;
 
-async function refuseNewer({ client, ask }: RedisConnection, keys: RedisKeys): Promise<void> {
+/** StateError for a newer state. An older one is marked as this version and not converted: this version must read its keys. */
+async function claimVersion({ client, ask }: RedisConnection, keys: RedisKeys): Promise<void> {
   const version = Number((await ask(client.get(keys.version()))) ?? 0);
   if (version < VERSION) await ask(client.set(keys.version(), VERSION));
   if (version <= VERSION) return;
@@ -203,7 +204,7 @@ export async function openRedisState({
   const [connection] = await Promise.all([connectRedis(options), meanwhile?.()]);
   const keys = redisKeys(prefix);
   try {
-    await refuseNewer(connection, keys);
+    await claimVersion(connection, keys);
   } catch (error) {
     await connection.close();
     throw error;

@@ -69,9 +69,9 @@ type DetectedDelimiter =
   | { readonly kind: 'unclear'; readonly candidates: readonly string[] };
 
 /**
- * Judges by the first complete rows: the delimiter occurs in the header, and as often in each row. The header weighs most,
- * except for a comma as in a sentence: within brackets or before a blank. A second candidate that fits half as well is a
- * doubt, unless it fails in rows where the first does not; doubts are not resolved by guessing.
+ * Judges by the first complete rows. The score of a delimiter: occurrences in the header × share of rows with the same number.
+ * Occurrences within brackets or before a blank, as in a sentence, do not count unless all are such. Unclear if the second has half
+ * the best score, unless the best alone fits every row: nothing is guessed.
  */
 function judgeRows(bytes: Uint8Array, final: boolean): DetectedDelimiter {
   const rows = countDelimiters(bytes, final).filter(({ blank }) => !blank);
