@@ -234,6 +234,17 @@ function putNew(temporary: string, path: string): void {
   }
 }
 
+/** Renames a file, unlike a rename never over another one. UsageError if the new name is taken. */
+export function moveNew(from: string, to: string): void {
+  putNew(from, to);
+  try {
+    rmSync(from);
+  } catch (error) {
+    rmSync(to);
+    throw error;
+  }
+}
+
 function appeared(path: string): UsageError {
   return new UsageError(`${path} is there already, and nothing is overwritten.`, {
     hint: 'Choose another name, or move the file away.',

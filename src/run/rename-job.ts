@@ -1,9 +1,13 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
+import { moveNew } from '../config/edit-file.ts';
 import { parsedJson } from '../model/json-object.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { importTarget, type LedgerTarget, targetTag } from '../state/state.ts';
+import { adoptedFile } from './import/adoption.ts';
 import { lockJob } from './lock-job.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -14,10 +18,22 @@ const begunSchema = z.object({ from: z.string() });
 /** The folders of a job beside those of its runs. */
 const OF_JOBS = ['export', 'notices'] as const;
 
+/** What a job writes to: a ledger, by the name of its store. */
+interface NamedTarget extends LedgerTarget {
+  readonly store: string;
+}
+
+/** What is known of a job by its name, beside its file. */
+interface KnownOfJob {
+  readonly targets: readonly LedgerTarget[];
+  /** The names of its stores: with each it may have a table of adopted products. */
+  readonly stores: ReadonlySet<string>;
+}
+
 /**
- * Gives a job another name, with its runs, the records that it has sent, its schedule and the position of an export. `moveFile` does the
- * same with its file, at last. If the process is killed, the same call again finishes it. UsageError if something else is known under
- * the new name, LockedError while a run of the job is at work.
+ * Gives a job another name, with its runs, the records that it has sent, its decisions about products of the store, its schedule and
+ * the position of an export. `moveFile` does the same with its file, at last. If the process is killed, the same call again finishes
+ * it. UsageError if something else is known under the new name, LockedError while a run of the job is at work.
  */
 export async function renameJob(
   context: RunContext,
@@ -25,7 +41,7 @@ export async function renameJob(
     from,
     to,
     targets,
-  }: { readonly from: string; readonly to: string; readonly targets: readonly LedgerTarget[] },
+  }: { readonly from: string; readonly to: string; readonly targets: readonly NamedTarget[] },
   moveFile: () => void,
 ): Promise<void> {
   const { state, artifacts } = context;
@@ -34,8 +50,11 @@ export async function renameJob(
   await using _new = await lockJob(context, { job: to, id });
   const runs = await state.runs.list({ job: from });
   const sent = runs.filter(({ resource }) => resource === 'products' || resource === 'contacts');
-  const all = [...sent.map(importTarget), ...targets];
-  const known = [...new Map(all.map((target) => [targetTag(target), target])).values()];
+  const all = [...sent.map((run) => ({ ...importTarget(run), store: run.store })), ...targets];
+  const known: KnownOfJob = {
+    targets: [...new Map(all.map(({ store: _, ...target }) => [targetTag(target), target])).values()],
+    stores: new Set(all.map(({ store }) => store)),
+  };
   const folder = artifacts.run(FOLDER);
   const marker = `${to}.json`;
   const begun = (await folder.exists(marker))
@@ -45,18 +64,39 @@ export async function renameJob(
     await refuseKnown(context, to, known);
     await folder.write(marker, [JSON.stringify({ from })]);
   }
-  await state.renameJob(from, to, known);
-  for (const kind of OF_JOBS)
-    await moveFiles(artifacts.run(`${kind}-${from}`), artifacts.run(`${kind}-${to}`));
+  await moveKnown(context, known, from, to);
   moveFile();
   await folder.remove([marker]);
 }
 
-async function refuseKnown(
-  { state }: RunContext,
-  job: string,
-  targets: readonly LedgerTarget[],
+/** Whoever calls it again after a kill finishes it. */
+async function moveKnown(
+  { state, artifacts, workspaceDir }: RunContext,
+  { targets, stores }: KnownOfJob,
+  from: string,
+  to: string,
 ): Promise<void> {
+  for (const name of stores) {
+    const tableOf = (job: string) => join(workspaceDir, adoptedFile({ job: { name: job }, store: { name } }));
+    if (existsSync(tableOf(from))) moveNew(tableOf(from), tableOf(to));
+  }
+  await state.renameJob(from, to, targets);
+  for (const kind of OF_JOBS)
+    await moveFiles(artifacts.run(`${kind}-${from}`), artifacts.run(`${kind}-${to}`));
+}
+
+async function refuseKnown(
+  { state, workspaceDir }: RunContext,
+  job: string,
+  { targets, stores }: KnownOfJob,
+): Promise<void> {
+  for (const name of stores) {
+    const table = adoptedFile({ job: { name: job }, store: { name } });
+    if (existsSync(join(workspaceDir, table)))
+      throw new UsageError(`Another job had the name ${job}: its decisions are in ${table}.`, {
+        hint: 'Choose another name, or move that table away.',
+      });
+  }
   const counts = await Promise.all(targets.map((target) => state.ledger(target).count(job)));
   const hasRuns = (await state.runs.list({ job, limit: 1 })).length > 0;
   if (!hasRuns && counts.every((count) => count === 0)) return;

@@ -155,7 +155,13 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     const { job: known } = workspace.inspectJob(job);
     const targets =
       known?.kind === 'import'
-        ? [{ storeId: storeIdentity(workspace.store(known.store)), resource: known.import }]
+        ? [
+            {
+              store: known.store,
+              storeId: storeIdentity(workspace.store(known.store)),
+              resource: known.import,
+            },
+          ]
         : [];
     try {
       await renameJob(context, { from: job, to: name, targets }, () =>

@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openContext } from '../../src/cli/open-context.ts';
+import { readImportRequest } from '../../src/cli/read-request.ts';
+import { executeRun, renameJob } from '../../src/run/execute-run.ts';
+import { importTarget } from '../../src/state/state.ts';
+import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { setupNightly } from '../support/nightly.ts';
+
+it('a renamed job keeps its decisions about products of the store: none is created twice, none deleted', async () => {
+  await using setup = await setupNightly(3, {
+    mode: 'mirror',
+    adopt: '{ path: there.csv, mapping: shopify-products }',
+  });
+  const { workspace, store } = setup;
+  const { dir } = workspace;
+  await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
+  // The store has two of them by other urls.
+  const there = shopifyCatalog(manyProducts(2)).replaceAll(/^product-/gm, 'hand-');
+  await workspace.write('there.csv', there);
+  const run = async (job: string) => {
+    await using open = await openContext(dir, () => {}, new AbortController().signal);
+    const request = await readImportRequest(open.workspace, job, false);
+    return await executeRun(open.context, { kind: 'run', request });
+  };
+  const first = await run('nightly');
+  expect(first.plan).toMatchObject({ adopted: { records: 2 } });
+  const table = (job: string) => join(dir, `adopted-main-${job}.csv`);
+  {
+    await using open = await openContext(dir, () => {}, new AbortController().signal);
+    const { run: of } = first;
+    const targets = [{ ...importTarget(of), store: of.store }];
+    const to = async (name: string) =>
+      await renameJob(open.context, { from: 'nightly', to: name, targets }, () => {});
+    await workspace.write('adopted-main-shop.csv', 'of a job before');
+    await expect(to('shop')).rejects.toThrow('adopted-main-shop.csv');
+    await to('outlet');
+  }
+  expect([existsSync(table('nightly')), existsSync(table('outlet'))]).toEqual([false, true]);
+  await rename(join(dir, 'jobs/nightly.yaml'), join(dir, 'jobs/outlet.yaml'));
+  expect((await run('outlet')).plan).toMatchObject({
+    counts: { new: { records: 0 }, unchanged: { records: 3 }, removed: 0 },
+  });
+});
