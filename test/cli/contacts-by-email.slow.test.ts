@@ -124,7 +124,7 @@ function suite(env: () => Readonly<Record<string, string>>, most: number) {
         `${await readFile(join(shop.folder.dir, 'crm.csv'), 'utf8')}late-${kills}@mail.example,1\n`,
       );
     }
-    await until(async () => (await shop.folder.storeferry('run', 'crm')).code === 0);
+    await until(async () => (await shop.folder.storeferry('run', 'crm')).code === 0, { everyMs: 500 });
     const held = await emailsOf(shop.store);
     expect(held).toHaveLength(100 + 120 + KILLS);
     expect(new Set(held).size).toBe(held.length);
@@ -214,5 +214,5 @@ describeWithRedis('contacts by e-mail address, with the shared state', () => {
     redis = await startRedis({});
   });
   afterAll(() => redis.stop());
-  suite(() => ({ REDIS_URL: redis.url }), 400);
+  suite(() => ({ REDIS_URL: redis.url, STOREFERRY_LEASE_MS: '5000' }), 400);
 });

@@ -193,7 +193,8 @@ describe('images: { publish }', () => {
     async ({ state }) => {
       await using redis = state === 'shared' ? await startRedis() : undefined;
       await using s3 = await startS3();
-      await using scene = await setup(toS3(s3), { ...S3_ENV, ...(redis && { REDIS_URL: redis.url }) });
+      const shared = redis && { REDIS_URL: redis.url, STOREFERRY_LEASE_MS: '5000' };
+      await using scene = await setup(toS3(s3), { ...S3_ENV, ...shared });
       let most = 0;
       let held = 0;
       s3.intercept((request, response, next) => {
@@ -210,7 +211,9 @@ describe('images: { publish }', () => {
         }
       }
       most = Number.POSITIVE_INFINITY;
-      await until(async () => (await scene.workspace.storeferry('run', 'lamps')).code === 0);
+      await until(async () => (await scene.workspace.storeferry('run', 'lamps')).code === 0, {
+        everyMs: 500,
+      });
       expect(scene.store.figures().requests).toBe(PRODUCTS);
       expect(new Set(puts(s3)).size).toBe(DIFFERENT);
       // At most four at once were on their way at each kill.

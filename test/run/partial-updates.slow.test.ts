@@ -63,7 +63,10 @@ async function openShop(redis: { readonly url: string } | undefined, latencyMs =
       ...FILES,
       'stores.yaml': `main: { baseUrl: "${store.baseUrl}", apiKey: "\${STORE_API_KEY}", limits: { timeoutSeconds: 2 } }\n`,
     },
-    { STORE_API_KEY: store.apiKey, ...(redis === undefined ? {} : { REDIS_URL: redis.url }) },
+    {
+      STORE_API_KEY: store.apiKey,
+      ...(redis === undefined ? {} : { REDIS_URL: redis.url, STOREFERRY_LEASE_MS: '5000' }),
+    },
   );
   const run = async (...args: readonly string[]) => {
     const { code, stdout, stderr, json } = await workspace.storeferry(...args, '--json');
@@ -197,10 +200,13 @@ function suite(openRedis: () => Promise<({ readonly url: string } & AsyncDisposa
     await shop.workspace.write('catalog.csv', catalogOf(shirts('New', 1)));
     let approved: Record<string, unknown> = { code: 2 };
     // With Redis the lock of the killed process lasts a little longer: until then its run may still be writing.
-    await until(async () => {
-      approved = await shop.run('approve', String((await shop.run('plan', 'catalog'))['run']));
-      return redis === undefined || approved['code'] !== 2;
-    });
+    await until(
+      async () => {
+        approved = await shop.run('approve', String((await shop.run('plan', 'catalog'))['run']));
+        return redis === undefined || approved['code'] !== 2;
+      },
+      { everyMs: 500 },
+    );
     expect(approved).toMatchObject({ code: 0, applied: 20 });
     expect(await shop.run('run', 'stock')).toMatchObject({ code: 0, rejected: 0 });
     expect(shop.held()).toEqual(shirts('New', 9));
