@@ -222,16 +222,20 @@ describe('verify', () => {
   });
 
   it('leaves what was on its way in doubt when it is killed, and the next run waits for it', async () => {
-    await using setup = await setupNightly(40, {}, { latencyMs: 1_500 });
+    let latencyMs = 0;
+    await using setup = await setupNightly(40, {}, { latencyMs: () => latencyMs });
     const { store, workspace } = setup;
     const stores = `main:\n  baseUrl: ${store.baseUrl}\n  apiKey: \${STORE_API_KEY}\n  limits: { concurrency: 8, timeoutSeconds: 3 }\n`;
     await workspace.write('stores.yaml', stores);
     expect((await workspace.storeferry('run', 'nightly')).code).toBe(0);
     store.forget();
+    latencyMs = 1_500;
     const verifying = workspace.start('verify', 'nightly', '--sample', '40');
     await until(() => store.requests.length !== 0);
     verifying.process.kill('SIGKILL');
     await verifying.ended;
+    // The store is still at work on what was on its way, which the next run must not overlap.
+    latencyMs = 0;
     const next = await workspace.storeferry('run', 'nightly', '--json');
     expect(next.json()).toMatchObject({ status: 'done', records: 40 });
     // What was on its way, and no more than the groups begun beside it.
