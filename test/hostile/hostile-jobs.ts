@@ -46,7 +46,12 @@ export function usageFile() {
   const file = join(tmpdir(), `storeferry-usage-${randomUUID()}.json`);
   endWithTest(() => Promise.all([file, busyFile(file)].map((each) => rm(each, { force: true }))));
   return {
-    env: { NODE_OPTIONS: `--import=${PRELOAD}`, STOREFERRY_USAGE: file },
+    env: {
+      NODE_OPTIONS: `--import=${PRELOAD}`,
+      STOREFERRY_USAGE: file,
+      // Otherwise each process and each of its threads strips the types of what is preloaded.
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
+    },
     /** Whether a thread of the process converts or guesses at the moment. */
     isBusy: () => existsSync(busyFile(file)),
     read: async (): Promise<Usage> => JSON.parse(await readFile(file, 'utf8')),
