@@ -284,7 +284,7 @@ export const runSchema = z.looseObject({
   error: text.nullable(),
   /** A person approved the plan: its safety limits no longer stop it. */
   approved: z.boolean(),
-  /** The names of who started it; absent: a schedule, or somebody with a token that people share. */
+  /** The names of who started it: none for a token that people share; absent for a schedule. */
   startedBy: z.array(text).exactOptional(),
   /** The job asked for the approval of another person when the run began. */
   approval: z.literal('another').exactOptional(),

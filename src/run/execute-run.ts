@@ -334,7 +334,7 @@ async function refuseInterrupted(context: RunContext, { planned, resumes }: Appr
 
 /** Why somebody with these names may not approve a run; undefined if the person may, or the job asks for no other person. */
 export function whyNotApprover(
-  { id, job, approval, startedBy = [] }: Pick<Run, 'id' | 'job' | 'approval' | 'startedBy'>,
+  { id, job, approval, startedBy }: Pick<Run, 'id' | 'job' | 'approval' | 'startedBy'>,
   names: readonly string[],
 ): UsageError | undefined {
   if (approval === undefined) return undefined;
@@ -345,7 +345,15 @@ export function whyNotApprover(
         hint: 'Sign in by name.',
       },
     );
-  const own = names.find((name) => startedBy.includes(name));
+  // Whoever shares the token may have started it.
+  if (startedBy?.length === 0)
+    return new UsageError(
+      `A token that people share has started the run ${id}, and ${job} asks for the approval of another person.`,
+      {
+        hint: 'Plan the job again, signed in by name.',
+      },
+    );
+  const own = names.find((name) => startedBy?.includes(name));
   if (own === undefined) return undefined;
   return new UsageError(
     `${own} has started the run ${id}, and ${job} asks for the approval of another person.`,

@@ -40,7 +40,7 @@ export interface RunContext extends FileAccess {
   readonly workedMs?: () => number;
   /** A new run id: short, random, and valid in file names. */
   readonly newRunId: () => string;
-  /** The names of who asks for its runs; none for a schedule, and for a token that people share. */
+  /** The names of who asks for its runs: empty for a token that people share, absent for a schedule. */
   readonly actors?: readonly string[] | undefined;
   /** One client per store and process, so that all work on a store shares its limiter. */
   readonly openStorefront: (store: StoreConfig) => Storefront | Promise<Storefront>;

@@ -143,9 +143,7 @@ export function newRun(context: RunContext, store: StoreConfig, beginning: Begin
     approved: false,
     resend: false,
     retryOf: null,
-    ...(context.actors === undefined || context.actors.length === 0
-      ? {}
-      : { startedBy: [...context.actors] }),
+    ...(context.actors === undefined ? {} : { startedBy: [...context.actors] }),
     ...beginning,
   };
 }

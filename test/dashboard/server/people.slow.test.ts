@@ -87,7 +87,8 @@ it.concurrent('people do what their role says; an approval is refused to the sta
   const ofAnna = await made(anna, 'of-anna');
   const refused = await approve(ofAnna, run);
   expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('anna has started')]);
-  expect((await approve(await made(full, 'of-nobody'), run)).status).toBe(403);
+  const ofNobody = await made(full, 'of-nobody');
+  expect((await approve(ofNobody, run)).status).toBe(403);
 
   // The starter may not force it by the form of somebody else's page either.
   const form = await ben.get(`/runs/${run}/approve`);
@@ -97,6 +98,18 @@ it.concurrent('people do what their role says; an approval is refused to the sta
   const forced = await anna.follow(await anna.post(`/runs/${run}/approve`, { csrfToken, once }));
   expect(forced.words).toContain('anna has started the run');
   expect(nightly.store.requests).toHaveLength(0);
+
+  // Whoever shares the token may have started this one, so nobody approves it.
+  const begunByToken = await fetch(new URL('/api/v1/jobs/nightly/run', dashboard.url), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ofNobody}` },
+  });
+  const { run: shared } = z.object({ run: z.string() }).parse(await begunByToken.json());
+  await until(
+    async () => (await workspace.storeferry('runs', shared, '--json')).json()['status'] === 'stopped',
+  );
+  expect((await ben.get(`/runs/${shared}/approve`)).words).toContain('A token that people share has started');
+  expect((await approve(ofAnna, shared)).status).toBe(403);
 
   // The command: who types it may approve what others have started, not one's own.
   const typed = (await workspace.storeferry('run', 'nightly', '--json')).json();

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { openContext } from '../../src/cli/open-context.ts';
+import { readImportRequest } from '../../src/cli/read-request.ts';
+import { executeRun } from '../../src/run/execute-run.ts';
+import { setupNightly } from '../support/nightly.ts';
+
+it.each([
+  ['a person', ['anna'], 'anna has started'],
+  ['a token that people share', [], 'A token that people share has started'],
+  ['a schedule', undefined, null],
+])(
+  'a plan that %s has started is approved by anna only if she cannot have started it',
+  async (_who, starters, refusal) => {
+    await using setup = await setupNightly(2, { approval: '{ by: another }' });
+    const { workspace, store } = setup;
+    await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
+    await using open = await openContext(workspace.dir, () => {}, new AbortController().signal);
+    const request = await readImportRequest(open.workspace, 'nightly', false);
+    const by = (actors: readonly string[] | undefined) => ({ ...open.context, actors });
+    const { run: planned } = await executeRun(by(starters), { kind: 'plan', request });
+    const approved = executeRun(by(['anna']), { kind: 'approve', request, planned });
+    if (refusal === null) expect((await approved).run.status).toBe('done');
+    else await expect(approved).rejects.toThrow(refusal);
+    expect(store.requests).toHaveLength(refusal === null ? 2 : 0);
+  },
+);
