@@ -26,7 +26,7 @@ export abstract class StoreferryError extends Error {
   /** Stable, for programs. */
   abstract readonly code: string;
   /** Exit code of a command that ends with this error (design: 1 failed, 2 usage or configuration, 4 stopped). */
-  abstract readonly exitCode: 1 | 2 | 4 | 130;
+  readonly exitCode: 1 | 2 | 4 | 130 = 1;
   readonly place: Place | undefined;
   readonly hint: string | undefined;
   /** The message without the words of a store. */
@@ -55,7 +55,7 @@ export function explainError({
 /** A wrong command line, or an action that the present state does not allow. */
 export class UsageError extends StoreferryError {
   readonly code = 'usage';
-  readonly exitCode = 2;
+  override readonly exitCode = 2;
 }
 
 /** Records that were named for a sample are not in the source: the run does not begin. */
@@ -70,7 +70,7 @@ export interface ConfigurationProblem {
 /** An unusable configuration; lists every problem with its place. */
 export class ConfigurationError extends StoreferryError {
   readonly code = 'configuration';
-  readonly exitCode = 2;
+  override readonly exitCode = 2;
   readonly problems: readonly ConfigurationProblem[];
 
   constructor(problems: readonly ConfigurationProblem[], details: ErrorDetails = {}) {
@@ -82,7 +82,6 @@ export class ConfigurationError extends StoreferryError {
 /** The source cannot be read: absent, wrong number of files, unreadable archive. */
 export class SourceError extends StoreferryError {
   readonly code = 'source';
-  readonly exitCode = 1;
 }
 
 /** Which table of a file is meant is unclear, and must not be guessed. */
@@ -120,7 +119,6 @@ export interface TableCandidate {
 /** The structure of the source is broken or a limit is exceeded: the run stops before anything is sent. */
 export class CsvError extends StoreferryError {
   readonly code = 'csv';
-  readonly exitCode = 1;
 }
 
 /** Bytes that are not valid in their encoding. */
@@ -169,31 +167,26 @@ export class HeaderRowError extends CsvError {
 /** The mapping cannot be applied to this file: a required column is missing or ambiguous. */
 export class MappingError extends StoreferryError {
   readonly code = 'mapping';
-  readonly exitCode = 1;
 }
 
 /** The store said 401 or 403: the key is wrong (storefront-api.md, section 5). Ends the run at once. */
 export class UnauthorizedError extends StoreferryError {
   readonly code = 'unauthorized';
-  readonly exitCode = 1;
 }
 
 /** The store refuses a read request (a 4xx, or an answer of another shape), however often it is repeated. */
 export class StoreRefusedError extends StoreferryError {
   readonly code = 'store-refused';
-  readonly exitCode = 1;
 }
 
 /** The store has been failing for longer than a run waits. */
 export class StoreUnavailableError extends StoreferryError {
   readonly code = 'store-unavailable';
-  readonly exitCode = 1;
 }
 
 /** Another process holds a lock that this run needs. */
 export class LockedError extends StoreferryError {
   readonly code = 'locked';
-  readonly exitCode = 1;
 }
 
 /** This process no longer holds the lock; another one may hold it now. */
@@ -206,13 +199,11 @@ export function lockLost(name: string, detail = 'nothing more is sent or recorde
 /** State (SQLite, Redis) or artifacts cannot be read or written. */
 export class StateError extends StoreferryError {
   readonly code = 'state';
-  readonly exitCode = 1;
 }
 
 /** The destination of an export cannot be read or written, or nothing can be added to its content. */
 export class DestinationError extends StoreferryError {
   readonly code: string = 'destination';
-  readonly exitCode = 1;
 }
 
 /** Another process wrote the destination in the meantime: nothing was written. */
@@ -223,13 +214,13 @@ export class DestinationChangedError extends DestinationError {
 /** A safety limit was exceeded. */
 export class SafetyLimitError extends StoreferryError {
   readonly code = 'safety-limit';
-  readonly exitCode = 4;
+  override readonly exitCode = 4;
 }
 
 /** The process got a signal to stop (SIGINT, SIGTERM, SIGHUP). */
 export class InterruptedError extends StoreferryError {
   readonly code = 'interrupted';
-  readonly exitCode = 130;
+  override readonly exitCode = 130;
 }
 
 /** The end of the run was requested from another process: all its processes stop. */

@@ -22,8 +22,8 @@ import { versionText } from './redis-history.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import { APPLY_ROWS, changesOf, markText, type ReadRows, redisRows } from './redis-rows.ts';
 
-/** How Redis stores the kind of an outcome: one character at the position of the operation in its shard. */
-export const OUTCOME_CODES = { applied: 'a', deleted: 'd', rejected: 'r', unsent: 'u', left: 'l' } as const;
+/** How Redis stores the kind of an outcome: one character at the position of the operation in its shard; `d` for a delete. */
+export const OUTCOME_KINDS = { a: 'applied', d: 'applied', r: 'rejected', u: 'unsent', l: 'left' } as const;
 
 /**
  * `Runs.record` in one step: no process sees a mark without its outcome, and nothing is written without the lock of the fence. An
@@ -232,20 +232,20 @@ function codeAndPayload(
   shard: number,
   { operation, outcome }: OperationResult,
   acknowledgedBody: string | undefined,
-): readonly [code: string, payload: string | Buffer] {
+): readonly [code: keyof typeof OUTCOME_KINDS, payload: string | Buffer] {
   switch (outcome.kind) {
     case 'applied':
-      if (acknowledgedBody === undefined) return [OUTCOME_CODES.deleted, ''];
-      return [OUTCOME_CODES.applied, encodeBody(acknowledgedBody)];
+      if (acknowledgedBody === undefined) return ['d', ''];
+      return ['a', encodeBody(acknowledgedBody)];
     case 'rejected': {
       const { index, key, rows, spans } = operation;
       const refusal: Refusal = { shard, index, key, rows, spans, reason: outcome.reason };
-      return [OUTCOME_CODES.rejected, JSON.stringify(refusal)];
+      return ['r', JSON.stringify(refusal)];
     }
     case 'unsent':
-      return [OUTCOME_CODES.unsent, JSON.stringify(outcome.reason)];
+      return ['u', JSON.stringify(outcome.reason)];
     case 'left':
-      return [OUTCOME_CODES.left, ''];
+      return ['l', ''];
     default:
       return outcome satisfies never;
   }

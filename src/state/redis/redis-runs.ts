@@ -11,7 +11,7 @@ import {
 } from '../stored-record.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
-import { OUTCOME_CODES, redisRecord } from './redis-record.ts';
+import { OUTCOME_KINDS, redisRecord } from './redis-record.ts';
 
 const PAGE_SIZE = 500;
 /** Limits the memory: other processes remove runs without notifying this one. */
@@ -218,13 +218,7 @@ function parseRun(id: string, fields: Readonly<Record<string, string>>): Run | u
 }
 
 function parseOutcomes(codes: string): Map<number, Outcome['kind']> {
-  const kinds: Readonly<Record<string, Outcome['kind']>> = {
-    [OUTCOME_CODES.applied]: 'applied',
-    [OUTCOME_CODES.deleted]: 'applied',
-    [OUTCOME_CODES.rejected]: 'rejected',
-    [OUTCOME_CODES.unsent]: 'unsent',
-    [OUTCOME_CODES.left]: 'left',
-  };
+  const kinds: Readonly<Record<string, Outcome['kind']>> = OUTCOME_KINDS;
   const outcomes = new Map<number, Outcome['kind']>();
   for (const [operation, code] of [...codes].entries()) {
     const kind = kinds[code];
