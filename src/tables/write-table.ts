@@ -8,6 +8,7 @@ export {
   type ColumnType,
   cellAsText,
   columnTypes,
+  DECIMAL_NUMBER,
   MIN_SCALE,
   type TypedCell,
   type WrittenTable,

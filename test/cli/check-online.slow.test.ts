@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -203,6 +203,9 @@ it('check --online reaches for sources and destinations elsewhere, and says what
     'jobs/closed.yaml': at(refusing.url),
     'jobs/gone.yaml': at(nothing.url),
     'jobs/lists.yaml': 'export: subscriber-lists\nstore: main\ndestination: { path: exports/lists.csv }\n',
+    'jobs/typo.yaml': 'export: orders\nstore: main\ndestination: { sqlite: typo.db, table: orders }\n',
+    'jobs/made.yaml':
+      'export: orders\nstore: main\ndestination: { sqlite: made.db, table: o, create: true }\n',
   });
   const checked = await workspace.storeferry('check', '--online');
   const said = checked.stdout.replaceAll(/\s+/g, ' ');
@@ -210,6 +213,9 @@ it('check --online reaches for sources and destinations elsewhere, and says what
   expect(said).toContain(`error job closed: its source cannot be read: ${refusing.url}/c.csv`);
   expect(said).toContain(`error job gone: its source ${nothing.url}/c.csv does not exist`);
   expect(said).toContain('ok job lists: its destination exports/lists.csv can be written');
+  expect(said).toMatch(/error job typo: there is no \S+typo\.db, table orders/);
+  expect(said).toContain('ok job made: its destination made.db can be written');
+  expect((await readdir(workspace.dir)).filter((name) => name.endsWith('.db'))).toEqual([]);
   expect(checked.code).toBe(1);
 });
 

@@ -1,15 +1,16 @@
-import { open as openFile } from 'node:fs/promises';
+import { open as openFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ExportJob } from '../../config/job/job.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { codeOf, DestinationError, messageOf } from '../../model/storeferry-error.ts';
 import { type DatabaseSession, RemoteFailure, retrying } from '../../remote/remote-client.ts';
 import { openSession } from '../../remote/remote-kinds.ts';
-import { allowedPath, type FileAccess, fileErrorText, makeFolders } from '../../state/file-access.ts';
+import { allowedPath, type FileAccess, fileErrorText, found, makeFolders } from '../../state/file-access.ts';
 import {
   type ColumnType,
   cellAsText,
   columnTypes,
+  DECIMAL_NUMBER,
   MIN_SCALE,
   type TypedCell,
 } from '../../tables/write-table.ts';
@@ -43,32 +44,43 @@ export async function openDatabaseTable(place: TableSpec, access: FileAccess): P
       withDestinationErrors(location, 'written', content.signal, async () => {
         // Once more from the beginning: the transaction of a failed attempt has changed nothing.
         const attempt = async () => {
-          await using session = await open(content.signal);
+          await using session = await open(content.signal, create);
           return await new TableWriter(session, { table, create, location, content }).write();
         };
         return await retrying(attempt, content.signal);
       }),
     exists: (signal) =>
       withDestinationErrors(location, 'read', signal, async () => {
-        await using session = await open(signal);
-        return (await columnsOf(session, partsOf(session, table))).size > 0;
+        try {
+          await using session = await open(signal, false);
+          return (await columnsOf(session, partsOf(session, table))).size > 0;
+        } catch (error) {
+          if (error instanceof RemoteFailure && error.kind === 'absent') return false;
+          throw error;
+        }
       }),
   };
 }
 
 async function databaseAt(place: TableSpec, access: FileAccess) {
-  const { remote, create = false } = place;
+  const { remote } = place;
   if (remote !== undefined)
     return { name: remote.location, open: (signal: AbortSignal) => openSession(remote, signal) };
   const allowed = await allowedPath(place.path, access);
   if ('refused' in allowed) throw refusal(`The destination ${place.path}`, allowed);
-  return { name: allowed.real, open: () => sqliteSession(allowed.real, create) };
+  return {
+    name: allowed.real,
+    open: (_: AbortSignal, create: boolean) => sqliteSession(allowed.real, create),
+  };
 }
 
 /** How a kind of database writes what the SQL standard leaves open. Names are in `"` in all of them. */
 interface Dialect {
   readonly maxNameBytes: number;
-  /** Columns with how many decimals they keep, null for any; no rows where there is no table. */
+  /**
+   * Columns with how many decimals they keep, null for any; for binary numbers also how many digits, and how many of a whole number. No
+   * rows where there is no table.
+   */
   readonly columnsOf: (parts: readonly string[]) => {
     readonly sql: string;
     readonly values: readonly (string | null)[];
@@ -90,11 +102,14 @@ const updateOnConflict: Dialect['onConflict'] = (key, others) => {
   return `ON CONFLICT (${key.map(quoted).join(', ')}) DO ${change}`;
 };
 
+/** The most digits of a whole number in 64 bits, and of a decimal that SQLite keeps. */
+const MAX_DIGITS = { whole: 18, real: 15 };
+
 const DIALECTS: Readonly<Record<DatabaseSession['kind'], Dialect>> = {
   postgres: {
     maxNameBytes: 63,
     columnsOf: (parts) => ({
-      sql: 'SELECT attname, information_schema._pg_numeric_scale(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = to_regclass($1::text) AND attnum > 0 AND NOT attisdropped',
+      sql: `SELECT attname, information_schema._pg_numeric_scale(atttypid, atttypmod), CASE atttypid WHEN 'float4'::regtype THEN 6 WHEN 'float8'::regtype THEN 15 END FROM pg_attribute WHERE attrelid = to_regclass($1::text) AND attnum > 0 AND NOT attisdropped`,
       values: [parts.map(quoted).join('.')],
     }),
     begin: 'BEGIN',
@@ -116,7 +131,7 @@ const DIALECTS: Readonly<Record<DatabaseSession['kind'], Dialect>> = {
   mysql: {
     maxNameBytes: 64,
     columnsOf: (parts) => ({
-      sql: 'SELECT column_name, CAST(numeric_scale AS char) FROM information_schema.columns WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ?',
+      sql: `SELECT column_name, CAST(numeric_scale AS char), CASE data_type WHEN 'float' THEN '6' WHEN 'double' THEN '15' END FROM information_schema.columns WHERE table_schema = COALESCE(?, DATABASE()) AND table_name = ?`,
       values: schemaAndName(parts),
     }),
     begin: 'START TRANSACTION',
@@ -144,7 +159,9 @@ const DIALECTS: Readonly<Record<DatabaseSession['kind'], Dialect>> = {
   sqlite: {
     maxNameBytes: 1_000,
     columnsOf: (parts) => ({
-      sql: 'SELECT name, NULL FROM pragma_table_info(?)',
+      // The affinity of each column decides: section 3.1 of https://sqlite.org/datatype3.html.
+      sql: `SELECT name, NULL, CASE WHEN type LIKE '%INT%' THEN ${MAX_DIGITS.real} WHEN type = '' OR type LIKE '%CHAR%' OR type LIKE '%CLOB%' OR type LIKE '%TEXT%' OR type LIKE '%BLOB%' THEN NULL ELSE ${MAX_DIGITS.real} END,
+        CASE WHEN type NOT LIKE '%INT%' AND (type LIKE '%REAL%' OR type LIKE '%FLOA%' OR type LIKE '%DOUB%') THEN ${MAX_DIGITS.real} ELSE ${MAX_DIGITS.whole} END FROM pragma_table_info(?)`,
       values: [parts.join('.')],
     }),
     begin: 'BEGIN IMMEDIATE',
@@ -167,8 +184,6 @@ const DIALECTS: Readonly<Record<DatabaseSession['kind'], Dialect>> = {
 
 /** Fields whose whole numbers stay whole; any other number may have decimals in a later run. */
 const ID_FIELD = /(?:^id|Id)$/;
-/** The most digits of a whole number in 64 bits, and of a decimal that SQLite keeps. */
-const MAX_DIGITS = { whole: 18, real: 15 };
 /** PostgreSQL takes 65 535 values in a statement, SQLite 32 766. */
 const MAX_VALUES = 30_000;
 const MAX_ROWS = 500;
@@ -206,11 +221,13 @@ class TableWriter {
   async write(): Promise<Written> {
     const types = await columnTypes(this.#shape.columns.length, this.#rows());
     // Before the transaction, which the definition of a table would end in MySQL.
-    const begun = await this.#prepareTable(types);
+    const known = await columnsOf(this.#session, this.#parts);
+    const begun = await this.#prepareTable(types, known);
+    const kept = this.#shape.columns.map((name) => known.get(folded(this.#session, name)));
     await this.#session.run(this.#dialect.begin);
     let lines = 0;
     for await (const rows of this.#rows()) {
-      for (const part of this.#statements(rows, types)) {
+      for (const part of this.#statements(rows, types, kept)) {
         await this.#session.run(this.#insert(part.length / this.#shape.columns.length), part);
       }
       lines += rows.length;
@@ -228,7 +245,10 @@ class TableWriter {
   }
 
   /** Whether the table was created. */
-  async #prepareTable(types: readonly (ColumnType | undefined)[]): Promise<true | undefined> {
+  async #prepareTable(
+    types: readonly (ColumnType | undefined)[],
+    known: ReadonlyMap<string, KeptDigits>,
+  ): Promise<true | undefined> {
     const { columns } = this.#shape;
     const { maxNameBytes } = this.#dialect;
     const long = columns.find((name) => Buffer.byteLength(name) > maxNameBytes);
@@ -237,7 +257,6 @@ class TableWriter {
         `The name of the column ${long} is longer than ${maxNameBytes} bytes.`,
         'Name it otherwise: { path: …, as: … } under columns of the job.',
       );
-    const known = await columnsOf(this.#session, this.#parts);
     const { create } = this.#options;
     const lacking = columns.filter((name) => !known.has(folded(this.#session, name)));
     if (known.size === 0 && !create)
@@ -268,16 +287,13 @@ class TableWriter {
   }
 
   /** PostgreSQL and MySQL round what a column cannot keep, without a word. */
-  #refuseRounding(
-    types: readonly (ColumnType | undefined)[],
-    scales: ReadonlyMap<string, string | null | undefined>,
-  ): void {
+  #refuseRounding(types: readonly (ColumnType | undefined)[], known: ReadonlyMap<string, KeptDigits>): void {
     for (const [index, name] of this.#shape.columns.entries()) {
       const type = types[index];
-      const kept = scales.get(folded(this.#session, name)) ?? null;
-      if (type?.kind !== 'number' || kept === null || type.scale <= Number(kept)) continue;
+      const { scale } = known.get(folded(this.#session, name)) ?? {};
+      if (type?.kind !== 'number' || scale === undefined || type.scale <= scale) continue;
       throw this.#error(
-        `The column ${name} keeps ${kept} decimals, and a number has ${type.scale}.`,
+        `The column ${name} keeps ${scale} decimals, and a number has ${type.scale}.`,
         'Give the column a type with more decimals.',
       );
     }
@@ -328,12 +344,19 @@ class TableWriter {
   *#statements(
     rows: readonly (readonly TypedCell[])[],
     types: readonly (ColumnType | undefined)[],
+    kept: readonly (KeptDigits | undefined)[],
   ): Generator<(string | null)[]> {
     const { columns, keyColumns } = this.#shape;
     const keyPlaces = keyColumns.map((name) => columns.indexOf(name));
     const byKey = new Map<string, (string | null)[]>();
     for (const cells of rows) {
       const values = cells.map((cell, index) => this.#valueOf(cell, types[index]));
+      const cut = values.findIndex((value, index) => !keepsDigits(value, kept[index]));
+      if (cut >= 0)
+        throw this.#error(
+          `The column ${columns[cut]} keeps ${kept[cut]?.digits} digits, and a number has more; nothing was written.`,
+          `Give the column a type with more digits, such as ${this.#session.kind === 'sqlite' ? 'TEXT' : 'numeric'}.`,
+        );
       const key = keyPlaces.map((place) => values[place] ?? '');
       if (key.includes(''))
         throw this.#error(
@@ -385,11 +408,41 @@ class TableWriter {
   }
 }
 
-/** The columns of a table, and how many decimals they keep; none where there is no such table. */
-async function columnsOf(session: DatabaseSession, parts: readonly string[]) {
+/** What a column keeps of a number; undefined: all. */
+interface KeptDigits {
+  /** Decimals. */
+  readonly scale: number | undefined;
+  readonly digits: number | undefined;
+  /** Of a number without decimals. */
+  readonly wholeDigits: number | undefined;
+}
+
+/** The columns of a table; none where there is no such table. */
+async function columnsOf(
+  session: DatabaseSession,
+  parts: readonly string[],
+): Promise<ReadonlyMap<string, KeptDigits>> {
   const { sql, values } = DIALECTS[session.kind].columnsOf(parts);
   const rows = await session.run(sql, values);
-  return new Map(rows.map(([name, scale]) => [folded(session, name), scale]));
+  const count = (value: string | null | undefined) =>
+    value === null || value === undefined ? undefined : Number(value);
+  return new Map(
+    rows.map(([name, scale, digits, wholeDigits]) => [
+      folded(session, name),
+      { scale: count(scale), digits: count(digits), wholeDigits: count(wholeDigits) },
+    ]),
+  );
+}
+
+function keepsDigits(value: string | null, kept: KeptDigits | undefined): boolean {
+  const { digits, wholeDigits = digits } = kept ?? {};
+  if (digits === undefined || wholeDigits === undefined || value === null || value.length <= digits)
+    return true;
+  const [, , whole, decimals = ''] = DECIMAL_NUMBER.exec(value) ?? [];
+  if (whole === undefined) return true;
+  const exact = decimals.replace(/0+$/, '');
+  const significant = `${whole}${exact}`.replace(/^0+/, '');
+  return significant.length <= (exact === '' ? wholeDigits : digits);
 }
 
 /** The schema, if it is named, and the table. */
@@ -416,12 +469,22 @@ function schemaAndName(parts: readonly string[]): (string | null)[] {
 
 /** SQLITE_BUSY and SQLITE_LOCKED: another process writes. */
 const PASSING = new Set([5, 6]);
+/** SQLITE_CONSTRAINT_TRIGGER. */
+const BY_TRIGGER = 1811;
 /** Who may read a new database, and a new folder for it. */
 const OWN_RIGHTS = { file: 0o600, folder: 0o700 };
 
-/** A session of a SQLite file, which is made first if `create` is set. It waits for no lock: a locked file is a passing failure. */
+/**
+ * A session of a SQLite file, which is made first if `create` is set, and else must be there. It waits for no lock: a locked file is a
+ * passing failure.
+ */
 async function sqliteSession(path: string, create: boolean): Promise<DatabaseSession> {
   if (create) await makeFile(path);
+  else if ((await found(stat(path))) === undefined)
+    // SQLite would make it, for everybody to read.
+    throw new RemoteFailure('absent', 'there is no such file', {
+      hint: 'Correct the path, set `create: true` under destination in the job, or create it.',
+    });
   // Loaded on first use.
   const { DatabaseSync } = await import('node:sqlite');
   const database = failing(() => {
@@ -465,9 +528,9 @@ function failing<T>(action: () => T): T {
   try {
     return action();
   } catch (error) {
-    const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
-    throw new RemoteFailure(PASSING.has(code) ? 'passing' : 'final', `SQLite answered: ${messageOf(error)}`, {
-      cause: error,
-    });
+    const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;
+    // What a trigger says may quote values of a row.
+    const message = code === BY_TRIGGER ? 'a trigger refuses a row' : messageOf(error);
+    throw new RemoteFailure(PASSING.has(code & 0xff) ? 'passing' : 'final', `SQLite answered: ${message}`);
   }
 }

@@ -52,17 +52,18 @@ const destinationCheck: OnlineCheck = (workspace) =>
 async function tryDestination(job: ExportJob, files: FileAccess, signal: AbortSignal): Promise<Facts> {
   const { destination } = job;
   const { table, create } = destination;
-  if (destination.path === undefined) {
-    if (table !== undefined) {
-      const { location, exists } = await openExportFile(files, job);
-      if (create !== true && !(await exists?.(signal)))
-        return {
-          verdict: 'error',
-          message: `there is no ${location}`,
-          hint: 'Set `create: true` under destination in the job, or create it.',
-        };
+  if (table !== undefined) {
+    const { location, exists } = await openExportFile(files, job);
+    const isThere = await exists?.(signal);
+    if (!isThere && create !== true)
+      return {
+        verdict: 'error',
+        message: `there is no ${location}`,
+        hint: 'Set `create: true` under destination in the job, or create it.',
+      };
+    if (isThere || destination.path === undefined)
       return { verdict: 'ok', message: `its destination ${location} is reached; writing is not tried` };
-    }
+  } else if (destination.path === undefined) {
     await probeRemote(destination.remote, signal);
     const message = `its destination ${destination.remote.location} is reached; writing is not tried`;
     return { verdict: 'ok', message };
