@@ -218,7 +218,7 @@ export function explainGuess({ guess: { fitting, near }, best, lost }: Recognise
     const examples = listed(distinctive.slice(0, DISTINCTIVE_SHOWN).map((text) => `'${text}'`));
     const own =
       distinctive.length === 0 ? '' : `, ${distinctive.length} of which no other format has (${examples})`;
-    lines.push(`Recognised as ${name}: this mapping knows ${used.length} of the ${headers} columns${own}.`);
+    lines.push(`Recognised as ${name}: ${used.length} of the ${headers} columns are known${own}.`);
   }
   const others = fitting.filter((fit) => fit !== best);
   if (others.length > 0) {

@@ -8,7 +8,7 @@ import {
   TableChoiceError,
 } from '../model/storeferry-error.ts';
 import { variantsWithin } from '../tables/open-table.ts';
-import { counted, listed } from '../text/printable.ts';
+import { listed } from '../text/printable.ts';
 import { charsetsOf, headerBelow } from './guess/propose-mapping.ts';
 import type { Reading } from './job-text.ts';
 import { fileToGuess, type SourceLook } from './preview-source.ts';
@@ -240,7 +240,7 @@ async function likelyEncoding(
   if (best === undefined || others.some(({ text }) => !isWhole || text !== best.text)) return undefined;
   return {
     value: best.encoding,
-    why: `Its charset is probably ${best.encoding}: ${counted(most, 'header')} with accents or of another script ${most === 1 ? 'is a word' : 'are words'} then.`,
+    why: `Its charset is probably ${best.encoding}: there its headers are words.`,
   };
 }
 

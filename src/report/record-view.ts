@@ -61,7 +61,7 @@ const STANDINGS = {
   resent: 'Equal to what the store acknowledged, and sent again.',
   unchanged: 'Unchanged: the store has acknowledged this body. Nothing is sent.',
   rejected: 'Rejected. Nothing is sent.',
-  skipped: 'Left out by the mapping or the job. Nothing is sent.',
+  skipped: 'Left out on purpose. Nothing is sent.',
   held: 'Held by a guard of the job. Nothing is sent until somebody releases it.',
   'not-in-sample': 'Not in the sample: this plan leaves the record out. Nothing is sent.',
 } as const;

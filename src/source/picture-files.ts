@@ -30,13 +30,18 @@ const MAX_FILES = 50_000;
 
 /** More bytes are not shown on a page. */
 const MAX_SHOWN_BYTES = 8_000_000;
+const ONCE = { retries: 0, firstWaitMs: 0 };
 
 /** The picture at a web address, for a page: of at most 8 MB. RemoteFailure if it cannot be fetched. */
 export async function fetchPicture(remote: RemoteAddress, signal: AbortSignal): Promise<Picture> {
   await using client = await openRemote(remote);
   const [file] = await client.find(signal);
   if (file === undefined) return { problem: 'is not there' };
-  await using fetched = await fetchFile(client, file, { signal, limitBytes: MAX_SHOWN_BYTES });
+  await using fetched = await fetchFile(client, file, {
+    signal,
+    limitBytes: MAX_SHOWN_BYTES,
+    retryPolicy: ONCE,
+  });
   return fetched === undefined ? { problem: 'is not there' } : await pictureOf(bytesOf(fetched.spool.handle));
 }
 

@@ -36,7 +36,7 @@ const USUAL_FILES = [
       'Artikelnr.;Bezeichnung;Größe;Verkaufspreis\r\n1001;Kännchen;klein;1.249,00\r\n1002;Schüssel;groß;12,90\r\n',
     first: /Kännchen\s*1,249\.00/,
   },
-  { name: 'stock.csv', content: 'SKU;Stock\n1001;5\n1002;0\n', first: /1001\s*quantity\s*5/ },
+  { name: 'stock.csv', content: 'SKU;Stock\n1001;5\n1002;0\n', first: /1001\s*Stock\s*5\s*SKU\s*1001/ },
   {
     name: 'heureka.xml',
     content:

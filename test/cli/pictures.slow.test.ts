@@ -162,6 +162,15 @@ describe('images: { publish }', () => {
       await rm(join(folder, name));
       await scene.workspace.storeferry('run', 'lamps', '--resend');
       expect(await uploaded()).toContain(name);
+      // Workers publish before they send.
+      await writePhoto(scene.workspace, 42, jpeg(1042));
+      const before = (await uploaded()).length;
+      const worker = scene.workspace.start('worker');
+      const queued = await scene.workspace.storeferry('enqueue', 'lamps', '--follow', '--json');
+      worker.process.kill('SIGTERM');
+      await worker.ended;
+      expect(queued.json()).toMatchObject({ status: 'done', applied: 1, fieldsChanged: { images: 1 } });
+      expect(await uploaded()).toHaveLength(before + 1);
     },
   );
 

@@ -48,7 +48,7 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     expect(planned.stdout).toContain(`lamp-5 (was ${id})`);
     expect(planned.stdout).toContain('The run added fields (description in 1 product): they may stay');
     expect(planned.stdout.replaceAll(/\s+/g, ' ')).toContain(
-      'pause the schedule (0 3 * * *): choose Paused on the page Edit',
+      'pause the schedule: tick Paused on the page Edit',
     );
     expect((await shop.workspace.storeferry('runs', 'catalog')).stdout).toContain('catalog (undo)');
     expect(shop.held()).toEqual(after);

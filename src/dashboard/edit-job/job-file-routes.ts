@@ -267,7 +267,7 @@ const EXPORTED: Readonly<
     export: 'subscriber-lists',
     mode: 'append',
     file: '',
-    label: 'Statistics of subscriber lists, collected for trends',
+    label: 'Statistics of lists, collected for trends',
   },
   'new-orders': {
     export: 'orders',

@@ -184,16 +184,24 @@ ${file !== undefined && html`<p>${describeLook(file.look, file.name)}</p>`}
 ${notes.map((line) => html`<p>${line}</p>`)}
 ${why !== undefined && alertText(`This file cannot be imported. ${why}`)}
 ${file === undefined && (problem !== null || questions.some(({ id }) => id === 'headerRow')) && headerRowField(session, state)}
-${file !== undefined && explainGuess(file.guess.recognised).map((line) => html`<p>${line}</p>`)}
+${file !== undefined && recognisedWords(file).map((line) => html`<p>${line}</p>`)}
 ${fieldsIn('file')}
 </fieldset>
 ${file !== undefined && columnsPart(file, fieldsIn('columns'), pictureHref(session))}
 ${file?.findings.map((finding) => noticeText(finding))}
-${needed.length > 0 && html`<fieldset><legend>What the mapping needs</legend>${needed.map((question) => questionField(question, problems, true))}</fieldset>`}
-${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'setting')} of the mapping</summary>${others.map((question) => questionField(question, problems, true))}</details>`}
+${needed.length > 0 && html`<fieldset><legend>What this format needs</legend>${needed.map((question) => questionField(question, problems, true))}</fieldset>`}
+${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'more setting')}</summary>${others.map((question) => questionField(question, problems, true))}</details>`}
 ${ids.length > 0 && html`<fieldset><legend>The ids of the store</legend>${ids}</fieldset>`}
 ${file !== undefined && previewPart({ look: file.look, preview: typeof preview === 'string' ? shownOf(session, preview) : preview })}
 <p class="actions"><button type="submit" name="do" value="update" class="button" formnovalidate data-without-script>Show the records again</button></p>`;
+}
+
+/** Which format it is; where its columns are guessed, no more than that. */
+function recognisedWords({ guess: { proposal, recognised } }: DraftFile): readonly string[] {
+  if (proposal === undefined || recognised.guess.fitting.length > 0) return explainGuess(recognised);
+  return [
+    'No known format has these columns. What each of them is was guessed: check it in the table below.',
+  ];
 }
 
 /** Where the file cannot be read, and so no row of it be shown, its header may be in another row. */
@@ -268,11 +276,14 @@ function questionField(
 
 const CHARSETS_SHOWN = 3;
 
-/** The probable charsets, each with a word read in it; the others are folded, unless one of them is chosen. */
+/** The probable charsets, each with a word read in it, no word twice; the others are folded, unless one of them is chosen. */
 function charsetChoice({ id, choices, answer }: AskedQuestion): Markup {
   const item = ({ value, sample }: AskedQuestion['choices'][number]) =>
     html`<li><input type="radio" id="${id}-${value}" name="${id}" value="${value}"${value === answer && html` checked`} data-renders> <label for="${id}-${value}">${sample === undefined ? value : html`<b>${foreign(sample, 60)}</b> ${quiet(value)}`}</label></li>`;
-  const shown = choices.filter(({ value }, index) => index < CHARSETS_SHOWN || value === answer);
+  const isDistinct = ({ sample }: (typeof choices)[number], index: number) =>
+    choices.findIndex((one) => one.sample === sample) === index;
+  const probable = choices.filter(isDistinct).slice(0, CHARSETS_SHOWN);
+  const shown = choices.filter((choice) => probable.includes(choice) || choice.value === answer);
   const others = choices.filter((choice) => !shown.includes(choice));
   return html`<div class="record-tree" role="group" aria-labelledby="${id}"><p id="${id}" tabindex="-1">The file does not say its charset. Which word reads as it should?</p>
 <ul>${shown.map(item)}</ul>

@@ -17,6 +17,8 @@ export const MAX_COLUMNS_SHOWN = 300;
 /** Longer texts are cut. */
 const MAX_CELL_SHOWN = 60;
 const MAX_VARIANTS_SHOWN = 6;
+/** More columns seldom fit beside each other. */
+const COLUMNS_BESIDE = 4;
 
 /** The first rows of a file as they are: with what each row is, and the field that each column fills. */
 export function fileGrid({ look, guess }: DraftFile): Markup {
@@ -52,7 +54,7 @@ export function fileGrid({ look, guess }: DraftFile): Markup {
     const what = rowKind(line, headerLine, rows[0]?.line ?? dataLine, why);
     return html`<tr class="${what?.style ?? 'data'}"><th scope="row">${grouped(line)}${what !== undefined && html` <span class="tag">${what.name}</span>`}</th>${hasRows && rowRoles(line, headerLine, dataLine)}${rowCells(line, cells, shown, look, why)}</tr>\n`;
   })}</tbody></table></div>
-<p class="hint">${hasRows && html`Choose the row with the names of the columns under <b>Header</b>, and the first row of products or contacts under <b>Data</b>. `}${proposal !== undefined && 'Above each column, choose the field of the store that it fills. '}<span class="key used">used</span> <span class="key likely">used, please check</span> <span class="key">not used</span></p>
+<p class="hint">${hasRows && html`Choose the row with the names of the columns under <b>Header</b>, and the first row of products or contacts under <b>Data</b>. `}${proposal !== undefined && 'Above each column, choose the field of the store that it fills. '}${shown.length > COLUMNS_BESIDE && `Its ${grouped(shown.length)} columns may be wider than the table: scroll it sideways. `}<span class="key used">used</span> <span class="key likely">used, please check</span> <span class="key">not used</span></p>
 ${columnsNotShown(columns.length - shown.length)}
 ${proposal !== undefined && html`<details class="worth-knowing"><summary>Why each column is used</summary><dl class="body">${proposal.columns.filter(({ field }) => field !== null).map(({ header, field, evidence }) => html`<div><dt>${foreign(columnWords(header, look), MAX_CELL_SHOWN)}</dt><dd>${fields.find(([name]) => name === field)?.[1] ?? field}: ${foreign(evidence)}</dd></div>`)}</dl></details>`}`;
 }
@@ -185,7 +187,7 @@ export function firstRecord(
     return html`<aside class="first-record" aria-label="The first contact"><h2>${foreign(name || text('email'))}</h2><p>${foreign(text('email'))}</p></aside>`;
   }
   if (text('title') === '')
-    return html`<aside class="first-record" aria-label="The first product that changes">${styledText('quiet', 'The first product that changes')}<h2>${foreign(record.key ?? '', 120)}</h2><dl>${record.fields.slice(0, MAX_VARIANTS_SHOWN).map(({ path, value }) => html`<div><dt>${path.replace(/^.*\./, '')}</dt><dd>${foreign(valueText(value, MAX_CELL_SHOWN))}</dd></div>`)}</dl></aside>`;
+    return html`<aside class="first-record" aria-label="The first product that changes">${styledText('quiet', 'The first product that changes')}<h2>${foreign(record.key ?? '', 120)}</h2><dl>${record.fields.slice(0, MAX_VARIANTS_SHOWN).map(({ path, value }) => html`<div><dt>${labelOf(path)}</dt><dd>${foreign(typeof value === 'string' ? value : valueText(value, MAX_CELL_SHOWN), MAX_CELL_SHOWN)}</dd></div>`)}</dl></aside>`;
   const picture = text('images[0]');
   const pictures = record.fields.filter(({ path }) => /^images\[\d+\]$/.test(path)).length;
   const variants = variantsOf(record);
@@ -203,6 +205,12 @@ ${picture === '' ? html`<p class="no-picture">No picture</p>` : html`<p class="$
 ${description !== '' && html`<p>${foreign(description, 160)}</p>`}
 ${variants.length > 1 && html`<ul>${variants.slice(0, MAX_VARIANTS_SHOWN).map(({ options, price }) => html`<li>${foreign(options.join(', '), 80)}${typeof price === 'number' && ` ${money(price, currency)}`}</li>`)}</ul>${variants.length > MAX_VARIANTS_SHOWN && html`<p class="quiet">and ${counted(variants.length - MAX_VARIANTS_SHOWN, 'more variant')}</p>`}`}
 </aside>`;
+}
+
+/** A field of a product as people call it. */
+function labelOf(path: string): string {
+  const name = path.replace(/^.*\./, '');
+  return Object.entries(fieldsOf('products')).find(([own]) => own === name)?.[1].label ?? name;
 }
 
 interface ShownVariant {

@@ -23,20 +23,14 @@ import { notFound } from '../guard/page-error.ts';
 import { jobHref, jobLink } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
-import {
-  FOR_EDITORS,
-  formFields,
-  limitConcurrentReads,
-  type OfJob,
-  type RouteParts,
-  sentenceOf,
-} from '../route-parts.ts';
+import { FOR_EDITORS, formFields, type OfJob, type RouteParts, sentenceOf } from '../route-parts.ts';
 import { draftPage, type FieldProblem, newJobPage, problemsOf } from './draft-page.ts';
 import { createDrafts, type DraftSession, NEW_JOB, readDraft, takeAnswers } from './draft-session.ts';
 import { type UploadTarget, uploadTargets } from './upload-targets.ts';
 
 /** A page waits no longer for a picture. */
-const PICTURE_WITHIN_MS = 15_000;
+const PICTURE_WITHIN_MS = 10_000;
+const MAX_PICTURES_AT_ONCE = 4;
 
 interface OfDraft {
   readonly Params: { readonly draft: string };
@@ -45,6 +39,8 @@ interface OfDraft {
 /** Makes a job from an uploaded file or an address: it writes the files of `init` by the same code, and plans the job. */
 export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: RouteParts): void {
   const drafts = createDrafts(uploads);
+  const { context } = dashboard;
+  let fetching = 0;
   const limit = formatBytes(UPLOAD_LIMIT_BYTES);
   const sessionOf = ({ params }: FastifyRequest<OfDraft>): DraftSession => {
     const session = drafts.find(params.draft);
@@ -121,21 +117,23 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
   // The page loads nothing from a foreign server: the dashboard fetches the one picture that it shows, and only of a format of pictures.
   app.get<OfDraft>('/new/:draft/picture', FOR_EDITORS, async (request, reply) => {
     const { picture } = sessionOf(request);
-    if (picture === undefined) throw notFound('The first product has no picture on the web.');
-    const content = await limitConcurrentReads(async () => {
+    if (picture === undefined || fetching >= MAX_PICTURES_AT_ONCE) throw notFound('There is no picture.');
+    fetching++;
+    try {
       const { remote } = dashboard.openWorkspace().webPlace(picture);
-      const signal = AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(PICTURE_WITHIN_MS)]);
-      const fetched = remote && (await fetchPicture(remote, signal));
-      return fetched !== undefined && 'content' in fetched ? fetched : undefined;
-    }).catch((error: unknown) => {
-      dashboard.log.info({ err: error }, 'the picture of a new job cannot be shown');
-    });
-    if (!content) throw notFound('The picture cannot be shown.');
-    return reply
-      .type(`image/${content.type === 'jpg' ? 'jpeg' : content.type}`)
-      .header('content-security-policy', "default-src 'none'; sandbox")
-      .header('cache-control', 'private, max-age=600')
-      .send(content.content);
+      const signal = AbortSignal.any([context.signal, AbortSignal.timeout(PICTURE_WITHIN_MS)]);
+      const found = remote && (await fetchPicture(remote, signal));
+      if (found === undefined || 'problem' in found) throw notFound('The address has no picture.');
+      return reply
+        .type(`image/${found.type === 'jpg' ? 'jpeg' : found.type}`)
+        .header('content-security-policy', "default-src 'none'; sandbox")
+        .header('cache-control', 'private, max-age=600')
+        .send(found.content);
+    } catch {
+      throw notFound('The picture cannot be shown.');
+    } finally {
+      fetching--;
+    }
   });
 
   app.post<OfDraft>('/new/:draft/crosswalk', { config: { streamed: true } }, async (request, reply) => {

@@ -142,7 +142,7 @@ function rangeForm({ job, range }: ListFacts): Markup {
 async function trends(facts: ListFacts): Promise<Markup> {
   if (facts.moments.length === 0)
     return html`${rangeForm(facts)}${emptyBox('No readings in these days', html`<p><a href="${listsHref(facts.job)}">All readings</a></p>`)}`;
-  const { job, lists, moments, location, unreadable, shown, reading, program, range } = facts;
+  const { job, lists, moments, location, unreadable, shown, reading, range } = facts;
   const [first, last] = [moments[0] ?? 0, moments.at(-1) ?? 0];
   const span =
     moments.length === 1
@@ -160,7 +160,7 @@ async function trends(facts: ListFacts): Promise<Markup> {
   return html`<p class="page-lead">${counted(lists.length, 'list')}, ${counted(moments.length, 'reading')} ${span}, collected by ${jobLink(job)} in ${code(location)}.</p>
 ${rangeForm(facts)}
 ${unreadable > 0 && noticeText(`${counted(unreadable, 'line')} of the file cannot be read and ${unreadable === 1 ? 'is' : 'are'} left out.`, 'warning')}
-${moments.length === 1 && noticeText(html`One reading shows no change yet. Take another with <code>${program} run ${job}</code>, or give the job a schedule.`)}
+${moments.length === 1 && noticeText(html`One reading shows no change yet: each run of ${jobLink(job)} takes another.`)}
 <div class="report">${sections}</div>
 ${pager(shown, (number) => `${listsHref(job)}${queryOf({ ...range, page: number > 1 && number })}`)}`;
 }

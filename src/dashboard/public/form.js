@@ -3,6 +3,7 @@
 
 const form = /** @type {HTMLFormElement | null} */ (document.querySelector('form.draft'));
 let latest = 0;
+const SAID_AFTER_MS = 250;
 
 /** Shows a field only while another field has, or has not, one of some values: `data-when="schedule=day|week"`. */
 function showFields() {
@@ -126,11 +127,16 @@ function checkForm(event) {
 // The words of the browser in a bubble are not beside the field, and go away.
 for (const one of document.forms) one.noValidate = true;
 document.addEventListener('submit', checkForm);
+document.addEventListener('input', ({ target }) => {
+  if (isControl(target) && wrongWith(target) === '') showWrong(target, '');
+});
 document.addEventListener('change', ({ target }) => {
   if (!isControl(target)) return;
-  const wrong = wrongWith(target);
-  // A field that is still to be filled in is not wrong yet.
-  showWrong(target, target.value.trim() === '' ? '' : wrong);
+  // After the click that has left the field: words that appear move the button away from below it.
+  setTimeout(() => {
+    // A field that is still to be filled in is not wrong yet.
+    if (target.value.trim() !== '') showWrong(target, wrongWith(target));
+  }, SAID_AFTER_MS);
 });
 for (const field of document.querySelectorAll('[data-browser-timezone]')) {
   if (field instanceof HTMLInputElement) field.value = Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -88,7 +88,7 @@ const LEFT_OUT = {
   unchanged: 'the same as the store last confirmed: no request is needed',
   rejected: 'wrong in the file, or refused by the store: left out',
   held: 'kept back until somebody releases it: a guard, an edit in the store, or an uncertain url',
-  skipped: 'left out on purpose by the mapping or the job',
+  skipped: 'left out on purpose',
 } as const;
 
 function planned({ counts, resource, examples, source }: Plan): Outcome[] {

@@ -114,7 +114,7 @@ function unusedColumns(columns: readonly string[], notNamed: number): Block {
     kind: 'list',
     style: 'names',
     title: 'Columns not used',
-    explanation: 'The mapping does not use them; their values are not sent.',
+    explanation: 'The job does not use them; their values are not sent.',
     items: withoutAbsent([
       notNamed !== 0 && { words: others },
       ...columns.map((column) => ({ words: foreign(column, MAX_NAME_LENGTH) })),

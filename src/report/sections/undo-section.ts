@@ -54,7 +54,7 @@ function sourceWords(job: string, schedule: string | null): Words {
   const again = `The source stays as it is: the next run of ${job} sends again what then differs from it.`;
   if (schedule === null) return `${again} To avoid this, correct the source first.`;
   return [
-    `${again} To avoid this, correct the source first, or pause the schedule (${schedule}): choose Paused on the page Edit of the job in the dashboard, or put # before each line of \`schedule\` in `,
+    `${again} To avoid this, correct the source first, or pause the schedule: tick Paused on the page Edit of the job in the dashboard, or put # before each line of \`schedule\` in `,
     { as: 'code', words: jobFile(job) },
     '.',
   ];
