@@ -48,6 +48,12 @@ function undo(job: JobName): Step {
 
 /** What the model test has found; the counts of writes that a power cut may take go from the least to the most that matter. */
 const FOUND: Readonly<Record<string, readonly Step[]>> = {
+  'a release of a product with a new url deletes one that a later run has found under the old url': [
+    run('weekly', { hat: 0, isRenamed: true }),
+    run('weekly', { hat: 1 }, { hasGuard: true }),
+    run('weekly', { hat: 0, isRenamed: true }),
+    release('weekly'),
+  ],
   'a retry sends what another job has sent since': [
     run('weekly', { coat: 'wrong' }),
     run('nightly', { coat: 0 }),

@@ -235,7 +235,7 @@ async function* openOperations(
 }
 
 /** Operations with each upsert that gives a product a new url together with the end of its old key. */
-function joinPairs(operations: readonly ShardOperation[]): readonly ShardOperation[] {
+export function joinPairs(operations: readonly ShardOperation[]): readonly ShardOperation[] {
   const endings = new Map<string, ShardOperation['ending']>();
   for (const one of operations) {
     if (one.kind === 'delete-product' && one.renamedTo !== undefined) endings.set(one.renamedTo, one);

@@ -91,8 +91,8 @@ export async function planRelease(
     for await (const batch of releasableRecords(context, held, plan, wanted)) {
       for (const { operation } of batch) {
         undecided.add(operation.key, true);
-        if (operation.kind === 'upsert-product' && operation.renames !== undefined)
-          renamed.set(operation.key, operation.renames);
+        const old = renamedKey(operation);
+        if (old !== undefined) renamed.set(operation.key, old);
       }
       yield batch.flatMap(released);
     }
@@ -135,14 +135,23 @@ export async function* releasableRecords(
     context.signal.throwIfAborted();
     const records = batch.filter(({ operation: { key } }) => wanted?.has(key) !== false);
     const keys = records.map(({ operation: { key } }) => key);
-    const [marks, since] = await Promise.all([ledger.marks(keys), ledger.writtenSince(heldAt, keys)]);
+    const old = records.map(({ operation }) => renamedKey(operation));
+    const written = [...keys, ...old.filter((key) => key !== undefined)];
+    const [marks, since] = await Promise.all([ledger.marks(keys), ledger.writtenSince(heldAt, written)]);
     const own = await ownAttempts(context, run, run.id, [...since]);
+    const isByOthers = (key: string) => since.has(key) && !own.has(key);
     yield records.map((record, index) => {
-      const { key } = record.operation;
-      const isWritten = since.has(key) && !own.has(key);
-      return { ...record, ...judged(record, { of: run.id, mark: marks[index], isLost, isWritten, newer }) };
+      const [oldKey, isWritten] = [old[index], isByOthers(record.operation.key)];
+      const isOldWritten = oldKey !== undefined && isByOthers(oldKey);
+      const now = { of: run.id, mark: marks[index], isLost, isWritten, isOldWritten, newer };
+      return { ...record, ...judged(record, now) };
     });
   }
+}
+
+/** The key under which a product that gets a new url is until then. */
+function renamedKey(operation: HeldRecord['operation']): string | undefined {
+  return operation.kind === 'upsert-product' ? operation.renames : undefined;
 }
 
 /** What is known now of a record that the run `of` holds. */
@@ -153,12 +162,14 @@ interface HeldSince {
   readonly isLost: boolean;
   /** Another run has written or confirmed a version since. */
   readonly isWritten: boolean;
+  /** Another run has written or confirmed the product under its old url since. */
+  readonly isOldWritten: boolean;
   readonly newer: readonly NewerRun[];
 }
 
 function judged(
   { operation, before }: HeldRecord,
-  { of, mark, isLost, isWritten, newer }: HeldSince,
+  { of, mark, isLost, isWritten, isOldWritten, newer }: HeldSince,
 ): Pick<ReleasableRecord, 'isSent' | 'refusal'> {
   if (operation.kind === 'delete-product') return { isSent: false, refusal: null };
   const { key, fingerprint } = operation;
@@ -170,6 +181,10 @@ function judged(
         : 'the store has acknowledged another version';
     const what = isLost ? 'the state has lost data' : found;
     const message = `${what} since run ${of} held this one`;
+    return { isSent: false, refusal: { code: 'changed-since', message } };
+  }
+  if (isOldWritten) {
+    const message = `another run has sent or found it under its old url since run ${of} held this one`;
     return { isSent: false, refusal: { code: 'changed-since', message } };
   }
   const other = newer.find(({ named }) => named.has(key));
@@ -239,7 +254,12 @@ export async function undecidedKeys(
       const plan = await readPlan(folder);
       if (plan === undefined) continue;
       for await (const page of readRejections(folder)) for (const { key } of page) note(key);
-      for await (const page of readHeld(folder, plan)) for (const { operation } of page) note(operation.key);
+      for await (const page of readHeld(folder, plan)) {
+        for (const { operation } of page) {
+          note(operation.key);
+          note(renamedKey(operation) ?? null);
+        }
+      }
     } catch (error) {
       // Without its files, nothing of the run can be retried or released.
       if (!(error instanceof StateError)) throw error;

@@ -6,31 +6,37 @@ import type { Mapped, MappedRecord } from '../../../src/model/mapped-record.ts';
 import type { ImportRequest } from '../../../src/run/run-context.ts';
 import { NO_LIMITS, product, rejected } from '../../plan/plan-of.ts';
 
-export const KEYS = ['Shirt', 'hat', 'coat'] as const;
+/** The products of sources, by the url that they have at first. */
+const PRODUCTS = ['Shirt', 'hat', 'coat'] as const;
+/** `cap`: the new url of the hat. */
+export const KEYS = [...PRODUCTS, 'cap'] as const;
 export const JOBS = ['nightly', 'weekly'] as const;
 export type JobName = (typeof JOBS)[number];
-type Key = (typeof KEYS)[number];
+type ProductName = (typeof PRODUCTS)[number];
 
 /** What a source has of a key: a version, a row that the mapping rejects, or nothing. Versions 0 and 2 differ in the description only. */
 export const VERSIONS = [0, 1, 2, 'wrong', null] as const;
-/** What each key has in a source. */
-export type Source = Readonly<Record<Key, (typeof VERSIONS)[number]>>;
+/** What each product has in a source; `isRenamed`: the hat has its new url. */
+export type Source = Readonly<Record<ProductName, (typeof VERSIONS)[number]>> & {
+  readonly isRenamed?: boolean | undefined;
+};
 
 export const EMPTY_SOURCE: Source = { Shirt: null, hat: null, coat: null };
 
 /** The source with all rows corrected. */
 export function corrected(source: Source): Source {
-  const right = (key: Key) => (source[key] === 'wrong' ? 0 : source[key]);
-  return { Shirt: right('Shirt'), hat: right('hat'), coat: right('coat') };
+  const right = (name: ProductName) => (source[name] === 'wrong' ? 0 : source[name]);
+  return { ...source, Shirt: right('Shirt'), hat: right('hat'), coat: right('coat') };
 }
 
 /** The rows of a source, as its mapping reads them. */
 export function itemsOf(source: Source): Mapped[] {
-  return KEYS.flatMap((key, at): Mapped[] => {
-    const version = source[key];
+  return PRODUCTS.flatMap((name, at): Mapped[] => {
+    const version = source[name];
+    const key = name === 'hat' && source.isRenamed === true ? 'cap' : name;
     if (version === null) return [];
     if (version === 'wrong') return [rejected(key, 'wrong-row', { line: at + 2 })];
-    return [recordOf(key, version, at)];
+    return [recordOf(name, key, version, at)];
   });
 }
 
@@ -39,16 +45,16 @@ export function recordsOf(source: Source): MappedRecord[] {
   return itemsOf(source).filter((item) => item.kind === 'record');
 }
 
-function recordOf(key: Key, version: number, at: number): MappedRecord {
+function recordOf(name: ProductName, key: string, version: number, at: number): MappedRecord {
   const price = version === 1 ? HIGH_PRICE : 10;
-  const variants = [{ options: [], price, onSale: false, regularPrice: price, sku: `sku-${key}` }];
-  const title = `${key} ${version === 1 ? 1 : 0}`;
+  const variants = [{ options: [], price, onSale: false, regularPrice: price, sku: `sku-${name}` }];
+  const title = `${name} ${version === 1 ? 1 : 0}`;
   const description = version === 2 ? 'long' : 'short';
   const body = product(key, {
     title,
     description,
     variants,
-    ...(key === 'coat' ? { hidden: false } : {}),
+    ...(name === 'coat' ? { hidden: false } : {}),
   });
   const spans = [{ file: 0, from: at + 2, to: at + 2 }];
   return { kind: 'record', key, body, rows: 1, spans, memo: `${key} ${version}` };

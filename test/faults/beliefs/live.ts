@@ -42,6 +42,7 @@ export async function live(
     for (const job of [...JOBS, ...JOBS, ...JOBS]) {
       const source = corrected(world.settingsOf(job).source);
       await world.run(job, { source, hasGuard: false, resend: false, conflicts: 'source' }, NO_FAULTS);
+      await world.releaseHeld(job);
     }
     falseBeliefs.push(...(await world.falseBeliefs()).map((belief) => `after the last runs: ${belief}`));
     const { strangersDeleted } = world.store;

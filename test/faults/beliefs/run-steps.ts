@@ -3,7 +3,7 @@ import { KEY_NOT_REJECTED } from '../../../src/model/reason.ts';
 import type { Run, RunStatus, RunTotals } from '../../../src/model/run.ts';
 import { InterruptedError } from '../../../src/model/storeferry-error.ts';
 import { readHeld, readRejections, readShard } from '../../../src/plan/plan-file.ts';
-import { planImport } from '../../../src/plan/plan-import.ts';
+import { findRenamed, planImport } from '../../../src/plan/plan-import.ts';
 import { REJECTS_FILE } from '../../../src/rejects/rejects-file.ts';
 import { refusedDeletes, runTotals, unsentDeletes } from '../../../src/report/run-facts.ts';
 import { planRestore } from '../../../src/run/drift/drift-finding.ts';
@@ -13,6 +13,7 @@ import { productUpdates } from '../../../src/run/import/product-updates.ts';
 import { planRelease, undecidedKeys } from '../../../src/run/records/plan-release.ts';
 import { guardRetry, loadRetryGuard } from '../../../src/run/retry-guard.ts';
 import type { RunContext } from '../../../src/run/run-context.ts';
+import { changesUrls } from '../../../src/run/store-properties.ts';
 import { planUndo } from '../../../src/run/undo/plan-undo.ts';
 import { TARGET } from '../../state/samples.ts';
 import { itemsOf, type JobSettings, requestOf, type Source } from './jobs.ts';
@@ -34,6 +35,8 @@ export async function planRun(context: RunContext, settings: Settings, run: Run)
   const isRetry = run.kind === 'retry';
   const ledger = state.ledger(TARGET);
   const guard = isRetry ? await loadRetryGuard(folder) : undefined;
+  const { job, store } = request;
+  const method = (await changesUrls(artifacts, store)) ? 'put' : 'create';
   return await planImport({
     run: run.id,
     folder,
@@ -43,7 +46,13 @@ export async function planRun(context: RunContext, settings: Settings, run: Run)
     retry: isRetry,
     updates: await productUpdates(context, request, run),
     plannedAt: await planPosition(context, run),
-    job: request.job,
+    job,
+    predecessorsIn: async ({ draft: { tally }, seen, upserts }) =>
+      isRetry
+        ? null
+        : await findRenamed({
+            ...{ folder, ledger, job: job.name, method, isMirror: true, upserts, tally, seen, signal },
+          }),
     async *openMapped() {
       yield itemsOf(settings.source);
     },
@@ -77,10 +86,10 @@ export async function finishRun(
   const { runs } = context.state;
   const folder = context.artifacts.run(run.id);
   const tally = await runs.tally(run.id);
-  const totals = runTotals(plan, tally);
   const refused = new Set<string>();
   const held = new Set<string>();
   const sent: { readonly key: string; readonly body: string }[] = [];
+  let renamedKeys = 0;
   if (plan !== null) {
     for await (const page of readRejections(folder)) {
       for (const { key, reason } of page)
@@ -89,11 +98,15 @@ export async function finishRun(
     for await (const page of readHeld(folder, plan))
       for (const { operation } of page) held.add(operation.key);
     for (const shard of plan.shards) {
+      const outcomes = await runs.outcomes(run.id, shard.number);
       for (const operation of await readShard(folder, shard)) {
         if (operation.kind === 'upsert-product') sent.push(operation);
+        const isRenamed = operation.kind === 'delete-product' && operation.renamedTo !== undefined;
+        if (isRenamed && outcomes.get(operation.index) === 'applied') renamedKeys++;
       }
     }
   }
+  const totals = runTotals(plan, tally, renamedKeys);
   for await (const page of runs.refusals(run.id)) for (const { key } of page) refused.add(key);
   const refusedOnes = plan === null ? 0 : refusedDeletes(plan, tally);
   const isComplete = failure === null && plan !== null && totals.unsent + unsentDeletes(plan, tally) === 0;

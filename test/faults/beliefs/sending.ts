@@ -3,7 +3,7 @@ import type { WritingStorefront } from '../../../src/apply/apply-operations.ts';
 import type { Operation, Outcome } from '../../../src/model/operation.ts';
 import type { Run } from '../../../src/model/run.ts';
 import { readShard } from '../../../src/plan/plan-file.ts';
-import type { DeliverShards } from '../../../src/run/import/apply-step.ts';
+import { type DeliverShards, joinPairs } from '../../../src/run/import/apply-step.ts';
 import { sendOperations } from '../../../src/run/send-operations.ts';
 import type { State } from '../../../src/state/state.ts';
 import type { HandEdits } from './hand-edits.ts';
@@ -50,9 +50,8 @@ export function deliverTo(store: SimulatedStore, options: SendingOptions): Deliv
           if (operation.kind === 'delete-product') known.keys.set(operation.id, operation.key);
           known.operations.set(operation.key, operation);
         }
-        yield operations
-          .filter(({ index }) => (outcomes.get(index) ?? 'unsent') === 'unsent')
-          .map((operation) => ({ ...operation, shard: shard.number }));
+        const open = operations.filter(({ index }) => (outcomes.get(index) ?? 'unsent') === 'unsent');
+        yield joinPairs(open.map((operation) => ({ ...operation, shard: shard.number })));
       }
     };
     const firstShard = plan.shards[0]?.number ?? 0;
@@ -81,6 +80,8 @@ interface SentRequest {
   /** Null for a delete; of a part, the whole body. */
   readonly body: string | null;
   readonly isLookUp?: boolean;
+  /** The key that the product had before. */
+  readonly renames?: string | undefined;
   /** Called when it leaves. */
   readonly note?: () => void;
 }
@@ -92,7 +93,7 @@ function simulatedStorefront(
   { keys, operations }: Known,
 ): Parameters<typeof sendOperations>[1]['storefront'] & WritingStorefront {
   const send = async <Answer>(
-    { key, body, isLookUp, note }: SentRequest,
+    { key, body, isLookUp, renames, note }: SentRequest,
     options: Parameters<WritingStorefront['upsertProduct']>[1],
     takeEffect: () => void,
     answer: (fate: ReturnType<FaultyProcess['nextFate']>) => Answer,
@@ -102,13 +103,15 @@ function simulatedStorefront(
     process.strike();
     onRequest();
     if (!changesNothing) versions.request(run, key, body, isLookUp);
+    if (renames !== undefined) versions.request(run, renames, null);
     note?.();
     const fate = process.nextFate();
     await nextTurn();
     try {
       process.strike();
     } catch (error) {
-      store.leaveLate(key, process.lateLands, takeEffect);
+      const keys = renames === undefined ? [key] : [key, renames];
+      store.leaveLate(keys, process.lateLands, takeEffect);
       throw error;
     }
     const answered = answer(fate);
@@ -140,8 +143,20 @@ function simulatedStorefront(
     return outcome;
   };
   return {
-    async upsertProduct({ url: key, body }, options) {
-      const { by, note, whole } = writing(key, body, null);
+    async upsertProduct({ url: key, body, id }, options) {
+      const { by, note, whole } = writing(key, body, id ?? null);
+      if (id !== undefined) {
+        const operation = operations.get(key);
+        const renames = operation?.kind === 'upsert-product' ? operation.renames : undefined;
+        const from = renames ?? key;
+        const outcome = await send(
+          { ...whole, renames, note },
+          options,
+          () => store.takeEffectOfMove(by, from, id, body),
+          (fate) => store.move(by, from, id, body, fate),
+        );
+        return noteAnswer(key, outcome, options);
+      }
       const outcome = await send(
         { ...whole, note },
         options,

@@ -4,6 +4,7 @@ import {
   type Expectation,
   expectDeleted,
   expectProduct,
+  expectSameProduct,
   expectUpdatedProduct,
   reportsFailure,
 } from '../../../src/storefront/proof.ts';
@@ -76,7 +77,7 @@ interface Product {
 }
 
 interface Late {
-  readonly key: string;
+  readonly keys: readonly string[];
   readonly lands: boolean;
   readonly takeEffect: () => void;
 }
@@ -180,6 +181,26 @@ export class SimulatedStore {
     return outcome;
   }
 
+  /** The outcome of an update by id that also changes the url, as the storefront gives it; `from`: the key before. */
+  move(sent: SentBy, from: string, id: number, body: string, fate: Fate): Outcome {
+    const answersIt = fate.kind === 'done' || fate.kind === 'renumbered';
+    if (answersIt && this.#byId(id) === undefined) return { kind: 'rejected', reason: REASON, absent: true };
+    if (answersIt && this.#isTaken(sent.key, id)) return { kind: 'rejected', reason: REASON };
+    const takeEffect = () => this.takeEffectOfMove(sent, from, id, body);
+    const isRenumbered = fate.kind === 'renumbered';
+    const expected = expectSameProduct(id, sent.key, body);
+    const now = isRenumbered ? ({ kind: 'done' } as const) : fate;
+    const outcome = this.#outcome(now, sent, takeEffect, expected, () => this.answer(sent.key), [from]);
+    if (outcome.kind === 'applied') this.#acknowledge(sent);
+    if (isRenumbered) this.renumber(sent.key);
+    return outcome;
+  }
+
+  #isTaken(key: string, id: number): boolean {
+    const there = this.#products.get(this.#url(key));
+    return there !== undefined && there.id !== id;
+  }
+
   #acknowledge({ key, job }: SentBy): void {
     const url = this.#url(key);
     this.#unansweredIds.delete(url);
@@ -195,14 +216,15 @@ export class SimulatedStore {
   }
 
   /** A request whose process has died: the store may still work on it. */
-  leaveLate(key: string, lands: boolean, takeEffect: () => void): void {
-    this.#late.push({ key, lands, takeEffect });
+  leaveLate(keys: readonly string[], lands: boolean, takeEffect: () => void): void {
+    this.#late.push({ keys, lands, takeEffect });
   }
 
   /** After a long enough wait nothing of the key is at work any more. */
   waitFor(keys: readonly string[]): void {
-    const due = this.#late.filter(({ key }) => keys.includes(key));
-    this.#late = this.#late.filter(({ key }) => !keys.includes(key));
+    const isDue = (late: Late) => late.keys.some((key) => keys.includes(key));
+    const due = this.#late.filter(isDue);
+    this.#late = this.#late.filter((late) => !isDue(late));
     for (const { lands, takeEffect } of due) if (lands) takeEffect();
   }
 
@@ -290,6 +312,22 @@ export class SimulatedStore {
     product.senders.add(sent.job);
   }
 
+  takeEffectOfMove(sent: SentBy, from: string, id: number, body: string): void {
+    const [before, url] = [this.#url(from), this.#url(sent.key)];
+    const product = this.#byId(id);
+    // A store has one product for each url.
+    if (product === undefined || this.#isTaken(sent.key, id)) return;
+    const at = this.#products.get(before) === product ? before : url;
+    const isOwn = this.#products.get(at) === product && (product.acknowledged ?? sent.job) === sent.job;
+    if (!isOwn) this.strangersDeleted.push(`${sent.job} renames ${id}, sent as ${url}`);
+    for (const [other, held] of this.#products) if (held === product) this.#products.delete(other);
+    this.#products.set(url, product);
+    this.#unknown.delete(url);
+    if (this.#unansweredIds.delete(before)) this.#unansweredIds.add(url);
+    this.#set(product, objectIn(body), !this.profile.keepsById);
+    product.senders.add(sent.job);
+  }
+
   /** What it answers for the product of the key. */
   answer(key: string): JsonObject {
     const url = this.#url(key);
@@ -318,6 +356,7 @@ export class SimulatedStore {
     takeEffect: () => void,
     expected: Expectation,
     truth: () => unknown,
+    further: readonly string[] = [],
   ): Outcome {
     switch (fate.kind) {
       case 'renumbered':
@@ -336,7 +375,7 @@ export class SimulatedStore {
         if (fate.arrived) takeEffect();
         return { kind: 'unsent', reason: REASON, inDoubt: true };
       case 'at-work':
-        this.leaveLate(sent.key, fate.lands, takeEffect);
+        this.leaveLate([sent.key, ...further], fate.lands, takeEffect);
         return { kind: 'unsent', reason: REASON, inDoubt: true, atWork: true };
       case 'lie':
         if (fate.arrived) takeEffect();

@@ -287,6 +287,16 @@ export class World {
     });
   }
 
+  /** Decides about what the newest run of the job holds: products that may have a new url, under an id that is not proven. */
+  async releaseHeld(job: JobName): Promise<void> {
+    let isHolding = false;
+    await this.#during(NO_FAULTS, async ({ state }) => {
+      const [newest] = await state.runs.list({ job, kinds: ['run'], limit: 1 });
+      isHolding = (newest?.totals?.held ?? 0) > 0;
+    });
+    if (isHolding) await this.release(job, 0, NO_FAULTS);
+  }
+
   /** Plans the inverse of an earlier run of the job; to be approved. */
   async undo(job: JobName, which: number, faults: Faults): Promise<void> {
     await this.#during(faults, async (context, process) => {
@@ -490,6 +500,8 @@ export class World {
     if (run.restore !== undefined && plan.shards.length > 0) this.#note('restored records');
     if (run.release?.conflicts === 'store') this.#note('kept against the source');
     if (plan.edited !== undefined) this.#note('plans with edited records');
+    if ((plan.renamed?.records ?? 0) > 0)
+      this.#note(plan.renamed?.byId === true ? 'renamed by id' : 'renamed anew');
     return plan;
   }
 

@@ -241,8 +241,9 @@ export class WrittenVersions {
   }
 }
 
-function nameOf({ operation: { kind, key } }: OperationResult): string {
-  return `${kind} ${key}`;
+function nameOf({ operation }: OperationResult): string {
+  const { kind, key } = operation;
+  return `${kind === 'delete-product' && operation.renamedTo !== undefined ? 'renamed' : kind} ${key}`;
 }
 
 const NAMES = { retry: 'retried records', release: 'released records', undo: 'undone records' } as const;
