@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '../model/json-object.ts';
 import type { KeySet } from '../model/key-set.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
-import type { Ledger, LedgerMark, OwnedKey } from '../state/state.ts';
+import { IN_DOUBT, type Ledger, type LedgerMark, type OwnedKey } from '../state/state.ts';
 import { readHeld, readShard } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
 import { type MatchCandidate, type MatchKind, ProductMatcher, skusOf } from './product-matcher.ts';
@@ -94,9 +94,11 @@ export async function findRenamed(search: RenameSearch): Promise<Predecessors | 
     search,
     matches.flatMap(({ key }) => skus.get(key) ?? []),
   );
+  const taken = search.method === 'put' ? await takenKeys(ledger, matches) : new Set();
   const certain = new Map<string, Predecessor>();
   const waiting = new Map<string, readonly MatchCandidate[]>();
   for (const { key, candidates, isCertain } of matches) {
+    if (taken.has(key)) continue;
     // What a product has that is still in the source identifies none.
     const isShared = skus.get(key)?.some((sku) => shared.has(sku)) === true;
     const open = isShared ? candidates.filter(({ by }) => by !== 'skus') : candidates;
@@ -109,6 +111,24 @@ export async function findRenamed(search: RenameSearch): Promise<Predecessors | 
   }
   if (certain.size + waiting.size === 0) return null;
   return { method: search.method, certain, waiting, bodies: (keys) => ledger.bodies(keys) };
+}
+
+/**
+ * New urls under which the store may have another product, of a request without an answer: it would refuse to give the url to the known
+ * one. Where both keys are in doubt, that request may have been the change of the url itself.
+ */
+async function takenKeys(
+  ledger: Ledger,
+  matches: ReturnType<ProductMatcher['matches']>,
+): Promise<ReadonlySet<string>> {
+  const keys = matches.map(({ key }) => key);
+  const [views, old] = await Promise.all([
+    ledger.views(keys),
+    ledger.marks(matches.map(({ candidates: [first] }) => first?.key ?? '')),
+  ]);
+  const isTaken = (at: number) =>
+    views[at]?.doubted?.length !== 0 && old[at] !== undefined && old[at].fingerprint !== IN_DOUBT;
+  return new Set(keys.filter((_, at) => isTaken(at)));
 }
 
 /**

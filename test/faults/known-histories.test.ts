@@ -97,6 +97,15 @@ const FOUND_WHERE_PROBED: Readonly<Record<string, readonly [store: HistoricStore
       { normalises: true, profile: { ...UNPROBED, isProbed: true, keepsByUrl: true } },
       [run('nightly', { Shirt: 0, hat: 0, coat: 0 }), UNDONE_LATE, UNDONE_LATE],
     ],
+    'a product never gets its old url back, because an earlier request without an answer has made another there':
+      [
+        { normalises: false, profile: { ...UNPROBED, isProbed: true, keepsById: true } },
+        [
+          run('nightly', { hat: 0 }, { faults: { fates: [{ kind: 'unanswered', arrived: true }] } }),
+          run('nightly', { hat: 0, isRenamed: true }),
+          run('nightly', { hat: 0 }),
+        ],
+      ],
     'an edit that is to stay is replaced by the value before it': [
       { normalises: false, profile: { ...UNPROBED, isProbed: true, reads: true } },
       [

@@ -30,6 +30,8 @@ const REACHED = [
   'restored records',
   'comparisons: accept',
   'kept against the source',
+  'renamed anew',
+  'renamed by id',
 ];
 /** Of a hundred histories, so many more on Redis. */
 const ON_REDIS = 3;

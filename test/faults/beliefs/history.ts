@@ -69,7 +69,10 @@ export interface History {
 const key = fc.constantFrom(...KEYS);
 const job = fc.constantFrom(...JOBS);
 const version = fc.constantFrom(...VERSIONS, 0 as const, 1 as const);
-const source: fc.Arbitrary<Source> = fc.record({ Shirt: version, hat: version, coat: version });
+const source: fc.Arbitrary<Source> = fc.record({
+  ...{ Shirt: version, hat: version, coat: version },
+  isRenamed: fc.integer({ min: 0, max: 2 }).map((number) => number === 2),
+});
 const settings: fc.Arbitrary<Settings> = fc.record({
   source,
   hasGuard: fc.integer({ min: 0, max: 2 }).map((number) => number === 2),
@@ -240,6 +243,33 @@ const compared = fc
     { kind: 'run', job, settings: after, faults: NO_FAULTS },
   ]);
 
+/** A product that is renamed, and perhaps given its old url back. */
+const renamed = fc
+  .record({
+    job,
+    settings: fc.tuple(settings, settings, settings),
+    versions: fc.tuple(version, version, version),
+    faults,
+    isUndone: fc.boolean(),
+    planning: mostlyNone,
+    sending: mostlyNone,
+  })
+  .map(({ job, settings, versions, faults, isUndone, planning, sending }): readonly Step[] => {
+    const [before, after, last] = settings.map(({ source, ...others }, at) => ({
+      ...others,
+      source: { ...source, hat: versions[at] ?? 0, isRenamed: at === 1 },
+    }));
+    if (before === undefined || after === undefined || last === undefined) return [];
+    return [
+      { kind: 'run', job, settings: before, faults: NO_FAULTS },
+      { kind: 'run', job, settings: after, faults },
+      { kind: 'run-again', job, faults: NO_FAULTS },
+      ...(isUndone
+        ? [{ kind: 'undo' as const, job, which: 0, planning, sending }]
+        : [{ kind: 'run' as const, job, settings: last, faults: planning }]),
+    ];
+  });
+
 /** Without a probe, as the document says; or as one found it. */
 const profile: fc.Arbitrary<StoreProfile> = fc.oneof(
   {
@@ -273,6 +303,7 @@ export const histories: fc.Arbitrary<History> = fc.record({
         { weight: 1, arbitrary: overtaken },
         { weight: 2, arbitrary: changedByHand },
         { weight: 2, arbitrary: compared },
+        { weight: 2, arbitrary: renamed },
       ),
       fc.array(step, { maxLength: 2 }),
     )
