@@ -174,3 +174,57 @@ it('two dashboards of one workspace keep the sessions of both', async () => {
   const after = open().sessions;
   expect([ended, kept].map(({ id }) => after.find(id, false)?.id)).toEqual([undefined, kept.id]);
 });
+
+it('a session that is ended in one of two dashboards is over in the other, and one in use is not', async () => {
+  await using folder = await makeWorkspace({});
+  const file = join(folder.dir, 'sessions.json');
+  let now = 1_000_000;
+  const open = () => {
+    const store = openSessionFile(file, (error) => {
+      throw error;
+    });
+    return {
+      ...createSessions(
+        () => now,
+        identified(() => HASHES),
+        store,
+      ),
+      saved: store.saved,
+    };
+  };
+  const before = open();
+  const kept = before.begin({ by: HASHES.full });
+  await before.saved();
+  const [one, other] = [open(), open()];
+  expect(other.find(kept.id, true)?.role).toBe('edit');
+  const closed: string[] = [];
+  other.onEnd(({ id }) => void closed.push(id));
+  one.end(kept.id);
+  await one.saved();
+  expect([other.find(kept.id, true), closed]).toEqual([undefined, [kept.id]]);
+
+  // One that began elsewhere is listed and ended here, and its use there is known.
+  const begun = other.begin({ by: HASHES.full });
+  await other.saved();
+  expect(one.list()).toHaveLength(1);
+  now += IDLE_MS - 1;
+  other.find(begun.id, true);
+  await other.saved();
+  now += IDLE_MS - 1;
+  expect(one.list()).toHaveLength(1);
+  await one.saved();
+  expect(other.find(begun.id, true)).toBeDefined();
+  await other.saved();
+  one.revoke(one.list()[0]?.hash ?? '');
+  await one.saved();
+  expect([other.find(begun.id, true), other.list()]).toEqual([undefined, []]);
+
+  // A damaged file ends nothing.
+  const last = other.begin({ by: HASHES.full });
+  await other.saved();
+  await folder.write('sessions.json', '[{');
+  expect(other.find(last.id, true)).toBeDefined();
+  other.begin({ by: HASHES.readOnly });
+  await other.saved();
+  expect(other.find(last.id, true)).toBeDefined();
+});

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { writeWhole } from '../../config/edit-file.ts';
 import type { Role } from '../../model/action.ts';
 import type { OwnAddresses } from '../dashboard-context.ts';
-import { hashToken } from './tokens.ts';
+import { fileStamp, hashToken } from './tokens.ts';
 
 /** A session ends after this time without a request. */
 export const IDLE_MS = 2 * 60 * 60_000;
@@ -64,6 +64,17 @@ type NewSession = Pick<KeptSession, 'by' | 'timezone' | 'address' | 'byProxy'>;
 interface SessionStore {
   readonly kept: readonly KeptSession[];
   readonly save: (sessions: readonly KeptSession[]) => void;
+  /** What other dashboards of the workspace have written since the last call; undefined if they have not. */
+  readonly changes?: () => ChangedSessions | undefined;
+}
+
+/** The sessions in the file of a workspace with several dashboards. */
+interface ChangedSessions {
+  readonly kept: readonly KeptSession[];
+  /** Of these, those that another dashboard has begun. */
+  readonly begun: readonly KeptSession[];
+  /** The hashes of those that another dashboard has ended. */
+  readonly ended: readonly string[];
 }
 
 /** The signed-in browsers. */
@@ -73,7 +84,7 @@ export type Sessions = ReturnType<typeof createSessions>;
 export function createSessions(
   clock: () => number,
   identify: (by: string) => Identity | undefined,
-  { kept, save }: SessionStore = { kept: [], save: () => {} },
+  { kept, save, changes }: SessionStore = { kept: [], save: () => {} },
 ) {
   const byHash = new Map<string, OpenSession>(kept.map((session) => [session.hash, { ...session }]));
   const listeners = new Set<(session: Session) => void>();
@@ -82,15 +93,32 @@ export function createSessions(
     savedAt = clock();
     save([...byHash.values()].map(({ session: _, ...one }) => one));
   };
-  const remove = ({ hash, session }: OpenSession) => {
-    if (!byHash.delete(hash)) return;
+  const forget = ({ hash, session }: OpenSession): boolean => {
+    if (!byHash.delete(hash)) return false;
     if (session !== undefined) for (const listener of listeners) listener(session);
-    saveAll();
+    return true;
+  };
+  const remove = (entry: OpenSession) => {
+    if (forget(entry)) saveAll();
+  };
+  /** Takes over what other dashboards have done, so that a session which is ended in one is over in all. */
+  const followOthers = () => {
+    const others = changes?.();
+    for (const one of others?.begun ?? []) byHash.set(one.hash, { ...one });
+    for (const { hash, seenAt } of others?.kept ?? []) {
+      const entry = byHash.get(hash);
+      if (entry !== undefined) entry.seenAt = Math.max(entry.seenAt, seenAt);
+    }
+    for (const hash of others?.ended ?? []) {
+      const entry = byHash.get(hash);
+      if (entry !== undefined) forget(entry);
+    }
   };
   const isRecent = ({ begunAt, seenAt }: OpenSession, now: number) =>
     now - begunAt < MAX_SESSION_MS && now - seenAt < IDLE_MS && seenAt - now < MAX_CLOCK_SETBACK_MS;
   /** The sessions that have not ended, with whose they are; removes the others. */
   const valid = (now: number) => {
+    followOthers();
     const all = [...byHash.values()];
     // Once for all sessions of one, because it may read a file.
     const identities = new Map([...new Set(all.map(({ by }) => by))].map((by) => [by, identify(by)]));
@@ -125,8 +153,10 @@ export function createSessions(
     },
     /** The unexpired session with this id. `seen` records use by a person. */
     find(id: string | undefined, seen: boolean): Session | undefined {
-      const entry = id === undefined ? undefined : byHash.get(hashToken(id));
-      if (entry === undefined || id === undefined) return undefined;
+      if (id === undefined) return undefined;
+      followOthers();
+      const entry = byHash.get(hashToken(id));
+      if (entry === undefined) return undefined;
       const now = clock();
       const identity = isRecent(entry, now) ? identify(entry.by) : undefined;
       if (identity === undefined) {
@@ -187,19 +217,21 @@ function csrfTokenOf(id: string): string {
   return hash('sha256', `form ${id}`, 'base64url');
 }
 
-/** A file of sessions, which only its owner can read. Without a readable one everybody signs in again. */
+/** A file of sessions, which only its owner can read. Without a readable one everybody signs in again after a restart. */
 export function openSessionFile(
   file: string,
   onError: (error: unknown) => void,
 ): SessionStore & { readonly saved: () => Promise<void> } {
   let saving = Promise.resolve();
   let next: readonly KeptSession[] | undefined;
-  let known = readSessions(file);
+  let isSaving = false;
+  let stamp = fileStamp(file);
+  let known = readSessions(file) ?? [];
+  const isIn = (some: readonly KeptSession[], { hash }: KeptSession) => some.some((one) => one.hash === hash);
   // Another dashboard of the workspace keeps its sessions in this file: what it added stays, what it ended goes.
   const withOthers = (own: readonly KeptSession[]) => {
-    const kept = readSessions(file);
-    const isIn = (some: readonly KeptSession[], { hash }: KeptSession) =>
-      some.some((one) => one.hash === hash);
+    // A damaged file ends nothing.
+    const kept = readSessions(file) ?? known;
     const stay = own.filter((one) => isIn(kept, one) || !isIn(known, one));
     return [...stay, ...kept.filter((one) => !isIn(own, one) && !isIn(known, one))];
   };
@@ -213,18 +245,38 @@ export function openSessionFile(
   return {
     kept: known,
     save(sessions) {
-      if (next === undefined) saving = saving.then(write).catch(onError);
+      if (next === undefined) {
+        isSaving = true;
+        saving = saving
+          .then(write)
+          .catch(onError)
+          .finally(() => {
+            isSaving = next !== undefined;
+          });
+      }
       next = sessions;
+    },
+    changes() {
+      const found = fileStamp(file);
+      // What is about to be written is merged with the file then.
+      if (isSaving || found === stamp) return undefined;
+      stamp = found;
+      const kept = readSessions(file);
+      if (kept === undefined) return undefined;
+      const begun = kept.filter((one) => !isIn(known, one));
+      const ended = known.filter((one) => !isIn(kept, one)).map(({ hash }) => hash);
+      known = kept;
+      return { kept, begun, ended };
     },
     saved: () => saving,
   };
 }
 
-function readSessions(file: string): readonly KeptSession[] {
+function readSessions(file: string): readonly KeptSession[] | undefined {
   try {
     return keptSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch {
-    return [];
+    return undefined;
   }
 }
 

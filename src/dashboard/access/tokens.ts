@@ -51,13 +51,9 @@ export function openTokens({ file, renew }: TokenFile): {
 /** Reads the hashes again when the file has changed; a damaged file changes nothing. */
 function watched(file: string, first: Tokens): () => Tokens {
   let current = first;
-  const stampOf = () => {
-    const found = statSync(file, { throwIfNoEntry: false });
-    return found && `${found.ino} ${found.mtimeMs}`;
-  };
-  let read = stampOf();
+  let read = fileStamp(file);
   return () => {
-    const stamp = stampOf();
+    const stamp = fileStamp(file);
     if (stamp === read || stamp === undefined) return current;
     read = stamp;
     try {
@@ -67,6 +63,12 @@ function watched(file: string, first: Tokens): () => Tokens {
     }
     return current;
   };
+}
+
+/** Changes with the content of a file that is replaced; undefined if there is none. */
+export function fileStamp(file: string): string | undefined {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found && `${found.ino} ${found.mtimeMs}`;
 }
 
 /** The stored hashes; undefined if there are none yet. */
