@@ -1,7 +1,7 @@
 import { delimiter, isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { optional } from '../model/json-object.ts';
+import { optional, withoutAbsent } from '../model/json-object.ts';
 import { type ArtifactsPlace, parseRedisUrl, REDIS_PREFIX, redisUrlWith } from '../model/remote-address.ts';
 import { ConfigurationError } from '../model/storeferry-error.ts';
 import { completeS3Place } from '../remote/remote-kinds.ts';
@@ -43,6 +43,10 @@ export const settingsSchema = z.object({
       ),
     'Folders outside the workspace that symbolic links in it may lead to, separated by colons: `/data/feeds:/mnt/exports`.',
   ),
+  EVENTS_SECRET: optional(
+    z.string().min(16, 'expected at least 16 characters, such as of `openssl rand -hex 32`'),
+    'With `worker --listen`: what a webhook of the store sends as `secret`, to run an export. Unset: none is received.',
+  ),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe('What is logged to standard error.'),
 });
 
@@ -53,6 +57,8 @@ export interface Settings {
   /** Absolute paths of folders outside the workspace that links may lead to. */
   readonly allowedFolders: readonly string[];
   readonly logLevel: (typeof LOG_LEVELS)[number];
+  /** What events of stores are received with; undefined: none are. */
+  readonly eventsSecret: string | undefined;
   /** The secret values, which are redacted everywhere. */
   readonly secrets: readonly string[];
 }
@@ -79,6 +85,7 @@ export function readSettings(environment: Pick<Environment, 'get'>, dir: string)
     REDIS_CA,
     ARTIFACTS_URL,
     STOREFERRY_ALLOW,
+    EVENTS_SECRET,
     LOG_LEVEL,
   } = parsed.data;
   const artifacts = chooseArtifacts(ARTIFACTS_URL, dir, environment);
@@ -94,7 +101,8 @@ export function readSettings(environment: Pick<Environment, 'get'>, dir: string)
     artifacts: artifacts.place,
     allowedFolders: foldersIn(STOREFERRY_ALLOW ?? ''),
     logLevel: LOG_LEVEL,
-    secrets: [...(password === '' ? [] : [password]), ...artifacts.secrets],
+    eventsSecret: EVENTS_SECRET,
+    secrets: withoutAbsent([password !== '' && password, EVENTS_SECRET, ...artifacts.secrets]),
   };
 }
 

@@ -10,6 +10,7 @@ import type { RunContext } from '../run/run-context.ts';
 // Tokens of programs and accounts of people, which commands make too.
 export { MAX_TOKEN_DAYS, openApiTokens, TOKEN_DAYS } from './access/api-tokens.ts';
 export { MIN_PASSWORD, openPeople } from './access/people.ts';
+export { sameText } from './access/tokens.ts';
 
 /** What the pages of the dashboard are made from. Created at the edge (cli/). */
 export interface DashboardContext {

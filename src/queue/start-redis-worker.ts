@@ -21,7 +21,7 @@ import {
 } from './queues.ts';
 import { HELD_MS, noticeSender, type ProcessRun, runProcessor } from './run-processor.ts';
 import { shardProcessor } from './shard-processor.ts';
-import { errorLogger, type RunningWorker, type WorkerLog, type WorkerSettings } from './worker-settings.ts';
+import { errorLogger, type StartedWorker, type WorkerLog, type WorkerSettings } from './worker-settings.ts';
 
 /** A folder beside those of runs; no run has this name. */
 const FOLDER = 'workers';
@@ -85,7 +85,7 @@ const LOCK_DURATION_MS = 15_000;
 export async function startRedisWorker(
   settings: WorkerSettings & { readonly redisUrl: string },
   ending: AsyncDisposableStack,
-): Promise<RunningWorker> {
+): Promise<StartedWorker> {
   const { redisUrl, files, log, lockDurationMs = LOCK_DURATION_MS } = settings;
   const counts = countOutcomes(settings.context.state);
   const context: RunContext = { ...settings.context, state: counts.state };

@@ -16,7 +16,7 @@ import { keepSchedules, type ScheduleStore, type TickOutcome } from './keep-sche
 import { countOutcomes, metricsReader, type QueueCounts } from './metrics.ts';
 import { HELD_MS, noticeSender, type ProcessedRun, type ProcessRun, runProcessor } from './run-processor.ts';
 import { openRunQueue, type RunQueue } from './run-queue.ts';
-import type { RunningWorker, WorkerLog, WorkerSettings } from './worker-settings.ts';
+import type { RunningWorker, StartedWorker, WorkerLog, WorkerSettings } from './worker-settings.ts';
 
 export { logRunEvents, type RunningWorker, type WorkerFiles, type WorkerLog } from './worker-settings.ts';
 
@@ -52,7 +52,35 @@ export async function startWorker(
     return queue;
   };
   ending.defer(fileDrop({ context, files, openQueue, log }).close);
-  return worker;
+  const events = storeEvents(openQueue, log);
+  ending.defer(events.close);
+  return { ...worker, runForEvent: events.add };
+}
+
+/** A burst of events becomes one run. */
+const QUEUE_EVENTS_EVERY_MS = 2_000;
+
+/**
+ * Queues a run of a job after events of its store. An event that comes while a run is at work is kept until its end, because that run may
+ * have read before. Events are lost with the process: the schedule of the job finds what they said.
+ */
+function storeEvents(openQueue: () => Promise<Pick<RunQueue, 'enqueue'>>, log: WorkerLog) {
+  const waiting = new Set<string>();
+  const queueWaiting = async (): Promise<void> => {
+    for (const job of [...waiting]) {
+      waiting.delete(job);
+      try {
+        const { added, id } = await (await openQueue()).enqueue({ does: 'run', job });
+        if (added) log.info({ job, run: id }, 'run queued for events of the store');
+        else waiting.add(job);
+      } catch (error) {
+        waiting.add(job);
+        log.warn({ job, reason: messageOf(error) }, 'the run for events of the store waits');
+      }
+    }
+  };
+  const queueing = every(QUEUE_EVENTS_EVERY_MS, queueWaiting);
+  return { add: (job: string) => void waiting.add(job), close: queueing.stop };
 }
 
 /**
@@ -62,7 +90,7 @@ export async function startWorker(
 async function startEmbeddedWorker(
   { context: given, files, storeStats, log }: WorkerSettings,
   ending: AsyncDisposableStack,
-): Promise<RunningWorker> {
+): Promise<StartedWorker> {
   const counts = countOutcomes(given.state);
   const stop = new AbortController();
   const signal = AbortSignal.any([given.signal, stop.signal]);

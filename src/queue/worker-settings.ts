@@ -87,6 +87,7 @@ export interface WorkerFiles {
   readonly isScheduled: (job: string) => boolean;
   /** The jobs that run for files that arrive, with their patterns. */
   readonly watched: () => readonly { readonly job: string; readonly pattern: string }[];
+  readonly isExport: (job: string) => boolean;
   /** Changes when schedules may have changed. */
   readonly schedulesVersion: () => Promise<string>;
   readonly taskFor: (context: RunContext, action: JobAction) => Promise<RunTask>;
@@ -107,12 +108,18 @@ export interface WorkerSettings {
   readonly log: WorkerLog;
 }
 
-/** A worker that takes runs until the stack it was started with is disposed of. */
-export interface RunningWorker {
+/** A worker that takes runs until the stack it was started with is disposed of, from its queue alone. */
+export interface StartedWorker {
   /** Why it is not healthy; null if it is. */
   health(): Promise<string | null>;
   /** The text for Prometheus. */
   metrics(): Promise<string>;
   /** Aborts when the worker cannot continue: then the process should be restarted. Its reason is an error with the cause. */
   readonly gaveUp: AbortSignal;
+}
+
+/** A worker that also looks for files that arrive, and is told of events. */
+export interface RunningWorker extends StartedWorker {
+  /** Runs the job soon, after what its store has said. */
+  runForEvent(job: string): void;
 }

@@ -27,6 +27,12 @@ describe('what a worker shows of itself', () => {
     }
   });
 
+  it('is no more where events are not received', async () => {
+    await using server = await serveWorker(WORKER, { host: '127.0.0.1', port: 0 });
+    const sent = await fetch(`${server.url}/events/orders?secret=x`, { method: 'POST' });
+    expect(sent.status).toBe(405);
+  });
+
   it('is answered on a network under its addresses and the names that a network keeps for itself', async () => {
     await using server = await serveWorker(WORKER, { host: '0.0.0.0', port: 0 });
     const url = server.url.replace('0.0.0.0', '127.0.0.1');
@@ -34,5 +40,32 @@ describe('what a worker shows of itself', () => {
       expect(await statusOf(url, '/metrics', host)).toBe(200);
     for (const host of ['elsewhere.example', 'local.elsewhere.example', 'x.localx', 'a..local'])
       expect(await statusOf(url, '/metrics', host)).toBe(403);
+  });
+});
+
+describe('an event of a store', () => {
+  const SECRET = 'a-secret-of-some-length';
+  it('runs an export for those who know the secret', async () => {
+    const accepted: string[] = [];
+    const accept = (job: string) => job === 'orders' && accepted.push(job) > 0;
+    await using server = await serveWorker(
+      WORKER,
+      { host: '127.0.0.1', port: 0 },
+      { secret: SECRET, accept },
+    );
+    const post = async (path: string, { authorization = '', body = '{}' } = {}) =>
+      (await fetch(server.url + path, { method: 'POST', headers: { authorization }, body })).status;
+    expect(await post(`/events/orders?secret=${SECRET}`)).toBe(202);
+    expect(await post('/events/orders', { authorization: `Bearer ${SECRET}` })).toBe(202);
+    expect(accepted).toEqual(['orders', 'orders']);
+    for (const path of ['/events/orders', '/events/orders?secret=', `/events/orders?secret=${SECRET}x`])
+      expect(await post(path), path).toBe(401);
+    // A wrong token counts, whatever the address says.
+    expect(await post(`/events/orders?secret=${SECRET}`, { authorization: 'Bearer x' })).toBe(401);
+    expect(await post(`/events/catalog?secret=${SECRET}`)).toBe(404);
+    expect(await post(`/metrics?secret=${SECRET}`)).toBe(405);
+    expect(await post(`/events/orders?secret=${SECRET}`, { body: 'x'.repeat(1_100_000) })).toBe(413);
+    expect(await statusOf(server.url, '/events/orders', 'elsewhere.example')).toBe(403);
+    expect(accepted).toHaveLength(2);
   });
 });

@@ -62,6 +62,7 @@ describe('the reference', () => {
       ['`REDIS_CA`', ''],
       ['`ARTIFACTS_URL`', 'default `.storeferry/artifacts`'],
       ['`STOREFERRY_ALLOW`', ''],
+      ['`EVENTS_SECRET`', ''],
       ['`LOG_LEVEL`', expect.stringMatching(/^`trace`, .*; default `info`$/)],
     ]);
   });

@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import {
@@ -15,6 +15,7 @@ import {
   type Listen,
   ownAddresses,
   parseListen,
+  sameText,
   urlHost,
 } from '../../dashboard/dashboard-context.ts';
 import { explainError, StateError, UsageError } from '../../model/storeferry-error.ts';
@@ -44,13 +45,25 @@ interface WorkerServer extends AsyncDisposable {
   readonly url: string;
 }
 
+/** What a worker takes from webhooks of stores. */
+interface ReceivedEvents {
+  readonly secret: string;
+  /** Runs the job soon; false where it is no export. */
+  accept(job: string): boolean;
+}
+
+/** `POST /events/JOB`, with the secret as a bearer token or as `?secret=`. */
+const EVENTS_PATH = /^\/events\/([^/]+)$/;
+const MAX_EVENT_BYTES = 1024 * 1024;
+
 /**
- * Serves `/metrics` for Prometheus and `/healthz` (200, or 503 with the reason) until it is disposed of. UsageError
- * if it cannot listen there.
+ * Serves `/metrics` for Prometheus and `/healthz` (200, or 503 with the reason) until it is disposed of, and takes events where it may.
+ * UsageError if it cannot listen there.
  */
 export async function serveWorker(
   worker: Pick<RunningWorker, 'health' | 'metrics'>,
   listen: Listen,
+  events?: ReceivedEvents,
 ): Promise<WorkerServer> {
   const { host, port } = listen;
   const addresses = ownAddresses(listen, undefined);
@@ -66,8 +79,23 @@ export async function serveWorker(
       send(response, 200, await withDeadline(METRICS_WITHIN_MS, worker.metrics()), PROMETHEUS_TYPE);
     else send(response, 404, 'Not found. Known paths: /metrics and /healthz.\n');
   };
+  // What an event says is not believed: the run reads the store.
+  const receive = async (request: IncomingMessage, job: string, typed = ''): Promise<[number, string]> => {
+    const [, bearer] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
+    const secret = bearer ?? new URLSearchParams(typed).get('secret') ?? '';
+    if (events === undefined || !sameText(secret, events.secret)) return [401, 'Wrong secret.\n'];
+    let bytes = 0;
+    for await (const chunk of request) {
+      bytes += chunk.length;
+      if (bytes > MAX_EVENT_BYTES) return [413, 'Too large.\n'];
+    }
+    return events.accept(job) ? [202, 'The export will run.\n'] : [404, 'No export has this name.\n'];
+  };
   const server = createServer((request, response) => {
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
+    const [path = '', typed] = (request.url ?? '').split('?');
+    const [, job] = (events !== undefined && EVENTS_PATH.exec(path)) || [];
+    const isEvent = request.method === 'POST' && job !== undefined;
+    if (!isEvent && request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD');
       send(response, 405, 'Only GET.\n');
       return;
@@ -80,7 +108,16 @@ export async function serveWorker(
       );
       return;
     }
-    const [path = ''] = (request.url ?? '').split('?');
+    if (isEvent) {
+      receive(request, job, typed).then(
+        ([status, words]) => {
+          if (!request.complete) response.setHeader('connection', 'close');
+          send(response, status, words);
+        },
+        () => response.destroy(),
+      );
+      return;
+    }
     answer(path, response).catch(() => send(response, 503, 'The figures cannot be read.\n'));
   });
   await new Promise<void>((resolve, reject) => {
@@ -122,7 +159,10 @@ const CLOSE_WITHIN_MS = 7_000;
 export const workerCommand = defineCommand({
   arguments: {},
   options: {
-    listen: text('address', '[HOST:]PORT for /metrics and /healthz; default HOST: this machine'),
+    listen: text(
+      'address',
+      '[HOST:]PORT for /metrics, /healthz and webhooks of stores (/events/JOB); default HOST: this machine',
+    ),
   },
   examples: ['worker', '-C /srv/shop worker', 'worker --listen 9464', 'worker --listen 0.0.0.0:9464'],
   async run({ terminal, directory, program, interruptSignal }, _, { listen }) {
@@ -208,10 +248,18 @@ export async function startWorkerIn(
     ending,
   );
   if (listen === undefined) return worker;
-  const server = ending.use(await serveWorker(worker, listen));
+  const { eventsSecret } = open.workspace.settings();
+  const events = eventsSecret === undefined ? undefined : { secret: eventsSecret, accept };
+  const server = ending.use(await serveWorker(worker, listen, events));
   log.info({ url: server.url }, 'listening');
   if (!isLocal(listen)) log.warn({}, 'metrics and health are readable for everyone who reaches this address');
   return worker;
+
+  function accept(job: string): boolean {
+    const isExport = files.isExport(job);
+    if (isExport) worker.runForEvent(job);
+    return isExport;
+  }
 }
 
 /**
@@ -271,6 +319,7 @@ export function workerFiles(directory: string, onSecret: (secret: string) => voi
     schedules: () => reading(readSchedules),
     isScheduled: (job) => reading((workspace) => isScheduled(workspace, job)),
     watched: () => reading(watchedJobs),
+    isExport: (job) => reading(({ inspection }) => inspection.job(job)?.value?.kind === 'export'),
     schedulesVersion: () => schedulesVersion(directory),
     taskFor: (context, action) =>
       reading((workspace) => readTask({ workspace, context }, action).finally(() => remember(workspace))),

@@ -158,6 +158,18 @@ function guardsIn(file: EditableFile): readonly object[] | undefined {
   return written.every(isKnown) ? written : undefined;
 }
 
+const APPROVAL_GROUP: EditGroup = {
+  legend: 'Approval',
+  rare: true,
+  hint: 'Needs people who sign in by name.',
+  fields: [
+    choice(['approval', 'by'], 'Before a run sends its first request', [
+      ['', 'Nobody has to approve it'],
+      ['another', 'Somebody else than who started it must approve it'],
+    ]),
+  ],
+};
+
 const WAVES = 'apply.waves';
 
 const WAVE_LABELS: Readonly<Record<string, string>> = {
@@ -252,6 +264,7 @@ function placeOf(file: EditableFile) {
   const switches = part === 'source';
   const text = (path: Path) => typeof file.at(path) === 'string';
   if (text([part, 'path'])) return { kind: 'path', path: [part, 'path'], switches };
+  if (text([part, 'watch'])) return { kind: 'watch', path: [part, 'watch'], switches };
   if (text([part, 'url'])) return { kind: 'url', path: [part, 'url'], switches };
   const address = [part, 'url', 'address'];
   return text(address) ? { kind: 'url', path: address, switches: false } : null;
@@ -289,6 +302,7 @@ export function editForm(file: EditableFile): {
       { legend: 'Safety limits', hint: LIMITS_HINT, fields: limits },
       ...(isOfProducts ? guardGroups(file) : []),
       WAVES_GROUP,
+      APPROVAL_GROUP,
       ...(isOfProducts ? [PICTURES_GROUP] : []),
       ...notifyGroups(file),
     ];
@@ -331,7 +345,7 @@ function isShownWith({ when }: Pick<EditField, 'when'>, values: EditValues): boo
 export function pathsOf(file: EditableFile): ReadonlyMap<string, readonly Path[]> {
   const { what } = editForm(file);
   return new Map<string, readonly Path[]>([
-    ['location', [[what, 'path'], [what, 'url', 'address'], [what, 'url'], [what]]],
+    ['location', [[what, 'path'], [what, 'watch'], [what, 'url', 'address'], [what, 'url'], [what]]],
     ...fieldsOf(file).map(({ name, path }): [string, Path[]] => [name, [path]]),
     ['schedule', [['schedule', 'cron']]],
     ['timezone', [['schedule', 'timezone']]],
@@ -491,7 +505,7 @@ function locationEdits(file: EditableFile, { place = '', location = '' }: EditVa
   const before = placeOf(file);
   if (before === null) return [];
   if (before.kind === place || !before.switches) return [{ set: before.path, to: location }];
-  const kind = place === 'url' ? 'url' : 'path';
+  const kind = ['url', 'watch'].find((known) => known === place) ?? 'path';
   return [
     { set: ['source', kind], to: location },
     { set: before.path, to: undefined },

@@ -110,10 +110,11 @@ ${formActions('Save', jobHref(name))}
 const PLACES: readonly Choice[] = [
   ['path', 'In this workspace'],
   ['url', 'On the web'],
+  ['watch', 'It arrives in a folder of this workspace: a run for each'],
 ];
 const LOCATIONS = { any: 'File or address', url: 'Address', path: 'File' };
 const SOURCE_HINT =
-  'A file of the workspace, such as uploads/prices.csv (exports/*.csv: all that fit), or an address, also the link of a Google Sheet. Secrets of an address stay hidden as long as it leads to the same server.';
+  'A file of the workspace, such as uploads/prices.csv (exports/*.csv: all that fit; files that arrive: inbox/*.csv), or an address, also the link of a Google Sheet. Secrets of an address stay hidden as long as it leads to the same server.';
 const DESTINATION_HINT = 'In the folder exports, such as exports/orders.csv.';
 
 /** Fields that most jobs leave as they are: closed, unless one of them is set, wrong, or changed elsewhere. */

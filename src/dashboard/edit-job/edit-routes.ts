@@ -189,8 +189,14 @@ async function whyPathRefused(
   if ('problem' in edited) return undefined;
   const job = workspace.inspectionWith({ [jobFile(name)]: edited.text }).job(name)?.value;
   const path = job?.kind === 'import' ? job.source.path : job?.destination.path;
+  const watch = job?.kind === 'import' ? job.source.watch : undefined;
+  const isWatchEdited = edits.some((edit) => 'to' in edit && edit.set.join('.') === 'source.watch');
+  if (watch !== undefined && isWatchEdited && !isPathIn(INBOX, watch)) {
+    const message = `Give files of the folder ${INBOX}, such as ${INBOX}*.csv: what arrives is moved. Another folder is written into the file of the job by hand.`;
+    return { field: 'location', message };
+  }
   const pictures = job?.kind === 'import' ? job.images?.publish : undefined;
-  if (path !== undefined && job?.kind === 'export' && !isExportPath(path)) {
+  if (path !== undefined && job?.kind === 'export' && !isPathIn(EXPORTS, path)) {
     const message = `Give a path in the folder ${EXPORTS}, such as ${EXPORTS}orders.csv: other files of the workspace are settings. A path elsewhere is written into the file of the job by hand.`;
     return { field: 'location', message };
   }
@@ -216,6 +222,7 @@ async function whyPathRefused(
 /** The field of a path that a job reads or writes. */
 function fieldOfPlace(path: Path): string | undefined {
   const [first, second] = path;
+  if (first === 'source' && second === 'watch') return 'location';
   if ((first === 'source' || first === 'destination') && second === 'path') return 'location';
   const name = path.join('.');
   return ['images.publish.from', 'images.publish.path'].find((field) => field === name);
@@ -224,9 +231,11 @@ function fieldOfPlace(path: Path): string | undefined {
 /** The folder of the files that a form may name for exports: others are settings, which an export would replace. */
 export const EXPORTS = 'exports/';
 
-/** Whether a form may name a file for an export. */
-function isExportPath(path: string): boolean {
-  return path.startsWith(EXPORTS) && path.split('/').every((part) => /^[^.\\~][^\\]*$/.test(part));
+/** The folder of files that a form may let arrive: others are settings, which a worker would move. */
+const INBOX = 'inbox/';
+
+function isPathIn(folder: string, path: string): boolean {
+  return path.startsWith(folder) && path.split('/').every((part) => /^[^.\\~][^\\]*$/.test(part));
 }
 
 /** Problems that the checks of the file cannot see: a blank field, a hidden secret in a new address, a paused schedule (a comment). */

@@ -119,6 +119,24 @@ it('shows what is wrong beside the field and writes nothing', async () => {
   expect(secret.page.body).not.toContain('hunter2');
 });
 
+it('takes files that arrive, of the inbox only, and asks for an approval by another', async () => {
+  const page = await client.get(EDIT);
+  const settings = await save(page, { place: 'watch', location: 'jobs/*.yaml' });
+  expect(settings.document.querySelector('#about-location .field-error')?.textContent).toContain(
+    'inbox/*.csv',
+  );
+  expect(await read()).toBe(JOB);
+  await save(page, { place: 'watch', location: 'inbox/*.csv', 'approval.by': 'another' });
+  const watching = await read();
+  expect(watching).toContain('watch: "inbox/*.csv"');
+  expect(watching).toMatch(/^approval:.*\n? *by: another/m);
+  expect(watching).not.toMatch(/^ *path:/m);
+  const edited = await client.get(EDIT);
+  expect([fieldOf(edited, 'place'), fieldOf(edited, 'location')]).toEqual(['watch', 'inbox/*.csv']);
+  await save(edited, { place: 'path', location: 'catalog.csv', 'approval.by': '' });
+  expect(await read()).not.toMatch(/watch|approval/);
+});
+
 it('keeps the path outside the workspace that the file has', async () => {
   const outside = JOB.replace('catalog.csv', '/srv/exports/catalog.csv');
   await nightly.workspace.write(FILE, outside);
