@@ -114,11 +114,13 @@ const RIGHTS = 0o7777n;
 interface Rights {
   readonly mode: number;
   readonly folder: number;
+  /** Whether each write first removes what killed ones have left. */
+  readonly sweeps: boolean;
 }
 
-const OWN: Rights = { mode: 0o600, folder: 0o700 };
-/** A web server shows what is published. */
-const PUBLIC: Rights = { mode: 0o644, folder: 0o755 };
+const OWN: Rights = { mode: 0o600, folder: 0o700, sweeps: true };
+/** A web server shows what is published. A folder of thousands of files is not listed for each of them. */
+const PUBLIC: Rights = { mode: 0o644, folder: 0o755, sweeps: false };
 
 /**
  * A file of this machine, with the path of the job. Symbolic links are followed, so that their target is replaced and
@@ -151,7 +153,7 @@ async function localDestination(
       const before = await asDestinationError(location, 'written', found(stat(location, { bigint: true })));
       if (before !== undefined && !before.isFile()) throw notRegularFile(location, before);
       await asDestinationError(location, 'written', makeFolders(dirname(location), rights.folder));
-      await sweepTemporaries(location);
+      if (rights.sweeps) await sweepTemporaries(dirname(location), basename(location));
       const temporary = temporaryBeside(location);
       try {
         const size = await writeNew(temporary, location, content, before ?? rights, options.signal);
@@ -196,7 +198,7 @@ async function writeNew(
   temporary: string,
   path: string,
   content: AsyncIterable<Uint8Array | string>,
-  { mode }: Pick<BigIntStats, 'mode'> | Rights,
+  { mode }: Pick<BigIntStats | Rights, 'mode'>,
   signal: AbortSignal,
 ): Promise<number> {
   const file = await asDestinationError(path, 'written', open(temporary, 'wx', 0o600));
@@ -239,13 +241,13 @@ async function discardTemporary(temporary: string): Promise<void> {
   await rm(temporary, { force: true }).catch(() => {});
 }
 
-/** Removes the temporary files of dead processes; those of running processes stay. */
-async function sweepTemporaries(path: string): Promise<void> {
-  const folder = dirname(path);
-  const start = `.${basename(path)}.`;
+const TEMPORARY = /^\.(.+)\.([^.-]+)-(\d+)-[0-9a-f]{8}\.tmp$/;
+
+/** Removes the temporary files of dead processes, of one destination or of all; those of running processes stay. */
+async function sweepTemporaries(folder: string, of?: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
-    const [, host, pid] = /^([^-]+)-(\d+)-[0-9a-f]{8}\.tmp$/.exec(name.slice(start.length)) ?? [];
-    if (!name.startsWith(start) || host === undefined) continue;
+    const [, destination, host, pid] = TEMPORARY.exec(name) ?? [];
+    if (host === undefined || (of !== undefined && destination !== of)) continue;
     const temporary = join(folder, name);
     if (incomplete.has(temporary)) continue;
     const abandoned = host === hostTag() ? !isAlive(Number(pid)) : await isAbandoned(temporary);
@@ -273,6 +275,8 @@ export interface PublicFolder extends AsyncDisposable {
   readonly location: string;
   /** Whether there is a file of this name and size. */
   has(name: string, size: number, signal: AbortSignal): Promise<boolean>;
+  /** Removes what killed processes have left, where it may and can be listed. */
+  sweep(signal: AbortSignal): Promise<void>;
   /** Writes the file completely or not at all; everybody may read it. `type`: its media type. */
   put(name: string, content: Buffer, type: string, signal: AbortSignal): Promise<void>;
 }
@@ -292,6 +296,7 @@ async function localFolder(path: string, access: FileAccess): Promise<PublicFold
       const there = await asDestinationError(location, 'read', found(stat(join(location, name))));
       return there?.isFile() === true && there.size === size;
     },
+    sweep: () => sweepTemporaries(location),
     async put(name, content, _, signal) {
       const file = await localDestination(join(path, name), access, PUBLIC);
       await file.write(Readable.from([content]), { signal });
@@ -312,6 +317,9 @@ async function remoteFolder(remote: RemoteAddress): Promise<PublicFolder> {
         const there = await retrying(() => inFolder.sizeOf(name, signal), signal);
         return there === size;
       }),
+    sweep: async (signal) => {
+      await inFolder.sweep(signal).catch(() => signal.throwIfAborted());
+    },
     put: (name, content, type, signal) =>
       withDestinationErrors(`${location}/${name}`, 'written', signal, async () => {
         const upload = { size: content.length, open: () => Readable.from([content], { objectMode: false }) };

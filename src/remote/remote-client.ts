@@ -53,6 +53,8 @@ export interface RemoteClient extends AsyncDisposable {
 interface FolderCalls {
   /** In bytes; null if there is no such file. */
   sizeOf(name: string, signal: AbortSignal): Promise<number | null>;
+  /** Removes what killed processes have left. */
+  sweep(signal: AbortSignal): Promise<void>;
   /** Writes the file completely or not at all. `type`: its media type, where the server keeps one. */
   put(
     name: string,

@@ -76,6 +76,7 @@ export function withDeadlines(
     ...(inFolder && {
       inFolder: {
         sizeOf: (name, signal) => bounded(signal, (until) => inFolder.sizeOf(name, until)),
+        sweep: (signal) => bounded(signal, (until) => inFolder.sweep(until)),
         put: (name, upload, options) =>
           bounded(
             options.signal,

@@ -121,6 +121,8 @@ export function s3Client(at: S3Address, timeouts: S3Timeouts = CONNECTION_TIMEOU
     },
     put: (upload, { signal, ifVersion }) => store(key, upload, signal, conditionOf(ifVersion)),
     inFolder: {
+      // A broken upload leaves no object.
+      sweep: async () => {},
       async sizeOf(name, signal) {
         try {
           const command = new HeadObjectCommand({ Bucket, Key: `${key}/${name}` });

@@ -16,7 +16,6 @@ import { connectSsh, type SftpAddress, type SshConnection } from './ssh-connecti
 /** Reads and writes files over SFTP, on one connection until it is lost. */
 export function sftpClient(at: SftpAddress): RemoteClient {
   let connection: SshConnection | undefined;
-  let isSwept = false;
 
   /** Runs an action on the connection; its errors become RemoteFailures. */
   async function use<T>(signal: AbortSignal, action: (calls: SftpCalls) => Promise<T>): Promise<T> {
@@ -74,12 +73,9 @@ export function sftpClient(at: SftpAddress): RemoteClient {
     inFolder: {
       sizeOf: (file, signal) =>
         use(signal, async (calls) => (await statOrAbsent(calls, `${at.path}/${file}`))?.size ?? null),
+      sweep: (signal) => use(signal, (calls) => removeAbandoned(calls, at.path)),
       put: (file, upload, { signal }) =>
-        use(signal, async (calls) => {
-          if (!isSwept) await removeAbandoned(calls, at.path);
-          isSwept = true;
-          await replaceFile(calls, `${at.path}/${file}`, { upload });
-        }),
+        use(signal, (calls) => replaceFile(calls, `${at.path}/${file}`, { upload })),
     },
     async [Symbol.asyncDispose]() {
       connection?.close();

@@ -15,7 +15,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { openDestination } from '../../src/export/open-destination.ts';
+import { openDestination, openPublicFolder } from '../../src/export/open-destination.ts';
+import { hostTag } from '../../src/state/file-access.ts';
 import { makePipe } from '../support/make-pipe.ts';
 import { startProcess } from '../support/processes.ts';
 
@@ -155,4 +156,15 @@ describe('a file that is written', () => {
       message: expect.stringContaining('not a regular file'),
     });
   });
+});
+
+it('a public folder is swept as a whole, and not listed for each file', async () => {
+  await using at = await setup();
+  const folder = await openPublicFolder({ path: at.dir }, ANYWHERE);
+  const left = `.red.jpg.${hostTag()}-4194400-0123abcd.tmp`;
+  for (const name of [left, '.other.tmp']) await writeFile(join(at.dir, name), 'half');
+  await folder.put('red.jpg', Buffer.from('red'), 'image/jpeg', signal);
+  expect((await readdir(at.dir)).sort()).toEqual(['.other.tmp', left, 'red.jpg'].sort());
+  await folder.sweep(signal);
+  expect((await readdir(at.dir)).sort()).toEqual(['.other.tmp', 'red.jpg']);
 });

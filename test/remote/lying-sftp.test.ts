@@ -1,14 +1,18 @@
 import type { Attributes, FileEntry, SFTPWrapper } from 'ssh2';
 import { describe, expect, it } from 'vitest';
+import { openPublicFolder } from '../../src/export/open-destination.ts';
 import { serveSftp } from './serve-sftp.ts';
 import { failureOf, fetchAll, put } from './trials.ts';
 
 const OK = 0;
 const END = 1;
+const PERMISSION_DENIED = 3;
 const FILE = { mode: 0o100644, uid: 0, gid: 0, atime: 1, mtime: 1 };
 
 /** What the server says of its one file, and what it sends of it. */
 interface Lies {
+  /** It lists no folder. */
+  readonly isHidden?: boolean;
   readonly names?: readonly string[];
   readonly size?: number;
   /** The bytes at an offset; null: the end. */
@@ -17,7 +21,13 @@ interface Lies {
 }
 
 /** An SFTP server that says what it likes. */
-async function serveLies({ names = ['a.csv'], size = 5, read = () => null, attributes = () => ({}) }: Lies) {
+async function serveLies({
+  isHidden = false,
+  names = ['a.csv'],
+  size = 5,
+  read = () => null,
+  attributes = () => ({}),
+}: Lies) {
   const opened: string[] = [];
   const removed: string[] = [];
   let asked = 0;
@@ -25,7 +35,8 @@ async function serveLies({ names = ['a.csv'], size = 5, read = () => null, attri
     let isListed = false;
     sftp.on('OPENDIR', (id) => {
       isListed = false;
-      sftp.handle(id, Buffer.from('folder'));
+      if (isHidden) sftp.status(id, PERMISSION_DENIED);
+      else sftp.handle(id, Buffer.from('folder'));
     });
     sftp.on('CLOSE', (id) => sftp.status(id, OK));
     sftp.on('READDIR', (id) => {
@@ -136,4 +147,20 @@ describe('an SFTP server that lies', () => {
     expect(failure.message).toContain('is not the one that `hostKey` names');
     expect(server.opened).toEqual([]);
   });
+});
+
+const ABANDONED = '.blue.jpg.storeferry-0123456789ab.tmp';
+
+it.each([
+  ['is swept', { names: [ABANDONED, 'blue.jpg'] }, [`/in/shop/${ABANDONED}`]],
+  ['may not be listed', { isHidden: true }, []],
+  ['has too many files to list', { names: Array.from({ length: 100_001 }, (_, n) => `${n}.jpg`) }, []],
+])('a public folder that %s is written', async (_, lies, removed) => {
+  await using server = await serveLies(lies);
+  const { signal } = new AbortController();
+  await using folder = await openPublicFolder({ remote: server.at('shop') }, { workspaceDir: '/nowhere' });
+  await folder.sweep(signal);
+  expect(server.removed).toEqual(removed);
+  await folder.put('red.jpg', Buffer.from('red'), 'image/jpeg', signal);
+  expect(server.opened).toHaveLength(1);
 });

@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import { Server, type SFTPWrapper } from 'ssh2';
 import { sftpClient } from '../../src/remote/sftp-client.ts';
+import type { SftpAddress } from '../../src/remote/ssh-connection.ts';
 import { makeHostKey } from '../support/host-key.ts';
 
 /** An SFTP server that answers each session as `serve` says, whoever signs in. */
@@ -19,23 +20,25 @@ export async function serveSftp(serve: (sftp: SFTPWrapper) => void) {
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
   const address = listener.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
+  const at = (name: string, hostKeys = [fingerprint]): SftpAddress => ({
+    kind: 'sftp',
+    location: `sftp://test/in/${name}`,
+    host: '127.0.0.1',
+    port: address.port,
+    user: 'me',
+    path: `/in/${name}`,
+    hostKeys,
+    password: 'x',
+    privateKey: null,
+    passphrase: null,
+    newest: false,
+    allowPrivateAddresses: true,
+  });
   return {
-    /** A client for a file, or a pattern, in its folder. */
-    client: (name: string, hostKeys = [fingerprint]) =>
-      sftpClient({
-        kind: 'sftp',
-        location: `sftp://test/in/${name}`,
-        host: '127.0.0.1',
-        port: address.port,
-        user: 'me',
-        path: `/in/${name}`,
-        hostKeys,
-        password: 'x',
-        privateKey: null,
-        passphrase: null,
-        newest: false,
-        allowPrivateAddresses: true,
-      }),
+    /** The address of a file, a pattern or a folder in its folder. */
+    at,
+    /** A client for it. */
+    client: (name: string, hostKeys?: string[]) => sftpClient(at(name, hostKeys)),
     [Symbol.asyncDispose]: () => new Promise<void>((resolve) => listener.close(() => resolve())),
   };
 }

@@ -310,7 +310,15 @@ async function publish(
   await using folders = new AsyncDisposableStack();
   const idle: PublicFolder[] = [];
   const done = { uploaded: 0, present: 0 };
+  const unwritten: string[] = [];
+  const remember = async () => {
+    const published = unwritten.splice(0).map((name) => ({ address: memoryKey(to, name), version: null }));
+    if (published.length > 0) await state.checkedAddresses.remember(published, clock());
+  };
   try {
+    const first = folders.use(await openTarget(to, context));
+    await first.sweep(signal);
+    idle.push(first);
     await forEachConcurrently(open, UPLOADS_AT_ONCE, async ({ name, published, bytes }) => {
       signal.throwIfAborted();
       const folder = idle.pop() ?? folders.use(await openTarget(to, context));
@@ -323,16 +331,14 @@ async function publish(
         await folder.put(published, picture.content, type, signal);
         done.uploaded++;
       }
-      if (to.remote !== undefined)
-        await state.checkedAddresses.remember(
-          [{ address: memoryKey(to, published), version: null }],
-          clock(),
-        );
+      if (to.remote !== undefined) unwritten.push(published);
+      if (unwritten.length >= CHUNK) await remember();
       idle.push(folder);
       const sum = done.uploaded + done.present;
       onEvent({ type: 'progress', step: 'apply', done: sum, total: open.length, unit: 'pictures' });
     });
   } finally {
+    await remember();
     const { uploaded = 0, present = 0 } = (await state.runs.get(run.id))?.pictures ?? {};
     await state.runs.update(run.id, {
       pictures: { uploaded: uploaded + done.uploaded, present: present + done.present },
