@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { normalize, resolve } from 'node:path';
+import { normalize, relative, resolve } from 'node:path';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { SourceError } from '../model/storeferry-error.ts';
@@ -63,7 +63,7 @@ export async function openPictures(
 async function openFolder(from: string, access: FileAccess): Promise<PictureFiles> {
   const found = await findFiles(`${from.replaceAll(/[\\*?[\]{},]/g, String.raw`\$&`)}/**`, access);
   refuseMany(from, found.length);
-  const files = new Map(found.map((file) => [file.path.slice(from.length + 1).normalize('NFC'), file]));
+  const files = new Map(found.map((file) => [relative(from, file.path).normalize('NFC'), file]));
   return {
     names: [...files.keys()].sort(),
     async read(name) {
