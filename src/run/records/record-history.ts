@@ -241,7 +241,10 @@ export function recordVersion(version: Version): RecordVersion {
     place: placeOf(spans, run.files),
     created: before === null && kind === 'acknowledged' && renamed === undefined,
     ...(renamed === undefined ? {} : { renamed }),
-    changes: changesOf(before, body),
+    // Only where they are shown: a page counts thousands of records and shows fifty.
+    get changes() {
+      return changesOf(before, body);
+    },
   };
 }
 

@@ -78,6 +78,8 @@ interface RunRecordsOptions {
   readonly run: Run | undefined;
   /** All outcomes when left out. */
   readonly outcome?: RecordOutcome | undefined;
+  /** Grows by all records that were read, of whatever outcome, so that a reader can stop. */
+  readonly read?: { records: number };
 }
 
 /** The plan of a run and the folder of its files. */
@@ -89,25 +91,24 @@ type PlanFolder = Plan & { readonly folder: RunFolder };
  */
 export async function* runRecords(
   context: Pick<RunContext, 'state' | 'artifacts'>,
-  { target, id, run, outcome }: RunRecordsOptions,
+  { target, id, run, outcome, read = { records: 0 } }: RunRecordsOptions,
 ): AsyncGenerator<readonly RunRecord[]> {
+  const mayBe = (...outcomes: readonly RecordOutcome[]) =>
+    outcome === undefined || outcomes.includes(outcome);
   const all = async function* (): AsyncGenerator<readonly RunRecord[]> {
-    if (run !== undefined) {
-      const folder = context.artifacts.run(run.id);
-      const planned = await readPlan(folder);
-      const plan = planned && { ...planned, folder };
-      yield* rejectedRecords(context, run, plan);
-      if (plan !== undefined) yield* heldRecords(plan);
-      yield* acknowledgedRecords(context, target, id);
-      if (plan !== undefined) yield* editedRecords(plan);
-      if (plan !== undefined) yield* openRecords(context, run, plan);
-    } else {
-      yield* acknowledgedRecords(context, target, id);
-    }
+    const folder = run && context.artifacts.run(run.id);
+    const planned = folder && (await readPlan(folder));
+    const plan = folder && planned && { ...planned, folder };
+    if (run !== undefined && mayBe('rejected')) yield* rejectedRecords(context, run, plan);
+    if (plan !== undefined && mayBe('held')) yield* heldRecords(plan);
+    if (mayBe('applied', 'deleted', 'renamed')) yield* acknowledgedRecords(context, target, id);
+    if (plan !== undefined && mayBe('edited')) yield* editedRecords(plan);
+    if (run !== undefined && plan !== undefined && mayBe('planned', 'unsent'))
+      yield* openRecords(context, run, plan);
   };
   for await (const batch of all()) {
-    const wanted = outcome === undefined ? batch : batch.filter((record) => record.outcome === outcome);
-    if (wanted.length > 0) yield wanted;
+    read.records += batch.length;
+    yield outcome === undefined ? batch : batch.filter((record) => record.outcome === outcome);
   }
 }
 
@@ -244,7 +245,8 @@ async function* acknowledgedRecords(
       versions.flatMap((version): RunRecord[] => {
         // A record that the store does not have was refused, so it is among the rejected ones.
         if (version.run.id !== id || version.kind === 'absent') return [];
-        const { at, place, created, changes: all, renamed } = recordVersion(version);
+        const shown = recordVersion(version);
+        const { at, place, created, renamed } = shown;
         const base = { ...NOTHING, key, place, at, id: version.id };
         if (version.kind === 'deleted') {
           // The pair is listed once, under its new key.
@@ -254,7 +256,16 @@ async function* acknowledgedRecords(
           const changes = [{ field: 'url', variant: null, old: renamed, new: key }];
           return [{ ...base, outcome: 'renamed', changes }];
         }
-        return [{ ...base, outcome: 'applied', created, changes: created ? null : all }];
+        return [
+          {
+            ...base,
+            outcome: 'applied',
+            created,
+            get changes() {
+              return created ? null : shown.changes;
+            },
+          },
+        ];
       }),
     );
   }

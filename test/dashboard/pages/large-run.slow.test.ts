@@ -27,6 +27,14 @@ it('the page of a run with 100,000 records is small, and its server time is prin
     bytes = Buffer.byteLength(body);
     expect(body).toContain('100,000');
   }
+  for (const [outcome, words] of [
+    ['', 'among the first 5,000 of this run'],
+    ['planned', 'among the first 5,000 of this run'],
+    ['deleted', 'No record of this run has this outcome'],
+  ] as const) {
+    const { body } = await pages.app.inject(`/runs/${String(run)}/outcomes?outcome=${outcome}`);
+    expect(body, outcome).toContain(words);
+  }
   const [first = 0, ...later] = times;
   console.log(
     `${bytes} bytes; ${first.toFixed(0)} ms the first time, then ${Math.min(...later).toFixed(0)} ms`,
