@@ -32,8 +32,8 @@ interface KnownOfJob {
 
 /**
  * Gives a job another name, with its runs, the records that it has sent, its decisions about products of the store, its schedule and
- * the position of an export. `moveFile` does the same with its file, at last. If the process is killed, the same call again finishes
- * it. UsageError if something else is known under the new name, LockedError while a run of the job is at work.
+ * the position of an export. `moveFile` does the same with its file, at last; where that fails, all has its old name again. If the
+ * process is killed, the same call again finishes it. UsageError if something else is known under the new name, LockedError while a run of the job is at work.
  */
 export async function renameJob(
   context: RunContext,
@@ -64,9 +64,28 @@ export async function renameJob(
     await refuseKnown(context, to, known);
     await folder.write(marker, [JSON.stringify({ from })]);
   }
-  await moveKnown(context, known, from, to);
-  moveFile();
+  try {
+    await moveKnown(context, known, from, to);
+    moveFile();
+  } catch (error) {
+    await moveBack(context, known, { from, to, marker });
+    throw error;
+  }
   await folder.remove([marker]);
+}
+
+/** The file of the job has its old name: a schedule would run it without its history. What fails here too, the same call finishes. */
+async function moveBack(
+  context: RunContext,
+  known: KnownOfJob,
+  { from, to, marker }: { readonly from: string; readonly to: string; readonly marker: string },
+): Promise<void> {
+  try {
+    await moveKnown(context, known, to, from);
+    await context.artifacts.run(FOLDER).remove([marker]);
+  } catch {
+    // The first error is the one to report.
+  }
 }
 
 /** Whoever calls it again after a kill finishes it. */

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
+import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openContext } from '../../src/cli/open-context.ts';
 import { readImportRequest } from '../../src/cli/read-request.ts';
+import { moveNew } from '../../src/config/edit-file.ts';
 import { executeRun, renameJob } from '../../src/run/execute-run.ts';
 import { importTarget } from '../../src/state/state.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
@@ -43,4 +44,43 @@ it('a renamed job keeps its decisions about products of the store: none is creat
   expect((await run('outlet')).plan).toMatchObject({
     counts: { new: { records: 0 }, unchanged: { records: 3 }, removed: 0 },
   });
+});
+
+it('a job whose file cannot be renamed keeps its old name, runs and decisions', async () => {
+  await using setup = await setupNightly(2);
+  const { workspace, store } = setup;
+  const { dir } = workspace;
+  await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
+  await using open = await openContext(dir, () => {}, new AbortController().signal);
+  const { context } = open;
+  const request = await readImportRequest(open.workspace, 'nightly', false);
+  const { run } = await executeRun(context, { kind: 'run', request });
+  const target = importTarget(run);
+  const table = (job: string) => `adopted-main-${job}.csv`;
+  await workspace.write(table('nightly'), 'decisions');
+  await context.artifacts.run('export-nightly').write('position.json', ['{}']);
+  const [old, taken] = [join(dir, 'jobs/nightly.yaml'), join(dir, 'jobs/outlet.yaml')];
+  const toOutlet = (moveFile: () => void) =>
+    renameJob(context, { from: 'nightly', to: 'outlet', targets: [{ ...target, store: 'main' }] }, moveFile);
+  const known = async (job: string) => [
+    (await context.state.runs.list({ job })).length,
+    await context.state.ledger(target).count(job),
+    existsSync(join(dir, table(job))),
+    (await context.artifacts.run(`export-${job}`).list()).length,
+  ];
+  // Somebody writes another job while the rename is at work.
+  await workspace.write('jobs/outlet.yaml', 'of somebody else');
+  await expect(toOutlet(() => moveNew(old, taken))).rejects.toThrow('is there already');
+  expect([await known('nightly'), await known('outlet')]).toEqual([
+    [1, 2, true, 1],
+    [0, 0, false, 0],
+  ]);
+  expect([existsSync(old), await readFile(taken, 'utf8')]).toEqual([true, 'of somebody else']);
+  // It leaves no mark: the same name can be asked for again.
+  await rm(taken);
+  await toOutlet(() => moveNew(old, taken));
+  expect([await known('nightly'), await known('outlet')]).toEqual([
+    [0, 0, false, 0],
+    [1, 2, true, 1],
+  ]);
 });

@@ -1,7 +1,14 @@
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { editedText, freeName, readEditable, writeTogether, type YamlEdit } from '../../config/edit-file.ts';
+import {
+  editedText,
+  freeName,
+  moveNew,
+  readEditable,
+  writeTogether,
+  type YamlEdit,
+} from '../../config/edit-file.ts';
 import { cronOf, timesOf } from '../../config/job/job.ts';
 import { isName } from '../../config/store-config.ts';
 import type { Workspace } from '../../config/workspace.ts';
@@ -165,7 +172,7 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
         : [];
     try {
       await renameJob(context, { from: job, to: name, targets }, () =>
-        renameSync(workspace.path(jobFile(job)), workspace.path(jobFile(name))),
+        moveNew(workspace.path(jobFile(job)), workspace.path(jobFile(name))),
       );
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
@@ -185,7 +192,7 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     const workspace = workspaceWith(job);
     await refuseActive(job);
     const jobs = workspace.path('jobs');
-    renameSync(workspace.path(jobFile(job)), `${jobs}/${freeName(jobs, `${job}.yaml.removed`)}`);
+    moveNew(workspace.path(jobFile(job)), `${jobs}/${freeName(jobs, `${job}.yaml.removed`)}`);
     await audit(dashboard, request, { action: 'remove', job });
     return reply.redirect('/', 303);
   });

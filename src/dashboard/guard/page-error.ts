@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { basename, dirname } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ConfigurationError, formatPlace, StoreferryError } from '../../model/storeferry-error.ts';
+import { ConfigurationError, codeOf, formatPlace, StoreferryError } from '../../model/storeferry-error.ts';
 import { html } from '../../report/html/markup.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { decorateReplies, problemList } from '../pages/page.ts';
@@ -89,6 +90,20 @@ function describeError(
     const words = [where + message, hint].filter((line) => line !== '').map(redact);
     return described(STATUS_OF[error.code] ?? 500, 'This cannot be done', ...words);
   }
+  const code = codeOf(error) ?? '';
+  if (NOT_WRITABLE.has(code)) {
+    const folder =
+      error instanceof Error && 'path' in error
+        ? ` in the folder ${basename(dirname(String(error.path)))}`
+        : '';
+    const what = `A file${folder} cannot be read or changed (${code}).`;
+    return described(
+      503,
+      'This cannot be done',
+      what,
+      'Give the user of the dashboard the right to write there, or make room on the disk, then try again.',
+    );
+  }
   const status = statusOf(error);
   if (status < 500) {
     return described(status, 'Invalid request', INVALID[status] ?? 'Go back and try again.');
@@ -102,6 +117,9 @@ function describeError(
 function described(status: number, title: string, ...lines: readonly string[]) {
   return { status, title, lines, body: html`${lines.map((line) => html`<p>${line}</p>`)}` };
 }
+
+/** A folder or a disk that cannot be written, which is no bug. */
+const NOT_WRITABLE: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT']);
 
 /** The page for the code of a StoreferryError. */
 const STATUS_OF: Readonly<Record<string, number>> = { usage: 409, locked: 409, state: 503 };
