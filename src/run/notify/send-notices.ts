@@ -39,8 +39,12 @@ const waitingSchema = z.object({
 const noticesSchema = z.object({
   /** What ended before was not notified, and is not later. */
   since: z.number(),
-  /** The newest events that were notified, by the ids of their messages. */
+  /** The newest events that were notified, by the ids of their messages, without those below. */
   known: z.array(z.string()),
+  /** The newest ends of runs that were notified: ticks do not displace them. */
+  ends: z.array(z.string()).default([]),
+  /** The Monday of the last weekly summary. */
+  week: z.string().default(''),
   /** The conditions that each recipient knows to hold, for `when: change`. */
   alarms: z.record(z.string(), z.array(z.string())),
   waiting: z.array(waitingSchema),
@@ -64,6 +68,8 @@ export type News =
 
 /** What is said of it. */
 interface Occurrence {
+  /** `end`: of a run; `week`: its id is the date of its Monday. */
+  readonly kind: 'end' | 'week' | 'other';
   readonly id: string;
   readonly run: string | null;
   /** Whether each condition holds that this occurrence decides about. */
@@ -80,6 +86,7 @@ function occurrencesOf(context: RunContext, job: string, news: News): readonly O
       const reason = masked(context.redact?.(news.problem) ?? news.problem);
       return [
         {
+          kind: 'other',
           id,
           run: null,
           conditions: { failed: true },
@@ -90,7 +97,8 @@ function occurrencesOf(context: RunContext, job: string, news: News): readonly O
     case 'tick': {
       const { id, problem } = news;
       const conditions = { missed: problem !== null };
-      return [{ id, run: null, conditions, notify: (kind) => missedNotification(kind, job, problem, id) }];
+      const notify = (kind: MessageKind) => missedNotification(kind, job, problem, id);
+      return [{ kind: 'other', id, run: null, conditions, notify }];
     }
     default:
       return news satisfies never;
@@ -100,9 +108,10 @@ function occurrencesOf(context: RunContext, job: string, news: News): readonly O
 /** A week of list statistics, by its first run that could compare; undefined for all other runs. */
 function weekOccurrence(context: RunContext, { run, history = null }: RunFacts): Occurrence | undefined {
   const notification = history && weeklyNotification(run.job, history, context.clock());
-  return notification === null
-    ? undefined
-    : { id: notification.id, run: run.id, conditions: { weekly: true }, notify: () => notification };
+  if (notification === null) return undefined;
+  // Without the name of the job, which may have another one by then.
+  const id = notification.id.slice(-'2026-11-23'.length);
+  return { kind: 'week', id, run: run.id, conditions: { weekly: true }, notify: () => notification };
 }
 
 /** The end of a run; undefined where nobody is notified of such an end. */
@@ -118,6 +127,7 @@ function endOccurrence(context: RunContext, report: RunFacts): Occurrence | unde
   };
   const moment = { now: context.clock(), version: context.version };
   return {
+    kind: 'end',
     id: endId(run),
     run: run.id,
     conditions,
@@ -148,7 +158,14 @@ export async function sendNotices(
     const happened = news === undefined ? [] : occurrencesOf(context, job, news);
     const found = [...forgotten, ...happened];
     if (before === undefined && found.length === 0) return;
-    const start = before ?? { since: context.clock(), known: [], alarms: {}, waiting: [] };
+    const start = before ?? {
+      since: context.clock(),
+      known: [],
+      ends: [],
+      week: '',
+      alarms: {},
+      waiting: [],
+    };
     const added = found.reduce(
       (notices, one) => withOccurrence(notices, one, recipients, context.clock()),
       start,
@@ -199,11 +216,11 @@ export async function testRecipients(
 async function unnotifiedEnds(
   context: RunContext,
   job: string,
-  { since, known }: Notices,
+  { since, known, ends }: Notices,
 ): Promise<readonly Occurrence[]> {
   const runs = await context.state.runs.list({ job, limit: 5 });
   const ended = runs.filter(
-    (run) => (run.finishedAt ?? 0) >= since && isNotified(run) && !known.includes(endId(run)),
+    (run) => (run.finishedAt ?? 0) >= since && isNotified(run) && ![...ends, ...known].includes(endId(run)),
   );
   const reports = await Promise.all(ended.reverse().map((run) => readStoredReport(context, run)));
   return reports.flatMap((report) => endOccurrence(context, report) ?? []);
@@ -212,11 +229,12 @@ async function unnotifiedEnds(
 /** The notices with the messages about an occurrence, unless they have it already. */
 function withOccurrence(
   notices: Notices,
-  { id, run, conditions, notify }: Occurrence,
+  { kind: of, id, run, conditions, notify }: Occurrence,
   recipients: readonly Notify[],
   at: number,
 ): Notices {
-  if (notices.known.includes(id)) return notices;
+  const { known, ends, week } = notices;
+  if (of === 'week' ? week >= id : [...ends, ...known].includes(id)) return notices;
   const decided = recipients.map((recipient) => {
     const name = recipientName(recipient);
     return { name, ...decide(recipient, notices.alarms[name] ?? [], conditions) };
@@ -226,7 +244,9 @@ function withOccurrence(
   );
   return {
     ...notices,
-    known: [...notices.known, id].slice(-MAX_KNOWN),
+    known: of === 'other' ? [...known, id].slice(-MAX_KNOWN) : known,
+    ends: of === 'end' ? [...ends, id].slice(-MAX_KNOWN) : ends,
+    week: of === 'week' ? id : week,
     alarms: Object.fromEntries(decided.map(({ name, alarms }) => [name, alarms])),
     waiting: [...notices.waiting, ...messages].slice(-MAX_WAITING),
   };
