@@ -364,8 +364,8 @@ interface EditProblem {
 }
 
 /**
- * Changes a file that was shown with this hash, and that the checks accept afterwards. Synchronous: no other request comes
- * between. `fields` are the paths of the form; `check` gives what must have no problems.
+ * Changes a file that was shown with this hash, and that the checks accept afterwards, and before it the variables that it uses, in
+ * `.env`. Synchronous: no other request comes between. `fields` are the paths of the form; `check` gives what must have no problems.
  */
 export function editFile(
   workspace: Workspace,
@@ -375,11 +375,13 @@ export function editFile(
     edits,
     fields,
     check,
+    variables = {},
   }: {
     readonly sha256: string;
     readonly edits: readonly YamlEdit[];
     readonly fields: readonly Path[];
     readonly check: (inspection: Inspection) => readonly ConfigurationProblem[];
+    readonly variables?: Readonly<Record<string, string>>;
   },
 ): Saved {
   const shown = readEditable(workspace, file);
@@ -388,7 +390,7 @@ export function editFile(
   const edited = editedText(shown, safe);
   if ('problem' in edited) return { kind: 'refused', problems: [{ at: undefined, message: edited.problem }] };
   const { text } = edited;
-  const problems = check(workspace.inspectionWith({ [file]: text }));
+  const problems = check(workspace.inspectionWith({ [file]: text }, variables));
   if (problems.length > 0) {
     const yaml = parseYaml(text, file);
     const isAt = (place: string, path: Path) =>
@@ -402,6 +404,7 @@ export function editFile(
       })),
     };
   }
+  setVariables(workspace.dir, variables);
   if (!replaceFile(workspace.path(file), text, sha256)) return { kind: 'outdated' };
   const removed = safe.flatMap((edit) =>
     'to' in edit && edit.to === undefined && !edits.includes(edit) ? [String(edit.set.at(-1))] : [],

@@ -223,12 +223,12 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
       writeTogether([{ path: workspace.path(FILE), content: { text }, existing: 'refuse' }]);
     } else {
       const { sha256 } = file;
-      const change = { sha256, edits, fields: fields.map(({ path }) => path), check };
+      const change = { sha256, edits, fields: fields.map(({ path }) => path), check, variables };
       const saved = edits.length === 0 ? null : editFile(workspace, FILE, change);
       if (saved?.kind === 'outdated') return again({ '': OUTDATED });
       if (saved?.kind === 'refused')
         return { ...again({}), errors: besideFields(saved.problems, paths, hide) };
-      setVariables(workspace.dir, variables);
+      if (saved === null) setVariables(workspace.dir, variables);
     }
     await audit(dashboard, request, { action: 'edit-store' });
     return undefined;

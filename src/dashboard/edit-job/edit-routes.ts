@@ -5,11 +5,10 @@ import {
   editFile,
   type Path,
   readEditable,
-  setVariables,
   type YamlEdit,
 } from '../../config/edit-file.ts';
 import { whyNoSchedule } from '../../config/job/job.ts';
-import type { Workspace } from '../../config/workspace.ts';
+import { overriddenText, type Workspace } from '../../config/workspace.ts';
 import { placeholder } from '../../config/yaml-text.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { jobFile } from '../../model/run.ts';
@@ -27,7 +26,7 @@ import { type EditPageFacts, editPage } from './edit-page.ts';
 import { MAIL_SERVER, typedMailServer } from './notify-groups.ts';
 
 /** Changes the settings of a job in its file; the file stays as it is elsewhere. */
-export function editRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
+export function editRoutes(app: FastifyInstance, { dashboard }: Pick<RouteParts, 'dashboard'>): void {
   const factsOf = (workspace: Workspace, name: string): EditPageFacts => {
     const file = readEditable(workspace, jobFile(name));
     // Reads the secrets of the file, which its text must not show.
@@ -93,14 +92,16 @@ export function editRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
     const isTest = fields['do'] === 'test';
     if (edits.length === 0 && !isTest) return reply.redirect(jobHref(name), 303);
     const server = typedMailServer(values);
-    const wrong = mailProblem(workspace, edits, server);
+    const variables = typeof server === 'string' ? { [MAIL_SERVER]: server } : {};
+    const [overridden] = dashboard.newStore.known().overridden(variables);
+    const wrong =
+      overridden === undefined ? mailProblem(workspace, edits, server) : overriddenText(overridden);
     if (wrong !== undefined) return again(422, { errors: new Map([[mailField(values), [wrong]]]) });
     const outside = await whyPathRefused(workspace, name, file, edits);
     if (outside !== undefined) return again(422, { errors: new Map([[outside.field, [outside.message]]]) });
     const paths = pathsOf(file);
-    const variables = typeof server === 'string' ? { [MAIL_SERVER]: server } : {};
-    const inspectionWith: Workspace['inspectionWith'] = (texts) => workspace.inspectionWith(texts, variables);
-    const saved = editFile({ ...workspace, inspectionWith }, jobFile(name), {
+    const saved = editFile(workspace, jobFile(name), {
+      variables,
       sha256: file.sha256,
       edits,
       fields: [...paths.values()].flat(),
@@ -119,7 +120,6 @@ export function editRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
         });
       }
       case 'saved':
-        setVariables(workspace.dir, variables);
         await audit(dashboard, request, { action: 'edit', job: name });
         if (isTest) return reply.sendPage(await testedPage(name, request.viewer));
         if (saved.removed.length === 0) return reply.redirect(jobHref(name), 303);

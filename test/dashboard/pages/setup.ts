@@ -7,6 +7,7 @@ import type { Viewer } from '../../../src/dashboard/access/sessions.ts';
 import type { AtWork, DashboardContext } from '../../../src/dashboard/dashboard-context.ts';
 import { showErrors } from '../../../src/dashboard/guard/page-error.ts';
 import { registerPages } from '../../../src/dashboard/start-dashboard.ts';
+import { knownStore } from '../../../src/onboarding/new-workspace.ts';
 import { openRunQueue } from '../../../src/queue/run-queue.ts';
 import type { ClockKeeper } from '../../../src/report/run-facts.ts';
 import type { RunContext } from '../../../src/run/run-context.ts';
@@ -42,6 +43,7 @@ export interface PagesScene extends AsyncDisposable {
   readonly workspace: Workspace;
   readonly state: State;
   readonly context: RunContext;
+  readonly dashboard: DashboardContext;
   /** Throws when the page is no valid HTML, or lacks what its readers need. */
   get(url: string, viewer?: Viewer): Promise<ShownPage>;
 }
@@ -90,7 +92,7 @@ export async function pagesOf(
     openWorkspace: () => openWorkspace(workspace.dir, env),
     workspaceName: 'shop',
     newStore: {
-      known: () => ({ url: undefined, apiKey: undefined, overridden: () => [] }),
+      known: () => knownStore(workspace.dir, env),
       sandbox: { url: 'http://127.0.0.1:4010', apiKey: 'sandbox-key' },
     },
     redisUrl,
@@ -135,6 +137,7 @@ export async function pagesOf(
     workspace,
     state,
     context,
+    dashboard,
     async get(url, viewer = ACTING) {
       const { role, timezone } = viewer;
       const headers = {

@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseHTML } from 'linkedom';
+import { expect, it } from 'vitest';
+import { editFile, readEditable } from '../../../src/config/edit-file.ts';
+import { editRoutes } from '../../../src/dashboard/edit-job/edit-routes.ts';
+import { readForms } from '../../../src/dashboard/route-parts.ts';
+import { catalogWorkspace } from '../../support/catalog.ts';
+import { setupPages, textOf } from './setup.ts';
+
+const FILE = 'jobs/nightly.yaml';
+const FILES = { ...catalogWorkspace('http://127.0.0.1:9', ''), '.env': 'STORE_API_KEY=a-key-of-nobody\n' };
+
+it('a mail server is refused while the environment names another one, which would be used', async () => {
+  await using scene = await setupPages(FILES, { env: { SMTP_URL: 'smtps://old.example' } });
+  const { app, dashboard, workspace } = scene;
+  readForms(app);
+  editRoutes(app, { dashboard });
+  const read = async () =>
+    await Promise.all([FILE, '.env'].map((file) => readFile(join(workspace.dir, file), 'utf8')));
+  const before = await read();
+  const { sha256 } = readEditable(dashboard.openWorkspace(), FILE);
+  const mail = { kind: 'email', address: 'anna@shop.example', from: 'shop@shop.example', when: 'always' };
+  const typed = { ...mail, 'on.failed': 'on', mailServer: 'smtps://new.example' };
+  const fields = Object.entries(typed).map(([name, value]) => [`notify.0.${name}`, value] as const);
+  const { statusCode, body } = await app.inject({
+    method: 'POST',
+    url: '/jobs/nightly/edit',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams({ sha256, ...Object.fromEntries(fields) }).toString(),
+  });
+  expect(statusCode).toBe(422);
+  const about = parseHTML(body).document.querySelector('[id="about-notify.0.mailServer"]');
+  expect(textOf(about)).toContain('SMTP_URL has another value in the environment');
+  expect(await read()).toEqual(before);
+});
+
+it('a file stays as it is if the variables that it would use cannot be written', async () => {
+  await using scene = await setupPages(FILES);
+  const workspace = scene.dashboard.openWorkspace();
+  const { sha256, text } = readEditable(workspace, FILE);
+  const edit = () =>
+    editFile(workspace, FILE, {
+      sha256,
+      edits: [{ set: ['mode'], value: 'mirror' }],
+      fields: [],
+      check: () => [],
+      variables: { SMTP_URL: `#'"\`` },
+    });
+  expect(edit).toThrow('cannot be written into .env');
+  expect(await readFile(join(scene.workspace.dir, FILE), 'utf8')).toBe(text);
+});
