@@ -17,7 +17,7 @@ export function typedProgram(
 }
 
 /** A command within a text, except commands that need no workspace. */
-const COMMAND = /\bstoreferry (?!(?:init|schema|demo|help)\b)(?=[a-z]+\b)/g;
+const COMMAND = /\bstoreferry (?!(?:init|schema|demo|sandbox|help)\b)(?=[a-z]+\b)/g;
 
 /** A text with its commands changed to begin with `program`, so that they use the same workspace when copied. */
 export function withProgram(text: string, program: string): string {

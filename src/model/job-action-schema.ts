@@ -17,7 +17,7 @@ const conflicts = z.enum(CONFLICT_SIDES).exactOptional().meta({
 });
 const keys = { only: only.meta({ description: 'Only the records with these keys.' }) };
 
-/** What can be chosen with each action that begins a run. */
+/** What can be chosen with each action that a worker executes. */
 export const ACTION_OPTIONS = {
   run: z.strictObject(sampled),
   plan: z.strictObject(sampled),
@@ -29,8 +29,8 @@ export const ACTION_OPTIONS = {
   retry: z.strictObject({}),
 } as const satisfies Readonly<Record<JobAction['does'], z.ZodObject>>;
 
-/** Whether an action begins a run of its own. */
-export function beginsRun(name: string): name is JobAction['does'] {
+/** Whether an action is executed by a worker; `cancel` and `discard` take effect at once. */
+export function isJobAction(name: string): name is JobAction['does'] {
   return Object.hasOwn(ACTION_OPTIONS, name);
 }
 

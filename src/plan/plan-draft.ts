@@ -65,14 +65,14 @@ export interface DraftOptions {
   readonly changesInStore?: ((key: string, body: string) => readonly FieldChange[] | undefined) | undefined;
   /** The store gives all variants of a product one price: products that lose some are counted. */
   readonly losesPrices?: boolean | undefined;
-  /** Of products, where the store was probed: how changes are sent, and what is known of edits in the store. */
+  /** Where the store was probed: how changes of products or contacts are sent, and what is known of edits there; absent: whole records are sent. */
   readonly updates?: UpdateOptions | undefined;
   /** Send unchanged records as well. */
   readonly resend: boolean;
   readonly guards?: readonly Guard[] | undefined;
-  /** Guards that are known to hold by their share. */
+  /** Guards whose `share` an earlier draft has found exceeded, so that they hold records. */
   readonly holding?: readonly Guard[];
-  /** Of these, the draft lists those that are unchanged (`confirmed`). */
+  /** Keys that earlier runs rejected or held: the draft lists those that are unchanged (`confirmed`). */
   readonly undecided?: KeySet | undefined;
   /** What new records continue. */
   readonly predecessors?: Predecessors | null | undefined;
@@ -80,7 +80,7 @@ export interface DraftOptions {
   readonly blocks?: BlockOptions | undefined;
 }
 
-/** How changes of products are sent to a store that was probed. */
+/** How changes of records are sent to a store that was probed. */
 export interface UpdateOptions extends UpdateRules {
   /** Whole products overwrite what somebody edited in the store. */
   readonly replaces: boolean;
@@ -109,7 +109,7 @@ export interface BlockOptions {
 }
 
 /**
- * A record with its serialised body, and without the body itself: a thousand of them wait for the ledger at a time,
+ * A record with its serialised body, and without the body itself: two batches of them wait for the ledger at a time,
  * and the garbage collector copies everything that they reference, twice (a third of all time was spent on that).
  */
 interface SerialisedRecord extends TalliedRecord {
@@ -179,7 +179,7 @@ export class PlanDraft {
   readonly watch: GuardWatch;
   /** The undecided keys that are unchanged. */
   readonly confirmed: string[] = [];
-  /** The products that get a new url, with the new keys. */
+  /** Products created under a new url, to be deleted under their old key; those renamed by id are in `#renames`. */
   readonly renamed: RenamedProduct[] = [];
   readonly #options: DraftOptions;
   readonly #shards: ShardWriter;
@@ -269,7 +269,7 @@ export class PlanDraft {
     await this.#remember(FACTS_AT_ONCE);
   }
 
-  /** Compares all entries and writes them to disk; returns the shards of upserts, and the checksums of the other files. */
+  /** Compares all entries and writes them to disk; returns the shards of upserts and renames, and the checksums of rejections and held records. */
   async finish(): Promise<DraftFiles> {
     try {
       await this.drain();
@@ -460,7 +460,7 @@ export class PlanDraft {
     return this.#options.predecessors?.certain.get(key);
   }
 
-  /** Price moves need them; a resend writes them again. */
+  /** A missing body is an error: changes cannot be compared without it. A resend goes on, and sends the whole body again. */
   async #readBodies(keys: readonly string[]): Promise<(string | undefined)[]> {
     const { ledger, resend, job } = this.#options;
     try {
@@ -520,13 +520,13 @@ export class PlanDraft {
       case 'known':
         this.watch.count(false);
         this.#count(one.record, one.mark, 'unchanged');
-        if (one.mark !== undefined) this.#settleUnless(one.mark.job !== this.#options.job);
+        if (one.mark !== undefined) this.#unsettleIf(one.mark.job !== this.#options.job);
         break;
       case 'compared':
         this.#placeCompared(one.record, one.mark, bodies, update);
         break;
       case 'left-out':
-        this.#settleUnless(true);
+        this.#unsettleIf(true);
         this.#placeLeftOut(one);
         break;
       case 'block-end':
@@ -545,8 +545,8 @@ export class PlanDraft {
     }
   }
 
-  #settleUnless(open: boolean): void {
-    if (open) this.#isSettled = false;
+  #unsettleIf(isOpen: boolean): void {
+    if (isOpen) this.#isSettled = false;
   }
 
   #addBlocks({ buffer, byteOffset, byteLength }: Uint32Array): void {
@@ -574,7 +574,7 @@ export class PlanDraft {
     const hits = [...guarded.hits, ...conflicts];
     const held = guarded.held || conflicts.length > 0;
     const { job } = this.#options;
-    this.#settleUnless(
+    this.#unsettleIf(
       held ||
         record.memo === undefined ||
         // A contact with an emptied field, which the store keeps, is unchanged and noted in every run.

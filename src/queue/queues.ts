@@ -165,7 +165,7 @@ export interface RunJobResult {
 type ShardFailure = 'unauthorized' | 'store-unavailable' | 'safety-limit' | 'failed';
 
 /**
- * How a shard ended. Shard jobs never fail finally: the outcomes of operations are in the state, and this only says
+ * How a shard ended. A shard job fails only by a bug: the outcomes of operations are in the state, and this only says
  * whether the run continues. `obsolete`: the run has ended, or is about to.
  */
 export type ShardJobResult =

@@ -120,11 +120,13 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
   return {
     find: async () => [{ location: at.location, path: at.address }],
     async get(_file, { signal, unless }) {
-      const wanted = { 'accept-encoding': 'identity', accept: '*/*', ...unlessHeaders(unless) };
+      const condition = unlessHeaders(unless);
+      const wanted = { 'accept-encoding': 'identity', accept: '*/*', ...condition };
       const answer = await follow(wanted, signal);
       const { statusCode, headers, body } = answer;
-      // A 304 to an unconditional request does not show that the file exists.
-      if (unless !== null && (statusCode === 304 || (statusCode === 200 && isSameVersion(unless, headers)))) {
+      // A 304 to an unconditional request shows nothing.
+      const isNotModified = statusCode === 304 && Object.keys(condition).length > 0;
+      if (isNotModified || (statusCode === 200 && isSameVersion(unless, headers))) {
         discard(answer);
         return { kind: 'unchanged' };
       }

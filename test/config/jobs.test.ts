@@ -100,7 +100,7 @@ describe('an import job', () => {
       keep: ['variants.quantity', 'variants.price'],
     });
     expect(problems(`${CONTACT_JOB}${CROSSWALK}mode: update\n`)).toEqual([
-      '6:7 mode: update is for products only: contacts are always updated, by id; use upsert',
+      '6:7 mode: update is for products only; contacts have only upsert',
     ]);
     expect(problems(`${JOB}mode: update\nkeep: [title]\n`)).toEqual([
       '6:7 keep: keep goes with mode: upsert or mirror; leave the field out of the mapping',

@@ -140,7 +140,7 @@ describe('products with a new url, by runs that are killed, are there once and n
     await renames(context, { count: 3_000, renamed: 60, kills: 20 });
   });
   it.concurrent('where the store changes urls', TIMED, async (context) => {
-    await renames(context, { ...SMALL, profiles: ['extended'] });
+    await renames(context, { count: 3_000, renamed: 60, kills: 20, profiles: ['extended'] });
   });
 });
 

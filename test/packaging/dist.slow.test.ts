@@ -12,7 +12,7 @@ import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catal
 import { aList, setupExports } from '../support/exports.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { patience } from '../support/pace.ts';
-import { runOrThrow as run, runProcess, startProcess } from '../support/processes.ts';
+import { runOrThrow as run, runProcess } from '../support/processes.ts';
 import { describeWithRedis } from '../support/redis.ts';
 import { s3Environment } from '../support/s3-environment.ts';
 import { startS3 } from '../support/s3-server.ts';
@@ -215,9 +215,8 @@ describe('what `npm pack` makes of a fresh clone, installed by itself', {
     const printed = [...demo.stdout.matchAll(/Report: (\S+)/g)].map(([, path = '']) => path);
     expect(printed.length).toBeGreaterThan(3);
     expect(printed.filter((path) => !existsSync(resolve(elsewhere, path)))).toEqual([]);
-    // The next demo takes the place of this one before its first step.
-    const next = startProcess(command, ['demo'], { cwd: elsewhere, env });
-    await new Promise((resolve) => next.stdout.once('data', resolve));
+    // The next demo takes the place of this one.
+    await run(command, ['demo'], { cwd: elsewhere, env });
     expect(printed.filter((path) => existsSync(resolve(elsewhere, path)))).toEqual([]);
   });
 

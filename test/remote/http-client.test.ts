@@ -125,10 +125,14 @@ describe('a file on the web', () => {
     await expect(fetchFile(client, file, { signal: calledOff.signal })).rejects.toBe(reason);
   });
 
-  it('is not reported as unchanged by a 304 without a condition', async () => {
+  it.each([
+    ['none', null],
+    ['one that is too young', JSON.stringify({ etag: '"1"', lastModified: null, young: true })],
+    ['one without a validator', '{}'],
+  ])('is not reported as unchanged by a 304 without a condition: known version %s', async (_, unless) => {
     await using server = await startFileServer();
     server.answer('/a.csv', (_request, response) => void response.writeHead(304).end());
-    const failure = await failureOf(fetchOne(httpClient(httpAddress(`${server.url}/a.csv`))));
+    const failure = await failureOf(fetchOne(httpClient(httpAddress(`${server.url}/a.csv`)), { unless }));
     expect(failure.kind).toBe('final');
     expect(failure.message).toMatch(/answers 304/);
   });

@@ -9,7 +9,7 @@ const SLOW_MS = 10_000;
 
 /**
  * Logs the traffic between this process and its stores: one line per request at level debug, failed and slow requests
- * at info, and changes in the health of the store as warnings.
+ * at info, and trouble of the store as warnings, its recovery at info.
  */
 export function logStoreTraffic(log: Logger): StoreListener {
   return {
@@ -51,7 +51,7 @@ export function workerLogger(terminal: Terminal, secrets: SecretRedactor): Logge
 /** How many logged warnings are remembered. */
 const MAX_REMEMBERED = 100;
 
-/** Logs each warning of a library once, as JSON. */
+/** Replaces `console.warn`: logs each warning of a library as JSON, and repeats one only after 100 others. */
 export function logWarningsOfLibraries(log: Pick<Logger, 'warn'>): void {
   const logged = new Set<unknown>();
   console.warn = (message: unknown) => {

@@ -431,6 +431,7 @@ export const storesJobSchema = fields
 /** A job that moves rows into a store. */
 export const importJobSchema = fields.superRefine((job, context) => {
   const { mode } = job;
+  const isUpdateOrCreate = mode === 'update' || mode === 'create';
   const only = (isWrong: boolean, key: keyof typeof job, message: string) => {
     if (isWrong) addProblem(context, message, key);
   };
@@ -442,11 +443,7 @@ export const importJobSchema = fields.superRefine((job, context) => {
       'a crosswalk is for contacts only, because products are identified by url; remove it',
     );
   } else {
-    only(
-      mode === 'update' || mode === 'create',
-      'mode',
-      `${mode} is for products only: contacts are always updated, by id; use upsert`,
-    );
+    only(isUpdateOrCreate, 'mode', `${mode} is for products only; contacts have only upsert`);
     only(mode === 'mirror', 'mode', 'mirror is for products only: the API deletes no contacts; use upsert');
     for (const key of ['keep', 'guards', 'adopt', 'renames', 'prices', 'images'] as const)
       only(key in job, key, FOR_PRODUCTS_ONLY[key]);
@@ -462,10 +459,9 @@ export const importJobSchema = fields.superRefine((job, context) => {
     'match goes with mode: update; remove it, or set the mode',
   );
   only(wantsWeekly(job.notify), 'notify', WEEKLY_PROBLEM);
-  const changesKnownOnly = mode === 'update' || mode === 'create';
   for (const key of ['adopt', 'renames', 'keep'] as const) {
     const instead = key === 'keep' && mode === 'update' ? 'leave the field out of the mapping' : 'remove it';
-    only(key in job && changesKnownOnly, key, `${key} goes with mode: upsert or mirror; ${instead}`);
+    only(key in job && isUpdateOrCreate, key, `${key} goes with mode: upsert or mirror; ${instead}`);
   }
 });
 

@@ -59,7 +59,7 @@ function watched(file: string, first: Tokens): () => Tokens {
     try {
       current = readTokenHashes(file) ?? current;
     } catch {
-      // The start says what is wrong with it.
+      // The next start reports the damage.
     }
     return current;
   };

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { ACTION_NAMES, type ActionName, actionOf, type JobAction } from '../../model/action.ts';
-import { ACTION_OPTIONS, beginsRun, jobActionSchema } from '../../model/job-action-schema.ts';
+import { ACTION_OPTIONS, isJobAction, jobActionSchema } from '../../model/job-action-schema.ts';
 import { explainError } from '../../model/storeferry-error.ts';
 import { discardRun, whyNotApprover } from '../../run/execute-run.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
@@ -34,7 +34,7 @@ export function actionEndpoints(parts: RouteParts): readonly Endpoint[] {
     if (api === undefined || scope === undefined || to === undefined) return [];
     const summary = `${name}: as the command; the audit log says "${done}"`;
     const place = { method: 'post', path: `/${to}s/{${to}}/${name}`, scope, summary } as const;
-    if (!beginsRun(name)) {
+    if (!isJobAction(name)) {
       return [{ ...place, answer: runSchema, handle: (call) => settleRun(parts, name, call) }];
     }
     return [

@@ -187,7 +187,7 @@ const ID_FIELD = /(?:^id|Id)$/;
 /** PostgreSQL takes 65 535 values in a statement, SQLite 32 766. */
 const MAX_VALUES = 30_000;
 const MAX_ROWS = 500;
-/** MySQL takes 16 MiB by default. */
+/** MariaDB takes 16 MiB in a statement by default. */
 const MAX_CHARACTERS = 1_000_000;
 
 interface WriteOptions {
@@ -387,7 +387,7 @@ class TableWriter {
     const { bools, timeText } = this.#dialect;
     if (type?.kind === 'boolean' && typeof cell === 'boolean') return bools[cell ? 1 : 0];
     if (cell instanceof Date) return timeText(cell);
-    // No database keeps half of a surrogate pair, and PostgreSQL no zero.
+    // No database keeps half of a surrogate pair, and PostgreSQL no NUL character.
     return cellAsText(cell).replaceAll('\0', '\ufffd').toWellFormed();
   }
 
