@@ -76,6 +76,11 @@ export class HandEdits {
     this.#planned.set(run, planned);
   }
 
+  /** The store has answered another id, whatever becomes of the record of it. */
+  learnNewIds(): void {
+    this.#hasNewIds = true;
+  }
+
   /** The state or its witness is gone: what was acknowledged before is not known any more. */
   lose(): void {
     this.#hasNewIds = true;

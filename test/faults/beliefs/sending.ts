@@ -232,6 +232,16 @@ export function waiting(
   };
   return {
     ...state,
+    ledger(target) {
+      const ledger = state.ledger(target);
+      return {
+        ...ledger,
+        async proveIdsAgain() {
+          edits.learnNewIds();
+          await ledger.proveIdsAgain();
+        },
+      };
+    },
     sending,
     runs: {
       ...runs,
