@@ -38,6 +38,7 @@ export async function live(
     }
     world.store.landAll();
     falseBeliefs.push(...(await world.falseBeliefs()).map((belief) => `at the end: ${belief}`));
+    world.store.refusedMoves.clear();
     // A delete whose id must be answered once more first comes a run later, and another job brings back what it still has.
     for (const job of [...JOBS, ...JOBS, ...JOBS]) {
       const source = corrected(world.settingsOf(job).source);

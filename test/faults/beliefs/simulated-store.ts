@@ -103,6 +103,8 @@ export class SimulatedStore {
   #lastId = 100;
   /** Deletes of products that were not their sender's. */
   readonly strangersDeleted: string[] = [];
+  /** The keys, old and new, of renames by id that were refused because another product has the new url. */
+  readonly refusedMoves = new Set<string>();
 
   /** `next` gives the present moment, each call a later one. */
   constructor(normalises: boolean, profile: StoreProfile, next: () => number) {
@@ -185,7 +187,10 @@ export class SimulatedStore {
   move(sent: SentBy, from: string, id: number, body: string, fate: Fate): Outcome {
     const answersIt = fate.kind === 'done' || fate.kind === 'renumbered';
     if (answersIt && this.#byId(id) === undefined) return { kind: 'rejected', reason: REASON, absent: true };
-    if (answersIt && this.#isTaken(sent.key, id)) return { kind: 'rejected', reason: REASON };
+    if (answersIt && this.#isTaken(sent.key, id)) {
+      for (const key of [sent.key, from]) this.refusedMoves.add(key);
+      return { kind: 'rejected', reason: REASON };
+    }
     const takeEffect = () => this.takeEffectOfMove(sent, from, id, body);
     const isRenumbered = fate.kind === 'renumbered';
     const expected = expectSameProduct(id, sent.key, body);

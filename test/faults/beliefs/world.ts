@@ -421,6 +421,8 @@ export class World {
       );
       const isRight = differing.some((fields) => fields.length === 0);
       const mayBeLeft = this.#hasLost || changed.has(key) || this.store.hasUnansweredId(key);
+      // Another product has the new url: the rename is rejected in every run, until somebody decides.
+      if (this.store.refusedMoves.has(key)) return [];
       if (isRight || (wanted.length === 0 && mayBeLeft)) return [];
       return [`${key}: ${differing.join(' or ')} instead of ${wanted.join(' or ') || 'nothing'}`];
     });
