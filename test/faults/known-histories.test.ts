@@ -106,6 +106,18 @@ const FOUND_WHERE_PROBED: Readonly<Record<string, readonly [store: HistoricStore
           run('nightly', { hat: 0 }),
         ],
       ],
+    'a product stays that a comparison has found made again under another id': [
+      { normalises: false, profile: { ...UNPROBED, isProbed: true, keepsByUrl: true } },
+      [
+        run('nightly', { Shirt: 0, hat: 0, coat: 0 }),
+        { kind: 'by-hand', key: 'Shirt', how: 'title' },
+        {
+          ...{ kind: 'drift', job: 'nightly', how: 'compare', sending: null },
+          faults: { ...NO_FAULTS, fates: [{ kind: 'at-work', lands: false }, { kind: 'renumbered' }] },
+        },
+        run('nightly', { Shirt: 0, hat: 0 }),
+      ],
+    ],
     'an edit that is to stay is replaced by the value before it': [
       { normalises: false, profile: { ...UNPROBED, isProbed: true, reads: true } },
       [
