@@ -74,6 +74,8 @@ interface Product {
   readonly senders: Set<string>;
   /** The job whose upsert was acknowledged last. */
   acknowledged: string | null;
+  /** Urls that it had before renames by its id. */
+  readonly earlierUrls: Set<string>;
 }
 
 interface Late {
@@ -327,6 +329,7 @@ export class SimulatedStore {
     if (!isOwn) this.strangersDeleted.push(`${sent.job} renames ${id}, sent as ${url}`);
     for (const [other, held] of this.#products) if (held === product) this.#products.delete(other);
     this.#products.set(url, product);
+    if (url !== at) product.earlierUrls.add(at);
     this.#unknown.delete(url);
     if (this.#unansweredIds.delete(before)) this.#unansweredIds.add(url);
     this.#set(product, objectIn(body), !this.profile.keepsById);
@@ -425,6 +428,7 @@ export class SimulatedStore {
       edits: new Map(),
       senders: new Set(),
       acknowledged: null,
+      earlierUrls: new Set(),
     };
     this.#products.set(url, product);
     return product;
@@ -465,7 +469,9 @@ export class SimulatedStore {
     const url = this.#url(key);
     for (const [at, product] of this.#products) {
       if (product.id !== id) continue;
-      const isOwn = at === url && product.senders.has(job) && (product.acknowledged ?? job) === job;
+      // A rename whose answer was lost may have landed: it is the same product.
+      const isHere = at === url || product.earlierUrls.has(url);
+      const isOwn = isHere && product.senders.has(job) && (product.acknowledged ?? job) === job;
       if (!isOwn) this.strangersDeleted.push(`${job} deletes ${at}, sent as ${key}`);
       this.#products.delete(at);
       this.#unansweredIds.delete(at);
