@@ -49,7 +49,7 @@ describe.skipIf(!hasPseudoTerminal)(
       session.type(`nightly${KEYS.enter}`);
       await session.sees('When does it run?');
       session.type(KEYS.down + KEYS.enter);
-      await session.sees('At: ');
+      await session.sees('At (Hours and minutes');
       session.type(KEYS.enter);
       await session.sees('Write these files?');
       expect(session.shown(), 'nothing was there before').not.toContain('(added to)');

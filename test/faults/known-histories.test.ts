@@ -118,6 +118,18 @@ const FOUND_WHERE_PROBED: Readonly<Record<string, readonly [store: HistoricStore
         run('nightly', { Shirt: 0, hat: 0 }),
       ],
     ],
+    'a product stays that an interrupted comparison has found made again': [
+      { normalises: false, profile: { ...UNPROBED, isProbed: true, keepsByUrl: true } },
+      [
+        run('nightly', { Shirt: 'wrong', hat: 0, coat: 0, isRenamed: true }),
+        { kind: 'by-hand', key: 'Shirt', how: 'title' },
+        {
+          ...{ kind: 'drift', job: 'nightly', how: 'compare', sending: null },
+          faults: { ...NO_FAULTS, fates: [{ kind: 'renumbered' }], interruptedAt: 0 },
+        },
+        run('nightly', { Shirt: 0, hat: 0, coat: 0 }),
+      ],
+    ],
     'an edit that is to stay is replaced by the value before it': [
       { normalises: false, profile: { ...UNPROBED, isProbed: true, reads: true } },
       [

@@ -440,7 +440,7 @@ function keepsDigits(value: string | null, kept: KeptDigits | undefined): boolea
     return true;
   const [, , whole, decimals = ''] = DECIMAL_NUMBER.exec(value) ?? [];
   if (whole === undefined) return true;
-  const exact = decimals.replace(/0+$/, '');
+  const exact = decimals.replace(/(?<!0)0+$/, '');
   const significant = `${whole}${exact}`.replace(/^0+/, '');
   return significant.length <= (exact === '' ? wholeDigits : digits);
 }

@@ -82,7 +82,7 @@ interface Noting {
 
 /**
  * Takes what the findings of a run show into the ledger, without a request: later runs know edited fields as if an answer had shown
- * them, and delete by no id from before a product was made again (rule 6). Deleted records and strangers stay as they are.
+ * them. Deleted records and strangers stay as they are.
  */
 export async function noteFindings(context: RunContext, noting: Noting): Promise<void> {
   const { artifacts } = context;
@@ -91,12 +91,7 @@ export async function noteFindings(context: RunContext, noting: Noting): Promise
     noting,
     noting.unedited.map((key) => ({ key, id: null, kind: 'edited', differences: [], values: {} })),
   );
-  let isRecreated = false;
   for await (const batch of readFindings(artifacts.run(noting.run.id))) {
-    if (!isRecreated && batch.some(({ kind }) => kind === 'recreated')) {
-      isRecreated = true;
-      await context.state.ledger(importTarget(noting.run)).proveIdsAgain();
-    }
     const findings = batch.filter(({ kind }) => kind === 'edited' || (noting.accept && kind === 'recreated'));
     await noteBatch(context, noting, findings);
   }

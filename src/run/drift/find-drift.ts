@@ -289,10 +289,19 @@ class Looking {
     }
     for (const record of wanted.values()) {
       const again = [...others].find(([url]) => url === record.key)?.[1].shift();
-      findings.push(again === undefined ? goneRecord(record) : recreatedRecord(record, again));
+      findings.push(again === undefined ? goneRecord(record) : await this.#recreated(record, again));
     }
     if (this.#seeksStrangers) findings.push(...[...others.values()].flat().map(stranger));
     return findings;
+  }
+
+  #hasRecreated = false;
+
+  /** The finding of a product with another id: from now on no run may delete by ids from before (rule 6), also if this one is interrupted. */
+  async #recreated(record: KnownRecord, found: JsonObject): Promise<DriftFinding> {
+    if (!this.#hasRecreated) await this.#ledger.proveIdsAgain();
+    this.#hasRecreated = true;
+    return { kind: 'recreated', ...differencesOf(record, found) };
   }
 
   /** A finding where the store has other values than it last answered. */
@@ -386,7 +395,7 @@ class Looking {
         return outcome;
       }
       if (outcome.id === null || !isBare(answer)) {
-        findings.push(recreatedRecord(record, answer));
+        findings.push(await this.#recreated(record, answer));
         return UNSEEN;
       }
       // The touch itself has created it.
@@ -515,10 +524,6 @@ function urlOf(product: JsonObject): string {
 function idOf(record: JsonObject): number | null {
   const id = Number(member(record, 'id'));
   return Number.isSafeInteger(id) ? id : null;
-}
-
-function recreatedRecord(record: KnownRecord, found: JsonObject): DriftFinding {
-  return { kind: 'recreated', ...differencesOf(record, found) };
 }
 
 function goneRecord({ key, mark }: KnownRecord): DriftFinding {
