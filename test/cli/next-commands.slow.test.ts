@@ -33,7 +33,7 @@ describe('the commands to type next', () => {
     const commands = [...out().matchAll(/^ {2}([a-z]+) .*/gm)].map(([, name = '']) => name);
     expect(commands).toContain('dashboard');
     const left = commands.filter((name) => withProgram(`storeferry ${name} X`, 'P') !== `P ${name} X`);
-    expect(left).toEqual(['init', 'schema', 'demo', 'help']);
+    expect(left).toEqual(['init', 'sandbox', 'schema', 'demo', 'help']);
   });
 
   it('name the workspace only where -C did, and npm only where npm started it', () => {
