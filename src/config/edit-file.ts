@@ -236,13 +236,19 @@ function putNew(temporary: string, path: string): void {
 
 /** Renames a file, unlike a rename never over another one. UsageError if the new name is taken. */
 export function moveNew(from: string, to: string): void {
-  putNew(from, to);
+  // A process that died in between has left both names of one file.
+  if (!isOneFile(from, to)) putNew(from, to);
   try {
     rmSync(from);
   } catch (error) {
     rmSync(to);
     throw error;
   }
+}
+
+function isOneFile(path: string, other: string): boolean {
+  const [one, two] = [path, other].map((each) => statSync(each, { throwIfNoEntry: false }));
+  return one !== undefined && one.ino === two?.ino && one.dev === two.dev;
 }
 
 function appeared(path: string): UsageError {

@@ -4,13 +4,16 @@ import { serveWorker } from '../../src/cli/commands/worker-command.ts';
 
 const WORKER = { health: async () => null, metrics: async () => '' };
 
-function statusOf(url: string, path: string, host: string): Promise<number | undefined> {
+function statusOf(url: string, path: string, host: string, method = 'GET'): Promise<number | undefined> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
-    const outgoing = request({ hostname, port, path, headers: { host }, agent: false }, (incoming) => {
-      incoming.resume();
-      resolve(incoming.statusCode);
-    });
+    const outgoing = request(
+      { hostname, port, path, method, headers: { host }, agent: false },
+      (incoming) => {
+        incoming.resume();
+        resolve(incoming.statusCode);
+      },
+    );
     outgoing.once('error', reject);
     outgoing.end();
   });
@@ -67,5 +70,9 @@ describe('an event of a store', () => {
     expect(await post(`/events/orders?secret=${SECRET}`, { body: 'x'.repeat(1_100_000) })).toBe(413);
     expect(await statusOf(server.url, '/events/orders', 'elsewhere.example')).toBe(403);
     expect(accepted).toHaveLength(2);
+    // A proxy may pass on the name by which the store has called it.
+    const throughProxy = (secret: string) =>
+      statusOf(server.url, `/events/orders?secret=${secret}`, 'hooks.shop.example', 'POST');
+    expect([await throughProxy(SECRET), await throughProxy('x')]).toEqual([202, 401]);
   });
 });

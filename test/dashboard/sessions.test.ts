@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import {
@@ -202,6 +203,20 @@ it('a session that is ended in one of two dashboards is over in the other, and o
   one.end(kept.id);
   await one.saved();
   expect([other.find(kept.id, true), closed]).toEqual([undefined, [kept.id]]);
+
+  // Another dashboard that saves just then does not bring it back.
+  const ended = one.begin({ by: HASHES.full });
+  await one.saved();
+  now += IDLE_MS / 2;
+  expect(other.find(ended.id, true)?.role).toBe('edit');
+  await other.saved();
+  const saved = await readFile(file, 'utf8');
+  one.end(ended.id);
+  await one.saved();
+  await writeFile(file, saved);
+  expect(one.find(ended.id, true)).toBeUndefined();
+  await one.saved();
+  expect([other.find(ended.id, true), JSON.parse(await readFile(file, 'utf8'))]).toEqual([undefined, []]);
 
   // One that began elsewhere is listed and ended here, and its use there is known.
   const begun = other.begin({ by: HASHES.full });

@@ -35,12 +35,12 @@ function failingFrom(folder: RunFolder, n: number): RunFolder {
   });
 }
 
-function write(run: string, orders: readonly object[], kept: RunFolder) {
+function write(run: string, orders: readonly object[], kept: RunFolder, store = STORE) {
   return writeNewFile({
     job,
     access: { workspaceDir: dir },
     kept,
-    store: STORE,
+    store,
     run,
     readAt: '2030-01-02T06:00:00.000Z',
     reading: async function* () {
@@ -89,6 +89,11 @@ it('knows the orders of one store only, and counts its files on', async () => {
   const kept = folderArtifacts(join(dir, 'artifacts')).run('export-fresh');
   await write('run-1', [{ id: 1 }], kept);
   expect(await readPosition(kept, '//other.example')).toMatchObject({ prints: null, files: [{ number: 1 }] });
+  const { prints } = await readPosition(kept, STORE);
+  await write('run-2', [], kept, '//other.example');
+  expect(await readPosition(kept, STORE), 'an empty store was written to by mistake').toMatchObject({
+    prints,
+  });
 });
 
 it('needs to read recent orders only, for a week after a full pass by the same filter', async () => {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, rename, rm } from 'node:fs/promises';
+import { link, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openContext } from '../../src/cli/open-context.ts';
@@ -78,6 +78,8 @@ it('a job whose file cannot be renamed keeps its old name, runs and decisions', 
   expect([existsSync(old), await readFile(taken, 'utf8')]).toEqual([true, 'of somebody else']);
   // It leaves no mark: the same name can be asked for again.
   await rm(taken);
+  // A process that died between its two steps has left both names.
+  await link(old, taken);
   await toOutlet(() => moveNew(old, taken));
   expect([await known('nightly'), await known('outlet')]).toEqual([
     [0, 0, false, 0],

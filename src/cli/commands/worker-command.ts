@@ -100,14 +100,7 @@ export async function serveWorker(
       send(response, 405, 'Only GET.\n');
       return;
     }
-    if (!isServed(request.headers.host)) {
-      send(
-        response,
-        403,
-        `Reach it by its IP address, by a name without dots, or by the name given to --listen.\n`,
-      );
-      return;
-    }
+    // Events come through a proxy, which may pass its own name on; their secret is proof enough.
     if (isEvent) {
       receive(request, job, typed).then(
         ([status, words]) => {
@@ -115,6 +108,14 @@ export async function serveWorker(
           send(response, status, words);
         },
         () => response.destroy(),
+      );
+      return;
+    }
+    if (!isServed(request.headers.host)) {
+      send(
+        response,
+        403,
+        `Reach it by its IP address, by a name without dots, or by the name given to --listen.\n`,
       );
       return;
     }

@@ -93,8 +93,13 @@ export function createSessions(
     savedAt = clock();
     save([...byHash.values()].map(({ session: _, ...one }) => one));
   };
+  /** When sessions were ended here: another dashboard that saves just then must not bring them back. */
+  const endedAt = new Map<string, number>();
   const forget = ({ hash, session }: OpenSession): boolean => {
     if (!byHash.delete(hash)) return false;
+    const now = clock();
+    endedAt.set(hash, now);
+    for (const [old, at] of endedAt) if (now - at > MAX_SESSION_MS) endedAt.delete(old);
     if (session !== undefined) for (const listener of listeners) listener(session);
     return true;
   };
@@ -104,7 +109,10 @@ export function createSessions(
   /** Takes over what other dashboards have done, so that a session which is ended in one is over in all. */
   const followOthers = () => {
     const others = changes?.();
-    for (const one of others?.begun ?? []) byHash.set(one.hash, { ...one });
+    const [back = [], begun = []] = [true, false].map((isBack) =>
+      others?.begun.filter(({ hash }) => endedAt.has(hash) === isBack),
+    );
+    for (const one of begun) byHash.set(one.hash, { ...one });
     for (const { hash, seenAt } of others?.kept ?? []) {
       const entry = byHash.get(hash);
       if (entry !== undefined) entry.seenAt = Math.max(entry.seenAt, seenAt);
@@ -113,6 +121,7 @@ export function createSessions(
       const entry = byHash.get(hash);
       if (entry !== undefined) forget(entry);
     }
+    if (back.length > 0) saveAll();
   };
   const isRecent = ({ begunAt, seenAt }: OpenSession, now: number) =>
     now - begunAt < MAX_SESSION_MS && now - seenAt < IDLE_MS && seenAt - now < MAX_CLOCK_SETBACK_MS;

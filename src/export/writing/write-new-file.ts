@@ -71,7 +71,9 @@ export async function writeNewFile(options: NewFileOptions): Promise<NewFile> {
   for await (const batch of items()) if (batch.length > 0) break;
   const { found } = selected;
   if (found.new + found.changed === 0) {
-    if (limit === undefined) await keepPosition(kept, next);
+    // An empty store leaves the position of the one whose orders are in the files.
+    const isOtherStore = last !== undefined && position.prints === null;
+    if (limit === undefined && !isOtherStore) await keepPosition(kept, next);
     return { location: null, lines: 0, bytes: 0, notes: ['Nothing is new or changed, so there is no file.'] };
   }
   const number = (last?.number ?? 0) + 1;
