@@ -284,14 +284,16 @@ const MAX_HEADERS_NAMED = 60;
 
 /**
  * The headers that a message may name. The first row of a contact file without headers has the data of a person, so only
- * known headers are named.
+ * known headers are named. `findKnown` may read files, and is called for contacts alone.
  */
 export function quotableHeaders(
   resource: Resource,
   headers: readonly string[],
-  known: ReadonlySet<string> = new Set(),
+  findKnown: () => ReadonlySet<string> = () => new Set(),
 ): readonly string[] {
-  return resource === 'products' ? headers : headers.filter((header) => known.has(header));
+  if (resource === 'products' || headers.length === 0) return headers;
+  const known = findKnown();
+  return headers.filter((header) => known.has(header));
 }
 
 /** The headers that a message may name, and the number of the others. */

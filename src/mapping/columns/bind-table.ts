@@ -243,7 +243,7 @@ function missingColumn(
   const { patterns = [] } = columns.declared.get(name) ?? {};
   const accepted = patterns.map(({ written }) => `'${written}'`);
   const { headers } = line;
-  const quotable = quotableHeaders(resource, headers, knownHeaders(columns, line));
+  const quotable = quotableHeaders(resource, headers, () => knownHeaders(columns, line));
   const near = patterns.map(({ written }) => didYouMean(written, quotable)).find((text) => text !== '');
   return new MappingError(
     `The file lacks the required column ${name}: expected the header ${accepted.join(' or ')}${near ?? '.'} Headers found: ${listHeaders(headers, quotable)}.`,

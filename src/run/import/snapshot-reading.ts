@@ -118,10 +118,8 @@ function nameColumns(
   { mapping, knownContactHeaders }: ImportRequest,
   headers: readonly string[],
 ): Pick<PlanSource, 'columnsNotUsed' | 'columnsNotNamed'> {
-  const resource = mapping.spec.import;
-  // Reads every mapping of the workspace.
-  const known = resource === 'products' || headers.length === 0 ? undefined : knownContactHeaders?.(headers);
-  const columnsNotUsed = quotableHeaders(resource, headers, known);
+  const findKnown = knownContactHeaders && (() => knownContactHeaders(headers));
+  const columnsNotUsed = quotableHeaders(mapping.spec.import, headers, findKnown);
   const columnsNotNamed = headers.length - columnsNotUsed.length;
   return { columnsNotUsed, ...(columnsNotNamed === 0 ? {} : { columnsNotNamed }) };
 }
