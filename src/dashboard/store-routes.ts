@@ -30,6 +30,7 @@ import { jobLink, linkButton } from './pages/link-button.ts';
 import { type Reading, readingOf, relativeTime } from './pages/moment.ts';
 import { alertText, emptyBox, noticeText, type Page } from './pages/page.ts';
 import {
+  CURRENCY_CHECK,
   checkAttributes,
   field,
   formActions,
@@ -286,7 +287,6 @@ interface StoreForm {
 
 const KEY_MISSING = 'Give the key of the store.';
 const KEY_WRONG = 'The key has a space or another character that no key has.';
-const CURRENCY_WRONG = 'Give a code of three letters, such as EUR.';
 const WEIGHT_UNITS = ['kg', 'g', 'lb', 'oz'] as const;
 
 function storeFields(store: string): readonly EditField[] {
@@ -312,8 +312,7 @@ function storeFields(store: string): readonly EditField[] {
       label: 'Currency of the store',
       usual: 'not said',
       hint: 'A code such as EUR: prices in another currency are rejected.',
-      pattern: '[A-Za-z]{3}',
-      wrong: CURRENCY_WRONG,
+      ...CURRENCY_CHECK,
     },
     limit('concurrency', 'Most requests at once', '16'),
     limit('requestsPerSecond', 'Most requests per second', 'no limit'),
@@ -364,7 +363,7 @@ function wantedStore(form: StoreForm, values: EditValues, key: string): WantedSt
         keyName === undefined &&
         (['apiKey', `The file names its key in a way that is not changed here: edit ${FILE}.`] as const),
       weightUnit === undefined && (['weightUnit', 'Choose a unit.'] as const),
-      currency !== '' && !/^[A-Za-z]{3}$/.test(currency) && (['currency', CURRENCY_WRONG] as const),
+      currency !== '' && !/^[A-Za-z]{3}$/.test(currency) && (['currency', CURRENCY_CHECK.wrong] as const),
     ]),
   );
   if (Object.keys(errors).length > 0 || !address.success || weightUnit === undefined) return { errors };

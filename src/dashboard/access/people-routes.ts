@@ -7,7 +7,15 @@ import { notFound, PageError } from '../guard/page-error.ts';
 import { accessTo } from '../pages/link-button.ts';
 import { momentAndDistance, readingOf } from '../pages/moment.ts';
 import { tableBox } from '../pages/page.ts';
-import { type Choice, field, formActions, postForm, select } from '../pages/post-form.ts';
+import {
+  type Choice,
+  checkAttributes,
+  field,
+  formActions,
+  KEPT_NAME_CHECK,
+  postForm,
+  select,
+} from '../pages/post-form.ts';
 import { formFields, type RouteParts, sentenceOf } from '../route-parts.ts';
 import { MIN_PASSWORD } from './people.ts';
 import type { Viewer } from './sessions.ts';
@@ -174,7 +182,7 @@ function passwordField(id: string, label: string, about: string, required: boole
 
 function addForm(viewer: Viewer): Markup {
   const body = html`<h2>Add a person</h2>
-${field('new-name', 'Name', html`<input id="new-name" name="name" required pattern="[A-Za-z0-9_.@+\\-]{1,64}" title="Letters, digits, '.', '_', '-', '@' and '+', at most 64" autocomplete="off" placeholder="anna@shop.example">`)}
+${field('new-name', 'Name', html`<input id="new-name" name="name"${checkAttributes(KEPT_NAME_CHECK)} autocomplete="off" placeholder="anna@shop.example">`)}
 ${field('new-role', 'May', select('role', ROLE_CHOICES, 'view', html` id="new-role"`))}
 ${passwordField('new-password', 'Password', 'Empty: the person signs in by the proxy alone.', false)}
 ${formActions('Add the person', PATH)}`;

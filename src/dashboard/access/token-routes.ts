@@ -5,7 +5,15 @@ import { columns, html, type Markup, styledText } from '../../report/html/markup
 import { audit } from '../audit.ts';
 import { moment, readingOf } from '../pages/moment.ts';
 import { emptyBox, type Notice, tableBox } from '../pages/page.ts';
-import { type Choice, field, postForm, select, submitButton } from '../pages/post-form.ts';
+import {
+  type Choice,
+  checkAttributes,
+  field,
+  KEPT_NAME_CHECK,
+  postForm,
+  select,
+  submitButton,
+} from '../pages/post-form.ts';
 import { FOR_EDITORS, formFields, type RouteParts, sentenceOf } from '../route-parts.ts';
 import { MAX_TOKEN_DAYS, TOKEN_DAYS } from './api-tokens.ts';
 
@@ -31,7 +39,7 @@ export function tokenRoutes(app: FastifyInstance, { dashboard, apiTokens }: Rout
         viewer,
       );
     const make = html`<h2>New token</h2>
-${field('name', 'Name', html`<input id="name" name="name" required pattern="[A-Za-z0-9_.@+\\-]{1,64}" title="Letters, digits, '.', '_', '-', '@' and '+', at most 64" placeholder="ci">`)}
+${field('name', 'Name', html`<input id="name" name="name"${checkAttributes(KEPT_NAME_CHECK)} placeholder="ci">`)}
 ${field(
   'scope',
   'May',

@@ -26,6 +26,7 @@ import type { Viewer } from '../access/sessions.ts';
 import { alertText, noticeText, type Page } from '../pages/page.ts';
 import {
   type Choice,
+  CURRENCY_CHECK,
   checkAttributes,
   field,
   NAME_CHECK,
@@ -216,7 +217,7 @@ function headerRowField({ draft }: DraftSession, { questions }: DraftState): Mar
 const INPUTS: Readonly<Partial<Record<JobQuestionKind, Markup>>> = {
   url: html` inputmode="url" placeholder="https://shop.example"${checkAttributes(WEB_CHECK)}`,
   name: checkAttributes(NAME_CHECK),
-  currency: html` placeholder="EUR" maxlength="3"${checkAttributes({ pattern: '[A-Za-z]{3}', wrong: 'Give a code of three letters, such as EUR.' })}`,
+  currency: html` placeholder="EUR" maxlength="3"${checkAttributes(CURRENCY_CHECK)}`,
   time: checkAttributes(SCHEDULE_FIELDS.time),
   timezone: html` data-check="timezone"`,
 };

@@ -163,9 +163,7 @@ function rowCells(
 
 /** The address of the first picture of the first product; undefined where it has none on the web. */
 export function firstPicture({ guess: { preview } }: Pick<DraftFile, 'guess'>): string | undefined {
-  const record =
-    typeof preview === 'object' ? preview.records.find(({ kind }) => kind === 'record') : undefined;
-  const value = record?.fields.find(({ path }) => path === 'images[0]')?.value;
+  const value = firstMapped(preview)?.fields.find(({ path }) => path === 'images[0]')?.value;
   return typeof value === 'string' && /^https?:\/\//i.test(value) ? value : undefined;
 }
 
@@ -174,8 +172,7 @@ export function firstRecord(
   { guess: { preview, imports }, currency }: DraftFile,
   pictureHref: string | undefined,
 ): Markup | null {
-  const record =
-    typeof preview === 'object' ? preview.records.find(({ kind }) => kind === 'record') : undefined;
+  const record = firstMapped(preview);
   if (record === undefined) return null;
   const values = new Map(record.fields.map(({ path, value }) => [path, value]));
   const text = (path: string) => {
@@ -205,6 +202,10 @@ ${picture === '' ? html`<p class="no-picture">No picture</p>` : html`<p class="$
 ${description !== '' && html`<p>${foreign(description, 160)}</p>`}
 ${variants.length > 1 && html`<ul>${variants.slice(0, MAX_VARIANTS_SHOWN).map(({ options, price }) => html`<li>${foreign(options.join(', '), 80)}${typeof price === 'number' && ` ${money(price, currency)}`}</li>`)}</ul>${variants.length > MAX_VARIANTS_SHOWN && html`<p class="quiet">and ${counted(variants.length - MAX_VARIANTS_SHOWN, 'more variant')}</p>`}`}
 </aside>`;
+}
+
+function firstMapped(preview: DraftFile['guess']['preview']): PreviewedRecord | undefined {
+  return typeof preview === 'object' ? preview.records.find(({ kind }) => kind === 'record') : undefined;
 }
 
 /** A field of a product as people call it. */

@@ -115,6 +115,19 @@ export const WEB_CHECK: TypedCheck = {
   wrong: 'Give an address that begins with https:// or http://.',
 };
 
+/** The code of a currency. */
+export const CURRENCY_CHECK = {
+  pattern: '[A-Za-z]{3}',
+  wrong: 'Give a code of three letters, such as EUR.',
+} as const satisfies TypedCheck;
+
+/** The name of a person or a token. */
+export const KEPT_NAME_CHECK: TypedCheck = {
+  pattern: String.raw`[A-Za-z0-9_.@+\-]{1,64}`,
+  wrong: "Letters, digits, '.', '_', '-', '@' and '+', at most 64",
+  required: true,
+};
+
 /** The attributes of a control that is checked. */
 export function checkAttributes({ pattern, wrong, missing, required }: TypedCheck): Markup {
   return html`${required === true && html` required`}${pattern !== undefined && html` pattern="${pattern}"`}${wrong !== undefined && html` title="${wrong}"`}${missing !== undefined && html` data-missing="${missing}"`}`;
