@@ -118,8 +118,8 @@ export interface StartedWorker {
   readonly gaveUp: AbortSignal;
 }
 
-/** A worker that also looks for files that arrive, and is told of events. */
+/** A worker that also looks for files that arrive, and runs jobs for events. */
 export interface RunningWorker extends StartedWorker {
-  /** Runs the job soon, after what its store has said. */
+  /** Runs the job soon, after an event of its store. */
   runForEvent(job: string): void;
 }

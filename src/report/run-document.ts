@@ -266,12 +266,9 @@ const WEEK_MS = 6.5 * DAY_MS;
  */
 export function weeklyNotification(job: string, history: ListHistory, now: number): Notification | null {
   const { lists, moments } = listTrends(history);
-  const today = Math.floor(now / DAY_MS);
-  // The epoch began on a Thursday.
-  const monday = (today - ((today + 3) % 7)) * DAY_MS;
   const [first] = moments;
   const last = moments.at(-1);
-  if (first === undefined || last === undefined || first >= monday) return null;
+  if (first === undefined || last === undefined || first >= mondayOf(now)) return null;
   const since = moments.findLast((moment) => moment <= last - WEEK_MS) ?? first;
   const present = lists.filter(({ gone }) => !gone);
   const lines = present.slice(0, LISTS_IN_MESSAGE).map(({ points, latest }) => {
@@ -287,10 +284,21 @@ export function weeklyNotification(job: string, history: ListHistory, now: numbe
   const title = `${job}: ${counted(present.length, 'list')} on ${dayOf(last)}, compared with ${dayOf(since)}`;
   return {
     ...message([title, ...lines, ...more]),
-    id: `${job}-week-${dayOf(monday)}`,
+    id: `${job}-week-${weekOf(now)}`,
     end: 'weekly',
     summary: null,
   };
+}
+
+/** A week by the date of its Monday in UTC. */
+export function weekOf(now: number): string {
+  return dayOf(mondayOf(now));
+}
+
+function mondayOf(now: number): number {
+  const today = Math.floor(now / DAY_MS);
+  // The epoch began on a Thursday.
+  return (today - ((today + 3) % 7)) * DAY_MS;
 }
 
 function dayOf(at: number): string {

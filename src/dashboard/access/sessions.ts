@@ -109,19 +109,18 @@ export function createSessions(
   /** Takes over what other dashboards have done, so that a session which is ended in one is over in all. */
   const followOthers = () => {
     const others = changes?.();
-    const [back = [], begun = []] = [true, false].map((isBack) =>
-      others?.begun.filter(({ hash }) => endedAt.has(hash) === isBack),
-    );
-    for (const one of begun) byHash.set(one.hash, { ...one });
-    for (const { hash, seenAt } of others?.kept ?? []) {
+    if (others === undefined) return;
+    const isEnded = ({ hash }: KeptSession) => endedAt.has(hash);
+    for (const one of others.begun) if (!isEnded(one)) byHash.set(one.hash, { ...one });
+    for (const { hash, seenAt } of others.kept) {
       const entry = byHash.get(hash);
       if (entry !== undefined) entry.seenAt = Math.max(entry.seenAt, seenAt);
     }
-    for (const hash of others?.ended ?? []) {
+    for (const hash of others.ended) {
       const entry = byHash.get(hash);
       if (entry !== undefined) forget(entry);
     }
-    if (back.length > 0) saveAll();
+    if (others.begun.some(isEnded)) saveAll();
   };
   const isRecent = ({ begunAt, seenAt }: OpenSession, now: number) =>
     now - begunAt < MAX_SESSION_MS && now - seenAt < IDLE_MS && seenAt - now < MAX_CLOCK_SETBACK_MS;

@@ -73,7 +73,7 @@ export async function writeNewFile(options: NewFileOptions): Promise<NewFile> {
   if (found.new + found.changed === 0) {
     // An empty store leaves the position of the one whose orders are in the files.
     const isOtherStore = last !== undefined && position.prints === null;
-    if (limit === undefined && !isOtherStore) await keepPosition(kept, next);
+    if (limit === undefined && next !== position && !isOtherStore) await keepPosition(kept, next);
     return { location: null, lines: 0, bytes: 0, notes: ['Nothing is new or changed, so there is no file.'] };
   }
   const number = (last?.number ?? 0) + 1;

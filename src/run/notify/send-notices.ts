@@ -16,6 +16,7 @@ import {
   type Notification,
   testNotification,
   weeklyNotification,
+  weekOf,
 } from '../../report/run-document.ts';
 import { type RunFacts, reasonsForWebhook, withoutPersonalData } from '../../report/run-facts.ts';
 import { type RunFolder, readSealed, sealedJson } from '../../state/artifacts.ts';
@@ -107,11 +108,17 @@ function occurrencesOf(context: RunContext, job: string, news: News): readonly O
 
 /** A week of list statistics, by its first run that could compare; undefined for all other runs. */
 function weekOccurrence(context: RunContext, { run, history = null }: RunFacts): Occurrence | undefined {
-  const notification = history && weeklyNotification(run.job, history, context.clock());
+  const now = context.clock();
+  const notification = history && weeklyNotification(run.job, history, now);
   if (notification === null) return undefined;
   // Without the name of the job, which may have another one by then.
-  const id = notification.id.slice(-'2026-11-23'.length);
-  return { kind: 'week', id, run: run.id, conditions: { weekly: true }, notify: () => notification };
+  return {
+    kind: 'week',
+    id: weekOf(now),
+    run: run.id,
+    conditions: { weekly: true },
+    notify: () => notification,
+  };
 }
 
 /** The end of a run; undefined where nobody is notified of such an end. */
