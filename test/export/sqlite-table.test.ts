@@ -43,7 +43,7 @@ it('refuses a number of which a column of SQLite would lose digits, and keeps al
     ['"total": 1234567890123.4567', 'total'],
     ['"total": "none" }, { "id": 3, "total": 0.12345678901234567', 'total'],
   ] as const) {
-    const orders = `[{ "id": 2, ${member} }]`.slice(1, -1).split(/(?<=}), /);
+    const orders = `{ "id": 2, ${member} }`.split(/(?<=}), /);
     await expect(shop.write(false, '{ "id": 1, "total": 7 }', ...orders)).rejects.toThrow(
       `The column ${column} keeps 15 digits`,
     );

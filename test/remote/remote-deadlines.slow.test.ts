@@ -1,17 +1,15 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Server, type SFTPWrapper } from 'ssh2';
 import { describe, expect, it } from 'vitest';
 import { fetchFile, openSpool } from '../../src/remote/fetch-file.ts';
 import { httpClient } from '../../src/remote/http-client.ts';
 import type { RemoteClient, RetryPolicy } from '../../src/remote/remote-client.ts';
 import { withDeadlines } from '../../src/remote/remote-deadlines.ts';
-import { sftpClient } from '../../src/remote/sftp-client.ts';
 import { figure } from '../support/figure.ts';
-import { makeHostKey } from '../support/host-key.ts';
 import { none } from '../support/measure.ts';
 import { SLOWNESS } from '../support/pace.ts';
 import { httpAddress } from './http-address.ts';
+import { serveSftp } from './serve-sftp.ts';
 import { failureOf } from './trials.ts';
 
 const { signal } = new AbortController();
@@ -45,31 +43,6 @@ async function serveHttp(answer: (response: ServerResponse) => void) {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
-  };
-}
-
-/** An SFTP server that lets everybody in, and does what `serve` does. */
-async function serveSftp(serve: (sftp: SFTPWrapper) => void) {
-  const { key, fingerprint } = makeHostKey();
-  let connections = 0;
-  const server = new Server({ hostKeys: [key] }, (client) => {
-    connections += 1;
-    client.on('error', () => undefined);
-    client.on('authentication', (context) => context.accept());
-    client.on('session', (accept) => void accept().on('sftp', (open) => serve(open())));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return {
-    client: () =>
-      sftpClient({
-        ...{ kind: 'sftp', location: 'sftp://test/a.csv', host: '127.0.0.1', port: address.port },
-        ...{ user: 'me', path: '/a.csv', hostKeys: [fingerprint] },
-        ...{ password: 'x', privateKey: null, passphrase: null, newest: false, allowPrivateAddresses: true },
-      }),
-    connections: () => connections,
-    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };
 }
 
@@ -161,7 +134,7 @@ describe('a server that never ends', () => {
 
   it('keeping silent over SFTP is given up, and connected to again', async (context) => {
     await using server = await serveSftp((sftp) => sftp.on('STAT', () => undefined));
-    const end = await endOf(failing(server.client()));
+    const end = await endOf(failing(server.client('a.csv')));
     expect(end).toBe('the server does not answer in time');
     expect(server.connections()).toBe(2);
     figure(context, {
@@ -179,7 +152,7 @@ describe('a server that never ends', () => {
           if (answersRead) setTimeout(() => sftp.data(id, Buffer.from('x')), 20).unref();
         });
       });
-      expect(await failing(server.client())).toMatch(/the download is too slow/);
+      expect(await failing(server.client('a.csv'))).toMatch(/the download is too slow/);
       expect(server.connections()).toBe(2);
     }
   });
@@ -187,7 +160,7 @@ describe('a server that never ends', () => {
   it('accepting an upload is given up', async () => {
     await using server = await serveSftp((sftp) => sftp.on('OPENDIR', () => undefined));
     await using spool = await openSpool();
-    await using client = withDeadlines(server.client(), DEADLINES);
+    await using client = withDeadlines(server.client('a.csv'), DEADLINES);
     expect((await failureOf(client.put(spool, { signal, ifVersion: undefined }))).message).toBe(
       'the server does not answer in time',
     );
@@ -196,7 +169,7 @@ describe('a server that never ends', () => {
 
 it('an aborted call rejects with the reason, not as late', async () => {
   await using server = await serveSftp((sftp) => sftp.on('STAT', () => undefined));
-  await using client = withDeadlines(server.client());
+  await using client = withDeadlines(server.client('a.csv'));
   const off = new AbortController();
   const [file] = await client.find(signal);
   if (file === undefined) throw new Error('no file');

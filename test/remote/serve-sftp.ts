@@ -7,7 +7,9 @@ import { makeHostKey } from '../support/host-key.ts';
 /** An SFTP server that answers each session as `serve` says, whoever signs in. */
 export async function serveSftp(serve: (sftp: SFTPWrapper) => void) {
   const { key, fingerprint } = makeHostKey();
+  let connections = 0;
   const server = new Server({ hostKeys: [key] }, (client) => {
+    connections += 1;
     client.on('error', () => undefined);
     client.on('authentication', (context) => context.accept());
     client.on('session', (accept) => accept().on('sftp', (open) => serve(open())));
@@ -39,6 +41,7 @@ export async function serveSftp(serve: (sftp: SFTPWrapper) => void) {
     at,
     /** A client for it. */
     client: (name: string, hostKeys?: string[]) => sftpClient(at(name, hostKeys)),
+    connections: () => connections,
     [Symbol.asyncDispose]: () => new Promise<void>((resolve) => listener.close(() => resolve())),
   };
 }

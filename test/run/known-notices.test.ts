@@ -18,8 +18,7 @@ it('a week is summed up once, and an end is notified once, whatever else a job h
   let now = MONDAY;
   const context = { ...open.context, clock: () => now };
   const notify = { kind: 'url', address: hook.url, on: ['weekly', 'done'], when: 'always' } as const;
-  const send = (...[news]: [Parameters<typeof sendNotices>[3]]) =>
-    sendNotices(context, 'lists', [notify], news);
+  const send = (news: Parameters<typeof sendNotices>[3]) => sendNotices(context, 'lists', [notify], news);
   const point = (readAt: number) => ({
     id: '1',
     name: 'News',

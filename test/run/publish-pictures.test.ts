@@ -14,7 +14,7 @@ const JPEG = Buffer.from('ffd8ffe000104a46494600', 'hex');
 
 it('notes published pictures together, also those before a failure', async () => {
   await using s3 = await startS3();
-  const store = await startStore({ seed: 1 });
+  await using store = await startStore({ seed: 1 });
   const numbers = Array.from({ length: PER_PRODUCT }, (_, n) => n);
   const lines = Array.from({ length: PICTURES / PER_PRODUCT }, (_, product) =>
     [`a-${product}`, ...numbers.map((n) => `${product * PER_PRODUCT + n}.jpg`)].join(','),
@@ -62,5 +62,4 @@ variants: { sku: code, pricing: { price: { value: 1 } } }
   expect(remembered.length).toBeLessThan(5);
   expect(remembered.reduce((sum, count) => sum + count, 0)).toBe(PICTURES);
   expect(puts() - first).toBeLessThan(15);
-  await store.close();
 });
