@@ -91,7 +91,7 @@ export function afterFullPass(
   return { ...position, full: { readAt, filter: filterText(job) } };
 }
 
-/** Keeps a position whose files are those of the last. */
+/** Replaces the kept position. */
 export async function keepPosition(folder: RunFolder, position: ExportPosition): Promise<void> {
   await folder.write(POSITION_FILE, [sealedJson(position)]);
 }

@@ -114,13 +114,11 @@ const RIGHTS = 0o7777n;
 interface Rights {
   readonly mode: number;
   readonly folder: number;
-  /** Whether each write first removes what killed ones have left. */
-  readonly sweeps: boolean;
 }
 
-const OWN: Rights = { mode: 0o600, folder: 0o700, sweeps: true };
-/** A web server shows what is published. A folder of thousands of files is not listed for each of them. */
-const PUBLIC: Rights = { mode: 0o644, folder: 0o755, sweeps: false };
+const OWN: Rights = { mode: 0o600, folder: 0o700 };
+/** A web server shows what is published. */
+const PUBLIC: Rights = { mode: 0o644, folder: 0o755 };
 
 /**
  * A file of this machine, with the path of the job. Symbolic links are followed, so that their target is replaced and
@@ -153,7 +151,8 @@ async function localDestination(
       const before = await asDestinationError(location, 'written', found(stat(location, { bigint: true })));
       if (before !== undefined && !before.isFile()) throw notRegularFile(location, before);
       await asDestinationError(location, 'written', makeFolders(dirname(location), rights.folder));
-      if (rights.sweeps) await sweepTemporaries(dirname(location), basename(location));
+      // A public folder of thousands of files is swept once, and not for each of them.
+      if (rights !== PUBLIC) await sweepTemporaries(dirname(location), basename(location));
       const temporary = temporaryBeside(location);
       try {
         const size = await writeNew(temporary, location, content, before ?? rights, options.signal);
@@ -275,7 +274,7 @@ export interface PublicFolder extends AsyncDisposable {
   readonly location: string;
   /** Whether there is a file of this name and size. */
   has(name: string, size: number, signal: AbortSignal): Promise<boolean>;
-  /** Removes what killed processes have left, where it may and can be listed. */
+  /** Removes what killed processes have left; a folder that cannot be listed stays as it is. */
   sweep(signal: AbortSignal): Promise<void>;
   /** Writes the file completely or not at all; everybody may read it. `type`: its media type. */
   put(name: string, content: Buffer, type: string, signal: AbortSignal): Promise<void>;

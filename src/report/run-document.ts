@@ -2,7 +2,7 @@ import { withoutAbsent } from '../model/json-object.ts';
 import { COMPLETED, hasDrifted, lastedMs, type Run, type RunStatus } from '../model/run.ts';
 import type { ListHistory } from '../model/subscriber-list.ts';
 import { truncate } from '../model/truncate.ts';
-import { commandText, counted, formatDuration, PROGRAM, printable } from '../text/printable.ts';
+import { commandText, counted, DAY, formatDuration, PROGRAM, printable } from '../text/printable.ts';
 import type { RunFacts, View } from './run-facts.ts';
 import { type RunSummary, runSummary } from './run-summary.ts';
 import { type Paragraph, plainWords, type Section, shownIn } from './section.ts';
@@ -16,6 +16,7 @@ import { imagesSection } from './sections/images-section.ts';
 import { leadSection } from './sections/lead-section.ts';
 import {
   changeOf,
+  comparedWith,
   listsSection,
   listTrends,
   MEASURES,
@@ -256,9 +257,8 @@ export function beginNotification(job: string, problem: string, id: string): Not
 }
 
 const LISTS_IN_MESSAGE = 10;
-const DAY_MS = 24 * 60 * 60 * 1_000;
 /** Readings of a week ago may have been taken a little later in the day. */
-const WEEK_MS = 6.5 * DAY_MS;
+const MIN_COMPARED_MS = 6.5 * DAY;
 
 /**
  * What the lists of a job have become in a week; `id` is that of the week, from Monday in UTC. Null where an earlier week has no reading to
@@ -269,10 +269,10 @@ export function weeklyNotification(job: string, history: ListHistory, now: numbe
   const [first] = moments;
   const last = moments.at(-1);
   if (first === undefined || last === undefined || first >= mondayOf(now)) return null;
-  const since = moments.findLast((moment) => moment <= last - WEEK_MS) ?? first;
+  const since = moments.findLast((moment) => moment <= last - MIN_COMPARED_MS) ?? first;
   const present = lists.filter(({ gone }) => !gone);
-  const lines = present.slice(0, LISTS_IN_MESSAGE).map(({ points, latest }) => {
-    const before = points.find(({ readAt }) => readAt === since);
+  const lines = present.slice(0, LISTS_IN_MESSAGE).map((list) => {
+    const { before, latest } = comparedWith(list, since);
     const figures = MEASURES.map((measure) => {
       const change = changeOf(measure, before, latest);
       return `${measure.name} ${shownFigure(measure, latest)}${change === '' ? '' : `, ${change}`}`;
@@ -296,9 +296,9 @@ export function weekOf(now: number): string {
 }
 
 function mondayOf(now: number): number {
-  const today = Math.floor(now / DAY_MS);
+  const today = Math.floor(now / DAY);
   // The epoch began on a Thursday.
-  return (today - ((today + 3) % 7)) * DAY_MS;
+  return (today - ((today + 3) % 7)) * DAY;
 }
 
 function dayOf(at: number): string {

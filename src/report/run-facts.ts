@@ -198,7 +198,7 @@ export function unsentDeletes(plan: Plan, tally: OutcomeTally): number {
 }
 
 /** The requests that delete products under their old urls; none where the store changes urls. */
-function deletesOfRenamed({ renamed }: Plan): number {
+export function deletesOfRenamed({ renamed }: Pick<Plan, 'renamed'>): number {
   return renamed === undefined || renamed.byId ? 0 : renamed.records;
 }
 

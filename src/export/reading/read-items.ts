@@ -59,14 +59,11 @@ export async function hasWholeReading(folder: RunFolder): Promise<boolean> {
   return (await readSeal(folder))?.sha256 === (await sha256OfFile(folder, READING_FILE));
 }
 
-/** Facts that a person should know about the reading. */
-export async function readReadingNotes(folder: RunFolder): Promise<readonly string[]> {
-  return (await readSeal(folder))?.notes ?? [];
-}
-
-/** Since when the orders of the reading were created, ISO 8601; null: all were read. */
-export async function readCreatedSince(folder: RunFolder): Promise<string | null> {
-  return (await readSeal(folder))?.createdSince ?? null;
+/** What a person should know about the reading, and since when its orders were created (ISO 8601; null: all were read). */
+export async function readReadingFacts(
+  folder: RunFolder,
+): Promise<Omit<z.infer<typeof sealSchema>, 'sha256'>> {
+  return (await readSeal(folder)) ?? { notes: [], createdSince: null };
 }
 
 /** Undefined if it was changed since. */

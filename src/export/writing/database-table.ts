@@ -160,7 +160,7 @@ const DIALECTS: Readonly<Record<DatabaseSession['kind'], Dialect>> = {
     maxNameBytes: 1_000,
     columnsOf: (parts) => ({
       // The affinity of each column decides: section 3.1 of https://sqlite.org/datatype3.html.
-      sql: `SELECT name, NULL, CASE WHEN type LIKE '%INT%' THEN ${MAX_DIGITS.real} WHEN type = '' OR type LIKE '%CHAR%' OR type LIKE '%CLOB%' OR type LIKE '%TEXT%' OR type LIKE '%BLOB%' THEN NULL ELSE ${MAX_DIGITS.real} END,
+      sql: `SELECT name, NULL, CASE WHEN type NOT LIKE '%INT%' AND (type = '' OR type LIKE '%CHAR%' OR type LIKE '%CLOB%' OR type LIKE '%TEXT%' OR type LIKE '%BLOB%') THEN NULL ELSE ${MAX_DIGITS.real} END,
         CASE WHEN type NOT LIKE '%INT%' AND (type LIKE '%REAL%' OR type LIKE '%FLOA%' OR type LIKE '%DOUB%') THEN ${MAX_DIGITS.real} ELSE ${MAX_DIGITS.whole} END FROM pragma_table_info(?)`,
       values: [parts.join('.')],
     }),
@@ -222,8 +222,8 @@ class TableWriter {
     const types = await columnTypes(this.#shape.columns.length, this.#rows());
     // Before the transaction, which the definition of a table would end in MySQL.
     const known = await columnsOf(this.#session, this.#parts);
-    const begun = await this.#prepareTable(types, known);
     const kept = this.#shape.columns.map((name) => known.get(folded(this.#session, name)));
+    const begun = await this.#prepareTable(types, kept, known.size > 0);
     await this.#session.run(this.#dialect.begin);
     let lines = 0;
     for await (const rows of this.#rows()) {
@@ -244,10 +244,11 @@ class TableWriter {
     }
   }
 
-  /** Whether the table was created. */
+  /** Whether the table was created. `kept` has the columns that are there. */
   async #prepareTable(
     types: readonly (ColumnType | undefined)[],
-    known: ReadonlyMap<string, KeptDigits>,
+    kept: readonly (KeptDigits | undefined)[],
+    isThere: boolean,
   ): Promise<true | undefined> {
     const { columns } = this.#shape;
     const { maxNameBytes } = this.#dialect;
@@ -258,8 +259,8 @@ class TableWriter {
         'Name it otherwise: { path: …, as: … } under columns of the job.',
       );
     const { create } = this.#options;
-    const lacking = columns.filter((name) => !known.has(folded(this.#session, name)));
-    if (known.size === 0 && !create)
+    const lacking = columns.filter((_, index) => kept[index] === undefined);
+    if (!isThere && !create)
       throw this.#error(
         'There is no such table.',
         'Set `create: true` under destination in the job, or create it.',
@@ -271,7 +272,7 @@ class TableWriter {
       );
     const definition = (name: string) =>
       `${quoted(name)} ${this.#typeOf(name, types[columns.indexOf(name)])}`;
-    if (known.size === 0) {
+    if (!isThere) {
       const key = this.#shape.keyColumns.map(quoted).join(', ');
       const all = columns.map(definition).join(', ');
       await this.#session.run(
@@ -281,16 +282,19 @@ class TableWriter {
     }
     for (const name of lacking)
       await this.#session.run(`ALTER TABLE ${this.#table} ADD COLUMN ${definition(name)}`);
-    this.#refuseRounding(types, known);
+    this.#refuseRounding(types, kept);
     await this.#refuseOtherKeys();
     return undefined;
   }
 
   /** PostgreSQL and MySQL round what a column cannot keep, without a word. */
-  #refuseRounding(types: readonly (ColumnType | undefined)[], known: ReadonlyMap<string, KeptDigits>): void {
+  #refuseRounding(
+    types: readonly (ColumnType | undefined)[],
+    kept: readonly (KeptDigits | undefined)[],
+  ): void {
     for (const [index, name] of this.#shape.columns.entries()) {
       const type = types[index];
-      const { scale } = known.get(folded(this.#session, name)) ?? {};
+      const { scale } = kept[index] ?? {};
       if (type?.kind !== 'number' || scale === undefined || type.scale <= scale) continue;
       throw this.#error(
         `The column ${name} keeps ${scale} decimals, and a number has ${type.scale}.`,

@@ -84,7 +84,7 @@ const valueObject: z.ZodType<ValueObject> = z.lazy(() =>
   z
     .strictObject({
       value: optional(valueSchema, 'The value, with options below.'),
-      const: optional(z.union([z.string(), z.number(), z.boolean()]), 'Always this.'),
+      const: optional(scalar, 'Always this.'),
       first: optional(z.array(valueSchema).min(1), 'The first of these that is not blank.'),
       all: optional(
         z.array(valueSchema).min(1),

@@ -31,8 +31,13 @@ export function listsSection({ history = null }: RunFacts, { timezone }: View): 
   };
 }
 
+/** A list with its changes since its reading at a time; without changes where it has none of then. */
+export function comparedWith(list: ListTrend, since: number): ListTrend {
+  return { ...list, before: list.points.find(({ readAt }) => readAt === since) };
+}
+
 /**
- * The latest figures of each list and their changes: since the reading before, or since that at a time. With `now` also its id and the
+ * The latest figures of each list and their changes: since the reading before, or since the first of these readings. With `now` also its id and the
  * time of its last reading.
  */
 export function latestFigures(
@@ -40,10 +45,7 @@ export function latestFigures(
   { now, since }: { readonly now?: number; readonly since?: number | undefined } = {},
 ): Table {
   const detailed = now !== undefined;
-  const compared =
-    since === undefined
-      ? lists
-      : lists.map((list) => ({ ...list, before: list.points.find(({ readAt }) => readAt === since) }));
+  const compared = since === undefined ? lists : lists.map((list) => comparedWith(list, since));
   return {
     kind: 'table',
     caption: `Each list now, and how it has changed since the ${since === undefined ? 'reading before' : 'first of these readings'}`,

@@ -5,7 +5,7 @@ import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { type Exported, forgotten, isDriftOpen, type Pace, type Run } from '../../model/run.ts';
 import { stoppedWave } from '../../model/wave-limits.ts';
 import { commandText, counted, formatDuration, grouped } from '../../text/printable.ts';
-import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
+import { deletesOfRenamed, isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, paragraph, type Section } from '../section.ts';
 import { editedFacts } from './edited-section.ts';
 import { namesRejects, rejectsFiles } from './rejected-section.ts';
@@ -28,9 +28,10 @@ export function nextSection(facts: RunFacts, view: View): Section | null {
   return { id: 'next', title: buttons ? 'What you can do' : 'Next', blocks: [...blocks, ...hints] };
 }
 
-function requestsToSend({ counts, renamed }: Plan, pace: Pace | undefined): Block[] {
+function requestsToSend(plan: Plan, pace: Pace | undefined): Block[] {
+  const { counts } = plan;
   const writes = counts.new.records + counts.changed.records + counts.resent.records;
-  const deletes = counts.deletes + (renamed === undefined || renamed.byId ? 0 : renamed.records);
+  const deletes = counts.deletes + deletesOfRenamed(plan);
   const requests = writes + deletes;
   if (requests === 0) return [];
   const kinds = withoutAbsent([

@@ -2,10 +2,9 @@ import {
   EXPORTED_FILE,
   hasWholeReading,
   READING_FILES,
-  readCreatedSince,
   readItems,
   readReading,
-  readReadingNotes,
+  readReadingFacts,
   saveExported,
   saveReading,
 } from '../../export/reading/read-items.ts';
@@ -144,6 +143,7 @@ async function writeNewStep(
 ): Promise<Run> {
   const folder = context.artifacts.run(run.id);
   const readAt = new Date(run.stagedAt ?? context.clock()).toISOString();
+  const { createdSince, notes } = await readReadingFacts(folder);
   const written = await writeNewFile({
     job,
     access: context,
@@ -152,7 +152,7 @@ async function writeNewStep(
     run: run.id,
     readAt,
     reading: () => readReading(folder),
-    createdSince: await readCreatedSince(folder),
+    createdSince,
     limit,
     signal: context.signal,
   });
@@ -166,7 +166,7 @@ async function writeNewStep(
     items: totals.records,
     lines: written.lines,
     bytes: written.bytes,
-    notes: [...(await readReadingNotes(folder)), ...written.notes],
+    notes: [...notes, ...written.notes],
   });
   return await context.state.runs.update(run.id, { totals });
 }
@@ -241,7 +241,7 @@ async function writeStep(context: RunContext, request: ExportRequest, run: Run):
     items: totals.records,
     lines: written.lines,
     bytes: written.bytes,
-    notes: [...(await readReadingNotes(folder)), ...written.notes],
+    notes: [...(await readReadingFacts(folder)).notes, ...written.notes],
   });
   return await context.state.runs.update(run.id, { totals });
 }
@@ -339,7 +339,11 @@ async function continueOrBeginExport(context: RunContext, request: ExportRequest
       continue;
     }
     // A full pass reads anew; what the run has read is written before.
-    if (request.full === true && (await readCreatedSince(context.artifacts.run(run.id))) !== null) continue;
+    if (
+      request.full === true &&
+      (await readReadingFacts(context.artifacts.run(run.id))).createdSince !== null
+    )
+      continue;
     const ageMs = context.clock() - (run.stagedAt ?? 0);
     // Below 0 the clock was set back, so the age is unknown.
     if (ageMs < 0 || ageMs >= FRESH_MS) continue;

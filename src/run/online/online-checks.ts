@@ -52,8 +52,13 @@ const destinationCheck: OnlineCheck = (workspace) =>
 async function tryDestination(job: ExportJob, files: FileAccess, signal: AbortSignal): Promise<Facts> {
   const { destination } = job;
   const { table, create } = destination;
+  if (table === undefined && destination.path === undefined) {
+    await probeRemote(destination.remote, signal);
+    const message = `its destination ${destination.remote.location} is reached; writing is not tried`;
+    return { verdict: 'ok', message };
+  }
+  const { location, exists } = await openExportFile(files, job);
   if (table !== undefined) {
-    const { location, exists } = await openExportFile(files, job);
     const isThere = await exists?.(signal);
     if (!isThere && create !== true)
       return {
@@ -63,12 +68,7 @@ async function tryDestination(job: ExportJob, files: FileAccess, signal: AbortSi
       };
     if (isThere || destination.path === undefined)
       return { verdict: 'ok', message: `its destination ${location} is reached; writing is not tried` };
-  } else if (destination.path === undefined) {
-    await probeRemote(destination.remote, signal);
-    const message = `its destination ${destination.remote.location} is reached; writing is not tried`;
-    return { verdict: 'ok', message };
   }
-  const { location } = await openExportFile(files, job);
   const folder = await nearestFolder(dirname(location));
   const writable = await access(folder, constants.W_OK).then(
     () => true,
