@@ -8,6 +8,7 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -225,12 +226,12 @@ function sync(path: string): void {
 }
 
 /** Creating a link fails if the file exists, unlike a rename; file systems without links use a copy. */
-function putNew(temporary: string, path: string): void {
+function putNew(from: string, path: string): void {
   try {
-    linkSync(temporary, path);
+    linkSync(from, path);
   } catch (error) {
     if (errorCode(error) === 'EEXIST') throw appeared(path);
-    copyFileSync(temporary, path, constants.COPYFILE_EXCL);
+    copyFileSync(from, path, constants.COPYFILE_EXCL);
   }
 }
 
@@ -247,7 +248,7 @@ export function moveNew(from: string, to: string): void {
 }
 
 function isOneFile(path: string, other: string): boolean {
-  const [one, two] = [path, other].map((each) => statSync(each, { throwIfNoEntry: false }));
+  const [one, two] = [path, other].map((each) => lstatSync(each, { throwIfNoEntry: false }));
   return one !== undefined && one.ino === two?.ino && one.dev === two.dev;
 }
 

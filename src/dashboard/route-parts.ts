@@ -127,16 +127,22 @@ export function sentenceOf(error: unknown): string {
 /** Reading a file takes a whole core. */
 const MAX_CONCURRENT = 2;
 
-let reading = 0;
-
 /** Reads a file for a page. PageError while others read theirs. */
-export async function limitConcurrentReads<T>(read: () => Promise<T>): Promise<T> {
-  if (reading >= MAX_CONCURRENT)
-    throw new PageError(503, 'Busy', 'Other visitors read files now. Load the page again in some seconds.');
-  reading++;
-  try {
-    return await read();
-  } finally {
-    reading--;
-  }
+export const limitConcurrentReads = limitReads(
+  MAX_CONCURRENT,
+  () => new PageError(503, 'Busy', 'Other visitors read files now. Load the page again in some seconds.'),
+);
+
+/** Lets so many reads be at work; refuses others. */
+export function limitReads(most: number, refusal: () => PageError) {
+  let reading = 0;
+  return async <T>(read: () => Promise<T>): Promise<T> => {
+    if (reading >= most) throw refusal();
+    reading++;
+    try {
+      return await read();
+    } finally {
+      reading--;
+    }
+  };
 }

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { freeYamlName } from '../config/edit-file.ts';
 import {
   cronOf,
+  isAskedBeside,
   matchableFields,
   SCHEDULE_CHOICES,
   SCHEDULE_FIELD_NAMES,
@@ -932,8 +933,8 @@ function askSchedule(inquiry: Inquiry, { isVisitor }: DraftSetting): Pick<Settin
   );
   const times = Object.fromEntries(
     SCHEDULE_FIELD_NAMES.map((id) => {
-      const { label: text, beside, usual, choices: offered, hint: reason } = SCHEDULE_FIELDS[id];
-      const isAsked = schedule !== undefined && beside.includes(schedule);
+      const { label: text, usual, choices: offered, hint: reason } = SCHEDULE_FIELDS[id];
+      const isAsked = isAskedBeside(id, schedule === undefined ? {} : { schedule });
       const answer = inquiry.ask(
         { id, text, usual, choices: offered, reason, reliance: isAsked ? 'preset' : 'settled' },
         (given) => (isAsked ? whyNoTime(id, given) : undefined),

@@ -40,7 +40,7 @@ const METRICS_WITHIN_MS = 4_000;
 /** How containers and machines of a network address one another, with or without a port. */
 const NETWORK_NAME = /^[a-z0-9_-]+(?:\.(?:[a-z0-9_-]+\.)*(?:local|internal|lan|svc|home\.arpa))?(?::\d+)?$/i;
 
-/** What a worker shows over HTTP. */
+/** What a worker shows and takes over HTTP. */
 interface WorkerServer extends AsyncDisposable {
   readonly url: string;
 }
@@ -79,36 +79,40 @@ export async function serveWorker(
       send(response, 200, await withDeadline(METRICS_WITHIN_MS, worker.metrics()), PROMETHEUS_TYPE);
     else send(response, 404, 'Not found. Known paths: /metrics and /healthz.\n');
   };
-  // What an event says is not believed: the run reads the store.
-  const receive = async (request: IncomingMessage, job: string, typed = ''): Promise<[number, string]> => {
+  // The content of an event is ignored: the run reads the store.
+  const receive = async (
+    { secret, accept }: ReceivedEvents,
+    request: IncomingMessage,
+    job: string,
+    typed = '',
+  ): Promise<[number, string]> => {
     const [, bearer] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
-    const secret = bearer ?? new URLSearchParams(typed).get('secret') ?? '';
-    if (events === undefined || !sameText(secret, events.secret)) return [401, 'Wrong secret.\n'];
+    const given = bearer ?? new URLSearchParams(typed).get('secret') ?? '';
+    if (!sameText(given, secret)) return [401, 'Wrong secret.\n'];
     let bytes = 0;
     for await (const chunk of request) {
       bytes += chunk.length;
       if (bytes > MAX_EVENT_BYTES) return [413, 'Too large.\n'];
     }
-    return events.accept(job) ? [202, 'The export will run.\n'] : [404, 'No export has this name.\n'];
+    return accept(job) ? [202, 'The export will run.\n'] : [404, 'No export has this name.\n'];
   };
   const server = createServer((request, response) => {
     const [path = '', typed] = (request.url ?? '').split('?');
-    const [, job] = (events !== undefined && EVENTS_PATH.exec(path)) || [];
-    const isEvent = request.method === 'POST' && job !== undefined;
-    if (!isEvent && request.method !== 'GET' && request.method !== 'HEAD') {
-      response.setHeader('allow', 'GET, HEAD');
-      send(response, 405, 'Only GET.\n');
-      return;
-    }
+    const [, job] = EVENTS_PATH.exec(path) ?? [];
     // Events come through a proxy, which may pass its own name on; their secret is proof enough.
-    if (isEvent) {
-      receive(request, job, typed).then(
+    if (events !== undefined && job !== undefined && request.method === 'POST') {
+      receive(events, request, job, typed).then(
         ([status, words]) => {
           if (!request.complete) response.setHeader('connection', 'close');
           send(response, status, words);
         },
         () => response.destroy(),
       );
+      return;
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('allow', 'GET, HEAD');
+      send(response, 405, 'Only GET.\n');
       return;
     }
     if (!isServed(request.headers.host)) {

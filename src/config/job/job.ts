@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import type { DeepReadonly } from '../../model/json-object.ts';
+import { type DeepReadonly, withoutAbsent } from '../../model/json-object.ts';
 import { CONTACT_TEXT_FIELDS, type ImportMode, type UpdateMatch } from '../../model/mapped-record.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { loosened } from '../../text/printable.ts';
@@ -293,12 +293,24 @@ export function whyNoTime(name: ScheduleFieldName, value: string): string | unde
     : 'Choose one of the list.';
 }
 
-/** The cron expression of answers; undefined where they are none, or cannot be used. */
-export function cronOf({ schedule = 'no', weekday, monthDay, time, every = '' }: ScheduleTimes) {
-  const answers = { weekday, monthDay, time, every };
-  const isAsked = (name: ScheduleFieldName) => SCHEDULE_FIELDS[name].beside.includes(schedule);
-  const isWrong = (name: ScheduleFieldName) => whyNoTime(name, answers[name] ?? '') !== undefined;
-  if (SCHEDULE_FIELD_NAMES.some((name) => isAsked(name) && isWrong(name))) return undefined;
+/** Whether a field is asked beside the choice. */
+export function isAskedBeside(name: ScheduleFieldName, { schedule = 'no' }: ScheduleTimes): boolean {
+  return SCHEDULE_FIELDS[name].beside.includes(schedule);
+}
+
+/** What is wrong with the times of a schedule, by its fields. */
+export function scheduleProblems(times: ScheduleTimes): ReadonlyMap<string, readonly string[]> {
+  const found = SCHEDULE_FIELD_NAMES.map((name) => {
+    const why = isAskedBeside(name, times) ? whyNoTime(name, times[name] ?? '') : undefined;
+    return why !== undefined && ([name, [why]] as const);
+  });
+  return new Map(withoutAbsent(found));
+}
+
+/** The cron expression of answers; undefined without a schedule, or if an answer is invalid. */
+export function cronOf(times: ScheduleTimes) {
+  const { schedule, weekday, monthDay, time, every = '' } = times;
+  if (scheduleProblems(times).size > 0) return undefined;
   const at = hoursAndMinute(time ?? '');
   switch (schedule) {
     case 'day':
@@ -327,7 +339,7 @@ function hoursAndMinute(time: string): string | undefined {
   return `${Number(minute)} ${hours.join(',')}`;
 }
 
-/** The answers of which a cron expression is. */
+/** The answers that give a cron expression; `other` if none do. */
 export function timesOf(cron: string): ScheduleTimes {
   const written = cron
     .trim()

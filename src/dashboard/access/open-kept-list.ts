@@ -6,8 +6,14 @@ import { writeWhole } from '../../config/edit-file.ts';
 import { errorCode, UsageError } from '../../model/storeferry-error.ts';
 import type { RunContext } from '../../run/run-context.ts';
 
-/** The name of a person or a token. */
-export const keptName = z.string().regex(/^[\w.@+-]{1,64}$/);
+/** The name of a person or a token; as a browser checks it too. */
+const KEPT_NAME = /^[\w.@+\-]{1,64}$/v;
+export const keptName = z.string().regex(KEPT_NAME);
+export const KEPT_NAME_CHECK = {
+  pattern: KEPT_NAME.source,
+  wrong: "Give letters, digits, '.', '_', '-', '@' and '+', at most 64.",
+  required: true,
+} as const;
 
 /** A list with unique names in the workspace, which gives access to the dashboard. */
 interface KeptListOptions<Entry> {
@@ -68,9 +74,9 @@ export function openKeptList<Entry extends { readonly name: string }>(
           throw new UsageError(`There are ${max} ${kind}.`, { hint: 'Remove those that are not used.' });
         return [...entries, made];
       }),
-    /** Removes those that are meant, if there are any. */
-    removeAll: async (isMeant: (known: Entry) => boolean): Promise<void> => {
-      if (list().some(isMeant)) await change((entries) => entries.filter((known) => !isMeant(known)));
+    /** Removes the entries that match, if there are any. */
+    removeAll: async (matches: (known: Entry) => boolean): Promise<void> => {
+      if (list().some(matches)) await change((entries) => entries.filter((known) => !matches(known)));
     },
     /** UsageError if there is none of this name. */
     replace: async (wanted: string, by: (known: Entry) => Entry | undefined): Promise<void> =>

@@ -7,16 +7,9 @@ import { notFound, PageError } from '../guard/page-error.ts';
 import { accessTo } from '../pages/link-button.ts';
 import { momentAndDistance, readingOf } from '../pages/moment.ts';
 import { tableBox } from '../pages/page.ts';
-import {
-  type Choice,
-  checkAttributes,
-  field,
-  formActions,
-  KEPT_NAME_CHECK,
-  postForm,
-  select,
-} from '../pages/post-form.ts';
+import { type Choice, checkAttributes, field, formActions, postForm, select } from '../pages/post-form.ts';
 import { formFields, type RouteParts, sentenceOf } from '../route-parts.ts';
+import { KEPT_NAME_CHECK } from './open-kept-list.ts';
 import { MIN_PASSWORD } from './people.ts';
 import type { Viewer } from './sessions.ts';
 import { refuseExcess } from './sign-in.ts';

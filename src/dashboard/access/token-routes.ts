@@ -5,17 +5,10 @@ import { columns, html, type Markup, styledText } from '../../report/html/markup
 import { audit } from '../audit.ts';
 import { moment, readingOf } from '../pages/moment.ts';
 import { emptyBox, type Notice, tableBox } from '../pages/page.ts';
-import {
-  type Choice,
-  checkAttributes,
-  field,
-  KEPT_NAME_CHECK,
-  postForm,
-  select,
-  submitButton,
-} from '../pages/post-form.ts';
+import { type Choice, checkAttributes, field, postForm, select, submitButton } from '../pages/post-form.ts';
 import { FOR_EDITORS, formFields, type RouteParts, sentenceOf } from '../route-parts.ts';
 import { MAX_TOKEN_DAYS, TOKEN_DAYS } from './api-tokens.ts';
+import { KEPT_NAME_CHECK } from './open-kept-list.ts';
 
 const PATH = '/tokens';
 

@@ -5,10 +5,7 @@ import {
   DUPLICATES_WORDS,
   FORMAT_WORDS,
   MODE_WORDS,
-  SCHEDULE_FIELD_NAMES,
-  SCHEDULE_FIELDS,
   timesOf,
-  whyNoTime,
 } from '../../config/job/job.ts';
 import { GUARD_ACTIONS, GUARD_FIELDS } from '../../model/guard.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
@@ -529,14 +526,4 @@ function scheduleEdits(file: EditableFile, now: EditValues, wanted: EditValues):
   ]);
   if (edits.length === 0 && isPaused === wasPaused) return [];
   return withoutAbsent([wasPaused && { resume: 'schedule' }, ...edits, isPaused && { pause: 'schedule' }]);
-}
-
-/** What is wrong with the times of a schedule, by its fields. */
-export function scheduleProblems(values: EditValues): ReadonlyMap<string, readonly string[]> {
-  const found = SCHEDULE_FIELD_NAMES.map((name) => {
-    const isAsked = SCHEDULE_FIELDS[name].beside.includes(values['schedule'] ?? '');
-    const why = isAsked ? whyNoTime(name, values[name] ?? '') : undefined;
-    return why !== undefined && ([name, [why]] as const);
-  });
-  return new Map(withoutAbsent(found));
 }

@@ -149,7 +149,13 @@ export function scheduleControls(other?: string): readonly Control[] {
   return [
     { name: 'schedule', label: 'When does it run?', choices: kinds },
     ...fields,
-    { name: 'timezone', label: 'Time zone', hint: 'Such as Europe/London', when: 'schedule!=no' },
+    {
+      name: 'timezone',
+      label: 'Time zone',
+      hint: 'Such as Europe/London',
+      check: 'timezone',
+      when: 'schedule!=no',
+    },
   ];
 }
 
@@ -187,17 +193,17 @@ export function aboutField(
 /** A field of the form, with its label and what is said of it. */
 export function controlOf(control: Control, facts: ControlFacts): Markup {
   const { name, label, usual, choices, member, when, secret } = control;
-  // A placeholder stands for a text of the environment.
-  const isTyped = !/\$\{/.test(facts.values[name] ?? '');
   const { text, attributes } = aboutField(control, facts);
   const value = facts.values[name] ?? '';
+  // A placeholder stands for a text of the environment.
+  const isTyped = !value.includes('${');
   const { shown, values } = facts;
   const isUnset = shown['schedule'] === 'no' && values['schedule'] === 'no';
   const zone = name === 'timezone' && (isUnset || value === '');
   const input =
     choices !== undefined
       ? select(name, choices, value, html` id="${name}"${attributes}`)
-      : html`<input id="${name}" name="${name}"${secret === true ? html` type="password"` : html` value="${value}"`}${usual !== undefined && html` placeholder="${usual}"`}${attributes}${isTyped && checkAttributes(control)}${name === 'timezone' && html` data-check="timezone"`}${zone && html` data-browser-timezone`} autocomplete="off" spellcheck="false">`;
+      : html`<input id="${name}" name="${name}"${secret === true ? html` type="password"` : html` value="${value}"`}${usual !== undefined && html` placeholder="${usual}"`}${attributes}${isTyped && checkAttributes(control)}${zone && html` data-browser-timezone`} autocomplete="off" spellcheck="false">`;
   const tick = html`<p class="field choice"><input type="checkbox" id="${name}" name="${name}" value="on"${value === 'on' && html` checked`}${attributes}> <label for="${name}">${label}</label></p>`;
   const whole = member === undefined ? field(name, label, input, text) : tick;
   if (when === undefined) return whole;

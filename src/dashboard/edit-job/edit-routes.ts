@@ -7,7 +7,7 @@ import {
   readEditable,
   type YamlEdit,
 } from '../../config/edit-file.ts';
-import { whyNoSchedule } from '../../config/job/job.ts';
+import { scheduleProblems, whyNoSchedule } from '../../config/job/job.ts';
 import { overriddenText, type Workspace } from '../../config/workspace.ts';
 import { placeholder } from '../../config/yaml-text.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
@@ -21,7 +21,7 @@ import { audit } from '../audit.ts';
 import { jobHref } from '../pages/link-button.ts';
 import { FOR_EDITORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
 import type { EditValues } from './edit-field.ts';
-import { editsOf, pathsOf, scheduleProblems, shownBefore, valuesOf, withTypedValues } from './edit-form.ts';
+import { editsOf, pathsOf, shownBefore, valuesOf, withTypedValues } from './edit-form.ts';
 import { type EditPageFacts, editPage } from './edit-page.ts';
 import { MAIL_SERVER, typedMailServer } from './notify-groups.ts';
 
@@ -190,8 +190,8 @@ async function whyPathRefused(
   const job = workspace.inspectionWith({ [jobFile(name)]: edited.text }).job(name)?.value;
   const path = job?.kind === 'import' ? job.source.path : job?.destination.path;
   const watch = job?.kind === 'import' ? job.source.watch : undefined;
-  const isWatchEdited = edits.some((edit) => 'to' in edit && edit.set.join('.') === 'source.watch');
-  if (watch !== undefined && isWatchEdited && !isPathIn(INBOX, watch)) {
+  const isEdited = (field: string) => edits.some((edit) => 'to' in edit && fieldOfPlace(edit.set) === field);
+  if (watch !== undefined && isEdited('location') && !isPathIn(INBOX, watch)) {
     const message = `Give files of the folder ${INBOX}, such as ${INBOX}*.csv: what arrives is moved. Another folder is written into the file of the job by hand.`;
     return { field: 'location', message };
   }
@@ -206,8 +206,7 @@ async function whyPathRefused(
     'images.publish.path': pictures?.path,
   };
   for (const [field, written] of Object.entries(named)) {
-    if (written === undefined || !edits.some((edit) => 'to' in edit && fieldOfPlace(edit.set) === field))
-      continue;
+    if (written === undefined || !isEdited(field)) continue;
     const place = await placeInWorkspace(written, workspace.dir).catch(() => ({
       refused: 'cannot be followed',
     }));
@@ -221,10 +220,8 @@ async function whyPathRefused(
 
 /** The field of a path that a job reads or writes. */
 function fieldOfPlace(path: Path): string | undefined {
-  const [first, second] = path;
-  if (first === 'source' && second === 'watch') return 'location';
-  if ((first === 'source' || first === 'destination') && second === 'path') return 'location';
   const name = path.join('.');
+  if (['source.path', 'source.watch', 'destination.path'].includes(name)) return 'location';
   return ['images.publish.from', 'images.publish.path'].find((field) => field === name);
 }
 

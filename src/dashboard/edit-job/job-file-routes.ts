@@ -9,7 +9,7 @@ import {
   writeTogether,
   type YamlEdit,
 } from '../../config/edit-file.ts';
-import { cronOf, timesOf } from '../../config/job/job.ts';
+import { cronOf, scheduleProblems, timesOf } from '../../config/job/job.ts';
 import { isName } from '../../config/store-config.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { flow, schemaLine, yamlText } from '../../config/yaml-text.ts';
@@ -29,7 +29,6 @@ import { alertText, type Page } from '../pages/page.ts';
 import { type Choice, formActions, NAME_CHECK, postForm } from '../pages/post-form.ts';
 import { FOR_EDITORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
 import type { EditValues } from './edit-field.ts';
-import { scheduleProblems } from './edit-form.ts';
 import { controlOf, scheduleControls } from './edit-page.ts';
 import { EXPORTS } from './edit-routes.ts';
 

@@ -219,7 +219,7 @@ const INPUTS: Readonly<Partial<Record<JobQuestionKind, Markup>>> = {
   name: checkAttributes(NAME_CHECK),
   currency: html` placeholder="EUR" maxlength="3"${checkAttributes(CURRENCY_CHECK)}`,
   time: checkAttributes(SCHEDULE_FIELDS.time),
-  timezone: html` data-check="timezone"`,
+  timezone: checkAttributes({ check: 'timezone' }),
 };
 
 /** The fields that are shown only while another has, or has not, a value. */

@@ -1,5 +1,6 @@
+import { isHttpUrl } from '../../model/remote-address.ts';
 import { isSheet } from '../../model/row.ts';
-import { fieldsOf, type ProposedColumn } from '../../onboarding/guess/propose-mapping.ts';
+import { fieldLabel, fieldsOf, type ProposedColumn } from '../../onboarding/guess/propose-mapping.ts';
 import type { AskedQuestion, DraftFile } from '../../onboarding/job-draft.ts';
 import {
   columnWords,
@@ -164,7 +165,7 @@ function rowCells(
 /** The address of the first picture of the first product; undefined where it has none on the web. */
 export function firstPicture({ guess: { preview } }: Pick<DraftFile, 'guess'>): string | undefined {
   const value = firstMapped(preview)?.fields.find(({ path }) => path === 'images[0]')?.value;
-  return typeof value === 'string' && /^https?:\/\//i.test(value) ? value : undefined;
+  return typeof value === 'string' && isHttpUrl(value) ? value : undefined;
 }
 
 /** The first product or contact as the store will show it. `pictureHref`: where the dashboard shows its picture. */
@@ -184,7 +185,7 @@ export function firstRecord(
     return html`<aside class="first-record" aria-label="The first contact"><h2>${foreign(name || text('email'))}</h2><p>${foreign(text('email'))}</p></aside>`;
   }
   if (text('title') === '')
-    return html`<aside class="first-record" aria-label="The first product that changes">${styledText('quiet', 'The first product that changes')}<h2>${foreign(record.key ?? '', 120)}</h2><dl>${record.fields.slice(0, MAX_VARIANTS_SHOWN).map(({ path, value }) => html`<div><dt>${labelOf(path)}</dt><dd>${foreign(typeof value === 'string' ? value : valueText(value, MAX_CELL_SHOWN), MAX_CELL_SHOWN)}</dd></div>`)}</dl></aside>`;
+    return html`<aside class="first-record" aria-label="The first product that changes">${styledText('quiet', 'The first product that changes')}<h2>${foreign(record.key ?? '', 120)}</h2><dl>${record.fields.slice(0, MAX_VARIANTS_SHOWN).map(({ path, value }) => html`<div><dt>${fieldLabel('products', path.replace(/^.*\./, ''))}</dt><dd>${foreign(typeof value === 'string' ? value : valueText(value, MAX_CELL_SHOWN), MAX_CELL_SHOWN)}</dd></div>`)}</dl></aside>`;
   const picture = text('images[0]');
   const pictures = record.fields.filter(({ path }) => /^images\[\d+\]$/.test(path)).length;
   const variants = variantsOf(record);
@@ -196,7 +197,7 @@ export function firstRecord(
   return html`<aside class="first-record" aria-label="The first product as the store will show it">
 ${styledText('quiet', 'The first product as the store will show it')}
 ${pictureHref !== undefined && html`<p class="picture"><img src="${pictureHref}" alt=""></p>`}
-${picture === '' ? html`<p class="no-picture">No picture</p>` : html`<p class="${pictureHref === undefined && 'no-picture'}"><a href="${/^https?:\/\//i.test(picture) ? picture : '#'}" target="_blank" rel="noreferrer noopener">Open ${pictures === 1 ? 'its picture' : `the first of ${counted(pictures, 'picture')}`}</a></p>`}
+${picture === '' ? html`<p class="no-picture">No picture</p>` : html`<p class="${pictureHref === undefined && 'no-picture'}"><a href="${isHttpUrl(picture) ? picture : '#'}" target="_blank" rel="noreferrer noopener">Open ${pictures === 1 ? 'its picture' : `the first of ${counted(pictures, 'picture')}`}</a></p>`}
 <h2>${foreign(text('title'), 120)}</h2>
 <p class="price">${prices.length === 0 ? quiet('No price') : least === most ? money(least, currency) : `${money(least, currency)} to ${money(most, currency)}`}</p>
 ${description !== '' && html`<p>${foreign(description, 160)}</p>`}
@@ -206,12 +207,6 @@ ${variants.length > 1 && html`<ul>${variants.slice(0, MAX_VARIANTS_SHOWN).map(({
 
 function firstMapped(preview: DraftFile['guess']['preview']): PreviewedRecord | undefined {
   return typeof preview === 'object' ? preview.records.find(({ kind }) => kind === 'record') : undefined;
-}
-
-/** A field of a product as people call it. */
-function labelOf(path: string): string {
-  const name = path.replace(/^.*\./, '');
-  return Object.entries(fieldsOf('products')).find(([own]) => own === name)?.[1].label ?? name;
 }
 
 interface ShownVariant {

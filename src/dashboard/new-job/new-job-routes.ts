@@ -23,7 +23,14 @@ import { notFound } from '../guard/page-error.ts';
 import { jobHref, jobLink } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
-import { FOR_EDITORS, formFields, type OfJob, type RouteParts, sentenceOf } from '../route-parts.ts';
+import {
+  FOR_EDITORS,
+  formFields,
+  limitReads,
+  type OfJob,
+  type RouteParts,
+  sentenceOf,
+} from '../route-parts.ts';
 import { draftPage, type FieldProblem, newJobPage, problemsOf } from './draft-page.ts';
 import { createDrafts, type DraftSession, NEW_JOB, readDraft, takeAnswers } from './draft-session.ts';
 import { type UploadTarget, uploadTargets } from './upload-targets.ts';
@@ -40,7 +47,8 @@ interface OfDraft {
 export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: RouteParts): void {
   const drafts = createDrafts(uploads);
   const { context } = dashboard;
-  let fetching = 0;
+  const noPicture = () => notFound('The picture cannot be shown.');
+  const limitPictures = limitReads(MAX_PICTURES_AT_ONCE, noPicture);
   const limit = formatBytes(UPLOAD_LIMIT_BYTES);
   const sessionOf = ({ params }: FastifyRequest<OfDraft>): DraftSession => {
     const session = drafts.find(params.draft);
@@ -117,23 +125,18 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
   // The page loads nothing from a foreign server: the dashboard fetches the one picture that it shows, and only of a format of pictures.
   app.get<OfDraft>('/new/:draft/picture', FOR_EDITORS, async (request, reply) => {
     const { picture } = sessionOf(request);
-    if (picture === undefined || fetching >= MAX_PICTURES_AT_ONCE) throw notFound('There is no picture.');
-    fetching++;
-    try {
+    if (picture === undefined) throw notFound('There is no picture.');
+    const found = await limitPictures(async () => {
       const { remote } = dashboard.openWorkspace().webPlace(picture);
       const signal = AbortSignal.any([context.signal, AbortSignal.timeout(PICTURE_WITHIN_MS)]);
-      const found = remote && (await fetchPicture(remote, signal));
-      if (found === undefined || 'problem' in found) throw notFound('The address has no picture.');
-      return reply
-        .type(`image/${found.type === 'jpg' ? 'jpeg' : found.type}`)
-        .header('content-security-policy', "default-src 'none'; sandbox")
-        .header('cache-control', 'private, max-age=600')
-        .send(found.content);
-    } catch {
-      throw notFound('The picture cannot be shown.');
-    } finally {
-      fetching--;
-    }
+      return remote && (await fetchPicture(remote, signal));
+    }).catch(() => undefined);
+    if (found === undefined || 'problem' in found) throw noPicture();
+    return reply
+      .type(`image/${found.type === 'jpg' ? 'jpeg' : found.type}`)
+      .header('content-security-policy', "default-src 'none'; sandbox")
+      .header('cache-control', 'private, max-age=600')
+      .send(found.content);
   });
 
   app.post<OfDraft>('/new/:draft/crosswalk', { config: { streamed: true } }, async (request, reply) => {

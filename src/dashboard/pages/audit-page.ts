@@ -20,7 +20,10 @@ export async function auditPage(
   const job = query['job'] || undefined;
   const entries = await findAudited(context.state.audit, { job, limit: MAX_READ });
   const shown = pageOf(entries, ENTRIES_PER_PAGE, query['page']);
-  const linked = await runLinks(context, shown.items);
+  const linked = await runLinks(
+    context,
+    shown.items.flatMap(({ run, of }) => [run, of]),
+  );
   const reading = readingOf(context, viewer);
   return {
     title: 'Audit log',
@@ -62,9 +65,9 @@ type RunLinks = (run: string | null) => Markup | string | false;
 /** Old runs are gone, and a refused command may have named a run that never was. */
 async function runLinks(
   { state }: Pick<DashboardContext['context'], 'state'>,
-  entries: readonly AuditEntry[],
+  ids: readonly (string | null)[],
 ): Promise<RunLinks> {
-  const named = new Set(entries.flatMap(({ run, of }) => [run, of]).filter((id) => id !== null));
+  const named = new Set(ids.filter((id) => id !== null));
   const found = await Promise.all([...named].map((id) => state.runs.get(id)));
   const kept = new Set(found.map((run) => run?.id));
   return (id) => id !== null && (kept.has(id) ? link(`/runs/${encodeURIComponent(id)}`, id) : foreign(id));
@@ -80,7 +83,10 @@ export async function runActions(
     .filter(({ action, outcome }) => outcome === 'done' && isOfRun(action))
     .toReversed();
   if (entries.length === 0) return false;
-  const linked = await runLinks(context, entries);
+  const linked = await runLinks(
+    context,
+    entries.flatMap((entry) => (entry.of === run ? entry.run : [])),
+  );
   return html`<p class="quiet">${entries.map(
     (entry) =>
       html`${foreign(entry.who)} ${ACTIONS[entry.action].audit}${entry.of === run && html` (${linked(entry.run)})`}, ${moment(entry.at, reading)}. `,

@@ -99,6 +99,8 @@ export interface TypedCheck {
   /** What is said of an empty one; a sentence. Without `required` only while the control is shown. */
   readonly missing?: string;
   readonly required?: boolean;
+  /** What else it must be. */
+  readonly check?: 'timezone';
 }
 
 /** The name of a job or store. */
@@ -121,16 +123,9 @@ export const CURRENCY_CHECK = {
   wrong: 'Give a code of three letters, such as EUR.',
 } as const satisfies TypedCheck;
 
-/** The name of a person or a token. */
-export const KEPT_NAME_CHECK: TypedCheck = {
-  pattern: String.raw`[A-Za-z0-9_.@+\-]{1,64}`,
-  wrong: "Letters, digits, '.', '_', '-', '@' and '+', at most 64",
-  required: true,
-};
-
 /** The attributes of a control that is checked. */
-export function checkAttributes({ pattern, wrong, missing, required }: TypedCheck): Markup {
-  return html`${required === true && html` required`}${pattern !== undefined && html` pattern="${pattern}"`}${wrong !== undefined && html` title="${wrong}"`}${missing !== undefined && html` data-missing="${missing}"`}`;
+export function checkAttributes({ pattern, wrong, missing, required, check }: TypedCheck): Markup {
+  return html`${required === true && html` required`}${pattern !== undefined && html` pattern="${pattern}"`}${wrong !== undefined && html` title="${wrong}"`}${missing !== undefined && html` data-missing="${missing}"`}${check !== undefined && html` data-check="${check}"`}`;
 }
 
 /** Quiet words beside a control. */
