@@ -88,7 +88,7 @@ export interface PlanOptions {
   readonly advanced?: boolean | undefined;
   /** The store gives all variants of a product one price: a plan with variants of different prices stops. */
   readonly losesPrices?: boolean | undefined;
-  /** Of products, where the store was probed; left out: whole products are sent. */
+  /** Where the store was probed; left out: whole records are sent. */
   readonly updates?: Omit<UpdateOptions, 'conflicts' | 'isUndo' | 'isDecided'> | undefined;
   /** Of whole records: what somebody has decided about fields that were changed in the store as well; left out: the record's values. */
   readonly decided?: ConflictSide | undefined;

@@ -52,7 +52,7 @@ export async function startWorker(
     return queue;
   };
   ending.defer(fileDrop({ context, files, openQueue, log }).close);
-  const events = storeEvents(openQueue, log);
+  const events = queueRunsForEvents(openQueue, log);
   ending.defer(events.close);
   return { ...worker, runForEvent: events.add };
 }
@@ -64,18 +64,23 @@ const QUEUE_EVENTS_EVERY_MS = 2_000;
  * Queues a run of a job after events of its store. An event that comes while a run is at work is kept until its end, because that run may
  * have read before. Events are lost with the process: the schedule of the job finds what they said.
  */
-function storeEvents(openQueue: () => Promise<Pick<RunQueue, 'enqueue'>>, log: WorkerLog) {
+function queueRunsForEvents(openQueue: () => Promise<Pick<RunQueue, 'enqueue'>>, log: WorkerLog) {
   const waiting = new Set<string>();
+  let failure: string | null = null;
   const queueWaiting = async (): Promise<void> => {
     for (const job of [...waiting]) {
+      // Before the call: an event that comes during it is kept.
       waiting.delete(job);
       try {
         const { added, id } = await (await openQueue()).enqueue({ does: 'run', job });
         if (added) log.info({ job, run: id }, 'run queued for events of the store');
         else waiting.add(job);
+        failure = null;
       } catch (error) {
         waiting.add(job);
-        log.warn({ job, reason: messageOf(error) }, 'the run for events of the store waits');
+        const reason = messageOf(error);
+        if (reason !== failure) log.warn({ job, reason }, 'the run for events of the store waits');
+        failure = reason;
       }
     }
   };

@@ -345,20 +345,14 @@ export function whyNotApprover(
         hint: 'Sign in by name.',
       },
     );
-  // Whoever shares the token may have started it.
-  if (startedBy?.length === 0)
-    return new UsageError(
-      `A token that people share has started the run ${id}, and ${job} asks for the approval of another person.`,
-      {
-        hint: 'Plan the job again, signed in by name.',
-      },
-    );
-  const own = names.find((name) => startedBy?.includes(name));
-  if (own === undefined) return undefined;
+  // Anybody who has the token may have started it.
+  const isShared = startedBy?.length === 0;
+  const starter = isShared ? 'A token that people share' : names.find((name) => startedBy?.includes(name));
+  if (starter === undefined) return undefined;
   return new UsageError(
-    `${own} has started the run ${id}, and ${job} asks for the approval of another person.`,
+    `${starter} has started the run ${id}, and ${job} asks for the approval of another person.`,
     {
-      hint: 'Ask somebody else with the role approve.',
+      hint: isShared ? 'Plan the job again, signed in by name.' : 'Ask somebody else with the role approve.',
     },
   );
 }

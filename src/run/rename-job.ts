@@ -68,27 +68,16 @@ export async function renameJob(
     await moveKnown(context, known, from, to);
     moveFile();
   } catch (error) {
-    await moveBack(context, known, { from, to, marker });
+    // The file has its old name: a schedule would run it without its history. The same call finishes what fails here too.
+    await moveKnown(context, known, to, from)
+      .then(() => folder.remove([marker]))
+      .catch(() => {});
     throw error;
   }
   await folder.remove([marker]);
 }
 
-/** The file of the job has its old name: a schedule would run it without its history. What fails here too, the same call finishes. */
-async function moveBack(
-  context: RunContext,
-  known: KnownOfJob,
-  { from, to, marker }: { readonly from: string; readonly to: string; readonly marker: string },
-): Promise<void> {
-  try {
-    await moveKnown(context, known, to, from);
-    await context.artifacts.run(FOLDER).remove([marker]);
-  } catch {
-    // The first error is the one to report.
-  }
-}
-
-/** Whoever calls it again after a kill finishes it. */
+/** After a kill, the same call again finishes it. */
 async function moveKnown(
   { state, artifacts, workspaceDir }: RunContext,
   { targets, stores }: KnownOfJob,

@@ -71,13 +71,13 @@ export async function sendOperations(context: RunContext, options: SendOptions):
       ? observingResults(context, run, options.storefront, unaltered)
       : undefined;
   const storefront = observed?.storefront ?? options.storefront;
-  let hasChangedIds = false;
+  let proof: Promise<void> | undefined;
   const record = async (recorded: readonly OperationResult[], shard: number, requests: number) => {
     const results = (await observed?.of(recorded)) ?? recorded;
-    if (!hasChangedIds && results.some((result) => changedId(result) !== undefined)) {
-      hasChangedIds = true;
-      // Before it is recorded: no run may delete by ids from before a restore of the store.
-      await context.state.ledger(importTarget(run)).proveIdsAgain();
+    if (results.some((result) => changedId(result) !== undefined)) {
+      // Before any of them is recorded: no run may delete by ids from before a restore of the store.
+      proof ??= context.state.ledger(importTarget(run)).proveIdsAgain();
+      await proof;
     }
     await runs.record(run, shard, results, requests, fence, versionTime(context, store));
     const refused = results.map(({ operation }) => operation).filter((one) => refusedEndings.delete(one));

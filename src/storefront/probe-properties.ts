@@ -329,7 +329,7 @@ class Probe {
     this.#learn('updatesProductById', changed.ok && idIn(changed) === id && keepsFields(changed.json));
   }
 
-  /** The product of the probe has its title, and none has that of nobody. */
+  /** The product of the probe is listed by its title, and none by a title that was never used. */
   async #tryFilter(id: number): Promise<void> {
     const listed = async (title: string) =>
       itemsOf((await this.#call('GET', `${PRODUCTS}?limit=10&title=${encodeURIComponent(title)}`))?.json);

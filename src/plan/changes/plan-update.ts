@@ -13,11 +13,11 @@ import { truncate } from '../../model/truncate.ts';
 import type { LedgerMark } from '../../state/state.ts';
 import { fieldChanges } from './field-changes.ts';
 
-/** How a store takes the changes of products. */
+/** How a store takes the changes of records. */
 export interface UpdateRules {
   /** An update by the key (the url of a product, the id of a contact) leaves fields alone that it does not have. */
   readonly partByKey: boolean;
-  /** An update by id does. */
+  /** An update of a product by its id does. */
   readonly partById: boolean;
   readonly conflicts: ConflictRules | undefined;
   /** The body is an earlier one of the product: where all of it must be sent, it replaces edits. */

@@ -295,12 +295,12 @@ class Looking {
     return findings;
   }
 
-  #hasRecreated = false;
+  #proof: Promise<void> | undefined;
 
   /** The finding of a product with another id: from now on no run may delete by ids from before (rule 6), also if this one is interrupted. */
   async #recreated(record: KnownRecord, found: JsonObject): Promise<DriftFinding> {
-    if (!this.#hasRecreated) await this.#ledger.proveIdsAgain();
-    this.#hasRecreated = true;
+    this.#proof ??= this.#ledger.proveIdsAgain();
+    await this.#proof;
     return { kind: 'recreated', ...differencesOf(record, found) };
   }
 

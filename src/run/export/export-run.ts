@@ -258,10 +258,12 @@ async function finishExport(
 ): Promise<RunFacts> {
   const ending = await context.state.runs.update(run.id, { step: 'finish', progress: null });
   const end = endOf(context, run, failure);
-  const collected = await readRunReport(context, { ...ending, ...end }, null);
-  const history = failure === null ? await historyOf(context, request) : null;
+  const collected = {
+    ...(await readRunReport(context, { ...ending, ...end }, null)),
+    history: failure === null ? await historyOf(context, request) : null,
+  };
   // Before the status: a process that sees the end must find the report.
-  const reportFile = await writeReport(context, collected, history);
+  const reportFile = await writeReport(context, collected);
   const ended = await context.state.runs.update(run.id, end);
   const folder = context.artifacts.run(run.id);
   const reading = failure !== null && keepsReading(request) ? READING_FILES : [];
@@ -271,7 +273,7 @@ async function finishExport(
     isNeeded: (old) => hasKeptReading(context, request, old),
     most: MAX_KEPT_READINGS,
   });
-  return { ...collected, history, run: ended, reportFile };
+  return { ...collected, run: ended, reportFile };
 }
 
 /** The history of the job; null if it is on another machine, from which it is downloaded again for a weekly summary only. */
@@ -338,7 +340,7 @@ async function continueOrBeginExport(context: RunContext, request: ExportRequest
       if (run.status === 'running') await supersedeEmptied(context, run);
       continue;
     }
-    // A full pass reads anew; what the run has read is written before.
+    // A full pass reads the store again; what this run has read is written first.
     if (
       request.full === true &&
       (await readReadingFacts(context.artifacts.run(run.id))).createdSince !== null

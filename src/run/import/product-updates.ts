@@ -13,7 +13,7 @@ const PAGE_LIMIT = 50;
 /** Reads under way; the limits of the store hold them back. */
 const READS_AT_ONCE = 16;
 
-/** How the changes of products are sent to a store that was probed; undefined for whole records. */
+/** How the changes of products and contacts are sent to a store that was probed; undefined for whole records. */
 export async function productUpdates(
   context: RunContext,
   { store }: Pick<ImportRequest, 'store'>,

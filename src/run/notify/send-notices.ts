@@ -78,10 +78,10 @@ interface Occurrence {
   readonly notify: (kind: MessageKind) => Notification;
 }
 
-function occurrencesOf(context: RunContext, job: string, news: News): readonly Occurrence[] {
+function occurrencesOf(context: RunContext, job: string, news: News, week: string): readonly Occurrence[] {
   switch (news.kind) {
     case 'ended':
-      return withoutAbsent([endOccurrence(context, news.report), weekOccurrence(context, news.report)]);
+      return withoutAbsent([endOccurrence(context, news.report), weekOccurrence(context, news.report, week)]);
     case 'not-begun': {
       const id = context.newRunId();
       const reason = masked(context.redact?.(news.problem) ?? news.problem);
@@ -107,8 +107,13 @@ function occurrencesOf(context: RunContext, job: string, news: News): readonly O
 }
 
 /** A week of list statistics, by its first run that could compare; undefined for all other runs. */
-function weekOccurrence(context: RunContext, { run, history = null }: RunFacts): Occurrence | undefined {
+function weekOccurrence(
+  context: RunContext,
+  { run, history = null }: RunFacts,
+  week: string,
+): Occurrence | undefined {
   const now = context.clock();
+  if (week >= weekOf(now)) return undefined;
   const notification = history && weeklyNotification(run.job, history, now);
   if (notification === null) return undefined;
   // Without the name of the job, which may have another one by then.
@@ -162,17 +167,11 @@ export async function sendNotices(
     const folder = context.artifacts.run(`notices-${job}`);
     const before = await readNotices(folder);
     const forgotten = before === undefined ? [] : await unnotifiedEnds(context, job, before);
-    const happened = news === undefined ? [] : occurrencesOf(context, job, news);
+    const happened = news === undefined ? [] : occurrencesOf(context, job, news, before?.week ?? '');
     const found = [...forgotten, ...happened];
     if (before === undefined && found.length === 0) return;
-    const start = before ?? {
-      since: context.clock(),
-      known: [],
-      ends: [],
-      week: '',
-      alarms: {},
-      waiting: [],
-    };
+    const start =
+      before ?? noticesSchema.parse({ since: context.clock(), known: [], alarms: {}, waiting: [] });
     const added = found.reduce(
       (notices, one) => withOccurrence(notices, one, recipients, context.clock()),
       start,

@@ -225,8 +225,12 @@ function isWithin(field: string, asked: string): boolean {
   return field === asked || field.startsWith(`${asked}.`);
 }
 
-/** A version as it is shown to people. */
-export function recordVersion(version: Version): RecordVersion {
+function recordVersion(version: Version): RecordVersion {
+  return { ...versionFacts(version), changes: changesOf(version.before, version.body) };
+}
+
+/** A version as it is shown to people, without its changes. */
+export function versionFacts(version: Version): Omit<RecordVersion, 'changes'> {
   const { at, run, kind, id, spans, body, before, renamed } = version;
   const [first] = spans;
   return {
@@ -241,10 +245,6 @@ export function recordVersion(version: Version): RecordVersion {
     place: placeOf(spans, run.files),
     created: before === null && kind === 'acknowledged' && renamed === undefined,
     ...(renamed === undefined ? {} : { renamed }),
-    // Only where they are shown: a page counts thousands of records and shows fifty.
-    get changes() {
-      return changesOf(before, body);
-    },
   };
 }
 
@@ -259,7 +259,7 @@ export function placeOf(spans: readonly RowSpan[], files: HistoryRun['files']): 
 }
 
 /** The differences between two bodies of a record, variants one by one; every field if one body is missing. */
-function changesOf(
+export function changesOf(
   before: string | null | undefined,
   after: string | null | undefined,
 ): readonly RecordChange[] | null {

@@ -25,7 +25,7 @@ import { unsentOperations } from '../send-operations.ts';
 import { type RecordFormat, versionsOfRun } from './catalog-as-of.ts';
 import { readEdited } from './edited-record.ts';
 import { type ReleasableRecord, refuseUnlessReleasable, releasableRecords } from './plan-release.ts';
-import { ledgersOf, placeOf, type RecordChange, recordVersion, titleIn } from './record-history.ts';
+import { changesOf, ledgersOf, placeOf, type RecordChange, titleIn, versionFacts } from './record-history.ts';
 
 export {
   type CatalogFound,
@@ -245,8 +245,7 @@ async function* acknowledgedRecords(
       versions.flatMap((version): RunRecord[] => {
         // A record that the store does not have was refused, so it is among the rejected ones.
         if (version.run.id !== id || version.kind === 'absent') return [];
-        const shown = recordVersion(version);
-        const { at, place, created, renamed } = shown;
+        const { at, place, created, renamed } = versionFacts(version);
         const base = { ...NOTHING, key, place, at, id: version.id };
         if (version.kind === 'deleted') {
           // The pair is listed once, under its new key.
@@ -261,8 +260,9 @@ async function* acknowledgedRecords(
             ...base,
             outcome: 'applied',
             created,
+            // Only where they are shown: a page counts thousands of records and shows fifty.
             get changes() {
-              return created ? null : shown.changes;
+              return created ? null : changesOf(version.before, version.body);
             },
           },
         ];

@@ -1,5 +1,4 @@
 import { messageOf } from '../../model/storeferry-error.ts';
-import type { ListHistory } from '../../model/subscriber-list.ts';
 import { runDocument } from '../../report/run-document.ts';
 import { type RunFacts, withoutPersonalData } from '../../report/run-facts.ts';
 import { PROGRAM } from '../../text/printable.ts';
@@ -8,19 +7,14 @@ import { REPORT_FILE, withShownFiles } from './read-stored-report.ts';
 
 /**
  * Writes the report of a run that ends, replacing the report of an earlier end, and returns its path. If it cannot be
- * written, it emits an event and returns null: the result of the run does not depend on it. `history`: of an export of list
- * statistics, if it can be read at little cost.
+ * written, it emits an event and returns null: the result of the run does not depend on it.
  */
-export async function writeReport(
-  context: RunContext,
-  report: RunFacts,
-  history: ListHistory | null = null,
-): Promise<string | null> {
+export async function writeReport(context: RunContext, report: RunFacts): Promise<string | null> {
   const folder = context.artifacts.run(report.run.id);
   try {
     // Loaded after the work is done: loading the drawing code takes longer than making a small plan.
     const { reportFile } = await import('../../report/html/document-sections.ts');
-    const facts = { ...withoutPersonalData(withShownFiles(report, context.workspaceDir)), history };
+    const facts = withoutPersonalData(withShownFiles(report, context.workspaceDir));
     const document = runDocument(facts, {
       now: context.clock(),
       program: context.program ?? PROGRAM,

@@ -183,7 +183,7 @@ function createSqliteRenaming(database: DatabaseSync, names: Names) {
   return {
     renameJob: (from: string, to: string): void =>
       inTransaction(database, () => {
-        // Prepared here, because hardly a process renames.
+        // Prepared here, because few processes rename a job.
         const selectRuns = database.prepare('SELECT id, document FROM runs WHERE job = ?');
         const updateRun = database.prepare('UPDATE runs SET job = ?, document = ? WHERE id = ?');
         const selectHistory = database.prepare(
