@@ -9,7 +9,10 @@ import { catalogWorkspace } from '../../support/catalog.ts';
 import { setupPages, textOf } from './setup.ts';
 
 const FILE = 'jobs/nightly.yaml';
-const FILES = { ...catalogWorkspace('http://127.0.0.1:9', ''), '.env': 'STORE_API_KEY=a-key-of-nobody\n' };
+const FILES: Readonly<Record<string, string>> = {
+  ...catalogWorkspace('http://127.0.0.1:9', ''),
+  '.env': 'STORE_API_KEY=a-key-of-nobody\n',
+};
 
 it('a mail server is refused while the environment names another one, which would be used', async () => {
   await using scene = await setupPages(FILES, { env: { SMTP_URL: 'smtps://old.example' } });
@@ -33,6 +36,18 @@ it('a mail server is refused while the environment names another one, which woul
   const about = parseHTML(body).document.querySelector('[id="about-notify.0.mailServer"]');
   expect(textOf(about)).toContain('SMTP_URL has another value in the environment');
   expect(await read()).toEqual(before);
+});
+
+it.each([
+  ['Europe/London', 'timezone'],
+  [`"$\{TZ_OF_SHOP:UTC}"`, undefined],
+])('the time zone %s is checked in the browser unless the environment has it', async (zone, check) => {
+  const job = `${FILES[FILE]}schedule: { cron: "15 2 * * *", timezone: ${zone} }\n`;
+  await using scene = await setupPages({ ...FILES, [FILE]: job });
+  editRoutes(scene.app, { dashboard: scene.dashboard });
+  const { body } = await scene.app.inject('/jobs/nightly/edit');
+  const { document } = parseHTML(body);
+  expect(document.getElementById('timezone')?.getAttribute('data-check') ?? undefined).toBe(check);
 });
 
 it('a file stays as it is if the variables that it would use cannot be written', async () => {
