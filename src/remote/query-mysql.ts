@@ -1,7 +1,13 @@
 import { connect } from 'node:net';
 import { createConnection } from 'mysql2';
 import type { DatabaseAddress } from '../model/remote-address.ts';
-import { type DatabaseSession, type QueryRows, RemoteFailure, watchAnswerBytes } from './remote-client.ts';
+import {
+  abortable,
+  type DatabaseSession,
+  type QueryRows,
+  RemoteFailure,
+  watchAnswerBytes,
+} from './remote-client.ts';
 import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
 /** The connection is paused while so many rows, or characters of them, wait for the reader. */
@@ -29,21 +35,25 @@ function connectMysql({ url }: Pick<DatabaseAddress, 'url'>, signal: AbortSignal
     // Values as the server writes them: numbers keep their digits, times their form.
     typeCast: (field) => field.string(),
   });
-  const failed = Promise.withResolvers<never>();
-  failed.promise.catch(() => {});
-  connection.on('error', failed.reject);
-  const end = () => {
+  const failed = new AbortController();
+  const fail = (error: unknown) => failed.abort(error);
+  connection.on('error', fail);
+  const cut = () => {
     connection.destroy();
-    failed.reject(signal.reason);
+    // `destroy` of the library only ends the sending side: the rest of an answer would come into memory.
+    socket.destroy();
+  };
+  const end = () => {
+    cut();
+    fail(signal.reason);
   };
   signal.addEventListener('abort', end, { once: true });
   const close = () => {
     signal.removeEventListener('abort', end);
-    connection.destroy();
+    cut();
   };
   const ask = (sql: string, values?: readonly (string | null)[]) =>
-    Promise.race([
-      failed.promise,
+    abortable(
       new Promise<unknown>((resolve, reject) => {
         const done = (error: Error | null, found: unknown) =>
           error === null ? resolve(found) : reject(error);
@@ -51,8 +61,9 @@ function connectMysql({ url }: Pick<DatabaseAddress, 'url'>, signal: AbortSignal
         if (values === undefined) connection.query(sql, done);
         else connection.execute(sql, [...values], done);
       }),
-    ]);
-  return { connection, socket, failed, close, ask };
+      failed.signal,
+    );
+  return { connection, socket, failed: failed.signal, fail, close, ask };
 }
 
 /** A session for writing, in UTC; the server refuses what it cannot keep, and takes names in `"`. */
@@ -85,10 +96,10 @@ function withoutColumns(): RemoteFailure {
 
 /** Runs a query in one read-only transaction that sees one snapshot; the server waits while the reader does. */
 export async function queryMysql(at: DatabaseAddress, signal: AbortSignal): Promise<QueryRows> {
-  const { connection, socket, failed, close, ask } = connectMysql(at, signal);
+  const { connection, socket, failed, fail, close, ask } = connectMysql(at, signal);
   const watch = watchAnswerBytes(socket, (excess) => {
-    failed.reject(excess);
-    connection.destroy();
+    fail(excess);
+    close();
   });
   const end = () => {
     watch[Symbol.dispose]();
@@ -100,14 +111,9 @@ export async function queryMysql(at: DatabaseAddress, signal: AbortSignal): Prom
     await ask('START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY');
     const waiting: (string | null)[][] = [];
     const columns = Promise.withResolvers<string[]>();
-    columns.promise.catch(() => {});
     let ended = false;
     let characters = 0;
     let wake = Promise.withResolvers<void>();
-    const fail = (error: unknown) => {
-      columns.reject(error);
-      failed.reject(error);
-    };
     connection
       .query(at.query)
       .on('error', fail)
@@ -130,7 +136,7 @@ export async function queryMysql(at: DatabaseAddress, signal: AbortSignal): Prom
     async function* batches() {
       try {
         for (;;) {
-          await Promise.race([wake.promise, failed.promise]);
+          await abortable(wake.promise, failed);
           wake = Promise.withResolvers<void>();
           if (waiting.length > 0) {
             characters = 0;
@@ -143,7 +149,7 @@ export async function queryMysql(at: DatabaseAddress, signal: AbortSignal): Prom
         end();
       }
     }
-    return { columns: await Promise.race([columns.promise, failed.promise]), batches: batches() };
+    return { columns: await abortable(columns.promise, failed), batches: batches() };
   } catch (error) {
     end();
     throw error;

@@ -2,7 +2,13 @@ import { Socket } from 'node:net';
 import { Client } from 'pg';
 import Cursor from 'pg-cursor';
 import type { DatabaseAddress } from '../model/remote-address.ts';
-import { connectionLost, type DatabaseSession, type QueryRows, watchAnswerBytes } from './remote-client.ts';
+import {
+  abortable,
+  connectionLost,
+  type DatabaseSession,
+  type QueryRows,
+  watchAnswerBytes,
+} from './remote-client.ts';
 import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
 /** So many rows are asked for at first, and at most; then as many as have so many bytes together. */
@@ -75,11 +81,10 @@ export async function postgresSession(
 export async function queryPostgres(at: DatabaseAddress, signal: AbortSignal): Promise<QueryRows> {
   const { client, socket, close } = await connectPostgres(at, signal);
   // A cursor of a closed connection answers nothing.
-  const lost = Promise.withResolvers<never>();
-  lost.promise.catch(() => {});
-  client.once('end', () => lost.reject(connectionLost()));
+  const lost = new AbortController();
+  client.once('end', () => lost.abort(connectionLost()));
   const watch = watchAnswerBytes(socket, (excess) => {
-    lost.reject(excess);
+    lost.abort(excess);
     socket.destroy();
   });
   const end = async () => {
@@ -106,7 +111,7 @@ export async function queryPostgres(at: DatabaseAddress, signal: AbortSignal): P
       });
     const read = async () => {
       watch.begin();
-      const answer = await Promise.race([lost.promise, readNext()]);
+      const answer = await abortable(readNext(), lost.signal);
       const bytesPerRow = Math.max(1, watch.begin() / Math.max(1, answer.rows.length));
       const { growth, most } = ROWS_PER_FETCH;
       count = Math.max(1, Math.min(count * growth, most, Math.floor(BYTES_PER_FETCH / bytesPerRow)));

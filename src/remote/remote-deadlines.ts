@@ -1,4 +1,4 @@
-import { type Got, lateAnswer, type RemoteClient, RemoteFailure } from './remote-client.ts';
+import { abortable, type Got, lateAnswer, type RemoteClient, RemoteFailure } from './remote-client.ts';
 
 /** How long a connection may take, in milliseconds. */
 export interface ConnectionTimeouts {
@@ -107,20 +107,16 @@ async function within<T>(
   signal.throwIfAborted();
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), ms);
-  const over = Promise.withResolvers<never>();
   const bounded = AbortSignal.any([signal, late.signal]);
-  const end = () => over.reject(signal.aborted ? signal.reason : lateAnswer());
-  bounded.addEventListener('abort', end, { once: true });
   const acting = action(bounded);
   try {
-    return await Promise.race([acting, over.promise]);
+    return await abortable(acting, bounded);
   } catch (error) {
     acting.then(discard ?? (() => undefined), () => undefined);
     signal.throwIfAborted();
     throw late.signal.aborted ? lateAnswer() : error;
   } finally {
     clearTimeout(timer);
-    bounded.removeEventListener('abort', end);
   }
 }
 

@@ -6,10 +6,10 @@ import { AS_SENT } from '../model/operation.ts';
 import { errorCode } from '../model/storeferry-error.ts';
 import { isPassingStatus, retryAfterMs } from '../remote/remote-client.ts';
 import { withoutPeople } from '../text/masked.ts';
-import type { AbortListeners } from './abortable.ts';
 import { cleanMessage } from './clean-message.ts';
 import { type Expectation, type Proof, reportsFailure } from './proof.ts';
 import { isExcessive, MAX_CONTAINERS, MAX_LEVELS, parseJson } from './read-page.ts';
+import type { AbortListeners } from './wait-queue.ts';
 
 /** A request to the store; `path` is relative to its base URL. */
 export interface StoreRequest {

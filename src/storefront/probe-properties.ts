@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject, objectsIn } from '../model/json-object.ts';
 import { type ProbedProperties, type PropertyName, probedProperties } from '../model/probed-properties.ts';
 import { retryAfterMs } from '../remote/remote-client.ts';
-import { abortListeners } from './abortable.ts';
 import { type Exchange, exchange, NoAnswer, type StoreRequest } from './exchange.ts';
 import { expectDeleted, expectProduct, reportsFailure } from './proof.ts';
 import { parseJson } from './read-page.ts';
+import { abortListeners } from './wait-queue.ts';
 
 /** What a probe may leave in the store if its process dies; kept until it is removed. */
 export interface ProbeTraces {

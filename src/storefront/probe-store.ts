@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { isJsonObject } from '../model/json-object.ts';
 import { isPassingStatus } from '../remote/remote-client.ts';
-import { abortListeners } from './abortable.ts';
 import { cleanMessage } from './clean-message.ts';
 import { exchange, NoAnswer, redirectedBase } from './exchange.ts';
 import { isDeeperThan, MAX_LEVELS, parseJson } from './read-page.ts';
+import { abortListeners } from './wait-queue.ts';
 
 /** The result of one harmless request to a store. */
 export type StoreProbe =

@@ -3,7 +3,7 @@ import pRetry from 'p-retry';
 import { type Clock, sleep } from '../model/clock.ts';
 import type { Reason } from '../model/reason.ts';
 import { StoreUnavailableError, UnauthorizedError } from '../model/storeferry-error.ts';
-import { abortable } from './abortable.ts';
+import { abortable } from '../remote/remote-client.ts';
 import {
   type Doubt,
   type Exchange,

@@ -2,7 +2,6 @@ import { type Clock, systemClock } from '../model/clock.ts';
 import { isJsonObject, type JsonObject } from '../model/json-object.ts';
 import type { Outcome } from '../model/operation.ts';
 import { StoreRefusedError, StoreUnavailableError } from '../model/storeferry-error.ts';
-import { abortListeners } from './abortable.ts';
 import { type Doubt, exchange } from './exchange.ts';
 import { type GateStats, gate, type OnStorefrontEvent, type SharedPause } from './gate/gate.ts';
 import type { SharedRate } from './gate/rate-limit.ts';
@@ -16,6 +15,7 @@ import {
 } from './proof.ts';
 import { type Page, type PageItem, type PageQuery, readPage } from './read-page.ts';
 import { type OnAttempt, type SendOptions, type Sent, sender } from './sender.ts';
+import { abortListeners } from './wait-queue.ts';
 
 export type { StorefrontEvent } from './gate/gate.ts';
 export { MAX_PROBE_REQUESTS, type ProbeTraces, probeProperties } from './probe-properties.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { abortListeners } from '../../src/storefront/abortable.ts';
 import { INITIAL_RETRIES, retryBudget, retryGrants } from '../../src/storefront/gate/breaker.ts';
 import { RETRY_POLICY, retryDelayMs, workTime } from '../../src/storefront/sender.ts';
+import { abortListeners } from '../../src/storefront/wait-queue.ts';
 import { fakeClock } from '../support/fake-clock.ts';
 import { seededRandom } from '../support/store/random.ts';
 

@@ -1,9 +1,9 @@
 import { sleep } from '../../src/model/clock.ts';
-import { abortListeners } from '../../src/storefront/abortable.ts';
 import { type Exchange, NoAnswer, type RawAnswer } from '../../src/storefront/exchange.ts';
 import { type Gate, gate, type OnStorefrontEvent, type SharedPause } from '../../src/storefront/gate/gate.ts';
 import type { SharedRate } from '../../src/storefront/gate/rate-limit.ts';
 import { type Send, sender } from '../../src/storefront/sender.ts';
+import { abortListeners } from '../../src/storefront/wait-queue.ts';
 import { type FakeClock, fakeClock } from '../support/fake-clock.ts';
 import { seededRandom } from '../support/store/random.ts';
 

@@ -6,6 +6,7 @@ import { openExportFile } from '../../export/writing/export-file.ts';
 import { type ArtifactsPlace, artifactsLocation } from '../../model/remote-address.ts';
 import { messageOf, StoreferryError } from '../../model/storeferry-error.ts';
 import { probeRemote } from '../../remote/fetch-file.ts';
+import { abortable } from '../../remote/remote-client.ts';
 import type { Finding } from '../../report/document-text.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { checkEmbeddedState, openArtifacts } from '../../state/open-state.ts';
@@ -195,16 +196,11 @@ export async function runChecks(
 async function attempt({ subject, look }: Look, interrupted: AbortSignal, ms: number): Promise<Finding[]> {
   const timeout = AbortSignal.timeout(ms);
   const signal = AbortSignal.any([interrupted, timeout]);
-  const over = Promise.withResolvers<never>();
-  const onAbort = () => over.reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
   try {
-    const findings = await Promise.race([look(signal), over.promise]);
+    const findings = await abortable(look(signal), signal);
     return findings.map((finding) => ({ subject, ...finding }));
   } catch (error) {
     return [{ subject, verdict: 'error', ...explain(error, timeout.aborted, ms) }];
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }
 

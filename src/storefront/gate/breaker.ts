@@ -1,7 +1,7 @@
 import type { Clock } from '../../model/clock.ts';
 import { StoreUnavailableError } from '../../model/storeferry-error.ts';
 import { MAX_RETRY_AFTER_MS } from '../../remote/remote-client.ts';
-import { type AbortListeners, waitQueue } from '../abortable.ts';
+import { type AbortListeners, waitQueue } from '../wait-queue.ts';
 
 /** The number of latest answers that count, and the number of failures among them that opens the breaker. */
 export const BREAKER_WINDOW = 20;

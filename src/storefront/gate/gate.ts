@@ -1,6 +1,6 @@
 import type { Clock } from '../../model/clock.ts';
-import { type AbortListeners, waitQueue } from '../abortable.ts';
 import { isPushBack } from '../exchange.ts';
+import { type AbortListeners, waitQueue } from '../wait-queue.ts';
 import { breaker, outageTimer, PROBE_EVERY_MS, retryGrants } from './breaker.ts';
 import { concurrencyLimit, createCauseTracker } from './concurrency-limit.ts';
 import { rateLimit, type SharedRate } from './rate-limit.ts';

@@ -1,19 +1,3 @@
-/**
- * Waits for the promise, or rejects with the signal's reason if it aborts first. Leaves no listener on a signal that
- * outlives the wait.
- */
-export async function abortable<T>(waiting: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([waiting, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
-}
-
 interface Listening {
   readonly callbacks: Set<() => void>;
   readonly stop: () => void;
