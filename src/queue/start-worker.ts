@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nextTick } from '../config/job/job.ts';
 import { every } from '../model/clock.ts';
+import { lastedMs } from '../model/run.ts';
 import { InterruptedError, messageOf, StateError, UsageError } from '../model/storeferry-error.ts';
 import type { RunContext } from '../run/run-context.ts';
 import {
@@ -52,26 +53,43 @@ export async function startWorker(
     return queue;
   };
   ending.defer(fileDrop({ context, files, openQueue, log }).close);
-  const events = queueRunsForEvents(openQueue, log);
+  const events = queueRunsForEvents(openQueue, context, log);
   ending.defer(events.close);
   return { ...worker, runForEvent: events.add };
 }
 
 /** A burst of events becomes one run. */
 const QUEUE_EVENTS_EVERY_MS = 2_000;
+/** After a run of a job, its events wait for so many times as it took: a steady stream of them reads the store for a quarter of the time. */
+const PAUSE_PER_RUN = 3;
 
 /**
  * Queues a run of a job after events of its store. An event that comes while a run is at work is kept until its end, because that run may
  * have read before. Events are lost with the process: the schedule of the job finds what they said.
  */
-function queueRunsForEvents(openQueue: () => Promise<Pick<RunQueue, 'enqueue'>>, log: WorkerLog) {
+function queueRunsForEvents(
+  openQueue: () => Promise<Pick<RunQueue, 'enqueue'>>,
+  { state: { runs }, clock }: Pick<RunContext, 'state' | 'clock'>,
+  log: WorkerLog,
+) {
   const waiting = new Set<string>();
   let failure: string | null = null;
+  const pauses = async (job: string): Promise<boolean> => {
+    const now = clock();
+    const [last] = await runs.list({ job, limit: 1 });
+    if (last === undefined || last.finishedAt === null) return false;
+    const ageMs = now - last.finishedAt;
+    return ageMs >= 0 && ageMs < PAUSE_PER_RUN * lastedMs(last, now);
+  };
   const queueWaiting = async (): Promise<void> => {
     for (const job of [...waiting]) {
       // Before the call: an event that comes during it is kept.
       waiting.delete(job);
       try {
+        if (await pauses(job)) {
+          waiting.add(job);
+          continue;
+        }
         const { added, id } = await (await openQueue()).enqueue({ does: 'run', job });
         if (added) log.info({ job, run: id }, 'run queued for events of the store');
         else waiting.add(job);

@@ -173,6 +173,21 @@ describe('exporting new orders', () => {
     expect(await readFile(first.path, 'utf8')).toBe('mine');
   });
 
+  it('asks the store again after a run that could not write, and writes what both have read', async () => {
+    await using setup = await setupExports({
+      fresh: 'export: orders\ndestination: { path: "out/{number}.csv", mode: new }\ncolumns: [id]\n',
+    });
+    const { store, workspace } = setup;
+    store.shop.orders.push(...manyOrders(2));
+    await writeFile(join(workspace.dir, 'out'), 'a file where the folder should be');
+    expect((await workspace.storeferry('run', 'fresh')).code).not.toBe(0);
+    await rm(join(workspace.dir, 'out'));
+    store.shop.orders.push({ ...manyOrders(1)[0], id: 3 });
+    expect((await workspace.storeferry('run', 'fresh')).code).toBe(0);
+    expect(await setup.read('out/1.csv')).toBe('id,storeferry_change\n1,new\n2,new\n');
+    expect(await setup.read('out/2.csv')).toBe('id,storeferry_change\n3,new\n');
+  });
+
   it('leaves the position where it is after a trial', async () => {
     await using setup = await setupExports(JOBS);
     const { store, workspace } = setup;

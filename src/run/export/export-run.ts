@@ -287,7 +287,7 @@ async function historyOf(context: RunContext, { job }: ExportRequest): Promise<L
 
 /** The most runs whose readings wait to be written: eight days of hourly readings. */
 const MAX_KEPT_READINGS = 200;
-/** A new run would read almost the same as a reading of this age, so the run that took it is continued. */
+/** A new run would read almost the same statistics as a reading of this age, so the run that took it is continued. */
 const FRESH_MS = 15 * 60 * 1_000;
 
 /**
@@ -340,12 +340,8 @@ async function continueOrBeginExport(context: RunContext, request: ExportRequest
       if (run.status === 'running') await supersedeEmptied(context, run);
       continue;
     }
-    // A full pass reads the store again; what this run has read is written first.
-    if (
-      request.full === true &&
-      (await readReadingFacts(context.artifacts.run(run.id))).createdSince !== null
-    )
-      continue;
+    // Such a reading is written first, into its own file: after an event the store is asked again.
+    if (request.job.destination.mode === 'new') continue;
     const ageMs = context.clock() - (run.stagedAt ?? 0);
     // Below 0 the clock was set back, so the age is unknown.
     if (ageMs < 0 || ageMs >= FRESH_MS) continue;
