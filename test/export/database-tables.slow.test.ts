@@ -182,6 +182,9 @@ describeWithDatabases('an export into a table', () => {
     await postgres.query('ALTER TABLE orders ALTER total TYPE real');
     postgres.store.shop.orders.push({ id: 2, total: 16777.217 });
     expect((await postgres.run('orders')).error).toContain('The column total keeps 6 digits');
+    await postgres.query('ALTER TABLE orders ALTER total TYPE numeric');
+    postgres.store.shop.orders.push({ id: 3, total: '007' });
+    expect((await postgres.run('orders')).error).toContain('The column total is one of numbers');
     await using mysql = await open(MYSQL);
     mysql.store.shop.orders.push({ id: 1, total: 19.9 });
     await mysql.query('CREATE TABLE orders (id bigint, total decimal(10, 2))');

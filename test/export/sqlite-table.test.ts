@@ -48,6 +48,9 @@ it('refuses a number of which a column of SQLite would lose digits, and keeps al
       `The column ${column} keeps 15 digits`,
     );
   }
+  await expect(shop.write(false, '{ "id": 2, "total": "007" }')).rejects.toThrow(
+    'The column total is one of numbers, and a value begins with 0',
+  );
   await shop.write(false, '{ "id": 4, "total": 12345678901234567 }', '{ "id": 5, "total": 0.1234567890000 }');
   const all =
     'SELECT id, CAST(total AS text) AS total, CAST(transactionId AS text) AS transactionId FROM orders';

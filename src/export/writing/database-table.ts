@@ -78,7 +78,7 @@ async function databaseAt(place: TableSpec, access: FileAccess) {
 interface Dialect {
   readonly maxNameBytes: number;
   /**
-   * Columns with how many decimals they keep, null for any; for binary numbers also how many digits, and how many of a whole number. No
+   * Columns with how many decimals they keep, null for any; for most also how many digits, and how many of a whole number. No
    * rows where there is no table.
    */
   readonly columnsOf: (parts: readonly string[]) => {
@@ -109,7 +109,7 @@ const DIALECTS: Readonly<Record<DatabaseSession['kind'], Dialect>> = {
   postgres: {
     maxNameBytes: 63,
     columnsOf: (parts) => ({
-      sql: `SELECT attname, information_schema._pg_numeric_scale(atttypid, atttypmod), CASE atttypid WHEN 'float4'::regtype THEN 6 WHEN 'float8'::regtype THEN 15 END FROM pg_attribute WHERE attrelid = to_regclass($1::text) AND attnum > 0 AND NOT attisdropped`,
+      sql: `SELECT attname, information_schema._pg_numeric_scale(atttypid, atttypmod), CASE atttypid WHEN 'float4'::regtype THEN 6 WHEN 'float8'::regtype THEN 15 WHEN 'numeric'::regtype THEN 131072 END FROM pg_attribute WHERE attrelid = to_regclass($1::text) AND attnum > 0 AND NOT attisdropped`,
       values: [parts.map(quoted).join('.')],
     }),
     begin: 'BEGIN',
@@ -355,12 +355,14 @@ class TableWriter {
     const byKey = new Map<string, (string | null)[]>();
     for (const cells of rows) {
       const values = cells.map((cell, index) => this.#valueOf(cell, types[index]));
-      const cut = values.findIndex((value, index) => !keepsDigits(value, kept[index]));
-      if (cut >= 0)
-        throw this.#error(
-          `The column ${columns[cut]} keeps ${kept[cut]?.digits} digits, and a number has more; nothing was written.`,
-          `Give the column a type with more digits, such as ${this.#session.kind === 'sqlite' ? 'TEXT' : 'numeric'}.`,
-        );
+      for (const [index, value] of values.entries()) {
+        const loss = lossOf(value, kept[index]);
+        if (loss !== undefined)
+          throw this.#error(
+            `The column ${columns[index]} ${loss}; nothing was written.`,
+            `Give the column a type that keeps all digits, such as ${this.#session.kind === 'postgres' ? 'text' : 'TEXT'}.`,
+          );
+      }
       const key = keyPlaces.map((place) => values[place] ?? '');
       if (key.includes(''))
         throw this.#error(
@@ -438,15 +440,20 @@ async function columnsOf(
   );
 }
 
-function keepsDigits(value: string | null, kept: KeptDigits | undefined): boolean {
-  const { digits, wholeDigits = digits } = kept ?? {};
-  if (digits === undefined || wholeDigits === undefined || value === null || value.length <= digits)
-    return true;
+/** What a column of numbers would lose of a value, for a sentence about it. */
+function lossOf(value: string | null, kept: KeptDigits | undefined): string | undefined {
+  const { scale, digits, wholeDigits = digits } = kept ?? {};
+  if (value === null || (scale ?? digits) === undefined) return undefined;
+  // Such as a postcode.
+  if (/^0\d/.test(value)) return 'is one of numbers, and a value begins with 0';
+  if (digits === undefined || wholeDigits === undefined || value.length <= digits) return undefined;
   const [, , whole, decimals = ''] = DECIMAL_NUMBER.exec(value) ?? [];
-  if (whole === undefined) return true;
+  if (whole === undefined) return undefined;
   const exact = decimals.replace(/(?<!0)0+$/, '');
   const significant = `${whole}${exact}`.replace(/^0+/, '');
-  return significant.length <= (exact === '' ? wholeDigits : digits);
+  return significant.length <= (exact === '' ? wholeDigits : digits)
+    ? undefined
+    : `keeps ${digits} digits, and a number has more`;
 }
 
 /** The schema, if it is named, and the table. */
