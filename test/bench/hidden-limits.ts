@@ -7,11 +7,16 @@ export interface HiddenLimit {
   readonly capacity: Capacity;
 }
 
+/** One packet in a hundred is lost, of a request or of its answer; TCP sends it again after its timeout (RFC 6298). */
+const LOST_SHARE = 0.02;
+const MIN_RETRANSMISSION_MS = 200;
+
 /** A store so far away, in milliseconds there and back, that takes so many requests a second. */
 export const FAR_STORES = [20, 100, 300].flatMap((latencyMs) =>
   [5, 20, 200].map((perSecond) => ({
     name: `${perSecond} a second, ${latencyMs} ms away`,
-    latencyMs: () => latencyMs,
+    latencyMs: () =>
+      Math.random() < LOST_SHARE ? latencyMs + Math.max(MIN_RETRANSMISSION_MS, 2 * latencyMs) : latencyMs,
     capacity: { perSecond },
   })),
 );
