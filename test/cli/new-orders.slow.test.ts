@@ -175,7 +175,9 @@ describe('exporting new orders', () => {
 
   it('asks the store again after a run that could not write, and writes what both have read', async () => {
     await using setup = await setupExports({
-      fresh: 'export: orders\ndestination: { path: "out/{number}.csv", mode: new }\ncolumns: [id]\n',
+      // Without {number} or {run} the number is at the end.
+      fresh: 'export: orders\ndestination: { path: "out/o.csv", mode: new }\ncolumns: [id]\n',
+      daily: 'export: orders\ndestination: { path: "{date}.csv" }\ncolumns: [id]\n',
     });
     const { store, workspace } = setup;
     store.shop.orders.push(...manyOrders(2));
@@ -184,8 +186,12 @@ describe('exporting new orders', () => {
     await rm(join(workspace.dir, 'out'));
     store.shop.orders.push({ ...manyOrders(1)[0], id: 3 });
     expect((await workspace.storeferry('run', 'fresh')).code).toBe(0);
-    expect(await setup.read('out/1.csv')).toBe('id,storeferry_change\n1,new\n2,new\n');
-    expect(await setup.read('out/2.csv')).toBe('id,storeferry_change\n3,new\n');
+    expect(await setup.read('out/o-1.csv')).toBe('id,storeferry_change\n1,new\n2,new\n');
+    expect(await setup.read('out/o-2.csv')).toBe('id,storeferry_change\n3,new\n');
+
+    await workspace.storeferry('run', 'daily');
+    const [daily = ''] = (await readdir(workspace.dir)).filter((name) => /^\d{4}-\d\d-\d\d\.csv$/.test(name));
+    expect(await setup.read(daily)).toBe('id\n1\n2\n3\n');
   });
 
   it('leaves the position where it is after a trial', async () => {
@@ -286,7 +292,10 @@ describe('exporting new orders', () => {
   });
 
   it.each([
-    ['export: orders\ndestination: { path: out.csv, mode: new }\n', 'put {number} or {run} into its name'],
+    [
+      'export: orders\ndestination: { path: "{date}.csv", mode: append }\n',
+      'the name of a file has no {date}: choose mode: new',
+    ],
     [
       'export: subscriber-lists\ndestination: { path: "{number}.csv", mode: new }\n',
       'is for exports of orders',

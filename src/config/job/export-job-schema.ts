@@ -21,9 +21,6 @@ export const DESTINATION_WORDS = {
   new: 'writes the orders that are new or changed since the last run into a file of their own',
 } as const;
 
-/** One of these makes the name of every file another one. */
-const DISTINCT_NAMES = ['run', 'number'];
-
 /** What each format of an export is for. */
 export const FORMAT_WORDS = {
   csv: 'for programs',
@@ -43,7 +40,7 @@ const destinationSchema = z
       .enum(['replace', 'append', 'new'])
       .default('replace')
       .describe(
-        `${valueWords(DESTINATION_WORDS)} With \`new\` the name has \`{number}\` (of the file, without gaps) or \`{run}\`, and may have \`{date}\` and \`{time}\` (UTC).`,
+        `${valueWords(DESTINATION_WORDS)} The name may have \`{date}\` and \`{time}\` (UTC) with \`replace\` and \`new\`; with \`new\` it has \`{number}\` (of the file, without gaps; at its end, unless the name says where) or \`{run}\`.`,
       ),
     format: z
       .enum(['csv', 'excel-csv', 'xlsx', 'parquet', 'jsonl'])
@@ -128,7 +125,7 @@ export const exportJobSchema = z
     const refuseIf = (isWrong: boolean, message: string, ...path: readonly PropertyKey[]) => {
       if (isWrong) addProblem(context, message, ...path);
     };
-    const { mode, format, path = '{run}', url } = destination;
+    const { mode, format, url } = destination;
     const isOrders = what === 'orders';
     const isLines = format === 'jsonl';
     refuseIf(
@@ -181,10 +178,13 @@ export const exportJobSchema = z
       'mode: new writes many files, and a web address is one: give path, s3 or sftp',
       ...['destination', 'url'],
     );
+    // A file that grows has one name; numbers are of files that stay.
+    const misplaced = mode === 'append' ? /(?<!\$)\{(date|time|run|number)\}/ : /(?<!\$)\{(run|number)\}/;
+    const found = misplaced.exec(JSON.stringify(destination));
     refuseIf(
-      isEachRun && !DISTINCT_NAMES.some((name) => path.includes(`{${name}}`)),
-      'mode: new writes a file for each run: put {number} or {run} into its name, as in orders-{date}-{number}.csv',
-      ...['destination', 'path'],
+      mode !== 'new' && found !== null,
+      `with mode: ${mode} the name of a file has no ${found?.[0]}${isOrders ? ': choose mode: new' : ''}`,
+      'destination',
     );
     refuseIf(
       mode === 'append' && (format === 'xlsx' || format === 'parquet'),

@@ -25,6 +25,7 @@ import {
 } from './replace-file.ts';
 import { type RowShape, shapeOf } from './row-shape.ts';
 import { textLines, watchBytes } from './text-lines.ts';
+import { datedPlace } from './write-new-file.ts';
 
 export { readableSince, readPosition } from '../export-position.ts';
 // The folder that picture files are published in.
@@ -58,11 +59,18 @@ export interface ExportFile extends Pick<Destination, 'location' | 'read'> {
   history(signal: AbortSignal): Promise<ListHistory | undefined>;
 }
 
-/** The file of a job; nothing is written or connected yet. DestinationError if it can never be written. */
-export async function openExportFile(access: FileAccess, job: ExportJob): Promise<ExportFile> {
+/**
+ * The file of a job for a reading of `readAt`, ISO 8601 in UTC, which its name may have; nothing is written or connected yet.
+ * DestinationError if it can never be written.
+ */
+export async function openExportFile(
+  access: FileAccess,
+  job: ExportJob,
+  readAt: string,
+): Promise<ExportFile> {
   const { table } = job.destination;
   if (table !== undefined) return await openTable(access, job, table);
-  const destination = await openDestination(job.destination, access);
+  const destination = await openDestination(datedPlace(job.destination, readAt), access);
   const { location, read } = destination;
   return {
     location,

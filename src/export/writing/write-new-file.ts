@@ -233,27 +233,29 @@ async function placeFile(
   return state === 'missing';
 }
 
-/** The place of a file: `{date}`, `{time}` (UTC), `{run}` and `{number}` have their values. */
+/** The place of a file: `{date}`, `{time}` (UTC), `{run}` and `{number}` have their values; a name without the last two ends with the number. */
 function filledPlace(
   place: FilePlace,
   { number, run, readAt }: Pick<Manifest, 'number' | 'run' | 'readAt'>,
 ): FilePlace {
-  const values: Readonly<Record<string, string>> = {
-    date: readAt.slice(0, 10),
-    time: readAt.slice(11, 19).replaceAll(':', ''),
-    run,
-    number: String(number),
-  };
-  const filled = renamed(place, (name) =>
-    name.replaceAll(/\{(date|time|run|number)\}/g, (_, key) => values[key] ?? ''),
-  );
-  const other = renamed(place, (name) => name.replaceAll(/\{(run|number)\}/g, ''));
-  if (JSON.stringify(other) === JSON.stringify(place)) {
-    throw new DestinationError('Every run would write the same file.', {
-      hint: 'Put {number} or {run} into its name, as in orders-{date}-{number}.csv.',
-    });
-  }
-  return filled;
+  const whole = place.remote?.location ?? place.path ?? '';
+  const name = whole.slice(whole.lastIndexOf('/') + 1);
+  const numbered = /\{(run|number)\}/.test(whole) ? name : name.replace(/(\.[^.]*)?$/, '-{number}$1');
+  return renamed(place, (text) => {
+    const complete = text.endsWith(name) ? text.slice(0, -name.length) + numbered : text;
+    return withTime(complete, readAt).replaceAll('{run}', run).replaceAll('{number}', String(number));
+  });
+}
+
+/** A place whose name may have `{date}` and `{time}` (UTC). */
+export function datedPlace(place: FilePlace, readAt: string): FilePlace {
+  return renamed(place, (text) => withTime(text, readAt));
+}
+
+function withTime(text: string, readAt: string): string {
+  return text
+    .replaceAll('{date}', readAt.slice(0, 10))
+    .replaceAll('{time}', readAt.slice(11, 19).replaceAll(':', ''));
 }
 
 function suffixed(place: FilePlace, suffix: string): FilePlace {

@@ -46,7 +46,8 @@ export async function exportHistory(
       hint: 'Query the table, or export to a file with `mode: append` as well.',
     });
   }
-  const file = await openExportFile(access, job);
+  // A history has one name.
+  const file = await openExportFile(access, job, '');
   const location = pathFrom(access.workspaceDir, file.location);
   const history = await file.history(signal);
   if (history !== undefined) return { location, history };
@@ -65,7 +66,7 @@ export function exportFolder({ artifacts }: Pick<RunContext, 'artifacts'>, { nam
  * or destroys the content.
  */
 export async function openExport(
-  access: FileAccess & Pick<RunContext, 'artifacts'>,
+  access: FileAccess & Pick<RunContext, 'artifacts' | 'state'>,
   job: ExportJob,
   signal: AbortSignal,
 ): Promise<{ readonly location: string; readonly content: Readable }> {
@@ -74,7 +75,13 @@ export async function openExport(
     if (newest !== undefined) return newest;
     throw new UsageError('There is no file yet.', { hint: `Write it with: storeferry run ${job.name}` });
   }
-  const { location, read } = await openExportFile(access, job);
+  const [newest] = await access.state.runs.list({
+    job: job.name,
+    kinds: ['export'],
+    statuses: ['done'],
+    limit: 1,
+  });
+  const { location, read } = await openExportFile(access, job, new Date(newest?.stagedAt ?? 0).toISOString());
   const found = await read(signal);
   if (found !== undefined) return { location, content: found.content };
   throw new UsageError(`There is no file yet: ${pathFrom(access.workspaceDir, location)} does not exist.`, {

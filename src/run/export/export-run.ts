@@ -209,10 +209,10 @@ async function writeStep(context: RunContext, request: ExportRequest, run: Run):
   const { job } = request;
   await context.state.runs.update(run.id, { step: 'write' });
   if (job.destination.mode === 'new') return await writeNewStep(context, request, run);
-  const { location, write } = await openExportFile(context, job);
+  const readAt = new Date(run.stagedAt ?? context.clock()).toISOString();
+  const { location, write } = await openExportFile(context, job, readAt);
   await using lock = await lockDestination(context, run, location);
   const folder = context.artifacts.run(run.id);
-  const readAt = new Date(run.stagedAt ?? context.clock()).toISOString();
   const written = await write({
     items: () => readReading(folder),
     readAt,

@@ -58,7 +58,7 @@ async function tryDestination(job: ExportJob, files: FileAccess, signal: AbortSi
     const message = `its destination ${destination.remote.location} is reached; writing is not tried`;
     return { verdict: 'ok', message };
   }
-  const { location, exists } = await openExportFile(files, job);
+  const { location, exists } = await openExportFile(files, job, new Date().toISOString());
   if (table !== undefined) {
     const isThere = await exists?.(signal);
     if (!isThere && create !== true)
