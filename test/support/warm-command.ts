@@ -2,11 +2,11 @@ import type { ChildProcess } from 'node:child_process';
 import { dirname, extname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { CommandRequest } from './command-process.ts';
-import { type EndedProcess, endWithTest, ownedByFile, signalGroup, startProcess } from './processes.ts';
+import { type EndedProcess, endWithTest, ownedByFile, ownedByProcess, signalGroup, startProcess } from './processes.ts';
 
 /*
  * Starting a program costs several times what most commands of a test do. They are run by processes that have it loaded
- * already, one command at a time in each.
+ * already, one command at a time in each. One is kept for the next files.
  */
 
 /** Runs a command as a process of its own would, in one that has the program (`main`) loaded already. */
@@ -15,7 +15,7 @@ export async function runWarm(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<EndedProcess> {
-  const warm = takeIdle(main) ?? ownedByFile(() => new WarmProcess(main));
+  const warm = takeIdle(main) ?? startWarm(main);
   const release = endWithTest(() => warm.kill());
   try {
     return await warm.run(args, env);
@@ -26,6 +26,14 @@ export async function runWarm(
 }
 
 const idle = new Set<WarmProcess>();
+
+let kept: WarmProcess | undefined;
+
+function startWarm(main: string): WarmProcess {
+  if (kept?.isAlive) return ownedByFile(() => new WarmProcess(main));
+  kept = ownedByProcess(() => new WarmProcess(main));
+  return kept;
+}
 
 function takeIdle(main: string): WarmProcess | undefined {
   for (const warm of idle) {
