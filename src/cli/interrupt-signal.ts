@@ -49,7 +49,8 @@ export function interruptSignal(
       onAgain();
       process.exit(EXIT_INTERRUPTED);
     }
-    setTimeout(() => process.exit(onOverdue()), graceMs).unref();
+    const overdue = setTimeout(() => process.exit(onOverdue()), graceMs).unref();
+    over.addEventListener('abort', () => clearTimeout(overdue), { once: true });
     onFirst(name);
     controller.abort(new InterruptedError(`Interrupted by ${name}.`));
   };
