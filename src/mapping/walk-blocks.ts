@@ -69,7 +69,7 @@ export async function* walkBlocks(
     const { table, width, surplus } = reading.boundTo(rows);
     const words = tableWords(JSON.stringify([context, dialect, header, table.digest, width, surplus]));
     if (index !== undefined) finder = { index, table: words };
-    cutter = new BlockCutter(words, blockBytes);
+    cutter = blockCutter(words, blockBytes);
     return cutter;
   };
   const emit = (records: readonly RecordRows[]) => {
@@ -80,7 +80,7 @@ export async function* walkBlocks(
     }
   };
   const read = (piece: RowsPiece) => {
-    (cutter ?? begin(piece.rows)).rows(piece, reading.seq());
+    (cutter ?? begin(piece.rows)).addRows(piece, reading.seq());
     emit(reading.recordsOf(piece.rows));
   };
   const leaveOut = ({ piece: { index }, block }: PendingBlock, to = block) => {
@@ -159,89 +159,44 @@ function nameHash(name: string | null): number {
   return hash.high || 1;
 }
 
+/** A place between rows, by the row after it. */
+interface RowPlace {
+  readonly seq: number;
+  readonly place: TextPlace;
+}
+
+type BlockCutter = ReturnType<typeof blockCutter>;
+
 /**
  * Cuts the rows of a table into blocks, as the records become known that they belong to. A block is kept only if its rows
  * are those of its records, one after another: rows at fault, repeated headers and the like make none.
  */
-class BlockCutter {
-  readonly #table: Uint32Array;
-  readonly #blockBytes: number;
-  #pieces: { readonly piece: RowsPiece; readonly seq: number }[] = [];
+function blockCutter(table: Uint32Array, blockBytes: number) {
+  let pieces: { readonly piece: RowsPiece; readonly seq: number }[] = [];
   /** Where the open block begins; undefined if no record was taken since the last end. */
-  #start: { readonly seq: number; readonly place: TextPlace } | undefined;
-  #isOpen = false;
-  #isSound = true;
+  let start: RowPlace | undefined;
+  let isOpen = false;
+  let isSound = true;
   /** The row after the last record. */
-  #next = 0;
-  #first = nameHash(null);
-  #last = nameHash(null);
+  let next = 0;
+  let first = nameHash(null);
+  let last = nameHash(null);
 
-  constructor(table: Uint32Array, blockBytes: number) {
-    this.#table = table;
-    this.#blockBytes = blockBytes;
-  }
-
-  /** Takes rows before their records; `seq` is that of the first row. */
-  rows(piece: RowsPiece, seq: number): void {
-    this.#pieces.push({ piece, seq });
-  }
-
-  /** Takes a record; returns the end of the block before it, if it begins another. */
-  take(record: RecordRows): BlockEnd | undefined {
-    const { rows, counted, fault, partial, key } = record;
-    const seq = rows[0]?.seq;
-    const place = seq === undefined ? undefined : this.#placeOf(seq);
-    let end: BlockEnd | undefined;
-    if (seq !== undefined && place !== undefined) {
-      const size = place.offset - (this.#start?.place.offset ?? place.offset);
-      if (size >= this.#blockBytes || !this.#isSound) end = this.end(place, seq);
-      if (!this.#isOpen) {
-        this.#start = { seq, place };
-        this.#next = seq;
-        this.#first = nameHash(key);
-      }
-    }
-    this.#isOpen = true;
-    this.#last = nameHash(key);
-    const isWhole = rows.length === counted && rows.at(-1)?.seq === this.#next + counted - 1;
-    if (fault !== undefined || partial || !isWhole || seq !== this.#next) this.#isSound = false;
-    this.#next += counted;
-    return end;
-  }
-
-  /** Ends the open block at a place where it is certain that a record ends; undefined if none is open. */
-  end(place: TextPlace | undefined, seq: number): BlockEnd | undefined {
-    if (!this.#isOpen) return undefined;
-    const start = this.#start;
-    const isWhole = this.#isSound && this.#next === seq;
-    const block = isWhole && start && place ? this.#facts(start, { seq, place }) : null;
-    this.#start = undefined;
-    this.#isOpen = false;
-    this.#isSound = true;
-    const from = place?.offset ?? Number.POSITIVE_INFINITY;
-    this.#pieces = this.#pieces.filter(({ piece: { offset, bytes } }) => offset + bytes.length > from);
-    return { kind: 'block-end', block };
-  }
-
-  #placeOf(seq: number): TextPlace | undefined {
-    for (const { piece, seq: first } of this.#pieces) {
-      const index = seq - first;
+  const placeOf = (seq: number): TextPlace | undefined => {
+    for (const { piece, seq: firstSeq } of pieces) {
+      const index = seq - firstSeq;
       const row = piece.rows[index];
       const [offset, blankLines] = [piece.offsets[index], piece.blankLines[index]];
       if (row !== undefined && offset !== undefined && blankLines !== undefined)
         return { offset, line: row.line, blankLines };
     }
     return undefined;
-  }
-
-  #facts(
-    from: { readonly seq: number; readonly place: TextPlace },
-    to: { readonly seq: number; readonly place: TextPlace },
-  ): BlockFacts | null {
-    const [start, end] = [from.place.offset, to.place.offset];
+  };
+  const factsOf = (from: RowPlace, to: RowPlace): BlockFacts | null => {
     const parts: Uint8Array[] = [];
-    let reached = start;
-    for (const { piece } of this.#pieces) {
+    const end = to.place.offset;
+    let reached = from.place.offset;
+    for (const { piece } of pieces) {
       const { offset, bytes } = piece;
       // Several pieces may have the same bytes.
       if (offset > reached || offset + bytes.length <= reached) continue;
@@ -256,9 +211,48 @@ class BlockCutter {
       lines: to.place.line - from.place.line,
       rows: to.seq - from.seq,
       blankLines: to.place.blankLines - from.place.blankLines,
-      first: this.#first,
-      last: this.#last,
-      table: this.#table,
+      first,
+      last,
+      table,
     };
-  }
+  };
+  /** Ends the open block at a place where it is certain that a record ends; undefined if none is open. */
+  const end = (place: TextPlace | undefined, seq: number): BlockEnd | undefined => {
+    if (!isOpen) return undefined;
+    const block = isSound && next === seq && start && place ? factsOf(start, { seq, place }) : null;
+    start = undefined;
+    isOpen = false;
+    isSound = true;
+    const from = place?.offset ?? Number.POSITIVE_INFINITY;
+    pieces = pieces.filter(({ piece: { offset, bytes } }) => offset + bytes.length > from);
+    return { kind: 'block-end', block };
+  };
+  return {
+    end,
+    /** Takes rows before their records; `seq` is that of the first row. */
+    addRows(piece: RowsPiece, seq: number) {
+      pieces.push({ piece, seq });
+    },
+    /** Takes a record; returns the end of the block before it, if it begins another. */
+    take({ rows, counted, fault, partial, key }: RecordRows): BlockEnd | undefined {
+      const seq = rows[0]?.seq;
+      const place = seq === undefined ? undefined : placeOf(seq);
+      let ended: BlockEnd | undefined;
+      if (seq !== undefined && place !== undefined) {
+        const size = place.offset - (start?.place.offset ?? place.offset);
+        if (size >= blockBytes || !isSound) ended = end(place, seq);
+        if (!isOpen) {
+          start = { seq, place };
+          next = seq;
+          first = nameHash(key);
+        }
+      }
+      isOpen = true;
+      last = nameHash(key);
+      const isWhole = rows.length === counted && rows.at(-1)?.seq === next + counted - 1;
+      if (fault !== undefined || partial || !isWhole || seq !== next) isSound = false;
+      next += counted;
+      return ended;
+    },
+  };
 }

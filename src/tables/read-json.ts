@@ -3,8 +3,8 @@ import { getManyValues, type Many, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
 import { LineSplitter, rowPlace } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
-import { RecordPaths } from './record-paths.ts';
-import { RecordsAsRows } from './records-as-rows.ts';
+import { type RecordPaths, recordPaths } from './record-paths.ts';
+import { type RecordsAsRows, recordsAsRows } from './records-as-rows.ts';
 import {
   recordsIn,
   type TableFile,
@@ -19,9 +19,9 @@ import {
  * those of the outermost array. In JSON Lines each line is a record. Numbers keep their written digits.
  */
 export async function readJson(file: TableFile): Promise<TableReader> {
-  const rows = new RecordsAsRows(file);
+  const rows = recordsAsRows(file);
   if (file.format === 'jsonl') return readerOf(file, linesOf(file, rows), () => rows);
-  const single = new RecordsAsRows(file);
+  const single = recordsAsRows(file);
   return readerOf(file, recordsOf(file, rows, single), () => (single.count > 0 ? single : rows));
 }
 
@@ -35,14 +35,14 @@ async function* recordsOf(
   rows: RecordsAsRows,
   single: RecordsAsRows,
 ): AsyncGenerator<readonly TableRow[]> {
-  const repeated = new RecordPaths();
+  const repeated = recordPaths();
   const { path } = recordsIn(file.choice);
-  const walker = new Walker(rows, file, path ?? '', repeated);
-  const alone = new Walker(single, file, '', new RecordPaths(), true);
+  const walked = walker(rows, file, path ?? '', repeated);
+  const alone = walker(single, file, '', recordPaths(), true);
   let found: 'open' | 'records' | 'single' = path === undefined ? 'open' : 'records';
   for await (const tokens of tokensOf(file)) {
     for (const token of tokens) {
-      if (found !== 'single') walker.take(token);
+      if (found !== 'single') walked.take(token);
       if (found === 'records') continue;
       alone.take(token);
       if (found === 'single') continue;
@@ -52,9 +52,9 @@ async function* recordsOf(
     }
     yield found === 'single' ? single.take() : rows.take();
   }
-  const [walked, read] = found === 'single' ? ([alone, single] as const) : ([walker, rows] as const);
+  const read = found === 'single' ? single : rows;
   if (read.count > 0) {
-    walked.refuseStray();
+    (found === 'single' ? alone : walked).refuseStray();
     return read.refuseWithoutInner();
   }
   const where = path === undefined ? 'in its outermost array' : `at \`${path}\``;
@@ -170,147 +170,132 @@ function broken(file: TableFile, cause: unknown, where: string) {
   );
 }
 
-/** Follows the tokens of a document, and converts the content of records to rows. */
-class Walker {
-  readonly #rows: RecordsAsRows;
-  readonly #file: TableFile;
-  readonly #records: string;
-  readonly #repeated: RecordPaths;
-  /** For each open object or array: its path (arrays left out before records begin), and whether it is a record. */
-  readonly #open: { readonly isArray: boolean; readonly path: string; readonly isRecord: boolean }[] = [];
-  #key: string | undefined;
-  #text: string | undefined;
-  readonly #outermost: boolean;
+/** For an open object or array: its path (arrays left out before records begin), and whether it is a record. */
+interface OpenValue {
+  readonly isArray: boolean;
+  readonly path: string;
+  readonly isRecord: boolean;
+}
+
+/**
+ * Follows the tokens of a document, and converts the content of records to rows. `outermost`: the outermost objects are the records.
+ * `line`: that of the record, if the file has one record per line.
+ */
+function walker(
+  rows: RecordsAsRows,
+  file: TableFile,
+  written: string,
+  repeated: RecordPaths,
+  outermost = file.format === 'jsonl',
+) {
+  const records = written.replaceAll('[]', '');
+  const open: OpenValue[] = [];
+  let key: string | undefined;
+  let text = '';
   /** The number of records before the first value among them that is not an object. */
-  #stray: number | undefined;
-  /** The line of the record, if the file has one record per line. */
-  line: number | undefined;
+  let stray: number | undefined;
 
-  /** `outermost`: the outermost objects are the records. */
-  constructor(
-    rows: RecordsAsRows,
-    file: TableFile,
-    records: string,
-    repeated: RecordPaths,
-    outermost = file.format === 'jsonl',
-  ) {
-    this.#rows = rows;
-    this.#file = file;
-    this.#records = records.replaceAll('[]', '');
-    this.#repeated = repeated;
-    this.#outermost = outermost;
-  }
-
-  /** SourceError if a value among the records is not an object: otherwise it would be lost silently. */
-  refuseStray(): void {
-    if (this.#stray === undefined) return;
-    const where =
-      this.line === undefined
-        ? `\`${rowPlace(this.#stray + 1, undefined, { format: 'json', title: recordsIn(this.#file.choice).path ?? '', letters: {} })}\` is`
-        : `Line ${this.line} is`;
-    throw tableError(
-      this.#file,
-      `${where} not an object: expected a record with column names, such as {"sku": "A-1"}.`,
-      'Export the file as a list of objects.',
-    );
-  }
-
-  take(token: Token): void {
-    switch (token.name) {
-      case 'startObject':
-      case 'startArray':
-        this.#begin(token.name === 'startArray');
-        break;
-      case 'endObject':
-      case 'endArray':
-        this.#end();
-        break;
-      case 'keyValue':
-        this.#key = token.value;
-        break;
-      case 'startString':
-        this.#text = '';
-        break;
-      case 'stringChunk':
-        if (this.#rows.isOpen) this.#text += token.value;
-        if ((this.#text?.length ?? 0) > this.#file.limits.cellBytes) {
-          throw tableLimitError(this.#file, 'cellBytes', {
-            line: this.#rows.count + 1,
-            column: this.#pathOf(this.#key),
-          });
-        }
-        break;
-      case 'endString':
-        this.#value(this.#text ?? '');
-        break;
-      case 'numberValue':
-        this.#value(token.value);
-        break;
-      case 'trueValue':
-      case 'falseValue':
-        this.#value(String(token.value));
-        break;
-      case 'nullValue':
-        this.#value('');
-        break;
-      default:
-    }
-  }
-
-  /** The path of the value that begins: within a record from the record, otherwise from the document. */
-  #path(): string {
-    const path = this.#pathOf(this.#key);
-    this.#key = undefined;
-    return path;
-  }
-
-  #pathOf(key: string | undefined): string {
-    const parent = this.#open.at(-1);
+  /** The path of the value that is next: within a record from the record, otherwise from the document. */
+  const nextPath = () => {
+    const parent = open.at(-1);
     if (parent === undefined) return '';
     if (key === undefined) return parent.path;
     const before = parent.isRecord ? '' : parent.path;
     return before === '' ? key : `${before}.${key}`;
-  }
-
-  #begin(isArray: boolean): void {
-    const inArray = this.#open.at(-1)?.isArray === true;
-    const path = this.#path();
-    if (this.#open.length >= MAX_DEPTH) {
+  };
+  const takePath = () => {
+    const path = nextPath();
+    key = undefined;
+    return path;
+  };
+  const begin = (isArray: boolean, line: number | undefined) => {
+    const inArray = open.at(-1)?.isArray === true;
+    const path = takePath();
+    if (open.length >= MAX_DEPTH) {
       throw tableError(
-        this.#file,
-        `Record ${this.line ?? this.#rows.count + 1} of the JSON file has more than ${MAX_DEPTH} levels of lists and objects.`,
+        file,
+        `Record ${line ?? rows.count + 1} of the JSON file has more than ${MAX_DEPTH} levels of lists and objects.`,
         'Export the file again with fewer levels.',
       );
     }
-    if (this.#rows.isOpen) {
+    if (rows.isOpen) {
       // The objects of an array: `images[].url`.
       const within = !isArray && inArray ? `${path}[]` : path;
-      if (!isArray && this.#rows.isInner(within)) this.#rows.beginInner();
-      this.#open.push({ isArray, path: within, isRecord: false });
+      if (!isArray && rows.isInner(within)) rows.beginInner();
+      open.push({ isArray, path: within, isRecord: false });
       return;
     }
-    if (!isArray) this.#repeated.add(path, inArray);
+    if (!isArray) repeated.add(path, inArray);
     // The outermost object is a record only in JSON Lines; otherwise it contains the records.
-    const isRecord = !isArray && path === this.#records && (path !== '' || inArray || this.#outermost);
-    if (isRecord) this.#rows.begin();
-    this.#open.push({ isArray, path, isRecord });
-  }
-
-  #end(): void {
-    const ended = this.#open.pop();
-    if (ended?.isRecord === true) this.#rows.end(this.line);
-    else if (ended?.isArray === false && this.#rows.isInner(ended.path)) this.#rows.endInner();
-  }
-
-  #value(text: string): void {
-    this.#text = undefined;
-    const parent = this.#open.at(-1);
-    const path = this.#path();
-    if (this.#rows.isOpen) this.#rows.put(path === '' ? 'value' : path, text);
-    else if (parent === undefined ? this.#outermost : parent.isArray && path === this.#records) {
-      this.#stray ??= this.#rows.count;
-    } else this.#repeated.addLeaf(path);
-  }
+    const isRecord = !isArray && path === records && (path !== '' || inArray || outermost);
+    if (isRecord) rows.begin();
+    open.push({ isArray, path, isRecord });
+  };
+  const end = (line: number | undefined) => {
+    const ended = open.pop();
+    if (ended?.isRecord === true) rows.end(line);
+    else if (ended?.isArray === false && rows.isInner(ended.path)) rows.endInner();
+  };
+  const put = (value: string) => {
+    const parent = open.at(-1);
+    const path = takePath();
+    if (rows.isOpen) rows.put(path === '' ? 'value' : path, value);
+    else if (parent === undefined ? outermost : parent.isArray && path === records) stray ??= rows.count;
+    else repeated.addLeaf(path);
+  };
+  return {
+    /** SourceError if a value among the records is not an object: otherwise it would be lost silently. */
+    refuseStray(line?: number) {
+      if (stray === undefined) return;
+      const title = recordsIn(file.choice).path ?? '';
+      const where =
+        line === undefined
+          ? `\`${rowPlace(stray + 1, undefined, { format: 'json', title, letters: {} })}\` is`
+          : `Line ${line} is`;
+      throw tableError(
+        file,
+        `${where} not an object: expected a record with column names, such as {"sku": "A-1"}.`,
+        'Export the file as a list of objects.',
+      );
+    },
+    take(token: Token, line?: number) {
+      switch (token.name) {
+        case 'startObject':
+        case 'startArray':
+          begin(token.name === 'startArray', line);
+          break;
+        case 'endObject':
+        case 'endArray':
+          end(line);
+          break;
+        case 'keyValue':
+          key = token.value;
+          break;
+        case 'startString':
+          text = '';
+          break;
+        case 'stringChunk':
+          if (rows.isOpen) text += token.value;
+          if (text.length > file.limits.cellBytes)
+            throw tableLimitError(file, 'cellBytes', { line: rows.count + 1, column: nextPath() });
+          break;
+        case 'endString':
+          put(text);
+          break;
+        case 'numberValue':
+          put(token.value);
+          break;
+        case 'trueValue':
+        case 'falseValue':
+          put(String(token.value));
+          break;
+        case 'nullValue':
+          put('');
+          break;
+        default:
+      }
+    },
+  };
 }
 
 const MAX_DEPTH = 200;
@@ -323,22 +308,20 @@ async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<re
       'Remove `records` from the source of the job.',
     );
   }
-  const walker = new Walker(rows, file, '', new RecordPaths());
+  const walked = walker(rows, file, '', recordPaths());
   const splitter = new LineSplitter();
   let line = 0;
   const take = (text: string) => {
     line += 1;
     if (text.trim() === '') return;
-    walker.line = line;
     const parse = tokenizer();
     try {
-      for (const token of parse(text)) walker.take(token);
-      for (const token of parse(none)) walker.take(token);
+      for (const part of [text, none] as const) for (const token of parse(part)) walked.take(token, line);
     } catch (cause) {
       if (cause instanceof SourceError) throw cause;
       throw broken(file, cause, `in line ${line}, column ${columnOfError(text)}`);
     }
-    walker.refuseStray();
+    walked.refuseStray(line);
   };
   for await (const text of textOf(file)) {
     for (const ended of splitter.take(text)) take(ended);

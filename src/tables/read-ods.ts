@@ -1,7 +1,7 @@
 import { MAX_SHEET_ROWS } from '../model/row.ts';
 import { NO_RESULT, numberText } from './number-text.ts';
 import { readXml, type XmlHandlers } from './read-xml.ts';
-import { chooseSheet, type MergedFirst, type SheetInfo, SheetRows } from './sheet-rows.ts';
+import { chooseSheet, type MergedFirst, type SheetInfo, sheetRows } from './sheet-rows.ts';
 import {
   refuseColumns,
   type TableFile,
@@ -119,7 +119,7 @@ async function* rowsOf(
   codes: OdsDocument['codes'],
   mergedFirst: MergedFirst,
 ): AsyncGenerator<readonly TableRow[]> {
-  const rows = new SheetRows(file, { usedWidth: sheet.width, mergedFirst });
+  const rows = sheetRows(file, { usedWidth: sheet.width, mergedFirst });
   const { limits } = file;
   let copiedRows = 0;
   let table = -1;

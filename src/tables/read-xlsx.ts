@@ -1,7 +1,7 @@
 import { MAX_SHEET_ROWS } from '../model/row.ts';
 import { FIRST_DAY_1904, formatById, NO_RESULT, type NumberFormat, numberText } from './number-text.ts';
 import { readXml, type XmlHandlers } from './read-xml.ts';
-import { chooseSheet, type MergedCells, type MergedFirst, type SheetInfo, SheetRows } from './sheet-rows.ts';
+import { chooseSheet, type MergedCells, type MergedFirst, type SheetInfo, sheetRows } from './sheet-rows.ts';
 import {
   refuseColumns,
   refuseRowBytes,
@@ -168,10 +168,13 @@ async function readStyles(file: TableFile, path: string | undefined): Promise<re
 }
 
 /** The texts that cells refer to by number. */
-async function readStrings(file: TableFile, path: string | undefined): Promise<StringPool> {
-  const strings = new StringPool();
+async function readStrings(
+  file: TableFile,
+  path: string | undefined,
+): Promise<ReturnType<typeof stringPool>> {
+  const strings = stringPool();
   if (path === undefined) return strings;
-  const text = new RichText(file.limits.cellBytes);
+  const text = richText(file.limits.cellBytes);
   await readPart(file, path, {
     open: (name) => text.open(name),
     text: (part) => void text.add(part),
@@ -190,39 +193,34 @@ async function readStrings(file: TableFile, path: string | undefined): Promise<S
   return strings;
 }
 
-/** A text of several parts, without its phonetic guides (`rPh`), which East Asian texts have. */
-class RichText {
-  readonly #most: number;
-  #text = '';
-  #isText = false;
-  #isPhonetic = false;
-
-  /** Keeps hardly more than `most` characters: the reader refuses a cell with a longer text, and names it. */
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  open(name: string): void {
-    if (name === 't') this.#isText = !this.#isPhonetic;
-    if (name === 'rPh') this.#isPhonetic = true;
-  }
-
-  /** Returns the present length of the text. */
-  add(part: string): number {
-    if (this.#isText && this.#text.length <= this.#most) this.#text += part;
-    return this.#text.length;
-  }
-
-  close(name: string): void {
-    if (name === 't') this.#isText = false;
-    if (name === 'rPh') this.#isPhonetic = false;
-  }
-
-  take(): string {
-    const text = unescaped(this.#text);
-    this.#text = '';
-    return text;
-  }
+/**
+ * A text of several parts, without its phonetic guides (`rPh`), which East Asian texts have. Keeps hardly more than `most`
+ * characters: the reader refuses a cell with a longer text, and names it.
+ */
+function richText(most: number) {
+  let text = '';
+  let isText = false;
+  let isPhonetic = false;
+  return {
+    open(name: string) {
+      if (name === 't') isText = !isPhonetic;
+      if (name === 'rPh') isPhonetic = true;
+    },
+    /** Returns the present length of the text. */
+    add(part: string): number {
+      if (isText && text.length <= most) text += part;
+      return text.length;
+    },
+    close(name: string) {
+      if (name === 't') isText = false;
+      if (name === 'rPh') isPhonetic = false;
+    },
+    take(): string {
+      const taken = unescaped(text);
+      text = '';
+      return taken;
+    },
+  };
 }
 
 /** Characters that XML cannot contain are written as `_x000D_`. */
@@ -244,7 +242,7 @@ async function* rowsOf(
   const merged = await mergedCells(file, sheet);
   const isWide = merged.some(({ firstColumn, lastColumn }) => lastColumn - firstColumn >= WIDE_COLUMNS);
   const usedWidth = isWide ? await widthOf(file, sheet) : Number.POSITIVE_INFINITY;
-  const rows = new SheetRows(file, { merged, mergedFirst, usedWidth });
+  const rows = sheetRows(file, { merged, mergedFirst, usedWidth });
   const firstDay = workbook.counts1904 ? FIRST_DAY_1904 : undefined;
   let line = 0;
   let column = -1;
@@ -253,7 +251,7 @@ async function* rowsOf(
   let cell: Readonly<Record<string, string>> = {};
   let value = '';
   let [isValue, hasValue, hasFormula] = [false, false, false];
-  const text = new RichText(file.limits.cellBytes);
+  const text = richText(file.limits.cellBytes);
 
   const read = (): string => {
     const { t: type = 'n', s: style = '' } = cell;
@@ -403,51 +401,48 @@ async function widthOf(file: TableFile, sheet: XlsxSheet): Promise<number> {
  * Texts by number, stored as bytes: a workbook may have millions of them, and as strings they take several times the
  * memory. Both buffers grow in place, and return their memory to the system at once.
  */
-class StringPool {
-  readonly #texts = new ArrayBuffer(0, { maxByteLength: MAX_STRING_BYTES });
-  #written = Buffer.from(this.#texts);
-  readonly #endsBuffer = new ArrayBuffer(0, { maxByteLength: MAX_STRING_BYTES });
+function stringPool() {
+  const texts = new ArrayBuffer(0, { maxByteLength: MAX_STRING_BYTES });
+  let written = Buffer.from(texts);
+  const endsBuffer = new ArrayBuffer(0, { maxByteLength: MAX_STRING_BYTES });
   /** Where each text ends. */
-  readonly #ends = new Uint32Array(this.#endsBuffer);
-  #size = 0;
+  const ends = new Uint32Array(endsBuffer);
+  let size = 0;
   /** Thousands of cells may refer to the same text: a long one is the same string in all of them. */
-  readonly #long = new Map<number, string>();
-  #longCharacters = 0;
-
-  /** Returns false if the texts take too much memory. */
-  add(text: string): boolean {
-    const from = this.#end(this.#size - 1);
-    const end = from + Buffer.byteLength(text);
-    if (end > MAX_STRING_BYTES || this.#size * 4 >= MAX_STRING_BYTES) return false;
-    if (end > this.#written.length) {
-      this.#texts.resize(Math.ceil(end / GROWTH_BYTES) * GROWTH_BYTES);
-      this.#written = Buffer.from(this.#texts);
-    }
-    if (this.#size === this.#ends.length) this.#endsBuffer.resize(this.#size * 4 + GROWTH_BYTES);
-    this.#written.write(text, from);
-    this.#ends[this.#size] = end;
-    this.#size += 1;
-    return true;
-  }
-
-  /** Undefined if there is no text with this number. */
-  get(number: number): string | undefined {
-    if (!Number.isInteger(number) || number < 0 || number >= this.#size) return undefined;
-    const known = this.#long.get(number);
-    if (known !== undefined) return known;
-    const text = this.#written.toString('utf8', this.#end(number - 1), this.#end(number));
-    if (text.length > LONG_TEXT) {
-      this.#longCharacters += text.length;
-      if (this.#longCharacters > MAX_LONG_CHARACTERS) {
-        this.#long.clear();
-        this.#longCharacters = text.length;
+  const long = new Map<number, string>();
+  let longCharacters = 0;
+  const endOf = (number: number) => ends[number] ?? 0;
+  return {
+    /** Returns false if the texts take too much memory. */
+    add(text: string): boolean {
+      const from = endOf(size - 1);
+      const end = from + Buffer.byteLength(text);
+      if (end > MAX_STRING_BYTES || size * 4 >= MAX_STRING_BYTES) return false;
+      if (end > written.length) {
+        texts.resize(Math.ceil(end / GROWTH_BYTES) * GROWTH_BYTES);
+        written = Buffer.from(texts);
       }
-      this.#long.set(number, text);
-    }
-    return text;
-  }
-
-  #end(number: number): number {
-    return this.#ends[number] ?? 0;
-  }
+      if (size === ends.length) endsBuffer.resize(size * 4 + GROWTH_BYTES);
+      written.write(text, from);
+      ends[size] = end;
+      size += 1;
+      return true;
+    },
+    /** Undefined if there is no text with this number. */
+    get(number: number): string | undefined {
+      if (!Number.isInteger(number) || number < 0 || number >= size) return undefined;
+      const known = long.get(number);
+      if (known !== undefined) return known;
+      const text = written.toString('utf8', endOf(number - 1), endOf(number));
+      if (text.length > LONG_TEXT) {
+        longCharacters += text.length;
+        if (longCharacters > MAX_LONG_CHARACTERS) {
+          long.clear();
+          longCharacters = text.length;
+        }
+        long.set(number, text);
+      }
+      return text;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { readXml, type XmlHandlers } from './read-xml.ts';
-import { RecordPaths } from './record-paths.ts';
-import { RecordsAsRows } from './records-as-rows.ts';
+import { recordPaths } from './record-paths.ts';
+import { type RecordsAsRows, recordsAsRows } from './records-as-rows.ts';
 import { recordsIn, type TableFile, type TableReader, type TableRow, tableLimitError } from './table-file.ts';
 
 /** The usual places of records in feeds, if the job names none. */
@@ -20,7 +20,7 @@ const KNOWN_PATHS: ReadonlySet<string> = new Set([
  * The columns are the elements within a record by their path (`g:price`, `variant.sku`) and attributes (`link@href`).
  */
 export async function readXmlRecords(file: TableFile): Promise<TableReader> {
-  const rows = new RecordsAsRows(file);
+  const rows = recordsAsRows(file);
   const { path: records } = recordsIn(file.choice);
   let title = records ?? '';
   return {
@@ -39,10 +39,10 @@ async function* recordsOf(
   rows: RecordsAsRows,
   isRecord: (path: string) => boolean,
 ): AsyncGenerator<readonly TableRow[]> {
-  const repeated = new RecordPaths();
+  const repeated = recordPaths();
   const open: { readonly path: string; readonly isRecord: boolean; text: string; hasChildren: boolean }[] =
     [];
-  const prefixes = new Prefixes();
+  const prefixes = columnPrefixes();
   const handlers: XmlHandlers = {
     open(written, attributes) {
       prefixes.open(attributes);
@@ -106,51 +106,49 @@ const GOOGLE = /^https?:\/\/base\.google\.com\/ns\/1\.0\/?$/i;
  * The prefixes of columns: one for each namespace, whatever prefixes the file uses for it. The first namespace of a prefix
  * keeps it; another one with the same prefix gets a number. A prefix that is not declared stays unchanged.
  */
-class Prefixes {
-  readonly #byNamespace = new Map<string, string>();
+function columnPrefixes() {
+  const byNamespace = new Map<string, string>();
   /** The prefix of columns for each prefix of the file, at the open element. */
-  readonly #current = new Map<string, string>();
+  const current = new Map<string, string>();
   /** For each open element, what the prefixes that it declares meant before. */
-  readonly #before: (readonly (readonly [written: string, prefix: string | undefined])[])[] = [];
+  const before: (readonly (readonly [written: string, prefix: string | undefined])[])[] = [];
 
-  open(attributes: Readonly<Record<string, string>>): void {
-    const declared = Object.entries(attributes).filter(([name]) => name.startsWith('xmlns:'));
-    const before = declared
-      .slice(0, Math.max(0, MAX_NAMESPACES - this.#current.size))
-      .map(([name, namespace]) => {
-        const written = name.slice('xmlns:'.length);
-        const known = this.#current.get(written);
-        this.#current.set(written, this.#prefixOf(namespace.trim(), written));
-        return [written, known] as const;
-      });
-    this.#before.push(before);
-  }
-
-  close(): void {
-    for (const [written, prefix] of this.#before.pop() ?? []) {
-      if (prefix === undefined) this.#current.delete(written);
-      else this.#current.set(written, prefix);
-    }
-  }
-
-  nameOf(written: string): string {
-    const colon = written.indexOf(':');
-    if (colon < 0) return written;
-    const prefix = this.#current.get(written.slice(0, colon));
-    return prefix === undefined ? written : prefix + written.slice(colon);
-  }
-
-  #prefixOf(namespace: string, written: string): string {
-    const known = this.#byNamespace.get(namespace);
+  const prefixOf = (namespace: string, written: string): string => {
+    const known = byNamespace.get(namespace);
     if (known !== undefined) return known;
-    if (this.#byNamespace.size >= MAX_NAMESPACES) return written;
-    const taken = new Set(this.#byNamespace.values());
+    if (byNamespace.size >= MAX_NAMESPACES) return written;
+    const taken = new Set(byNamespace.values());
     const usual = GOOGLE.test(namespace) ? 'g' : written;
     let prefix = usual;
     for (let number = 2; taken.has(prefix); number += 1) prefix = `${usual}${number}`;
-    this.#byNamespace.set(namespace, prefix);
+    byNamespace.set(namespace, prefix);
     return prefix;
-  }
+  };
+  return {
+    open(attributes: Readonly<Record<string, string>>) {
+      const declared = Object.entries(attributes).filter(([name]) => name.startsWith('xmlns:'));
+      const replaced = declared
+        .slice(0, Math.max(0, MAX_NAMESPACES - current.size))
+        .map(([name, namespace]) => {
+          const written = name.slice('xmlns:'.length);
+          const known = current.get(written);
+          current.set(written, prefixOf(namespace.trim(), written));
+          return [written, known] as const;
+        });
+      before.push(replaced);
+    },
+    close() {
+      for (const [written, prefix] of before.pop() ?? []) {
+        if (prefix === undefined) current.delete(written);
+        else current.set(written, prefix);
+      }
+    },
+    nameOf(written: string): string {
+      const colon = written.indexOf(':');
+      const prefix = colon < 0 ? undefined : current.get(written.slice(0, colon));
+      return prefix === undefined ? written : prefix + written.slice(colon);
+    },
+  };
 }
 
 /** Usual files have few; a file with ever new namespaces must take neither memory nor time. */

@@ -23,81 +23,82 @@ interface RepeatedPath {
   readonly parent: string | undefined;
 }
 
+/** The possible records of a file. */
+export type RecordPaths = ReturnType<typeof recordPaths>;
+
 /** Counts possible records of a file, to name their path if the job names none or a wrong one. */
-export class RecordPaths {
-  readonly #counts = new Map<string, number>();
-  readonly #leaves = new Set<string>();
-  readonly #lists = new Set<string>();
+export function recordPaths() {
+  const counts = new Map<string, number>();
+  const leaves = new Set<string>();
+  const lists = new Set<string>();
   /** For each path the number of the object above it in which it was last seen. */
-  readonly #seenIn = new Map<string, number>();
+  const seenIn = new Map<string, number>();
   /** The paths that an object above them has more than once. */
-  readonly #repeats = new Set<string>();
-
-  /** Whether there is no list of objects. */
-  get isEmpty(): boolean {
-    return this.#lists.size === 0;
-  }
-
-  /** Adds an object or element; `isListed` where it stands in a list. */
-  add(path: string, isListed = true): void {
-    const count = this.#counts.get(path);
-    if (count === undefined && this.#counts.size >= MAX_PATHS) return;
-    this.#counts.set(path, (count ?? 0) + 1);
-    const above = this.#counts.get(parentOf(path)) ?? 0;
-    if (this.#seenIn.get(path) === above) this.#repeats.add(path);
-    this.#seenIn.set(path, above);
-    if (isListed) this.#lists.add(path);
-  }
-
-  /** Adds the path of a value: `shop.offer.price`, `shop.offer@id`. */
-  addLeaf(path: string): void {
-    if (this.#leaves.size < MAX_LEAVES) this.#leaves.add(path);
-  }
-
-  /**
-   * The error for a file without records at the requested path. The likely path is that of the most leaves, with the list
-   * of variants within its records; none is likely if another list has half as many, unless only one has a usual name. Where
-   * no path repeats, the file may have a single record: then those with leaves are named, and only one with a usual name is likely.
-   */
-  unclear({ name: file }: Pick<TableFile, 'name'>, message: string, hint: string): TableChoiceError {
-    const repeated = this.#pathsIn(this.#repeats);
-    const doRepeat = repeated.length > 0;
-    const paths = doRepeat ? repeated : this.#pathsIn(this.#lists).filter(({ leaves }) => leaves.length > 0);
-    const options = optionsOf(paths);
-    const shown = paths.slice(0, PATHS_NAMED);
-    const named = shown
-      .map(({ path, count }) => `\`${path}\`${doRepeat ? ` (${count} times)` : ''}`)
-      .join(', ');
-    const all = [
-      ...options.map(({ value, records }) => ({ value, records })),
-      ...paths.map(({ path, count }) => ({ value: path, records: count })),
-    ];
-    const others = `${doRepeat ? 'Repeated' : 'Possible'} paths: ${named}.`;
-    return new TableChoiceError(shown.length === 0 ? message : `${message} ${others}`, {
-      key: 'records',
-      place: { file },
-      hint,
-      candidates: [...new Map(all.map((one) => [one.value, one])).values()].slice(0, PATHS_CHOSEN_FROM),
-      likely: likelyOf(doRepeat ? options : options.filter(({ path }) => RECORD_NAMES.has(lastOf(path)))),
-    });
-  }
+  const repeats = new Set<string>();
 
   /** These paths, those with most leaves first. */
-  #pathsIn(some: ReadonlySet<string>): readonly RepeatedPath[] {
-    const paths = new Map([...this.#counts].filter(([path]) => path !== '' && some.has(path)));
+  const pathsIn = (some: ReadonlySet<string>): readonly RepeatedPath[] => {
+    const paths = new Map([...counts].filter(([path]) => path !== '' && some.has(path)));
     const above = (path: string, among: ReadonlyMap<string, unknown>) => {
       let up = parentOf(path);
       while (up !== '' && !among.has(up)) up = parentOf(up);
       return up === '' ? undefined : up;
     };
-    const leaves = Map.groupBy(this.#leaves, (leaf) => above(leaf, paths));
-    const holders = new Map([...paths].filter(([path]) => leaves.has(path)));
+    const own = Map.groupBy(leaves, (leaf) => above(leaf, paths));
+    const holders = new Map([...paths].filter(([path]) => own.has(path)));
     return [...paths]
-      .map(([path, count]) => ({ path, count, leaves: leaves.get(path) ?? [], parent: above(path, holders) }))
+      .map(([path, count]) => ({ path, count, leaves: own.get(path) ?? [], parent: above(path, holders) }))
       .sort(
         (a, b) => b.leaves.length - a.leaves.length || b.count - a.count || a.path.length - b.path.length,
       );
-  }
+  };
+  return {
+    /** Whether there is no list of objects. */
+    get isEmpty() {
+      return lists.size === 0;
+    },
+    /** Adds an object or element; `isListed` where it stands in a list. */
+    add(path: string, isListed = true) {
+      const count = counts.get(path);
+      if (count === undefined && counts.size >= MAX_PATHS) return;
+      counts.set(path, (count ?? 0) + 1);
+      const above = counts.get(parentOf(path)) ?? 0;
+      if (seenIn.get(path) === above) repeats.add(path);
+      seenIn.set(path, above);
+      if (isListed) lists.add(path);
+    },
+    /** Adds the path of a value: `shop.offer.price`, `shop.offer@id`. */
+    addLeaf(path: string) {
+      if (leaves.size < MAX_LEAVES) leaves.add(path);
+    },
+    /**
+     * The error for a file without records at the requested path. The likely path is that of the most leaves, with the list
+     * of variants within its records; none is likely if another list has half as many, unless only one has a usual name. Where
+     * no path repeats, the file may have a single record: then those with leaves are named, and only one with a usual name is likely.
+     */
+    unclear({ name: file }: Pick<TableFile, 'name'>, message: string, hint: string): TableChoiceError {
+      const repeated = pathsIn(repeats);
+      const doRepeat = repeated.length > 0;
+      const paths = doRepeat ? repeated : pathsIn(lists).filter((one) => one.leaves.length > 0);
+      const options = optionsOf(paths);
+      const shown = paths.slice(0, PATHS_NAMED);
+      const named = shown
+        .map(({ path, count }) => `\`${path}\`${doRepeat ? ` (${count} times)` : ''}`)
+        .join(', ');
+      const all = [
+        ...options.map(({ value, records }) => ({ value, records })),
+        ...paths.map(({ path, count }) => ({ value: path, records: count })),
+      ];
+      const others = `${doRepeat ? 'Repeated' : 'Possible'} paths: ${named}.`;
+      return new TableChoiceError(shown.length === 0 ? message : `${message} ${others}`, {
+        key: 'records',
+        place: { file },
+        hint,
+        candidates: [...new Map(all.map((one) => [one.value, one])).values()].slice(0, PATHS_CHOSEN_FROM),
+        likely: likelyOf(doRepeat ? options : options.filter(({ path }) => RECORD_NAMES.has(lastOf(path)))),
+      });
+    },
+  };
 }
 
 /** What a job may name as `records`, with the number of leaves that its rows have. */

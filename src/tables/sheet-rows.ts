@@ -29,119 +29,101 @@ const MAX_MERGED_NAMED = 200;
 /** The merged cells of the first rows of a sheet, as a snapshot stores them. */
 export type MergedFirst = [firstRow: number, lastRow: number, firstColumn: number, lastColumn: number][];
 
+interface SheetOptions {
+  /** In the order of their first rows. */
+  readonly merged?: readonly MergedCells[];
+  /** Gets those of the first rows. */
+  readonly mergedFirst: MergedFirst;
+  /** Columns up to the last cell with a value; merged cells end there. */
+  readonly usedWidth: number;
+}
+
 /**
  * Collects the rows of a sheet from its cells, which come in order; merged cells all get the shown value. Each step fills
  * one of `limits.mergedCells`, so that no sheet takes longer than that, however few bytes its merged cells are.
  */
-export class SheetRows {
-  readonly #file: LimitedTable;
-  readonly #merged: readonly MergedCells[];
-  readonly #usedWidth: number;
-  readonly #mergedFirst: MergedFirst;
-  #nextMerged = 0;
-  #spanning: { readonly cells: MergedCells; readonly text: string }[] = [];
+export function sheetRows(file: LimitedTable, { merged = [], mergedFirst, usedWidth }: SheetOptions) {
+  const { limits } = file;
+  const mostColumns = Math.min(usedWidth, limits.columns);
+  let nextMerged = 0;
+  let spanning: { readonly cells: MergedCells; readonly text: string }[] = [];
   /** For each column the last row of the merged cells that reach it. */
-  readonly #mergedUntil: number[] = [];
-  #filled = 0;
+  const mergedUntil: number[] = [];
+  let filled = 0;
   /** Only the cells that are set take memory until their rows are taken. */
-  #rows: (TableRow & { readonly copies: number; readonly characters: number })[] = [];
-
-  /**
-   * @param merged in the order of their first rows.
-   * @param mergedFirst gets those of the first rows.
-   * @param usedWidth columns up to the last cell with a value; merged cells end there.
-   */
-  constructor(
-    file: LimitedTable,
-    {
-      merged = [],
-      mergedFirst,
-      usedWidth,
-    }: {
-      readonly merged?: readonly MergedCells[];
-      readonly mergedFirst: MergedFirst;
-      readonly usedWidth: number;
-    },
-  ) {
-    this.#file = file;
-    this.#merged = merged;
-    this.#mergedFirst = mergedFirst;
-    this.#usedWidth = Math.min(usedWidth, file.limits.columns);
-  }
+  let rows: (TableRow & { readonly copies: number; readonly characters: number })[] = [];
 
   /** Merged cells that become known when their first row begins. SourceError if they overlap others with a value. */
-  span(cells: MergedCells, text: string): void {
+  const span = (cells: MergedCells, text: string) => {
     if (text === '') return;
-    const lastColumn = Math.min(cells.lastColumn, this.#usedWidth - 1);
-    for (let column = cells.firstColumn; column <= lastColumn; column += 1) {
-      if ((this.#mergedUntil[column] ?? 0) >= cells.firstRow) {
-        const place = `${this.#file.title ?? ''}!${columnLetters(column)}${cells.firstRow}`;
+    const { firstRow, lastRow, firstColumn } = cells;
+    const lastColumn = Math.min(cells.lastColumn, mostColumns - 1);
+    for (let column = firstColumn; column <= lastColumn; column += 1) {
+      if ((mergedUntil[column] ?? 0) >= firstRow) {
         throw tableError(
-          this.#file,
-          `Merged cells overlap at ${place}.`,
+          file,
+          `Merged cells overlap at ${file.title ?? ''}!${columnLetters(column)}${firstRow}.`,
           'A spreadsheet does not write such a file. Open it in one, and save it again.',
         );
       }
-      this.#mergedUntil[column] = cells.lastRow;
+      mergedUntil[column] = lastRow;
     }
-    if (lastColumn < cells.firstColumn) return;
-    this.#spanning.push({ cells: { ...cells, lastColumn }, text });
-    const { firstRow, lastRow, firstColumn } = cells;
-    if (firstRow <= MAX_MERGED_ROWS && this.#mergedFirst.length < MAX_MERGED_NAMED)
-      this.#mergedFirst.push([firstRow, lastRow, firstColumn, lastColumn]);
-  }
-
-  /** Ends the row with this number (from 1), which may represent several equal ones. */
-  end(line: number, cells: string[], copies = 1): void {
-    const { limits } = this.#file;
-    for (;;) {
-      const merged = this.#merged[this.#nextMerged];
-      if (merged === undefined || merged.firstRow > line) break;
-      if (merged.firstRow === line) this.span(merged, cells[merged.firstColumn] ?? '');
-      this.#nextMerged += 1;
+    if (lastColumn < firstColumn) return;
+    spanning.push({ cells: { ...cells, lastColumn }, text });
+    if (firstRow <= MAX_MERGED_ROWS && mergedFirst.length < MAX_MERGED_NAMED)
+      mergedFirst.push([firstRow, lastRow, firstColumn, lastColumn]);
+  };
+  const fillMerged = (line: number, cells: string[], copies: number) => {
+    spanning = spanning.filter((one) => one.cells.lastRow >= line);
+    for (const { cells: area, text } of spanning) {
+      filled += copies * (area.lastColumn - area.firstColumn + 1);
+      if (filled > limits.mergedCells) throw tableLimitError(file, 'mergedCells', { line });
+      for (let column = area.firstColumn; column <= area.lastColumn; column += 1) cells[column] = text;
     }
-    if (this.#spanning.length > 0) {
-      this.#spanning = this.#spanning.filter((span) => span.cells.lastRow >= line);
-      for (const { cells: merged, text } of this.#spanning) {
-        this.#filled += copies * (merged.lastColumn - merged.firstColumn + 1);
-        if (this.#filled > limits.mergedCells) throw tableLimitError(this.#file, 'mergedCells', { line });
-        for (let column = merged.firstColumn; column <= merged.lastColumn; column += 1) cells[column] = text;
+  };
+  return {
+    span,
+    /** Ends the row with this number (from 1), which may represent several equal ones. */
+    end(line: number, cells: string[], copies = 1) {
+      for (let area = merged[nextMerged]; area && area.firstRow <= line; area = merged[nextMerged]) {
+        if (area.firstRow === line) span(area, cells[area.firstColumn] ?? '');
+        nextMerged += 1;
       }
-    }
-    refuseColumns(this.#file, cells.length, line);
-    // Cells may be set in any order, and not all of them; `forEach` visits those that are.
-    let width = 0;
-    let characters = 0;
-    cells.forEach((cell, column) => {
-      if (cell.length > limits.cellBytes) throw tableLimitError(this.#file, 'cellBytes', { line, column });
-      if (cell !== '') width = Math.max(width, column + 1);
-      characters += cell.length;
-    });
-    refuseRowBytes(this.#file, characters, line);
-    cells.length = width;
-    if (width > 0) this.#rows.push({ line, cells, copies, characters });
-  }
-
-  /** The rows so far that have not been taken, a few at a time: one may represent a million. */
-  *take(): Generator<readonly TableRow[]> {
-    const rows = this.#rows;
-    this.#rows = [];
-    let batch: TableRow[] = [];
-    let [heldCells, heldCharacters] = [0, 0];
-    for (const { line, cells: set, copies, characters } of rows) {
-      const cells = Array.from(set, (cell) => cell ?? '');
-      for (let copy = 0; copy < copies; copy += 1) {
-        batch.push({ line: line + copy, cells });
-        heldCells += cells.length;
-        heldCharacters += characters;
-        if (heldCells < MAX_CELLS_HELD && heldCharacters < MAX_CHARACTERS_HELD) continue;
-        yield batch;
-        batch = [];
-        [heldCells, heldCharacters] = [0, 0];
+      if (spanning.length > 0) fillMerged(line, cells, copies);
+      refuseColumns(file, cells.length, line);
+      // Cells may be set in any order, and not all of them; `forEach` visits those that are.
+      let width = 0;
+      let characters = 0;
+      cells.forEach((cell, column) => {
+        if (cell.length > limits.cellBytes) throw tableLimitError(file, 'cellBytes', { line, column });
+        if (cell !== '') width = Math.max(width, column + 1);
+        characters += cell.length;
+      });
+      refuseRowBytes(file, characters, line);
+      cells.length = width;
+      if (width > 0) rows.push({ line, cells, copies, characters });
+    },
+    /** The rows so far that have not been taken, a few at a time: one may represent a million. */
+    *take(): Generator<readonly TableRow[]> {
+      const taken = rows;
+      rows = [];
+      let batch: TableRow[] = [];
+      let [heldCells, heldCharacters] = [0, 0];
+      for (const { line, cells: set, copies, characters } of taken) {
+        const cells = Array.from(set, (cell) => cell ?? '');
+        for (let copy = 0; copy < copies; copy += 1) {
+          batch.push({ line: line + copy, cells });
+          heldCells += cells.length;
+          heldCharacters += characters;
+          if (heldCells < MAX_CELLS_HELD && heldCharacters < MAX_CHARACTERS_HELD) continue;
+          yield batch;
+          batch = [];
+          [heldCells, heldCharacters] = [0, 0];
+        }
       }
-    }
-    if (batch.length > 0) yield batch;
-  }
+      if (batch.length > 0) yield batch;
+    },
+  };
 }
 
 /** The facts about a sheet that decide which one is meant. */

@@ -5,7 +5,6 @@ import {
   type Grouper,
   keyMissing,
   neighbourMisaligned,
-  type RecordBounds,
   recordOf,
   tooManyRows,
   ungroupedRow,
@@ -14,152 +13,124 @@ import {
 /** The most unplaced rows that are kept until the next row with a key. */
 const MAX_UNPLACED = 1000;
 
+interface AdjacentOptions {
+  readonly key: Expression;
+  /** Whether the key of a misaligned row can be trusted. */
+  readonly trusted: (row: SourceRow) => boolean;
+  /** Whether a row describes a record; a block without one is only a part. */
+  readonly head: Expression<boolean> | undefined;
+  readonly mostRows: number;
+  /** The header of the column with the key. */
+  readonly columnOf: (row: SourceRow) => string | undefined;
+}
+
 /**
  * Consecutive rows with the same key are a record. A row whose key cannot be read belongs to the previous or next
  * record if one of its cells names that record; otherwise both are in doubt.
  */
-export class AdjacentGrouper implements Grouper {
-  readonly #key: Expression;
-  readonly #trusted: (row: SourceRow) => boolean;
-  readonly #head: Expression<boolean> | undefined;
-  readonly #mostRows: number;
-  readonly #columnOf: (row: SourceRow) => string | undefined;
+export function adjacentGrouper({ key: keyOf, trusted, head, mostRows, columnOf }: AdjacentOptions): Grouper {
   /** Rows that cannot be placed before the next row with a key is known. */
-  #unplaced: SourceRow[] = [];
-  #current: Block<string> | undefined;
+  let unplaced: SourceRow[] = [];
+  let current: Block<string> | undefined;
   /** A doubt about the next record. */
-  #nextFault: Reason | undefined;
-  #out: RecordRows[] = [];
+  let nextFault: Reason | undefined;
+  let out: RecordRows[] = [];
 
-  /**
-   * @param trusted whether the key of a misaligned row can be trusted
-   * @param head whether a row describes a record; a block without one is only a part
-   * @param columnOf the header of the column with the key
-   */
-  constructor(
-    key: Expression,
-    trusted: (row: SourceRow) => boolean,
-    head: Expression<boolean> | undefined,
-    mostRows: number,
-    columnOf: (row: SourceRow) => string | undefined,
-  ) {
-    this.#key = key;
-    this.#trusted = trusted;
-    this.#head = head;
-    this.#mostRows = mostRows;
-    this.#columnOf = columnOf;
-  }
-
-  startTable(): void {
-    // Rows of one record may continue in the next file.
-  }
-
-  add(rows: readonly SourceRow[]): readonly RecordRows[] {
-    for (const row of rows) this.#add(row);
-    return this.#take();
-  }
-
-  *end(): Iterable<readonly RecordRows[]> {
-    this.#place(undefined);
-    this.#flush();
-    yield this.#take();
-  }
-
-  readonly bounds: RecordBounds = {
-    endBefore: (isName) => {
-      const key = this.#current?.key;
-      if (this.#unplaced.length > 0 || this.#nextFault !== undefined) return undefined;
-      if (key !== undefined && isName(key)) return undefined;
-      this.#flush();
-      return this.#take();
-    },
-    begins: (row, isName) => {
-      const key = row.misaligned === undefined ? this.#key(row, 0) : undefined;
-      return typeof key === 'string' && !isName(key);
-    },
-  };
-
-  #take(): readonly RecordRows[] {
-    const taken = this.#out;
-    this.#out = [];
+  const take = () => {
+    const taken = out;
+    out = [];
     return taken;
-  }
-
-  #add(row: SourceRow): void {
-    const read = this.#key(row, 0);
-    const key = typeof read === 'string' ? read : undefined;
-    const { misaligned } = row;
-    const certain = misaligned === undefined || this.#trusted(row) || key === this.#current?.key;
-    if (key === undefined || !certain) {
-      this.#unplaced.push(row);
-      if (this.#unplaced.length > MAX_UNPLACED) this.#giveUp();
-      return;
-    }
-    if (this.#unplaced.length > 0) this.#place(key);
-    this.#blockOf(key).add(row, misaligned?.reason);
-  }
-
+  };
+  const flush = () => {
+    if (current === undefined) return;
+    const described = head && current.rows.find((row) => head(row, 0));
+    out.push(current.record(described, described === undefined));
+    current = undefined;
+  };
   /** The block of the key: the current one, or a new one. */
-  #blockOf(key: string): Block<string> {
-    const current = this.#current;
-    if (current?.key === key && current.size < this.#mostRows) return current;
-    const tooMany = current?.key === key ? tooManyRows(current.firstLine, this.#mostRows) : undefined;
+  const blockOf = (key: string): Block<string> => {
+    const isContinued = current?.key === key;
+    if (current !== undefined && isContinued && current.size < mostRows) return current;
+    const tooMany = current && isContinued ? tooManyRows(current.firstLine, mostRows) : undefined;
     if (tooMany !== undefined) current?.addFault(tooMany);
-    this.#flush();
-    const block = new Block(key, tooMany ?? this.#nextFault);
-    this.#nextFault = undefined;
-    this.#current = block;
+    flush();
+    const block = new Block(key, tooMany ?? nextFault);
+    nextFault = undefined;
+    current = block;
     return block;
-  }
-
-  #flush(): void {
-    if (this.#current !== undefined) {
-      const head = this.#head;
-      const described = head && this.#current.rows.find((row) => head(row, 0));
-      this.#out.push(this.#current.record(described, described === undefined));
-      this.#current = undefined;
-    }
-  }
-
+  };
+  const takeUnplaced = () => {
+    const rows = unplaced;
+    unplaced = [];
+    return rows.map((row) => ({
+      row,
+      reason: row.misaligned?.reason ?? keyMissing(row.line, columnOf(row)),
+      doubt: neighbourMisaligned(row.line),
+    }));
+  };
   /** Places the unplaced rows, now that the next key is known. */
-  #place(nextKey: string | undefined): void {
-    const rows = this.#unplaced;
-    this.#unplaced = [];
-    for (const row of rows) {
-      const reason = row.misaligned?.reason ?? keyMissing(row.line, this.#columnOf(row));
-      const current = this.#current;
-      const inside = current !== undefined && nextKey === current.key;
-      if (current !== undefined && (inside || named(row, current.key))) {
+  const place = (nextKey: string | undefined) => {
+    for (const { row, reason, doubt } of takeUnplaced()) {
+      if (current !== undefined && (nextKey === current.key || isNamed(row, current.key))) {
         current.add(row, reason);
-      } else if (nextKey !== undefined && named(row, nextKey)) {
-        this.#blockOf(nextKey).add(row, reason);
+      } else if (nextKey !== undefined && isNamed(row, nextKey)) {
+        blockOf(nextKey).add(row, reason);
       } else {
-        this.#out.push(ungroupedRow(row, reason));
-        this.#chargeNeighbours(row, current, nextKey);
+        out.push(ungroupedRow(row, reason));
+        // A complete row that describes a record lacks only its own key; any other row may belong to a neighbour.
+        if (row.misaligned === undefined && (head === undefined || head(row, 0))) continue;
+        current?.addFault(doubt);
+        if (nextKey !== undefined) nextFault = doubt;
       }
     }
-  }
-
-  /** A complete row that describes a record lacks only its own key; any other row may belong to a neighbour. */
-  #chargeNeighbours(row: SourceRow, current: Block<string> | undefined, nextKey: string | undefined): void {
-    if (row.misaligned === undefined && (this.#head === undefined || this.#head(row, 0))) return;
-    current?.addFault(neighbourMisaligned(row.line));
-    if (nextKey !== undefined) this.#nextFault = neighbourMisaligned(row.line);
-  }
-
-  #giveUp(): void {
-    const rows = this.#unplaced;
-    this.#unplaced = [];
-    for (const row of rows) {
-      const reason = row.misaligned?.reason ?? keyMissing(row.line, this.#columnOf(row));
-      this.#out.push(ungroupedRow(row, reason));
-      this.#current?.addFault(neighbourMisaligned(row.line));
-      this.#nextFault = neighbourMisaligned(row.line);
+  };
+  const giveUp = () => {
+    for (const { row, reason, doubt } of takeUnplaced()) {
+      out.push(ungroupedRow(row, reason));
+      current?.addFault(doubt);
+      nextFault = doubt;
     }
-  }
+  };
+  return {
+    startTable() {
+      // Rows of one record may continue in the next file.
+    },
+    add(rows) {
+      for (const row of rows) {
+        const key = keyOf(row, 0);
+        const { misaligned } = row;
+        const isCertain = misaligned === undefined || trusted(row) || key === current?.key;
+        if (typeof key !== 'string' || !isCertain) {
+          unplaced.push(row);
+          if (unplaced.length > MAX_UNPLACED) giveUp();
+          continue;
+        }
+        if (unplaced.length > 0) place(key);
+        blockOf(key).add(row, misaligned?.reason);
+      }
+      return take();
+    },
+    *end() {
+      place(undefined);
+      flush();
+      yield take();
+    },
+    bounds: {
+      endBefore(isName) {
+        if (unplaced.length > 0 || nextFault !== undefined) return undefined;
+        if (current !== undefined && isName(current.key)) return undefined;
+        flush();
+        return take();
+      },
+      begins(row, isName) {
+        const key = row.misaligned === undefined ? keyOf(row, 0) : undefined;
+        return typeof key === 'string' && !isName(key);
+      },
+    },
+  };
 }
 
-function named(row: SourceRow, key: string): boolean {
+function isNamed(row: SourceRow, key: string): boolean {
   return row.misaligned?.cells.includes(key) ?? false;
 }
 
@@ -170,82 +141,72 @@ type Beginning = 'starts' | 'continues' | 'unknown';
  * A row that meets the condition begins a record, and the following rows that do not meet it continue it. After an
  * unreadable row, the next rows belong to an unknown record, until a record begins again.
  */
-export class StartsGrouper implements Grouper {
-  readonly #starts: Expression<boolean>;
-  readonly #beginning: (row: SourceRow) => Beginning;
-  readonly #mostRows: number;
-  #current: Block<null> | undefined;
-  #out: RecordRows[] = [];
+export function startsGrouper(
+  starts: Expression<boolean>,
+  beginningOf: (row: SourceRow) => Beginning,
+  mostRows: number,
+): Grouper {
+  let current: Block<null> | undefined;
+  let out: RecordRows[] = [];
 
-  constructor(starts: Expression<boolean>, beginning: (row: SourceRow) => Beginning, mostRows: number) {
-    this.#starts = starts;
-    this.#beginning = beginning;
-    this.#mostRows = mostRows;
-  }
-
-  startTable(): void {
-    this.#flush();
-  }
-
-  add(rows: readonly SourceRow[]): readonly RecordRows[] {
-    for (const row of rows) this.#add(row);
-    const taken = this.#out;
-    this.#out = [];
-    return taken;
-  }
-
-  *end(): Iterable<readonly RecordRows[]> {
-    this.#flush();
-    yield this.add([]);
-  }
-
-  readonly bounds: RecordBounds = {
-    endBefore: () => {
-      this.#flush();
-      return this.add([]);
-    },
-    begins: (row) => row.misaligned === undefined && this.#starts(row, 0),
+  const flush = () => {
+    if (current !== undefined) out.push(current.record(undefined, false));
+    current = undefined;
   };
-
-  #add(row: SourceRow): void {
-    const current = this.#current;
+  const begin = (row: SourceRow, fault: Reason | undefined) => {
+    flush();
+    current = new Block(null, fault);
+    current.add(row, fault);
+  };
+  const addMisaligned = (row: SourceRow, reason: Reason) => {
+    const beginning = beginningOf(row);
+    if (beginning === 'continues' && current !== undefined) {
+      current.add(row, reason);
+      return;
+    }
+    if (beginning === 'unknown') current?.addFault(neighbourMisaligned(row.line));
+    begin(row, reason);
+  };
+  const add = (row: SourceRow) => {
     if (row.misaligned !== undefined) {
-      this.#addMisaligned(row, row.misaligned.reason);
-    } else if (this.#starts(row, 0)) {
-      this.#begin(row, undefined);
+      addMisaligned(row, row.misaligned.reason);
+    } else if (starts(row, 0)) {
+      begin(row, undefined);
     } else if (current === undefined) {
       const message = 'the row continues the product above it, but there is none';
-      this.#out.push(ungroupedRow(row, { code: 'nothing-to-continue', message, line: row.line }));
-    } else if (current.size >= this.#mostRows) {
+      out.push(ungroupedRow(row, { code: 'nothing-to-continue', message, line: row.line }));
+    } else if (current.size >= mostRows) {
       // Rejected piece by piece, so that it need not be kept as a whole.
-      const fault = tooManyRows(current.firstLine, this.#mostRows);
+      const fault = tooManyRows(current.firstLine, mostRows);
       current.addFault(fault);
-      this.#begin(row, fault);
+      begin(row, fault);
     } else {
       current.add(row, current.rows.length > 0 ? undefined : current.fault);
     }
-  }
-
-  #addMisaligned(row: SourceRow, reason: Reason): void {
-    const beginning = this.#beginning(row);
-    if (beginning === 'continues' && this.#current !== undefined) {
-      this.#current.add(row, reason);
-      return;
-    }
-    if (beginning === 'unknown') this.#current?.addFault(neighbourMisaligned(row.line));
-    this.#begin(row, reason);
-  }
-
-  #begin(row: SourceRow, fault: Reason | undefined): void {
-    this.#flush();
-    this.#current = new Block(null, fault);
-    this.#current.add(row, fault);
-  }
-
-  #flush(): void {
-    if (this.#current !== undefined) this.#out.push(this.#current.record(undefined, false));
-    this.#current = undefined;
-  }
+  };
+  const take = () => {
+    const taken = out;
+    out = [];
+    return taken;
+  };
+  const endAll = () => {
+    flush();
+    return take();
+  };
+  return {
+    startTable: flush,
+    add(rows) {
+      for (const row of rows) add(row);
+      return take();
+    },
+    *end() {
+      yield endAll();
+    },
+    bounds: {
+      endBefore: endAll,
+      begins: (row) => row.misaligned === undefined && starts(row, 0),
+    },
+  };
 }
 
 /** Consecutive rows of one record. */

@@ -5,7 +5,7 @@ import type { Condition, Value } from '../spec/value.ts';
 import { blankIfUnreadable, type Expression, type TypedExpression } from '../values/cell.ts';
 import { columnsOf, compileCondition } from '../values/compile-condition.ts';
 import { compileAs, headerOf } from '../values/compile-value.ts';
-import { AdjacentGrouper, StartsGrouper } from './adjacent-grouper.ts';
+import { adjacentGrouper, startsGrouper } from './adjacent-grouper.ts';
 import {
   type Grouper,
   type Grouping,
@@ -16,7 +16,7 @@ import {
   UNLINKED,
   ungroupedRow,
 } from './grouping.ts';
-import { finishKeyed, finishReferred, ScratchGrouper } from './scratch-grouper.ts';
+import { finishKeyed, finishReferred, scratchGrouper } from './scratch-grouper.ts';
 
 /** Compiles the grouping. `key` identifies a record: the url of a product, the id of a contact. */
 export function compileGrouping(scope: Scope, spec: GroupSpec | undefined, key: TypedExpression): Grouping {
@@ -26,9 +26,14 @@ export function compileGrouping(scope: Scope, spec: GroupSpec | undefined, key: 
   if (spec?.by !== undefined) {
     const by = compileAs({ ...scope, field: 'key' }, ['group', 'by'], spec.by, 'text');
     if (spec.rows === 'anywhere') return byKeyAnywhere(scope, by, key, { head, alone: test('alone') });
-    const [read, trusted] = [blankIfUnreadable(by.read), inFirstColumn(scope.columns, by.sources)];
-    const columnOf = (row: SourceRow) => headerOf(scope, by.sources, row);
-    return { open: () => new AdjacentGrouper(read, trusted, head, scope.limits.recordRows, columnOf) };
+    const options = {
+      key: blankIfUnreadable(by.read),
+      trusted: inFirstColumn(scope.columns, by.sources),
+      head,
+      mostRows: scope.limits.recordRows,
+      columnOf: (row: SourceRow) => headerOf(scope, by.sources, row),
+    };
+    return { open: () => adjacentGrouper(options) };
   }
   if (spec?.starts !== undefined) return byStart(scope, spec.starts);
   if (spec?.parent !== undefined) return byParent(scope, spec.parent, spec.names ?? []);
@@ -66,7 +71,7 @@ function byKeyAnywhere(
   const readBy = blankIfUnreadable(by.read);
   return {
     open: (openScratch) =>
-      new ScratchGrouper(
+      scratchGrouper(
         openScratch('key'),
         (row) => {
           const key = readBy(row, 0);
@@ -88,7 +93,7 @@ function byStart(scope: Scope, condition: Condition): Grouping {
   const decidedByFirst = inFirstColumn(scope.columns, columnsOf(condition));
   return {
     open: () =>
-      new StartsGrouper(
+      startsGrouper(
         starts,
         (row) => {
           const { firstSlots } = row.table;
@@ -108,7 +113,7 @@ function byParent(outer: Scope, parent: string, names: readonly Value[]): Groupi
   const namesOf = compileNames(scope, names);
   return {
     open: (openScratch) =>
-      new ScratchGrouper(
+      scratchGrouper(
         openScratch('parent'),
         (row) => {
           if (row.misaligned !== undefined) return strayLinks(row);
@@ -143,7 +148,7 @@ function byChildren(
   const referencesOf = (row: SourceRow) => parseChildren(row.cells[slot] ?? '', children);
   return {
     open: (openScratch) =>
-      new ScratchGrouper(
+      scratchGrouper(
         openScratch('children'),
         (row) => {
           if (row.misaligned !== undefined) return strayLinks(row);

@@ -23,48 +23,16 @@ type StoredRow = [
 ];
 
 /** Rows of one record may be anywhere: all of them are kept until the source has ended. */
-export class ScratchGrouper implements Grouper {
-  readonly #scratch: RowScratch;
-  readonly #linksOf: (row: SourceRow) => RowLinks;
-  readonly #finish: (record: GatheredRecord) => RecordRows;
-  readonly #mostRows: number;
-  readonly #tables: BoundTable[] = [];
-
-  constructor(
-    scratch: RowScratch,
-    linksOf: (row: SourceRow) => RowLinks,
-    finish: (record: GatheredRecord) => RecordRows,
-    mostRows: number,
-  ) {
-    this.#scratch = scratch;
-    this.#linksOf = linksOf;
-    this.#finish = finish;
-    this.#mostRows = mostRows;
-  }
-
-  startTable(): void {
-    // Rows of one record may be in several files.
-  }
-
-  add(rows: readonly SourceRow[]): readonly RecordRows[] {
-    for (const row of rows) {
-      const links = this.#linksOf(row);
-      const { seq, line, table, cells, misaligned } = row;
-      const isAside = links.silent || links.stray !== undefined;
-      const stored = [this.#numberOf(table), line, cells, isAside, misaligned];
-      this.#scratch.add({ seq, line, text: JSON.stringify(stored) }, links);
-    }
-    return [];
-  }
-
-  #numberOf(table: BoundTable): number {
-    const known = this.#tables.lastIndexOf(table);
-    return known < 0 ? this.#tables.push(table) - 1 : known;
-  }
-
-  #memberOf(member: RecordMember): Member {
+export function scratchGrouper(
+  scratch: RowScratch,
+  linksOf: (row: SourceRow) => RowLinks,
+  finish: (record: GatheredRecord) => RecordRows,
+  mostRows: number,
+): Grouper {
+  const tables: BoundTable[] = [];
+  const memberOf = (member: RecordMember): Member => {
     const [number, line, cells, isAside, misaligned]: StoredRow = JSON.parse(member.text);
-    const table = this.#tables[number];
+    const table = tables[number];
     if (table === undefined) throw new Error('a row of the scratch is not as it was written');
     const row = {
       table,
@@ -75,53 +43,65 @@ export class ScratchGrouper implements Grouper {
       chars: member.text.length,
     };
     return { ...member, row, isAside };
-  }
-
-  *end(): Iterable<readonly RecordRows[]> {
-    let batch: RecordRows[] = [];
-    for (const { members, tooMany } of this.#records()) {
-      batch.push(this.#gathered(members, tooMany));
-      if (batch.length === BATCH) {
-        yield batch;
-        batch = [];
-      }
-    }
-    yield batch;
-  }
-
-  /** Members by record. A record with too many rows comes in pieces, all of which are rejected. */
-  *#records(): Iterable<{ readonly members: readonly Member[]; readonly tooMany: Reason | undefined }> {
+  };
+  const gathered = (members: readonly Member[], tooMany: Reason | undefined): RecordRows => {
+    const found = members[0] && scratch.faultOf(members[0].record);
+    const misaligned = members.flatMap(({ row }) => (row.misaligned === undefined ? [] : [row]));
+    const own = members.filter(({ isAside, row }) => !isAside && row.misaligned === undefined);
+    const readable = found?.keyIsKnown === false ? [] : own;
+    return finish({
+      head: readable.find(({ isHead }) => isHead)?.row,
+      members: readable.filter(({ isHead }) => !isHead).map(({ row }) => row),
+      misaligned,
+      fault: tooMany ?? (found && reasonOf(found.fault)) ?? misaligned[0]?.misaligned?.reason,
+      spans: spansOf(distinct(members)),
+      counted: new Set(members.flatMap(({ isCounted, seq }) => (isCounted ? [seq] : []))).size,
+    });
+  };
+  /** The records. One with too many rows comes in pieces, all of which are rejected. */
+  function* records(): Iterable<RecordRows> {
     let members: Member[] = [];
     let tooMany: Reason | undefined;
-    for (const stored of this.#scratch.members()) {
-      const member = this.#memberOf(stored);
+    for (const stored of scratch.members()) {
+      const member = memberOf(stored);
       const [first] = members;
       const next = first !== undefined && first.record !== member.record;
-      if (next || members.length >= this.#mostRows) {
-        tooMany ??= next ? undefined : tooManyRows(first?.row.line ?? member.row.line, this.#mostRows);
-        yield { members, tooMany };
+      if (next || members.length >= mostRows) {
+        tooMany ??= next ? undefined : tooManyRows(first?.row.line ?? member.row.line, mostRows);
+        yield gathered(members, tooMany);
         members = [];
         tooMany = next ? undefined : tooMany;
       }
       members.push(member);
     }
-    if (members.length > 0) yield { members, tooMany };
+    if (members.length > 0) yield gathered(members, tooMany);
   }
-
-  #gathered(members: readonly Member[], tooMany: Reason | undefined): RecordRows {
-    const found = members[0] && this.#scratch.faultOf(members[0].record);
-    const misaligned = members.find(({ row }) => row.misaligned !== undefined)?.row.misaligned?.reason;
-    const own = members.filter(({ isAside, row }) => !isAside && row.misaligned === undefined);
-    const readable = found?.keyIsKnown === false ? [] : own;
-    return this.#finish({
-      head: readable.find(({ isHead }) => isHead)?.row,
-      members: readable.filter(({ isHead }) => !isHead).map(({ row }) => row),
-      misaligned: members.flatMap(({ row }) => (row.misaligned === undefined ? [] : [row])),
-      fault: tooMany ?? (found && reasonOf(found.fault)) ?? misaligned,
-      spans: spansOf(distinct(members)),
-      counted: new Set(members.flatMap(({ isCounted, seq }) => (isCounted ? [seq] : []))).size,
-    });
-  }
+  return {
+    startTable() {
+      // Rows of one record may be in several files.
+    },
+    add(rows) {
+      for (const row of rows) {
+        const links = linksOf(row);
+        const { seq, line, table, cells, misaligned } = row;
+        const isAside = links.silent || links.stray !== undefined;
+        const known = tables.lastIndexOf(table);
+        const number = known < 0 ? tables.push(table) - 1 : known;
+        scratch.add({ seq, line, text: JSON.stringify([number, line, cells, isAside, misaligned]) }, links);
+      }
+      return [];
+    },
+    *end() {
+      let batch: RecordRows[] = [];
+      for (const record of records()) {
+        batch.push(record);
+        if (batch.length < BATCH) continue;
+        yield batch;
+        batch = [];
+      }
+      yield batch;
+    },
+  };
 }
 
 function reasonOf(fault: Reason | LinkFault): Reason {
