@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import LongestFirst from './test/support/longest-first.ts';
 import { runOptions } from './test/support/run-options.ts';
 
 // `npm test` leaves out *.slow.test.ts, `npm run test:all` does not.
@@ -6,6 +7,7 @@ export default defineConfig(async () => ({
   test: {
     ...(await runOptions()),
     include: ['test/**/*.test.ts'],
+    sequence: { sequencer: LongestFirst },
     reporters: ['default', './test/support/slowest-tests.ts'],
   },
 }));
