@@ -60,7 +60,7 @@ async function renames(context: TestContext, { count, renamed, kills, profiles =
       const { stdout, stderr, json } = await folder.storeferry(...args, '--json');
       if (stdout === '') throw new Error(stderr);
       if (!/already running/.test(String(json()['error']))) return json();
-      await sleep(200);
+      await sleep(1_000);
     }
   };
   const dataDir = join(folder.dir, 'store');

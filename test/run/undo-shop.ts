@@ -56,6 +56,9 @@ export function lampsOf(count: number): Lamps {
 
 export type Redis = { readonly url: string } & AsyncDisposable;
 
+/** The lock of a killed process lasts 5 s; each command that looks whether it is gone takes a processor. */
+const RETRY_MS = 1_000;
+
 /** A store, and a workspace with a catalog and a stock job; `delayMs`: how long the store takes. */
 export async function openShop(redis: Redis | undefined, delayMs = 0) {
   const store = await startStore({ seed: 1, latencyMs: { min: delayMs, max: delayMs } });
@@ -77,7 +80,7 @@ export async function openShop(redis: Redis | undefined, delayMs = 0) {
       const said: Record<string, unknown> = { ...json(), code };
       // With Redis the lock of a killed process lasts a little longer.
       if (!/already running|has not ended/.test(String(said['error']))) return said;
-      await sleep(200);
+      await sleep(RETRY_MS);
     }
   };
   return {
