@@ -3,7 +3,7 @@ import type { UnmatchedCode } from '../model/reason.ts';
 import { didYouMean } from '../text/printable.ts';
 import type { Crosswalk } from './lookup-table.ts';
 import type { BuildRecord, RecordRows } from './record-rows.ts';
-import { given, resolveName, type Scope, unknownName } from './scope.ts';
+import { familyAt, given, type Scope } from './scope.ts';
 import type { ContactSpec, PropertiesSpec } from './spec/mapping-spec.ts';
 import { type Cell, type Expression, type Item, isList, refuse } from './values/cell.ts';
 import { compileField, compileFlag, compileHeader } from './values/compile-value.ts';
@@ -17,7 +17,7 @@ export function compileContact(scope: Scope, contact: ContactSpec): BuildRecord 
     name: keyof ContactSpec,
     wanted: 'text' | 'text[]' | 'number[]',
     value?: ContactSpec['id'],
-  ) => given(value, (one) => compileField(scope, ['contact', name], one, { wanted, blank: 'leave-out' }));
+  ) => given(value, (one) => compileField(scope, ['contact', name], one, wanted));
   checkMatch(scope, contact);
   const texts = CONTACT_TEXT_FIELDS.flatMap((name) => {
     const read = compile(name, 'text', contact[name]);
@@ -56,7 +56,7 @@ export function compileContact(scope: Scope, contact: ContactSpec): BuildRecord 
 function checkMatch(scope: Scope, contact: ContactSpec): void {
   for (const [name, value] of Object.entries(contact.match ?? {})) {
     const path = ['contact', 'match', name];
-    compileField(scope, path, value, { wanted: 'text', blank: 'leave-out' });
+    compileField(scope, path, value, 'text');
     if (CONTACT_TEXT_FIELDS.some((field) => field === name && contact[field] !== undefined)) {
       scope.problems.add(
         path,
@@ -98,13 +98,11 @@ function compileProperties(
 ): Expression<readonly ContactProperty[], RecordRows> {
   const fields = Object.entries(spec?.fields ?? {}).map(([name, value]) => ({
     name,
-    read: compileField(scope, ['contact', 'properties', 'fields', name], value, {
-      wanted: 'text',
-      blank: 'leave-out',
-    }),
+    read: compileField(scope, ['contact', 'properties', 'fields', name], value, 'text'),
   }));
-  const names = compileFamily(scope, 'names', spec?.names);
-  const values = compileFamily(scope, 'values', spec?.values);
+  const [names, values] = (['names', 'values'] as const).map((key) =>
+    given(spec?.[key], (name) => familyAt(scope, ['contact', 'properties', key], name)),
+  );
   if ((names === undefined) !== (values === undefined)) {
     scope.problems.add(['contact', 'properties'], 'names and values go together');
   }
@@ -128,18 +126,6 @@ function compileProperties(
   return trace === undefined ? read : (rows) => trace.evaluate(path, undefined, () => read(rows));
 }
 
-function compileFamily(scope: Scope, key: 'names' | 'values', name: string | undefined) {
-  if (name === undefined) return undefined;
-  const named = resolveName(scope, name);
-  if (named?.kind === 'family') return named.family;
-  if (named === undefined) {
-    unknownName(scope, ['contact', 'properties', key], name);
-  } else {
-    scope.problems.add(['contact', 'properties', key], `${name} is not a family: expected {n} in its name`);
-  }
-  return undefined;
-}
-
 const NO_MATCH: UnmatchedCode = 'crosswalk-no-match';
 const SEVERAL: UnmatchedCode = 'ambiguous-match';
 const NOTHING_TO_MATCH: UnmatchedCode = 'crosswalk-nothing-to-match';
@@ -154,7 +140,7 @@ export function compileContactId(
     if (contact.id === undefined) {
       return () => refuse('id-missing', 'the mapping has no id, and the job no crosswalk');
     }
-    const id = compileField(scope, ['contact', 'id'], contact.id, { wanted: 'text', blank: 'reject' });
+    const id = compileField(scope, ['contact', 'id'], contact.id, 'text', 'reject');
     return (rows) => asId(id(rows, 0));
   }
   const known = CONTACT_TEXT_FIELDS.find((name) => name === crosswalk.match);
@@ -169,7 +155,7 @@ export function compileContactId(
     return () => undefined;
   }
   const path = ['contact', ...(sent === undefined ? ['match'] : []), crosswalk.match];
-  const matched = compileField(scope, path, value, { wanted: 'text', blank: 'leave-out' });
+  const matched = compileField(scope, path, value, 'text');
   const headerIn = compileHeader(scope, path, value);
   const { match, file, isOfStore, keyOfNew, whyNotNew } = crosswalk;
   const absent =

@@ -23,7 +23,15 @@ import type { WeightUnit } from './product/compile-weight.ts';
 import { Clock } from './product/pricing.ts';
 import type { StoreCategories } from './product/store-categories.ts';
 import type { BuildRecord, RecordRows, SourceRow } from './record-rows.ts';
-import { type MappingProblem, newScope, type Param, Problems, paramsOf, type Scope } from './scope.ts';
+import {
+  type MappingProblem,
+  newScope,
+  type Param,
+  type Path,
+  Problems,
+  paramsOf,
+  type Scope,
+} from './scope.ts';
 import {
   type HtmlPolicy,
   isWhole,
@@ -244,7 +252,7 @@ function productParts(
   const values = UPDATE_MATCHES.flatMap((by) => {
     const value = matchValue(spec, by);
     const path = by === 'sku' ? ['variants', 'sku'] : ['product', by];
-    return value === undefined ? [] : [{ by, field: compileField(scope, path, value, KEY) }];
+    return value === undefined ? [] : [{ by, field: compileKey(scope, path, value) }];
   });
   const key = values.find(({ by }) => by === match)?.field;
   if (key === undefined) scope.problems.add([], UNMATCHABLE);
@@ -255,7 +263,8 @@ function productParts(
   };
 }
 
-const KEY = { wanted: 'text', blank: 'reject' } as const;
+const compileKey = (scope: Scope, path: Path, value: Value) =>
+  compileField(scope, path, value, 'text', 'reject');
 const UNMATCHABLE =
   'it lacks what every product must have (product.url, product.title, variants.pricing), and for `mode: update` it lacks what finds a product: product.url, variants.sku or product.id';
 
@@ -269,10 +278,10 @@ function wholeParts(
   spec: WholeProductSpec,
   context: Parameters<typeof compileProduct>[2],
 ): Parts {
-  if (spec.product.id !== undefined) compileField(scope, ['product', 'id'], spec.product.id, KEY);
+  if (spec.product.id !== undefined) compileKey(scope, ['product', 'id'], spec.product.id);
   return {
     build: compileProduct(scope, spec, context),
-    key: compileField(scope, ['product', 'url'], spec.product.url, KEY),
+    key: compileKey(scope, ['product', 'url'], spec.product.url),
     keyField: 'url',
   };
 }
@@ -363,7 +372,7 @@ export function keyNames(spec: MappingSpec, value: Value | undefined): KeyNames 
   const problems = new Problems();
   const lookups = new Map(Object.keys(spec.lookups ?? {}).map((name) => [name, undefined] as const));
   const scope = newScope(spec, { params: paramsOf(spec, undefined, problems), lookups, problems });
-  if (value !== undefined) compileField(scope, ['key'], value, { wanted: 'text', blank: 'leave-out' });
+  if (value !== undefined) compileField(scope, ['key'], value, 'text');
   compileGrouping(scope, spec.group, compileAs(scope, [], { const: '' }, 'text'));
   const { used, columns } = scope;
   return {

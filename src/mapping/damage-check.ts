@@ -3,7 +3,7 @@ import type { Reason } from '../model/reason.ts';
 import { booleanWord, isErrorValue, type Row } from '../model/row.ts';
 import type { Binding } from './columns/bind-table.ts';
 import type { BoundTable, Misalignment, RecordRows, SourceRow } from './record-rows.ts';
-import { resolveName, type Scope, unknownName } from './scope.ts';
+import { namedAt, type Scope } from './scope.ts';
 import type { MappingSpec } from './spec/mapping-spec.ts';
 import type { Condition } from './spec/value.ts';
 import { spellingsOf } from './transforms/boolean.ts';
@@ -68,10 +68,9 @@ type CellsCheck = (
 /** Compiles the mapping's expectations about cells. */
 function compileExpectations(scope: Scope, spec: NonNullable<MappingSpec['expect']>): CellsCheck {
   const checks = Object.entries(spec).flatMap(([name, expected]) => {
-    const named = resolveName(scope, name);
+    const named = namedAt(scope, ['expect', name], name);
     if (named === undefined || named.kind === 'param') {
-      if (named === undefined) unknownName(scope, ['expect', name], name);
-      else scope.problems.add(['expect', name], `${name} is not a column`);
+      if (named !== undefined) scope.problems.add(['expect', name], `${name} is not a column`);
       return [];
     }
     const fits = fitting(scope, name, expected);

@@ -167,6 +167,25 @@ function baseField(field: string): string {
   return first === 'variants' ? (second ?? first) : first;
 }
 
+/** The meaning of the name; reported if it has none. */
+export function namedAt(scope: Scope, path: Path, name: string): Named | undefined {
+  const named = resolveName(scope, name);
+  if (named === undefined) unknownName(scope, path, name);
+  return named;
+}
+
+/** The family of a name; reported if it is none. `ofHeaders`: one whose headers say what its columns are. */
+export function familyAt(scope: Scope, path: Path, name: string, ofHeaders = false): Family | undefined {
+  const named = namedAt(scope, path, name);
+  const isMeant = !ofHeaders || scope.columns.declared.get(name)?.occurrence === 'all';
+  if (named?.kind === 'family' && isMeant) return named.family;
+  const expected = ofHeaders
+    ? 'a family of headers: expected a column with `occurrence: all`'
+    : 'a family: expected a column with {n} in its name';
+  if (named !== undefined) scope.problems.add(path, `${name} is not ${expected}`);
+  return undefined;
+}
+
 /** Reports an undeclared name, with the nearest declared one. */
 export function unknownName(scope: Scope, path: Path, name: string): void {
   const names = [...scope.columns.declared.keys(), ...scope.columns.captures.keys(), ...scope.params.keys()];

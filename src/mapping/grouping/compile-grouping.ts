@@ -1,5 +1,5 @@
 import type { SourceRow } from '../record-rows.ts';
-import { given, resolveName, type Scope, unknownName } from '../scope.ts';
+import { given, namedAt, type Scope } from '../scope.ts';
 import type { ChildrenSpec, GroupSpec } from '../spec/mapping-spec.ts';
 import type { Condition, Value } from '../spec/value.ts';
 import { blankIfUnreadable, type Expression, type TypedExpression } from '../values/cell.ts';
@@ -191,10 +191,9 @@ function labelled(options: Names, labels: Names): Names {
 }
 
 function slotOf(scope: Scope, path: readonly string[], name: string): number {
-  const named = resolveName(scope, name);
+  const named = namedAt(scope, path, name);
   if (named?.kind === 'column') return named.slot;
-  if (named === undefined) unknownName(scope, path, name);
-  else scope.problems.add(path, `${name} is not a single column`);
+  if (named !== undefined) scope.problems.add(path, `${name} is not a single column`);
   return -1;
 }
 

@@ -104,7 +104,7 @@ function compileFields(
     name: 'title' | 'description' | 'file' | 'images',
     wanted: 'text' | 'text[]',
     blank: 'reject' | 'leave-out' = 'leave-out',
-  ) => given(product[name], (value) => compileField(scope, ['product', name], value, { wanted, blank }));
+  ) => given(product[name], (value) => compileField(scope, ['product', name], value, wanted, blank));
   const asField = (name: string, read: Expression<Cell, RecordRows> | undefined) =>
     given(read, (compiled) => faults.field(name, compiled));
   const title = asField('title', compile('title', 'text', rules.blankTitle));
@@ -270,7 +270,7 @@ function compileSaidType(scope: Scope, type: ProductSpec['type']): FieldRules['t
       tests.find(({ test }) => rows.length > 0 && rows.every((row) => test(row, 0)))?.name;
     return ({ record: { head }, variantRows }) => met(head === undefined ? [] : [head]) ?? met(variantRows);
   }
-  const field = compileField(scope, ['product', 'type'], type, { wanted: 'text', blank: 'leave-out' });
+  const field = compileField(scope, ['product', 'type'], type, 'text');
   return ({ record }) => {
     const found = field(record, 0);
     if (found === undefined) return undefined;
@@ -299,7 +299,7 @@ function compileCategories(
 ): Expression<readonly CategoryReference[] | undefined, RecordRows> {
   const spec: CategoriesSpec = isCategories(written) ? written : { value: written };
   const valuePath = isCategories(written) ? [...path, 'value'] : path;
-  const field = compileField(scope, valuePath, spec.value, { wanted: 'text[]', blank: 'leave-out' });
+  const field = compileField(scope, valuePath, spec.value, 'text[]');
   const separators = spec.path === undefined ? [] : typeof spec.path === 'string' ? [spec.path] : spec.path;
   const except = new Set((spec.except ?? []).map((name) => name.toLowerCase()));
   const table = given(spec.table, (name) => resolveLookup(scope, [...path, 'table'], name));

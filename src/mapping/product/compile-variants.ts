@@ -6,7 +6,7 @@ import {
 } from '../../model/mapped-record.ts';
 import { NO_PRICE, type Reason } from '../../model/reason.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
-import { given, type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import { given, type Named, namedAt, type Path, type Scope } from '../scope.ts';
 import type { ProductMappingSpec, WholeProductSpec } from '../spec/mapping-spec.ts';
 import { cleanCell, type Expression } from '../values/cell.ts';
 import { compileCondition } from '../values/compile-condition.ts';
@@ -148,12 +148,10 @@ function compileVariantFields(
 ): VariantFields {
   const { faults } = scope;
   const path = ['variants'];
-  const leaveOut = { blank: 'leave-out' } as const;
-  const row = (key: 'sku' | 'quantity', wanted: 'text' | 'number') => {
-    return given(variants[key], (value) =>
-      faults.field(`variants.${key}`, compileRowField(scope, [...path, key], value, { ...leaveOut, wanted })),
+  const row = (key: 'sku' | 'quantity', wanted: 'text' | 'number') =>
+    given(variants[key], (value) =>
+      faults.field(`variants.${key}`, compileRowField(scope, [...path, key], value, wanted)),
     );
-  };
   const pricing = given(variants.pricing, (spec) =>
     compilePricing(scope, [...path, 'pricing'], spec, context.clock),
   );
@@ -412,8 +410,7 @@ function inheriting(
             new Set((typeof words === 'string' ? [words] : words).map((word) => word.toLowerCase())),
           ]);
     return entries.flatMap(([name, words]) => {
-      const named = resolveName(scope, name);
-      if (named === undefined) unknownName(scope, [...path, index], name);
+      const named = namedAt(scope, [...path, index], name);
       return named === undefined || named.kind === 'param' ? [] : [{ named, words, isStock: isStock(name) }];
     });
   });

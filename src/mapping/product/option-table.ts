@@ -1,6 +1,6 @@
 import type { Family } from '../columns/columns.ts';
 import type { BoundTable, RecordRows, SourceRow } from '../record-rows.ts';
-import { given, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import { familyAt, given, type Path, type Scope } from '../scope.ts';
 import type { OptionsSpec } from '../spec/product-spec.ts';
 import { type Cell, cleanCell, type Expression, isList, isPresent, refuse } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
@@ -40,25 +40,15 @@ export function compileOptionReader(
     return noOptions;
   }
   if (typeof spec.names !== 'string') return listReader(scope, path, spec, spec.names);
-  const named = resolveName(scope, spec.names);
-  if (named === undefined) {
-    unknownName(scope, [...path, 'names'], spec.names);
-    return noOptions;
-  }
-  if (named.kind !== 'family') {
-    scope.problems.add(
-      [...path, 'names'],
-      `${spec.names} is not a family: expected a column with {n} in its name`,
-    );
-    return noOptions;
-  }
+  const family = familyAt(scope, [...path, 'names'], spec.names);
+  if (family === undefined) return noOptions;
   const each = { ...scope, eachMember: true };
   const values = given(spec.values, (value) => compileAs(each, [...path, 'values'], value, 'text').read);
   const listed = given(spec.listed, (value) => compileAs(each, [...path, 'listed'], value, 'text[]').read);
   if (values === undefined && listed === undefined) {
     scope.problems.add(path, 'expected values (of variant rows), listed (by the head row), or both');
   }
-  return byName ? nameReader(named.family, values, listed) : positionReader(named.family, values, listed);
+  return byName ? nameReader(family, values, listed) : positionReader(family, values, listed);
 }
 
 /** The headers of a family have the names of the options; the cells of a variant, or `values`, what it chooses. */
@@ -68,17 +58,9 @@ function headerReader(
   { values, listed }: OptionsSpec,
   columns: string,
 ): OptionReader {
-  const named = resolveName(scope, columns);
-  if (named === undefined) unknownName(scope, [...path, 'columns'], columns);
-  else if (named.kind !== 'family' || scope.columns.declared.get(columns)?.occurrence !== 'all') {
-    scope.problems.add(
-      [...path, 'columns'],
-      `${columns} is not a family of headers: expected a column with \`occurrence: all\``,
-    );
-  }
+  const family = familyAt(scope, [...path, 'columns'], columns, true);
   if (listed !== undefined) scope.problems.add([...path, 'listed'], 'listed goes with a family of names');
-  if (named?.kind !== 'family') return noOptions;
-  const { family } = named;
+  if (family === undefined) return noOptions;
   const { read } = compileAs({ ...scope, eachMember: true }, [...path, 'values'], values ?? columns, 'text');
   return (_rows, variants) => {
     const numbers = family.numbers.filter((number) => variants.some((row) => isPresent(read, row, number)));
@@ -316,16 +298,8 @@ export function compileSpread(
 ): SpreadColumns {
   const scope = { ...outer, field: 'options' };
   const families = [columns].flat().flatMap((column): { family: Family; slot: number }[] => {
-    const named = resolveName(scope, column);
-    if (named === undefined) unknownName(scope, [...path, 'columns'], column);
-    else if (named.kind === 'family' && scope.columns.declared.get(column)?.occurrence === 'all')
-      return [{ family: named.family, slot: scope.columns.addSlot() }];
-    else
-      scope.problems.add(
-        [...path, 'columns'],
-        `${column} is not a family of headers: expected a column with \`occurrence: all\``,
-      );
-    return [];
+    const family = familyAt(scope, [...path, 'columns'], column, true);
+    return family === undefined ? [] : [{ family, slot: scope.columns.addSlot() }];
   });
   const labelSlot = scope.columns.addSlot();
   const tables = new Map<string, BoundTable>();

@@ -1,5 +1,5 @@
 import { booleanWord } from '../../model/row.ts';
-import { type Named, type Path, resolveName, type Scope, unknownName } from '../scope.ts';
+import { type Named, namedAt, type Path, type Scope } from '../scope.ts';
 import type { CellTest, Condition, Matcher, Word } from '../spec/value.ts';
 import { spellingsOf } from '../transforms/boolean.ts';
 import { compilePattern, rememberingLast } from '../transforms/compile-pattern.ts';
@@ -68,12 +68,8 @@ function compileColumnTest(scope: Scope, path: Path, name: string, matcher: Matc
   const check: CellCheck = scope.contacts
     ? (cell) => matches(cell === undefined ? undefined : (scope.clean(cell) ?? ''))
     : matches;
-  const named = resolveName(scope, name);
-  if (named === undefined) {
-    unknownName(scope, path, name);
-    return () => false;
-  }
-  return testOf(named, check);
+  const named = namedAt(scope, path, name);
+  return named === undefined ? () => false : testOf(named, check);
 }
 
 function testOf(named: Named, check: CellCheck): Expression<boolean> {

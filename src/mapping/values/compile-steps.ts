@@ -3,13 +3,13 @@ import { checkConverted } from '../currency-watch.ts';
 import type { SourceRow } from '../record-rows.ts';
 import {
   argument,
+  namedAt,
   type Path,
   Problems,
   resolveLookup,
   resolveName,
   type Scope,
   slotOf,
-  unknownName,
 } from '../scope.ts';
 import { booleanStep } from '../transforms/boolean.ts';
 import { convertedFrom } from '../transforms/convert.ts';
@@ -291,7 +291,7 @@ export function compileTemplate(
 }
 
 function namedPart(scope: Scope, path: Path, name: string): Expression<string | undefined> {
-  const named = resolveName(scope, name);
+  const named = namedAt(scope, path, name);
   const { clean } = scope;
   switch (named?.kind) {
     case 'column': {
@@ -307,7 +307,6 @@ function namedPart(scope: Scope, path: Path, name: string): Expression<string | 
       return () => text;
     }
     case undefined:
-      unknownName(scope, path, name);
       return () => undefined;
     default:
       return named satisfies never;

@@ -237,28 +237,22 @@ function compileFold(
   });
 }
 
-interface FieldOptions {
-  readonly wanted: Kind;
-  /** The meaning of a blank if the mapping does not define it. */
-  readonly blank: BlankRule;
-}
-
 /**
  * Compiles a field of the record as a whole, with the meaning of a blank and the rows of its value. A cleared field is an empty text or
- * list.
+ * list. `usual`: the meaning of a blank if the mapping does not define it.
  */
 export function compileField(
   outer: Scope,
   path: Path,
   value: Value,
-  options: FieldOptions,
+  wanted: Kind,
+  usual: BlankRule = 'leave-out',
 ): Expression<Cell, RecordRows> {
   const scope = { ...outer, field: fieldName(path) };
   const { core, blank, from } = takeApart(value);
-  const rule = blankRule(scope, path, options, blank);
+  const rule = blankRule(scope, path, wanted, blank, usual);
   const { read, sources } =
-    compileOverRows(scope, path, core, options.wanted) ??
-    ofRows(compileAs(scope, path, core, options.wanted), from);
+    compileOverRows(scope, path, core, wanted) ?? ofRows(compileAs(scope, path, core, wanted), from);
   return (rows) => {
     const found = read(rows, 0);
     return found === undefined ? whenBlank(rule, scope, sources, rows.head) : found;
@@ -284,14 +278,14 @@ interface FieldOfRows {
 }
 
 /** Compiles a field that every row has separately. */
-export function compileRowField(outer: Scope, path: Path, value: Value, options: FieldOptions): Expression {
+export function compileRowField(outer: Scope, path: Path, value: Value, wanted: Kind): Expression {
   const scope = { ...outer, field: fieldName(path) };
   const { core, blank, from } = takeApart(value);
   if (from !== undefined) {
     scope.problems.add([...path, 'from'], 'a variant is read from its own row; see variants.inherit');
   }
-  const rule = blankRule(scope, path, options, blank);
-  const { read, sources } = compileAs(scope, path, core, options.wanted);
+  const rule = blankRule(scope, path, wanted, blank);
+  const { read, sources } = compileAs(scope, path, core, wanted);
   return rule === 'leave-out'
     ? read
     : (row, n) => {
@@ -306,8 +300,14 @@ function fieldName(path: Path): string {
     .join('.');
 }
 
-function blankRule(scope: Scope, path: Path, options: FieldOptions, written: BlankRule | undefined) {
-  const clearable = options.wanted === 'text' || options.wanted === 'text[]';
+function blankRule(
+  scope: Scope,
+  path: Path,
+  wanted: Kind,
+  written: BlankRule | undefined,
+  usual: BlankRule = 'leave-out',
+) {
+  const clearable = wanted === 'text' || wanted === 'text[]';
   if (written === 'clear' && scope.contacts) {
     scope.problems.add(
       [...path, 'blank'],
@@ -316,8 +316,8 @@ function blankRule(scope: Scope, path: Path, options: FieldOptions, written: Bla
   } else if (written === 'clear' && !clearable) {
     scope.problems.add([...path, 'blank'], 'only texts and lists can be cleared; use leave-out or reject');
   }
-  const rule = written ?? options.blank;
-  return rule === 'clear' ? (options.wanted === 'text' ? 'clear-text' : 'clear-list') : rule;
+  const rule = written ?? usual;
+  return rule === 'clear' ? (wanted === 'text' ? 'clear-text' : 'clear-list') : rule;
 }
 
 function whenBlank(
@@ -337,9 +337,10 @@ function whenBlank(
         row === undefined ? undefined : headerOf(scope, sources, row),
       );
     case 'clear-text':
-      return row !== undefined && headerOf(scope, sources, row) !== undefined ? '' : undefined;
-    case 'clear-list':
-      return row !== undefined && headerOf(scope, sources, row) !== undefined ? [] : undefined;
+    case 'clear-list': {
+      const isThere = row !== undefined && headerOf(scope, sources, row) !== undefined;
+      return isThere ? (rule === 'clear-text' ? '' : []) : undefined;
+    }
     default:
       return rule satisfies never;
   }
