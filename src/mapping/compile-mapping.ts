@@ -16,7 +16,7 @@ import {
 } from './damage-check.ts';
 import { compileGrouping } from './grouping/compile-grouping.ts';
 import type { Grouping } from './grouping/grouping.ts';
-import { compileJoins, type Joins, JoinTable, joinsOf, readyColumns } from './join-table.ts';
+import { compileJoins, type Joins, type JoinTable, joinsOf, joinTable, readyColumns } from './join-table.ts';
 import { type Crosswalk, LIST_COLUMNS, type LookupTable, storeListsTable } from './lookup-table.ts';
 import { compilePatch, compileProduct, type FindPicture } from './product/compile-product.ts';
 import type { WeightUnit } from './product/compile-weight.ts';
@@ -263,8 +263,10 @@ function productParts(
   };
 }
 
-const compileKey = (scope: Scope, path: Path, value: Value) =>
-  compileField(scope, path, value, 'text', 'reject');
+function compileKey(scope: Scope, path: Path, value: Value): Parts['key'] {
+  return compileField(scope, path, value, 'text', 'reject');
+}
+
 const UNMATCHABLE =
   'it lacks what every product must have (product.url, product.title, variants.pricing), and for `mode: update` it lacks what finds a product: product.url, variants.sku or product.id';
 
@@ -352,7 +354,7 @@ export function joinOpeners(
   return new Map(
     joinsOf(spec).map(({ name, match, join }) => [
       name,
-      (file, header) => new JoinTable(file, header, match, readyColumns(scope, name, join)),
+      (file, header) => joinTable(file, header, match, readyColumns(scope, name, join)),
     ]),
   );
 }

@@ -26,125 +26,113 @@ type ReadyColumn = JoinColumn & { readonly format: NumberFormat };
 /** One value of a column, by the number of its key. */
 type Values = (string | number | undefined)[];
 
+/** The second table of a join. */
+export type JoinTable = ReturnType<typeof joinTable>;
+
 /**
  * The second table of a join, read row by row. Rows of one key become one; the cells of other columns are not kept, so
- * that it takes about 150 bytes for a key with two columns.
+ * that it takes about 150 bytes for a key with two columns. `file`: its name in messages. MappingError where the header
+ * lacks a column, or has it more than once.
  */
-export class JoinTable {
-  /** The name of the table in messages. */
-  readonly file: string;
-  readonly columns: readonly ReadyColumn[];
-  readonly #numbers = new Map<string, number>();
-  readonly #values: readonly Values[];
+export function joinTable(
+  file: string,
+  header: readonly string[],
+  match: string,
+  columns: readonly ReadyColumn[],
+) {
+  const numbers = new Map<string, number>();
+  const matchAt = columnAt(file, header, [match]);
+  const read = columns.map((column) => {
+    const values: Values = [];
+    return { column, values, at: columnAt(file, header, column.headers) };
+  });
   /** The line of the first row of each key. */
-  readonly #lines: number[] = [];
-  readonly #faults = new Map<number, KeyFault>();
-  readonly #matchAt: number;
-  readonly #columnsAt: readonly number[];
+  const lines: number[] = [];
+  const faults = new Map<number, KeyFault>();
 
-  /** MappingError where the header lacks a column, or has it more than once. */
-  constructor(file: string, header: readonly string[], match: string, columns: readonly ReadyColumn[]) {
-    this.file = file;
-    this.columns = columns;
-    this.#values = columns.map(() => []);
-    this.#matchAt = columnAt(file, header, [match]);
-    this.#columnsAt = columns.map(({ headers }) => columnAt(file, header, headers));
-  }
-
-  /** How many keys the table has. */
-  get size(): number {
-    return this.#numbers.size;
-  }
-
-  /** Whether records may be rejected for what their key has in this table. */
-  get isFaulty(): boolean {
-    return this.#faults.size > 0;
-  }
-
-  /** Takes a row; one without a key is left out. `line` is for messages; `width` is how many cells a row has. */
-  add(cells: readonly string[], line: number, width: number): void {
-    const key = lookupKey(cells[this.#matchAt] ?? '');
-    if (key === '') return;
-    const known = this.#numbers.get(key);
-    const number = known ?? this.#numbers.size;
-    if (known === undefined) {
-      this.#numbers.set(own(key), number);
-      this.#lines.push(line);
-    }
-    if (cells.length !== width) {
-      const message = `${this.file}, line ${line}: the row has ${cells.length} cells where others have ${width}: a quote or a delimiter may be missing, or there is one too many`;
-      this.#faults.set(number, { code: 'join-unreadable', message });
-    }
-    for (const [index, column] of this.columns.entries()) {
-      const values = this.#values[index];
-      const cell = (cells[this.#columnsAt[index] ?? -1] ?? '').trim();
-      if (values === undefined) continue;
-      if (known === undefined) values.push(undefined);
-      if (cell !== '') values[number] = this.#combined(column, values[number], cell, { number, line });
-    }
-  }
-
-  /** The number of a key, from 0; undefined where no row has it. */
-  find(key: string): number | undefined {
-    return this.#numbers.get(lookupKey(key));
-  }
-
-  /** The cell of a column, by its position in `columns`; empty where it is blank. */
-  cell(number: number, column: number): string {
-    const value = this.#values[column]?.[number];
-    if (value !== undefined) return String(value);
-    return this.columns[column]?.take === 'count' ? '0' : '';
-  }
-
-  /** What is wrong with the rows of a key. */
-  fault(number: number): KeyFault | undefined {
-    return this.#faults.get(number);
-  }
-
-  #combined(
-    { take, name, format }: ReadyColumn,
+  const differs = (name: string, number: number, line: number) => {
+    if (faults.has(number)) return;
+    faults.set(number, {
+      code: 'join-ambiguous',
+      message: `${file} has different values of ${name} in lines ${lines[number]} and ${line}, which have the same key: correct the file, or write first, min, max or sum in the mapping`,
+    });
+  };
+  const numberIn = ({ name, format }: ReadyColumn, cell: string, line: number) => {
+    const found = attempt(() => readNumber(cell, format, () => 'the cell'), undefined, 0);
+    if (!(found instanceof Unreadable)) return typeof found === 'number' ? found : undefined;
+    return { code: 'join-unreadable', message: `${file}, line ${line}, ${name}: ${found.message}` };
+  };
+  const combined = (
+    column: ReadyColumn,
     known: string | number | undefined,
     cell: string,
-    at: { readonly number: number; readonly line: number },
-  ): string | number | undefined {
+    number: number,
+    line: number,
+  ) => {
+    const { take, name } = column;
     switch (take) {
       case 'first':
         return known ?? own(cell);
       case 'count':
         return Number(known ?? 0) + 1;
       case 'only':
-        if (known !== undefined && known !== cell) this.#differs(name, at);
+        if (known !== undefined && known !== cell) differs(name, number, line);
         return known ?? own(cell);
       case 'sum':
       case 'min':
       case 'max': {
-        const read = this.#number(name, cell, format, at.line);
-        if (typeof read === 'number') {
-          return typeof known === 'number' ? combinedNumbers(take, known, read) : read;
-        }
-        if (read !== undefined) this.#faults.set(at.number, read);
+        const found = numberIn(column, cell, line);
+        if (typeof found === 'number')
+          return typeof known === 'number' ? combinedNumbers(take, known, found) : found;
+        if (found !== undefined) faults.set(number, found);
         return known;
       }
       default:
         return take satisfies never;
     }
-  }
-
-  #differs(name: string, { number, line }: { readonly number: number; readonly line: number }): void {
-    if (this.#faults.has(number)) return;
-    const lines = `lines ${this.#lines[number]} and ${line}`;
-    this.#faults.set(number, {
-      code: 'join-ambiguous',
-      message: `${this.file} has different values of ${name} in ${lines}, which have the same key: correct the file, or write first, min, max or sum in the mapping`,
-    });
-  }
-
-  #number(name: string, cell: string, format: NumberFormat, line: number): number | undefined | KeyFault {
-    const read = attempt(() => readNumber(cell, format, () => 'the cell'), undefined, 0);
-    if (!(read instanceof Unreadable)) return typeof read === 'number' ? read : undefined;
-    const message = `${this.file}, line ${line}, ${name}: ${read.message}`;
-    return { code: 'join-unreadable', message };
-  }
+  };
+  return {
+    file,
+    columns,
+    /** How many keys the table has. */
+    get size() {
+      return numbers.size;
+    },
+    /** Whether records may be rejected for what their key has in this table. */
+    get isFaulty() {
+      return faults.size > 0;
+    },
+    /** Takes a row; one without a key is left out. `line` is for messages; `width` is how many cells a row has. */
+    add(cells: readonly string[], line: number, width: number) {
+      const key = lookupKey(cells[matchAt] ?? '');
+      if (key === '') return;
+      const known = numbers.get(key);
+      const number = known ?? numbers.size;
+      if (known === undefined) {
+        numbers.set(own(key), number);
+        lines.push(line);
+      }
+      if (cells.length !== width) {
+        const message = `${file}, line ${line}: the row has ${cells.length} cells where others have ${width}: a quote or a delimiter may be missing, or there is one too many`;
+        faults.set(number, { code: 'join-unreadable', message });
+      }
+      for (const { column, values, at } of read) {
+        const cell = (cells[at] ?? '').trim();
+        if (known === undefined) values.push(undefined);
+        if (cell !== '') values[number] = combined(column, values[number], cell, number, line);
+      }
+    },
+    /** The number of a key, from 0; undefined where no row has it. */
+    find: (key: string): number | undefined => numbers.get(lookupKey(key)),
+    /** The cell of a column, by its position in `columns`; empty where it is blank. */
+    cell(number: number, column: number): string {
+      const value = read[column]?.values[number];
+      if (value !== undefined) return String(value);
+      return columns[column]?.take === 'count' ? '0' : '';
+    },
+    /** What is wrong with the rows of a key. */
+    fault: (number: number): KeyFault | undefined => faults.get(number),
+  };
 }
 
 function combinedNumbers(take: 'sum' | 'min' | 'max', known: number, read: number): number {

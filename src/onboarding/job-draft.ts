@@ -39,7 +39,7 @@ import { MAPPING_QUESTIONS, type MappingQuestion } from './guess/propose-mapping
 import { candidateOf, fitHeader, type MappingCandidate, type RecognisedFile } from './guess-mapping.ts';
 import type { NewJob, Reading, WrittenPlace } from './job-text.ts';
 import { type knownStore, NEW_STORE, type NewWorkspace, STORE_VARIABLES } from './new-workspace.ts';
-import type { GuessRequest, SourceGuess, SourceLook } from './preview-source.ts';
+import type { GuessRequest, SourceGuess, SourceLook, SourcePreview } from './preview-source.ts';
 import { type ReadingQuestion, readUntilClear } from './read-until-clear.ts';
 
 /** The kinds of questions about a new job: asked once, or for each name (`param.currency`). */
@@ -862,8 +862,7 @@ function askCurrency(
   { known }: StoreAnswer,
 ): string | undefined {
   if (spec.import === 'contacts') return undefined;
-  // Only a plan can read the prices of a mapping with other tables.
-  const { words = [], isMixed = false, found } = typeof preview === 'object' ? preview.currencies : {};
+  const { words = [], isMixed = false, found } = currenciesIn(preview);
   const named = words.join(', ');
   if (known !== undefined) {
     if (isMixed)
@@ -894,9 +893,14 @@ function askCurrency(
   return currencyOf(answer);
 }
 
+/** What the prices of a file name; nothing for a mapping with other tables, whose prices only a plan can read. */
+function currenciesIn(preview: SourceGuess['preview']): Partial<SourcePreview['currencies']> {
+  return typeof preview === 'object' ? preview.currencies : {};
+}
+
 /** That prices of a file are not in what the store sells in. */
 function foreignPrices({ preview }: SourceGuess, inquiry: Inquiry, store: StoreAnswer): readonly string[] {
-  const { foreign = [] } = typeof preview === 'object' ? preview.currencies : {};
+  const { foreign = [] } = currenciesIn(preview);
   const sold = soldIn(inquiry, store);
   return foreign.length === 0
     ? []
@@ -905,8 +909,7 @@ function foreignPrices({ preview }: SourceGuess, inquiry: Inquiry, store: StoreA
 
 /** What a store sells in; where nothing says it, what the prices of a file name. */
 function soldIn(inquiry: Inquiry, { known }: StoreAnswer, guess?: SourceGuess): string | undefined {
-  const preview = guess?.preview;
-  const found = typeof preview === 'object' ? preview.currencies.found : undefined;
+  const { found } = currenciesIn(guess?.preview);
   const sold = known === undefined ? currencyOf(inquiry.given('currency')) : known.currency;
   return sold ?? currencyOf(found ?? undefined);
 }

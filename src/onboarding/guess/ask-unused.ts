@@ -2,7 +2,13 @@ import type { PricingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ProductConcept } from '../column-fields.ts';
 import { SIZE } from './draft-spread.ts';
-import { type CandidateAnswer, meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
+import {
+  type CandidateAnswer,
+  isExactlyCalled,
+  type ProductColumn,
+  type ProductGuess,
+  quotedHeaders,
+} from './guess.ts';
 import { readProductHeader } from './header-reading.ts';
 import {
   booleanOf,
@@ -26,8 +32,7 @@ export interface AppliedColumns {
  */
 export function askUnused(guess: ProductGuess): AppliedColumns {
   const { free } = guess;
-  const called = (concept: ProductConcept) =>
-    free.filter((column) => meaningOf(column, [concept])?.how === 'exact');
+  const called = (concept: ProductConcept) => free.filter((column) => isExactlyCalled(column, concept));
   const isTaken = (...fields: readonly string[]) => guess.fields().some((field) => fields.includes(field));
   let quantity: Value | undefined;
   const discount: { percent?: Value; amount?: Value } = {};
@@ -73,7 +78,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
   for (const [concept, columns] of spreadOver(free)) {
     const [first] = columns;
     if (first === undefined || (concept === 'quantity' && isTaken('quantity'))) continue;
-    const what = columns.map(({ header }) => `'${header}'`).join(', ');
+    const what = quotedHeaders(columns);
     const isStock = concept === 'quantity';
     const answer = ask(
       guess,

@@ -1,6 +1,5 @@
 import type { Value } from '../../mapping/spec/mapping-spec.ts';
-import type { ProductConcept } from '../column-fields.ts';
-import { countedShare, meaningOf, type ProductGuess } from './guess.ts';
+import { countedShare, isCalled, isExactlyCalled, type ProductGuess } from './guess.ts';
 import {
   isAddresses,
   isMostly,
@@ -10,16 +9,12 @@ import {
   type SampledColumn,
 } from './sampled-column.ts';
 
-const IMAGE_CONCEPTS: readonly ProductConcept[] = ['image'];
-
 /** All columns with addresses of pictures, in their order. */
 export function draftImages(guess: ProductGuess, isGrouped: boolean): Value | undefined {
   const given = guess.given('images');
   if (given === 'none') return undefined;
   const holds = (column: SampledColumn) => isMostly(column, isAddresses);
-  const called = guess.free.filter(
-    (column) => meaningOf(column, IMAGE_CONCEPTS) !== undefined && column.values.length > 0,
-  );
+  const called = guess.free.filter((column) => isCalled(column, 'image') && column.values.length > 0);
   const pictures = guess.free.filter((column) => isMostly(column, isPictures));
   const addressed = called.filter(holds);
   const found = given !== undefined ? [given] : addressed.length > 0 ? addressed : pictures;
@@ -45,11 +40,11 @@ export function draftImages(guess: ProductGuess, isGrouped: boolean): Value | un
       column,
       guess.evidence(
         column,
-        IMAGE_CONCEPTS,
+        ['image'],
         'images',
         base === undefined ? countedShare(column, isAddresses, 'are web addresses') : `below ${base}`,
       ),
-      meaningOf(column, IMAGE_CONCEPTS)?.how === 'exact' ? 'certain' : 'likely',
+      isExactlyCalled(column, 'image') ? 'certain' : 'likely',
     );
     const name = guess.use('image', column);
     if (base !== undefined)

@@ -5,9 +5,12 @@ import type { ProductConcept } from '../column-fields.ts';
 import {
   countedShare,
   type Guess,
+  isCalled,
+  isExactlyCalled,
   meaningOf,
   type ProductColumn,
   type ProductGuess,
+  quotedHeaders,
   sampleOf,
 } from './guess.ts';
 import {
@@ -90,7 +93,7 @@ function pickPrice(guess: ProductGuess): ProductColumn | undefined {
       'price',
       column,
       `${guess.evidence(column, ['price', 'regular'], 'the price', shown(column))}${why}`,
-      meaningOf(column, ['price', 'regular'])?.how === 'exact' ? 'certain' : 'likely',
+      isExactlyCalled(column, 'price', 'regular') ? 'certain' : 'likely',
     );
   const exact = inWantedCurrency(guess, called('price', 'exact'));
   const prices = exact.length > 0 ? exact : called('price', 'near');
@@ -106,7 +109,7 @@ function pickPrice(guess: ProductGuess): ProductColumn | undefined {
       return take(only, `; it is '${netPrice.header}' with tax, which is not sent`);
   }
   if (prices.length > 0) {
-    const names = prices.map(({ header }) => `'${header}'`).join(' and ');
+    const names = quotedHeaders(prices, ' and ');
     const reason =
       prices.length > 1
         ? `${names} may all be the price that customers pay`
@@ -128,7 +131,7 @@ function pickPrice(guess: ProductGuess): ProductColumn | undefined {
       'likely',
     );
   const amounts = guess.free.filter(fits);
-  const misfit = guess.columns.find((column) => meaningOf(column, ['price']) !== undefined);
+  const misfit = guess.columns.find((column) => isCalled(column, 'price'));
   const damaged = misfit !== undefined && !fits(misfit) && shareOf(misfit, isAmount) > 0 ? [misfit] : [];
   askPrice(
     guess,
@@ -209,12 +212,10 @@ function pickSale(guess: ProductGuess, price: ProductColumn) {
     guess.columns.some((one) => one.index === column.index && isLike(one));
   const sale = pick('sale');
   const hasWas = guess.free.some(
-    (column) => meaningOf(column, ['was', 'regular'])?.how === 'exact' && fits(column) && isLike(column),
+    (column) => isExactlyCalled(column, 'was', 'regular') && fits(column) && isLike(column),
   );
   if (sale !== undefined && hasWas && guess.given('was') === undefined) {
-    const candidates = guess.free.filter(
-      (column) => meaningOf(column, ['was', 'regular']) !== undefined && fits(column),
-    );
+    const candidates = guess.free.filter((column) => isCalled(column, 'was', 'regular') && fits(column));
     guess.askColumn(
       'was',
       candidates,
@@ -236,7 +237,7 @@ function pickSale(guess: ProductGuess, price: ProductColumn) {
 /** Columns that may have the price before a sale, where only the header or only the values show it. */
 function doubtfulWas(columns: readonly ProductColumn[], price: ProductColumn) {
   const amounts = columns.filter((column) => shareOf(column, isAmount) > 0);
-  const called = amounts.filter((column) => meaningOf(column, ['was', 'regular']) !== undefined);
+  const called = amounts.filter((column) => isCalled(column, 'was', 'regular'));
   if (called.length > 1) return [];
   const isUnknown = ({ reading }: ProductColumn) =>
     reading.meanings.length === 0 && ![...PRICES].some((concept) => reading.mentions.has(concept));
@@ -286,8 +287,7 @@ function hasCents(value: string): boolean {
 function noteUnsent(guess: ProductGuess, isLike: (column: ProductColumn) => boolean): void {
   if (guess.isAsked('was') || guess.isAsked('sale')) return;
   for (const column of guess.free) {
-    const isCalled = meaningOf(column, ['was', 'regular', 'sale']) !== undefined;
-    if (!isCalled || shareOf(column, isAmount) === 0) continue;
+    if (!isCalled(column, 'was', 'regular', 'sale') || shareOf(column, isAmount) === 0) continue;
     const why = isLike(column) ? '' : ': its currency, tax or measure is not that of the price';
     guess.notes.push(`'${column.header}' is not sent${why}.`);
   }

@@ -14,7 +14,7 @@ import { draftPrices, type PriceDraft } from './draft-prices.ts';
 import { draftQuantity, draftWeight } from './draft-quantity.ts';
 import { draftSpread } from './draft-spread.ts';
 import { draftVariants, isKey, type VariantDraft } from './draft-variants.ts';
-import { countedShare, meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
+import { countedShare, isCalled, isExactlyCalled, type ProductColumn, type ProductGuess } from './guess.ts';
 import { isProductWord } from './header-reading.ts';
 import {
   booleanOf,
@@ -124,11 +124,8 @@ function pickSku(guess: ProductGuess): ProductColumn | undefined {
   });
   if (sku !== undefined || guess.answers['column.sku'] !== undefined) return sku;
   if (guess.isAsked('sku')) return undefined;
-  if (guess.free.some((column) => meaningOf(column, ['sku'])?.how === 'exact' && isCodes(column)))
-    return undefined;
-  const ean = guess.columns.filter(
-    (column) => meaningOf(column, ['gtin']) !== undefined && isMostly(column, isGtin),
-  );
+  if (guess.free.some((column) => isExactlyCalled(column, 'sku') && isCodes(column))) return undefined;
+  const ean = guess.columns.filter((column) => isCalled(column, 'gtin') && isMostly(column, isGtin));
   const [only, second] = ean;
   if (only === undefined || second !== undefined) return undefined;
   const evidence = `${countedShare(only, isGtin, 'are EANs')}, and no other column has the SKU`;
@@ -138,7 +135,7 @@ function pickSku(guess: ProductGuess): ProductColumn | undefined {
 /** Whether a column `No.` only has row numbers. */
 function isRowNumber(guess: ProductGuess, { index }: SampledColumn): boolean {
   const column = guess.columns[index];
-  return column !== undefined && meaningOf(column, ['position']) !== undefined && isSequence(column);
+  return column !== undefined && isCalled(column, 'position') && isSequence(column);
 }
 
 function isCodes(column: ProductColumn): boolean {
@@ -181,8 +178,7 @@ function pickTitle(guess: ProductGuess, sku: ProductColumn | undefined): Product
   const texts = guess.free.filter(
     (column) =>
       isText(column) &&
-      (column.reading.meanings.length === 0 ||
-        meaningOf(column, ['title', 'description', 'summary']) !== undefined),
+      (column.reading.meanings.length === 0 || isCalled(column, 'title', 'description', 'summary')),
   );
   const [only, second] = texts.filter(
     (column) =>
@@ -207,7 +203,7 @@ function pickTitle(guess: ProductGuess, sku: ProductColumn | undefined): Product
 
 /** A mapping for a file that changes the prices or the stock of known products, found by their SKUs. */
 function draftUpdate(guess: ProductGuess, sku: ProductColumn): ProductMappingSpec | undefined {
-  const hasPrices = guess.columns.some((column) => meaningOf(column, ['price', 'regular']) !== undefined);
+  const hasPrices = guess.columns.some((column) => isCalled(column, 'price', 'regular'));
   const prices = hasPrices || guess.given('price') !== undefined ? draftPrices(guess, undefined) : undefined;
   const quantity = draftQuantity(guess);
   const weight = draftWeight(guess);
@@ -349,11 +345,11 @@ function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
   };
   const marked = guess.free.find(
     (column) =>
-      meaningOf(column, ['visible', 'hidden'])?.how === 'exact' &&
+      isExactlyCalled(column, 'visible', 'hidden') &&
       shareOf(column, (value) => MARKS.has(value.toLowerCase())) === 1,
   );
   if (marked !== undefined && guess.answers['column.visible'] === undefined) {
-    const isVisible = meaningOf(marked, ['visible']) !== undefined;
+    const isVisible = isCalled(marked, 'visible');
     const field = isVisible ? 'visible' : 'hidden';
     guess.claim(
       field,
@@ -370,8 +366,7 @@ function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
     const unclear = guess.free.filter(
       (one) =>
         one.values.length > 0 &&
-        ((meaningOf(one, ['visible', 'hidden'])?.how === 'exact' &&
-          (!isStatus(one) || one.values.some(isUnpublished))) ||
+        ((isExactlyCalled(one, 'visible', 'hidden') && (!isStatus(one) || one.values.some(isUnpublished))) ||
           ((one.reading.mentions.has('visible') || one.reading.mentions.has('hidden')) &&
             (isMostly(one, isWord) || one.values.some(isUnpublished)))),
     );

@@ -3,7 +3,7 @@ import type { Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
 import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { styleOf } from './draft-prices.ts';
-import { countedShare, meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
+import { countedShare, isCalled, type ProductColumn, type ProductGuess } from './guess.ts';
 import {
   availabilityOf,
   booleanOf,
@@ -35,9 +35,7 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
         column.values.some(
           (value) =>
             availabilityOf(value) !== undefined ||
-            !guess.columns.some(
-              (one) => one.index === column.index && meaningOf(one, ['visible']) !== undefined,
-            ),
+            !guess.columns.some((one) => one.index === column.index && isCalled(one, 'visible')),
         ),
       shown: (column) => countedShare(column, isWord, 'are words for in stock or sold out'),
     });

@@ -1,6 +1,6 @@
 import type { OptionsSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
-import { meaningOf, type ProductColumn, type ProductGuess } from './guess.ts';
+import { isExactlyCalled, type ProductColumn, type ProductGuess, quotedHeaders } from './guess.ts';
 import { readProductHeader } from './header-reading.ts';
 import { booleanOf, isMissingValue, readAmount } from './sampled-column.ts';
 import { words } from './words.ts';
@@ -47,7 +47,7 @@ export function draftSpread(guess: ProductGuess): SpreadDraft | undefined {
     for (const column of columns) guess.claim(`${name}: ${content}`, column, evidence, 'likely');
     return [content, guess.useFamily(content, columns, pattern)] as const;
   });
-  const listed = first.columns.map(({ header }) => `'${header}'`).join(', ');
+  const listed = quotedHeaders(first.columns);
   guess.notes.push(
     `${listed} are variants, with the option '${name}'; a value whose cell is blank is no variant.`,
   );
@@ -141,7 +141,7 @@ function contentOf(guess: ProductGuess, { columns }: SpreadGroup): Content | und
   const values = columns.flatMap((column) => column.values);
   const isAll = (test: (value: string) => boolean) => values.every(test);
   const has = (concept: 'quantity' | 'price') =>
-    guess.columns.some((column) => meaningOf(column, [concept])?.how === 'exact');
+    guess.columns.some((column) => isExactlyCalled(column, concept));
   const offers: readonly (readonly [value: Content, label: string])[] = withoutAbsent([
     isAll(isStock) && (['stock', 'no: each is a variant, with this stock'] as const),
     isAll(isPrice) && !has('price') && (['price', 'no: each is a variant, with this price'] as const),
@@ -159,7 +159,7 @@ function contentOf(guess: ProductGuess, { columns }: SpreadGroup): Content | und
     guess.answers[id] === undefined
   )
     return 'stock';
-  const names = columns.map(({ header }) => `'${header}'`).join(', ');
+  const names = quotedHeaders(columns);
   const answer = guess.ask({
     id,
     text: `May '${first.header}' be left out?`,

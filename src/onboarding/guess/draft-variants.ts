@@ -1,6 +1,13 @@
 import type { MappingSpec, OptionsSpec, Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
 import type { ProductConcept } from '../column-fields.ts';
-import { meaningOf, nameOf, type ProductColumn, type ProductGuess } from './guess.ts';
+import {
+  isExactlyCalled,
+  type MappingQuestion,
+  nameOf,
+  type ProductColumn,
+  type ProductGuess,
+  quotedHeaders,
+} from './guess.ts';
 import { isCode, isMostly, isText } from './sampled-column.ts';
 
 /** How the rows of a file belong to products. */
@@ -22,15 +29,14 @@ export function draftVariants(
   title: ProductColumn | undefined,
 ): VariantDraft | undefined {
   const parent = guess.free.find(
-    (column) =>
-      meaningOf(column, ['parent'])?.how === 'exact' && column.values.length > 0 && isMostly(column, isCode),
+    (column) => isExactlyCalled(column, 'parent') && column.values.length > 0 && isMostly(column, isCode),
   );
   const given = guess.answers['group'];
   const option = guess.given('option');
   const called = guess.free.filter(
     (column) =>
       column.values.length > 0 &&
-      meaningOf(column, ['size', 'color', 'option', 'material'])?.how === 'exact' &&
+      isExactlyCalled(column, 'size', 'color', 'option', 'material') &&
       isMostly(column, (value) => value.length <= MAX_CHOICE_LENGTH),
   );
   if (given?.toLowerCase() === 'none' || option === 'none') return ALONE;
@@ -60,7 +66,7 @@ export function draftVariants(
   const rows = cells.flatMap((cell, row) => (cell === '' ? [] : [row]));
   const areDistinct = new Set(rows.map(combination)).size === rows.length;
   if (choices.length > 0 && areDistinct) {
-    const names = choices.map(({ header }) => `'${header}'`).join(' and ');
+    const names = quotedHeaders(choices, ' and ');
     guess.notes.push(
       `Rows with the same '${title.header}' are variants of one product, by ${names}: ${title.distinct} products of ${rows.length} rows.`,
     );
@@ -73,15 +79,17 @@ export function draftVariants(
     };
   }
   if (choices.length > 0 && !isKey(sku)) {
-    guess.ask({
-      id: 'group',
-      text: 'Which rows are variants of one product?',
-      reason: `${rows.length - title.distinct} names repeat, and rows with the same name do not differ in ${choices.map(({ header }) => `'${header}'`).join(' and ')}`,
+    askGroup(guess, {
+      reason: `${rows.length - title.distinct} names repeat, and rows with the same name do not differ in ${quotedHeaders(choices, ' and ')}`,
       answers: [{ value: 'none', label: 'each row is one product' }],
     });
     return undefined;
   }
   return ALONE;
+}
+
+function askGroup(guess: ProductGuess, question: Pick<MappingQuestion, 'reason' | 'answers'>): void {
+  guess.ask({ id: 'group', text: 'Which rows are variants of one product?', ...question });
 }
 
 const MAX_CHOICE_LENGTH = 60;
@@ -90,9 +98,7 @@ const MAX_CHOICE_LENGTH = 60;
 function listsChoices(guess: ProductGuess, choices: readonly ProductColumn[]): boolean {
   const listing = choices.find(({ values }) => values.some(isList));
   if (listing === undefined) return false;
-  guess.ask({
-    id: 'group',
-    text: 'Which rows are variants of one product?',
+  askGroup(guess, {
     reason: `'${listing.header}' lists several values in a cell, such as '${listing.values.find(isList)}', and each variant needs its own row`,
     answers: [{ value: 'none', label: `send the products without '${listing.header}'` }],
   });
@@ -179,9 +185,7 @@ function byParent(
   const differs = several.filter((rows) => new Set(rows.map(({ row }) => title?.cells[row])).size > 1);
   const accepted = guess.answers['group'] !== undefined;
   if (differs.length > 0 && !accepted) {
-    guess.ask({
-      id: 'group',
-      text: 'Which rows are variants of one product?',
+    askGroup(guess, {
       reason: `rows with the same '${parent.header}' have different names, of which only the first would be sent`,
       answers: [
         {

@@ -157,7 +157,7 @@ export class Guess<Concept extends string> {
       const [only, second] = among;
       if (only === undefined) continue;
       if (second !== undefined) {
-        const names = among.map(({ header }) => `'${header}'`).join(' and ');
+        const names = quotedHeaders(among, ' and ');
         const none = choice.isRequired === true ? null : undefined;
         this.askColumn(field, among, `${names} may both have it`, none);
         return undefined;
@@ -373,6 +373,27 @@ export function meaningOf<Concept extends string>(
   concepts: readonly Concept[],
 ): Meaning<Concept> | undefined {
   return reading.meanings.find(({ concept }) => concepts.includes(concept));
+}
+
+/** Whether a header may mean one of some concepts. */
+export function isCalled<Concept extends string>(
+  column: ReadColumn<Concept>,
+  ...concepts: readonly Concept[]
+): boolean {
+  return meaningOf(column, concepts) !== undefined;
+}
+
+/** Whether a header means one of some concepts, and is not misspelt. */
+export function isExactlyCalled<Concept extends string>(
+  column: ReadColumn<Concept>,
+  ...concepts: readonly Concept[]
+): boolean {
+  return meaningOf(column, concepts)?.how === 'exact';
+}
+
+/** The headers of columns, as sentences have them. */
+export function quotedHeaders(columns: readonly SampledColumn[], between = ', '): string {
+  return columns.map(({ header }) => `'${header}'`).join(between);
 }
 
 /** What a header means in the languages of the file, if it has a meaning there: CP is a postal code beside Ville. */
