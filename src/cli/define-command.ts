@@ -1,4 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { UsageError } from '../model/storeferry-error.ts';
+import { printable } from '../text/printable.ts';
 import type { InterruptSignal } from './interrupt-signal.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -176,24 +178,27 @@ export function parsedOption<Value>(
   return { what, value, fallback, parse };
 }
 
+/** The same without a value if it is not given. */
+export function optionalOption<Value>(
+  value: string,
+  what: string,
+  parse: (text: string, before: Value | undefined) => Value,
+): CommandOption<Value | undefined> {
+  return { what, value, fallback: undefined, parse };
+}
+
 /** `--only` and `--limit`: the part of a source that a plan or run takes. */
 export const SAMPLE_OPTIONS = {
-  only: parsedOption<readonly string[] | undefined>(
+  only: optionalOption<readonly string[]>(
     'keys',
     'only the records with these keys, separated by commas: urls of products, ids of contacts',
-    undefined,
     (typed, before = []) => {
       const keys = typed.split(',').map((key) => key.trim());
       if (keys.includes('')) throw new InvalidArgumentError('Expected keys, separated by commas.');
       return [...before, ...keys];
     },
   ),
-  limit: parsedOption<number | undefined>(
-    'n',
-    'only the first records of the source, this many',
-    undefined,
-    wholeNumber(1, 1_000_000),
-  ),
+  limit: optionalOption('n', 'only the first records of the source, this many', wholeNumber(1, 1_000_000)),
 };
 
 /** An option that takes one of several words. */
@@ -202,11 +207,21 @@ export function oneOf<Word extends string>(
   what: string,
   words: readonly Word[],
 ): CommandOption<Word | undefined> {
-  return parsedOption<Word | undefined>(value, `${what}: ${words.join(', ')}`, undefined, (typed) => {
+  return optionalOption(value, `${what}: ${words.join(', ')}`, (typed) => {
     const word = words.find((known) => known === typed);
     if (word === undefined) throw new InvalidArgumentError(`Expected ${words.join(', ')}.`);
     return word;
   });
+}
+
+/** Prints what `--json` prints: one line of standard output. */
+export function printJson({ out }: Terminal, result: object): void {
+  out(`${JSON.stringify(result)}\n`);
+}
+
+/** UsageError for a command with actions, of which the typed one is none. */
+export function unknownAction(command: string, action: string, hint: string): UsageError {
+  return new UsageError(`${command} ${printable(action)} is not a command.`, { hint });
 }
 
 /** Parses a whole number from `min` to `max`; InvalidArgumentError names both. */
@@ -222,10 +237,9 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
 const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/;
 
 /** A moment of the history, in milliseconds since the epoch. */
-export const AS_OF_OPTION = parsedOption<number | undefined>(
+export const AS_OF_OPTION = optionalOption(
   'time',
   'such as 2026-11-01 or 2026-11-01T06:00:00+01:00; default: now',
-  undefined,
   (typed) => {
     const at = Date.parse(typed);
     const [, day = ''] = TIME.exec(typed) ?? [];

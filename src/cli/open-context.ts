@@ -138,7 +138,7 @@ export function openCommandContext(
 export function selectStore(
   workspace: Workspace,
   name: string | undefined,
-  hintFor: (names: readonly string[]) => string,
+  hintFor = (names: readonly string[]) => `Name one with --store: ${names.join(', ')}.`,
 ): StoreConfig {
   const names = workspace.storeNames();
   const [only, ...others] = names;

@@ -6,6 +6,7 @@ import { type RunFacts, withoutPersonalData } from '../report/run-facts.ts';
 import { driftSummary, runSummary, verificationSummary } from '../report/run-summary.ts';
 import { withFilesFrom, withShownFiles } from '../run/report/read-stored-report.ts';
 import { printableLines } from '../text/printable.ts';
+import { printJson } from './define-command.ts';
 import { packageVersion } from './package-version.ts';
 import type { Terminal } from './terminal.ts';
 import { currentFolder, withProgram } from './typed-program.ts';
@@ -80,7 +81,7 @@ export function printReport(terminal: Terminal, report: RunFacts, options: Print
   const now = Date.now();
   if (json) {
     if (run.error !== null) terminal.err(`${printableLines(withProgram(run.error, program))}\n`);
-    terminal.out(`${JSON.stringify({ ...jsonSummary(report, workspaceDir), ...instead?.members })}\n`);
+    printJson(terminal, { ...jsonSummary(report, workspaceDir), ...instead?.members });
     return;
   }
   if (instead !== undefined) {

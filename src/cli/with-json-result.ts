@@ -2,7 +2,7 @@ import type { RunStatus } from '../model/run.ts';
 import { explainFailure, firstError, InterruptedError, SafetyLimitError } from '../model/storeferry-error.ts';
 import { type FailedCommand, failureSummary } from '../report/run-summary.ts';
 import type { RunEvent } from '../run/run-context.ts';
-import type { Invocation } from './define-command.ts';
+import { type Invocation, printJson } from './define-command.ts';
 import { printError } from './print-error.ts';
 
 /** The known facts about the run of a command while it works. */
@@ -69,7 +69,7 @@ export async function withJsonResult(
       durationMs,
       error: explainFailure(error),
     });
-    invocation.terminal.out(`${JSON.stringify(summary)}\n`);
+    printJson(invocation.terminal, summary);
     return code;
   }
 }

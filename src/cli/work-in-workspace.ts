@@ -10,7 +10,7 @@ import { failureSummary, storesSummary } from '../report/run-summary.ts';
 import { statusTone, totalsWords } from '../report/status-words.ts';
 import type { RunTask } from '../run/execute-run.ts';
 import { RunBug, type RunEvent, type StoreListener } from '../run/run-context.ts';
-import type { Invocation } from './define-command.ts';
+import { type Invocation, printJson } from './define-command.ts';
 import { findRun, knownRun, type OpenContext, openContext, refuseUnknownRun } from './open-context.ts';
 import { parentProcess } from './parent-process.ts';
 import { printError } from './print-error.ts';
@@ -180,7 +180,7 @@ export async function workInWorkspace(
         ? (summarise ?? failureSummary)(failedCommand(store))
         : jsonSummary(store.report, open.workspace.dir),
     );
-    if (json) terminal.out(`${JSON.stringify(storesSummary(about, summaries))}\n`);
+    if (json) printJson(terminal, storesSummary(about, summaries));
     else if (render === undefined) terminal.out(storesText(ended, terminal));
     attempt.printed();
     return worstCode(ended.map(({ code }) => code));

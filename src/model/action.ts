@@ -1,3 +1,4 @@
+import { withoutUndefined } from './json-object.ts';
 import type { ConflictSide } from './observation.ts';
 import type { RunCopy, Sample } from './run.ts';
 
@@ -277,7 +278,7 @@ export function sampleOf({
   readonly limit?: number | undefined;
 }): Sample | undefined {
   if (only === undefined && limit === undefined) return undefined;
-  return { ...(only === undefined ? {} : { only }), ...(limit === undefined ? {} : { limit }) };
+  return withoutUndefined<Sample>({ only, limit });
 }
 
 /** Whether it is a run of the whole job: of these a job has at most one that has not ended. */

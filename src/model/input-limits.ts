@@ -25,6 +25,10 @@ export const DEFAULT_LIMITS = {
 
 /** The name of a limit. */
 export type LimitName = keyof typeof DEFAULT_LIMITS;
+/** All names. */
+export const LIMIT_NAMES: readonly LimitName[] = Object.keys(DEFAULT_LIMITS).filter(
+  (name): name is LimitName => name in DEFAULT_LIMITS,
+);
 /** A value for each limit. */
 export type InputLimits = Readonly<Record<LimitName, number>>;
 

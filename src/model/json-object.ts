@@ -92,6 +92,15 @@ export function onlyKey<Key extends string>(
   return undefined;
 }
 
+/** An object with a value for each of these names. */
+export function recordOf<Name extends string, Value>(
+  names: readonly Name[],
+  give: (name: Name) => Value,
+): Record<Name, Value>;
+export function recordOf(names: readonly string[], give: (name: string) => unknown): object {
+  return Object.fromEntries(names.map((name) => [name, give(name)]));
+}
+
 /** The items of a list that are there: none of them is false, null or undefined. */
 export function withoutAbsent<T>(items: readonly (T | false | null | undefined)[]): T[] {
   return items.filter((item): item is T => item !== false && item !== null && item !== undefined);

@@ -272,13 +272,6 @@ export function safetyRule(name: SafetyRuleName): SafetyRule {
   return name === 'key' ? KEY_RULE : safetyLimit(name);
 }
 
-/** A value for each limit. */
-export function forEachLimit<Value>(give: (name: SafetyLimitName) => Value): Record<SafetyLimitName, Value>;
-
-export function forEachLimit(give: (name: SafetyLimitName) => unknown): Record<string, unknown> {
-  return Object.fromEntries(SAFETY_LIMIT_NAMES.map((name) => [name, give(name)]));
-}
-
 /** For the settings of jobs. */
 export const FLOOR_TEXT = `A percentage stops nothing on fewer than ${FEW_RECORDS.least} records (deletes: ${SAFETY_LIMITS.maxDeletes.floor.least}).`;
 

@@ -93,14 +93,15 @@ type WaveLimitName = keyof typeof WAVE_LIMITS;
 /** The limits as a job sets them, defaults filled in. */
 export type WaveLimits = Readonly<Record<WaveLimitName, Limit>>;
 
-const NAMES: readonly WaveLimitName[] = ['maxRejects', 'maxUnsent', 'maxAltered'];
+/** Their names, in the order of output. */
+export const WAVE_LIMIT_NAMES: readonly WaveLimitName[] = ['maxRejects', 'maxUnsent', 'maxAltered'];
 
 /** The waves of a job with their limits, as it would write them: `10, 1%, 100%; maxRejects 10%, maxUnsent 1%`. */
 export function wavesText({
   waves,
   ...limits
 }: WaveLimits & { readonly waves: readonly WaveSize[] }): string {
-  const named = NAMES.map((name) => `${name} ${limitText(limits[name])}`);
+  const named = WAVE_LIMIT_NAMES.map((name) => `${name} ${limitText(limits[name])}`);
   return `${waves.map(limitText).join(', ')}; ${named.join(', ')}`;
 }
 
@@ -131,7 +132,7 @@ export function waveSizes(
  * however small the wave is: a wave of one record is there to be looked at.
  */
 export function judgeWave(limits: WaveLimits, wave: WaveFigures, resource: Resource): string | null {
-  const exceeded = NAMES.flatMap((name) => {
+  const exceeded = WAVE_LIMIT_NAMES.flatMap((name) => {
     const { measure, found }: WaveLimit = WAVE_LIMITS[name];
     const limit = limits[name];
     const { figure, base } = measure(wave);

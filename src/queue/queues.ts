@@ -162,7 +162,14 @@ export interface RunJobResult {
 }
 
 /** Why a run cannot continue after a shard. */
-type ShardFailure = 'unauthorized' | 'store-unavailable' | 'safety-limit' | 'failed';
+/** The errors of shards that end their run in their own way, by their codes; any other counts as `failed`. */
+const SHARD_ERRORS = {
+  unauthorized: UnauthorizedError,
+  'store-unavailable': StoreUnavailableError,
+  'safety-limit': SafetyLimitError,
+  failed: StateError,
+} as const;
+type ShardFailure = keyof typeof SHARD_ERRORS;
 
 /**
  * How a shard ended. A shard job fails only by a bug: the outcomes of operations are in the state, and this only says
@@ -286,24 +293,14 @@ type Failed = Extract<ShardJobResult, { readonly status: ShardFailure }>;
  */
 export function toShardFailure(error: unknown, message: string): Failed {
   if (!(error instanceof StoreferryError)) throw error;
-  if (error instanceof UnauthorizedError) return { status: 'unauthorized', message };
-  if (error instanceof StoreUnavailableError) return { status: 'store-unavailable', message };
-  if (error instanceof SafetyLimitError) return { status: 'safety-limit', message };
-  return { status: 'failed', message };
+  return { status: isShardFailure(error.code) ? error.code : 'failed', message };
+}
+
+function isShardFailure(code: string): code is ShardFailure {
+  return Object.hasOwn(SHARD_ERRORS, code);
 }
 
 /** The error of a shard, for the process that waits for it. */
 export function shardError({ status, message }: Failed): StoreferryError {
-  switch (status) {
-    case 'unauthorized':
-      return new UnauthorizedError(message);
-    case 'store-unavailable':
-      return new StoreUnavailableError(message);
-    case 'safety-limit':
-      return new SafetyLimitError(message);
-    case 'failed':
-      return new StateError(message);
-    default:
-      throw new Error(`Unknown failure: ${status satisfies never}`);
-  }
+  return new SHARD_ERRORS[status](message);
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
-import type { ContactTextField } from '../model/mapped-record.ts';
+import { recordOf } from '../model/json-object.ts';
+import { CONTACT_TEXT_FIELDS } from '../model/mapped-record.ts';
 import { numberColumn, textColumn } from './open-database.ts';
 import type { Profiles } from './profiles.ts';
 import { found, type Route, refuse, route, withBody } from './route.ts';
@@ -15,7 +16,7 @@ export const contactBody = z.strictObject({
   id: z.int().optional().meta({ readOnly: true }),
   createdOn: z.int().optional().meta({ readOnly: true }),
   memberId: z.int().nullable().optional().meta({ readOnly: true }),
-  ...textFields(z.string().nullable().optional()),
+  ...recordOf(CONTACT_TEXT_FIELDS, () => z.string().nullable().optional()),
   properties: z.array(property).nullable().optional(),
   tags: z.array(z.string()).nullable().optional(),
   subscribed: z.boolean().nullable().optional(),
@@ -27,7 +28,7 @@ type ContactBody = z.infer<typeof contactBody>;
 /** A contact as it is answered: every field but `memberId`, which only members have. */
 export const contactAnswer = z.strictObject({
   id: z.int(),
-  ...textFields(z.string()),
+  ...recordOf(CONTACT_TEXT_FIELDS, () => z.string()),
   createdOn: z.int().meta({ description: 'Unix timestamp in seconds.' }),
   properties: z.array(property),
   tags: z.array(z.string()),
@@ -37,21 +38,6 @@ export const contactAnswer = z.strictObject({
 });
 
 export type ContactAnswer = z.infer<typeof contactAnswer>;
-
-function textFields<Schema extends z.ZodType>(schema: Schema) {
-  return {
-    email: schema,
-    name: schema,
-    phone: schema,
-    note: schema,
-    address: schema,
-    city: schema,
-    state: schema,
-    zip: schema,
-    country: schema,
-    companyName: schema,
-  } satisfies Record<ContactTextField, Schema>;
-}
 
 /** storefront-api.md, section 4.2. */
 export function contactRoutes(contacts: ContactTable, profiles: Profiles): Route[] {
@@ -71,16 +57,7 @@ export type ContactTable = ReturnType<typeof openContactTable>;
 const BATCH_SIZE = 500;
 
 const NO_CONTACT = {
-  email: '',
-  name: '',
-  phone: '',
-  note: '',
-  address: '',
-  city: '',
-  state: '',
-  zip: '',
-  country: '',
-  companyName: '',
+  ...recordOf(CONTACT_TEXT_FIELDS, () => ''),
   properties: [],
   tags: [],
   subscribed: false,

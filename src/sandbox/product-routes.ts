@@ -85,17 +85,7 @@ type ChangedProduct = z.infer<typeof changedProductBody>;
 export type SentCategory = NonNullable<ProductBody['categories']>[number];
 
 /** A product as it is answered: every field but `subscription` and `file`, which only some products have. */
-export const productAnswer = productBody.required({
-  id: true,
-  type: true,
-  description: true,
-  url: true,
-  hidden: true,
-  images: true,
-  categories: true,
-  options: true,
-  variants: true,
-});
+export const productAnswer = productBody.required().partial({ subscription: true, file: true });
 
 const createQuery = z.object({
   update_existing_product_by_url: z

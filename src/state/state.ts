@@ -10,6 +10,7 @@ import type { ChangedId, Run, RunKind, RunStatus, StateLoss } from '../model/run
 import type { ProductHandle } from './product-handle.ts';
 import type { HistoryRun } from './stored-record.ts';
 
+export { verifyAuditChain } from './chain-audit-entry.ts';
 export { bodiesIn, MAX_BODY_BYTES, packBodies } from './encode-body.ts';
 export type { HistoryRun };
 

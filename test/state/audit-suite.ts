@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type AuditEntry, findAudited } from '../../src/model/audit-entry.ts';
-import { verifyAuditChain } from '../../src/model/chain-audit-entry.ts';
+import { verifyAuditChain } from '../../src/state/chain-audit-entry.ts';
 import { AUDIT_KEPT_MS, MAX_AUDIT_ENTRIES } from '../../src/state/state.ts';
 import type { Opening } from './child.ts';
 import { twoProcesses } from './two-processes.ts';

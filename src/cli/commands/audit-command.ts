@@ -1,9 +1,15 @@
 import { auditWords, storedAuditEntries } from '../../model/audit-entry.ts';
-import { verifyAuditChain } from '../../model/chain-audit-entry.ts';
-import { UsageError } from '../../model/storeferry-error.ts';
 import { isoTime } from '../../report/run-summary.ts';
+import { verifyAuditChain } from '../../state/state.ts';
 import { counted, printable } from '../../text/printable.ts';
-import { defineCommand, JSON_FLAG, requiredArgument, text } from '../define-command.ts';
+import {
+  defineCommand,
+  JSON_FLAG,
+  printJson,
+  requiredArgument,
+  text,
+  unknownAction,
+} from '../define-command.ts';
 import { openCommandContext } from '../open-context.ts';
 import { withJsonError } from '../with-json-result.ts';
 
@@ -23,9 +29,7 @@ export prints one JSON object per entry, the oldest first. Its "hash" is the SHA
   run: (invocation, { action }, { known, json }) =>
     withJsonError(invocation, json, async () => {
       if (action !== 'verify' && action !== 'export')
-        throw new UsageError(`audit ${printable(action)} is not a command.`, {
-          hint: 'Type: storeferry audit verify, or storeferry audit export',
-        });
+        throw unknownAction('audit', action, 'Type: storeferry audit verify, or storeferry audit export');
       const { terminal } = invocation;
       await using open = await openCommandContext(invocation, { withoutThread: true });
       const stored = await open.context.state.audit.stored();
@@ -44,7 +48,7 @@ export prints one JSON object per entry, the oldest first. Its "hash" is the SHA
       if (json) {
         const shown = fault && { ...fault, entry: entry ? { ...entry, at: isoTime(entry.at) } : null };
         const result = { entries: stored.length, from, to, hash, unchained, fault: shown ?? null };
-        terminal.out(`${JSON.stringify(result)}\n`);
+        printJson(terminal, result);
       } else if (fault === undefined) {
         terminal.out(`The audit log is whole: ${counted(stored.length, 'entry', 'entries')}`);
         terminal.out(hash === null ? '.\n' : ` from ${from} to ${to}.\nHash of the newest: ${hash}\n`);

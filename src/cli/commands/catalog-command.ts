@@ -34,7 +34,7 @@ request body of a product per line. The history has what the store acknowledged,
     const format = out === undefined ? 'csv' : formatOf(out, RECORD_FORMATS);
     await using open = await openCommandContext(invocation);
     const { context, workspace } = open;
-    const store = selectStore(workspace, name, (names) => `Name one with --store: ${names.join(', ')}.`);
+    const store = selectStore(workspace, name);
     const found: CatalogFound = { products: 0, damaged: 0, older: 0 };
     const target = { storeId: storeIdentity(store), resource: 'products' } as const;
     const at = asOf ?? context.clock();

@@ -20,7 +20,7 @@ import { checkMappings } from '../../run/inputs/open-mapping.ts';
 import { type CheckedWorkspace, type Facts, type OnlineCheck, PROBES_FOLDER } from '../../run/run-context.ts';
 import { openState } from '../../state/open-state.ts';
 import { counted, listed, printable, shellWord } from '../../text/printable.ts';
-import { defineCommand, flag, type Invocation, JSON_FLAG, text } from '../define-command.ts';
+import { defineCommand, flag, type Invocation, JSON_FLAG, printJson, text } from '../define-command.ts';
 import { newRunId } from '../open-context.ts';
 import { packageVersion } from '../package-version.ts';
 import { pathFromHere, placeFromHere, withProgram } from '../typed-program.ts';
@@ -100,7 +100,7 @@ any file are still errors, because a change may have caused them. Where there is
     withJsonError(invocation, json, async () => {
       const found = await findAll(invocation, online, changed);
       if (!json) return printCheck(invocation, found, online);
-      invocation.terminal.out(`${JSON.stringify(checkSummary(found))}\n`);
+      printJson(invocation.terminal, checkSummary(found));
       return exitCodeOf(found);
     }),
 });

@@ -1,8 +1,15 @@
 import { InvalidArgumentError } from 'commander';
-import { UsageError } from '../../model/storeferry-error.ts';
 import { type IdRange, MAX_SCANNED_IDS, scanContacts } from '../../run/scan-contacts.ts';
 import { counted } from '../../text/printable.ts';
-import { defineCommand, JSON_FLAG, parsedOption, requiredArgument, text } from '../define-command.ts';
+import {
+  defineCommand,
+  JSON_FLAG,
+  parsedOption,
+  printJson,
+  requiredArgument,
+  text,
+  unknownAction,
+} from '../define-command.ts';
 import { openCommandContext, selectStore } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
 import { withJsonError } from '../with-json-result.ts';
@@ -30,14 +37,11 @@ first. An interrupted scan goes on where it was. The file has e-mail addresses: 
   json: 'the numbers of requests, contacts found, ids without contact, and addresses of several contacts',
   run: (invocation, { action }, { store: name, ids, json }) =>
     withJsonError(invocation, json, async () => {
-      if (action !== 'scan')
-        throw new UsageError(`contacts ${action} is not a command.`, {
-          hint: 'Type: storeferry contacts scan',
-        });
+      if (action !== 'scan') throw unknownAction('contacts', action, 'Type: storeferry contacts scan');
       const { terminal } = invocation;
       await using open = await openCommandContext(invocation);
       const { context, workspace } = open;
-      const store = selectStore(workspace, name, (names) => `Name one with --store: ${names.join(', ')}.`);
+      const store = selectStore(workspace, name);
       await recordCommand(context, { action: 'scan-contacts' });
       let shownAt = performance.now();
       const { file, ...scan } = await scanContacts(context, {
@@ -49,7 +53,7 @@ first. An interrupted scan goes on where it was. The file has e-mail addresses: 
           terminal.err(`${asked} ids, ${found} contacts\n`);
         },
       });
-      if (json) terminal.out(`${JSON.stringify(scan)}\n`);
+      if (json) printJson(terminal, scan);
       else {
         const { requests, found, absent, ambiguous } = scan;
         terminal.out(

@@ -1,11 +1,9 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Logger } from 'pino';
 import { isWorkspace, openWorkspace, type Workspace } from '../../config/workspace.ts';
 import {
   type ActionResult,
   isLocal,
-  type Listen,
   parseListen,
   parseProxies,
   QUEUES_PATH,
@@ -17,7 +15,7 @@ import { knownStore } from '../../onboarding/new-workspace.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import type { RunningWorker } from '../../queue/start-worker.ts';
 import { openProcessFolder } from '../../state/file-access.ts';
-import { type SecretRedactor, secretRedactor } from '../../text/masked.ts';
+import { secretRedactor } from '../../text/masked.ts';
 import {
   actionRunner,
   argumentsOf,
@@ -27,12 +25,13 @@ import {
 import { defineCommand, flag, parsedOption, text } from '../define-command.ts';
 import { untilAborted } from '../interrupt-signal.ts';
 import { listJobs } from '../list-jobs.ts';
-import { type OpenContext, openContext } from '../open-context.ts';
+import { openContext } from '../open-context.ts';
 import { readRequest } from '../read-request.ts';
 import { recordCommand } from '../record-command.ts';
 import { withProgram } from '../typed-program.ts';
 import { logStoreTraffic, workerLogger } from '../worker/worker-logger.ts';
 import { SANDBOX } from './sandbox-command.ts';
+import type { OpenWorker, WorkerContextOptions } from './worker-command.ts';
 
 /** `storeferry dashboard`: serves until it is stopped. Then it interrupts the runs that it started. */
 export const dashboardCommand = defineCommand({
@@ -189,19 +188,10 @@ function prepareEmptyFolder(directory: string): boolean {
   return true;
 }
 
-interface OwnWorkerOptions {
-  readonly open: OpenContext;
-  readonly secrets: SecretRedactor;
-  readonly log: Logger;
-  readonly stop: AbortSignal;
-  readonly program: string;
-  readonly listen: Listen | undefined;
-}
-
 /** Starts a worker within the dashboard. The embedded state is shared with it; a worker on Redis has its own, patient connection. */
 async function startOwnWorker(
   directory: string,
-  { open, ...options }: OwnWorkerOptions,
+  { open, ...options }: WorkerContextOptions & OpenWorker,
   ending: AsyncDisposableStack,
 ): Promise<RunningWorker> {
   const { openForWorker, startWorkerIn } = await import('./worker-command.ts');

@@ -5,7 +5,14 @@ import type { RunFacts } from '../../report/run-facts.ts';
 import { failureSummary, storesSummary } from '../../report/run-summary.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import type { RunContext, RunEvent } from '../../run/run-context.ts';
-import { defineCommand, flag, type Invocation, JOB_ARGUMENT, type ValuesOf } from '../define-command.ts';
+import {
+  defineCommand,
+  flag,
+  type Invocation,
+  JOB_ARGUMENT,
+  printJson,
+  type ValuesOf,
+} from '../define-command.ts';
 import { openContext } from '../open-context.ts';
 import { printError } from '../print-error.ts';
 import { exitCodeOf, jsonSummary, printReport, worstCode } from '../print-report.ts';
@@ -100,7 +107,7 @@ async function enqueueJob(
     summaries.push(jsonSummary(report, open.workspace.dir));
     codes.push(exitCodeOf(report));
   }
-  if (json && names.length > 1) terminal.out(`${JSON.stringify(storesSummary(job, summaries))}\n`);
+  if (json && names.length > 1) printJson(terminal, storesSummary(job, summaries));
   attempt.printed();
   return worstCode(codes);
 }

@@ -2,7 +2,7 @@ import { UsageError } from '../../model/storeferry-error.ts';
 import { reconcileExport } from '../../run/export/export-folder.ts';
 import { isExportRequest } from '../../run/run-context.ts';
 import { counted } from '../../text/printable.ts';
-import { defineCommand, JSON_FLAG, requiredArgument } from '../define-command.ts';
+import { defineCommand, JSON_FLAG, printJson, requiredArgument, unknownAction } from '../define-command.ts';
 import { openCommandContext } from '../open-context.ts';
 import { readRequest } from '../read-request.ts';
 import { withJsonError } from '../with-json-result.ts';
@@ -21,9 +21,7 @@ file has like that are counted: the next run writes them. Nothing is changed. Ex
   run: (invocation, { action, job }, { json }) =>
     withJsonError(invocation, json, async () => {
       if (action !== 'reconcile')
-        throw new UsageError(`export ${action} is not a command.`, {
-          hint: `Type: storeferry export reconcile ${job}`,
-        });
+        throw unknownAction('export', action, `Type: storeferry export reconcile ${job}`);
       await using open = await openCommandContext(invocation);
       const request = await readRequest(open.workspace, job, false);
       if (!isExportRequest(request) || request.job.destination.mode !== 'new')
@@ -35,7 +33,7 @@ file has like that are counted: the next run writes them. Nothing is changed. Ex
       const records = files.reduce((sum, { count }) => sum + count, 0);
       if (json) {
         const result = { files: files.length, records, missing: missing.length, damaged: damaged.length };
-        terminal.out(`${JSON.stringify(result)}\n`);
+        printJson(terminal, result);
       } else {
         terminal.out(`${counted(files.length, 'file')} with ${counted(records, 'order')}.\n`);
         for (const { number, file } of missing) terminal.out(`Missing: file ${number}, ${file}\n`);

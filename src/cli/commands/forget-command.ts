@@ -9,7 +9,7 @@ import {
 } from '../../run/records/forget-record.ts';
 import type { FoundRecord } from '../../run/records/record-history.ts';
 import { printable, shellWord } from '../../text/printable.ts';
-import { defineCommand, flag, JSON_FLAG, requiredArgument, text } from '../define-command.ts';
+import { defineCommand, flag, JSON_FLAG, printJson, requiredArgument, text } from '../define-command.ts';
 import { terminalPrompter } from '../init/prompter.ts';
 import { recordCommand } from '../record-command.ts';
 import { withRecord } from '../with-record.ts';
@@ -46,10 +46,7 @@ export const forgetCommand = defineCommand({
         });
       const forgotten = await forgetRecord(context, record);
       await recordCommand(context, { action: 'forget' });
-      if (json)
-        terminal.out(
-          `${JSON.stringify({ key: record.key, store: record.store, ...forgotten, remains: REMAINS })}\n`,
-        );
+      if (json) printJson(terminal, { key: record.key, store: record.store, ...forgotten, remains: REMAINS });
       else terminal.out(textOf(record, forgotten));
       return forgotten.erased ? 0 : 1;
     }),

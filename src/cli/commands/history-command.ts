@@ -4,7 +4,7 @@ import { isoTime } from '../../report/run-summary.ts';
 import { type RecordVersion, recordHistory } from '../../run/records/record-history.ts';
 import { changeText } from '../../run/records/run-records.ts';
 import { counted, formatBytes, formatMoment, grouped, printable } from '../../text/printable.ts';
-import { defineCommand, JSON_FLAG, text } from '../define-command.ts';
+import { defineCommand, JSON_FLAG, printJson, text } from '../define-command.ts';
 import { RECORD_ARGUMENTS, STORE_OPTION, withRecord } from '../with-record.ts';
 
 /** Characters of an old and a new value in a table. */
@@ -39,7 +39,7 @@ export const historyCommand = defineCommand({
           body: body === undefined || body === null ? null : JSON.parse(body),
         }));
         const document = { ...found, resource: target.resource, versions: shown, history: size };
-        terminal.out(`${JSON.stringify(document)}\n`);
+        printJson(terminal, document);
         return 0;
       }
       const page = new Page({ ...terminal, program });

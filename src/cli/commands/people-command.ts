@@ -3,7 +3,6 @@ import { ROLE_WORDS, ROLES } from '../../model/action.ts';
 import type { AuditedAction } from '../../model/audit-entry.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { isoTime } from '../../report/run-summary.ts';
-import { printable } from '../../text/printable.ts';
 import {
   defineCommand,
   flag,
@@ -11,6 +10,8 @@ import {
   JSON_FLAG,
   oneOf,
   optionalArgument,
+  printJson,
+  unknownAction,
 } from '../define-command.ts';
 import { openCommandContext } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
@@ -75,16 +76,18 @@ The password is asked on the terminal, or comes from ${PASSWORD} in the environm
           await record('remove-person', name);
           break;
         default:
-          throw new UsageError(`people ${printable(action)} is not a command.`, {
-            hint: 'Type: storeferry people, or storeferry people add, role, password or remove with a NAME',
-          });
+          throw unknownAction(
+            'people',
+            action,
+            'Type: storeferry people, or storeferry people add, role, password or remove with a NAME',
+          );
       }
       const listed = people.list().map(({ password: kept, madeAt, ...known }) => ({
         ...known,
         made: isoTime(madeAt),
         password: kept !== undefined,
       }));
-      if (json) terminal.out(`${JSON.stringify({ people: listed })}\n`);
+      if (json) printJson(terminal, { people: listed });
       else if (listed.length === 0)
         terminal.out('No people. To add one: storeferry people add NAME --role ROLE\n');
       else

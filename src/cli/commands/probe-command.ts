@@ -2,7 +2,14 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { writeWhole } from '../../config/edit-file.ts';
 import { probeMarkdown, probeStoreProperties, probeText } from '../../run/store-properties.ts';
-import { defineCommand, JSON_FLAG, optionalArgument, parsedOption, text } from '../define-command.ts';
+import {
+  defineCommand,
+  JSON_FLAG,
+  optionalArgument,
+  parsedOption,
+  printJson,
+  text,
+} from '../define-command.ts';
 import { openCommandContext, selectStore } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
 import { currentFolder } from '../typed-program.ts';
@@ -48,7 +55,7 @@ contact, such as start an automation. The result is kept and shown by \`check\`.
       if (report !== undefined)
         await writeWhole(resolve(currentFolder(), report), [probeMarkdown(store, probe)]);
       const { requests, left, properties } = probe;
-      if (json) terminal.out(`${JSON.stringify({ store: store.name, requests, left, properties })}\n`);
+      if (json) printJson(terminal, { store: store.name, requests, left, properties });
       else terminal.out(probeText(store, probe, { ...terminal, program }));
       return left.length > 0 ? 1 : 0;
     }),

@@ -30,6 +30,7 @@ import {
   oneOf,
   optionalArgument,
   parsedOption,
+  printJson,
   text,
   type ValuesOf,
   wholeNumber,
@@ -134,7 +135,7 @@ async function list(
   const queued = (await queue.waiting()).filter((entry) => named?.includes(entry.job) !== false);
   const standing = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
   if (json) {
-    terminal.out(`${JSON.stringify({ ...runsSummary(jobs, keeper, standing, options.now), queued })}\n`);
+    printJson(terminal, { ...runsSummary(jobs, keeper, standing, options.now), queued });
     return;
   }
   terminal.out(jobsText(jobs, keeper, options));
@@ -157,7 +158,7 @@ async function show(
   if (queued !== undefined && queued.run === null) {
     const { error } = queued;
     const { job } = queued.action;
-    if (json) terminal.out(`${JSON.stringify({ run: id, job, status: 'queued', error })}\n`);
+    if (json) printJson(terminal, { run: id, job, status: 'queued', error });
     else if (error !== null) terminal.out(`Run ${id} of ${job} could not begin: ${error}\n`);
     else terminal.out(`Run ${id} of ${job} waits for a worker. To cancel it: ${program} cancel ${id}\n`);
     return;
@@ -167,7 +168,7 @@ async function show(
   const entries = await findAudited(context.state.audit, { run: run.id, limit: ENTRIES_PER_RUN });
   if (json) {
     const listed = listedRun(withShownFiles(report, workspace.dir), now);
-    terminal.out(`${JSON.stringify({ ...listed, audit: entries.map(listedEntry) })}\n`);
+    printJson(terminal, { ...listed, audit: entries.map(listedEntry) });
     return;
   }
   const facts = withFilesFrom(withTypedCommands(report, program), workspace.dir, currentFolder());
@@ -187,7 +188,7 @@ async function listAudit(
 ): Promise<void> {
   const run = id === undefined ? undefined : ((await findRun(context, id))?.id ?? id);
   const entries = await findAudited(context.state.audit, { job, run, limit });
-  if (json) terminal.out(`${JSON.stringify({ audit: entries.map(listedEntry) })}\n`);
+  if (json) printJson(terminal, { audit: entries.map(listedEntry) });
   else terminal.out(auditText(entries, terminal));
 }
 

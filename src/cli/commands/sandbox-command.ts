@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { isProfile, PROFILES, type Profile } from '../../sandbox/profiles.ts';
-import { defineCommand, parsedOption, text, wholeNumber } from '../define-command.ts';
+import { defineCommand, optionalOption, parsedOption, text, wholeNumber } from '../define-command.ts';
 import { untilAborted } from '../interrupt-signal.ts';
 
 const DEFAULT_PORT = 4010;
@@ -16,16 +16,10 @@ export const sandboxCommand = defineCommand({
     apiKey: parsedOption('key', 'the API key of requests', SANDBOX.apiKey, (key) => key),
     failRate: parsedOption('share', 'answer this share with 503', 0, share),
     latency: parsedOption('ms', 'delay every answer', 0, wholeNumber(0, 600_000)),
-    requestsPerSecond: parsedOption<number | undefined>(
-      'n',
-      'answer further ones with 429',
-      undefined,
-      wholeNumber(1, 1_000_000),
-    ),
-    profile: parsedOption<readonly Profile[] | undefined>(
+    requestsPerSecond: optionalOption('n', 'answer further ones with 429', wholeNumber(1, 1_000_000)),
+    profile: optionalOption(
       'names',
       `how the store differs from the API document: ${Object.keys(PROFILES).join(', ')}`,
-      undefined,
       profiles,
     ),
   },

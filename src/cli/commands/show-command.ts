@@ -4,7 +4,7 @@ import { isoTime } from '../../report/run-summary.ts';
 import { type RecordField, type RecordState, recordState } from '../../run/records/record-history.ts';
 import { changeText, valueText } from '../../run/records/run-records.ts';
 import { commandText, formatMoment, printable, shellWord } from '../../text/printable.ts';
-import { defineCommand, JSON_FLAG } from '../define-command.ts';
+import { defineCommand, JSON_FLAG, printJson } from '../define-command.ts';
 import { RECORD_ARGUMENTS, STORE_OPTION, withRecord } from '../with-record.ts';
 
 /** Characters of a value in a table. */
@@ -36,7 +36,7 @@ export const showCommand = defineCommand({
             setBy: setBy && { ...setBy, at: isoTime(setBy.at) },
           })),
         };
-        terminal.out(`${JSON.stringify(document)}\n`);
+        printJson(terminal, document);
         return 0;
       }
       const page = new Page({ ...terminal, program });

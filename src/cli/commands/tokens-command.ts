@@ -1,14 +1,14 @@
 import { MAX_TOKEN_DAYS, openApiTokens, TOKEN_DAYS } from '../../dashboard/dashboard-context.ts';
 import { API_SCOPES } from '../../model/action.ts';
-import { UsageError } from '../../model/storeferry-error.ts';
 import { isoTime } from '../../report/run-summary.ts';
-import { printable } from '../../text/printable.ts';
 import {
   defineCommand,
   JSON_FLAG,
   oneOf,
   optionalArgument,
   parsedOption,
+  printJson,
+  unknownAction,
   wholeNumber,
 } from '../define-command.ts';
 import { openCommandContext } from '../open-context.ts';
@@ -41,7 +41,7 @@ is kept in .storeferry/api-tokens.json.`,
           made: isoTime(madeAt),
           expires: isoTime(expiresAt),
         }));
-        if (json) terminal.out(`${JSON.stringify({ tokens: listed, token })}\n`);
+        if (json) printJson(terminal, { tokens: listed, token });
         else if (token !== undefined) terminal.out(`${token}\nKeep it: it is printed only now.\n`);
         else if (listed.length === 0) terminal.out('No tokens. To make one: storeferry tokens make NAME\n');
         else for (const one of listed) terminal.out(`${one.name}  ${one.scope}  until ${one.expires}\n`);
@@ -62,9 +62,11 @@ is kept in .storeferry/api-tokens.json.`,
           show();
           return 0;
         default:
-          throw new UsageError(`tokens ${printable(action)} is not a command.`, {
-            hint: 'Type: storeferry tokens, storeferry tokens make NAME, or storeferry tokens revoke NAME',
-          });
+          throw unknownAction(
+            'tokens',
+            action,
+            'Type: storeferry tokens, storeferry tokens make NAME, or storeferry tokens revoke NAME',
+          );
       }
     }),
 });

@@ -19,12 +19,7 @@ import {
   urlHost,
 } from '../../dashboard/dashboard-context.ts';
 import { explainError, StateError, UsageError } from '../../model/storeferry-error.ts';
-import {
-  type RunningWorker,
-  startWorker,
-  type WorkerFiles,
-  type WorkerLog,
-} from '../../queue/start-worker.ts';
+import { type RunningWorker, startWorker, type WorkerFiles } from '../../queue/start-worker.ts';
 import { type SecretRedactor, secretRedactor } from '../../text/masked.ts';
 import { defineCommand, text } from '../define-command.ts';
 import { untilAborted } from '../interrupt-signal.ts';
@@ -211,7 +206,8 @@ export const workerCommand = defineCommand({
   },
 });
 
-interface WorkerContextOptions {
+/** What a worker logs to, and what ends it. */
+export interface WorkerContextOptions {
   readonly secrets: SecretRedactor;
   readonly log: Logger;
   readonly stop: AbortSignal;
@@ -232,10 +228,9 @@ export function openForWorker(
   });
 }
 
-interface OpenWorker {
+/** A worker's workspace, and where its figures are. */
+export interface OpenWorker extends Pick<WorkerContextOptions, 'secrets' | 'log'> {
   readonly open: OpenContext;
-  readonly secrets: SecretRedactor;
-  readonly log: WorkerLog;
   /** Where it serves its figures; undefined: nowhere. */
   readonly listen: Listen | undefined;
 }

@@ -9,7 +9,7 @@ import {
   type JobQuestionKind,
   questionKind,
 } from '../../onboarding/job-draft.ts';
-import { flag, parsedOption, text, type ValuesOf } from '../define-command.ts';
+import { flag, optionalOption, text, type ValuesOf } from '../define-command.ts';
 
 /** The options of `init`: each answers a question. */
 export const INIT_OPTIONS = {
@@ -27,10 +27,9 @@ export const INIT_OPTIONS = {
   copy: flag('copy the file into the workspace'),
   mapping: text('name', 'the mapping; default: recognised by the columns; `new` proposes one'),
   import: text('what', 'new mapping: products or contacts'),
-  column: parsedOption<Readonly<Record<string, string>> | undefined>(
+  column: optionalOption(
     'field=header',
     'new mapping: the column of a field: price=Preis, or sku= for none; may be repeated',
-    undefined,
     nameAndValue,
   ),
   decimal: text('sign', 'new mapping: the decimal sign, "," or "."'),
@@ -46,24 +45,17 @@ export const INIT_OPTIONS = {
     'what',
     'new mapping: the sign in a category separates levels (path), categories (list) or nothing (none)',
   ),
-  word: parsedOption<Readonly<Record<string, string>> | undefined>(
+  word: optionalOption(
     'word=meaning',
     'new mapping: the meaning of a word in stock or status; may be repeated',
-    undefined,
     nameAndValue,
   ),
-  unused: parsedOption<Readonly<Record<string, string>> | undefined>(
+  unused: optionalOption(
     'header=answer',
     'new mapping: how to use a column that may change prices, stock or what is sold: leave-out, or an offered answer; may be repeated',
-    undefined,
     nameAndValue,
   ),
-  param: parsedOption<Readonly<Record<string, string>> | undefined>(
-    'name=value',
-    'a parameter of the mapping; may be repeated',
-    undefined,
-    nameAndValue,
-  ),
+  param: optionalOption('name=value', 'a parameter of the mapping; may be repeated', nameAndValue),
   crosswalk: text('file', 'for contacts: the CSV file with ids and e-mails'),
   crosswalkMatch: text('column', 'its column that identifies a contact'),
   crosswalkId: text('column', "its column with the store's id"),

@@ -7,8 +7,8 @@ import {
   isNumberField,
   MIN_RECORDS_FOR_SHARE,
 } from '../../model/guard.ts';
-import { DEFAULT_LIMITS, LIMIT_WORDS, type LimitName } from '../../model/input-limits.ts';
-import { addProblem, optional } from '../../model/json-object.ts';
+import { DEFAULT_LIMITS, LIMIT_NAMES, LIMIT_WORDS, type LimitName } from '../../model/input-limits.ts';
+import { addProblem, optional, recordOf } from '../../model/json-object.ts';
 import {
   IMPORT_MODES,
   type ImportMode,
@@ -20,8 +20,14 @@ import { CONFLICT_FIELDS, CONFLICT_POLICIES } from '../../model/observation.ts';
 import { priceRulesSchema } from '../../model/price-rules.ts';
 import { isHttpUrl } from '../../model/remote-address.ts';
 import { tableFields } from '../../model/row.ts';
-import { FLOOR_TEXT, forEachLimit, type Limit, limitText, safetyLimit } from '../../model/safety-limits.ts';
-import { WAVE_LIMITS, type WaveSize } from '../../model/wave-limits.ts';
+import {
+  FLOOR_TEXT,
+  type Limit,
+  limitText,
+  SAFETY_LIMIT_NAMES,
+  safetyLimit,
+} from '../../model/safety-limits.ts';
+import { WAVE_LIMIT_NAMES, WAVE_LIMITS, type WaveSize } from '../../model/wave-limits.ts';
 import { databaseFields, PLACES, remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
 import { exactlyOnePlace, oneFile } from '../complete-places.ts';
 import { jobFields, storeName, valueWords, WEEKLY_PROBLEM, wantsWeekly } from './job-fields.ts';
@@ -33,6 +39,16 @@ function isInboxPattern(path: string): boolean {
   return (
     folders.length > 0 && folders.every((part) => /^[^*?[\]{}]+$/.test(part) && part !== '..' && part !== '.')
   );
+}
+
+/** The fields of a table that is read, wherever its file is. */
+function tableFileFields(what: string) {
+  return {
+    path: optional(workspacePathSchema, what),
+    ...remoteFields('source'),
+    ...databaseFields,
+    ...tableFields,
+  };
 }
 
 /** The source of an import: exactly one of its places. */
@@ -57,10 +73,7 @@ const sourceSchema = z
 
 const crosswalkSchema = z
   .strictObject({
-    path: optional(workspacePathSchema, "The file with the store's ids, in any format of a source."),
-    ...remoteFields('source'),
-    ...databaseFields,
-    ...tableFields,
+    ...tableFileFields("The file with the store's ids, in any format of a source."),
     match: z
       .string()
       .min(1)
@@ -82,10 +95,7 @@ const crosswalkSchema = z
 
 const adoptSchema = z
   .strictObject({
-    path: optional(workspacePathSchema, 'An export of the store, in any format of a source.'),
-    ...remoteFields('source'),
-    ...databaseFields,
-    ...tableFields,
+    ...tableFileFields('An export of the store, in any format of a source.'),
     mapping: z.string().min(1).describe('The mapping that reads it.'),
   })
   .superRefine(exactlyOnePlace);
@@ -122,7 +132,9 @@ function limitField({
 }
 
 /** The limits that stop a run before its first write. Naming one limit keeps the defaults of the others. */
-export const safetySchema = z.strictObject(forEachLimit((name) => limitField(safetyLimit(name))));
+export const safetySchema = z.strictObject(
+  recordOf(SAFETY_LIMIT_NAMES, (name) => limitField(safetyLimit(name))),
+);
 
 const SIZE = 'expected a number of records such as 10, or a percentage such as 1%';
 
@@ -147,9 +159,7 @@ const applySchema = z
           'How many records have been sent when each wave ends; the last is `100%`. Beyond a limit below the run stops; `approve RUN` then sends the next wave.',
         examples: [[10, '1%', '100%']],
       }),
-    maxRejects: limitField(WAVE_LIMITS.maxRejects),
-    maxUnsent: limitField(WAVE_LIMITS.maxUnsent),
-    maxAltered: limitField(WAVE_LIMITS.maxAltered),
+    ...recordOf(WAVE_LIMIT_NAMES, (name) => limitField(WAVE_LIMITS[name])),
   })
   .superRefine(({ waves }, context) => {
     for (const [index, size] of waves.entries()) {
@@ -227,24 +237,7 @@ function most(name: LimitName) {
 }
 
 /** The limits on the input of an import, each with its default. */
-export const limitsSchema = z.strictObject({
-  rowBytes: most('rowBytes'),
-  cellBytes: most('cellBytes'),
-  rows: most('rows'),
-  columns: most('columns'),
-  mergedCells: most('mergedCells'),
-  headerBytes: most('headerBytes'),
-  bytes: most('bytes'),
-  ratio: most('ratio'),
-  fileCount: most('fileCount'),
-  pathBytes: most('pathBytes'),
-  crosswalkRows: most('crosswalkRows'),
-  lookupRows: most('lookupRows'),
-  patternLength: most('patternLength'),
-  recordRows: most('recordRows'),
-  combinations: most('combinations'),
-  mergedCopies: most('mergedCopies'),
-});
+export const limitsSchema = z.strictObject(recordOf(LIMIT_NAMES, most));
 
 const { s3, sftp } = remoteFields('destination');
 
@@ -309,12 +302,7 @@ const CONFLICT_WORDS = {
 
 const conflictsSchema = z.strictObject({
   default: optional(z.enum(CONFLICT_POLICIES), 'For all fields that are not named.'),
-  ...Object.fromEntries(
-    CONFLICT_FIELDS.map((field) => [
-      field,
-      optional(z.enum(CONFLICT_POLICIES), 'For this field as a whole.'),
-    ]),
-  ),
+  ...recordOf(CONFLICT_FIELDS, () => optional(z.enum(CONFLICT_POLICIES), 'For this field as a whole.')),
 });
 
 /** A store of a job with several: its name, or what the job has differently there. */

@@ -41,37 +41,32 @@ export type ExportJob = DeepReadonly<Omit<ExportFields, 'destination' | 'notify'
   readonly name: string;
   /** How the values of fields are masked; those with a key are hashed with it. */
   readonly mask?: Readonly<Record<string, Mask>>;
-  readonly destination: DestinationSpec;
+  readonly destination: Placed<ExportFields['destination']>;
   readonly notify?: readonly Notify[];
 };
 
 type Mask = 'redact' | { readonly keepLast: number } | { readonly key: string };
 
-/** A source with its address completed. `encoding` is the WHATWG name. */
-export type SourceSpec = DeepReadonly<ReturnType<typeof withoutPlace<ImportFields['source']>>> & FilePlace;
+/** What a job says of a file, with its address completed. */
+type Placed<Written extends object> = DeepReadonly<ReturnType<typeof withoutPlace<Written>>> & FilePlace;
 
-/** A crosswalk with its address completed. */
-export type CrosswalkSpec = DeepReadonly<
-  ReturnType<typeof withoutPlace<Exclude<NonNullable<ImportFields['crosswalk']>, 'store'>>>
-> &
-  FilePlace & {
-    /** It is `crosswalk: store`: the file need not be there. */
-    readonly isOfStore?: true;
-  };
+/** A source; `encoding` is the WHATWG name. */
+export type SourceSpec = Placed<ImportFields['source']>;
 
-/** An export of a store with its address completed, and the mapping that reads it. */
-type AdoptSpec = DeepReadonly<
-  ReturnType<typeof withoutPlace<Exclude<NonNullable<ImportFields['adopt']>, 'store'>>>
-> &
-  FilePlace;
+export type CrosswalkSpec = Placed<Exclude<NonNullable<ImportFields['crosswalk']>, 'store'>> & {
+  /** It is `crosswalk: store`: the file need not be there. */
+  readonly isOfStore?: true;
+};
+
+/** An export of a store, and the mapping that reads it. */
+type AdoptSpec = Placed<Exclude<NonNullable<ImportFields['adopt']>, 'store'>>;
 
 type ImageFields = NonNullable<ImportFields['images']>;
 
 /** What is done about images, with the place of the folder that picture files are published in. */
 type ImagesSpec = DeepReadonly<Omit<ImageFields, 'publish'>> & { readonly publish?: PublishSpec };
 
-export type PublishSpec = DeepReadonly<ReturnType<typeof withoutPlace<NonNullable<ImageFields['publish']>>>> &
-  FilePlace;
+export type PublishSpec = Placed<NonNullable<ImageFields['publish']>>;
 
 /** The crosswalk that `contacts scan` writes for a store: relative to the workspace. */
 export function crosswalkOfStore(store: string) {
@@ -83,9 +78,6 @@ export function crosswalkOfStore(store: string) {
     isOfStore: true,
   } as const;
 }
-
-/** A destination with its address completed. */
-type DestinationSpec = DeepReadonly<ReturnType<typeof withoutPlace<ExportFields['destination']>>> & FilePlace;
 
 /** The paths of the parts of an import job that name a file to read. */
 export const SOURCE_AT = ['source'];

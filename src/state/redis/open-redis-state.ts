@@ -2,10 +2,10 @@ import { hash, randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
 import { type AuditLog, storedAuditEntries } from '../../model/audit-entry.ts';
-import { chainAuditEntry } from '../../model/chain-audit-entry.ts';
 import { isJsonObject, member, parsedJson } from '../../model/json-object.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import type { Artifacts } from '../artifacts.ts';
+import { chainAuditEntry } from '../chain-audit-entry.ts';
 import { openSending } from '../open-sending.ts';
 import {
   type AddressCheck,
@@ -133,7 +133,8 @@ function redisAddresses({ client, ask }: RedisConnection, keys: RedisKeys): Chec
       const found = await Promise.all(
         addresses.map((address) => ask(client.get(keys.checkedAddress(address)))),
       );
-      return found.map((json) => readCheck(json));
+      // A check that cannot be read counts as none: the address is checked again.
+      return found.map((json) => storedCheck.safeParse(parsedJson(json ?? '')).data);
     },
     async remember(checks, at) {
       for (const some of chunksOf(checks, CHUNK)) {
@@ -150,11 +151,6 @@ function redisAddresses({ client, ask }: RedisConnection, keys: RedisKeys): Chec
 }
 
 const storedCheck: z.ZodType<AddressCheck> = z.object({ version: z.string().nullable(), at: z.number() });
-
-/** Undefined also for a check that cannot be read: the address is checked again. */
-function readCheck(json: string | null): AddressCheck | undefined {
-  return json === null ? undefined : storedCheck.safeParse(parsedJson(json)).data;
-}
 
 /**
  * Longer than a pause of garbage collection or a restart of Redis, but short enough to wait for the locks of a killed

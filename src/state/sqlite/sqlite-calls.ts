@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { isWholeRun, type JobAction } from '../../model/action.ts';
 import type { AuditEntry } from '../../model/audit-entry.ts';
-import { chainAuditEntry } from '../../model/chain-audit-entry.ts';
+import { chainAuditEntry } from '../chain-audit-entry.ts';
 import {
   type AddressCheck,
   type AddressToRemember,

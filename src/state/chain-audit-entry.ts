@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { parsedJson } from './json-object.ts';
+import { parsedJson } from '../model/json-object.ts';
 
 /** A stored entry of the chain: its text up to the hash, the hash of the entry before, and its own. */
 const CHAINED = /^(\{.*"previous":(?:null|"([0-9a-f]{64})")),"hash":"([0-9a-f]{64})"\}$/s;
