@@ -36,7 +36,7 @@ export interface SafetyFigures {
   readonly prices: readonly Move[];
   /** Products that the store would give one price for all variants, with the keys of the first ones. */
   readonly lostPrices: { readonly products: number; readonly examples: readonly string[] };
-  /** New records and missing keys, if keys are made differently than in the last completed run; otherwise null. */
+  /** New records, with those that wait because they may be known ones, and missing keys, if keys are made differently than in the last completed run; otherwise null. */
   readonly keyChange: { readonly new: number; readonly missing: number } | null;
 }
 
@@ -235,7 +235,7 @@ export const SAFETY_RULE_NAMES: readonly SafetyRuleName[] = [...SAFETY_LIMIT_NAM
 const KEY_RULE: SafetyRule = {
   title: 'Changed key',
   found: ({ figure, base }, resource) =>
-    figure === 0
+    base === 0
       ? `keys are made differently than in the last completed run, and most known ${resource} would change`
       : `keys are made differently than in the last completed run: ${grouped(figure)} ${resource} look new, and ${grouped(base ?? 0)} known ones are missing`,
   detail: ({ figure, base }, resource) =>

@@ -110,11 +110,14 @@ function judgePrices({ resource, lostPrices, records }: SafetyFigures, run: stri
   return { limit: 'prices', exceeded: true, ...measured, examples, message };
 }
 
-/** New keys while others are missing, or known keys with other contents: records have changed places. */
+/**
+ * New keys while others are missing, or known keys with other contents: records have changed places. Held and rejected records count,
+ * too: only a run that proves or approves its keys may be the last completed one with which the next is compared.
+ */
 function judgeKey(figures: SafetyFigures, run: string): SafetyVerdict | null {
   const { resource, keyChange, changed, known } = figures;
   if (keyChange === null) return null;
-  const isRenamed = keyChange.new > 0 && keyChange.missing > 0;
+  const isRenamed = keyChange.missing > 0 && keyChange.new + figures.rejected > 0;
   const isExchanged = changed > 0 && changed * 2 >= known;
   const exceeded = isRenamed || isExchanged;
   const measured = { figure: keyChange.new, base: keyChange.missing };

@@ -331,8 +331,8 @@ async function figuresOf(
     keyDigest !== null &&
     previous.keyDigest !== null &&
     keyDigest !== previous.keyDigest;
-  let missing = counts.removed;
-  if (keyChanged && job.mode !== 'mirror') {
+  let missing = 0;
+  if (keyChanged) {
     for await (const batch of missingKeys(ledger, job.name, seen)) missing += batch.length;
   }
   return {
@@ -350,7 +350,7 @@ async function figuresOf(
     priceMoves,
     prices: moves.prices,
     lostPrices: draft.tally.lostPrices,
-    keyChange: keyChanged ? { new: counts.new.records, missing } : null,
+    keyChange: keyChanged ? { new: counts.new.records + counts.held.records, missing } : null,
   };
 }
 

@@ -159,6 +159,8 @@ describe('safety limits', () => {
     expect(exceeded({ keyChange: { new: 90, missing: 90 } })).toEqual(['key']);
     expect(exceeded({ keyChange: { new: 90, missing: 0 } })).toEqual([]);
     expect(exceeded({ keyChange: { new: 0, missing: 90 } })).toEqual([]);
+    // Nobody knows the keys of rejected records.
+    expect(exceeded({ keyChange: { new: 0, missing: 90 }, rejected: 1 })).toEqual(['key']);
   });
 
   it('stop when what makes the key changed and most known records get other contents', () => {
