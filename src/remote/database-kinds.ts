@@ -126,18 +126,12 @@ export async function openSession(at: RemoteAddress, signal: AbortSignal): Promi
   const session = await failing(openWriting(at, either));
   return {
     kind: session.kind,
-    run: async (sql, values) => {
-      const timer = setTimeout(() => late.abort(), STATEMENT_MS);
-      try {
-        return await failing(session.run(sql, values));
-      } finally {
-        clearTimeout(timer);
-      }
-    },
+    run: (sql, values) => failing(session.run(sql, values)),
     [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
   };
 
   async function failing<T>(asked: Promise<T>): Promise<T> {
+    const timer = setTimeout(() => late.abort(), STATEMENT_MS);
     try {
       return await asked;
     } catch (error) {
@@ -148,6 +142,8 @@ export async function openSession(at: RemoteAddress, signal: AbortSignal): Promi
           `the database did not answer within ${STATEMENT_MS / 60_000} minutes`,
         );
       throw queryFailure(error, 'Correct the table, or the rights of the user. No row was written.');
+    } finally {
+      clearTimeout(timer);
     }
   }
 }

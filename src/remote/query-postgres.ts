@@ -18,6 +18,9 @@ const BYTES_PER_FETCH = 8 * 1024 * 1024;
 /** Values as the server writes them: numbers keep their digits, times their zone. */
 const AS_TEXT = { getTypeParser: () => (value: string | Buffer) => String(value) };
 
+/** A server that is asked to end a connection has so long for it. */
+const CLOSE_MS = 1_000;
+
 /** The server looks so often whether the client is still there: it ends the query of a killed process. */
 const PEER_CHECK = "SET client_connection_check_interval = '5s'";
 
@@ -33,11 +36,14 @@ async function connectPostgres({ url }: Pick<DatabaseAddress, 'url'>, signal: Ab
   });
   // A connection that is lost while nothing is asked is noticed by the next question.
   client.on('error', () => {});
-  const end = () => void client.end().catch(() => {});
-  signal.addEventListener('abort', end, { once: true });
+  const cut = () => void socket.destroy();
+  signal.addEventListener('abort', cut, { once: true });
   const close = async () => {
-    signal.removeEventListener('abort', end);
+    signal.removeEventListener('abort', cut);
+    // It waits for the server to close its side, which a pooler or a stopped server may never do.
+    const timer = setTimeout(cut, CLOSE_MS);
     await client.end().catch(() => {});
+    clearTimeout(timer);
   };
   try {
     await client.connect();

@@ -53,8 +53,10 @@ export function sftpClient(at: SftpAddress): RemoteClient {
         const attributes = await calls.stat(path);
         if (!isFile(attributes)) throw new RemoteFailure('final', 'it is not a regular file');
         // Aborted reading leaves unanswered requests, so the connection is closed.
-        signal.addEventListener('abort', () => connection?.drop(), { once: true });
+        const drop = () => connection?.drop();
+        signal.addEventListener('abort', drop, { once: true });
         const content = calls.content(path, attributes);
+        content.once('close', () => signal.removeEventListener('abort', drop));
         return { kind: 'content', content, size: attributes.size, version: versionOf(attributes) };
       }),
     put: (upload, { signal, ifVersion }) =>

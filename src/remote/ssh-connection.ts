@@ -4,7 +4,7 @@ import { Client, type SFTPWrapper } from 'ssh2';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { errorCode } from '../model/storeferry-error.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
-import { connectionFailure, lateAnswer, RemoteFailure } from './remote-client.ts';
+import { connectionFailure, connectionLost, lateAnswer, RemoteFailure } from './remote-client.ts';
 import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
 /** A file on an SSH server. */
@@ -99,16 +99,23 @@ export async function connectSsh(at: SftpAddress, signal: AbortSignal) {
 function connectSocket(at: SftpAddress, signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const { host, port } = at;
-    const socket = connect({ host, port, lookup: guardedLookup(at.allowPrivateAddresses), signal });
+    const socket = connect({ host, port, lookup: guardedLookup(at.allowPrivateAddresses) });
     socket.setNoDelay(true);
     const timer = setTimeout(() => socket.destroy(lateAnswer()), CONNECTION_TIMEOUTS.connectMs);
-    socket.once('connect', () => {
+    // The option `signal` of Node would leave its listener on the signal, and with it the socket.
+    const abort = () => socket.destroy(connectionLost());
+    signal.addEventListener('abort', abort, { once: true });
+    const settle = () => {
       clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+    };
+    socket.once('connect', () => {
+      settle();
       socket.removeAllListeners('error');
       resolve(socket);
     });
     socket.once('error', (error) => {
-      clearTimeout(timer);
+      settle();
       reject(signal.aborted ? signal.reason : connectionFailure(error));
     });
   });

@@ -1,6 +1,8 @@
+import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { REMOTE_KINDS } from '../../src/remote/remote-kinds.ts';
+import { openSession, REMOTE_KINDS } from '../../src/remote/remote-kinds.ts';
 import { type Database, describeWithDatabases, startMariaDb, startPostgres } from '../support/databases.ts';
+import { startMutingProxy } from '../support/muting-proxy.ts';
 import { patience } from '../support/pace.ts';
 import { until } from '../support/until.ts';
 import { failureOf, fetchOne } from './trials.ts';
@@ -112,6 +114,58 @@ describeWithDatabases('a hostile database', () => {
     expect((await failureOf(read(kind, kind === 'postgres' ? postgres : mysql, query))).message).toMatch(
       message,
     );
+  });
+
+  it('PostgreSQL: a connection ends though the server neither answers nor closes it', async () => {
+    await using proxy = await startMutingProxy(Number(new URL(postgres.url).port), 'postgres');
+    const url = `${proxy.url.replace('//', '//shop:secret@')}/postgres`;
+    const at = {
+      kind: 'postgres',
+      location: 'x',
+      url,
+      query: '',
+      isQuery: true,
+      allowPrivateAddresses: true,
+    } as const;
+    const session = await openSession(at, new AbortController().signal);
+    await session.run('SELECT 1');
+    proxy.mute();
+    await session[Symbol.asyncDispose]();
+  });
+
+  it('PostgreSQL: a server that is silent after the login is given up', async () => {
+    let asked = false;
+    await using stack = new AsyncDisposableStack();
+    const server = createServer((socket) => {
+      socket.once('data', () => {
+        // The login is accepted, and a query may come.
+        socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49]));
+        socket.once('data', () => {
+          asked = true;
+        });
+      });
+      stack.defer(() => void socket.destroy());
+    });
+    stack.defer(() => void server.close());
+    const port = await new Promise<number>((resolve) => {
+      server.listen(0, '127.0.0.1', () => resolve(Number(Object(server.address()).port)));
+    });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    stack.defer(() => void vi.useRealTimers());
+    const url = `postgres://shop@127.0.0.1:${port}/postgres`;
+    const at = {
+      kind: 'postgres',
+      location: 'x',
+      url,
+      query: '',
+      isQuery: true,
+      allowPrivateAddresses: true,
+    } as const;
+    const failure = failureOf(openSession(at, new AbortController().signal));
+    while (!asked) await new Promise((resolve) => setImmediate(resolve));
+    vi.advanceTimersByTime(5 * 60_000);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect((await failure).message).toBe('the database did not answer within 5 minutes');
   });
 
   it('PostgreSQL without an encoding: bytes that are not UTF-8 are refused', async () => {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -48,6 +49,19 @@ describeWithSshd('a file on an SSH server', () => {
     const found = await fetchAll(sftpClient(address), limitBytes === undefined ? {} : { limitBytes });
     return Object.fromEntries(Object.entries(found).map(([location, held]) => [location, held?.content]));
   }
+
+  it('leaves nothing on a signal that outlives its download', async () => {
+    there('c.csv', CSV);
+    const stop = new AbortController();
+    {
+      await using client = sftpClient(addressOf('c.csv'));
+      for (const file of await client.find(stop.signal)) {
+        const got = await client.get(file, { signal: stop.signal, unless: null });
+        if (got.kind === 'content') expect(await text(got.content)).toBe(CSV);
+      }
+    }
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
+  });
 
   it('is read byte for byte, larger than any piece', async () => {
     const large = `${CSV}${'B,2\n'.repeat(600_000)}`;
