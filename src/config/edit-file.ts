@@ -172,7 +172,8 @@ function replaceFile(path: string, text: string, expectedSha256: string, mode = 
   const real = realpathSync(path);
   const temporary = temporaryOf(real);
   try {
-    writeFileSync(temporary, text, { flag: 'wx' });
+    // Nobody else may read it meanwhile, nor after a death.
+    writeFileSync(temporary, text, { flag: 'wx', mode: 0o600 });
     chmodSync(temporary, statSync(real).mode & mode);
     sync(temporary);
     if (sha256Of(readFileSync(real)) !== expectedSha256) return false;

@@ -19,6 +19,10 @@ export interface SqliteProblem {
 }
 
 const HEAP_MIB = 512;
+const NOT_STARTED: SqliteProblem = {
+  message: 'its process could not be started',
+  hint: 'Does the system allow more processes, and is Node.js still where it was? Restart a running worker after an upgrade.',
+};
 const BEYOND_MEMORY: SqliteProblem = {
   message: 'its process ended; does a row take too much memory?',
   hint: 'Leave out columns with long values, or shorten them in the query.',
@@ -46,7 +50,11 @@ export async function* querySqlite(
     child.once('message', (message: SqliteProblem) => {
       problem = message;
     });
-    child.once('error', () => resolve(false));
+    // It comes twice: `send` finds the channel of a process that did not start closed.
+    child.on('error', () => {
+      problem ??= child.pid === undefined ? NOT_STARTED : undefined;
+      resolve(false);
+    });
     child.once('close', (code) => resolve(code === 0));
   });
   try {

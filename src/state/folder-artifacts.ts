@@ -38,7 +38,11 @@ function runFolder(location: string): RunFolder {
     rewritten: (name) => rewrittenInPlace(folder, name, pathOf(name)),
     async write(name, content) {
       const path = pathOf(name);
-      prepared ??= prepare(location);
+      prepared ??= prepare(location).catch((error: unknown) => {
+        // The folder of witnesses lives as long as a worker, and the fault may pass.
+        prepared = undefined;
+        throw error;
+      });
       await prepared;
       const temporary = join(location, temporaryName(name, randomUUID()));
       try {

@@ -140,6 +140,8 @@ function writeXlsx(table: WrittenTable): Readable {
   zip.end();
   const output = new PassThrough();
   content.on('error', (error) => output.destroy(error));
+  // A reader that ends early ends the rows, and what they are read from.
+  output.once('close', () => content.destroy());
   zip.outputStream.pipe(output);
   return output;
 }

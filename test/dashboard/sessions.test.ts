@@ -80,6 +80,20 @@ it('of too many sessions of a token the one that was used least recently makes r
   expect(sessions.find(full.id, true)).toBe(full);
 });
 
+it('a sign-in costs the same, however many there were', () => {
+  const { sessions, wait } = setup();
+  const signIns = (): number => {
+    const before = process.cpuUsage().user;
+    for (let count = 0; count < 1_000; count += 1) {
+      wait(1);
+      sessions.begin({ by: HASHES.readOnly });
+    }
+    return process.cpuUsage().user - before;
+  };
+  const costs = Array.from({ length: 12 }, signIns);
+  expect(Math.min(...costs.slice(-4))).toBeLessThan(4 * Math.max(...costs.slice(0, 3)));
+});
+
 it('sessions and their form tokens are unlike one another', () => {
   const { sessions } = setup();
   const made = Array.from({ length: 50 }, () => sessions.begin({ by: HASHES.full }));

@@ -36,6 +36,16 @@ describe('the query of a SQLite file', () => {
     await until(() => markedProcesses(mark).length === 0);
   });
 
+  it('is refused where its process cannot be started', async () => {
+    const { execPath } = process;
+    process.execPath = join(dir, 'no-node');
+    try {
+      await expect(read('SELECT 1').next()).rejects.toThrow('its process could not be started');
+    } finally {
+      process.execPath = execPath;
+    }
+  });
+
   it('of endless rows ends with its reader', async () => {
     for await (const text of read('SELECT * FROM endless')) if (text.includes('5000\n')) break;
     await until(() => markedProcesses(mark).length === 0);

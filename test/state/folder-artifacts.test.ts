@@ -83,6 +83,11 @@ describe('artifacts in a folder', () => {
   it('cannot be written where a file is in the way', async () => {
     const place = freshRoot();
     writeFileSync(place, '');
-    await expect(folderArtifacts(place).run('run-1').write('shard', ['x'])).rejects.toThrow(StateError);
+    const folder = folderArtifacts(place).run('run-1');
+    await expect(folder.write('shard', ['x'])).rejects.toThrow(StateError);
+    // A worker keeps a folder for as long as it lives.
+    rmSync(place);
+    await folder.write('shard', ['x']);
+    expect(await folder.list()).toEqual(['shard']);
   });
 });

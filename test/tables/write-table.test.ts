@@ -33,6 +33,20 @@ const HUGE = { number: '12345678901234567890' };
 const TIME = new Date('2026-11-01T06:00:00.000Z');
 
 describe('a workbook that is written', () => {
+  it('ends its rows with its reader', async () => {
+    const ended = Promise.withResolvers<void>();
+    async function* rows(): AsyncGenerator<readonly Cells[]> {
+      try {
+        for (let row = 0; ; row++)
+          yield Array.from({ length: 1_000 }, (_, cell) => [`${row} ${cell} ${Math.random()}`]);
+      } finally {
+        ended.resolve();
+      }
+    }
+    for await (const _ of writeTable({ name: 'Endless', columns: ['a'], rows }, 'xlsx')) break;
+    await ended.promise;
+  });
+
   it('is read back cell by cell, whatever the cells hold', async () => {
     const cell = fc.oneof(
       fc.string({ unit: 'grapheme' }),

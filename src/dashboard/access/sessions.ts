@@ -16,6 +16,8 @@ export const MAX_SESSION_MS = 12 * 60 * 60_000;
  * that sign-ins with the read-only token end no session with full access.
  */
 const MAX_PER_TOKEN = 100;
+/** The most ended sessions that are remembered, because each sign-in beyond the most of a token ends one. */
+const MAX_ENDED = 10_000;
 const ID_BYTES = 32;
 /** How often the time of the last request of sessions is kept, at most. */
 const SAVE_EVERY_MS = 60_000;
@@ -99,7 +101,11 @@ export function createSessions(
     if (!byHash.delete(hash)) return false;
     const now = clock();
     endedAt.set(hash, now);
-    for (const [old, at] of endedAt) if (now - at > MAX_SESSION_MS) endedAt.delete(old);
+    // In the order of time, so that a search ends at the first that is kept.
+    for (const [old, at] of endedAt) {
+      if (now - at <= MAX_SESSION_MS && endedAt.size <= MAX_ENDED) break;
+      endedAt.delete(old);
+    }
     if (session !== undefined) for (const listener of listeners) listener(session);
     return true;
   };
