@@ -247,7 +247,12 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     await program.parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return 0;
+      if (args.includes('--json'))
+        terminal.out(`${JSON.stringify({ error: error.message.replace(/^error: /, '') })}\n`);
+      return EXIT_USAGE;
+    }
     return printError(terminal, error, place());
   } finally {
     over.abort();

@@ -174,7 +174,7 @@ export function listedRun(
 export function runsSummary(
   jobs: readonly JobFacts[],
   schedules: ClockKeeper,
-  runs: readonly Run[],
+  runs: readonly Pick<RunFacts, 'run' | 'rejectsFile'>[],
   now: number,
 ) {
   return {
@@ -186,7 +186,7 @@ export function runsSummary(
       last: last?.id ?? null,
     })),
     schedules,
-    runs: runs.map((run) => listedRun({ run, totals: run.totals ?? NO_TOTALS, rejectsFile: null }, now)),
+    runs: runs.map((each) => listedRun({ ...each, totals: each.run.totals ?? NO_TOTALS }, now)),
   };
 }
 

@@ -442,9 +442,11 @@ function refuseOtherStore(planned: Run, { job, store }: ImportRequest, hint: str
 function notApprovable(run: Run): UsageError {
   const { id, job, status } = run;
   const message =
-    status === 'superseded'
-      ? `Another run or plan of ${job} has begun since ${id} was planned.`
-      : `The run ${id} ${status === 'interrupted' ? 'was' : 'is'} ${status}: only a planned or stopped run can be approved.`;
+    run.discarded === true
+      ? `The plan ${id} of ${job} was discarded.`
+      : status === 'superseded'
+        ? `Another run or plan of ${job} has begun since ${id} was planned.`
+        : `The run ${id} ${status === 'interrupted' ? 'was' : 'is'} ${status}: only a planned or stopped run can be approved.`;
   const [next] = status === 'superseded' ? [] : nextSteps({ run });
   return new UsageError(message, {
     hint: next === undefined ? planAgainHint(run) : `${next.what} ${next.command}`,

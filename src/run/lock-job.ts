@@ -18,10 +18,16 @@ import type { RunContext, RunEvent } from './run-context.ts';
 export async function lockJob(context: RunContext, { job, id: run }: Pick<Run, 'job' | 'id'>): Promise<Lock> {
   const lock = await context.state.locks.tryAcquire(jobLockName(job), { job, run });
   if ('heldBy' in lock) {
+    const { runs } = context.state;
+    // A run that continues another one was removed for it.
+    const [holding] =
+      lock.heldBy === null || (await runs.get(lock.heldBy.run)) !== undefined
+        ? [lock.heldBy?.run]
+        : (await runs.list({ job, statuses: ['running'], limit: 1 })).map(({ id }) => id);
     const [holder, shown] =
-      lock.heldBy === null
+      holding === undefined
         ? ['another process', 'storeferry runs']
-        : [`run ${lock.heldBy.run}`, `storeferry runs ${lock.heldBy.run}`];
+        : [`run ${holding}`, `storeferry runs ${holding}`];
     throw new LockedError(`The job ${job} is already running (${holder}).`, {
       hint: `Wait until it has finished; \`${shown}\` shows its progress.${ifDied(context)}`,
     });

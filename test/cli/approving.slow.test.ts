@@ -91,7 +91,11 @@ async function isDiscarded({ store, workspace }: Nightly): Promise<void> {
   expect((await workspace.storeferry('runs', planned, '--json')).json()).toMatchObject({
     status: 'superseded',
   });
-  expect((await workspace.storeferry('approve', planned)).code).toBe(2);
+  const approved = await workspace.storeferry('approve', planned);
+  expect([approved.code, approved.stderr]).toEqual([
+    2,
+    expect.stringContaining(`The plan ${planned} of nightly was discarded.`),
+  ]);
   const again = await workspace.storeferry('discard', planned);
   expect(again.code).toBe(2);
   expect(again.stderr).toContain('only a plan that waits can be discarded');

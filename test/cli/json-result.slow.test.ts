@@ -1,4 +1,4 @@
-import { open, symlink } from 'node:fs/promises';
+import { mkdir, open, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
@@ -39,6 +39,36 @@ describe('--json prints its object', () => {
     }
   });
 
+  it('when an option is wrong', async () => {
+    await using setup = await setupNightly(1);
+    const wrong = await setup.workspace.storeferry('plan', 'nightly', '--bogus', '--json');
+    expect([wrong.code, wrong.json()]).toEqual([
+      2,
+      { error: expect.stringContaining("unknown option '--bogus'") },
+    ]);
+  });
+
+  it('when the mapping cannot be used, with the place, and no run begins', async () => {
+    await using setup = await setupNightly(1);
+    const { workspace } = setup;
+    const job = join(workspace.dir, 'jobs/nightly.yaml');
+    await writeFile(job, (await readFile(job, 'utf8')).replace('shopify-products', 'own'));
+    await mkdir(join(workspace.dir, 'mappings'), { recursive: true });
+    await writeFile(
+      join(workspace.dir, 'mappings/own.yaml'),
+      `import: products
+columns: { handle: Handle, title: Title, price: Variant Price }
+required: [handle]
+group: { by: handle, rows: adjacent }
+product: { url: title, title: title }
+variants: { pricing: { price: price } }
+`,
+    );
+    const plan = await workspace.storeferry('plan', 'nightly', '--json');
+    expectFailure(plan, 2, 'mappings/own.yaml:4:');
+    expect((await workspace.storeferry('runs', '--json')).json()).toMatchObject({ runs: [] });
+  });
+
   it('when the job is already running', async () => {
     await using setup = await setupNightly(100);
     const { store, workspace } = setup;
@@ -48,8 +78,17 @@ describe('--json prints its object', () => {
     const second = await workspace.storeferry('run', 'nightly', '--json');
     expectFailure(second, 1, 'already running');
     expect(second.json()).toMatchObject({ run: null, job: 'nightly' });
+    running.process.kill('SIGKILL');
+    await running.ended;
+    // What a run continues is named, not the run that was begun for it.
+    const before = store.requests.length;
+    const continuing = workspace.start('run', 'nightly', '--json');
+    await until(() => store.requests.length > before);
+    const third = await workspace.storeferry('run', 'nightly', '--json');
     store.behave();
-    expect((await running.ended).json()).toMatchObject({ status: 'done', applied: 100 });
+    const continued = (await continuing.ended).json();
+    expect(continued).toMatchObject({ status: 'done', applied: 100 });
+    expect(third.stderr).toContain(`already running (run ${continued['run']})`);
   });
 
   it('when the state is damaged, and says what to do', async () => {

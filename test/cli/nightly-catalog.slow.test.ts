@@ -137,7 +137,9 @@ describe('a nightly catalog', () => {
     expect(store.figures()).toMatchObject({ duplicates: 0, maxOverlap: 1 });
 
     store.behave();
-    const rejects = join(workspace.dir, String(run.json()['rejectsFile']));
+    const { rejectsFile } = run.json();
+    expect((await workspace.storeferry('runs', '--json')).json()).toMatchObject({ runs: [{ rejectsFile }] });
+    const rejects = join(workspace.dir, String(rejectsFile));
     const text = await readFile(rejects, 'utf8');
     expect(text.charCodeAt(0)).toBe(0xfeff);
     expect(text).toContain('Too dear');

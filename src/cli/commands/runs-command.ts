@@ -17,6 +17,8 @@ import {
 } from '../../run/records/run-records.ts';
 import {
   readStoredReport,
+  rejectsFileOf,
+  shownFile,
   withFilesFrom,
   withLiveStatus,
   withShownFiles,
@@ -135,7 +137,13 @@ async function list(
   const queued = (await queue.waiting()).filter((entry) => named?.includes(entry.job) !== false);
   const standing = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
   if (json) {
-    printJson(terminal, { ...runsSummary(jobs, keeper, standing, options.now), queued });
+    const shown = await Promise.all(
+      standing.map(async (run) => {
+        const file = await rejectsFileOf(context, run);
+        return { run, rejectsFile: file === null ? null : shownFile(workspace.dir, file) };
+      }),
+    );
+    printJson(terminal, { ...runsSummary(jobs, keeper, shown, options.now), queued });
     return;
   }
   terminal.out(jobsText(jobs, keeper, options));

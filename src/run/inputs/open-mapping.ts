@@ -75,8 +75,8 @@ export async function checkMappings(
       continue;
     }
     const custom = extensions && customTransforms(extensions);
-    for (const { path, message, isWarning = false } of checkMapping(mapping.spec, limits, custom)) {
-      (isWarning ? warnings : problems).push({ place: mapping.placeOf(path), message });
+    for (const { isWarning, ...found } of placedProblems(mapping, limits, custom)) {
+      (isWarning ? warnings : problems).push(found);
       isUsable &&= isWarning;
     }
     if (!isUsable) continue;
@@ -92,6 +92,14 @@ export async function checkMappings(
     }
   }
   return { problems, warnings, passed };
+}
+
+function placedProblems(mapping: MappingFile, limits: MappingLimits, custom?: CustomTransforms) {
+  return checkMapping(mapping.spec, limits, custom).map(({ path, message, isWarning = false }) => ({
+    place: mapping.placeOf(path),
+    message,
+    isWarning,
+  }));
 }
 
 /** Reads the CSV of a mapping test as an import reads a file. */
@@ -118,7 +126,7 @@ export interface MappingSource {
   readonly keyDigest: string;
 }
 
-/** What a job's mapping needs besides the source. */
+/** What a job's mapping needs besides the source. ConfigurationError, with the places, for a mapping that cannot be used. */
 export async function openMapping(
   file: MappingFile,
   job: ImportJob,
@@ -131,9 +139,12 @@ export async function openMapping(
   const lookups = writtenLookups(file);
   const extensions = await extensionsOf(file, maps);
   if (extensions instanceof ConfigurationError) throw extensions;
+  const custom = extensions && customTransforms(extensions);
+  const wrong = placedProblems(file, job.limits, custom).filter(({ isWarning }) => !isWarning);
+  if (wrong.length > 0) throw new ConfigurationError(wrong);
   return {
     spec,
-    custom: extensions && customTransforms(extensions),
+    custom,
     params: job.params,
     tables: sideTablesOf(file, job, access),
     listLookups: lookupsOfStoreLists(spec, job.params),
