@@ -284,23 +284,6 @@ export function hostileSamples(): readonly Sample[] {
   ];
 }
 
-/** Of each format those that take longest, take most memory, and end the reader early. */
-const TYPICAL = new Set([
-  ...['last-column', 'long-shared-texts', 'unclosed-merge'],
-  ...['repeated-cells', 'longest-repeated-cells', 'repeated-header'],
-  ...['new-namespaces', 'levels', 'unclosed-elements'],
-  ...['empty-objects', 'new-keys', 'levels-of-lists', 'broken-line', 'levels-of-a-line'],
-  ...['short-rows', 'open-quote', 'late-byte'],
-]);
-
-/**
- * Enough where every file is tried elsewhere with the same code: `plan` (samples.slow) reads and maps as a worker does, and
- * a new job (dashboard.slow) converts as every upload.
- */
-export function isTypical({ name }: Sample): boolean {
-  return TYPICAL.has(name);
-}
-
 /** Answers that a store, or what stands before it, may give to any request. */
 export const HOSTILE_ANSWERS: Readonly<Record<string, () => string>> = {
   'levels of lists': () => `${'['.repeat(500_000)}${']'.repeat(500_000)}`,

@@ -6,7 +6,7 @@ import { atMost, none } from '../support/measure.ts';
 import { patience } from '../support/pace.ts';
 import { until } from '../support/until.ts';
 import { makeWorkspace } from '../support/workspace.ts';
-import { hostileSamples, isTypical, type Sample } from './corpus.ts';
+import { hostileSamples, type Sample } from './corpus.ts';
 import {
   compareMemory,
   HOSTILE_WORKSPACE,
@@ -19,7 +19,7 @@ import {
   writeHostileJob,
 } from './hostile-jobs.ts';
 
-const SAMPLES = hostileSamples().filter(isTypical);
+const SAMPLES = hostileSamples();
 /** A worker is given 7 s; the rest is for the machine. */
 const ENDS_WITHIN_MS = 10_000;
 /** The plan is made, and the store is never asked. */
