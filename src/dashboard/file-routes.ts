@@ -9,20 +9,11 @@ import { STYLESHEET_URL } from '../report/html/document-sections.ts';
 import { openExport } from '../run/export/export-folder.ts';
 import { rejectsForLanguage } from '../run/read-corrections.ts';
 import { recordContent, runRecords } from '../run/records/run-records.ts';
-import { audit } from './audit.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 import { notFound } from './guard/page-error.ts';
 import { accessTo, actionRoute } from './pages/link-button.ts';
 import { refusePersonalData } from './pages/record-page.ts';
-import {
-  formFields,
-  keptRun,
-  type OfJob,
-  type OfRun,
-  type RouteParts,
-  rememberedRun,
-  workspaceOf,
-} from './route-parts.ts';
+import { audit, keptRun, type RouteParts, rememberedRun, workspaceOf } from './route-parts.ts';
 
 const REPORT_FILE = 'report.html' as const;
 
@@ -80,15 +71,15 @@ export async function sendExport(
 export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
   // Rows of the source contain personal data: only visitors who may correct them get the file.
   for (const file of RUN_FILE_NAMES.filter((name) => RUN_FILES[name].action === 'download-rejects')) {
-    app.get<OfRun>(`/runs/:run/${file}`, accessTo('download-rejects'), async (request, reply) =>
-      sendRunFile(dashboard, { request, reply }, request.params.run, file),
+    app.get(`/runs/:run/${file}`, accessTo('download-rejects'), async (request, reply) =>
+      sendRunFile(dashboard, { request, reply }, request.subject, file),
     );
   }
 
   for (const [format, type] of Object.entries(RECORDS_TYPES)) {
     const who = accessTo('download-records');
-    app.get<OfRun>(`${actionRoute('download-records')}.${format}`, who, async (request, reply) => {
-      const { run, ledger } = await rememberedRun(dashboard, request.params.run);
+    app.get(`${actionRoute('download-records')}.${format}`, who, async (request, reply) => {
+      const { run, ledger } = await rememberedRun(dashboard, request.subject);
       if (ledger === undefined) throw notFound('An export has no records.');
       refusePersonalData(ledger.target, request.viewer);
       await audit(dashboard, request, { action: 'download-records', job: ledger.job, run: ledger.id });
@@ -104,14 +95,14 @@ export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
   }
 
   // Orders and lists contain personal data.
-  app.get<OfJob>(actionRoute('download-export'), accessTo('download-export'), async (request, reply) =>
-    sendExport(dashboard, { request, reply }, request.params.job),
+  app.get(actionRoute('download-export'), accessTo('download-export'), async (request, reply) =>
+    sendExport(dashboard, { request, reply }, request.subject),
   );
 
-  app.get<OfRun>(actionRoute('download-report'), accessTo('download-report'), async (request, reply) => {
-    const { run, content } = await fileOf(dashboard, request.params.run, REPORT_FILE);
+  app.get(actionRoute('download-report'), accessTo('download-report'), async (request, reply) => {
+    const { run, content } = await fileOf(dashboard, request.subject, REPORT_FILE);
     const report = await text(content);
-    if (formFields(request.query)['download'] !== undefined) {
+    if (request.fields['download'] !== undefined) {
       await audit(dashboard, request, { action: 'download-report', job: run.job, run: run.id });
       reply.header('content-disposition', attachment(`${run.job}-${run.id}-${REPORT_FILE}`));
     }

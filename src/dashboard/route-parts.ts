@@ -1,5 +1,7 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Workspace } from '../config/workspace.ts';
+import { ACTIONS } from '../model/action.ts';
+import { type AuditedAction, recordAction } from '../model/audit-entry.ts';
 import type { Run } from '../model/run.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { findLedgerOf } from '../run/records/run-records.ts';
@@ -35,32 +37,8 @@ export interface RouteParts {
   readonly queueBoard: QueueBoard | null;
 }
 
-/** A route of a run. */
-export interface OfRun {
-  readonly Params: { readonly run: string };
-}
-
-/** A route of a job. */
-export interface OfJob {
-  readonly Params: { readonly job: string };
-}
-
-/** A route of a job, of a run, or of neither. */
-export interface OfAny {
-  readonly Params: { readonly job?: string; readonly run?: string };
-}
-
-/** What a page is asked for: the job or the run that its address names, its query, and by whom. */
-export interface PageRequest {
-  readonly of: string;
-  readonly query: FormFields;
-  readonly viewer: Viewer;
-}
-
-/** The job or the run that an address names; '' for neither. */
-export function subjectIn({ job, run = '' }: OfAny['Params']): string {
-  return job ?? run;
-}
+/** What a page is asked for, and by whom. */
+export type PageRequest = Pick<FastifyRequest, 'subject' | 'fields' | 'viewer'>;
 
 /** A page for those who may change the workspace. */
 export const FOR_EDITORS = { config: { role: 'edit' } } as const;
@@ -145,4 +123,18 @@ export function limitReads(most: number, refusal: () => PageError) {
       reading--;
     }
   };
+}
+
+/** Who did something in the dashboard. */
+type Actor = Pick<FastifyRequest, 'ip'> & { readonly viewer: Pick<Viewer, 'who'> };
+
+/** Adds to both logs what a signed-in visitor did: by the token and the address. */
+export async function audit(
+  { context, log }: Pick<DashboardContext, 'context' | 'log'>,
+  { ip, viewer }: Actor,
+  done: AuditedAction,
+): Promise<void> {
+  const who = `${viewer.who} from ${ip}`;
+  log.info({ who, ...done }, ACTIONS[done.action].audit);
+  await recordAction(context.state.audit, { at: context.clock(), who, by: 'dashboard' }, done);
 }

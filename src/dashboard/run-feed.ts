@@ -6,7 +6,7 @@ import { withLiveStatus } from '../run/report/read-stored-report.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { Session } from './access/sessions.ts';
 import { notFound, PageError } from './guard/page-error.ts';
-import type { OfRun, RouteParts } from './route-parts.ts';
+import type { RouteParts } from './route-parts.ts';
 
 /** The progress of a run, as `live.js` shows it. */
 export interface LiveProgress extends Omit<RunProgress, 'at'> {
@@ -132,8 +132,8 @@ export function eventRoutes(app: FastifyInstance, parts: RouteParts): void {
   const { runs } = parts.dashboard.context.state;
   const stream = runEvents(app, parts);
   // The stream of an answer to HEAD would never end.
-  app.get<OfRun>('/runs/:run/events', { exposeHeadRoute: false }, async (request, reply) =>
-    stream(request, reply, (await runs.get(request.params.run)) ?? notKnown()),
+  app.get('/runs/:run/events', { exposeHeadRoute: false }, async (request, reply) =>
+    stream(request, reply, (await runs.get(request.subject)) ?? notKnown()),
   );
 }
 

@@ -9,9 +9,8 @@ import { errorCode } from '../model/storeferry-error.ts';
 import { openApiTokens } from './access/api-tokens.ts';
 import { openPeople } from './access/people.ts';
 import { peopleRoutes } from './access/people-routes.ts';
-import { proxySignIn } from './access/proxy-sign-in.ts';
 import { createSessions, openSessionFile, sessionCookie } from './access/sessions.ts';
-import { identities, signIn } from './access/sign-in.ts';
+import { identities, proxySignIn, signIn } from './access/sign-in.ts';
 import { tokenRoutes } from './access/token-routes.ts';
 import { openTokens, type TokenFile, type Tokens } from './access/tokens.ts';
 import { actionRoutes } from './actions/action-routes.ts';
@@ -49,15 +48,7 @@ import type { Page } from './pages/page.ts';
 import { recordPage } from './pages/record-page.ts';
 import { runPage } from './pages/run-page.ts';
 import { runsPage } from './pages/runs-page.ts';
-import {
-  FOR_EDITORS,
-  formFields,
-  type OfAny,
-  type PageRequest,
-  type RouteParts,
-  readForms,
-  subjectIn,
-} from './route-parts.ts';
+import { FOR_EDITORS, type PageRequest, type RouteParts, readForms } from './route-parts.ts';
 import { eventRoutes } from './run-feed.ts';
 import { storeRoutes } from './store-routes.ts';
 
@@ -320,8 +311,8 @@ const PAGES: Readonly<Record<string, (dashboard: DashboardContext, request: Page
 export function registerPages(app: FastifyInstance, { dashboard }: Pick<RouteParts, 'dashboard'>): void {
   for (const [path, makePage] of Object.entries(PAGES)) {
     // The audit log names addresses and users of machines.
-    app.get<OfAny>(path, path === '/audit' ? FOR_EDITORS : {}, async ({ params, query, viewer }, reply) =>
-      reply.sendPage(await makePage(dashboard, { of: subjectIn(params), query: formFields(query), viewer })),
+    app.get(path, path === '/audit' ? FOR_EDITORS : {}, async (request, reply) =>
+      reply.sendPage(await makePage(dashboard, request)),
     );
   }
 

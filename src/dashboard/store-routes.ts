@@ -19,19 +19,26 @@ import {
 } from '../run/store-properties.ts';
 import { counted, listed } from '../text/printable.ts';
 import type { Viewer } from './access/sessions.ts';
-import { audit } from './audit.ts';
-import type { EditField, EditValues } from './edit-job/edit-field.ts';
 import { fieldEdits, fieldValue } from './edit-job/edit-form.ts';
 import { aboutField, controlOf } from './edit-job/edit-page.ts';
 import { besideFields } from './edit-job/edit-routes.ts';
 import { notFound } from './guard/page-error.ts';
 import { fact } from './pages/job-card.ts';
 import { jobLink, linkButton } from './pages/link-button.ts';
-import { type Reading, readingOf, relativeTime } from './pages/moment.ts';
-import { alertText, emptyBox, noticeText, type Page } from './pages/page.ts';
+import {
+  alertText,
+  emptyBox,
+  noticeText,
+  type Page,
+  type Reading,
+  readingOf,
+  relativeTime,
+} from './pages/page.ts';
 import {
   CURRENCY_CHECK,
   checkAttributes,
+  type EditField,
+  type EditValues,
   field,
   formActions,
   NAME_CHECK,
@@ -39,14 +46,10 @@ import {
   submitButton,
   WEB_CHECK,
 } from './pages/post-form.ts';
-import { FOR_EDITORS, formFields, type RouteParts } from './route-parts.ts';
+import { audit, FOR_EDITORS, type RouteParts } from './route-parts.ts';
 
 const FILE = 'stores.yaml';
 const PATH = '/stores';
-
-interface OfStore {
-  readonly Params: { readonly store: string };
-}
 
 type StorePage = 'edit' | 'test' | 'probe' | 'contacts';
 
@@ -116,18 +119,18 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
 
   app.get(PATH, async (request, reply) => reply.sendPage(await storesPage(request.viewer)));
 
-  app.post<OfStore>(`${PATH}/:store/test`, async (request, reply) => {
-    const { message, hint, verdict } = await testStore(context, storeOf(request.params.store));
+  app.post(`${PATH}/:store/test`, async (request, reply) => {
+    const { message, hint, verdict } = await testStore(context, storeOf(request.subject));
     const tone = verdict === 'ok' ? 'good' : verdict === 'error' ? 'bad' : 'warning';
     const text = redact(`${message}. ${hint ?? ''}`.trim());
     return reply.sendPage(await storesPage(request.viewer, { tone, text }));
   });
 
-  app.get<OfStore>(`${PATH}/:store/probe`, FOR_EDITORS, (request, reply) =>
-    reply.sendPage(probePage(storeOf(request.params.store), request.viewer)),
+  app.get(`${PATH}/:store/probe`, FOR_EDITORS, (request, reply) =>
+    reply.sendPage(probePage(storeOf(request.subject), request.viewer)),
   );
-  app.post<OfStore>(`${PATH}/:store/probe`, async (request, reply) => {
-    const store = storeOf(request.params.store);
+  app.post(`${PATH}/:store/probe`, async (request, reply) => {
+    const store = storeOf(request.subject);
     await audit(dashboard, request, { action: 'probe' });
     begin(store.name, 'Finding out what the store does', async () => {
       const { requests } = await probeStoreProperties(context, { store, contactId: null });
@@ -136,12 +139,12 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
     return reply.redirect(PATH, 303);
   });
 
-  app.get<OfStore>(`${PATH}/:store/contacts`, FOR_EDITORS, (request, reply) =>
-    reply.sendPage(scanPage(storeOf(request.params.store), '', undefined, request.viewer)),
+  app.get(`${PATH}/:store/contacts`, FOR_EDITORS, (request, reply) =>
+    reply.sendPage(scanPage(storeOf(request.subject), '', undefined, request.viewer)),
   );
-  app.post<OfStore>(`${PATH}/:store/contacts`, async (request, reply) => {
-    const store = storeOf(request.params.store);
-    const typed = (formFields(request.body)['ids'] ?? '').trim();
+  app.post(`${PATH}/:store/contacts`, async (request, reply) => {
+    const store = storeOf(request.subject);
+    const typed = (request.fields['ids'] ?? '').trim();
     const range = rangeOf(typed);
     if (range === undefined)
       return reply.sendPage(
@@ -191,7 +194,7 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
   /** The form again, where something is wrong; undefined where the store was saved. */
   const save = async (request: FastifyRequest, form: StoreForm): Promise<StoreForm | undefined> => {
     const { file, fields, workspace } = form;
-    const sent = formFields(request.body);
+    const sent = request.fields;
     const key = (sent['apiKey'] ?? '').trim();
     const values = Object.fromEntries(
       Object.entries(form.shown).map(([name, value]) => [name, (sent[name] ?? value).trim()]),
@@ -236,11 +239,11 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
   };
 
   for (const path of [`${PATH}/new`, `${PATH}/:store/edit`] as const) {
-    app.get<Partial<OfStore>>(path, FOR_EDITORS, (request, reply) =>
-      reply.sendPage(storeFormPage(formOf(request.params?.store), request.viewer)),
+    app.get(path, FOR_EDITORS, (request, reply) =>
+      reply.sendPage(storeFormPage(formOf(request.subject || undefined), request.viewer)),
     );
-    app.post<Partial<OfStore>>(path, async (request, reply) => {
-      const refused = await save(request, formOf(request.params?.store));
+    app.post(path, async (request, reply) => {
+      const refused = await save(request, formOf(request.subject || undefined));
       if (refused !== undefined) return reply.sendPage(storeFormPage(refused, request.viewer), 422);
       return reply.redirect(PATH, 303);
     });

@@ -71,11 +71,14 @@ export interface TableColumn extends Part {
 
 type Property = 'numeric' | 'short' | 'bare' | 'leads' | 'page';
 
-/** Columns by their headers, with their properties: `columns('Field', ['Records', 'numeric'])`. `page`: only a page has it. */
-export function columns(
-  ...named: readonly (string | readonly [header: string, ...properties: Property[]])[]
-): TableColumn[] {
-  return named.map((one) => {
+/** A column by its header, with its properties: `'Field'`, `['Records', 'numeric']`; false for none. `page`: only a page has it. */
+export type NamedColumn = string | readonly [header: string, ...properties: Property[]] | TableColumn | false;
+
+/** The columns of a table. */
+export function columnsOf(named: readonly NamedColumn[]): readonly TableColumn[] {
+  return named.flatMap((one) => {
+    if (one === false) return [];
+    if (typeof one === 'object' && 'header' in one) return one;
     const [header, ...properties]: readonly [string, ...Property[]] = typeof one === 'string' ? [one] : one;
     const has = (property: Property) => properties.includes(property);
     return {
@@ -187,6 +190,28 @@ const SAMPLES_IN_LINE = 3;
 /** Text of a source or a store: without control characters, in its own direction, and shortened. */
 export function foreign(text: string, length = 600): Piece {
   return { as: 'foreign', words: truncate(printable(text), length) };
+}
+
+/** Words in a style. */
+export function styled(style: Style, words: Words): Extract<Piece, { readonly as: Style | 'plain' }> {
+  return { as: style, words };
+}
+
+/** A table. Its caption is only for screen readers, where the heading above has the same text. */
+export function table(
+  caption: string,
+  columns: readonly NamedColumn[],
+  rows: readonly (TableRow | readonly Words[])[],
+  options: Partial<Omit<Table, 'kind'>> = {},
+): Table {
+  return {
+    kind: 'table',
+    caption,
+    captionHidden: true,
+    columns: columnsOf(columns),
+    rows: rows.map((row) => ('cells' in row ? row : { cells: row })),
+    ...options,
+  };
 }
 
 /** Words that only one medium shows. */

@@ -1,14 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { includesRole, ROLE_WORDS, ROLES } from '../../model/action.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { columns, html, type Markup, type Slot } from '../../report/html/markup.ts';
-import { audit } from '../audit.ts';
+import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { accessTo } from '../pages/link-button.ts';
-import { momentAndDistance, readingOf } from '../pages/moment.ts';
-import { tableBox } from '../pages/page.ts';
+import { momentAndDistance, readingOf, tableBox } from '../pages/page.ts';
 import { type Choice, checkAttributes, field, formActions, postForm, select } from '../pages/post-form.ts';
-import { formFields, type RouteParts, sentenceOf } from '../route-parts.ts';
+import { audit, type RouteParts, sentenceOf } from '../route-parts.ts';
 import { KEPT_NAME_CHECK } from './open-kept-list.ts';
 import { MIN_PASSWORD } from './people.ts';
 import type { Viewer } from './sessions.ts';
@@ -39,7 +37,7 @@ ${
   tableBox({
     caption: 'People',
     captionHidden: true,
-    columns: columns('Name', ['May', 'bare'], 'Password', ['Action', 'bare']),
+    columns: ['Name', ['May', 'bare'], 'Password', ['Action', 'bare']],
     rows: known.map(({ name, role, password }) => [
       name,
       inline('change', { name }, 'Change', viewer, {
@@ -56,7 +54,7 @@ ${
   html`<h2>${signedIn}</h2>${tableBox({
     caption: signedIn,
     captionHidden: true,
-    columns: columns('Who', ['From', 'short'], 'Since', 'Last seen', ['Action', 'bare']),
+    columns: ['Who', ['From', 'short'], 'Since', 'Last seen', ['Action', 'bare']],
     rows: mine.map(({ who, address = '', byProxy, begunAt, seenAt, hash }) => [
       html`${who}${byProxy !== undefined && ' (by the proxy)'}`,
       address,
@@ -92,7 +90,7 @@ ${(mayEdit || own !== undefined) && passwordForm(viewer, mayEdit ? undefined : o
   app.get(PATH, (request, reply) => show(request, reply));
 
   app.post(PATH, accessTo('add-person'), async (request, reply) => {
-    const { name = '', role, password = '' } = formFields(request.body);
+    const { name = '', role, password = '' } = request.fields;
     return await change(request, reply, async () => {
       await people.add({ name, role: roleIn(role), password });
       await audit(dashboard, request, { action: 'add-person', about: `${name} (${roleIn(role)})` });
@@ -100,7 +98,7 @@ ${(mayEdit || own !== undefined) && passwordForm(viewer, mayEdit ? undefined : o
   });
 
   app.post(`${PATH}/change`, accessTo('change-person'), async (request, reply) => {
-    const { name = '', role } = formFields(request.body);
+    const { name = '', role } = request.fields;
     return await change(request, reply, async () => {
       await people.setRole(name, roleIn(role));
       await audit(dashboard, request, { action: 'change-person', about: `${name} (${roleIn(role)})` });
@@ -108,7 +106,7 @@ ${(mayEdit || own !== undefined) && passwordForm(viewer, mayEdit ? undefined : o
   });
 
   app.post(`${PATH}/remove`, accessTo('remove-person'), async (request, reply) => {
-    const { name = '' } = formFields(request.body);
+    const { name = '' } = request.fields;
     return await change(request, reply, async () => {
       await people.remove(name);
       await audit(dashboard, request, { action: 'remove-person', about: name });
@@ -117,7 +115,7 @@ ${(mayEdit || own !== undefined) && passwordForm(viewer, mayEdit ? undefined : o
 
   const guesses = [app.createRateLimit(PASSWORDS)];
   app.post(`${PATH}/password`, accessTo('set-password'), async (request, reply) => {
-    const { name: wanted, present = '', password = '' } = formFields(request.body);
+    const { name: wanted, present = '', password = '' } = request.fields;
     const [own] = request.viewer.names;
     const mayEdit = includesRole(request.viewer.role, 'edit');
     const name = mayEdit ? wanted : own;
@@ -134,7 +132,7 @@ ${(mayEdit || own !== undefined) && passwordForm(viewer, mayEdit ? undefined : o
 
   app.post(`${PATH}/end-session`, accessTo('end-session'), async (request, reply) => {
     const { viewer } = request;
-    const { session: hash = '' } = formFields(request.body);
+    const { session: hash = '' } = request.fields;
     const session = sessions.list().find((one) => one.hash === hash);
     const [own] = viewer.names;
     const isOwn = own !== undefined && session?.names[0] === own;

@@ -1,14 +1,15 @@
+import type { BlockList } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isTimezone } from '../../model/clock.ts';
 import { html, type Markup } from '../../report/html/markup.ts';
 import { formatDuration } from '../../text/printable.ts';
-import { audit } from '../audit.ts';
+import { isListed } from '../dashboard-context.ts';
 import { PageError } from '../guard/page-error.ts';
 import { accessTo } from '../pages/link-button.ts';
 import { submitButton } from '../pages/post-form.ts';
-import { formFields, type RouteParts } from '../route-parts.ts';
-import { type People, signOf } from './people.ts';
-import type { Identity } from './sessions.ts';
+import { audit, type RouteParts } from '../route-parts.ts';
+import { type People, type Person, signOf } from './people.ts';
+import type { Identity, ProxySignIn } from './sessions.ts';
 import { accessOf, hashToken, type Tokens } from './tokens.ts';
 
 /**
@@ -32,11 +33,11 @@ const PASSWORDS = { max: 30, timeWindow: 5 * 60_000 };
 const PASSWORDS_OF_NAME = {
   max: 10,
   timeWindow: 5 * 60_000,
-  keyGenerator: ({ body }: FastifyRequest) => hashToken(nameIn(body).toLowerCase()),
+  keyGenerator: (request: FastifyRequest) => hashToken(nameIn(request).toLowerCase()),
 };
 
-function nameIn(body: unknown): string {
-  return formFields(body)['name']?.trim() ?? '';
+function nameIn({ fields }: FastifyRequest): string {
+  return fields['name']?.trim() ?? '';
 }
 
 /** Whose sessions begin with a hash: of a token, or of a person. */
@@ -75,8 +76,8 @@ export function signIn(app: FastifyInstance, parts: RouteParts): void {
   const passwords = [app.createRateLimit(PASSWORDS), app.createRateLimit(PASSWORDS_OF_NAME)];
   const tryAgain = (ms: number) => `Try again in ${formatDuration(ms)}.`;
   app.post('/sign-in', open, async (request, reply) => {
-    const { token = '', password = '', next, timezone = '' } = formFields(request.body);
-    const name = nameIn(request.body);
+    const { token = '', password = '', next, timezone = '' } = request.fields;
+    const name = nameIn(request);
     const isNamed = name !== '' || password !== '';
     if (isNamed) await refuseExcess(passwords, request, reply, tryAgain);
     const person = isNamed ? await people.signIn(name, password) : undefined;
@@ -161,4 +162,29 @@ function tokenForm(next: string, focused: boolean): Markup {
 <input id="token" name="token" type="password" autocomplete="current-password" required${focused && html` autofocus`} spellcheck="false"></p>`;
   return html`${form(next, fields)}
 <p class="hint">The dashboard printed two tokens at its first start. One has full access, the other is read-only. To make new tokens: <code>storeferry dashboard --new-token</code></p>`;
+}
+
+/** `header` names the person; undefined: there is no single sign-on. It is believed of connections from `proxies` alone. */
+export function proxySignIn(
+  { people, sessions, cookie, dashboard }: Pick<RouteParts, 'people' | 'sessions' | 'cookie' | 'dashboard'>,
+  proxies: BlockList,
+  header: string | undefined,
+): ProxySignIn {
+  const personOf = ({ raw, headers }: FastifyRequest): Person | undefined => {
+    // The address of the connection, which no header can change.
+    if (header === undefined || !isListed(proxies, raw.socket.remoteAddress ?? '')) return undefined;
+    const name = headers[header];
+    return typeof name === 'string' ? people.find(name) : undefined;
+  };
+  return {
+    confirms: (request, { byProxy }) => byProxy === undefined || personOf(request)?.name === byProxy,
+    async begin(request, reply) {
+      const person = personOf(request);
+      if (person === undefined) return null;
+      const session = sessions.begin({ by: signOf(person), address: request.ip, byProxy: person.name });
+      await audit(dashboard, { ip: request.ip, viewer: session }, { action: 'sign-in' });
+      cookie.set(request, reply, session);
+      return session;
+    },
+  };
 }

@@ -1,12 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { API_SCOPES, ROLE_WORDS } from '../../model/action.ts';
 import { StoreferryError } from '../../model/storeferry-error.ts';
-import { columns, html, type Markup, styledText } from '../../report/html/markup.ts';
-import { audit } from '../audit.ts';
-import { moment, readingOf } from '../pages/moment.ts';
-import { emptyBox, type Notice, tableBox } from '../pages/page.ts';
+import { html, type Markup, styledText } from '../../report/html/markup.ts';
+import { emptyBox, moment, type Notice, readingOf, tableBox } from '../pages/page.ts';
 import { type Choice, checkAttributes, field, postForm, select, submitButton } from '../pages/post-form.ts';
-import { FOR_EDITORS, formFields, type RouteParts, sentenceOf } from '../route-parts.ts';
+import { audit, FOR_EDITORS, type RouteParts, sentenceOf } from '../route-parts.ts';
 import { MAX_TOKEN_DAYS, TOKEN_DAYS } from './api-tokens.ts';
 import { KEPT_NAME_CHECK } from './open-kept-list.ts';
 
@@ -58,7 +56,7 @@ ${
     : tableBox({
         caption: 'API tokens',
         captionHidden: true,
-        columns: columns('Name', ['May', 'short'], 'Made', 'Expires', ['Action', 'bare']),
+        columns: ['Name', ['May', 'short'], 'Made', 'Expires', ['Action', 'bare']],
         rows: tokens.map(({ name, scope, madeAt, expiresAt }) => [
           name,
           scope,
@@ -81,7 +79,7 @@ ${postForm({ action: PATH, style: 'confirm', body: make }, viewer)}`,
   app.get(PATH, FOR_EDITORS, (request, reply) => show(request, reply));
 
   app.post(PATH, async (request, reply) => {
-    const { name = '', scope, days } = formFields(request.body);
+    const { name = '', scope, days } = request.fields;
     try {
       const known = API_SCOPES.find((one) => one === scope) ?? 'view';
       const by = request.viewer.names;
@@ -95,7 +93,7 @@ ${postForm({ action: PATH, style: 'confirm', body: make }, viewer)}`,
   });
 
   app.post(`${PATH}/revoke`, async (request, reply) => {
-    const { name = '' } = formFields(request.body);
+    const { name = '' } = request.fields;
     try {
       await apiTokens.revoke(name);
     } catch (error) {

@@ -6,7 +6,6 @@ import { type Run, SENDING_KINDS } from '../../model/run.ts';
 import {
   bullets,
   code,
-  columns,
   foreign,
   html,
   type Markup,
@@ -23,22 +22,18 @@ import {
 } from '../../run/report/read-stored-report.ts';
 import { counted, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
-import { audit } from '../audit.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { activityOf } from '../pages/activity.ts';
 import { historyHref } from '../pages/history-page.ts';
 import { accessTo, actionRoute, CONFLICT_BUTTONS, jobLink, runLink } from '../pages/link-button.ts';
-import { readingOf } from '../pages/moment.ts';
-import { type Page, type Pages, pageOf, pager, tableBox } from '../pages/page.ts';
+import { type Page, type Pages, pageOf, pager, readingOf, tableBox } from '../pages/page.ts';
 import {
+  audit,
   type FormFields,
-  formFields,
   keptRun,
-  type OfAny,
   type RouteParts,
   rememberedRun,
-  subjectIn,
   workspaceOf,
 } from '../route-parts.ts';
 import {
@@ -55,14 +50,15 @@ import {
   storeWords,
 } from './confirm-run.ts';
 import {
+  beginAction,
   type Confirmation,
   confirmationForm,
   confirmationPage,
   confirmInterrupt,
   onceOf,
   runningPage,
+  showResult,
 } from './confirmation.ts';
-import { beginAction, showResult } from './show-result.ts';
 
 /** A form of chosen keys stays below the limit of forms. */
 const RECORDS_PER_PAGE = 100;
@@ -125,7 +121,7 @@ function heldTable({ items }: Pages<HeldRunRecord>, run: Run, isOne: boolean): M
   return tableBox({
     caption: 'Held records',
     captionHidden: true,
-    columns: columns('Record', ['Values: old → new', 'bare'], ['From', 'short'], 'Now'),
+    columns: ['Record', ['Values: old → new', 'bare'], ['From', 'short'], 'Now'],
     rows: items.map((record, index) => {
       const { key, changes, place } = record;
       // The ledger does not know a new record.
@@ -174,7 +170,7 @@ interface ActionHandlers {
 export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
   const { context, actions } = dashboard;
   const begin = async (request: FastifyRequest, reply: FastifyReply, action: JobAction) => {
-    const once = onceOf(formFields(request.body));
+    const once = onceOf(request.fields);
     const known = await actions.find(once);
     const running = known === undefined ? (await activityOn(action.job))?.run : undefined;
     if (running == null) return await beginAction(dashboard, request, reply, { action, once });
@@ -255,22 +251,20 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
       },
     },
     undo: {
-      async ask(id, { query }) {
+      async ask(id, { fields }) {
         const { job } = await rememberedRun(dashboard, id);
-        return confirmUndo({ id, job }, formFields(query)['key'] ?? '');
+        return confirmUndo({ id, job }, fields['key'] ?? '');
       },
-      async act(id, { body }) {
+      async act(id, { fields }) {
         const { job } = await rememberedRun(dashboard, id);
-        const keys = keysOf(formFields(body)[KEYS_FIELD] ?? '');
+        const keys = keysOf(fields[KEYS_FIELD] ?? '');
         return { does: 'undo', job, run: id, only: keys.length === 0 ? undefined : keys };
       },
     },
     release: {
-      ask: async (id, { query, viewer }) =>
-        releasePage(dashboard, await runOf(id), formFields(query), viewer),
-      async act(id, { body }) {
+      ask: async (id, { fields, viewer }) => releasePage(dashboard, await runOf(id), fields, viewer),
+      async act(id, { fields }) {
         const { job } = await runOf(id);
-        const fields = formFields(body);
         const conflicts = fields[WHICH] === KEEP ? KEEP : undefined;
         return { does: 'release', job, run: id, only: chosenRecords(fields), conflicts };
       },
@@ -281,11 +275,11 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
     },
     drift: {
       async ask(name, request) {
-        const how = howToCompare(formFields(request.query)['how']);
+        const how = howToCompare(request.fields['how']);
         return await unlessActive(request, name, confirmDrift(importOf(name), how));
       },
-      async act(name, { body }) {
-        const how = howToCompare(formFields(body)['how']);
+      async act(name, { fields }) {
+        const how = howToCompare(fields['how']);
         const chosen = how === 'compare' ? {} : { [how]: true };
         return { does: 'drift', job: importOf(name).name, ...chosen };
       },
@@ -306,18 +300,18 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
   for (const name of ACTION_NAMES) {
     const { ask, act } = handlers[name] ?? {};
     if (ask === undefined || act === undefined) continue;
-    app.get<OfAny>(actionRoute(name), accessTo(name), async (request, reply) => {
-      const asked = await ask(subjectIn(request.params), request);
+    app.get(actionRoute(name), accessTo(name), async (request, reply) => {
+      const asked = await ask(request.subject, request);
       return reply.sendPage('body' in asked ? asked : confirmationPage(asked, request.viewer));
     });
-    app.post<OfAny>(actionRoute(name), accessTo(name), async (request, reply) => {
-      const done = await act(subjectIn(request.params), request);
+    app.post(actionRoute(name), accessTo(name), async (request, reply) => {
+      const done = await act(request.subject, request);
       return 'does' in done ? await begin(request, reply, done) : reply.redirect(`/runs/${done.id}`, 303);
     });
   }
 
   app.get<{ Params: { once: string } }>('/starting/:once', async (request, reply) => {
-    const { once } = request.params;
+    const { subject: once } = request;
     const known = await actions.find(once);
     if (known === undefined)
       throw notFound('The dashboard no longer has the result of this action. See the latest runs.');

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { ImportJob } from '../../config/job/job.ts';
-import { columns, foreign, html } from '../../report/html/markup.ts';
+import { foreign, html } from '../../report/html/markup.ts';
 import {
   type AdoptedRow,
   adoptedFile,
@@ -11,11 +11,10 @@ import {
 } from '../../run/execute-run.ts';
 import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
-import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';
 import { accessTo, actionHref, actionRoute, jobLink } from '../pages/link-button.ts';
 import { emptyBox, type Page, type Pages, pageOf, pager, tableBox } from '../pages/page.ts';
-import { formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
+import { audit, type RouteParts, workspaceOf } from '../route-parts.ts';
 import { chosenRecords, recordChoice } from './action-routes.ts';
 import { confirmationForm } from './confirmation.ts';
 
@@ -31,16 +30,16 @@ export function adoptRoutes(app: FastifyInstance, { dashboard }: RouteParts): vo
     return adoptedFile({ job, store: { name: job.store } });
   };
 
-  app.get<OfJob>(actionRoute('adopt'), accessTo('adopt'), async (request, reply) => {
-    const { job } = request.params;
+  app.get(actionRoute('adopt'), accessTo('adopt'), async (request, reply) => {
+    const { subject: job } = request;
     const rows = await readDecisions(context.workspaceDir, tableOf(job));
-    return reply.sendPage(pairsPage(job, rows, formFields(request.query)['page'], request.viewer));
+    return reply.sendPage(pairsPage(job, rows, request.fields['page'], request.viewer));
   });
 
-  app.post<OfJob>(actionRoute('adopt'), async (request, reply) => {
-    const { job } = request.params;
+  app.post(actionRoute('adopt'), async (request, reply) => {
+    const { subject: job } = request;
     const file = tableOf(job);
-    const fields = formFields(request.body);
+    const fields = request.fields;
     const decision = fields['which'] === 'new' ? 'new' : 'adopt';
     await decidePairs(context, { job, file }, new Set(chosenRecords(fields)), decision);
     await audit(dashboard, request, { action: 'adopt', job });
@@ -76,7 +75,7 @@ function pairsTable({ items }: Pages<AdoptedRow>) {
   return tableBox({
     caption: 'Pairs to decide',
     captionHidden: true,
-    columns: columns('In the source', ['In the store', 'bare'], ['Found by', 'short'], ['Score', 'numeric']),
+    columns: ['In the source', ['In the store', 'bare'], ['Found by', 'short'], ['Score', 'numeric']],
     rows: items.map((row, index) => [
       recordChoice(pairName(row), index, `${row.url} and ${row.storeUrl}`, false, foreign(row.url)),
       foreign(row.storeUrl),

@@ -14,7 +14,7 @@ import { PageError } from '../guard/page-error.ts';
 import { waitingPlan } from '../pages/activity.ts';
 import { describeMove, placeWords } from '../pages/job-card.ts';
 import { jobHref, jobLink, runLink } from '../pages/link-button.ts';
-import { type Reading, relativeTime } from '../pages/moment.ts';
+import { type Reading, relativeTime } from '../pages/page.ts';
 import { field } from '../pages/post-form.ts';
 import type { Confirmation } from './confirmation.ts';
 

@@ -11,20 +11,11 @@ import {
   rejectedKeys,
 } from '../../run/read-corrections.ts';
 import type { RunContext } from '../../run/run-context.ts';
-import { audit } from '../audit.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { PageError } from '../guard/page-error.ts';
 import { accessTo, actionHref, actionRoute } from '../pages/link-button.ts';
 import type { Notice } from '../pages/page.ts';
-import {
-  type FormFields,
-  formFields,
-  keptRun,
-  type OfRun,
-  type RouteParts,
-  readForms,
-  sentenceOf,
-} from '../route-parts.ts';
+import { audit, type FormFields, keptRun, type RouteParts, readForms, sentenceOf } from '../route-parts.ts';
 import { isUuid } from './confirmation.ts';
 import {
   ALL_COLUMNS,
@@ -73,9 +64,9 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
   await app.register(async (scope) => {
     readForms(scope, FORM_LIMIT_BYTES);
 
-    scope.get<OfRun>(actionRoute('correct'), accessTo('correct'), async (request, reply) => {
-      const run = await rejectedRun(dashboard, request.params.run);
-      const { draft, page, columns } = formFields(request.query);
+    scope.get(actionRoute('correct'), accessTo('correct'), async (request, reply) => {
+      const run = await rejectedRun(dashboard, request.subject);
+      const { draft, page, columns } = request.fields;
       const id = isUuid(draft) ? draft : randomUUID();
       const rows = await readRejectedPage(context.artifacts.run(run.id), numberOf(page));
       const retried = await retryNotice(context, run);
@@ -87,10 +78,10 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
       );
     });
 
-    scope.post<OfRun>(actionRoute('correct'), accessTo('correct'), async (request, reply) => {
-      const run = await rejectedRun(dashboard, request.params.run);
+    scope.post(actionRoute('correct'), accessTo('correct'), async (request, reply) => {
+      const run = await rejectedRun(dashboard, request.subject);
       const folder = context.artifacts.run(run.id);
-      const fields = formFields(request.body);
+      const fields = request.fields;
       const { draft: id, go } = fields;
       if (!isUuid(id)) throw new PageError(400, 'The form is incomplete', 'Go back and load the page again.');
       const rows = await readRejectedPage(folder, numberOf(fields['page']));

@@ -2,12 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import { bullets, code, foreign, html } from '../../report/html/markup.ts';
 import { FORGETS, forgetRecord, forgottenWords, REMAINS } from '../../run/records/forget-record.ts';
 import { findRecords } from '../../run/records/record-history.ts';
-import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';
 import { historyHref } from '../pages/history-page.ts';
 import { accessTo, FORGET_PATH } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
-import { type FormFields, formFields, type RouteParts } from '../route-parts.ts';
+import { audit, type FormFields, type RouteParts } from '../route-parts.ts';
 import { confirmationPage } from './confirmation.ts';
 
 /** Removes what Storeferry has kept of a contact, after a confirmation. */
@@ -21,7 +20,7 @@ export function forgetRoutes(app: FastifyInstance, { dashboard, uploads }: Route
   };
 
   app.get(FORGET_PATH, accessTo('forget'), async (request, reply) => {
-    const contact = await contactOf(formFields(request.query));
+    const contact = await contactOf(request.fields);
     const { store, key, title } = contact;
     const confirmation = {
       does: 'forget',
@@ -38,7 +37,7 @@ export function forgetRoutes(app: FastifyInstance, { dashboard, uploads }: Route
   });
 
   app.post(FORGET_PATH, async (request, reply) => {
-    const contact = await contactOf(formFields(request.body));
+    const contact = await contactOf(request.fields);
     const forgotten = await forgetRecord(context, contact);
     // They may have rows of the contact, and are sent again in a moment.
     await uploads.clear();

@@ -3,11 +3,10 @@ import { editFile, readEditable } from '../../config/edit-file.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { jobFile, jobFileName } from '../../model/run.ts';
 import { bullets, foreign, html } from '../../report/html/markup.ts';
-import { audit } from '../audit.ts';
 import { PageError } from '../guard/page-error.ts';
 import { accessTo, actionRoute, jobHref, jobLink } from '../pages/link-button.ts';
 import { emptyBox } from '../pages/page.ts';
-import { type FormFields, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
+import { audit, type FormFields, type RouteParts, workspaceOf } from '../route-parts.ts';
 import { chosenRecords, recordChoice } from './action-routes.ts';
 import { type Confirmation, confirmationPage, isUuid } from './confirmation.ts';
 import { correctHref } from './correct-page.ts';
@@ -26,10 +25,10 @@ function leftOutOf(file: ReturnType<typeof readEditable>): readonly string[] {
 
 /** Leaves a rejected record out of all later runs of a job, and takes that back. */
 export function leaveOutRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
-  app.get<OfJob>(actionRoute('leave-out'), accessTo('leave-out'), (request, reply) => {
-    const { job } = request.params;
+  app.get(actionRoute('leave-out'), accessTo('leave-out'), (request, reply) => {
+    const { subject: job } = request;
     const leftOut = leftOutIn(workspaceOf(dashboard, job), job);
-    const fields = formFields(request.query);
+    const fields = request.fields;
     const { key } = fields;
     if (key === undefined && leftOut.length === 0)
       return reply.sendPage({ title: `Records that ${job} leaves out`, section: 'jobs', body: NONE });
@@ -38,10 +37,10 @@ export function leaveOutRoutes(app: FastifyInstance, { dashboard }: RouteParts):
     return reply.sendPage(confirmationPage(confirmation, request.viewer));
   });
 
-  app.post<OfJob>(actionRoute('leave-out'), async (request, reply) => {
-    const { job } = request.params;
+  app.post(actionRoute('leave-out'), async (request, reply) => {
+    const { subject: job } = request;
     const workspace = workspaceOf(dashboard, job);
-    const fields = formFields(request.body);
+    const fields = request.fields;
     const { key } = fields;
     // Read once: what another visitor saves meanwhile is not overwritten.
     const file = readEditable(workspace, jobFile(job));

@@ -13,21 +13,19 @@ import {
   type RejectsEdits,
 } from '../../rejects/rejects-edits.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK } from '../../rejects/rejects-file.ts';
-import { code, columns, html, type Markup, styledText } from '../../report/html/markup.ts';
+import { code, html, type Markup, styledText } from '../../report/html/markup.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
 import { shownFile } from '../../run/report/read-stored-report.ts';
 import { counted, formatBytes, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
-import { audit } from '../audit.ts';
 import { accessTo, actionHref, actionRoute, jobLink, linkButton, runLink } from '../pages/link-button.ts';
 import { type Notice, type Page, tableBox } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
-import { formFields, type OfRun, type RouteParts, sentenceOf } from '../route-parts.ts';
+import { audit, type RouteParts, sentenceOf } from '../route-parts.ts';
 import { storeWords } from './confirm-run.ts';
-import { confirmationForm, onceOf } from './confirmation.ts';
+import { beginAction, confirmationForm, onceOf, showResult } from './confirmation.ts';
 import { correctHref } from './correct-page.ts';
 import { rejectedRun, retryNotice } from './correct-routes.ts';
-import { beginAction, showResult } from './show-result.ts';
 import { receiveUpload, UPLOAD_LIMIT_BYTES, type Upload } from './uploads.ts';
 
 const CELL_LENGTH = 60;
@@ -121,10 +119,10 @@ function changesTable(
 ): Markup | false {
   if (cells.length === 0) return false;
   const shown = cells.slice(0, CELLS_LISTED);
-  const values = personal ? [] : columns('Before', 'Now');
+  const values = personal ? [] : ['Before', 'Now'];
   return html`${tableBox({
     caption: all > shown.length ? `${caption}: the first ${shown.length} of ${grouped(all)}` : caption,
-    columns: [...columns(['Line of the source', 'short'], ['Column', 'bare']), ...values],
+    columns: [['Line of the source', 'short'], ['Column', 'bare'], ...values],
     rows: shown.map(({ line, column, old, new: now, why }) => [
       line,
       html`${column}${why !== undefined && html` <span class="quiet">(${REFUSALS[why].words})</span>`}`,
@@ -167,9 +165,9 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
     return uploadPage(run, { location, hasWorkbook }, isEdited ? inFolder : null, notice, request.viewer);
   };
 
-  app.get<OfRun>(actionRoute('retry'), accessTo('retry'), async (request, reply) => {
-    const run = await rejectedRun(dashboard, request.params.run);
-    const { upload: id } = formFields(request.query);
+  app.get(actionRoute('retry'), accessTo('retry'), async (request, reply) => {
+    const run = await rejectedRun(dashboard, request.subject);
+    const { upload: id } = request.fields;
     if (id === undefined)
       return reply.sendPage(await askForFile(request, run, await retryNotice(context, run)));
     const upload = uploads.find(id, run.id);
@@ -182,8 +180,8 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
   });
 
   const streamed = { config: { ...accessTo('upload').config, streamed: true } } as const;
-  app.post<OfRun>(actionRoute('upload'), streamed, async (request, reply) => {
-    const run = await rejectedRun(dashboard, request.params.run);
+  app.post(actionRoute('upload'), streamed, async (request, reply) => {
+    const run = await rejectedRun(dashboard, request.subject);
     const hint = `Put a larger one into the folder of the run, and type: storeferry retry ${run.id}`;
     const limits = { run: run.id, hint };
     const upload = await receiveUpload(request, uploads, limits);
@@ -198,10 +196,10 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
     return reply.redirect(actionHref('retry', run.id, { upload: upload.id }), 303);
   });
 
-  app.post<OfRun>(actionRoute('retry'), accessTo('retry'), async (request, reply) => {
-    const fields = formFields(request.body);
+  app.post(actionRoute('retry'), accessTo('retry'), async (request, reply) => {
+    const fields = request.fields;
     const once = onceOf(fields);
-    const { run: id } = request.params;
+    const { subject: id } = request;
     const known = await actions.find(once);
     if (known !== undefined) return showResult(reply, { ...known, once }, dashboard);
     const run = await rejectedRun(dashboard, id);

@@ -9,10 +9,9 @@ import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
 import { askToInterrupt, withLiveStatus } from '../../run/report/read-stored-report.ts';
 import { rejectedRun } from '../actions/correct-routes.ts';
 import { UPLOAD_LIMIT_BYTES } from '../actions/uploads.ts';
-import { audit } from '../audit.ts';
 import { XLSX } from '../file-routes.ts';
 import { PageError } from '../guard/page-error.ts';
-import { keptRun, type RouteParts, rememberedRun, sentenceOf, workspaceOf } from '../route-parts.ts';
+import { audit, keptRun, type RouteParts, rememberedRun, sentenceOf, workspaceOf } from '../route-parts.ts';
 import { API, type Call, type Endpoint, findRun, KEY_HEADER, parseInput, runSchema } from './endpoint.ts';
 
 /** What `retry` takes in place of JSON. */

@@ -31,7 +31,6 @@ import { checkMappings } from '../../run/inputs/open-mapping.ts';
 import { counted, listed, printable } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { keepNewest } from '../actions/uploads.ts';
-import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';
 import { previewPart } from '../new-job/draft-page.ts';
 import { FETCH_WITHIN_MS } from '../new-job/draft-session.ts';
@@ -42,11 +41,10 @@ import { jobHref } from '../pages/link-button.ts';
 import { alertText, type Notice, noticeText, type Page } from '../pages/page.ts';
 import { type Choice, postForm } from '../pages/post-form.ts';
 import {
+  audit,
   FOR_EDITORS,
   type FormFields,
-  formFields,
   limitConcurrentReads,
-  type OfJob,
   type RouteParts,
   sentenceOf,
   workspaceOf,
@@ -166,16 +164,16 @@ export function columnsRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     return await examineIsolated(look, signal, 'preview', look, spec, options).catch(sentenceOf);
   };
 
-  app.get<OfJob>('/jobs/:job/columns', FOR_EDITORS, async (request, reply) => {
-    const opened = open(request.params.job);
+  app.get('/jobs/:job/columns', FOR_EDITORS, async (request, reply) => {
+    const opened = open(request.subject);
     const facts = await limitConcurrentReads(() => factsOf(opened, randomUUID(), {}));
     const status = typeof facts === 'string' ? 422 : 200;
     return reply.sendPage(columnsPage(opened.job, facts, request.viewer), status);
   });
 
-  app.post<OfJob>('/jobs/:job/columns', async (request, reply) => {
-    const { job: name } = request.params;
-    const fields = formFields(request.body);
+  app.post('/jobs/:job/columns', async (request, reply) => {
+    const { subject: name } = request;
+    const fields = request.fields;
     const opened = open(name);
     const { mapping, file } = opened;
     const again = async (status: number, more: Partial<ColumnsPageFacts> = {}) => {

@@ -12,9 +12,15 @@ import { withoutAbsent } from '../../model/json-object.ts';
 import { IMPORT_MODES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
 import { FLOOR_TEXT, limitsFor, safetyLimit } from '../../model/safety-limits.ts';
 import { WAVE_LIMITS } from '../../model/wave-limits.ts';
-import type { Choice, TypedCheck } from '../pages/post-form.ts';
+import {
+  type Choice,
+  choice,
+  type EditField,
+  type EditGroup,
+  type EditValues,
+  type TypedCheck,
+} from '../pages/post-form.ts';
 import type { FormFields } from '../route-parts.ts';
-import { choice, type EditField, type EditGroup, type EditValues } from './edit-field.ts';
 import { notifyEdits, notifyGroups } from './notify-groups.ts';
 
 const SOURCE_FIELDS: readonly EditField[] = [

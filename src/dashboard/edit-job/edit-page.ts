@@ -9,8 +9,16 @@ import { besideSchedule, workerNote } from '../new-job/draft-page.ts';
 import { scheduleWords } from '../pages/job-card.ts';
 import { jobHref } from '../pages/link-button.ts';
 import { alertText, type Notice, type Page, problemList } from '../pages/page.ts';
-import { type Choice, checkAttributes, field, formActions, postForm, select } from '../pages/post-form.ts';
-import type { EditField, EditValues } from './edit-field.ts';
+import {
+  type Choice,
+  checkAttributes,
+  type EditField,
+  type EditValues,
+  field,
+  formActions,
+  postForm,
+  select,
+} from '../pages/post-form.ts';
 import { editForm } from './edit-form.ts';
 
 /** The content of the page that edits a job. */

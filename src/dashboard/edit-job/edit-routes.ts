@@ -17,10 +17,9 @@ import { testNotifications } from '../../run/execute-run.ts';
 import { secretRedactor } from '../../text/masked.ts';
 import { serverTimezone } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
-import { audit } from '../audit.ts';
 import { jobHref } from '../pages/link-button.ts';
-import { FOR_EDITORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
-import type { EditValues } from './edit-field.ts';
+import type { EditValues } from '../pages/post-form.ts';
+import { audit, FOR_EDITORS, type RouteParts, workspaceOf } from '../route-parts.ts';
 import { editsOf, pathsOf, shownBefore, valuesOf, withTypedValues } from './edit-form.ts';
 import { type EditPageFacts, editPage } from './edit-page.ts';
 import { MAIL_SERVER, typedMailServer } from './notify-groups.ts';
@@ -63,18 +62,18 @@ export function editRoutes(app: FastifyInstance, { dashboard }: Pick<RouteParts,
     return editPage({ ...factsOf(workspace, name), tested }, viewer);
   };
 
-  app.get<OfJob>('/jobs/:job/edit', FOR_EDITORS, (request, reply) => {
-    const { job: name } = request.params;
+  app.get('/jobs/:job/edit', FOR_EDITORS, (request, reply) => {
+    const { subject: name } = request;
     const facts = factsOf(workspaceOf(dashboard, name), name);
     return reply.sendPage(editPage(facts, request.viewer), facts.file.problems.length > 0 ? 422 : 200);
   });
 
-  app.post<OfJob>('/jobs/:job/edit', async (request, reply) => {
-    const { job: name } = request.params;
+  app.post('/jobs/:job/edit', async (request, reply) => {
+    const { subject: name } = request;
     const workspace = workspaceOf(dashboard, name);
     const facts = factsOf(workspace, name);
     const { file, values: now } = facts;
-    const fields = formFields(request.body);
+    const fields = request.fields;
     const before = shownBefore(now, fields);
     const typed = withTypedValues(file, now, fields);
     const values = merged(now, before, typed);

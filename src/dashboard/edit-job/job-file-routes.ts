@@ -22,13 +22,11 @@ import { renameJob } from '../../run/execute-run.ts';
 import { withLiveStatus } from '../../run/report/read-stored-report.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { confirmationPage } from '../actions/confirmation.ts';
-import { audit } from '../audit.ts';
 import { PageError } from '../guard/page-error.ts';
 import { accessTo, actionHref, actionRoute, jobHref, jobLink } from '../pages/link-button.ts';
 import { alertText, type Page } from '../pages/page.ts';
-import { type Choice, formActions, NAME_CHECK, postForm } from '../pages/post-form.ts';
-import { FOR_EDITORS, formFields, type OfJob, type RouteParts, workspaceOf } from '../route-parts.ts';
-import type { EditValues } from './edit-field.ts';
+import { type Choice, type EditValues, formActions, NAME_CHECK, postForm } from '../pages/post-form.ts';
+import { audit, FOR_EDITORS, type RouteParts, workspaceOf } from '../route-parts.ts';
 import { controlOf, scheduleControls } from './edit-page.ts';
 import { EXPORTS } from './edit-routes.ts';
 
@@ -75,7 +73,7 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     errors: Errors = {},
   ) => reply.sendPage(jobFormPage(form, values, errors, viewer), Object.keys(errors).length > 0 ? 422 : 200);
   const typedValues = (request: FastifyRequest, form: JobForm): EditValues => {
-    const fields = formFields(request.body);
+    const fields = request.fields;
     return Object.fromEntries(form.controls.map(({ name }) => [name, (fields[name] ?? '').trim()]));
   };
   /** What is wrong with the file of a new job, as its checks say. */
@@ -110,8 +108,8 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     return reply.redirect(jobHref(name), 303);
   });
 
-  app.get<OfJob>(actionRoute('duplicate'), accessTo('duplicate'), (request, reply) => {
-    const { job } = request.params;
+  app.get(actionRoute('duplicate'), accessTo('duplicate'), (request, reply) => {
+    const { subject: job } = request;
     const workspace = workspaceWith(job);
     const values = {
       name: `${job}-2`,
@@ -119,8 +117,8 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     };
     return show(reply, duplicateForm(workspace, job), values, request.viewer);
   });
-  app.post<OfJob>(actionRoute('duplicate'), async (request, reply) => {
-    const { job } = request.params;
+  app.post(actionRoute('duplicate'), async (request, reply) => {
+    const { subject: job } = request;
     const workspace = workspaceWith(job);
     const form = duplicateForm(workspace, job);
     const values = typedValues(request, form);
@@ -144,13 +142,13 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     return reply.redirect(`${jobHref(name)}/edit`, 303);
   });
 
-  app.get<OfJob>(actionRoute('rename'), accessTo('rename'), (request, reply) => {
-    const { job } = request.params;
+  app.get(actionRoute('rename'), accessTo('rename'), (request, reply) => {
+    const { subject: job } = request;
     workspaceWith(job);
     return show(reply, renameForm(job), { name: job }, request.viewer);
   });
-  app.post<OfJob>(actionRoute('rename'), async (request, reply) => {
-    const { job } = request.params;
+  app.post(actionRoute('rename'), async (request, reply) => {
+    const { subject: job } = request;
     const workspace = workspaceWith(job);
     await refuseActive(job);
     const form = renameForm(job);
@@ -181,13 +179,13 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     return reply.redirect(jobHref(name), 303);
   });
 
-  app.get<OfJob>(actionRoute('remove'), accessTo('remove'), (request, reply) => {
-    const { job } = request.params;
+  app.get(actionRoute('remove'), accessTo('remove'), (request, reply) => {
+    const { subject: job } = request;
     workspaceWith(job);
     return reply.sendPage(confirmationPage(confirmRemove(job), request.viewer));
   });
-  app.post<OfJob>(actionRoute('remove'), async (request, reply) => {
-    const { job } = request.params;
+  app.post(actionRoute('remove'), async (request, reply) => {
+    const { subject: job } = request;
     const workspace = workspaceWith(job);
     await refuseActive(job);
     const jobs = workspace.path('jobs');

@@ -5,12 +5,17 @@ import type { ProxySignIn, Session, Sessions } from '../access/sessions.ts';
 import { sameText } from '../access/tokens.ts';
 import { type OwnAddresses, QUEUES_PATH } from '../dashboard-context.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
+import { type FormFields, formFields } from '../route-parts.ts';
 import { isForPrograms, notFound, PageError, type ShowError } from './page-error.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Null before the sign-in. */
     session: Session | null;
+    /** What its address names first: a job, a run, a store; '' for none. */
+    subject: string;
+    /** The fields of its form; of a page those of the query. */
+    fields: FormFields;
   }
   interface FastifyContextConfig {
     /**
@@ -49,6 +54,16 @@ export async function guardRequests(
     getter() {
       if (this.session === null) throw new Error('Public route: no viewer.');
       return this.session;
+    },
+  });
+  app.decorateRequest('subject', {
+    getter() {
+      return String(Object.values(this.params ?? {})[0] ?? '');
+    },
+  });
+  app.decorateRequest('fields', {
+    getter() {
+      return formFields(isReading(this) ? this.query : this.body);
     },
   });
 

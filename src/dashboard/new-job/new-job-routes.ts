@@ -16,21 +16,13 @@ import { code, html } from '../../report/html/markup.ts';
 import { testStore } from '../../run/store-properties.ts';
 import { formatBytes } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
-import { beginAction } from '../actions/show-result.ts';
+import { beginAction } from '../actions/confirmation.ts';
 import { receiveUpload, UPLOAD_LIMIT_BYTES, withoutFolder } from '../actions/uploads.ts';
-import { audit } from '../audit.ts';
 import { notFound } from '../guard/page-error.ts';
 import { jobHref, jobLink } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
-import {
-  FOR_EDITORS,
-  formFields,
-  limitReads,
-  type OfJob,
-  type RouteParts,
-  sentenceOf,
-} from '../route-parts.ts';
+import { audit, FOR_EDITORS, formFields, limitReads, type RouteParts, sentenceOf } from '../route-parts.ts';
 import { draftPage, type FieldProblem, newJobPage, problemsOf } from './draft-page.ts';
 import { createDrafts, type DraftSession, NEW_JOB, readDraft, takeAnswers } from './draft-session.ts';
 import { type UploadTarget, uploadTargets } from './upload-targets.ts';
@@ -39,10 +31,6 @@ import { type UploadTarget, uploadTargets } from './upload-targets.ts';
 const PICTURE_WITHIN_MS = 10_000;
 const MAX_PICTURES_AT_ONCE = 4;
 
-interface OfDraft {
-  readonly Params: { readonly draft: string };
-}
-
 /** Makes a job from an uploaded file or an address: it writes the files of `init` by the same code, and plans the job. */
 export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: RouteParts): void {
   const drafts = createDrafts(uploads);
@@ -50,8 +38,8 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
   const noPicture = () => notFound('The picture cannot be shown.');
   const limitPictures = limitReads(MAX_PICTURES_AT_ONCE, noPicture);
   const limit = formatBytes(UPLOAD_LIMIT_BYTES);
-  const sessionOf = ({ params }: FastifyRequest<OfDraft>): DraftSession => {
-    const session = drafts.find(params.draft);
+  const sessionOf = ({ subject }: FastifyRequest): DraftSession => {
+    const session = drafts.find(subject);
     if (session === undefined) throw notFound('This new job is no longer remembered. Upload the file again.');
     return session;
   };
@@ -83,7 +71,7 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
   });
 
   app.post('/new/address', async (request, reply) => {
-    const url = (formFields(request.body)['address'] ?? '').trim();
+    const url = (request.fields['address'] ?? '').trim();
     try {
       dashboard.openWorkspace().webPlace(url);
     } catch (error) {
@@ -117,13 +105,13 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
     return { field: answer === 'wrong-key' ? 'apiKey' : 'url', text: `${text}${again}` };
   };
 
-  app.get<OfDraft>('/new/:draft', FOR_EDITORS, async (request, reply) => {
+  app.get('/new/:draft', FOR_EDITORS, async (request, reply) => {
     const session = sessionOf(request);
     return reply.sendPage(pageOf(request, session, await readDraft(session, dashboard), []));
   });
 
   // The page loads nothing from a foreign server: the dashboard fetches the one picture that it shows, and only of a format of pictures.
-  app.get<OfDraft>('/new/:draft/picture', FOR_EDITORS, async (request, reply) => {
+  app.get('/new/:draft/picture', FOR_EDITORS, async (request, reply) => {
     const { picture } = sessionOf(request);
     if (picture === undefined) throw notFound('There is no picture.');
     const found = await limitPictures(async () => {
@@ -139,7 +127,7 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
       .send(found.content);
   });
 
-  app.post<OfDraft>('/new/:draft/crosswalk', { config: { streamed: true } }, async (request, reply) => {
+  app.post('/new/:draft/crosswalk', { config: { streamed: true } }, async (request, reply) => {
     const session = sessionOf(request);
     const hint = 'Leave out the columns that it does not need.';
     const upload = await receiveUpload(request, uploads, { run: NEW_JOB, hint });
@@ -149,9 +137,9 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
     return reply.redirect(`/new/${session.id}`, 303);
   });
 
-  app.post<OfDraft>('/new/:draft', async (request, reply) => {
+  app.post('/new/:draft', async (request, reply) => {
     const session = sessionOf(request);
-    const { do: what = 'update', ...fields } = formFields(request.body);
+    const { do: what = 'update', ...fields } = request.fields;
     takeAnswers(session, fields);
     if (what !== 'create') return reply.redirect(`/new/${session.id}`, 303);
     const state = await readDraft(session, dashboard);
@@ -174,7 +162,7 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
 
 /** Replaces a file that a job reads, as soon as an uploaded one has proved that the job can read it. */
 export function uploadRoutes(app: FastifyInstance, { dashboard, uploads }: RouteParts): void {
-  const targetOf = ({ params: { job: name }, query }: FastifyRequest<OfJob>) => {
+  const targetOf = ({ subject: name, query }: FastifyRequest) => {
     const { file = 'source' } = formFields(query);
     const workspace = dashboard.openWorkspace();
     const { job } = workspace.inspectJob(name);
@@ -184,12 +172,12 @@ export function uploadRoutes(app: FastifyInstance, { dashboard, uploads }: Route
     return { workspace, job: name, target };
   };
 
-  app.get<OfJob>('/jobs/:job/upload', FOR_EDITORS, (request, reply) => {
+  app.get('/jobs/:job/upload', FOR_EDITORS, (request, reply) => {
     const { job, target } = targetOf(request);
     return reply.sendPage(uploadPage(job, target, null, request.viewer));
   });
 
-  app.post<OfJob>('/jobs/:job/upload', { config: { streamed: true } }, async (request, reply) => {
+  app.post('/jobs/:job/upload', { config: { streamed: true } }, async (request, reply) => {
     const { workspace, job, target } = targetOf(request);
     const hint = `Put a larger one in its place, ${target.path}, or give the job an address.`;
     const upload = await receiveUpload(request, uploads, { run: `job ${job}`, hint });

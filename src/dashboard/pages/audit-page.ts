@@ -1,12 +1,21 @@
 import { ACTIONS, type ActionName, actionOf } from '../../model/action.ts';
 import { type AuditEntry, auditWords, findAudited } from '../../model/audit-entry.ts';
-import { columns, foreign, html, link, type Markup, quiet } from '../../report/html/markup.ts';
+import { foreign, html, link, type Markup, quiet } from '../../report/html/markup.ts';
 import { counted } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { PageRequest } from '../route-parts.ts';
 import { jobLink, queryOf } from './link-button.ts';
-import { moment, type Reading, readingOf } from './moment.ts';
-import { BY_TIME, emptyBox, type Page, pageOf, pager, tableBox } from './page.ts';
+import {
+  BY_TIME,
+  emptyBox,
+  moment,
+  type Page,
+  pageOf,
+  pager,
+  type Reading,
+  readingOf,
+  tableBox,
+} from './page.ts';
 
 const ENTRIES_PER_PAGE = 50;
 /** A page reads no more entries than this; the command lists more. */
@@ -15,11 +24,11 @@ const MAX_READ = 2_000;
 /** Who did what, newest first, of all jobs or of one. */
 export async function auditPage(
   { context, program }: Pick<DashboardContext, 'context' | 'program'>,
-  { query, viewer }: PageRequest,
+  { fields, viewer }: PageRequest,
 ): Promise<Page> {
-  const job = query['job'] || undefined;
+  const job = fields['job'] || undefined;
   const entries = await findAudited(context.state.audit, { job, limit: MAX_READ });
-  const shown = pageOf(entries, ENTRIES_PER_PAGE, query['page']);
+  const shown = pageOf(entries, ENTRIES_PER_PAGE, fields['page']);
   const linked = await runLinks(
     context,
     shown.items.flatMap(({ run, of }) => [run, of]),
@@ -48,7 +57,7 @@ function entriesTable(
   return tableBox({
     caption:
       count === MAX_READ ? `The newest ${MAX_READ} entries` : `${counted(count, 'action')}, newest first`,
-    columns: columns('When', 'Who', ['Did', 'bare'], ['Job', 'short'], ['Run', 'short']),
+    columns: ['When', 'Who', ['Did', 'bare'], ['Job', 'short'], ['Run', 'short']],
     rows: entries.map((entry) => [
       moment(entry.at, reading),
       foreign(entry.who),

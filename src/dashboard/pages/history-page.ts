@@ -4,7 +4,6 @@ import { CONFLICT_SIDES, type ConflictSide } from '../../model/observation.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
 import {
   code,
-  columns,
   dataTable,
   foreign,
   html,
@@ -36,8 +35,7 @@ import {
   queryOf,
   runLink,
 } from './link-button.ts';
-import { momentAndDistance, type Reading, readingOf } from './moment.ts';
-import { emptyBox, type Page, tableBox } from './page.ts';
+import { emptyBox, momentAndDistance, type Page, type Reading, readingOf, tableBox } from './page.ts';
 import { filterForm } from './post-form.ts';
 
 const RECORDS_FOUND = 50;
@@ -54,7 +52,7 @@ const PLOTTED = [
 /** A search over all records that the ledger knows, or the page of one record: its timeline and what is acknowledged. */
 export async function historyPage(
   dashboard: DashboardContext,
-  { query: { q = '', store, resource, key }, viewer }: PageRequest,
+  { fields: { q = '', store, resource, key }, viewer }: PageRequest,
 ): Promise<Page> {
   const { context, openWorkspace } = dashboard;
   const workspace = openWorkspace();
@@ -106,7 +104,7 @@ function found(hits: readonly FoundRecord[], text: string): Markup {
       : `${counted(hits.length, 'record')} match ${text}`;
   return tableBox({
     caption: foreign(caption),
-    columns: columns('Key', ['Title', 'bare'], ['Id', 'short'], 'Store'),
+    columns: ['Key', ['Title', 'bare'], ['Id', 'short'], 'Store'],
     rows: hits.map((hit) => [
       html`<a href="${historyHref(hit)}">${foreign(hit.key)}</a>`,
       foreign(hit.title ?? ''),
@@ -173,11 +171,7 @@ function heldPart(
 ${dataTable({
   caption: 'Held values',
   captionHidden: true,
-  columns: columns(
-    'Field',
-    [edited ? 'In the store' : 'Old', 'short'],
-    [edited ? 'In the source' : 'New', 'short'],
-  ),
+  columns: ['Field', [edited ? 'In the store' : 'Old', 'short'], [edited ? 'In the source' : 'New', 'short']],
   rows: changes.map(({ field, variant, old, new: now }) => [
     html`${code(field)}${variant !== null && html` ${foreign(variant)}`}`,
     foreign(valueText(old), VALUE_SHOWN),
@@ -199,7 +193,7 @@ function editedPart(edited: RecordState['edited'], reading: Reading): Markup {
     dataTable({
       caption: 'Fields that were edited in the store',
       captionHidden: true,
-      columns: columns('Field', ['Value there', 'bare'], 'Seen since'),
+      columns: ['Field', ['Value there', 'bare'], 'Seen since'],
       rows: edited.map(({ field, value, since }) => [
         code(field),
         foreign(valueText(value), VALUE_SHOWN),
@@ -237,7 +231,7 @@ function timeline(versions: readonly RecordVersion[], reading: Reading): Markup 
     'Timeline',
     dataTable({
       caption: `${counted(versions.length, 'version')}, newest first`,
-      columns: columns('Time', ['Change', 'bare'], 'From', ['Run', 'short'], ['Job', 'short']),
+      columns: ['Time', ['Change', 'bare'], 'From', ['Run', 'short'], ['Job', 'short']],
       rows: versions
         .slice(0, VERSIONS_SHOWN)
         .map((version) => [
@@ -276,7 +270,7 @@ function acknowledged(fields: readonly RecordField[], reading: Reading): Markup 
     dataTable({
       caption: 'Each field, and the version that last changed it',
       captionHidden: true,
-      columns: columns('Field', ['Value', 'bare'], 'Last changed by'),
+      columns: ['Field', ['Value', 'bare'], 'Last changed by'],
       rows: fields.map(({ field, variant, value, setBy }) => [
         html`${code(field)}${variant !== null && html` ${foreign(variant)}`}`,
         foreign(valueText(value), VALUE_SHOWN),

@@ -16,7 +16,7 @@ import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { type Activity, activityOf, type Need, needOf } from './activity.ts';
 import { actionButton, jobHref, jobLink } from './link-button.ts';
-import { momentAndDistance, type Reading, readingOf, relativeTime } from './moment.ts';
+import { momentAndDistance, type Reading, readingOf, relativeTime } from './page.ts';
 
 /** A job with its recent runs. */
 export interface JobCardFacts {

@@ -50,7 +50,10 @@ import { noticeText, type Page, problemList } from './page.ts';
 import { runsTable } from './runs-page.ts';
 
 /** One job: what it needs, its recent runs, and its settings. PageError if there is no such job. */
-export async function jobPage(dashboard: DashboardContext, { of: name, viewer }: PageRequest): Promise<Page> {
+export async function jobPage(
+  dashboard: DashboardContext,
+  { subject: name, viewer }: PageRequest,
+): Promise<Page> {
   const { program } = dashboard;
   const workspace = workspaceOf(dashboard, name);
   const { cards, keeper } = await readCards(dashboard, workspace, viewer, name);

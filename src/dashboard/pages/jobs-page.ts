@@ -4,7 +4,6 @@ import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
 import { wordsMarkup } from '../../report/html/document-sections.ts';
 import {
   code,
-  columns,
   dataTable,
   enumerated,
   html,
@@ -63,10 +62,7 @@ ${
     html`${dataTable({
       caption: 'Jobs that need no action',
       captionHidden: true,
-      columns: columns('Job', ['Outcome', 'bare', 'short'], ['Last run', 'bare'], 'Next', [
-        'Actions',
-        'bare',
-      ]),
+      columns: ['Job', ['Outcome', 'bare', 'short'], ['Last run', 'bare'], 'Next', ['Actions', 'bare']],
       rows: others.map((job) => jobCells(job, viewer)),
     })}${others.some(({ facts, job }) => facts.last === undefined && job?.kind === 'import') && styledText('quiet', 'Plan a job that has never run first: a plan shows what a run would send, and sends nothing.')}`,
   )}</div>`

@@ -19,8 +19,18 @@ import { PageError } from '../guard/page-error.ts';
 import { type PageRequest, sentenceOf, workspaceOf } from '../route-parts.ts';
 import { describeMove, keepsHistory } from './job-card.ts';
 import { actionHref, jobHref, jobLink, listsHref, queryOf } from './link-button.ts';
-import { moment, type Reading, readingOf, relativeTime } from './moment.ts';
-import { emptyBox, noticeText, type Page, type Pages, pageOf, pager } from './page.ts';
+import {
+  emptyBox,
+  moment,
+  noticeText,
+  type Page,
+  type Pages,
+  pageOf,
+  pager,
+  type Reading,
+  readingOf,
+  relativeTime,
+} from './page.ts';
 import { filterForm } from './post-form.ts';
 
 const LISTS_PER_PAGE = 10;
@@ -59,7 +69,7 @@ export function historyJobs(workspace: Workspace): ExportJob[] {
  */
 export async function listPage(
   dashboard: DashboardContext,
-  { of: name, query, viewer }: PageRequest,
+  { subject: name, fields, viewer }: PageRequest,
 ): Promise<Page> {
   const { context, program, redact } = dashboard;
   const workspace = workspaceOf(dashboard, name);
@@ -73,14 +83,14 @@ export async function listPage(
   try {
     const { location, history } = await exportHistory(workspace.fileAccess(), job, signal);
     const reading = readingOf(context, viewer);
-    const range = { from: dayIn(query['from']), to: dayIn(query['to']) };
+    const range = { from: dayIn(fields['from']), to: dayIn(fields['to']) };
     const dayOf = dayFormat(reading.timezone);
     const points = history.points.filter(({ readAt }) => {
       const day = dayOf(readAt);
       return day >= range.from && (range.to === '' || day <= range.to);
     });
     const { lists, moments } = listTrends({ ...history, points });
-    const shown = pageOf(lists, LISTS_PER_PAGE, query['page']);
+    const shown = pageOf(lists, LISTS_PER_PAGE, fields['page']);
     const facts = {
       job: name,
       location,

@@ -1,5 +1,5 @@
 import { mayDo } from '../../model/action.ts';
-import { code, columns, foreign, html, type Markup, quiet } from '../../report/html/markup.ts';
+import { code, foreign, html, type Markup, quiet } from '../../report/html/markup.ts';
 import { changeText, RECORD_OUTCOMES, type RunRecord, runRecords } from '../../run/records/run-records.ts';
 import { counted, grouped } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
@@ -19,13 +19,13 @@ const TEXT_SHOWN = 400;
 /** The outcome of each record of a run, filtered by outcome. PageError when neither runs nor the history knows the run. */
 export async function outcomesPage(
   dashboard: DashboardContext,
-  { of: id, query, viewer }: PageRequest,
+  { subject: id, fields, viewer }: PageRequest,
 ): Promise<Page> {
   const { context } = dashboard;
   const { run, ledger } = await rememberedRun(dashboard, id);
   if (ledger === undefined) throw notFound(`Run ${id} is an export: it has no records.`);
   refusePersonalData(ledger.target, viewer);
-  const outcome = RECORD_OUTCOMES.find((known) => known === query['outcome']);
+  const outcome = RECORD_OUTCOMES.find((known) => known === fields['outcome']);
   const records: RunRecord[] = [];
   const read = { records: 0 };
   for await (const batch of runRecords(context, { ...ledger, run, outcome, read })) {
@@ -33,7 +33,7 @@ export async function outcomesPage(
     if (read.records >= MAX_READ) break;
   }
   const among = read.records >= MAX_READ ? ` among the first ${grouped(read.records)} of this run` : '';
-  const shown = pageOf(records, RECORDS_PER_PAGE, query['page']);
+  const shown = pageOf(records, RECORDS_PER_PAGE, fields['page']);
   const link = (key: string) => historyHref({ store: ledger.store, target: ledger.target, key });
   return {
     title: `Records of run ${id}`,
@@ -60,7 +60,7 @@ const CHOICES = [['', 'All outcomes'], ...RECORD_OUTCOMES.map((name) => [name, n
 function recordsTable(records: readonly RunRecord[], caption: string, link: (key: string) => string): Markup {
   return tableBox({
     caption,
-    columns: columns('Key', ['Outcome', 'short'], 'From', ['What', 'bare']),
+    columns: ['Key', ['Outcome', 'short'], 'From', ['What', 'bare']],
     rows: records.map(({ key, outcome, place, reason, created, changes, title }) => {
       const changed = created ? 'new' : (changes ?? []).map(changeText).join('; ');
       return [

@@ -33,9 +33,9 @@ const VALUE_SHOWN = 2_000;
  */
 export async function recordPage(
   dashboard: DashboardContext,
-  { of: id, query, viewer }: PageRequest,
+  { subject: id, fields, viewer }: PageRequest,
 ): Promise<Page> {
-  const key = (query['key'] ?? '').trim();
+  const key = (fields['key'] ?? '').trim();
   const run = await keptRun(dashboard, id);
   refusePersonalData(run, viewer);
   const examples = await recordExamples(dashboard.context, run);

@@ -21,12 +21,14 @@ import { keptRun, type PageRequest } from '../route-parts.ts';
 import { runActions } from './audit-page.ts';
 import { RUN_NOUNS } from './job-card.ts';
 import { actionButton, jobLink, linkButton, runLink } from './link-button.ts';
-import { momentAndDistance, type Reading, readingOf, relativeTime } from './moment.ts';
-import { noticeText, type Page } from './page.ts';
+import { momentAndDistance, noticeText, type Page, type Reading, readingOf, relativeTime } from './page.ts';
 import { maySeeRecords } from './record-page.ts';
 
 /** One run: its progress and its document, with suitable actions. PageError if there is no such run. */
-export async function runPage(dashboard: DashboardContext, { of: id, viewer }: PageRequest): Promise<Page> {
+export async function runPage(
+  dashboard: DashboardContext,
+  { subject: id, viewer }: PageRequest,
+): Promise<Page> {
   const { context, program } = dashboard;
   const { version, workspaceDir } = context;
   const kept = await keptRun(dashboard, id);

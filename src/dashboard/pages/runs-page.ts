@@ -1,7 +1,7 @@
 import { includesRole } from '../../model/action.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { lastedMs, RUN_STATUSES, type Run } from '../../model/run.ts';
-import { columns, html, type Markup, quiet, runBadge, type TableParts } from '../../report/html/markup.ts';
+import { html, type Markup, quiet, runBadge, type TableParts } from '../../report/html/markup.ts';
 import { figuresWords, kindOf, statusLabel } from '../../report/status-words.ts';
 import { withLiveStatus } from '../../run/report/read-stored-report.ts';
 import { counted, formatDuration } from '../../text/printable.ts';
@@ -9,8 +9,18 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import type { PageRequest } from '../route-parts.ts';
 import { failureReasonOf, settledRuns } from './activity.ts';
 import { jobHref, queryOf } from './link-button.ts';
-import { moment, type Reading, readingOf, relativeTime } from './moment.ts';
-import { BY_TIME, emptyBox, type Page, pageOf, pager, tableBox } from './page.ts';
+import {
+  BY_TIME,
+  emptyBox,
+  moment,
+  type Page,
+  pageOf,
+  pager,
+  type Reading,
+  readingOf,
+  relativeTime,
+  tableBox,
+} from './page.ts';
 import { type Choice, filterForm, select } from './post-form.ts';
 
 /** 20 runs of each of 50 jobs. */
@@ -20,7 +30,7 @@ const RUNS_PER_PAGE = 25;
 /** The latest runs over all jobs, or those of a job or an outcome. */
 export async function runsPage(
   { context, openWorkspace, program }: DashboardContext,
-  { query: { job = '', status: asked, page }, viewer }: PageRequest,
+  { fields: { job = '', status: asked, page }, viewer }: PageRequest,
 ): Promise<Page> {
   const status = RUN_STATUSES.find((known) => known === asked) ?? '';
   const listed = await context.state.runs.list({ limit: MAX_READ });
@@ -91,8 +101,11 @@ export function runsTable(
     caption,
     captionHidden: ofOneJob,
     columns: [
-      ...columns('Run', ...(ofOneJob ? [] : [['Job', 'bare', 'short'] as const])),
-      ...columns(['Outcome', 'bare'], ['Started', 'bare'], ['Duration', 'numeric']),
+      'Run',
+      !ofOneJob && ['Job', 'bare', 'short'],
+      ['Outcome', 'bare'],
+      ['Started', 'bare'],
+      ['Duration', 'numeric'],
     ],
     rows: runs.map((run) =>
       withoutAbsent([

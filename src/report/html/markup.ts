@@ -2,10 +2,8 @@ import { escapeUTF8 } from 'entities/escape';
 import type { Run, RunStatus } from '../../model/run.ts';
 import { truncate } from '../../model/truncate.ts';
 import { printable } from '../../text/printable.ts';
-import type { TableColumn } from '../section.ts';
+import { columnsOf, type NamedColumn, type TableColumn } from '../section.ts';
 import { statusLabel, statusTone, statusWords } from '../status-words.ts';
-
-export { columns } from '../section.ts';
 
 /** HTML that is safe to show: made by `html`, or marked as safe by `trusted`. */
 export class Markup {
@@ -124,22 +122,20 @@ export function badge(tone: keyof typeof SHAPES, words: string, shape = tone): M
   return html`<span class="badge ${tone}"><svg class="badge-icon" viewBox="0 0 16 16" width="14" height="14" aria-hidden="true" focusable="false"><path d="${SHAPES[shape]}"/></svg>${words}</span>`;
 }
 
-/** A column of a table, as documents define it. */
-export type Column = Pick<TableColumn, 'header' | 'numeric' | 'short' | 'bare'>;
-
 /** The content of a table. The first cell of each row names the row. */
 export interface TableParts {
   readonly caption: Slot;
   /** The heading above has the same text, so the caption is only for screen readers. */
   readonly captionHidden?: boolean;
-  readonly columns: readonly Column[];
+  readonly columns: readonly NamedColumn[];
   readonly rows: readonly (readonly Slot[])[];
   /** Sums of the figures above. */
   readonly foot?: readonly (readonly Slot[])[];
 }
 
 /** A table. On a narrow screen it becomes a list of cards. */
-export function dataTable({ caption, captionHidden = false, columns, rows, foot = [] }: TableParts): Markup {
+export function dataTable({ caption, captionHidden = false, rows, foot = [], ...parts }: TableParts): Markup {
+  const columns = columnsOf(parts.columns);
   return html`<table class="data">
 <caption${captionHidden && html` class="unseen"`}>${caption}</caption>
 <thead><tr>${columns.map(
@@ -151,7 +147,7 @@ ${foot.length > 0 && html`<tfoot>\n${foot.map((cells) => tableRow(columns, cells
 `;
 }
 
-function tableRow(columns: readonly Column[], cells: readonly Slot[]): Markup {
+function tableRow(columns: readonly TableColumn[], cells: readonly Slot[]): Markup {
   return html`<tr>${cells.map((cell, index) => {
     const column = columns[index];
     const classes = classesOf(column);
@@ -162,7 +158,7 @@ function tableRow(columns: readonly Column[], cells: readonly Slot[]): Markup {
 `;
 }
 
-function classesOf(column: Column | undefined): Markup | false {
+function classesOf(column: TableColumn | undefined): Markup | false {
   if (column?.numeric === true) return html` class="num short"`;
   return column?.short === true && html` class="short"`;
 }

@@ -1,7 +1,7 @@
 import { lastedMs, partOf } from '../../model/run.ts';
 import { formatDuration, formatMoment, grouped, sampleFlags } from '../../text/printable.ts';
 import type { RunFacts, View } from '../run-facts.ts';
-import { foreign, type Section, type Words } from '../section.ts';
+import { foreign, type Section, styled, type Words } from '../section.ts';
 import { kindOf } from '../status-words.ts';
 
 /** Times, store, version. */
@@ -19,7 +19,7 @@ function termsOf(
   const moment = (at: number) => formatMoment(at, { timezone });
   const isOver = run.finishedAt !== null;
   return [
-    ['Run', [{ as: 'code', words: foreign(run.id) }, ' (', kindWords(run), ')']],
+    ['Run', [styled('code', foreign(run.id)), ' (', kindWords(run), ')']],
     ['Job', foreign(run.job)],
     ['Store', [foreign(run.store), ', ', foreign(run.baseUrl, 200)]],
     ['Started', moment(run.startedAt)],
@@ -29,7 +29,7 @@ function termsOf(
     ['Requests', grouped(totals.requests)],
     ['Approved', run.approved ? 'yes, by a person' : null],
     ['Resend', run.resend ? 'unchanged records too' : null],
-    ['Sample', run.sample === undefined ? null : { as: 'code', words: foreign(sampleFlags(run.sample)) }],
+    ['Sample', run.sample === undefined ? null : styled('code', foreign(sampleFlags(run.sample)))],
     ['Storeferry', foreign(version)],
     ['Report written', moment(now)],
   ];
@@ -55,5 +55,5 @@ function kindWords(run: RunFacts['run']): Words {
     restore !== undefined
       ? 'restore after comparison'
       : KINDS[release !== undefined ? 'release' : kindOf(run)];
-  return of === null ? name : [`${name} of `, { as: 'code', words: foreign(of) }];
+  return of === null ? name : [`${name} of `, styled('code', foreign(of))];
 }

@@ -2,40 +2,25 @@ import { withoutAbsent } from '../../model/json-object.ts';
 import { type Drift, hasDrifted, type Run } from '../../model/run.ts';
 import { counted, grouped, listed, pastTenseOf, resourceNoun } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import {
-  type Block,
-  columns,
-  foreign,
-  paragraph,
-  type Section,
-  type TableRow,
-  type Words,
-} from '../section.ts';
+import { type Block, foreign, paragraph, type Section, styled, table, type Words } from '../section.ts';
 
 /** How the store differs from what it last answered; null for runs that have not compared it. */
 export function driftSection({ run, totals }: RunFacts): Section | null {
   const { drift, notCompared } = run;
   if (drift === undefined) {
     if (notCompared === undefined) return null;
-    const words = {
-      as: 'tone-warning' as const,
-      words: ['The store was not compared: ', foreign(notCompared)],
-    };
+    const words = styled('tone-warning', ['The store was not compared: ', foreign(notCompared)]);
     return { id: 'drift', title: TITLE, blocks: [paragraph([words])] };
   }
   // Before the first import of a job there is nothing to compare.
   if (drift.slice !== undefined && drift.known === 0) return null;
   const { checked, edited, fields, deleted, recreated, strangers, byField, file } = drift;
-  const row = (name: string, figure: number, note: Words = ''): TableRow => ({
-    cells: [name, grouped(figure), note],
-  });
+  const row = (name: string, figure: number, note: Words = ''): Words[] => [name, grouped(figure), note];
   const blocks: Block[] = withoutAbsent([
-    {
-      kind: 'table',
-      caption: 'The records that were compared',
-      captionHidden: true,
-      columns: columns('Finding', ['Records', 'numeric'], ['What it means', 'bare']),
-      rows: withoutAbsent([
+    table(
+      'The records that were compared',
+      ['Finding', ['Records', 'numeric'], ['What it means', 'bare']],
+      withoutAbsent([
         row('compared', checked, `of ${grouped(drift.known)} known, ${WAYS[drift.by]}`),
         row('edited', edited, edited > 0 ? `${counted(fields, 'field')}: ${fieldWords(byField)}` : ''),
         row('deleted', deleted, 'the store no longer has them'),
@@ -43,7 +28,7 @@ export function driftSection({ run, totals }: RunFacts): Section | null {
         strangers !== null && row('strangers', strangers, 'no job has sent them'),
         run.kind === 'drift' && row('requests', totals.requests),
       ]),
-    },
+    ),
     ...examplesOf(drift),
     paragraph(notesOf(drift, run)),
     file !== undefined && paragraph([['All findings, as a table: ', foreign(file)]], { role: 'file' }),
@@ -74,22 +59,23 @@ const KINDS: Readonly<Record<Drift['examples'][number]['kind'], string>> = {
 
 function examplesOf({ examples }: Drift): Block[] {
   if (examples.length === 0) return [];
-  const rows = examples.flatMap(({ kind, key, fields }) => {
+  const rows = examples.flatMap(({ kind, key, fields }): Words[][] => {
     const lines = kind === 'edited' ? fields : [];
-    if (lines.length === 0) return [{ cells: [KINDS[kind], foreign(key), '', '', ''] }];
-    return lines.map(({ path, believed = '', found = '' }) => ({
-      cells: [KINDS[kind], foreign(key), path, foreign(believed), foreign(found)],
-    }));
+    if (lines.length === 0) return [[KINDS[kind], foreign(key), '', '', '']];
+    return lines.map(({ path, believed = '', found = '' }) => [
+      KINDS[kind],
+      foreign(key),
+      path,
+      foreign(believed),
+      foreign(found),
+    ]);
   });
   return [
-    {
-      kind: 'table',
-      caption: 'Examples',
-      columns: columns('Finding', 'Record', 'Field', 'Last answered', 'Now'),
-      rows,
+    table('Examples', ['Finding', 'Record', 'Field', 'Last answered', 'Now'], rows, {
+      captionHidden: false,
       shown: { page: rows.length, text: 30 },
       more: (left) => `and ${grouped(left)} more`,
-    },
+    }),
   ];
 }
 

@@ -2,7 +2,7 @@ import { withoutAbsent } from '../../model/json-object.ts';
 import type { EditedFound } from '../../model/run.ts';
 import { counted, listed } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { columns, foreign, paragraph, type Section } from '../section.ts';
+import { foreign, paragraph, type Section, styled, table } from '../section.ts';
 
 const MAX_NAME_LENGTH = 60;
 
@@ -30,23 +30,22 @@ export function editedSection(facts: RunFacts): Section | null {
     title: parts.length === 0 ? 'Edited in the store' : `Edited in the store: ${listed(parts)}`,
     blocks: [
       paragraph([
-        replaces && {
-          as: 'tone-warning',
-          words: `The store replaces whole products: what somebody edited there ${isOnlyPlanned(facts) ? 'will be' : 'is'} overwritten.`,
-        },
+        replaces &&
+          styled(
+            'tone-warning',
+            `The store replaces whole products: what somebody edited there ${isOnlyPlanned(facts) ? 'will be' : 'is'} overwritten.`,
+          ),
         held > 0 && 'Held records have a field that was changed in the store and in the source.',
       ]),
-      {
-        kind: 'table',
-        caption: 'Records that somebody edited in the store',
-        captionHidden: true,
-        columns: columns('Record', ['Edit', 'bare', 'leads'], ['Fields', 'bare']),
-        rows: records.map(({ key, how, fields }) => ({
+      table(
+        'Records that somebody edited in the store',
+        ['Record', ['Edit', 'bare', 'leads'], ['Fields', 'bare']],
+        records.map(({ key, how, fields }) => ({
           ...(how === 'kept' ? {} : { tone: 'warning' as const }),
-          cells: [{ as: 'key', words: foreign(key, MAX_NAME_LENGTH) }, how, listed(fields)],
+          cells: [styled('key', foreign(key, MAX_NAME_LENGTH)), how, listed(fields)],
         })),
-        more: (left) => `and ${counted(left, 'more record')}`,
-      },
+        { more: (left) => `and ${counted(left, 'more record')}` },
+      ),
     ],
   };
 }

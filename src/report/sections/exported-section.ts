@@ -1,6 +1,6 @@
 import { counted, formatBytes, formatMoment, grouped, resourceNoun } from '../../text/printable.ts';
 import type { RunFacts, View } from '../run-facts.ts';
-import { foreign, type Section } from '../section.ts';
+import { foreign, type Section, styled } from '../section.ts';
 
 /** What an export read and wrote; null for imports, and before the file is written. */
 export function exportedSection(
@@ -23,7 +23,7 @@ export function exportedSection(
       {
         kind: 'terms',
         terms: [
-          [isTable === true ? 'Table' : 'File', { as: 'code', words: foreign(location, 300) }],
+          [isTable === true ? 'Table' : 'File', styled('code', foreign(location, 300))],
           ['Read', `${counted(items, resourceNoun(run.resource))}, at ${at}`],
           ...(isTable === true
             ? [

@@ -4,7 +4,7 @@ import type { GuardFinding } from '../../model/plan.ts';
 import { priceText } from '../../model/safety-limits.ts';
 import { counted, grouped, listed } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { columns, foreign, type Section, type Words } from '../section.ts';
+import { foreign, type Section, styled, table, type Words } from '../section.ts';
 import { changeWords, sampleValue } from './fields-section.ts';
 
 const MAX_NAME_LENGTH = 60;
@@ -22,20 +22,18 @@ export function heldSection({ run, plan, totals }: RunFacts): Section | null {
     id: 'held',
     title: parts.length === 0 ? 'Guards' : `Guards: ${listed(parts)}`,
     blocks: [
-      {
-        kind: 'table',
-        caption: 'The values that guards of the job have found, with samples',
-        captionHidden: true,
-        columns: columns('Guard', ['Records', 'bare', 'leads'], ['Values: old → new', 'bare']),
-        rows: hit.map((finding) => ({
+      table(
+        'The values that guards of the job have found, with samples',
+        ['Guard', ['Records', 'bare', 'leads'], ['Values: old → new', 'bare']],
+        hit.map((finding) => ({
           ...(finding.isTriggered ? {} : { tone: 'quiet' as const }),
           cells: [
-            { as: 'text', words: foreign(finding.guard, 160) },
+            styled('text', foreign(finding.guard, 160)),
             `${grouped(finding.records)} of ${grouped(finding.of)}, ${effectOf(finding, run)}`,
             { as: 'samples', items: finding.examples.map(exampleWords) },
           ],
         })),
-      },
+      ),
     ],
   };
 }
@@ -52,7 +50,7 @@ const ACTIONS = { hold: 'held', stop: 'stops the run', warn: 'only a warning' } 
 
 function exampleWords({ key, what, field, old, new: now }: GuardFinding['examples'][number]): Words {
   const name = [
-    { as: 'key', words: foreign(key, MAX_NAME_LENGTH) } as const,
+    styled('key', foreign(key, MAX_NAME_LENGTH)),
     what !== null && [' (', foreign(what, MAX_NAME_LENGTH), ')'],
   ];
   return changeWords(name, valueWords(field, old), valueWords(field, now));

@@ -1,7 +1,7 @@
 import type { ImageFindings, ImageProblem, PictureFindings } from '../../model/plan.ts';
 import { counted, formatBytes, grouped, listed } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { type Block, columns, foreign, type Section, type Table, type Words } from '../section.ts';
+import { type Block, foreign, type Section, styled, type Table, table, type Words } from '../section.ts';
 
 /** Pictures that are published, and image addresses that were looked at; null if the job does neither. */
 export function imagesSection({ run, plan }: RunFacts): Section | null {
@@ -69,7 +69,7 @@ function addressBlocks(images: ImageFindings): Block[] {
         problem: foreign(problem),
         count: addresses,
         items: samples.map(
-          ({ key, address }): Words => [{ as: 'key', words: foreign(key, 60) }, ' ', foreign(address, 200)],
+          ({ key, address }): Words => [styled('key', foreign(key, 60)), ' ', foreign(address, 200)],
         ),
       })),
     ),
@@ -86,17 +86,12 @@ interface ShownProblem {
 function problemsTable(caption: string, unit: string, problems: readonly ShownProblem[]): Table[] {
   if (problems.length === 0) return [];
   return [
-    {
-      kind: 'table',
+    table(
       caption,
-      captionHidden: true,
-      columns: columns('Problem', [unit, 'numeric'], ['Examples', 'bare']),
-      rows: problems.map(({ problem, count, items }) => ({
-        cells: [problem, grouped(count), { as: 'samples', items }],
-      })),
-      shown: { page: 25, text: 8 },
-      more: (left) => `and ${counted(left, 'more problem')}`,
-    },
+      ['Problem', [unit, 'numeric'], ['Examples', 'bare']],
+      problems.map(({ problem, count, items }) => [problem, grouped(count), { as: 'samples', items }]),
+      { shown: { page: 25, text: 8 }, more: (left) => `and ${counted(left, 'more problem')}` },
+    ),
   ];
 }
 

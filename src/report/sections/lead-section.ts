@@ -5,7 +5,7 @@ import { isPriceMove, type Move, safetyRule } from '../../model/safety-limits.ts
 import { stoppedWave, waveSizes } from '../../model/wave-limits.ts';
 import { counted, grouped, listed, pastTenseOf, resourceNoun, sampleFlags } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
-import { type Block, foreign, onlyIn, paragraph, type Section, type Words } from '../section.ts';
+import { type Block, foreign, onlyIn, paragraph, type Section, styled, type Words } from '../section.ts';
 import { driftHeadline } from './drift-section.ts';
 import { editedFacts } from './edited-section.ts';
 import { formatChange, formatNumber, moveFieldWords } from './prices-section.ts';
@@ -28,7 +28,7 @@ export function leadSection(facts: RunFacts, view: View): Section | null {
   const explained = [...sampleWords(facts), ...explanation, ...comparedWords(facts)];
   if (explained.length > 0) blocks.push(paragraph(explained, { role: 'explanation' }));
   if (!isExplained) {
-    const why = onlyIn('page', [{ as: 'strong', words: 'Why:' }, ' ']);
+    const why = onlyIn('page', [styled('strong', 'Why:'), ' ']);
     blocks.push(paragraph([[why, foreign(run.error ?? '')]], { role: 'problem' }));
   } else if (run.error !== null) blocks.push(paragraph([sentence], { role: 'problem', only: 'message' }));
   if (reportFile !== null) blocks.push(paragraph([`Report: ${reportFile}`], { only: 'text' }));
@@ -66,7 +66,7 @@ function unusualPrices(facts: RunFacts, { moves, priceMoves, safety }: Plan): Bl
       style: 'alert',
       // After the prices are sent, only the page lists them.
       ...(isOnlyPlanned(facts) ? {} : { only: 'page' }),
-      title: [{ as: 'strong', words: `${what}:` }, ' prices that change more than usual'],
+      title: [styled('strong', `${what}:`), ' prices that change more than usual'],
       items: items.map((words) => ({ words, tone: 'warning' })),
     },
   ];
@@ -79,7 +79,7 @@ function moveWords(move: Move): Words {
     foreign(key, MAX_NAME_LENGTH),
     what !== null && [' (', foreign(what, MAX_NAME_LENGTH), ')'],
     `: ${moveFieldWords(move)} ${formatNumber(move, old)} → `,
-    { as: 'strong', words: formatNumber(move, now) },
+    styled('strong', formatNumber(move, now)),
     ` (${formatChange(old, now)})`,
   ];
 }

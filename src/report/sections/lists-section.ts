@@ -9,7 +9,9 @@ import {
   type Plot,
   paragraph,
   type Section,
+  styled,
   type Table,
+  table,
   type Words,
 } from '../section.ts';
 
@@ -46,11 +48,9 @@ export function latestFigures(
 ): Table {
   const detailed = now !== undefined;
   const compared = since === undefined ? lists : lists.map((list) => comparedWith(list, since));
-  return {
-    kind: 'table',
-    caption: `Each list now, and how it has changed since the ${since === undefined ? 'reading before' : 'first of these readings'}`,
-    captionHidden: true,
-    columns: withoutAbsent([
+  return table(
+    `Each list now, and how it has changed since the ${since === undefined ? 'reading before' : 'first of these readings'}`,
+    withoutAbsent([
       { header: 'List' },
       ...MEASURES.flatMap(({ name }) => [
         { header: sentence(name), numeric: true },
@@ -58,16 +58,18 @@ export function latestFigures(
       ]),
       detailed && { header: 'Read', short: true },
     ]),
-    rows: compared.map((list) => ({
+    compared.map((list) => ({
       cells: withoutAbsent([
         [foreign(shownListName(list.latest)), detailed && idAndState(list)],
         ...figuresOf(list),
         detailed && formatAgo(now - list.latest.readAt),
       ]),
     })),
-    ...(detailed ? {} : { shown: { page: LISTS_SHOWN, text: LISTS_SHOWN } }),
-    more: (left) => `and ${counted(left, 'more list')}`,
-  };
+    {
+      ...(detailed ? {} : { shown: { page: LISTS_SHOWN, text: LISTS_SHOWN } }),
+      more: (left) => `and ${counted(left, 'more list')}`,
+    },
+  );
 }
 
 /** One list over all its readings, for a page; null if there are too few readings to draw. */
@@ -107,10 +109,7 @@ export function listSection(
 function figuresOf({ before, latest }: ListTrend): Words[] {
   return MEASURES.flatMap((measure): Words[] => [
     shownFigure(measure, latest),
-    {
-      as: `tone-${changeTone(measure, before, latest)}`,
-      words: changeOf(measure, before, latest) || '–',
-    },
+    styled(`tone-${changeTone(measure, before, latest)}`, changeOf(measure, before, latest) || '–'),
   ]);
 }
 
@@ -123,7 +122,7 @@ function idAndState({ id, gone }: ListTrend): Words {
 }
 
 function quiet(words: Words): Words {
-  return { as: 'tone-quiet', words };
+  return styled('tone-quiet', words);
 }
 
 type Trend = Extract<Plot['of'], { readonly figure: 'trends' }>['trends'][number];

@@ -2,7 +2,7 @@ import { withoutAbsent } from '../../model/json-object.ts';
 import { isPriceMove, type Move, priceText } from '../../model/safety-limits.ts';
 import { grouped, printable } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { columns, foreign, type Section, type Words } from '../section.ts';
+import { foreign, type Section, styled, table, type Words } from '../section.ts';
 
 const MAX_NAME_LENGTH = 80;
 
@@ -29,15 +29,18 @@ function movesSection(
     title,
     only: 'page',
     blocks: [
-      {
-        kind: 'table',
-        caption: 'The largest change for its size comes first; at most twenty are shown.',
-        columns: [
-          ...columns('Product', ...(withVariants ? [['Variant', 'short', 'bare'] as const] : [])),
-          ...columns(['Field', 'short', 'bare'], ['From', 'numeric'], ['To', 'numeric']),
-          ...columns(['Change', 'numeric'], ['Drawn', 'bare']),
+      table(
+        'The largest change for its size comes first; at most twenty are shown.',
+        [
+          'Product',
+          withVariants && ['Variant', 'short', 'bare'],
+          ['Field', 'short', 'bare'],
+          ['From', 'numeric'],
+          ['To', 'numeric'],
+          ['Change', 'numeric'],
+          ['Drawn', 'bare'],
         ],
-        rows: moves.map((move) => {
+        moves.map((move) => {
           const { key, what, old, new: now } = move;
           const unusual = isUnusual(move);
           const change = formatChange(old, now);
@@ -46,13 +49,14 @@ function movesSection(
             withVariants && (what === null ? '' : foreign(what, MAX_NAME_LENGTH)),
             moveFieldWords(move),
             formatNumber(move, old),
-            { as: 'strong', words: formatNumber(move, now) },
-            unusual ? { as: 'unusual', words: change } : change,
+            styled('strong', formatNumber(move, now)),
+            unusual ? styled('unusual', change) : change,
             { as: 'drawing', drawing: { of: 'change', old, new: now, unusual } },
           ]);
           return { cells };
         }),
-      },
+        { captionHidden: false },
+      ),
     ],
   };
 }

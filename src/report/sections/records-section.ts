@@ -3,7 +3,16 @@ import type { KeyExample, Plan, PlanSource } from '../../model/plan.ts';
 import { counted, formatShare, grouped, listed, newWord, resourceNoun } from '../../text/printable.ts';
 import { exampleWords } from '../place-words.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { columns, foreign, onlyIn, type Section, type Share, type TableRow, type Words } from '../section.ts';
+import {
+  foreign,
+  onlyIn,
+  type Section,
+  type Share,
+  styled,
+  type TableRow,
+  table,
+  type Words,
+} from '../section.ts';
 import { unsentWord } from '../status-words.ts';
 
 const MAX_KEY_LENGTH = 60;
@@ -37,29 +46,30 @@ export function recordsSection(facts: RunFacts): Section | null {
     title: rows === 0 ? things : `${things} in ${counted(rows, 'row')}`,
     blocks: [
       { kind: 'bars', title: `Outcome of ${things}`, shares: outcomes },
-      {
-        kind: 'table',
-        caption: 'Outcomes, counted in records and in rows of the file',
-        captionHidden: true,
-        columns: [
-          ...columns('Outcome', ['Records', 'numeric'], ['Share', 'numeric', 'page']),
-          ...columns(['Rows', 'numeric', 'page'], ['What it means', 'bare']),
+      table(
+        'Outcomes, counted in records and in rows of the file',
+        [
+          'Outcome',
+          ['Records', 'numeric'],
+          ['Share', 'numeric', 'page'],
+          ['Rows', 'numeric', 'page'],
+          ['What it means', 'bare'],
         ],
-        rows: outcomes.map(({ kind, label, records: figure, rows: inRows, meaning, note = null }) => ({
-          cells: [
-            [{ as: 'drawing', drawing: { of: 'outcome', kind } }, label],
-            grouped(figure),
-            formatShare(figure, all),
-            grouped(inRows),
-            [onlyIn('page', meaning), note],
+        outcomes.map(({ kind, label, records: figure, rows: inRows, meaning, note = null }) => [
+          [{ as: 'drawing', drawing: { of: 'outcome', kind } }, label],
+          grouped(figure),
+          formatShare(figure, all),
+          grouped(inRows),
+          [onlyIn('page', meaning), note],
+        ]),
+        {
+          foot: [
+            { cells: ['Total', grouped(all), '', grouped(rows), ''], only: 'page' },
+            ...deletesRow(facts),
+            ...requests,
           ],
-        })),
-        foot: [
-          { cells: ['Total', grouped(all), '', grouped(rows), ''], only: 'page' },
-          ...deletesRow(facts),
-          ...requests,
-        ],
-      },
+        },
+      ),
     ],
   };
 }
@@ -167,7 +177,7 @@ function deletesRow(facts: RunFacts): TableRow[] {
 }
 
 function row(label: string, figure: number, words: Words): TableRow {
-  return { cells: [label, grouped(figure), '', '', { as: 'text', words }] };
+  return { cells: [label, grouped(figure), '', '', styled('text', words)] };
 }
 
 /** The first few of many, with their lines; false if there are none. */
@@ -180,5 +190,5 @@ function firstOf(examples: readonly KeyExample[], source: PlanSource): Words {
       exampleWords(place, source),
     ],
   );
-  return { as: 'examples', words: ['first: ', named] };
+  return styled('examples', ['first: ', named]);
 }

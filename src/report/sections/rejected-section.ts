@@ -5,7 +5,16 @@ import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../rejects/re
 import { counted, listed, printable, sentence } from '../../text/printable.ts';
 import { hasOwnPlaces, placeWords } from '../place-words.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { type Block, columns, foreign, onlyIn, paragraph, type Section, type Table } from '../section.ts';
+import {
+  type Block,
+  foreign,
+  onlyIn,
+  paragraph,
+  type Section,
+  styled,
+  type Table,
+  table,
+} from '../section.ts';
 
 /** The most reasons that are listed. */
 const REASONS_SHOWN = { page: 25, text: 100 };
@@ -46,16 +55,15 @@ export function unsentSection({ unsentReasons }: RunFacts): Section | null {
     id: 'unsent',
     title: 'Unsent, and why',
     blocks: [
-      {
-        kind: 'table',
-        caption: 'Requests that the store never confirmed, by reason',
-        captionHidden: true,
-        columns: columns('Why', ['Requests', 'bare', 'leads']),
-        rows: unsentReasons.map(({ reason, count }) => ({
-          cells: [{ as: 'text', words: foreign(reason.message) }, counted(count, 'operation')],
-        })),
-        ...MORE_REASONS,
-      },
+      table(
+        'Requests that the store never confirmed, by reason',
+        ['Why', ['Requests', 'bare', 'leads']],
+        unsentReasons.map(({ reason, count }) => [
+          styled('text', foreign(reason.message)),
+          counted(count, 'operation'),
+        ]),
+        { ...MORE_REASONS },
+      ),
     ],
   };
 }
@@ -91,11 +99,10 @@ const MORE_REASONS: Pick<Table, 'shown' | 'more'> = {
 
 function reasonsTable(caption: string, groups: readonly ReasonGroup[], { plan }: RunFacts): Table {
   const files = plan?.source.files ?? [];
-  return {
-    kind: 'table',
+  return table(
     caption,
-    columns: columns('Why', ['How many', 'bare', 'leads'], ['Where', 'bare']),
-    rows: groups.map((group) => {
+    ['Why', ['How many', 'bare', 'leads'], ['Where', 'bare']],
+    groups.map((group) => {
       const { message, code, field, column } = group;
       const named = [field, column === null ? null : `column "${printable(column)}"`];
       const subject = withoutAbsent(named).join(', ');
@@ -103,21 +110,15 @@ function reasonsTable(caption: string, groups: readonly ReasonGroup[], { plan }:
       return {
         cells: [
           [
-            onlyIn('page', [
-              { as: 'text', words: foreign(sentence(message)) },
-              ' ',
-              { as: 'setting', words: code },
-            ]),
+            onlyIn('page', [styled('text', foreign(sentence(message))), ' ', styled('setting', code)]),
             onlyIn('text', [foreign(message), subject !== '' && [' [', foreign(subject), ']']]),
           ],
-          { as: 'strong', words: reasonAmount(group) },
+          styled('strong', reasonAmount(group)),
           [
             onlyIn('page', [
-              places !== '' && {
-                as: 'places',
-                words: foreign(places.startsWith('line') ? sentence(places) : places),
-              },
-              subject !== '' && [' ', { as: 'subject', words: foreign(subject) }],
+              places !== '' &&
+                styled('places', foreign(places.startsWith('line') ? sentence(places) : places)),
+              subject !== '' && [' ', styled('subject', foreign(subject))],
               places === '' && subject === '' && '–',
             ]),
             onlyIn('text', [places, places !== '' && ' · ', code]),
@@ -125,8 +126,8 @@ function reasonsTable(caption: string, groups: readonly ReasonGroup[], { plan }:
         ],
       };
     }),
-    ...MORE_REASONS,
-  };
+    { captionHidden: false, ...MORE_REASONS },
+  );
 }
 
 /** `3 records (7 rows)`; `7 rows`, or `3 records` if no rows are known or one figure is enough. */

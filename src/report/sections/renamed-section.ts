@@ -1,7 +1,7 @@
 import { type Plan, REDIRECTS_FILE } from '../../model/plan.ts';
 import { counted, grouped } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { type Block, columns, foreign, paragraph, type Section } from '../section.ts';
+import { type Block, foreign, paragraph, type Section, styled, table } from '../section.ts';
 
 const REPORT_FILE = 'report.html';
 const PAIRS_SHOWN = { page: 100, text: 10 };
@@ -65,18 +65,14 @@ function pairsTable(
   headers: readonly [string, string],
   pairs: NonNullable<Plan['renamed']>['examples'],
 ): Block {
-  return {
-    kind: 'table',
+  return table(
     caption,
-    captionHidden: true,
-    columns: columns(...headers, ['Found by', 'bare']),
-    rows: pairs.map(({ from, to, by }) => ({
-      cells: [
-        { as: 'text', words: foreign(from, MAX_KEY_LENGTH) },
-        { as: 'text', words: foreign(to, MAX_KEY_LENGTH) },
-        BY_WORDS[by] ?? by,
-      ],
-    })),
-    shown: PAIRS_SHOWN,
-  };
+    [...headers, ['Found by', 'bare']],
+    pairs.map(({ from, to, by }) => [
+      styled('text', foreign(from, MAX_KEY_LENGTH)),
+      styled('text', foreign(to, MAX_KEY_LENGTH)),
+      BY_WORDS[by] ?? by,
+    ]),
+    { shown: PAIRS_SHOWN },
+  );
 }

@@ -3,7 +3,7 @@ import { safetyLimit, safetyRule } from '../../model/safety-limits.ts';
 import { stoppedWave } from '../../model/wave-limits.ts';
 import { sentence } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { columns, onlyIn, type Section, type Words } from '../section.ts';
+import { onlyIn, type Section, styled, table, type Words } from '../section.ts';
 
 /** The safety limits of the job, those that stopped it first; null if it has none. */
 export function safetySection(facts: RunFacts): Section | null {
@@ -17,21 +17,14 @@ export function safetySection(facts: RunFacts): Section | null {
     title: stops ? stopped : 'Safety limits: none exceeded',
     ...(isOnlyPlanned(facts) || run.status === 'stopped' ? {} : { only: 'page' }),
     blocks: [
-      {
-        kind: 'table',
-        caption: 'What each limit was compared with, before the first request',
-        captionHidden: true,
-        columns: columns(
-          'Safety limit',
-          ['Verdict', 'bare', 'leads'],
-          ['Found', 'bare'],
-          ['Allowed', 'page'],
-        ),
-        rows: verdicts.map((verdict) => ({
+      table(
+        'What each limit was compared with, before the first request',
+        ['Safety limit', ['Verdict', 'bare', 'leads'], ['Found', 'bare'], ['Allowed', 'page']],
+        verdicts.map((verdict) => ({
           tone: verdict.exceeded ? 'bad' : 'quiet',
           cells: [
             [
-              onlyIn('page', [safetyRule(verdict.limit).title, ' ', { as: 'setting', words: verdict.limit }]),
+              onlyIn('page', [safetyRule(verdict.limit).title, ' ', styled('setting', verdict.limit)]),
               onlyIn('text', [
                 safetyFound(verdict, run),
                 limitWords(verdict) !== null && `; limit: ${limitWords(verdict)}`,
@@ -47,7 +40,7 @@ export function safetySection(facts: RunFacts): Section | null {
             limitWords(verdict) ?? '–',
           ],
         })),
-      },
+      ),
     ],
   };
 }

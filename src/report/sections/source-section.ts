@@ -3,7 +3,7 @@ import type { JoinFacts } from '../../model/plan.ts';
 import { delimiterName, isSheet, type TablePlaces } from '../../model/row.ts';
 import { counted, grouped, pastTenseOf, resourceNoun } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { type Block, columns, foreign, onlyIn, type Section, type Words } from '../section.ts';
+import { type Block, foreign, onlyIn, type Section, table, type Words } from '../section.ts';
 
 const MAX_NAME_LENGTH = 120;
 
@@ -20,16 +20,17 @@ export function sourceSection(facts: RunFacts): Section | null {
     title: 'What was read',
     ...(isOnlyPlanned(facts) ? {} : { only: 'page' }),
     blocks: [
-      {
-        kind: 'table',
-        caption: 'Files of the source',
-        captionHidden: true,
-        columns: [
-          ...columns('File', ['Rows', 'numeric'], ['Separated by', 'short'], ['Encoding', 'short']),
-          ...(withBlank ? columns(['Blank lines, ignored', 'numeric']) : []),
+      table(
+        'Files of the source',
+        [
+          'File',
+          ['Rows', 'numeric'],
+          ['Separated by', 'short'],
+          ['Encoding', 'short'],
+          withBlank && ['Blank lines, ignored', 'numeric'],
         ],
-        rows: files.map(({ name, rows, delimiter, encoding, blankLines, places }) => ({
-          cells: withoutAbsent([
+        files.map(({ name, rows, delimiter, encoding, blankLines, places }) =>
+          withoutAbsent<Words>([
             foreign(name, MAX_NAME_LENGTH),
             grouped(rows),
             ...(places === undefined
@@ -49,10 +50,9 @@ export function sourceSection(facts: RunFacts): Section | null {
               onlyIn('text', blankLines > 0 && `${counted(blankLines, 'blank line')} ignored`),
             ],
           ]),
-        })),
-        shown: { page: 20, text: 10 },
-        more: (left) => `and ${counted(left, 'more file')}`,
-      },
+        ),
+        { shown: { page: 20, text: 10 }, more: (left) => `and ${counted(left, 'more file')}` },
+      ),
       ...joinedTables(facts),
       ...unused,
     ],

@@ -2,7 +2,7 @@ import { jobFile } from '../../model/run.ts';
 import { truncate } from '../../model/truncate.ts';
 import { counted, grouped, listed, resourceNoun } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
-import { type Block, foreign, paragraph, type Section, type Words } from '../section.ts';
+import { type Block, foreign, paragraph, type Section, styled, type Words } from '../section.ts';
 
 /** Keys that a sentence names. */
 const KEYS_NAMED = 10;
@@ -55,7 +55,7 @@ function sourceWords(job: string, schedule: string | null): Words {
   if (schedule === null) return `${again} To avoid this, correct the source first.`;
   return [
     `${again} To avoid this, correct the source first, or pause the schedule: tick Paused on the page Edit of the job in the dashboard, or put # before each line of \`schedule\` in `,
-    { as: 'code', words: jobFile(job) },
+    styled('code', jobFile(job)),
     '.',
   ];
 }

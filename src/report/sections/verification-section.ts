@@ -2,7 +2,7 @@ import { withoutAbsent } from '../../model/json-object.ts';
 import { forgotten, type Run, type Verification } from '../../model/run.ts';
 import { counted, formatShare, grouped, listed, pastTenseOf, resourceNoun } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { columns, type Section, type TableRow } from '../section.ts';
+import { type Section, table } from '../section.ts';
 
 const FIELDS_NAMED = 5;
 
@@ -10,19 +10,15 @@ const FIELDS_NAMED = 5;
 export function verificationSection({ run, totals }: RunFacts): Section | null {
   if (run.verification === undefined) return null;
   const { sampled, known, asKnown, recreated, altered, rejected, unsent } = run.verification;
-  const row = (name: string, figure: number, note = ''): TableRow => ({
-    cells: [name, grouped(figure), note],
-  });
+  const row = (name: string, figure: number, note = '') => [name, grouped(figure), note];
   return {
     id: 'records',
     title: 'What the store still has',
     blocks: [
-      {
-        kind: 'table',
-        caption: 'The answers of the store to the sample',
-        captionHidden: true,
-        columns: columns('Answer', ['Records', 'numeric'], ['What it means', 'bare']),
-        rows: withoutAbsent([
+      table(
+        'The answers of the store to the sample',
+        ['Answer', ['Records', 'numeric'], ['What it means', 'bare']],
+        withoutAbsent([
           row('sampled', sampled, `of ${grouped(known)} known`),
           row('as known', asKnown, 'the same id, and the fields that were sent'),
           row('recreated', recreated, 'another id than the ledger has'),
@@ -31,7 +27,7 @@ export function verificationSection({ run, totals }: RunFacts): Section | null {
           unsent > 0 && row('unsent', unsent),
           row('requests', totals.requests),
         ]),
-      },
+      ),
     ],
   };
 }

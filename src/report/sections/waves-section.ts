@@ -1,7 +1,7 @@
 import { type JudgedWave, stoppedWave, waveSizes } from '../../model/wave-limits.ts';
 import { counted, grouped, listed } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { columns, type Section, type Words } from '../section.ts';
+import { type Section, table, type Words } from '../section.ts';
 
 /** The waves in which a plan is sent, and what the store answered to each; null if it is sent in one go. */
 export function wavesSection({ run, plan }: RunFacts): Section | null {
@@ -18,19 +18,17 @@ export function wavesSection({ run, plan }: RunFacts): Section | null {
     id: 'waves',
     title,
     blocks: [
-      {
-        kind: 'table',
-        caption: 'The waves of this run, and the answers to each',
-        captionHidden: true,
-        columns: columns('Wave', [noun, 'numeric'], ['Answers', 'bare']),
-        rows: sizes.map((records, index) => {
+      table(
+        'The waves of this run, and the answers to each',
+        ['Wave', [noun, 'numeric'], ['Answers', 'bare']],
+        sizes.map((records, index) => {
           const wave = judged[index];
           return {
             ...(wave?.stop == null ? {} : { tone: 'bad' as const }),
             cells: [`Wave ${index + 1}`, grouped(records), answersWords(wave, index + 1 < sizes.length)],
           };
         }),
-      },
+      ),
     ],
   };
 }
