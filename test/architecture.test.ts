@@ -130,8 +130,6 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     'record-view.ts',
     // Words, figures and progress that commands and pages print as reports do.
     ...['status-words.ts', 'html/markup.ts'],
-    // Parts of a document that pages and commands show by themselves.
-    ...['sections/lists-section.ts', 'sections/notes-section.ts'],
   ],
   // What a run writes of its rejects, and what comes back.
   rejects: ['rejects-file.ts', 'corrected-rejects.ts', 'rejects-edits.ts', 'write-rejects-workbook.ts'],

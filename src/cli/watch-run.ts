@@ -1,4 +1,4 @@
-import { requestsWaitText, stateLossText } from '../report/sections/notes-section.ts';
+import { requestsWaitText, stateLossText } from '../report/run-document.ts';
 import { formatProgress, ProgressMeter, progressLine } from '../report/status-words.ts';
 import type { ProgressEvent, RunEvent, StoreListener } from '../run/run-context.ts';
 import { counted, formatDuration, grouped, printable } from '../text/printable.ts';

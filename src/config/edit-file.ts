@@ -248,7 +248,8 @@ export function moveNew(from: string, to: string): void {
   }
 }
 
-function isOneFile(path: string, other: string): boolean {
+/** Whether two names are those of one file. */
+export function isOneFile(path: string, other: string): boolean {
   const [one, two] = [path, other].map((each) => lstatSync(each, { throwIfNoEntry: false }));
   return one !== undefined && one.ino === two?.ino && one.dev === two.dev;
 }

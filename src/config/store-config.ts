@@ -34,6 +34,9 @@ const KEEP_EXPECTED = 'expected a number of days such as 400d, or off';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
+/** The key of a store: visible ASCII. */
+export const API_KEY = /^[\x21-\x7e]+$/;
+
 /** One store of stores.yaml. */
 export const storeSchema = z.strictObject({
   baseUrl: baseUrlSchema.meta({
@@ -42,7 +45,7 @@ export const storeSchema = z.strictObject({
   }),
   apiKey: z
     .string()
-    .regex(/^[\x21-\x7e]+$/, 'contains a space or another character that no key has')
+    .regex(API_KEY, 'contains a space or another character that no key has')
     .meta({
       description: 'The API key of the site. Comes from the environment only.',
       examples: [placeholder('STORE_API_KEY')],

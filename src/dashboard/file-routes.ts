@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { REDIRECTS_FILE } from '../model/plan.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../rejects/rejects-file.ts';
 import { STYLESHEET_URL } from '../report/html/document-sections.ts';
 import { openExport } from '../run/export/export-folder.ts';
@@ -128,10 +129,17 @@ export const RUN_FILES = {
   [REJECTS_FILE]: { type: CSV, action: 'download-rejects' },
   [REJECTS_WORKBOOK]: { type: XLSX, action: 'download-rejects' },
   [UNMATCHED_FILE]: { type: CSV, action: 'download-rejects' },
+  [REDIRECTS_FILE]: { type: CSV, action: 'download-rejects' },
 } as const;
 
 /** Their names. */
-export const RUN_FILE_NAMES = [REPORT_FILE, REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE] as const;
+export const RUN_FILE_NAMES = [
+  REPORT_FILE,
+  REJECTS_FILE,
+  REJECTS_WORKBOOK,
+  UNMATCHED_FILE,
+  REDIRECTS_FILE,
+] as const;
 
 /** Names of jobs consist of letters, digits, dots, `-` and `_`. */
 function attachment(name: string): string {

@@ -13,6 +13,7 @@ import type { Tokens } from './access/tokens.ts';
 import type { Uploads } from './actions/uploads.ts';
 import type { DashboardContext, OwnAddresses, QueueBoard } from './dashboard-context.ts';
 import { PageError } from './guard/page-error.ts';
+import type { Notice } from './pages/page.ts';
 
 /** Larger than any form of the dashboard, except those with rows of a source. */
 const FORM_LIMIT_BYTES = 64 * 1_024;
@@ -35,6 +36,34 @@ export interface RouteParts {
   readonly cookieName: string;
   /** Null without Redis: then there are no queues. */
   readonly queueBoard: QueueBoard | null;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What its address names first: a job, a run, a store; '' for none. */
+    subject: string;
+    /** The fields of its form; of a page those of the query. */
+    fields: FormFields;
+  }
+}
+
+/** Gives all requests their subject and their fields. */
+export function decorateRequests(app: FastifyInstance): void {
+  app.decorateRequest('subject', {
+    getter() {
+      return String(Object.values(this.params ?? {})[0] ?? '');
+    },
+  });
+  app.decorateRequest('fields', {
+    getter() {
+      return formFields(isReading(this) ? this.query : this.body);
+    },
+  });
+}
+
+/** Whether a request has no effect. */
+export function isReading({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 /** What a page is asked for, and by whom. */
@@ -100,6 +129,11 @@ export async function rememberedRun(
 export function sentenceOf(error: unknown): string {
   if (error instanceof StoreferryError) return explainError(error);
   throw error;
+}
+
+/** The same as a notice on a page. */
+export function refusalOf(error: unknown, { redact }: Pick<DashboardContext, 'redact'>): Notice {
+  return { tone: 'bad', text: redact(sentenceOf(error)) };
 }
 
 /** Reading a file takes a whole core. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { editFile, readEditable, setVariables, writeTogether, type YamlEdit } from '../config/edit-file.ts';
-import { baseUrlSchema, isName, type StoreConfig } from '../config/store-config.ts';
+import { API_KEY, baseUrlSchema, isName, type StoreConfig } from '../config/store-config.ts';
 import { overriddenText, type Workspace } from '../config/workspace.ts';
 import { parseTemplate, placeholder } from '../config/yaml-text.ts';
 import { mayDo } from '../model/action.ts';
@@ -28,6 +28,7 @@ import { jobLink, linkButton } from './pages/link-button.ts';
 import {
   alertText,
   emptyBox,
+  type Notice,
   noticeText,
   type Page,
   type Reading,
@@ -63,7 +64,7 @@ interface StoreTask {
   readonly startedAt: number;
   progress: string;
   /** What became of it; undefined while it works. */
-  end: { readonly tone: 'good' | 'bad'; readonly text: string } | undefined;
+  end: Notice | undefined;
 }
 
 /** The stores: added, changed, tested, probed, and searched for the ids of their contacts. */
@@ -71,7 +72,7 @@ export function storeRoutes(app: FastifyInstance, { dashboard }: RouteParts): vo
   const { context, openWorkspace, redact } = dashboard;
   const tasks = new Map<string, StoreTask>();
 
-  const storesPage = async (viewer: Viewer, notice: StoreNotice | null = null): Promise<Page> => {
+  const storesPage = async (viewer: Viewer, notice: Notice | null = null): Promise<Page> => {
     const workspace = openWorkspace();
     const names = workspace.inspection.stores().names ?? [];
     const cards = await Promise.all(names.map((name) => cardOf(workspace, name)));
@@ -160,7 +161,7 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
           task.progress = `${counted(asked, 'id')} asked, ${counted(hits, 'contact')} found`;
         },
       });
-      return `${counted(found, 'contact')} found by ${counted(requests, 'request')}, written to ${file}. Jobs with crosswalk: store use it.`;
+      return `${counted(found, 'contact')} found by ${counted(requests, 'request')}, written to ${file}. Jobs that find contacts by their e-mail addresses use it.`;
     });
     return reply.redirect(PATH, 303);
   });
@@ -258,11 +259,6 @@ function storeNamed(workspace: Workspace, name: string): StoreConfig | undefined
   return workspace.inspection.store(name)?.value;
 }
 
-interface StoreNotice {
-  readonly tone: 'good' | 'warning' | 'bad';
-  readonly text: string;
-}
-
 interface StoreCard {
   readonly name: string;
   readonly store: StoreConfig | undefined;
@@ -348,25 +344,26 @@ function wantedStore(form: StoreForm, values: EditValues, key: string): WantedSt
   const at = (part: string) => (isNew ? undefined : variableOf(file?.at([name, part])));
   const [keyName, addressName] = [at('apiKey'), at('baseUrl')];
   const errors = Object.fromEntries(
-    withoutAbsent([
-      isNew && !isName(name) && (['name', 'Give letters, digits, dots, - and _, such as main.'] as const),
-      isNew && names.includes(name) && (['name', 'There is already a store with this name.'] as const),
-      !address.success && (['address', address.error.issues[0]?.message ?? ''] as const),
+    withoutAbsent<readonly [field: string, why: string]>([
+      isNew && !isName(name) && ['name', 'Give letters, digits, dots, - and _, such as main.'],
+      isNew && names.includes(name) && ['name', 'There is already a store with this name.'],
+      !address.success && ['address', address.error.issues[0]?.message ?? ''],
       isOther &&
-        key === '' &&
-        ([
+        key === '' && [
           'apiKey',
           before === undefined
             ? KEY_MISSING
             : 'Give the key of this server: the one that is known was typed for another.',
-        ] as const),
-      key !== '' && !/^[\x21-\x7e]+$/.test(key) && (['apiKey', KEY_WRONG] as const),
+        ],
+      key !== '' && !API_KEY.test(key) && ['apiKey', KEY_WRONG],
       !isNew &&
         key !== '' &&
-        keyName === undefined &&
-        (['apiKey', `The file names its key in a way that is not changed here: edit ${FILE}.`] as const),
-      weightUnit === undefined && (['weightUnit', 'Choose a unit.'] as const),
-      currency !== '' && !/^[A-Za-z]{3}$/.test(currency) && (['currency', CURRENCY_CHECK.wrong] as const),
+        keyName === undefined && [
+          'apiKey',
+          `The file names its key in a way that is not changed here: edit ${FILE}.`,
+        ],
+      weightUnit === undefined && ['weightUnit', 'Choose a unit.'],
+      currency !== '' && !/^[A-Za-z]{3}$/.test(currency) && ['currency', CURRENCY_CHECK.wrong],
     ]),
   );
   if (Object.keys(errors).length > 0 || !address.success || weightUnit === undefined) return { errors };
@@ -425,13 +422,12 @@ function storeCard(
   reading: Reading,
 ): Markup {
   const learned = probe === undefined ? undefined : probeFacts(probe);
-  const button = (page: StorePage, label: string) =>
-    html`<a class="button" href="${storeHref(name, page)}">${label}<span class="unseen"> ${name}</span></a>`;
+  const button = (page: StorePage, label: string) => linkButton(storeHref(name, page), { label }, name);
   const test = postForm(
     {
       action: storeHref(name, 'test'),
       style: 'inline',
-      body: html`<button type="submit" class="button">Test<span class="unseen"> ${name}</span></button>`,
+      body: submitButton('Test', { weight: '', about: name }),
     },
     viewer,
   );
@@ -463,7 +459,7 @@ function storeFormPage(form: StoreForm, viewer: Viewer): Page {
   const control = (one: Parameters<typeof controlOf>[0]) => controlOf(one, form);
   const hint = 'Written into .env and nowhere else, and never shown again.';
   const { text: about, attributes } = aboutField({ name: 'apiKey', hint }, form);
-  const key = html`<input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false"${!isNew && html` placeholder="unchanged"`}${checkAttributes({ pattern: String.raw`\s*[\x21-\x7e]+\s*`, wrong: KEY_WRONG, ...(isNew && { missing: KEY_MISSING }) })}${attributes}>`;
+  const key = html`<input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false"${!isNew && html` placeholder="unchanged"`}${checkAttributes({ pattern: String.raw`\s*${API_KEY.source.slice(1, -1)}\s*`, wrong: KEY_WRONG, ...(isNew && { missing: KEY_MISSING }) })}${attributes}>`;
   const moved = isNew
     ? 'Of the site itself, such as https://shop.example.'
     : 'With another address it is another store: what was sent before is not compared, and the next run of each job sends everything again.';
@@ -474,7 +470,7 @@ ${field('apiKey', isNew ? 'API key' : 'New API key', key, about)}
 ${[first, second].map((one) => one !== undefined && control(one))}
 <details class="more-fields"${limits.some((one) => errors.has(one.name)) && html` open`}><summary>Limits of requests</summary>${limits.map(control)}</details>
 ${styledText('hint', 'The store is asked once, by a request that reads, before anything is saved.')}
-<p class="actions">${submitButton('Test and save')}${mayBeUntested && html` <button type="submit" name="do" value="untested" class="button">Save without a test</button>`} <a class="button" href="${PATH}">Cancel</a></p>`;
+<p class="actions">${submitButton('Test and save')}${mayBeUntested && html` ${submitButton('Save without a test', { name: 'do', value: 'untested', weight: '' })}`} <a class="button" href="${PATH}">Cancel</a></p>`;
   return {
     title: isNew ? 'Add a store' : `Change the store ${name}`,
     section: 'stores',

@@ -37,6 +37,20 @@ import { verificationSection } from './sections/verification-section.ts';
 import { wavesSection } from './sections/waves-section.ts';
 import { figuresWords, kindOf, statusWords } from './status-words.ts';
 
+// Parts of a document that pages and commands show by themselves.
+export {
+  changeOf,
+  changeTone,
+  type ListTrend,
+  latestFigures,
+  listSection,
+  listTrends,
+  MEASURES,
+  shownFigure,
+  shownListName,
+} from './sections/lists-section.ts';
+export { planWarnings, requestsWaitText, stateLossText } from './sections/notes-section.ts';
+
 /** The subject of a document, for its title. */
 export interface DocumentHead {
   /** The words before the name of the job, such as `Plan of`. */

@@ -124,9 +124,11 @@ describe('a plan for people', () => {
       { width: 400 },
     );
     expect(text).toContain(
-      'variants.quantity, which the jobs stock, shelf and outlet send (`keep` of this job)',
+      'variants.quantity, which the jobs stock, shelf and outlet send (setting Keep of this job)',
     );
-    expect(text).toContain('variants.weight, which no job of this workspace sends (`keep` of this job)');
+    expect(text).toContain(
+      'variants.weight, which no job of this workspace sends (setting Keep of this job)',
+    );
     expect(text).toContain(
       '2 records of this plan change title, which the job texts sends as well: each undoes',
     );

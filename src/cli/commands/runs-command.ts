@@ -3,10 +3,9 @@ import { jobFileName, lastedMs, partOf, type Run } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { openRunQueue } from '../../queue/run-queue.ts';
 import { documentText, Page, type PageOptions } from '../../report/document-text.ts';
-import { runDocument } from '../../report/run-document.ts';
+import { requestsWaitText, runDocument } from '../../report/run-document.ts';
 import type { ClockKeeper, JobFacts, RunFacts, View } from '../../report/run-facts.ts';
 import { isoTime, listedRun, runsSummary } from '../../report/run-summary.ts';
-import { requestsWaitText } from '../../report/sections/notes-section.ts';
 import { kindOf, schedulesNote, statusTone, totalsWords } from '../../report/status-words.ts';
 import {
   findLedgerOf,

@@ -11,7 +11,7 @@ import {
   MEASURES,
   shownFigure,
   shownListName,
-} from '../../report/sections/lists-section.ts';
+} from '../../report/run-document.ts';
 import { exportHistory } from '../../run/export/export-folder.ts';
 import { counted, listed, printable } from '../../text/printable.ts';
 import { defineCommand, requiredArgument } from '../define-command.ts';

@@ -170,8 +170,7 @@ export const exportJobSchema = z
         : 'a table has a row for each order: leave `rows` out',
       'rows',
     );
-    const hasHistory = !isOrders && mode === 'append' && destination.table === undefined;
-    refuseIf(!hasHistory && wantsWeekly(notify), WEEKLY_PROBLEM, 'notify');
+    refuseIf(!keepsHistory({ export: what, destination }) && wantsWeekly(notify), WEEKLY_PROBLEM, 'notify');
     const isEachRun = isOrders && mode === 'new';
     refuseIf(
       isEachRun && url !== undefined,
@@ -199,3 +198,13 @@ export const exportJobSchema = z
         ...['destination', name],
       );
   });
+
+/** Whether an export collects the statistics of lists over time, in a file. */
+export function keepsHistory({ export: what, destination }: Exporting): boolean {
+  return what === 'subscriber-lists' && destination.mode === 'append' && destination.table === undefined;
+}
+
+interface Exporting {
+  readonly export: string;
+  readonly destination: { readonly mode?: string | undefined; readonly table?: string | undefined };
+}

@@ -5,8 +5,16 @@ import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { accessTo } from '../pages/link-button.ts';
 import { momentAndDistance, readingOf, tableBox } from '../pages/page.ts';
-import { type Choice, checkAttributes, field, formActions, postForm, select } from '../pages/post-form.ts';
-import { audit, type RouteParts, sentenceOf } from '../route-parts.ts';
+import {
+  type Choice,
+  checkAttributes,
+  field,
+  formActions,
+  postForm,
+  select,
+  submitButton,
+} from '../pages/post-form.ts';
+import { audit, type FormFields, type RouteParts, sentenceOf } from '../route-parts.ts';
 import { KEPT_NAME_CHECK } from './open-kept-list.ts';
 import { MIN_PASSWORD } from './people.ts';
 import type { Viewer } from './sessions.ts';
@@ -75,59 +83,54 @@ ${(mayEdit || own !== undefined) && passwordForm(viewer, mayEdit ? undefined : o
       refused === undefined ? 200 : 422,
     );
   };
-  /** Does something, or shows the page with the reason why not. */
-  const change = async (request: FastifyRequest, reply: FastifyReply, work: () => Promise<void>) => {
-    try {
-      await work();
-      return reply.redirect(PATH, 303);
-    } catch (error) {
-      if (error instanceof UsageError) return show(request, reply, dashboard.redact(sentenceOf(error)));
-      throw error;
-    }
+  /** A change by a form, which gives what the audit log names; or the page with the reason why not. */
+  const change = (
+    path: string,
+    does: 'add-person' | 'change-person' | 'remove-person' | 'set-password',
+    work: (fields: FormFields, request: FastifyRequest, reply: FastifyReply) => Promise<string>,
+  ) => {
+    app.post(`${PATH}${path}`, accessTo(does), async (request, reply) => {
+      try {
+        const about = await work(request.fields, request, reply);
+        await audit(dashboard, request, { action: does, about });
+        return reply.redirect(PATH, 303);
+      } catch (error) {
+        if (error instanceof UsageError) return show(request, reply, dashboard.redact(sentenceOf(error)));
+        throw error;
+      }
+    });
   };
   const roleIn = (written: string | undefined) => ROLES.find((one) => one === written) ?? 'view';
 
   app.get(PATH, (request, reply) => show(request, reply));
 
-  app.post(PATH, accessTo('add-person'), async (request, reply) => {
-    const { name = '', role, password = '' } = request.fields;
-    return await change(request, reply, async () => {
-      await people.add({ name, role: roleIn(role), password });
-      await audit(dashboard, request, { action: 'add-person', about: `${name} (${roleIn(role)})` });
-    });
+  change('', 'add-person', async ({ name = '', role, password = '' }) => {
+    await people.add({ name, role: roleIn(role), password });
+    return `${name} (${roleIn(role)})`;
   });
-
-  app.post(`${PATH}/change`, accessTo('change-person'), async (request, reply) => {
-    const { name = '', role } = request.fields;
-    return await change(request, reply, async () => {
-      await people.setRole(name, roleIn(role));
-      await audit(dashboard, request, { action: 'change-person', about: `${name} (${roleIn(role)})` });
-    });
+  change('/change', 'change-person', async ({ name = '', role }) => {
+    await people.setRole(name, roleIn(role));
+    return `${name} (${roleIn(role)})`;
   });
-
-  app.post(`${PATH}/remove`, accessTo('remove-person'), async (request, reply) => {
-    const { name = '' } = request.fields;
-    return await change(request, reply, async () => {
-      await people.remove(name);
-      await audit(dashboard, request, { action: 'remove-person', about: name });
-    });
+  change('/remove', 'remove-person', async ({ name = '' }) => {
+    await people.remove(name);
+    return name;
   });
-
   const guesses = [app.createRateLimit(PASSWORDS)];
-  app.post(`${PATH}/password`, accessTo('set-password'), async (request, reply) => {
-    const { name: wanted, present = '', password = '' } = request.fields;
+  change('/password', 'set-password', async (fields, request, reply) => {
+    const { name: wanted, present = '', password = '' } = fields;
     const [own] = request.viewer.names;
     const mayEdit = includesRole(request.viewer.role, 'edit');
     const name = mayEdit ? wanted : own;
     if (name === undefined) throw notFound('The read-only token has no password.');
-    if (!mayEdit) await refuseExcess(guesses, request, reply, () => 'Try again in some minutes.');
-    return await change(request, reply, async () => {
-      if (!mayEdit && (await people.signIn(name, present)) === undefined)
+    if (!mayEdit) {
+      await refuseExcess(guesses, request, reply, () => 'Try again in some minutes.');
+      if ((await people.signIn(name, present)) === undefined)
         throw new UsageError('The present password is another one.');
-      if (password === '') throw new UsageError('A new password is needed.');
-      await people.setPassword(name, password);
-      await audit(dashboard, request, { action: 'set-password', about: name });
-    });
+    }
+    if (password === '') throw new UsageError('A new password is needed.');
+    await people.setPassword(name, password);
+    return name;
   });
 
   app.post(`${PATH}/end-session`, accessTo('end-session'), async (request, reply) => {
@@ -158,7 +161,7 @@ function inline(
   viewer: Viewer,
   { about, controls, weight }: InlineOptions,
 ): Markup {
-  const body = html`${controls} <button type="submit" class="button${weight !== undefined && ` ${weight}`}">${label}<span class="unseen"> ${about}</span></button>`;
+  const body = html`${controls} ${submitButton(label, { weight: weight ?? '', about })}`;
   return postForm({ action: `${PATH}/${path}`, style: 'inline', fields, body }, viewer);
 }
 

@@ -1,10 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { API_SCOPES, ROLE_WORDS } from '../../model/action.ts';
-import { StoreferryError } from '../../model/storeferry-error.ts';
 import { html, type Markup, styledText } from '../../report/html/markup.ts';
 import { emptyBox, moment, type Notice, readingOf, tableBox } from '../pages/page.ts';
 import { type Choice, checkAttributes, field, postForm, select, submitButton } from '../pages/post-form.ts';
-import { audit, FOR_EDITORS, type RouteParts, sentenceOf } from '../route-parts.ts';
+import { audit, FOR_EDITORS, type RouteParts, refusalOf } from '../route-parts.ts';
 import { MAX_TOKEN_DAYS, TOKEN_DAYS } from './api-tokens.ts';
 import { KEPT_NAME_CHECK } from './open-kept-list.ts';
 
@@ -25,7 +24,7 @@ export function tokenRoutes(app: FastifyInstance, { dashboard, apiTokens }: Rout
           action: `${PATH}/revoke`,
           style: 'inline',
           fields: { name },
-          body: html`<button type="submit" class="button danger">Revoke<span class="unseen"> ${name}</span></button>`,
+          body: submitButton('Revoke', { weight: 'danger', about: name }),
         },
         viewer,
       );
@@ -71,10 +70,7 @@ ${postForm({ action: PATH, style: 'confirm', body: make }, viewer)}`,
       notice === null ? 200 : 422,
     );
   };
-  const refusedAs = (error: unknown): { readonly notice: Notice } => {
-    if (!(error instanceof StoreferryError)) throw error;
-    return { notice: { tone: 'bad', text: dashboard.redact(sentenceOf(error)) } };
-  };
+  const refusedAs = (error: unknown) => ({ notice: refusalOf(error, dashboard) });
 
   app.get(PATH, FOR_EDITORS, (request, reply) => show(request, reply));
 

@@ -28,6 +28,7 @@ import { activityOf } from '../pages/activity.ts';
 import { historyHref } from '../pages/history-page.ts';
 import { accessTo, actionRoute, CONFLICT_BUTTONS, jobLink, runLink } from '../pages/link-button.ts';
 import { type Page, type Pages, pageOf, pager, readingOf, tableBox } from '../pages/page.ts';
+import { submitButton } from '../pages/post-form.ts';
 import {
   audit,
   type FormFields,
@@ -84,8 +85,8 @@ async function releasePage(
   const open = wanted.filter(isOpen);
   const shown = pageOf(wanted, RECORDS_PER_PAGE, number);
   const all = held.filter(isOpen).length;
-  const button = (which: string, label: string, weight: string) =>
-    html`<button type="submit" name="${WHICH}" value="${which}" class="button ${weight}">${label}</button>`;
+  const button = (value: string, label: string, weight: string) =>
+    submitButton(label, { name: WHICH, value, weight });
   const isEdited = open.some(({ edited }) => edited);
   const what = isOne ? 'this record' : 'the chosen records';
   const source = isEdited && isOne ? CONFLICT_BUTTONS.source : `Release ${what}`;

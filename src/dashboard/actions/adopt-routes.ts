@@ -14,6 +14,7 @@ import type { Viewer } from '../access/sessions.ts';
 import { notFound } from '../guard/page-error.ts';
 import { accessTo, actionHref, actionRoute, jobLink } from '../pages/link-button.ts';
 import { emptyBox, type Page, type Pages, pageOf, pager, tableBox } from '../pages/page.ts';
+import { submitButton } from '../pages/post-form.ts';
 import { audit, type RouteParts, workspaceOf } from '../route-parts.ts';
 import { chosenRecords, recordChoice } from './action-routes.ts';
 import { confirmationForm } from './confirmation.ts';
@@ -55,9 +56,7 @@ function pairsPage(
 ): Page {
   const open = openPairs(rows);
   const shown = pageOf(open, PAIRS_PER_PAGE, page);
-  const button = (which: string, label: string, weight: string) =>
-    html`<button type="submit" name="which" value="${which}" class="button ${weight}">${label}</button>`;
-  const buttons = html`${button('adopt', 'They are the same product', 'primary')} ${button('new', 'The records are new', '')}`;
+  const buttons = html`${submitButton('They are the same product', { name: 'which', value: 'adopt' })} ${submitButton('The records are new', { name: 'which', value: 'new', weight: '' })}`;
   return {
     title: `Pairs of ${job} with the store`,
     section: 'jobs',

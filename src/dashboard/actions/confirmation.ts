@@ -11,7 +11,7 @@ import type { Activity } from '../pages/activity.ts';
 import { activityWords } from '../pages/job-card.ts';
 import { actionButton, actionHref, jobHref, jobLink, linkButton } from '../pages/link-button.ts';
 import { noticeText, type Page, type Reading, relativeTime } from '../pages/page.ts';
-import { postForm } from '../pages/post-form.ts';
+import { postForm, submitButton } from '../pages/post-form.ts';
 import { audit, type FormFields } from '../route-parts.ts';
 
 /** Identifies one confirmation. Sent twice, it has its effect once. */
@@ -77,7 +77,7 @@ export function confirmationForm(
 ): Markup {
   const { to: kind, confirm } = actionOf(does);
   const { label, weight } = { ...confirm, ...button };
-  const submit = buttons ?? html`<button type="submit" class="button ${weight}">${label}</button>`;
+  const submit = buttons ?? submitButton(label, { weight });
   const {
     address: action = actionHref(does, to),
     back = kind === 'job' ? jobHref(to) : actionHref('see', to),

@@ -6,7 +6,7 @@ import { counted, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { actionButton, actionHref, jobLink, runLink } from '../pages/link-button.ts';
 import type { Notice, Page } from '../pages/page.ts';
-import { postForm } from '../pages/post-form.ts';
+import { postForm, submitButton } from '../pages/post-form.ts';
 
 /** The value of `columns` that also shows columns that are blank on the whole page. */
 export const ALL_COLUMNS = 'all';
@@ -60,8 +60,8 @@ export function correctPage(
   const places = shownPlaces(rejected, edits, allColumns);
   const hidden = rejected.columns.length - places.length;
   const cells = [...edits.values()].reduce((sum, typed) => sum + typed.size, 0);
-  const button = (go: string, label: string, weight = '') =>
-    html`<button type="submit" name="go" value="${go}" class="button ${weight}">${label}</button>`;
+  const button = (value: string, label: string, weight = '') =>
+    submitButton(label, { name: 'go', value, weight });
   return {
     title: `Correct the rejected rows of run ${id}`,
     section: 'runs',
@@ -121,7 +121,7 @@ function recordBody(
     key !== undefined &&
     (leftOut.includes(key)
       ? html` <span class="quiet">Later runs leave it out.</span>`
-      : html` <button type="submit" name="go" value="${LEAVE_OUT}${key}" class="button">${actionOf('leave-out').button?.label}<span class="unseen"> ${key}</span></button>`);
+      : html` ${submitButton(actionOf('leave-out').button?.label, { name: 'go', value: `${LEAVE_OUT}${key}`, weight: '', about: key })}`);
   return html`<tbody>
 <tr class="correct-reason"><th scope="rowgroup" colspan="${places.length + 1}"><div class="correct-why">${foreign(cause?.reason ?? '')}${out}</div></th></tr>
 ${rows.map(

@@ -11,11 +11,12 @@ import {
   rejectedKeys,
 } from '../../run/read-corrections.ts';
 import type { RunContext } from '../../run/run-context.ts';
+import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { PageError } from '../guard/page-error.ts';
 import { accessTo, actionHref, actionRoute } from '../pages/link-button.ts';
-import type { Notice } from '../pages/page.ts';
-import { audit, type FormFields, keptRun, type RouteParts, readForms, sentenceOf } from '../route-parts.ts';
+import type { Notice, Page } from '../pages/page.ts';
+import { audit, type FormFields, keptRun, type RouteParts, readForms, refusalOf } from '../route-parts.ts';
 import { isUuid } from './confirmation.ts';
 import {
   ALL_COLUMNS,
@@ -56,10 +57,16 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
       () => false,
     );
 
-  const keysOf = async (run: Run, rows: RejectedPage) => ({
-    keys: await rejectedKeys(context, run, rows),
-    leftOut: leftOutIn(dashboard.openWorkspace(), run.job),
-  });
+  const pageOf = async (
+    run: Run,
+    rows: RejectedPage,
+    view: Omit<CorrectView, 'keys' | 'leftOut'>,
+    viewer: Viewer,
+  ): Promise<Page> => {
+    const keys = await rejectedKeys(context, run, rows);
+    const leftOut = leftOutIn(dashboard.openWorkspace(), run.job);
+    return correctPage(run, rows, { ...view, keys, leftOut }, viewer);
+  };
 
   await app.register(async (scope) => {
     readForms(scope, FORM_LIMIT_BYTES);
@@ -73,9 +80,7 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
       const notice = retried ?? ((await isCorrectedInFolder(run)) ? CORRECTED_IN_FOLDER : null);
       const { edits } = draftOf(id, run.id);
       const view = { draft: id, edits, allColumns: columns === ALL_COLUMNS, notice };
-      return reply.sendPage(
-        correctPage(run, rows, { ...view, ...(await keysOf(run, rows)) }, request.viewer),
-      );
+      return reply.sendPage(await pageOf(run, rows, view, request.viewer));
     });
 
     scope.post(actionRoute('correct'), accessTo('correct'), async (request, reply) => {
@@ -105,10 +110,9 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
         await readCorrections(context, run, { name: upload.name, open: upload.read, asTyped: true });
       } catch (error) {
         await uploads.drop(upload);
-        const notice = { tone: 'bad', text: dashboard.redact(sentenceOf(error)) } as const;
-        const shown = { draft: id, edits: draft.edits, allColumns: columns, notice };
-        const view: CorrectView = { ...shown, ...(await keysOf(run, rows)) };
-        return reply.sendPage(correctPage(run, rows, view, request.viewer), 422);
+        const notice = refusalOf(error, dashboard);
+        const view = { draft: id, edits: draft.edits, allColumns: columns, notice };
+        return reply.sendPage(await pageOf(run, rows, view, request.viewer), 422);
       }
       await audit(dashboard, request, { action: 'correct', job: run.job, run: run.id });
       return reply.redirect(actionHref('retry', run.id, { upload: upload.id }), 303);

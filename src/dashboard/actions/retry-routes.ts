@@ -13,15 +13,14 @@ import {
   type RejectsEdits,
 } from '../../rejects/rejects-edits.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK } from '../../rejects/rejects-file.ts';
-import { code, html, type Markup, styledText } from '../../report/html/markup.ts';
+import { html, type Markup, styledText } from '../../report/html/markup.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
-import { shownFile } from '../../run/report/read-stored-report.ts';
 import { counted, formatBytes, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { accessTo, actionHref, actionRoute, jobLink, linkButton, runLink } from '../pages/link-button.ts';
 import { type Notice, type Page, tableBox } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
-import { audit, type RouteParts, sentenceOf } from '../route-parts.ts';
+import { audit, type RouteParts, refusalOf } from '../route-parts.ts';
 import { storeWords } from './confirm-run.ts';
 import { beginAction, confirmationForm, onceOf, showResult } from './confirmation.ts';
 import { correctHref } from './correct-page.ts';
@@ -32,11 +31,11 @@ const CELL_LENGTH = 60;
 
 /**
  * The page to upload the corrected rejects of a run. `inFolder` are the corrections in the run's own folder, null if
- * there are none; `location` is where `retry` reads that file.
+ * there are none.
  */
 function uploadPage(
   { id, job, totals }: Run,
-  { location, hasWorkbook }: { readonly location: string; readonly hasWorkbook: boolean },
+  hasWorkbook: boolean,
   inFolder: RejectsEdits | null,
   notice: Notice | null,
   viewer: Viewer,
@@ -64,7 +63,7 @@ ${uploadForm({ action: actionHref('upload', id), label: 'The corrected file', ac
 ${
   inFolder !== null &&
   html`<section><h2>Or send the file in the folder of the run</h2>
-<p>${code(location)} was corrected there: ${editsWords(inFolder)}.</p>
+<p>The rejects file was corrected there: ${editsWords(inFolder)}.</p>
 <p>${linkButton(actionHref('retry', id, { upload: IN_FOLDER }), { label: 'See what was corrected' })}</p></section>`
 }`,
   };
@@ -159,10 +158,8 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
   const askForFile = async (request: FastifyRequest, run: Run, notice: Notice | null): Promise<Page> => {
     const inFolder = await editsOf(run).catch(() => null);
     const isEdited = inFolder !== null && !isUntouched(inFolder);
-    const file = `${context.artifacts.run(run.id).location}/${REJECTS_FILE}`;
-    const location = shownFile(context.workspaceDir, file);
     const hasWorkbook = await context.artifacts.run(run.id).exists(REJECTS_WORKBOOK);
-    return uploadPage(run, { location, hasWorkbook }, isEdited ? inFolder : null, notice, request.viewer);
+    return uploadPage(run, hasWorkbook, isEdited ? inFolder : null, notice, request.viewer);
   };
 
   app.get(actionRoute('retry'), accessTo('retry'), async (request, reply) => {
@@ -189,8 +186,7 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
       await editsOf(run, upload);
     } catch (error) {
       await uploads.drop(upload);
-      const notice = { tone: 'bad', text: dashboard.redact(sentenceOf(error)) } as const;
-      return reply.sendPage(await askForFile(request, run, notice), 422);
+      return reply.sendPage(await askForFile(request, run, refusalOf(error, dashboard)), 422);
     }
     await audit(dashboard, request, { action: 'upload', job: run.job, run: run.id });
     return reply.redirect(actionHref('retry', run.id, { upload: upload.id }), 303);

@@ -186,12 +186,10 @@ function readingEndpoints(parts: RouteParts, app: FastifyInstance): readonly End
       },
     },
     {
-      ...{
-        method: 'get',
-        path: '/runs/{run}/artifacts',
-        scope: 'view',
-        summary: 'The names of the files of a run',
-      },
+      method: 'get',
+      path: '/runs/{run}/artifacts',
+      scope: 'view',
+      summary: 'The names of the files of a run',
       answer: z.strictObject({ files: z.array(z.string()) }),
       async handle(call) {
         const names = await context.artifacts.run((await begunRun(call)).id).list();

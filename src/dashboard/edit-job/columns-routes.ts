@@ -37,9 +37,9 @@ import { FETCH_WITHIN_MS } from '../new-job/draft-session.ts';
 import { columnsNotShown, fieldSelect, MAX_COLUMNS_SHOWN } from '../new-job/file-grid.ts';
 import { readingOf } from '../new-job/upload-targets.ts';
 import { placeWords } from '../pages/job-card.ts';
-import { jobHref } from '../pages/link-button.ts';
+import { jobHref, linkButton } from '../pages/link-button.ts';
 import { alertText, type Notice, noticeText, type Page } from '../pages/page.ts';
-import { type Choice, postForm } from '../pages/post-form.ts';
+import { type Choice, postForm, submitButton } from '../pages/post-form.ts';
 import {
   audit,
   FOR_EDITORS,
@@ -314,7 +314,7 @@ ${postForm(
     style: 'draft',
     fields: { sha256: facts.sha256, look: facts.id },
     body: html`<div id="matching" data-rendered aria-live="off">${matching(facts)}</div>
-<p class="actions"><button type="submit" name="do" value="save" class="button primary">Save</button> <a class="button" href="${jobHref(job.name)}">Cancel</a></p>`,
+<p class="actions">${submitButton('Save', { name: 'do', value: 'save' })} ${linkButton(jobHref(job.name), { label: 'Cancel' })}</p>`,
   },
   viewer,
 )}`,

@@ -73,6 +73,15 @@ const MODE_GROUP: EditGroup = {
       UPDATE_MATCHES.map((match): Choice => [match, MATCH_WORDS[match]]),
       { when: 'mode=update', dropped: true, usual: 'url' },
     ),
+    {
+      name: 'keep',
+      path: ['keep'],
+      label: 'Keep: fields that stay as the store has them',
+      list: true,
+      usual: 'none',
+      hint: 'Names with commas between them, such as variants.quantity, where another job sends them.',
+      when: 'mode!=update',
+    },
   ],
 };
 

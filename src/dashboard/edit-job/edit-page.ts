@@ -18,6 +18,7 @@ import {
   formActions,
   postForm,
   select,
+  submitButton,
 } from '../pages/post-form.ts';
 import { editForm } from './edit-form.ts';
 
@@ -91,7 +92,7 @@ ${
   location === 'none'
     ? html`<p>${hidden}</p>`
     : html`${location === 'any' && control({ name: 'place', label: 'Where is the file?', choices: PLACES })}
-${control({ name: 'location', label: LOCATIONS[location], required: true, missing: 'Give the file or its address.', hint: what === 'source' ? SOURCE_HINT : DESTINATION_HINT })}`
+${control({ name: 'location', label: LOCATIONS[location], required: true, missing: LOCATION_MISSING, hint: what === 'source' ? SOURCE_HINT : DESTINATION_HINT })}`
 }
 ${source.length > 0 && rarely('How the file is read', source, facts)}
 </fieldset>
@@ -110,11 +111,12 @@ ${fields.map(control)}
 </fieldset>`,
 )}
 ${formActions('Save', jobHref(name))}
-<p class="actions"><button type="submit" name="do" value="test" class="button">Test the notifications</button> ${quiet('Keeps the changes above, then sends each recipient a message.')}</p>`;
+<p class="actions">${submitButton('Test the notifications', { name: 'do', value: 'test', weight: '' })} ${quiet('Keeps the changes above, then sends each recipient a message.')}</p>`;
   const fields = { sha256: file.sha256, ...Object.fromEntries(before) };
   return postForm({ action: `${jobHref(name)}/edit`, style: 'draft', fields, body }, viewer);
 }
 
+export const LOCATION_MISSING = 'Give the file or its address.';
 const PLACES: readonly Choice[] = [
   ['path', 'In this workspace'],
   ['url', 'On the web'],

@@ -21,7 +21,7 @@ import { jobHref } from '../pages/link-button.ts';
 import type { EditValues } from '../pages/post-form.ts';
 import { audit, FOR_EDITORS, type RouteParts, workspaceOf } from '../route-parts.ts';
 import { editsOf, pathsOf, shownBefore, valuesOf, withTypedValues } from './edit-form.ts';
-import { type EditPageFacts, editPage } from './edit-page.ts';
+import { type EditPageFacts, editPage, LOCATION_MISSING } from './edit-page.ts';
 import { MAIL_SERVER, typedMailServer } from './notify-groups.ts';
 
 /** Changes the settings of a job in its file; the file stays as it is elsewhere. */
@@ -242,12 +242,14 @@ function fieldProblems(now: EditValues, values: EditValues): Errors {
   const isPaused = schedule !== 'no' && values['paused'] === 'on' && timezone !== now['timezone'];
   const wrong = isPaused ? whyNoSchedule('* * * * *', timezone || 'UTC') : undefined;
   return new Map(
-    withoutAbsent([
+    withoutAbsent<readonly [field: string, why: readonly string[]]>([
       isNew &&
-        location.includes(HIDDEN) &&
-        (['location', ['Give the whole address: a secret of the file is not shown here.']] as const),
-      wrong !== undefined && (['timezone', [wrong]] as const),
-      location === '' && (['location', ['Give the file or its address.']] as const),
+        location.includes(HIDDEN) && [
+          'location',
+          ['Give the whole address: a secret of the file is not shown here.'],
+        ],
+      wrong !== undefined && ['timezone', [wrong]],
+      location === '' && ['location', [LOCATION_MISSING]],
       ...scheduleProblems(values),
     ]),
   );

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import {
   editedText,
   freeName,
+  isOneFile,
   moveNew,
   readEditable,
   writeTogether,
@@ -13,6 +14,7 @@ import { cronOf, scheduleProblems, timesOf } from '../../config/job/job.ts';
 import { isName } from '../../config/store-config.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { flow, schemaLine, yamlText } from '../../config/yaml-text.ts';
+import type { AuditedAction } from '../../model/audit-entry.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { jobFile } from '../../model/run.ts';
@@ -26,13 +28,13 @@ import { PageError } from '../guard/page-error.ts';
 import { accessTo, actionHref, actionRoute, jobHref, jobLink } from '../pages/link-button.ts';
 import { alertText, type Page } from '../pages/page.ts';
 import { type Choice, type EditValues, formActions, NAME_CHECK, postForm } from '../pages/post-form.ts';
-import { audit, FOR_EDITORS, type RouteParts, workspaceOf } from '../route-parts.ts';
+import { audit, type RouteParts, workspaceOf } from '../route-parts.ts';
 import { controlOf, scheduleControls } from './edit-page.ts';
 import { EXPORTS } from './edit-routes.ts';
 
 const NEW_EXPORT = '/exports/new';
 
-/** A form of a few fields, as it was typed. */
+/** A form of a few fields, what they have at first, and what saving them does. */
 interface JobForm {
   readonly title: string;
   readonly lead: Slot;
@@ -41,6 +43,9 @@ interface JobForm {
   readonly button: string;
   readonly controls: readonly Parameters<typeof controlOf>[0][];
   readonly effects?: readonly string[];
+  readonly usual: EditValues;
+  /** Gives the name of the job, or what is wrong by the fields; '' for no field. */
+  readonly save: (values: EditValues) => Promise<string | Errors>;
 }
 
 type Errors = Readonly<Record<string, string>>;
@@ -65,124 +70,104 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     if (!(await actions.atWork()).has(job) && !runs.some(({ status }) => status === 'running')) return;
     throw new PageError(409, `${job} is running`, 'Wait until its run has ended, or interrupt it.');
   };
-  const show = (
-    reply: FastifyReply,
-    form: JobForm,
-    values: EditValues,
-    viewer: Viewer,
-    errors: Errors = {},
-  ) => reply.sendPage(jobFormPage(form, values, errors, viewer), Object.keys(errors).length > 0 ? 422 : 200);
-  const typedValues = (request: FastifyRequest, form: JobForm): EditValues => {
-    const fields = request.fields;
-    return Object.fromEntries(form.controls.map(({ name }) => [name, (fields[name] ?? '').trim()]));
-  };
-  /** What is wrong with the file of a new job, as its checks say. */
-  const problemsOf = (workspace: Workspace, name: string, text: string): Errors => {
+  /** Writes the file of a new job, unless its name or, as its checks say, its text is wrong. */
+  const create = async (
+    workspace: Workspace,
+    name: string,
+    { text, errors }: { readonly text?: string; readonly errors: Errors },
+  ): Promise<string | Errors> => {
+    const wrong = { ...nameErrors(workspace, name), ...errors };
+    if (text === undefined || Object.keys(wrong).length > 0) return wrong;
     const found = workspace.inspectionWith({ [jobFile(name)]: text }).job(name)?.problems ?? [];
-    return found.length === 0 ? {} : { '': redact(found.map(({ message }) => message).join('; ')) };
-  };
-  const write = (workspace: Workspace, name: string, text: string) =>
+    if (found.length > 0) return { '': redact(found.map(({ message }) => message).join('; ')) };
     writeTogether([{ path: workspace.path(jobFile(name)), content: { text }, existing: 'refuse' }]);
+    return name;
+  };
+  /** The pages of a form: what it shows, and what becomes of it. */
+  const formRoutes = (
+    path: string,
+    does: AuditedAction['action'],
+    after: string,
+    formOf: (job: string) => JobForm,
+  ) => {
+    app.get(path, accessTo(does), ({ subject, viewer }, reply) => {
+      const form = formOf(subject);
+      return reply.sendPage(jobFormPage(form, form.usual, {}, viewer));
+    });
+    app.post(path, accessTo(does), async (request, reply) => {
+      const form = formOf(request.subject);
+      const { fields, viewer } = request;
+      const values = Object.fromEntries(form.controls.map(({ name }) => [name, (fields[name] ?? '').trim()]));
+      const saved = await form.save(values);
+      if (typeof saved === 'object') return reply.sendPage(jobFormPage(form, values, saved, viewer), 422);
+      await audit(dashboard, request, { action: does, job: saved });
+      return reply.redirect(`${jobHref(saved)}${after}`, 303);
+    });
+  };
 
-  app.get(NEW_EXPORT, FOR_EDITORS, (request, reply) => {
-    const form = exportForm(openWorkspace());
-    const [store = ''] = openWorkspace().inspection.stores().names ?? [];
-    return show(reply, form, { ...EXPORT_USUAL, store }, request.viewer);
-  });
-  app.post(NEW_EXPORT, async (request, reply) => {
+  formRoutes(NEW_EXPORT, 'make-job', '', () => {
     const workspace = openWorkspace();
-    const form = exportForm(workspace);
-    const values = typedValues(request, form);
-    const made = exportText(values);
-    const errors = {
-      ...nameErrors(workspace, values['name'] ?? ''),
-      ...('errors' in made ? made.errors : {}),
+    return {
+      ...exportForm(workspace),
+      save: (values) => create(workspace, values['name'] ?? '', exportText(values)),
     };
-    if ('errors' in made || Object.keys(errors).length > 0)
-      return show(reply, form, values, request.viewer, errors);
-    const { name = '' } = values;
-    const problems = problemsOf(workspace, name, made.text);
-    if (Object.keys(problems).length > 0) return show(reply, form, values, request.viewer, problems);
-    write(workspace, name, made.text);
-    await audit(dashboard, request, { action: 'make-job', job: name });
-    return reply.redirect(jobHref(name), 303);
   });
-
-  app.get(actionRoute('duplicate'), accessTo('duplicate'), (request, reply) => {
-    const { subject: job } = request;
+  formRoutes(actionRoute('duplicate'), 'duplicate', '/edit', (job) => {
     const workspace = workspaceWith(job);
-    const values = {
-      name: `${job}-2`,
-      store: String(readEditable(workspace, jobFile(job)).at(['store']) ?? ''),
-    };
-    return show(reply, duplicateForm(workspace, job), values, request.viewer);
-  });
-  app.post(actionRoute('duplicate'), async (request, reply) => {
-    const { subject: job } = request;
-    const workspace = workspaceWith(job);
-    const form = duplicateForm(workspace, job);
-    const values = typedValues(request, form);
-    const { name = '', store = '' } = values;
     const file = readEditable(workspace, jobFile(job));
-    const edited =
-      file.problems.length > 0
-        ? { problem: 'The file of the job is not valid YAML.' }
-        : editedText(file, copyEdits(file, name, store));
-    const errors: Errors = {
-      ...nameErrors(workspace, name),
-      ...(!storeChoices(workspace).some(([one]) => one === store) && { store: 'Choose a store.' }),
-      ...('problem' in edited && { '': edited.problem }),
+    return {
+      ...duplicateForm(workspace, job),
+      usual: { name: `${job}-2`, store: String(file.at(['store']) ?? '') },
+      save: ({ name = '', store = '' }) => {
+        const isKnown = storeChoices(workspace).some(([one]) => one === store);
+        const errors = isKnown ? {} : { store: 'Choose a store.' };
+        const edited =
+          file.problems.length > 0
+            ? { problem: 'The file of the job is not valid YAML.' }
+            : editedText(file, copyEdits(file, name, store));
+        const copy =
+          'problem' in edited ? { errors: { ...errors, '': edited.problem } } : { text: edited.text, errors };
+        return create(workspace, name, copy);
+      },
     };
-    if ('problem' in edited || Object.keys(errors).length > 0)
-      return show(reply, form, values, request.viewer, errors);
-    const problems = problemsOf(workspace, name, edited.text);
-    if (Object.keys(problems).length > 0) return show(reply, form, values, request.viewer, problems);
-    write(workspace, name, edited.text);
-    await audit(dashboard, request, { action: 'duplicate', job: name });
-    return reply.redirect(`${jobHref(name)}/edit`, 303);
   });
-
-  app.get(actionRoute('rename'), accessTo('rename'), (request, reply) => {
-    const { subject: job } = request;
-    workspaceWith(job);
-    return show(reply, renameForm(job), { name: job }, request.viewer);
-  });
-  app.post(actionRoute('rename'), async (request, reply) => {
-    const { subject: job } = request;
+  formRoutes(actionRoute('rename'), 'rename', '', (job) => {
     const workspace = workspaceWith(job);
-    await refuseActive(job);
-    const form = renameForm(job);
-    const values = typedValues(request, form);
-    const { name = '' } = values;
-    const errors = nameErrors(workspace, name);
-    if (Object.keys(errors).length > 0) return show(reply, form, values, request.viewer, errors);
-    const { job: known } = workspace.inspectJob(job);
-    const targets =
-      known?.kind === 'import'
-        ? [
-            {
-              store: known.store,
-              storeId: storeIdentity(workspace.store(known.store)),
-              resource: known.import,
-            },
-          ]
-        : [];
-    try {
-      await renameJob(context, { from: job, to: name, targets }, () =>
-        moveNew(workspace.path(jobFile(job)), workspace.path(jobFile(name))),
-      );
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
-      return show(reply, form, values, request.viewer, { name: explainError(error) });
-    }
-    await audit(dashboard, request, { action: 'rename', job: name });
-    return reply.redirect(jobHref(name), 303);
+    return {
+      ...renameForm(job),
+      async save({ name = '' }) {
+        await refuseActive(job);
+        const from = workspace.path(jobFile(job));
+        const to = workspace.path(jobFile(name));
+        const errors = nameErrors(workspace, name);
+        // A rename that was killed has left both names of one file: the same again finishes it.
+        const isLeft = isName(name) && name !== job && isOneFile(from, to);
+        if (!isLeft && Object.keys(errors).length > 0) return errors;
+        const { job: known } = workspace.inspectJob(job);
+        const targets =
+          known?.kind === 'import'
+            ? [
+                {
+                  store: known.store,
+                  storeId: storeIdentity(workspace.store(known.store)),
+                  resource: known.import,
+                },
+              ]
+            : [];
+        try {
+          await renameJob(context, { from: job, to: name, targets }, () => moveNew(from, to));
+          return name;
+        } catch (error) {
+          if (error instanceof UsageError) return { name: explainError(error) };
+          throw error;
+        }
+      },
+    };
   });
 
-  app.get(actionRoute('remove'), accessTo('remove'), (request, reply) => {
-    const { subject: job } = request;
+  app.get(actionRoute('remove'), accessTo('remove'), ({ subject: job, viewer }, reply) => {
     workspaceWith(job);
-    return reply.sendPage(confirmationPage(confirmRemove(job), request.viewer));
+    return reply.sendPage(confirmationPage(confirmRemove(job), viewer));
   });
   app.post(actionRoute('remove'), async (request, reply) => {
     const { subject: job } = request;
@@ -231,7 +216,7 @@ function copyEdits(file: ReturnType<typeof readEditable>, name: string, store: s
 
 const NAME = { name: 'name', label: 'Name of the job', ...NAME_CHECK };
 
-function duplicateForm(workspace: Workspace, job: string): JobForm {
+function duplicateForm(workspace: Workspace, job: string) {
   return {
     title: `Duplicate ${job}`,
     lead: html`A job with the same settings, such as for a second store.`,
@@ -246,7 +231,7 @@ function duplicateForm(workspace: Workspace, job: string): JobForm {
   };
 }
 
-function renameForm(job: string): JobForm {
+function renameForm(job: string) {
   return {
     title: `Rename ${job}`,
     lead: html`The file of ${jobLink(job)} gets another name.`,
@@ -254,6 +239,7 @@ function renameForm(job: string): JobForm {
     back: jobHref(job),
     button: 'Rename',
     controls: [NAME],
+    usual: { name: job },
     effects: [
       'Its runs, its schedule and what it has sent keep their history under the new name. Nothing is sent twice.',
       'Reports that were written before, and the audit log, have the old name.',
@@ -293,7 +279,8 @@ const EXPORT_USUAL: EditValues = {
   ...timesOf('0 6 * * *'),
 };
 
-function exportForm(workspace: Workspace): JobForm {
+function exportForm(workspace: Workspace) {
+  const stores = storeChoices(workspace);
   return {
     title: 'New export',
     lead: html`A job that reads from the store into a file. It changes nothing in the store.`,
@@ -306,15 +293,16 @@ function exportForm(workspace: Workspace): JobForm {
         label: 'What is exported?',
         choices: Object.entries(EXPORTED).map(([value, { label }]): Choice => [value, label]),
       },
-      { name: 'store', label: 'Store', choices: storeChoices(workspace) },
+      { name: 'store', label: 'Store', choices: stores },
       { ...NAME, hint: 'Its file is in the folder exports, with this name.' },
       ...scheduleControls(),
     ],
+    usual: { ...EXPORT_USUAL, store: stores[0]?.[0] ?? '' },
   };
 }
 
-/** The file of a new export. */
-function exportText(values: EditValues): { readonly text: string } | { readonly errors: Errors } {
+/** The file of a new export, or what is wrong. */
+function exportText(values: EditValues): { readonly text?: string; readonly errors: Errors } {
   const { name = '', what = '', store = '', timezone = '' } = values;
   const chosen = Object.hasOwn(EXPORTED, what) ? EXPORTED[what] : undefined;
   if (chosen === undefined) return { errors: { what: 'Choose what is exported.' } };
@@ -330,7 +318,7 @@ function exportText(values: EditValues): { readonly text: string } | { readonly 
     `destination: ${flow(destination)}`,
     cron !== undefined && `schedule: ${flow({ cron, timezone: timezone === '' ? 'UTC' : timezone })}`,
   ]);
-  return { text: `${lines.join('\n')}\n` };
+  return { text: `${lines.join('\n')}\n`, errors: {} };
 }
 
 function jobFormPage(

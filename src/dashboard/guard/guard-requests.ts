@@ -5,17 +5,13 @@ import type { ProxySignIn, Session, Sessions } from '../access/sessions.ts';
 import { sameText } from '../access/tokens.ts';
 import { type OwnAddresses, QUEUES_PATH } from '../dashboard-context.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
-import { type FormFields, formFields } from '../route-parts.ts';
+import { decorateRequests, isReading } from '../route-parts.ts';
 import { isForPrograms, notFound, PageError, type ShowError } from './page-error.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Null before the sign-in. */
     session: Session | null;
-    /** What its address names first: a job, a run, a store; '' for none. */
-    subject: string;
-    /** The fields of its form; of a page those of the query. */
-    fields: FormFields;
   }
   interface FastifyContextConfig {
     /**
@@ -56,16 +52,7 @@ export async function guardRequests(
       return this.session;
     },
   });
-  app.decorateRequest('subject', {
-    getter() {
-      return String(Object.values(this.params ?? {})[0] ?? '');
-    },
-  });
-  app.decorateRequest('fields', {
-    getter() {
-      return formFields(isReading(this) ? this.query : this.body);
-    },
-  });
+  decorateRequests(app);
 
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { host, accept } = request.headers;
@@ -157,10 +144,6 @@ function hasTraversal(url: string): boolean {
 /** Whether a browser asks for a page. */
 function isPageView({ method, headers }: FastifyRequest): boolean {
   return method === 'GET' && headers.accept?.includes('text/html') === true;
-}
-
-function isReading({ method }: FastifyRequest): boolean {
-  return method === 'GET' || method === 'HEAD';
 }
 
 /** Browsers send the origin of a form in headers that scripts of other pages cannot change. */

@@ -147,7 +147,7 @@ ${postForm(
 ${
   state.file !== undefined &&
   html`<div id="settings">${settings(session, facts)}</div>
-<p class="actions"><button type="submit" name="do" value="create" class="button primary">Create the job and plan it</button> <a class="button" href="/">Cancel</a></p>
+<p class="actions">${submitButton('Create the job and plan it', { name: 'do', value: 'create' })} <a class="button" href="/">Cancel</a></p>
 <p class="hint">The next page is the plan: it shows what would be sent, with a button to approve it.</p>`
 }`,
   },

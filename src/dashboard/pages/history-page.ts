@@ -224,7 +224,7 @@ function timeline(versions: readonly RecordVersion[], reading: Reading): Markup 
   if (versions.length === 0)
     return emptyBox(
       'No version is kept',
-      html`<p>The record was last acknowledged before the history began, or longer ago than <code>history.keep</code> of the store.</p>`,
+      html`<p>The record was last acknowledged before the history began, or longer ago than the history of the store is kept.</p>`,
     );
   return section(
     'timeline',

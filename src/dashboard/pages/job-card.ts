@@ -1,5 +1,5 @@
 import cronstrue from 'cronstrue';
-import type { ExportJob, Job } from '../../config/job/job.ts';
+import { type ExportJob, type Job, keepsHistory } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { mayDo } from '../../model/action.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
@@ -112,7 +112,7 @@ export function scheduleFacts(facts: JobFacts, reading: Reading): Markup {
 export function jobActions({ facts, job, activity, need }: JobCardFacts, viewer: Viewer): Markup {
   const { job: name } = facts;
   const mayAct = mayDo(viewer.role, 'run');
-  const trends = keepsHistory(job) && actionButton(viewer, 'stats', name, { label: 'Trends', about: name });
+  const trends = hasTrends(job) && actionButton(viewer, 'stats', name, { label: 'Trends', about: name });
   const buttons = withoutAbsent([
     ...(mayAct && activity !== null ? activityButtons(activity, name, viewer) : []),
     ...(mayAct && activity === null && job !== undefined ? startButtons(name, job, need, viewer) : []),
@@ -238,13 +238,8 @@ export function placeWords({
 }
 
 /** Whether a job collects list statistics over time. */
-export function keepsHistory(job: Job | undefined): job is ExportJob {
-  return (
-    job?.kind === 'export' &&
-    job.export === 'subscriber-lists' &&
-    job.destination.mode === 'append' &&
-    job.destination.table === undefined
-  );
+export function hasTrends(job: Job | undefined): job is ExportJob {
+  return job?.kind === 'export' && keepsHistory(job);
 }
 
 /** `orders` or `subscriber lists`. */

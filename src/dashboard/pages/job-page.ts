@@ -26,7 +26,7 @@ import {
   type Slot,
   section,
 } from '../../report/html/markup.ts';
-import { counted, listed } from '../../text/printable.ts';
+import { counted, listed, sentence } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
@@ -89,28 +89,22 @@ ${
 }
 <div class="report">
 ${history !== null && section('recent', 'Recent runs', history)}
-${section('runs', 'All runs', runs.length === 0 ? noRuns(card, program, viewer) : dataTable(runsTable(runs, { caption: `Runs of ${facts.job}, newest first`, ofOneJob: true, reading, settled: settledRuns(runs) })))}
+${section('runs', 'All runs', runs.length === 0 ? noRuns(card, viewer) : dataTable(runsTable(runs, { caption: `Runs of ${facts.job}, newest first`, ofOneJob: true, reading, settled: settledRuns(runs) })))}
 ${job !== undefined && section('settings', 'Settings', jobSettings(job))}
 </div>`,
   };
 }
 
-function noRuns({ facts, job }: JobCardFacts, program: string, viewer: Viewer): Markup {
-  const [word, advice] =
-    job?.kind === 'import'
-      ? ['plan', ' A plan shows what a run would send, and sends nothing.']
-      : ['run', ''];
-  const how = mayDo(viewer.role, 'run')
-    ? ''
-    : html` To start one: <code>${program} ${word} ${facts.job}</code>`;
-  return html`<p>No runs yet.${job && html`${advice}${how}`}</p>`;
+function noRuns({ job }: JobCardFacts, viewer: Viewer): Markup {
+  const advice = job?.kind === 'import' && ' A plan shows what a run would send, and sends nothing.';
+  return html`<p>No runs yet.${advice}${!mayDo(viewer.role, 'run') && ' Somebody with the role operate can start one.'}</p>`;
 }
 
 /** The settings of a job in words, with defaults and without secrets. */
 function jobSettings(job: Job): Markup {
   const own = job.kind === 'import' ? importSettings(job) : exportSettings(job);
   return html`<dl class="settings">${own}${fact('Notifies', notifyWords(job.notify))}</dl>
-<p class="quiet">From ${code(jobFile(job.name))}. This page shows the file as it is now. To change the job, choose Edit (role edit), or edit the file.</p>`;
+<p class="quiet">To change the job, choose Edit (role edit). Who edits files finds all of this in ${code(jobFile(job.name))}.</p>`;
 }
 
 function importSettings(job: ImportJob): Slot {
@@ -118,18 +112,18 @@ function importSettings(job: ImportJob): Slot {
   return [
     fact('Imports', `${job.import} into the store ${job.store}`),
     fact('Source', sourceWords(job)),
-    fact('Mapping', html`${code(job.mapping)}${paramsWords(job)}`),
-    fact('Mode', `${mode}: ${MODE_WORDS[mode]}`),
-    mode === 'update' && fact('Match', `products are found by ${match}`),
+    fact('Columns are read', html`as the mapping ${code(job.mapping)} says${paramsWords(job)}`),
+    fact('In the store', `${sentence(MODE_WORDS[mode])} (${mode})`),
+    mode === 'update' && fact('Products are found', `by ${match}`),
     keep !== undefined && fact('Keep', `${keep.join(', ')} as the store has it`),
     leaveOut.length > 0 &&
       fact(
         'Left out by choice',
         html`<a href="${actionHref('leave-out', job.name)}">${counted(leaveOut.length, 'record')}</a>`,
       ),
-    fact('Duplicates', `${job.duplicates}: ${DUPLICATES_WORDS[job.duplicates]}`),
+    fact('Duplicates', `${sentence(DUPLICATES_WORDS[job.duplicates])} (${job.duplicates})`),
     crosswalk !== undefined &&
-      fact('Crosswalk', html`${placeWords(crosswalk)}, matched by ${code(crosswalk.match)}`),
+      fact('Ids of the store', html`from ${placeWords(crosswalk)}, matched by ${code(crosswalk.match)}`),
     fact('Safety limits', safetyWords(limitWords(job))),
     guards.length > 0 && fact('Guards', list(guards.map(guardWords))),
     apply !== undefined && fact('Waves', wavesText(apply)),
@@ -143,10 +137,10 @@ function exportSettings(job: ExportJob): Slot {
     fact('Destination', placeWords(destination)),
     ...(destination.table === undefined
       ? [
-          fact('Mode', `${destination.mode}: ${DESTINATION_WORDS[destination.mode]}`),
-          fact('Format', `${destination.format}: ${FORMAT_WORDS[destination.format]}`),
+          fact('The file', `${sentence(DESTINATION_WORDS[destination.mode])} (${destination.mode})`),
+          fact('Format', `${sentence(FORMAT_WORDS[destination.format])} (${destination.format})`),
         ]
-      : [fact('Mode', 'adds rows, or updates those with the same id')]),
+      : [fact('The table', 'adds rows, or updates those with the same id')]),
     columns !== undefined &&
       fact('Columns', html`${columns.map(({ name }, index) => html`${index > 0 && ', '}${code(name)}`)}`),
   ];

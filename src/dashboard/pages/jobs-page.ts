@@ -37,7 +37,7 @@ export async function jobsPage(dashboard: DashboardContext, { viewer }: PageRequ
     body: html`${problems.length > 0 && !isNew && problemsBox(problems, program)}
 ${unset.length > 0 && unsetBox(unset)}
 ${scheduled && clockNote(keeper, program)}
-${cards.length === 0 ? noJobs(program, viewer) : html`${mayDo(viewer.role, 'make-job') && newJobButtons()}${jobGroups(cards, viewer)}`}
+${cards.length === 0 ? noJobs(viewer) : html`${mayDo(viewer.role, 'make-job') && newJobButtons()}${jobGroups(cards, viewer)}`}
 ${warnings.length > 0 && html`<details class="worth-knowing"><summary>${counted(warnings.length, 'note')} on the files of the workspace</summary>${problemList(warnings)}</details>`}`,
   };
 }
@@ -86,13 +86,11 @@ function newJobButtons(different: Partial<ActionButton> = {}): Markup {
   return html`<p class="actions">${linkButton('/new', { label: 'New job', ...different })} ${linkButton('/exports/new', { label: 'New export' })}</p>`;
 }
 
-function noJobs(program: string, { role }: Viewer): Markup {
+function noJobs({ role }: Viewer): Markup {
   return emptyBox(
     'No jobs yet',
-    html`<p>A job moves a file into a store, or reads from a store into a file: once, or on a schedule. ${mayDo(role, 'make-job') && 'Upload a file or give its address: its columns are matched, and you see the first records before anything is sent.'}</p>
-${mayDo(role, 'make-job') && newJobButtons({ weight: 'primary' })}
-<p>In a terminal, this command asks the same questions:</p>
-<pre><code>${program} init</code></pre>`,
+    html`<p>A job moves a file into a store, or reads from a store into a file: once, or on a schedule. ${mayDo(role, 'make-job') ? 'Upload a file or give its address: its columns are matched, and you see the first records before anything is sent.' : 'Somebody with the role edit can make one.'}</p>
+${mayDo(role, 'make-job') && newJobButtons({ weight: 'primary' })}`,
   );
 }
 

@@ -5,19 +5,14 @@ import { mayDo } from '../../model/action.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
 import { code, html, type Markup } from '../../report/html/markup.ts';
-import {
-  type ListTrend,
-  latestFigures,
-  listSection,
-  listTrends,
-} from '../../report/sections/lists-section.ts';
+import { type ListTrend, latestFigures, listSection, listTrends } from '../../report/run-document.ts';
 import { exportHistory } from '../../run/export/export-folder.ts';
 import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { PageError } from '../guard/page-error.ts';
 import { type PageRequest, sentenceOf, workspaceOf } from '../route-parts.ts';
-import { describeMove, keepsHistory } from './job-card.ts';
+import { describeMove, hasTrends } from './job-card.ts';
 import { actionHref, jobHref, jobLink, listsHref, queryOf } from './link-button.ts';
 import {
   emptyBox,
@@ -59,7 +54,7 @@ export function listsPage(jobs: readonly ExportJob[], { role }: Pick<Viewer, 'ro
 export function historyJobs(workspace: Workspace): ExportJob[] {
   return workspace.jobNames().flatMap((name) => {
     const { job } = workspace.inspectJob(name);
-    return keepsHistory(job) ? [job] : [];
+    return hasTrends(job) ? [job] : [];
   });
 }
 
@@ -71,11 +66,12 @@ export async function listPage(
   dashboard: DashboardContext,
   { subject: name, fields, viewer }: PageRequest,
 ): Promise<Page> {
-  const { context, program, redact } = dashboard;
+  const { context, redact } = dashboard;
   const workspace = workspaceOf(dashboard, name);
   const { job } = workspace.inspectJob(name);
-  if (!keepsHistory(job)) {
-    const advice = 'Trends need a job with export: subscriber-lists and mode: append.';
+  if (!hasTrends(job)) {
+    const advice =
+      'Trends need a job that adds the statistics of lists to its file: New export, on the page Jobs, makes one.';
     throw new PageError(404, `${name} collects no list statistics`, advice);
   }
   const page = { title: `Lists of ${name}`, section: 'lists' } as const;
@@ -94,7 +90,6 @@ export async function listPage(
     const facts = {
       job: name,
       location,
-      program,
       lists,
       moments,
       unreadable: history.unreadable,
@@ -124,7 +119,6 @@ interface ListFacts {
   /** Number of unreadable lines. */
   readonly unreadable: number;
   readonly reading: Reading;
-  readonly program: string;
   /** Days, `2026-11-28`; empty for no bound. */
   readonly range: { readonly from: string; readonly to: string };
 }
@@ -175,10 +169,9 @@ ${moments.length === 1 && noticeText(html`One reading shows no change yet: each 
 ${pager(shown, (number) => `${listsHref(job)}${queryOf({ ...range, page: number > 1 && number })}`)}`;
 }
 
-function noReadings({ job, location, program }: ListFacts, viewer: Viewer): Markup {
+function noReadings({ job, location }: ListFacts, viewer: Viewer): Markup {
   return emptyBox(
     'No readings yet',
-    html`<p>${code(location)} is empty. Each run of ${jobLink(job)} adds one line per list. ${mayDo(viewer.role, 'run') ? html`<a href="${actionHref('run', job)}">Run it now</a>, or type:` : 'To take the first reading, type:'}</p>
-<pre><code>${program} run ${job}</code></pre>`,
+    html`<p>${code(location)} is empty. Each run of ${jobLink(job)} adds one line per list. ${mayDo(viewer.role, 'run') ? html`<a href="${actionHref('run', job)}">Run it now</a>.` : 'Somebody with the role operate can run it.'}</p>`,
   );
 }

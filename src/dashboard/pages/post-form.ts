@@ -30,9 +30,20 @@ ${body}
 </form>`;
 }
 
-/** The button that sends a form. */
-export function submitButton(label: Slot): Markup {
-  return html`<button type="submit" class="button primary">${label}</button>`;
+/** The button that sends a form; of several, each has its value of the field `name`. */
+export function submitButton(
+  label: Slot,
+  { weight = 'primary', name, value = '', about }: SubmitOptions = {},
+): Markup {
+  return html`<button type="submit"${name !== undefined && html` name="${name}" value="${value}"`} class="button ${weight}">${label}${about !== undefined && html`<span class="unseen"> ${about}</span>`}</button>`;
+}
+
+interface SubmitOptions {
+  readonly weight?: string | undefined;
+  readonly name?: string;
+  readonly value?: string;
+  /** What screen readers hear after the label. */
+  readonly about?: string;
 }
 
 /** The end of a form: the button that sends it, and the way back. */

@@ -1,4 +1,5 @@
 import { ACTIONS, includesRole, subjectOf } from '../../model/action.ts';
+import { REDIRECTS_FILE } from '../../model/plan.ts';
 import type { Run, RunStep } from '../../model/run.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../rejects/rejects-file.ts';
 import { type ButtonOf, documentSections } from '../../report/html/document-sections.ts';
@@ -42,7 +43,9 @@ export async function runPage(
   const running = run.status === 'running';
   const files = buttons ? await context.artifacts.run(id).list() : [];
   const hasWorkbook = files.includes(REJECTS_WORKBOOK);
-  const others = files.filter((name) => (hasWorkbook && name === REJECTS_FILE) || name === UNMATCHED_FILE);
+  const others = files.filter(
+    (name) => (hasWorkbook && name === REJECTS_FILE) || name === UNMATCHED_FILE || name === REDIRECTS_FILE,
+  );
   const hasRecords = maySeeRecords(run, viewer) && (await recordExamples(context, kept)) !== undefined;
   return {
     title: `Run ${id} of ${run.job}`,

@@ -29,7 +29,7 @@ const RUNS_PER_PAGE = 25;
 
 /** The latest runs over all jobs, or those of a job or an outcome. */
 export async function runsPage(
-  { context, openWorkspace, program }: DashboardContext,
+  { context, openWorkspace }: DashboardContext,
   { fields: { job = '', status: asked, page }, viewer }: PageRequest,
 ): Promise<Page> {
   const status = RUN_STATUSES.find((known) => known === asked) ?? '';
@@ -51,7 +51,7 @@ export async function runsPage(
     title: 'Runs',
     section: 'runs',
     body: html`${filterOf(jobs, job, status)}
-${shown.items.length === 0 ? noRuns(isAll, program) : tableBox(runsTable(shown.items, table))}
+${shown.items.length === 0 ? noRuns(isAll) : tableBox(runsTable(shown.items, table))}
 ${pager(shown, (number) => `/runs${queryOf({ job, status, page: number > 1 && number })}`, BY_TIME)}
 <p>${includesRole(viewer.role, 'edit') && html`<a href="/audit">Audit log</a>: who did what · <a href="/tokens">API tokens</a>: for programs that start and read runs · `}<a href="/people">People</a>: who may do what, and who is signed in</p>`,
   };
@@ -70,12 +70,11 @@ function filterOf(jobs: readonly string[], job: string, status: string): Markup 
   ]);
 }
 
-function noRuns(isAll: boolean, program: string): Markup {
+function noRuns(isAll: boolean): Markup {
   return isAll
     ? emptyBox(
         'No runs yet',
-        html`<p>A plan shows what a run would send, and sends nothing. Start with one from <a href="/">the jobs</a>, or type:</p>
-<pre><code>${program} plan JOB</code></pre>`,
+        html`<p>A plan shows what a run would send, and sends nothing. Start with one from <a href="/">the jobs</a>.</p>`,
       )
     : emptyBox(
         'No runs match',

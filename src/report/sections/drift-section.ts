@@ -1,11 +1,11 @@
 import { withoutAbsent } from '../../model/json-object.ts';
 import { type Drift, hasDrifted, type Run } from '../../model/run.ts';
 import { counted, grouped, listed, pastTenseOf, resourceNoun } from '../../text/printable.ts';
-import type { RunFacts } from '../run-facts.ts';
+import type { RunFacts, View } from '../run-facts.ts';
 import { type Block, foreign, paragraph, type Section, styled, table, type Words } from '../section.ts';
 
 /** How the store differs from what it last answered; null for runs that have not compared it. */
-export function driftSection({ run, totals }: RunFacts): Section | null {
+export function driftSection({ run, totals }: RunFacts, { progress }: View): Section | null {
   const { drift, notCompared } = run;
   if (drift === undefined) {
     if (notCompared === undefined) return null;
@@ -31,7 +31,9 @@ export function driftSection({ run, totals }: RunFacts): Section | null {
     ),
     ...examplesOf(drift),
     paragraph(notesOf(drift, run)),
-    file !== undefined && paragraph([['All findings, as a table: ', foreign(file)]], { role: 'file' }),
+    file !== undefined &&
+      progress !== true &&
+      paragraph([['All findings, as a table: ', foreign(file)]], { role: 'file' }),
   ]);
   return { id: 'drift', title: TITLE, blocks };
 }

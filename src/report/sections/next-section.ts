@@ -18,7 +18,7 @@ export function nextSection(facts: RunFacts, view: View): Section | null {
   if (steps.length === 0) return null;
   const blocks: Block[] = [
     ...(plan !== null && isOnlyPlanned(facts) ? requestsToSend(plan, run.pace) : []),
-    ...(namesRejects(run) ? rejectsFiles(facts) : []),
+    ...(namesRejects(run) ? rejectsFiles(facts, view) : []),
     ...steps.map(({ what, action }): Block => {
       return { kind: 'command', what, action, command: `${view.program} ${commandText(action)}` };
     }),

@@ -155,13 +155,13 @@ function sharedFields({ sharedFields: found }: Plan): string[] {
   );
   const owned = [...byOwner].map(([who, fields]) => {
     const names = listed(fields.map(({ field }) => field));
-    return `Kept as the store has it: ${names}, which ${who} (\`keep\` of this job).`;
+    return `Kept as the store has it: ${names}, which ${who} (setting Keep of this job).`;
   });
   const contested = found
     .filter(({ kept, records }) => !kept && records > 0)
     .map(
       ({ field, jobs, records }) =>
-        `${counted(records, 'record')} of this plan ${records === 1 ? 'changes' : 'change'} ${field}, which ${senders(jobs)} as well: each undoes what the other sent. Add \`keep: [${field}]\` to the job that does not own it; with \`mode: update\`, leave the field out of its mapping.`,
+        `${counted(records, 'record')} of this plan ${records === 1 ? 'changes' : 'change'} ${field}, which ${senders(jobs)} as well: each undoes what the other sent. Let one job own the field: the other keeps what the store has (setting Keep), or, where it only updates, has a mapping without it.`,
     );
   return [...owned, ...contested];
 }
@@ -236,6 +236,14 @@ function unmatchedJoins({ source, resource }: Plan): string[] {
   );
 }
 
+/** What a job does with copies. */
+const COPIES: Readonly<Record<NonNullable<Plan['duplicates']>['policy'], string>> = {
+  reject: 'rejects them',
+  first: 'uses the first of each',
+  last: 'uses the last of each',
+  merge: 'merges them',
+};
+
 function duplicates({ duplicates: found, resource, source }: Plan): string[] {
   if (found === null) return [];
   const { keys, copies, identical, policy, examples } = found;
@@ -245,6 +253,6 @@ function duplicates({ duplicates: found, resource, source }: Plan): string[] {
     .map(({ key, ...place }) => `${printable(key)}${exampleWords(place, source)}`);
   const same = identical > 0 ? `, ${grouped(identical)} of them identical and skipped` : '';
   return [
-    `${counted(keys, field)} ${keys === 1 ? 'occurs' : 'occur'} more than once, ${counted(copies, 'copy', 'copies')} in all${same}; the job says \`duplicates: ${policy}\`. They are: ${named.join(', ')}${keys > KEYS_NAMED ? ' …' : ''}.`,
+    `${counted(keys, field)} ${keys === 1 ? 'occurs' : 'occur'} more than once, ${counted(copies, 'copy', 'copies')} in all${same}; the job ${COPIES[policy]} (duplicates: ${policy}). They are: ${named.join(', ')}${keys > KEYS_NAMED ? ' …' : ''}.`,
   ];
 }

@@ -4,7 +4,7 @@ import { isUnmatched, LINES_KEPT, type ReasonGroup } from '../../model/reason.ts
 import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../rejects/rejects-file.ts';
 import { counted, listed, printable, sentence } from '../../text/printable.ts';
 import { hasOwnPlaces, placeWords } from '../place-words.ts';
-import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
+import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import {
   type Block,
   foreign,
@@ -20,7 +20,7 @@ import {
 const REASONS_SHOWN = { page: 25, text: 100 };
 
 /** What the mapping and the store rejected, with reasons and lines; null if nothing was rejected. */
-export function rejectedSection(facts: RunFacts): Section | null {
+export function rejectedSection(facts: RunFacts, view: View): Section | null {
   const { plan, refusals } = facts;
   const rejections = plan?.rejections ?? [];
   const groups = [...rejections, ...refusals];
@@ -29,7 +29,7 @@ export function rejectedSection(facts: RunFacts): Section | null {
   const top = `${groups.length > 1 ? 'Mostly: ' : ''}${reasonAmount(most)}: ${most.message}`;
   const blocks: Block[] = [
     paragraph([top], { only: 'message' }),
-    ...(namesRejects(facts.run) ? [] : rejectsFiles(facts)),
+    ...(namesRejects(facts.run) ? [] : rejectsFiles(facts, view)),
   ];
   if (rejections.length > 0) blocks.push(reasonsTable('Found in the file', rejections, facts));
   if (refusals.length > 0) blocks.push(reasonsTable('Refused by the store', refusals, facts));
@@ -73,9 +73,9 @@ export function namesRejects({ status }: RunFacts['run']): boolean {
   return status === 'done-with-rejects';
 }
 
-/** The paths of the files with rejected rows. */
-export function rejectsFiles({ plan, rejectsFile }: RunFacts): Block[] {
-  if (rejectsFile === null) return [];
+/** The paths of the files with rejected rows; a page of the dashboard has links to them. */
+export function rejectsFiles({ plan, rejectsFile }: RunFacts, { progress }: View): Block[] {
+  if (rejectsFile === null || progress === true) return [];
   const unmatched = (plan?.rejections ?? []).some(({ code }) => isUnmatched(code));
   const beside = (name: string) => `${rejectsFile.slice(0, -REJECTS_FILE.length)}${name}`;
   const lines = withoutAbsent([

@@ -1,6 +1,6 @@
 import { type Plan, REDIRECTS_FILE } from '../../model/plan.ts';
 import { counted, grouped } from '../../text/printable.ts';
-import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
+import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, paragraph, type Section, styled, table } from '../section.ts';
 
 const REPORT_FILE = 'report.html';
@@ -18,7 +18,7 @@ const BY_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Products with a new url, as pairs, and those that wait for a decision; null if there are none. */
-export function renamedSection(facts: RunFacts): Section | null {
+export function renamedSection(facts: RunFacts, { progress }: View): Section | null {
   const renamed = facts.plan?.renamed;
   if (renamed === undefined) return null;
   const { records, waiting, byId, examples } = renamed;
@@ -30,7 +30,9 @@ export function renamedSection(facts: RunFacts): Section | null {
   const blocks: Block[] = [
     paragraph([
       records > 0 && way,
-      records > 0 && !would && `The old and new urls, for redirects: ${file}`,
+      records > 0 &&
+        !would &&
+        `The old and new urls, for redirects: ${progress === true ? REDIRECTS_FILE : file}`,
       waiting > 0 &&
         `${counted(waiting, 'product')} may have a new url, and ${waiting === 1 ? 'is' : 'are'} held. To create ${waiting === 1 ? 'it' : 'them'} as new, release ${waiting === 1 ? 'it' : 'them'}.`,
     ]),

@@ -1,3 +1,4 @@
+import { keepsHistory } from '../../config/job/job.ts';
 import {
   EXPORTED_FILE,
   hasWholeReading,
@@ -278,9 +279,9 @@ async function finishExport(
 
 /** The history of the job; null if it is on another machine, from which it is downloaded again for a weekly summary only. */
 async function historyOf(context: RunContext, { job }: ExportRequest): Promise<ListHistory | null> {
-  const { mode, remote } = job.destination;
-  if (job.export !== 'subscriber-lists' || mode !== 'append') return null;
-  if (remote !== undefined && !job.notify?.some(({ on }) => on.includes('weekly'))) return null;
+  if (!keepsHistory(job)) return null;
+  if (job.destination.remote !== undefined && !job.notify?.some(({ on }) => on.includes('weekly')))
+    return null;
   const read = await exportHistory(context, job, context.signal).catch(() => null);
   return read?.history ?? null;
 }

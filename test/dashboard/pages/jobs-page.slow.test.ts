@@ -189,8 +189,8 @@ describe('the page of jobs', () => {
 
   it('shows a newcomer how to make a job', async () => {
     await using scene = await setupPages({ 'stores.yaml': STORES }, at);
-    expect(textOf((await scene.get('/')).document.querySelector('.empty'))).toContain(
-      'storeferry -C shop init',
+    expect(textOf((await scene.get('/')).document.querySelector('.empty'))).toMatch(
+      /Upload a file or give its address.*New job/,
     );
   });
 });
@@ -214,7 +214,9 @@ notify: { url: "https://hooks.example/\${HOOK_TOKEN}", on: [failed, done] }
     const { text, document } = await scene.get('/jobs/outlet');
     const settings = textOf(document.querySelector('.settings'));
     expect(settings).toContain('https://feed.example/a.csv');
-    expect(settings).toContain('mirror: creates and changes, and deletes');
+    expect(settings).toContain(
+      'Creates and changes, and deletes what this job last sent and the source no longer has (mirror)',
+    );
     expect(settings).toContain('at most 12 deleted');
     expect(settings).not.toContain('in the source');
     expect(settings).toContain('at most 10% of the records rejected');
@@ -241,12 +243,12 @@ notify: { url: "https://hooks.example/\${HOOK_TOKEN}", on: [failed, done] }
 
   it('says what to do while there are no runs', async () => {
     await using scene = await setupPages({ 'stores.yaml': STORES, 'jobs/nightly.yaml': NIGHTLY }, at);
-    const command = 'storeferry -C shop plan nightly';
+    const refused = 'Somebody with the role operate can start one.';
     const shown = async (viewer?: typeof LOOKING) =>
       textOf((await scene.get('/jobs/nightly', viewer)).document.querySelector('#runs'));
-    expect(await shown(LOOKING)).toContain(command);
+    expect(await shown(LOOKING)).toContain(refused);
     // Those who may plan have the button for it.
-    expect(await shown()).not.toContain(command);
+    expect(await shown()).not.toContain(refused);
     expect(await shown()).toContain('A plan shows what a run would send');
   });
 

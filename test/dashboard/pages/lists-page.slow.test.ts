@@ -86,7 +86,7 @@ describe('the page of lists', () => {
     );
     await using empty = await scene([]);
     expect(textOf((await empty.get('/lists/stats')).document.querySelector('.empty'))).toContain(
-      'storeferry -C shop run stats',
+      'Run it now.',
     );
     await using never = await scene(null);
     const { status, document } = await never.get('/lists/stats');

@@ -95,7 +95,7 @@ describe('the page of runs', () => {
   it('shows a newcomer how to begin', async () => {
     await using scene = await sceneWith();
     expect(textOf((await scene.get('/runs')).document.querySelector('.empty'))).toContain(
-      'storeferry -C shop plan JOB',
+      'Start with one from the jobs.',
     );
   });
 });

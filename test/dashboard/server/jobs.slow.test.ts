@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { rename as moveFile, readFile, rm } from 'node:fs/promises';
+import { link as linkFile, rename as moveFile, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { manyProducts, shopifyCatalog } from '../../support/catalog.ts';
@@ -127,7 +127,7 @@ it('renames a job with its history: it deletes what it has sent, and is renamed 
     requests: 0,
   });
 
-  // As if the process had been killed before the file was moved.
+  // As if the process had been killed before the file was moved, and when it had both names.
   const jobs = join(workspace.dir, 'jobs');
   await rename('outlet', 'shop');
   await moveFile(join(jobs, 'shop.yaml'), join(jobs, 'outlet.yaml'));
@@ -135,6 +135,13 @@ it('renames a job with its history: it deletes what it has sent, and is renamed 
   await workspace.write(marker, '{"from":"outlet"}');
   expect((await rename('outlet', 'shop')).status).toBe(200);
   expect(existsSync(join(workspace.dir, marker))).toBe(false);
+  await workspace.write(marker, '{"from":"outlet"}');
+  await linkFile(join(jobs, 'shop.yaml'), join(jobs, 'outlet.yaml'));
+  expect((await rename('outlet', 'shop')).status).toBe(200);
+  expect([existsSync(join(workspace.dir, marker)), existsSync(join(jobs, 'outlet.yaml'))]).toEqual([
+    false,
+    false,
+  ]);
 
   await workspace.write('catalog.csv', shopifyCatalog(manyProducts(29)));
   store.forget();
