@@ -5,6 +5,7 @@ import type { DocumentHead, RunDocument } from './run-document.ts';
 import {
   type Block,
   type List,
+  leftOutWords,
   plainWords,
   type Section,
   shownIn,
@@ -75,7 +76,8 @@ function printBlock(page: Page, block: Printed): void {
  * Cells in columns. A long first cell gets a line of its own, together with the leading cell; the others follow on
  * the next line.
  */
-function printTable(page: Page, { columns, rows, foot = [], shown, more }: Table): void {
+function printTable(page: Page, table: Table): void {
+  const { columns, rows, foot = [], shown } = table;
   const printed = shownIn([...rows.slice(0, shown?.text), ...foot], 'text').map(({ cells, tone }) => ({
     tone,
     texts: cells.map((cell) => plainWords(cell, 'text')),
@@ -98,16 +100,16 @@ function printTable(page: Page, { columns, rows, foot = [], shown, more }: Table
       if (rest !== '') page.say(rest, { indent: 4, tone: 'quiet' });
     }
   }
-  const left = rows.length - (shown?.text ?? rows.length);
-  if (left > 0 && more !== undefined) page.say(more(left), { indent: 2, tone: 'quiet' });
+  const left = leftOutWords(table, rows.length, 'text');
+  if (left !== null) page.say(left, { indent: 2, tone: 'quiet' });
 }
 
-function printList(page: Page, { style, title = null, items, shown, more }: List): void {
+function printList(page: Page, list: List): void {
+  const { style, title = null, items, shown } = list;
   const texts = items
     .slice(0, shown?.text)
     .map(({ words, tone }) => ({ text: plainWords(words, 'text'), tone }));
-  const left = items.length - texts.length;
-  const rest = left > 0 && more !== undefined ? more(left) : null;
+  const rest = leftOutWords(list, items.length, 'text');
   const head = plainWords(title, 'text');
   if (style === 'names') {
     const names = texts.map(({ text }) => text).join(', ');
@@ -355,9 +357,9 @@ function tableMarkdown(table: Table): string {
   return `${head}${rule}${lines.join('')}\n${leftOut(table, rows.length)}`;
 }
 
-function leftOut({ shown, more }: Pick<Table, 'shown' | 'more'>, count: number): string {
-  const left = count - (shown?.text ?? count);
-  return left > 0 && more !== undefined ? `*${escapedMarkdown(more(left))}*\n` : '';
+function leftOut(block: Table | List, count: number): string {
+  const left = leftOutWords(block, count, 'text');
+  return left === null ? '' : `*${escapedMarkdown(left)}*\n`;
 }
 
 /** The words with their emphasis, in one line. */

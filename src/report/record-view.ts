@@ -71,6 +71,11 @@ export function isNamed(cell: Pick<TracedCell, 'line' | 'column'>, reason: Reaso
   return reason?.line === cell.line && reason.column !== undefined && reason.column === cell.column;
 }
 
+/** The rows of a record; the one with the cause comes first. */
+export function rowsByCause({ rows, reason }: Pick<RecordView, 'rows' | 'reason'>): readonly TracedRow[] {
+  return rows.toSorted((a, b) => Number(b.line === reason?.line) - Number(a.line === reason?.line));
+}
+
 /** A value as JSON, at most so many characters. An empty list or object is a leaf with its JSON text (leavesOf). */
 export function valueText(value: TracedField['value'], length: number): string {
   const isText = typeof value === 'string' && value !== '[]' && value !== '{}';
@@ -144,14 +149,13 @@ function sourceWords({ cells, steps }: ViewedField, view: RecordView, room: numb
   return first === undefined ? [] : [[first, ...steps.map(printable)].join('  '), ...others, ...more];
 }
 
-/** The cells of a record without a body; the row with the cause comes first. */
+/** The cells of a record without a body. */
 function sourceLines(
   { rows, reason, source }: RecordView,
   pen: ReturnType<typeof createColors>,
   width: number,
 ): string[] {
-  const ordered = [...rows].sort((a, b) => Number(b.line === reason?.line) - Number(a.line === reason?.line));
-  const shown = ordered.slice(0, ROWS_SHOWN);
+  const shown = rowsByCause({ rows, reason }).slice(0, ROWS_SHOWN);
   const more = rows.length - shown.length;
   const lines = shown.flatMap((row) => [
     '',

@@ -231,6 +231,16 @@ export function paragraph(
   };
 }
 
+/** What is said of the items that a medium leaves out; null where it shows all. */
+export function leftOutWords(
+  { shown, more }: Pick<Table, 'shown' | 'more'>,
+  count: number,
+  medium: keyof Shown,
+): string | null {
+  const left = count - (shown?.[medium] ?? count);
+  return left > 0 && more !== undefined ? more(left) : null;
+}
+
 /** The words without markup, as text or messages show them. Nothing in them acts on a terminal. */
 export function plainWords(words: Words, medium: Medium): string {
   if (words === false || words === null) return '';

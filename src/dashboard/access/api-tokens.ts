@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { API_SCOPES, type ApiScope, includesRole, type Role } from '../../model/action.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { type KeptListContext, keptName, openKeptList } from './open-kept-list.ts';
-import { hashToken, sameText } from './tokens.ts';
+import { HASH, hashToken, sameText } from './tokens.ts';
 
 const apiTokenSchema = z.strictObject({
   name: keptName,
   scope: z.enum(API_SCOPES),
-  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  hash: HASH,
   /** Milliseconds since the epoch. */
   madeAt: z.number(),
   expiresAt: z.number(),

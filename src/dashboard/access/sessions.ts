@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { writeWhole } from '../../config/edit-file.ts';
 import type { Role } from '../../model/action.ts';
 import type { OwnAddresses } from '../dashboard-context.ts';
-import { fileStamp, hashToken } from './tokens.ts';
+import { fileStamp, HASH, hashToken } from './tokens.ts';
 
 /** A session ends after this time without a request. */
 export const IDLE_MS = 2 * 60 * 60_000;
@@ -33,13 +33,12 @@ export interface Session extends Viewer {
   readonly byProxy?: string | undefined;
 }
 
-const hashText = z.string().regex(/^[0-9a-f]{64}$/);
 const keptSchema = z.array(
   z.strictObject({
     /** Of the id, which only the browser has: who reads this cannot use the session. */
-    hash: hashText,
+    hash: HASH,
     /** The hash of the token with which it began, or the sign of the person: new ones end it. */
-    by: hashText,
+    by: HASH,
     /** Milliseconds since the epoch. */
     begunAt: z.number(),
     seenAt: z.number(),
@@ -112,6 +111,10 @@ export function createSessions(
   const remove = (entry: OpenSession) => {
     if (forget(entry)) saveAll();
   };
+  const revoke = (hash: string): void => {
+    const entry = byHash.get(hash);
+    if (entry !== undefined) remove(entry);
+  };
   /** Takes over what other dashboards have done, so that a session which is ended in one is over in all. */
   const followOthers = () => {
     const others = changes?.();
@@ -181,10 +184,7 @@ export function createSessions(
       if (now - savedAt >= SAVE_EVERY_MS) saveAll();
       return open(entry, id, identity);
     },
-    end(id: string): void {
-      const entry = byHash.get(hashToken(id));
-      if (entry !== undefined) remove(entry);
-    },
+    end: (id: string): void => revoke(hashToken(id)),
     /** The sessions that have not ended, the last used first. */
     list() {
       return valid(clock())
@@ -194,10 +194,7 @@ export function createSessions(
         .sort((one, other) => other.seenAt - one.seenAt);
     },
     /** Ends a session by its hash, as `list` names it. */
-    revoke(hash: string): void {
-      const entry = byHash.get(hash);
-      if (entry !== undefined) remove(entry);
-    },
+    revoke,
     /** Calls a listener with each session that ends; one that is merely too old ends when it is looked for. */
     onEnd: (listener: (session: Session) => void) => void listeners.add(listener),
   };

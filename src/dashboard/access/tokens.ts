@@ -6,7 +6,8 @@ import { z } from 'zod';
 import { writeWhole } from '../../config/edit-file.ts';
 import { errorCode, UsageError } from '../../model/storeferry-error.ts';
 
-const HASH = z.string().regex(/^[0-9a-f]{64}$/);
+/** What `hashToken` gives. */
+export const HASH = z.string().regex(/^[0-9a-f]{64}$/);
 
 const accessSchema = z.strictObject({ version: z.literal(1), full: HASH, readOnly: HASH });
 

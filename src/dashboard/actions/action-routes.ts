@@ -12,14 +12,9 @@ import {
   type Slot,
   styledText,
 } from '../../report/html/markup.ts';
-import { discardRun, whyNotApprover } from '../../run/execute-run.ts';
+import { whyNotApprover } from '../../run/execute-run.ts';
 import { changeText, type HeldRunRecord, heldRunRecords } from '../../run/records/run-records.ts';
-import {
-  askToInterrupt,
-  laterRun,
-  readStoredReport,
-  withLiveStatus,
-} from '../../run/report/read-stored-report.ts';
+import { laterRun, readStoredReport, withLiveStatus } from '../../run/report/read-stored-report.ts';
 import { counted, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
@@ -29,14 +24,7 @@ import { historyHref } from '../pages/history-page.ts';
 import { accessTo, actionRoute, CONFLICT_BUTTONS, jobLink, runLink } from '../pages/link-button.ts';
 import { type Page, type Pages, pageOf, pager, readingOf, tableBox } from '../pages/page.ts';
 import { submitButton } from '../pages/post-form.ts';
-import {
-  audit,
-  type FormFields,
-  keptRun,
-  type RouteParts,
-  rememberedRun,
-  workspaceOf,
-} from '../route-parts.ts';
+import { type FormFields, keptRun, type RouteParts, rememberedRun, workspaceOf } from '../route-parts.ts';
 import {
   confirmApprove,
   confirmDiscard,
@@ -58,6 +46,7 @@ import {
   confirmInterrupt,
   onceOf,
   runningPage,
+  settleOnce,
   showResult,
 } from './confirmation.ts';
 
@@ -241,15 +230,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
     },
     discard: {
       ask: async (id, { viewer }) => confirmDiscard(await runOf(id), readingOf(context, viewer)),
-      async act(id, request) {
-        const run = await runOf(id);
-        // Sent twice, it has its effect once.
-        if (run.discarded === undefined) {
-          await discardRun(context, run);
-          await audit(dashboard, request, { action: 'discard', job: run.job, run: id });
-        }
-        return run;
-      },
+      act: async (id, request) => await settleOnce(dashboard, request, 'discard', await runOf(id)),
     },
     undo: {
       async ask(id, { fields }) {
@@ -287,14 +268,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
     },
     cancel: {
       ask: async (id, { viewer }) => confirmInterrupt(await runOf(id), readingOf(context, viewer)),
-      async act(id, request) {
-        const run = await runOf(id);
-        if (run.status === 'running') {
-          await askToInterrupt(context, id);
-          await audit(dashboard, request, { action: 'cancel', job: run.job, run: id });
-        }
-        return run;
-      },
+      act: async (id, request) => await settleOnce(dashboard, request, 'cancel', await runOf(id)),
     },
   };
 

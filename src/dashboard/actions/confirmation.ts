@@ -3,6 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ActionButton, type ActionName, actionOf, type JobAction } from '../../model/action.ts';
 import type { Run } from '../../model/run.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+import { discardRun } from '../../run/execute-run.ts';
+import { askToInterrupt, withLiveStatus } from '../../run/report/read-stored-report.ts';
 import { counted, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { ActionResult, DashboardContext } from '../dashboard-context.ts';
@@ -221,4 +223,24 @@ function waitingFor(result: Extract<ActionResult, { kind: 'starting' | 'enqueued
   return result.workers
     ? 'It waits for a worker to take it.'
     : 'It waits for a worker, and no worker is running. Start one: storeferry worker';
+}
+
+/** Interrupts a run, or discards its plan. Asked twice, it has its effect once. */
+export async function settleOnce(
+  dashboard: DashboardContext,
+  request: FastifyRequest,
+  action: 'cancel' | 'discard',
+  run: Run,
+): Promise<Run> {
+  const { context } = dashboard;
+  const { id, job } = run;
+  const isOpen =
+    action === 'discard'
+      ? run.discarded === undefined
+      : (await withLiveStatus(context, run)).status === 'running';
+  if (!isOpen) return run;
+  if (action === 'cancel') await askToInterrupt(context, id);
+  else await discardRun(context, run);
+  await audit(dashboard, request, { action, job, run: id });
+  return run;
 }

@@ -4,9 +4,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { ACTION_NAMES, type ActionName, actionOf, type JobAction } from '../../model/action.ts';
 import { ACTION_OPTIONS, isJobAction, jobActionSchema } from '../../model/job-action-schema.ts';
 import { explainError } from '../../model/storeferry-error.ts';
-import { discardRun, whyNotApprover } from '../../run/execute-run.ts';
+import { whyNotApprover } from '../../run/execute-run.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
-import { askToInterrupt, withLiveStatus } from '../../run/report/read-stored-report.ts';
+import { settleOnce } from '../actions/confirmation.ts';
 import { rejectedRun } from '../actions/correct-routes.ts';
 import { UPLOAD_LIMIT_BYTES } from '../actions/uploads.ts';
 import { XLSX } from '../file-routes.ts';
@@ -51,7 +51,7 @@ export function actionEndpoints(parts: RouteParts): readonly Endpoint[] {
 /** Interrupts a run, removes it from the queue, or discards its plan. */
 async function settleRun(parts: RouteParts, name: ActionName, { request }: Call): Promise<unknown> {
   const { dashboard } = parts;
-  const { context, queue } = dashboard;
+  const { queue } = dashboard;
   const id = request.params['run'] ?? '';
   const queued = await queue.find(id);
   if (queued?.run === null && !queued.ended && name === 'cancel') {
@@ -61,17 +61,7 @@ async function settleRun(parts: RouteParts, name: ActionName, { request }: Call)
     return { run: id, job: queued.action.job, status: 'interrupted', error: null };
   }
   const run = await keptRun(dashboard, queued?.run ?? id);
-  const action = name === 'cancel' ? name : 'discard';
-  // Asked twice, it has its effect once.
-  if (
-    action === 'discard'
-      ? run.discarded === undefined
-      : (await withLiveStatus(context, run)).status === 'running'
-  ) {
-    if (action === 'cancel') await askToInterrupt(context, run.id);
-    else await discardRun(context, run);
-    await audit(dashboard, request, { action, job: run.job, run: run.id });
-  }
+  await settleOnce(dashboard, request, name === 'cancel' ? name : 'discard', run);
   return await findRun(parts, run.id, request.viewer);
 }
 

@@ -188,7 +188,9 @@ export function columnsRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     const facts = await limitConcurrentReads(() => factsOf(opened, fields['look'] ?? randomUUID(), fields));
     if (typeof facts === 'string' || facts.problems.length > 0) return await again(422);
     if (facts.edited === facts.text) return reply.redirect(jobHref(name), 303);
-    const saved = mapping.shipped ? saveCopy(opened, facts.edited) : saveOwn(opened, facts);
+    const saved = mapping.shipped
+      ? saveCopy(opened, facts.edited)
+      : saveEdits(opened.workspace, fileOf(mapping.name), facts);
     if (saved === 'outdated') return await again(409, { notice: OUTDATED });
     if (saved !== 'saved') return await again(422, { problems: saved.map(dashboard.redact) });
     await audit(dashboard, request, { action: 'edit', job: name });
@@ -228,56 +230,40 @@ function sentence({ place, message }: ConfigurationProblem): string {
   return `${formatPlace(place)}: ${message}`;
 }
 
-function saveOwn(
-  { workspace, mapping }: OpenMatching,
-  { edits, sha256 }: ColumnsPageFacts,
+/** Changes a file that was read before; gives what is wrong with it. */
+function saveEdits(
+  workspace: Workspace,
+  path: string,
+  { sha256, edits }: Pick<ColumnsPageFacts, 'sha256' | 'edits'>,
 ): 'saved' | 'outdated' | readonly string[] {
-  const saved = editFile(workspace, fileOf(mapping.name), {
-    sha256,
-    edits,
-    fields: [],
-    check: () => [],
-  });
+  const saved = editFile(workspace, path, { sha256, edits, fields: [], check: () => [] });
   return saved.kind === 'refused' ? saved.problems.map(({ message }) => message) : saved.kind;
 }
 
 /** Writes a copy of a shipped mapping, and lets the job use it. */
-function saveCopy(
-  { workspace, job, target }: OpenMatching,
-  text: string,
-): 'saved' | 'outdated' | readonly string[] {
+function saveCopy({ workspace, job, target }: OpenMatching, text: string): ReturnType<typeof saveEdits> {
   const path = workspace.path(fileOf(target));
   writeTogether([
     { path, content: { text: text.replace(/^# yaml-language-server:.*\n/, '') }, existing: 'refuse' },
   ]);
   const file = jobFile(job.name);
-  let saved: ReturnType<typeof editFile> | undefined;
+  let saved: ReturnType<typeof saveEdits> | undefined;
   try {
     const { sha256 } = readEditable(workspace, file);
-    saved = editFile(workspace, file, {
-      sha256,
-      edits: [{ set: ['mapping'], to: target }],
-      fields: [],
-      check: () => [],
-    });
-    return saved.kind === 'refused' ? saved.problems.map(({ message }) => message) : saved.kind;
+    saved = saveEdits(workspace, file, { sha256, edits: [{ set: ['mapping'], to: target }] });
+    return saved;
   } finally {
-    if (saved?.kind !== 'saved' && existsSync(path)) rmSync(path);
+    if (saved !== 'saved' && existsSync(path)) rmSync(path);
   }
 }
 
 /** The content of the page that matches the columns of a job. */
-interface ColumnsPageFacts {
-  readonly job: ImportJob;
-  readonly mapping: MappingFile;
+interface ColumnsPageFacts extends Pick<OpenMatching, 'job' | 'mapping' | 'target' | 'others'> {
   readonly look: SourceLook;
   /** Names the look at the source, so that it is read once. */
   readonly id: string;
   readonly before: Matching;
   readonly wanted: Matching;
-  /** The mapping that is written. */
-  readonly target: string;
-  readonly others: readonly string[];
   readonly sha256: string;
   readonly edits: readonly YamlEdit[];
   /** The file of the mapping as it is, and as it would be. */

@@ -173,13 +173,17 @@ ${dataTable({
   captionHidden: true,
   columns: ['Field', [edited ? 'In the store' : 'Old', 'short'], [edited ? 'In the source' : 'New', 'short']],
   rows: changes.map(({ field, variant, old, new: now }) => [
-    html`${code(field)}${variant !== null && html` ${foreign(variant)}`}`,
+    fieldName(field, variant),
     foreign(valueText(old), VALUE_SHOWN),
     foreign(valueText(now), VALUE_SHOWN),
   ]),
 })}
 ${mayDo(viewer.role, 'release') && html`<p class="actions">${choices.map(({ label, conflicts }) => html`${actionButton(viewer, 'release', run, { label, query: { key, conflicts } })} `)}</p>`}`,
   );
+}
+
+function fieldName(field: string, variant: string | null): Markup {
+  return html`${code(field)}${variant !== null && html` ${foreign(variant)}`}`;
 }
 
 const EDITED_CHOICES: readonly { readonly label: string; readonly conflicts: ConflictSide | undefined }[] =
@@ -272,7 +276,7 @@ function acknowledged(fields: readonly RecordField[], reading: Reading): Markup 
       captionHidden: true,
       columns: ['Field', ['Value', 'bare'], 'Last changed by'],
       rows: fields.map(({ field, variant, value, setBy }) => [
-        html`${code(field)}${variant !== null && html` ${foreign(variant)}`}`,
+        fieldName(field, variant),
         foreign(valueText(value), VALUE_SHOWN),
         setBy === null
           ? quiet('before the history')

@@ -7,6 +7,7 @@ import {
   isNamed,
   type RecordSuggestions,
   type RecordView,
+  rowsByCause,
   standingWords,
   type ViewedField,
   valueText,
@@ -126,9 +127,7 @@ function recordMarkup(view: RecordView): Markup {
   const { fields, reason, removed, standing } = view;
   const ids = new Map<string, string>();
   for (const row of view.rows) for (const cell of row.cells) ids.set(nameOf(cell), `cell-${ids.size + 1}`);
-  const rows = [...view.rows].sort(
-    (a, b) => Number(b.line === reason?.line) - Number(a.line === reason?.line),
-  );
+  const rows = rowsByCause(view);
   const refused = rows.flatMap((row) => row.cells).find((cell) => isNamed(cell, reason));
   const place =
     refused && html` (<a href="#${ids.get(nameOf(refused))}">${cellPlace(refused, view.source)}</a>)`;

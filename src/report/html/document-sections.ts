@@ -14,6 +14,7 @@ import {
   type Block,
   type Drawing,
   type List,
+  leftOutWords,
   type Section,
   type Share,
   type Style,
@@ -207,38 +208,41 @@ function blockMarkup(block: Block, buttonOf: ButtonOf = () => null): Markup {
   }
 }
 
-function tableMarkup({ columns, rows, foot = [], shown, more, ...captions }: Table): Markup {
+function tableMarkup(table: Table): Markup {
+  const { columns, rows, foot = [], shown, caption, captionHidden = false } = table;
   const isShown = columns.map(({ only }) => only === undefined || only === 'page');
   const cellsOf = (part: readonly Table['rows'][number][]): Slot[][] =>
     shownIn(part, 'page').map(({ cells }) => cells.filter((_, column) => isShown[column]).map(wordsMarkup));
-  const left = rows.length - (shown?.page ?? rows.length);
   return html`${dataTable({
-    ...captions,
+    caption,
+    captionHidden,
     columns: columns.filter((_, column) => isShown[column]),
     rows: cellsOf(rows.slice(0, shown?.page)),
     foot: cellsOf(foot),
-  })}${moreMarkup(left, more)}`;
+  })}${moreMarkup(table, rows.length)}`;
 }
 
-function moreMarkup(left: number, more: ((left: number) => string) | undefined): Markup | false {
-  return left > 0 && more !== undefined && html`<p class="more">${sentence(more(left))}.</p>\n`;
+function moreMarkup(block: Table | List, count: number): Markup | false {
+  const left = leftOutWords(block, count, 'page');
+  return left !== null && html`<p class="more">${sentence(left)}.</p>\n`;
 }
 
-function listMarkup({ style, title = null, explanation, items, shown, more }: List): Markup {
+function listMarkup(list: List): Markup {
+  const { style, title = null, explanation, items, shown } = list;
   const parts = items.slice(0, shown?.page);
-  const left = items.length - parts.length;
+  const left = leftOutWords(list, items.length, 'page');
   switch (style) {
     case 'alert':
       return html`<div class="look-first"><p>${wordsMarkup(title)}</p><ul>${parts.map(({ words }) => html`<li>${wordsMarkup(words)}</li>`)}</ul></div>\n`;
     case 'names':
       return html`<h3>${wordsMarkup(title)}</h3>
-${explanation !== undefined && html`<p class="explanation">${explanation}</p>\n`}<ul class="chips">${parts.map(({ words }) => html`<li>${wordsMarkup(words)}</li>`)}${left > 0 && more !== undefined && html`<li class="more">${more(left)}</li>`}</ul>\n`;
+${explanation !== undefined && html`<p class="explanation">${explanation}</p>\n`}<ul class="chips">${parts.map(({ words }) => html`<li>${wordsMarkup(words)}</li>`)}${left !== null && html`<li class="more">${left}</li>`}</ul>\n`;
     case 'notes':
       return html`<ul class="notes">${parts.map(({ words, tone }) =>
         tone === 'warning'
           ? html`<li class="warning">${WARNING_SIGN} ${wordsMarkup(words)}</li>`
           : html`<li>${wordsMarkup(words)}</li>`,
-      )}</ul>${moreMarkup(left, more)}\n`;
+      )}</ul>${moreMarkup(list, items.length)}\n`;
     default:
       return style satisfies never;
   }
