@@ -15,11 +15,10 @@ import type { DashboardContext, OwnAddresses, QueueBoard } from './dashboard-con
 import { PageError } from './guard/page-error.ts';
 import type { Notice } from './pages/page.ts';
 
+export { decorateRequests, type FormFields, formFields } from './pages/page.ts';
+
 /** Larger than any form of the dashboard, except those with rows of a source. */
 const FORM_LIMIT_BYTES = 64 * 1_024;
-
-/** The fields of a form or a query; of repeated names the first. */
-export type FormFields = Readonly<Record<string, string | undefined>>;
 
 /** What routes are made from. */
 export interface RouteParts {
@@ -36,34 +35,6 @@ export interface RouteParts {
   readonly cookieName: string;
   /** Null without Redis: then there are no queues. */
   readonly queueBoard: QueueBoard | null;
-}
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** What its address names first: a job, a run, a store; '' for none. */
-    subject: string;
-    /** The fields of its form; of a page those of the query. */
-    fields: FormFields;
-  }
-}
-
-/** Gives all requests their subject and their fields. */
-export function decorateRequests(app: FastifyInstance): void {
-  app.decorateRequest('subject', {
-    getter() {
-      return String(Object.values(this.params ?? {})[0] ?? '');
-    },
-  });
-  app.decorateRequest('fields', {
-    getter() {
-      return formFields(isReading(this) ? this.query : this.body);
-    },
-  });
-}
-
-/** Whether a request has no effect. */
-export function isReading({ method }: FastifyRequest): boolean {
-  return method === 'GET' || method === 'HEAD';
 }
 
 /** What a page is asked for, and by whom. */
@@ -84,12 +55,6 @@ export function readForms(app: FastifyInstance, bodyLimit = FORM_LIMIT_BYTES): v
       done(null, fields);
     },
   );
-}
-
-/** The fields of a parsed body or query. */
-export function formFields(parsed: unknown): FormFields {
-  if (typeof parsed !== 'object' || parsed === null) return {};
-  return Object.fromEntries(Object.entries(parsed).filter(([, value]) => typeof value === 'string'));
 }
 
 /** The run with this id; PageError if there is none. */

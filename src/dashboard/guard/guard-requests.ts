@@ -4,8 +4,8 @@ import { includesRole, type Role } from '../../model/action.ts';
 import type { ProxySignIn, Session, Sessions } from '../access/sessions.ts';
 import { sameText } from '../access/tokens.ts';
 import { type OwnAddresses, QUEUES_PATH } from '../dashboard-context.ts';
+import { decorateRequests, isReading } from '../pages/page.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
-import { decorateRequests, isReading } from '../route-parts.ts';
 import { isForPrograms, notFound, PageError, type ShowError } from './page-error.ts';
 
 declare module 'fastify' {

@@ -3,7 +3,6 @@ import { basename, dirname } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ConfigurationError, codeOf, formatPlace, StoreferryError } from '../../model/storeferry-error.ts';
 import { html } from '../../report/html/markup.ts';
-import { fileErrorText } from '../../state/file-access.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { decorateReplies, problemList } from '../pages/page.ts';
 
@@ -97,7 +96,7 @@ function describeError(
       error instanceof Error && 'path' in error
         ? ` in the folder ${basename(dirname(String(error.path)))}`
         : '';
-    const what = `A file${folder} cannot be read or changed: ${fileErrorText(code)}.`;
+    const what = `A file${folder} cannot be read or changed (${code}).`;
     return described(
       503,
       'This cannot be done',

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import {
@@ -215,4 +215,41 @@ export function readingOf(
   { timezone = serverTimezone() }: Pick<Viewer, 'timezone'>,
 ): Reading {
   return { now: clock(), timezone };
+}
+
+/** The fields of a form or a query; of repeated names the first. */
+export type FormFields = Readonly<Record<string, string | undefined>>;
+
+/** The fields of a parsed body or query. */
+export function formFields(parsed: unknown): FormFields {
+  if (typeof parsed !== 'object' || parsed === null) return {};
+  return Object.fromEntries(Object.entries(parsed).filter(([, value]) => typeof value === 'string'));
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What its address names first: a job, a run, a store; '' for none. */
+    subject: string;
+    /** The fields of its form; of a page those of the query. */
+    fields: FormFields;
+  }
+}
+
+/** Gives all requests their subject and their fields. */
+export function decorateRequests(app: FastifyInstance): void {
+  app.decorateRequest('subject', {
+    getter() {
+      return String(Object.values(this.params ?? {})[0] ?? '');
+    },
+  });
+  app.decorateRequest('fields', {
+    getter() {
+      return formFields(isReading(this) ? this.query : this.body);
+    },
+  });
+}
+
+/** Whether a request has no effect. */
+export function isReading({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD';
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { setupPages, textOf } from './setup.ts';
 
 it.each([
-  ['EROFS', 503, 'A file in the folder jobs cannot be read or changed: the disk is read-only.'],
+  ['EROFS', 503, 'A file in the folder jobs cannot be read or changed (EROFS).'],
   ['EBADF', 500, 'This is a bug in Storeferry.'],
 ])('an error %s of the file system is shown as what it is', async (code, status, words) => {
   await using scene = await setupPages({});
