@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { REDIRECTS_FILE } from '../model/plan.ts';
+import { DRIFT_FILE, REDIRECTS_FILE } from '../model/plan.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../rejects/rejects-file.ts';
 import { STYLESHEET_URL } from '../report/html/document-sections.ts';
 import { openExport } from '../run/export/export-folder.ts';
@@ -40,13 +40,23 @@ export async function sendRunFile(
 ): Promise<FastifyReply> {
   const { run, content } = await fileOf(dashboard, id, file, request.headers['accept-language']);
   const { type, action } = RUN_FILES[file];
-  await audit(dashboard, request, { action, job: run.job, run: run.id });
+  await recorded(content, audit(dashboard, request, { action, job: run.job, run: run.id }));
   return reply
     .headers({
       'content-type': type,
       'content-disposition': attachment(`${run.job}-${run.id}-${file}`),
     })
     .send(content);
+}
+
+/** Without its record nothing is sent, and the opened file is closed. */
+async function recorded(content: Readable, record: Promise<void>): Promise<void> {
+  try {
+    await record;
+  } catch (error) {
+    content.destroy();
+    throw error;
+  }
 }
 
 /** Sends the newest file of an export, and records that. PageError for an import. */
@@ -59,7 +69,7 @@ export async function sendExport(
   const job = workspaceOf(dashboard, name).job(name);
   if (job.kind !== 'export') throw notFound(`The job ${name} is an import: it writes no file.`);
   const { location, content } = await openExport(context, job, context.signal);
-  await audit(dashboard, request, { action: 'download-export', job: name });
+  await recorded(content, audit(dashboard, request, { action: 'download-export', job: name }));
   return reply
     .headers({
       'content-type': 'application/octet-stream',
@@ -130,6 +140,7 @@ export const RUN_FILES = {
   [REJECTS_WORKBOOK]: { type: XLSX, action: 'download-rejects' },
   [UNMATCHED_FILE]: { type: CSV, action: 'download-rejects' },
   [REDIRECTS_FILE]: { type: CSV, action: 'download-rejects' },
+  [DRIFT_FILE]: { type: CSV, action: 'download-rejects' },
 } as const;
 
 /** Their names. */
@@ -139,6 +150,7 @@ export const RUN_FILE_NAMES = [
   REJECTS_WORKBOOK,
   UNMATCHED_FILE,
   REDIRECTS_FILE,
+  DRIFT_FILE,
 ] as const;
 
 /** Names of jobs consist of letters, digits, dots, `-` and `_`. */

@@ -60,6 +60,8 @@ const continuedProducts = z.object({
 
 /** The old and new urls of products that the store has renamed, in the folder of the run. */
 export const REDIRECTS_FILE = 'redirects.csv';
+/** All findings of a comparison with the store, in the folder of the run. */
+export const DRIFT_FILE = 'drift.csv';
 
 /** Records of this plan whose key another job last sent. */
 const takeover = z.object({

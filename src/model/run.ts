@@ -387,6 +387,9 @@ export const SENDING_KINDS: readonly RunKind[] = [
   ...(['run', 'retry', 'verify', 'drift', 'undo', 'release', 'copy'] as const),
 ];
 
+/** The kinds that may hold and reject records of their own. */
+export const HOLDING_KINDS = ['run', 'retry', 'copy'] as const;
+
 /**
  * How long a run has lasted, in milliseconds: the working time, without waiting and interruptions. For a running run
  * the value of about a second ago; by the wall clock if nothing is recorded, in its first second.

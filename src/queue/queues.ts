@@ -161,7 +161,6 @@ export interface RunJobResult {
   readonly error: string | null;
 }
 
-/** Why a run cannot continue after a shard. */
 /** The errors of shards that end their run in their own way, by their codes; any other counts as `failed`. */
 const SHARD_ERRORS = {
   unauthorized: UnauthorizedError,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nextTick } from '../config/job/job.ts';
 import { every } from '../model/clock.ts';
-import { lastedMs } from '../model/run.ts';
+import { COMPLETED, lastedMs } from '../model/run.ts';
 import { InterruptedError, messageOf, StateError, UsageError } from '../model/storeferry-error.ts';
 import type { RunContext } from '../run/run-context.ts';
 import {
@@ -19,7 +19,7 @@ import { HELD_MS, noticeSender, type ProcessedRun, type ProcessRun, runProcessor
 import { openRunQueue, type RunQueue } from './run-queue.ts';
 import type { RunningWorker, StartedWorker, WorkerLog, WorkerSettings } from './worker-settings.ts';
 
-export { logRunEvents, type RunningWorker, type WorkerFiles, type WorkerLog } from './worker-settings.ts';
+export { logRunEvents, type RunningWorker, type WorkerFiles } from './worker-settings.ts';
 
 /** Runs of different stores; those of one store wait for each other. */
 const RUNS_AT_ONCE = 4;
@@ -62,6 +62,8 @@ export async function startWorker(
 const QUEUE_EVENTS_EVERY_MS = 2_000;
 /** After a run of a job, its events wait for so many times as it took: a steady stream of them reads the store for a quarter of the time. */
 const PAUSE_PER_RUN = 3;
+/** Each run that cannot write keeps what it has read. */
+const PAUSE_AFTER_FAILURE_MS = 15 * 60_000;
 
 /**
  * Queues a run of a job after events of its store. An event that comes while a run is at work is kept until its end, because that run may
@@ -79,7 +81,10 @@ function queueRunsForEvents(
     const [last] = await runs.list({ job, limit: 1 });
     if (last === undefined || last.finishedAt === null) return false;
     const ageMs = now - last.finishedAt;
-    return ageMs >= 0 && ageMs < PAUSE_PER_RUN * lastedMs(last, now);
+    const pauseMs = COMPLETED.includes(last.status)
+      ? PAUSE_PER_RUN * lastedMs(last, now)
+      : PAUSE_AFTER_FAILURE_MS;
+    return ageMs >= 0 && ageMs < pauseMs;
   };
   const queueWaiting = async (): Promise<void> => {
     for (const job of [...waiting]) {

@@ -2,7 +2,7 @@ import type { Notify } from '../config/job/job.ts';
 import type { Plan } from '../model/plan.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import { type Run, type RunCopy, type RunPart, UNFINISHED } from '../model/run.ts';
-import { StateError, UsageError } from '../model/storeferry-error.ts';
+import { ConfigurationError, StateError, UsageError } from '../model/storeferry-error.ts';
 import { readPlan } from '../plan/plan-file.ts';
 import type { RejectsEdits } from '../rejects/rejects-edits.ts';
 import { nextSteps } from '../report/run-document.ts';
@@ -196,6 +196,8 @@ async function importRun(surroundings: RunContext, task: ImportTask): Promise<Ru
     // A plan does not lock the job: a plan that is made during a run may be outdated, which is harmless.
     lock: isPlanning(task) ? lockPlan : lockJob,
     async admit(run) {
+      const { problems } = request.mapping;
+      if (mapsRows(task) && problems.length > 0) throw new ConfigurationError(problems);
       if (task.kind === 'retry') await refuseUnlessRejected(surroundings, task.rejected);
       if (task.kind === 'undo') await refuseUnlessUndoable(surroundings, run, task.undo);
       if (task.kind === 'copy') await refuseUnlessCopyable(surroundings, task.copy);
@@ -248,6 +250,10 @@ async function importRun(surroundings: RunContext, task: ImportTask): Promise<Ru
     },
     finish: ({ context, run, lock }, failure) => finishStep(context, request, { run, plan, lock }, failure),
   });
+}
+
+function mapsRows({ kind }: ImportTask): boolean {
+  return kind === 'plan' || kind === 'run' || kind === 'retry';
 }
 
 /**

@@ -70,7 +70,7 @@ describe('images: { check: warn }', () => {
     const plan = await shop.workspace.storeferry('plan', 'nightly');
     expect(plan.code).toBe(0);
     expect(plan.stdout.replaceAll(/\s+/g, ' ')).toContain(
-      '6 addresses were left unchecked when the time was over',
+      '6 addresses were left unchecked when the time for this check was over',
     );
   });
 

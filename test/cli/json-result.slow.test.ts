@@ -51,6 +51,7 @@ describe('--json prints its object', () => {
   it('when the mapping cannot be used, with the place, and no run begins', async () => {
     await using setup = await setupNightly(1);
     const { workspace } = setup;
+    const sent = String((await workspace.storeferry('run', 'nightly', '--json')).json()['run']);
     const job = join(workspace.dir, 'jobs/nightly.yaml');
     await writeFile(job, (await readFile(job, 'utf8')).replace('shopify-products', 'own'));
     await mkdir(join(workspace.dir, 'mappings'), { recursive: true });
@@ -66,7 +67,9 @@ variants: { pricing: { price: price } }
     );
     const plan = await workspace.storeferry('plan', 'nightly', '--json');
     expectFailure(plan, 2, 'mappings/own.yaml:4:');
-    expect((await workspace.storeferry('runs', '--json')).json()).toMatchObject({ runs: [] });
+    expect((await workspace.storeferry('runs', '--json')).json()).toMatchObject({ runs: [{ run: sent }] });
+    // What maps no rows does not wait for the correction.
+    expect((await workspace.storeferry('undo', sent)).code).toBe(0);
   });
 
   it('when the job is already running', async () => {

@@ -40,6 +40,22 @@ it('`probe` says what a store does, keeps it for `check`, and writes a report', 
   expect(await store.list('/_sandbox/products')).toEqual([]);
 });
 
+it('an unchanged file is mapped again after a probe, which may change what is sent', async () => {
+  await using shop = await probedStore({ profiles: ['extended'] });
+  const { folder } = shop;
+  await folder.write('jobs/a.yaml', 'import: products\nstore: main\nsource: { path: a.csv }\nmapping: a\n');
+  await folder.write(
+    'mappings/a.yaml',
+    'import: products\ncolumns: { url: url, title: title, price: price }\nproduct: { url: url, title: title }\nvariants: { pricing: { price: price } }\n',
+  );
+  await folder.write('a.csv', 'url,title,price\na,A,1.50\n');
+  const isSkipped = async () =>
+    (await folder.storeferry('run', 'a')).stdout.includes('The source has not changed since run');
+  expect([await isSkipped(), await isSkipped()]).toEqual([false, true]);
+  await folder.storeferry('probe');
+  expect([await isSkipped(), await isSkipped()]).toEqual([false, true]);
+});
+
 it('`probe` cleans up after one that was killed', async () => {
   await using shop = await probedStore({ latencyMs: 20 });
   const { folder, store } = shop;

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Run, RunTotals } from '../../src/model/run.ts';
 import { runDigest, type SettledRun, settledRun, unchangedTotals } from '../../src/run/import/stage-step.ts';
 import { openMapping } from '../../src/run/inputs/open-mapping.ts';
+import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import type { State } from '../../src/state/state.ts';
 import { JOB, MAPPING, workspace } from '../config/support.ts';
@@ -81,7 +82,8 @@ async function known({
     await state.runs.create(each);
     if (each.finishedAt !== null) await state.runs.update(each.id, { finishedAt: each.finishedAt });
   }
-  const settled = await settledRun({ state }, request, run);
+  const artifacts = folderArtifacts(join(dir, 'artifacts'));
+  const settled = await settledRun({ state, artifacts }, request, run);
   for (const { id } of all) await state.runs.remove(id);
   const digest = runDigest(version, request, run, (settled?.source ?? SOURCE).sha256, null);
   return settled?.digest === digest ? settled.id : undefined;

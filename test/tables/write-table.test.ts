@@ -35,15 +35,17 @@ const TIME = new Date('2026-11-01T06:00:00.000Z');
 describe('a workbook that is written', () => {
   it('ends its rows with its reader', async () => {
     const ended = Promise.withResolvers<void>();
+    let begun = false;
     async function* rows(): AsyncGenerator<readonly Cells[]> {
       try {
+        begun = true;
         for (let row = 0; ; row++)
           yield Array.from({ length: 1_000 }, (_, cell) => [`${row} ${cell} ${Math.random()}`]);
       } finally {
         ended.resolve();
       }
     }
-    for await (const _ of writeTable({ name: 'Endless', columns: ['a'], rows }, 'xlsx')) break;
+    for await (const _ of writeTable({ name: 'Endless', columns: ['a'], rows }, 'xlsx')) if (begun) break;
     await ended.promise;
   });
 

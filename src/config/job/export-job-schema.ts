@@ -182,7 +182,7 @@ export const exportJobSchema = z
     const found = misplaced.exec(JSON.stringify(destination));
     refuseIf(
       mode !== 'new' && found !== null,
-      `with mode: ${mode} the name of a file has no ${found?.[0]}${isOrders ? ': choose mode: new' : ''}`,
+      `with mode: ${mode} the name of a file has no ${found?.[0]}${isOrders ? ': choose mode: new' : ': remove it, or choose mode: replace'}`,
       'destination',
     );
     refuseIf(

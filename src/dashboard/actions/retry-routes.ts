@@ -179,7 +179,7 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
   const streamed = { config: { ...accessTo('upload').config, streamed: true } } as const;
   app.post(actionRoute('upload'), streamed, async (request, reply) => {
     const run = await rejectedRun(dashboard, request.subject);
-    const hint = `Put a larger one into the folder of the run, and type: storeferry retry ${run.id}`;
+    const hint = `Put a larger one into the folder of the run, which storeferry runs ${run.id} names, and type: storeferry retry ${run.id}`;
     const limits = { run: run.id, hint };
     const upload = await receiveUpload(request, uploads, limits);
     try {

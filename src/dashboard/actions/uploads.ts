@@ -89,6 +89,19 @@ export function keepNewest<T>(kept: Map<string, T>, most: number, id: string, va
   return oldest[1];
 }
 
+/** Likewise, of what is being read; a failure is forgotten, so that the next page reads again. */
+export function keepReading<T>(
+  kept: Map<string, Promise<T>>,
+  most: number,
+  id: string,
+  reading: Promise<T>,
+): void {
+  keepNewest(kept, most, id, reading);
+  reading.catch(() => {
+    if (kept.get(id) === reading) kept.delete(id);
+  });
+}
+
 async function removeFolder({ path }: Upload): Promise<void> {
   await rm(dirname(path), { recursive: true, force: true });
 }

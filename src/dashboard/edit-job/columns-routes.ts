@@ -30,7 +30,7 @@ import { bullets, foreign, html, type Markup, quiet, styledText } from '../../re
 import { checkMappings } from '../../run/inputs/open-mapping.ts';
 import { counted, listed, printable } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
-import { keepNewest } from '../actions/uploads.ts';
+import { keepReading } from '../actions/uploads.ts';
 import { notFound } from '../guard/page-error.ts';
 import { previewPart } from '../new-job/draft-page.ts';
 import { FETCH_WITHIN_MS } from '../new-job/draft-session.ts';
@@ -108,7 +108,7 @@ export function columnsRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
       access: browserAccess(workspace.dir),
       signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
     });
-    keepNewest(looks, MAX_CONCURRENT_READS, id, look);
+    keepReading(looks, MAX_CONCURRENT_READS, id, look);
     return await look;
   };
 

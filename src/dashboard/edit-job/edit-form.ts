@@ -80,7 +80,8 @@ const MODE_GROUP: EditGroup = {
       list: true,
       usual: 'none',
       hint: 'Names with commas between them, such as variants.quantity, where another job sends them.',
-      when: 'mode!=update',
+      when: 'mode=upsert|mirror',
+      dropped: true,
     },
   ],
 };

@@ -206,10 +206,14 @@ function storeChoices(workspace: Workspace): readonly Choice[] {
 /** The changes of a copy: its store, its own file, and a schedule that somebody has to resume. */
 function copyEdits(file: ReturnType<typeof readEditable>, name: string, store: string): readonly YamlEdit[] {
   const path = file.at(['destination', 'path']);
+  const isOwn = typeof path === 'string' && !path.includes('${');
+  const marks = isOwn ? (path.match(/\{(?:date|time|run|number)\}/g) ?? []) : [];
   return withoutAbsent([
     file.at(['store']) !== store && { set: ['store'], value: store },
-    typeof path === 'string' &&
-      !path.includes('{') && { set: ['destination', 'path'], value: `${EXPORTS}${name}${extname(path)}` },
+    isOwn && {
+      set: ['destination', 'path'],
+      value: `${EXPORTS}${[name, ...marks].join('-')}${extname(path)}`,
+    },
     file.at(['schedule']) !== undefined && { pause: 'schedule' },
   ]);
 }

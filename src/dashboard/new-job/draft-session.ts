@@ -21,7 +21,7 @@ import {
   type SourceLook,
 } from '../../onboarding/preview-source.ts';
 import { knownProducts } from '../../run/records/record-history.ts';
-import { keepNewest, type Upload, type Uploads, withoutFolder } from '../actions/uploads.ts';
+import { keepNewest, keepReading, type Upload, type Uploads, withoutFolder } from '../actions/uploads.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { type FormFields, limitConcurrentReads } from '../route-parts.ts';
 import { firstPicture } from './file-grid.ts';
@@ -102,7 +102,7 @@ export async function readDraft(session: DraftSession, dashboard: DashboardConte
       if (known !== undefined) return await known;
       const signal = AbortSignal.any([context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]);
       const look = lookAtSource(place, { ...reading, signal });
-      keepNewest(session.looks, MAX_LOOKS, key, look);
+      keepReading(session.looks, MAX_LOOKS, key, look);
       return await look;
     },
     guess: async (request) => await examineIsolated(request.look, context.signal, 'guess', request),

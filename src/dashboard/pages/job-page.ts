@@ -97,14 +97,14 @@ ${job !== undefined && section('settings', 'Settings', jobSettings(job))}
 
 function noRuns({ job }: JobCardFacts, viewer: Viewer): Markup {
   const advice = job?.kind === 'import' && ' A plan shows what a run would send, and sends nothing.';
-  return html`<p>No runs yet.${advice}${!mayDo(viewer.role, 'run') && ' Somebody with the role operate can start one.'}</p>`;
+  return html`<p>No runs yet.${advice}${job !== undefined && !mayDo(viewer.role, 'run') && ' Somebody with the role operate can start one.'}</p>`;
 }
 
 /** The settings of a job in words, with defaults and without secrets. */
 function jobSettings(job: Job): Markup {
   const own = job.kind === 'import' ? importSettings(job) : exportSettings(job);
   return html`<dl class="settings">${own}${fact('Notifies', notifyWords(job.notify))}</dl>
-<p class="quiet">To change the job, choose Edit (role edit). Who edits files finds all of this in ${code(jobFile(job.name))}.</p>`;
+<p class="quiet">To change the job, choose Edit (role edit). All of these settings are in ${code(jobFile(job.name))}.</p>`;
 }
 
 function importSettings(job: ImportJob): Slot {

@@ -1,5 +1,5 @@
 import { ACTIONS, includesRole, subjectOf } from '../../model/action.ts';
-import { REDIRECTS_FILE } from '../../model/plan.ts';
+import { DRIFT_FILE, REDIRECTS_FILE } from '../../model/plan.ts';
 import type { Run, RunStep } from '../../model/run.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../rejects/rejects-file.ts';
 import { type ButtonOf, documentSections } from '../../report/html/document-sections.ts';
@@ -25,6 +25,9 @@ import { actionButton, jobLink, linkButton, runLink } from './link-button.ts';
 import { momentAndDistance, noticeText, type Page, type Reading, readingOf, relativeTime } from './page.ts';
 import { maySeeRecords } from './record-page.ts';
 
+/** Files of a run that its page links to. */
+const BESIDE: readonly string[] = [UNMATCHED_FILE, REDIRECTS_FILE, DRIFT_FILE];
+
 /** One run: its progress and its document, with suitable actions. PageError if there is no such run. */
 export async function runPage(
   dashboard: DashboardContext,
@@ -43,9 +46,7 @@ export async function runPage(
   const running = run.status === 'running';
   const files = buttons ? await context.artifacts.run(id).list() : [];
   const hasWorkbook = files.includes(REJECTS_WORKBOOK);
-  const others = files.filter(
-    (name) => (hasWorkbook && name === REJECTS_FILE) || name === UNMATCHED_FILE || name === REDIRECTS_FILE,
-  );
+  const others = files.filter((name) => (hasWorkbook && name === REJECTS_FILE) || BESIDE.includes(name));
   const hasRecords = maySeeRecords(run, viewer) && (await recordExamples(context, kept)) !== undefined;
   return {
     title: `Run ${id} of ${run.job}`,

@@ -445,7 +445,7 @@ function lossOf(value: string | null, kept: KeptDigits | undefined): string | un
   const { scale, digits, wholeDigits = digits } = kept ?? {};
   if (value === null || (scale ?? digits) === undefined) return undefined;
   // Such as a postcode.
-  if (/^0\d/.test(value)) return 'is one of numbers, and a value begins with 0';
+  if (/^0\d+(?:\.\d+)?$/.test(value)) return 'is one of numbers, and a value begins with 0';
   if (digits === undefined || wholeDigits === undefined || value.length <= digits) return undefined;
   const [, , whole, decimals = ''] = DECIMAL_NUMBER.exec(value) ?? [];
   if (whole === undefined) return undefined;

@@ -238,11 +238,9 @@ function filledPlace(
   place: FilePlace,
   { number, run, readAt }: Pick<Manifest, 'number' | 'run' | 'readAt'>,
 ): FilePlace {
-  const whole = place.remote?.location ?? place.path ?? '';
-  const name = whole.slice(whole.lastIndexOf('/') + 1);
-  const numbered = /\{(run|number)\}/.test(whole) ? name : name.replace(/(\.[^.]*)?$/, '-{number}$1');
+  const isNumbered = /\{(run|number)\}/.test(place.remote?.location ?? place.path ?? '');
   return renamed(place, (text) => {
-    const complete = text.endsWith(name) ? text.slice(0, -name.length) + numbered : text;
+    const complete = isNumbered ? text : text.replace(/(\.[^./]*)?$/, '-{number}$1');
     return withTime(complete, readAt).replaceAll('{run}', run).replaceAll('{number}', String(number));
   });
 }

@@ -73,13 +73,14 @@ export function namesRejects({ status }: RunFacts['run']): boolean {
   return status === 'done-with-rejects';
 }
 
-/** The paths of the files with rejected rows; a page of the dashboard has links to them. */
+/** The paths of the files with rejected rows; a page of the dashboard has links to them, and needs their names only. */
 export function rejectsFiles({ plan, rejectsFile }: RunFacts, { progress }: View): Block[] {
-  if (rejectsFile === null || progress === true) return [];
+  if (rejectsFile === null) return [];
   const unmatched = (plan?.rejections ?? []).some(({ code }) => isUnmatched(code));
-  const beside = (name: string) => `${rejectsFile.slice(0, -REJECTS_FILE.length)}${name}`;
+  const folder = progress === true ? '' : rejectsFile.slice(0, -REJECTS_FILE.length);
+  const beside = (name: string) => `${folder}${name}`;
   const lines = withoutAbsent([
-    `Rejects file: ${rejectsFile}`,
+    progress !== true && `Rejects file: ${rejectsFile}`,
     plan !== null &&
       hasRejectsWorkbook(plan.source) &&
       `The same as a workbook: ${beside(REJECTS_WORKBOOK)} (correct either, not both)`,

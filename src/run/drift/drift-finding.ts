@@ -6,7 +6,7 @@ import { plainText } from '../../model/json-object.ts';
 import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
 import { AS_ACKNOWLEDGED, type StoreEdit } from '../../model/observation.ts';
 import type { UpsertProduct } from '../../model/operation.ts';
-import type { Plan } from '../../model/plan.ts';
+import { DRIFT_FILE, type Plan } from '../../model/plan.ts';
 import { formatRow, inertCell } from '../../model/row.ts';
 import type { Drift, Run, RunPart } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
@@ -182,9 +182,6 @@ export async function tallyFindings(
     examples,
   };
 }
-
-/** The table of all findings, for a spreadsheet. */
-export const DRIFT_FILE = 'drift.csv';
 
 /** Writes the table of all findings. `quotes`: with values, which are personal data of contacts. */
 export async function writeDriftTable(

@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
+import { DRIFT_FILE } from '../../model/plan.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { type Drift, hasDrifted, type Run, UNFINISHED } from '../../model/run.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
@@ -13,7 +14,7 @@ import { writeReport } from '../report/write-report.ts';
 import type { DriftRequest, RunContext } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
 import { endOf } from '../watched-run.ts';
-import { DRIFT_FILE, noteFindings } from './drift-finding.ts';
+import { noteFindings } from './drift-finding.ts';
 import { driftWay, findDrift, readSelection, sliceName } from './find-drift.ts';
 
 /**

@@ -293,8 +293,15 @@ async function lastCompleted(
 ): Promise<{ rows: number | null; keyDigest: string | null }> {
   const completed = await context.state.runs.list({ job, kinds: ['run'], statuses: COMPLETED });
   // The figures of a sample say nothing about the whole source.
-  const last = completed.find(({ sample }) => sample === undefined);
-  return { rows: last?.totals?.rows ?? null, keyDigest: comparableKeyDigest(last?.keyDigest ?? null) };
+  const whole = completed.filter(({ sample }) => sample === undefined);
+  const { keyDigest = null } = whole.find(provesKeys) ?? {};
+  return { rows: whole[0]?.totals?.rows ?? null, keyDigest: comparableKeyDigest(keyDigest) };
+}
+
+/** A run without a record that was sent or is known proves nothing of how its keys are made. */
+function provesKeys({ totals, approved, keyDigest }: Run): boolean {
+  if (keyDigest === null) return false;
+  return approved || (totals !== null && totals.new + totals.changed + totals.unchanged > 0);
 }
 
 /**

@@ -1,15 +1,16 @@
 import type { StoreList } from '../../mapping/lookup-table.ts';
 import { type FilePlace, storeIdentity } from '../../model/remote-address.ts';
-import { type Run, type RunTotals, SENDING_KINDS } from '../../model/run.ts';
+import { HOLDING_KINDS, type Run, type RunTotals, SENDING_KINDS } from '../../model/run.ts';
 import { type Snapshot, saveSnapshot, stageSourceUnless } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
 import { stageWithSideTables } from '../inputs/side-table.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
+import { readProbe } from '../store-properties.ts';
 import { adoptedDigest } from './adoption.ts';
 import { stagePictures } from './publish-pictures.ts';
-import { stageCategories } from './staged-categories.ts';
+import { stageCategories, usesCategories } from './staged-categories.ts';
 import { stageStoreLists } from './staged-lists.ts';
 
 /** Copies the source into the run's folder and gives the snapshot; undefined when it still has the known version. */
@@ -46,7 +47,8 @@ export async function stageStep(
     (version) => stage(context, request, folder, version),
     stagingOf(context, request, folder),
   );
-  const { keyDigest } = request.mapping;
+  // An update finds what is there, whatever its keys are.
+  const keyDigest = request.job.mode === 'update' ? null : request.mapping.keyDigest;
   const staged = { keyDigest, stagedAt: context.clock() };
   const unchanged = (since: SettledRun) => ({
     ...staged,
@@ -90,7 +92,10 @@ function stagingOf({ signal, onEvent }: RunContext, { job }: ImportRequest, fold
   };
 }
 
-/** A digest of everything that decides a run's plan: the bytes of its source, mapping, job, store and version. */
+/**
+ * A digest of what decides a run's plan: the bytes of its source, mapping, job, store and version. Not of what a probe has seen, nor of the
+ * store's categories, for which `settledRun` asks.
+ */
 export function runDigest(
   version: string,
   { job, mapping, store }: ImportRequest,
@@ -135,10 +140,10 @@ export interface SettledRun extends Run {
 /**
  * The run that makes this one unnecessary if its digest is the same: the last run of the job, done without rejects, and
  * without a later write by another job. Undefined if the source must be mapped all the same: also for a plan, `--resend`,
- * and jobs that depend on the time, on lists of the store, or look at images.
+ * jobs that depend on the time, on lists or categories of the store, or look at images, and after a probe.
  */
 export async function settledRun(
-  { state }: Pick<RunContext, 'state'>,
+  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
   request: ImportRequest,
   run: Run,
 ): Promise<SettledRun | undefined> {
@@ -150,6 +155,8 @@ export async function settledRun(
   // A comparison changes no record.
   const last = ofJob.find((other) => other.id !== run.id && other.kind !== 'drift' && !hasReadNothing(other));
   if (last === undefined || !isSettled(last)) return undefined;
+  const probe = await readProbe(artifacts, request.store);
+  if (probe !== undefined && (probe.at >= last.startedAt || usesCategories(request, probe))) return undefined;
   const wroteSince = await othersWroteSince({ state }, last);
   const ledger = state.ledger(importTarget(run));
   if (wroteSince || (await ledger.hasDoubts()) || (await ledger.lostSince(last))) return undefined;
@@ -161,7 +168,7 @@ export async function settledRun(
  * (`Ledger.confirm`), so that no later retry or release sends the other version.
  */
 async function othersLeftSince({ state }: Pick<RunContext, 'state'>, run: Run, last: Run): Promise<boolean> {
-  const others = await state.runs.list({ kinds: ['run', 'retry'] });
+  const others = await state.runs.list({ kinds: HOLDING_KINDS });
   return others.some(
     (other) =>
       other.id !== run.id &&

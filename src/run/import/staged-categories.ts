@@ -3,7 +3,7 @@ import type { StoreCategories } from '../../mapping/compile-mapping.ts';
 import { type RunFolder, readSealed, sealedJson } from '../../state/artifacts.ts';
 import type { SendOptions, Storefront } from '../../storefront/storefront.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
-import { readProbe } from '../store-properties.ts';
+import { type KeptProbe, readProbe } from '../store-properties.ts';
 
 /** Stored beside the snapshot, so that the whole run is planned with the same categories. */
 const CATEGORIES_FILE = 'store-categories.json';
@@ -19,16 +19,25 @@ const categoriesSchema = z.object({
  */
 export async function stageCategories(
   { artifacts, openStorefront, signal }: RunContext,
-  { mapping: { spec }, store }: ImportRequest,
+  request: ImportRequest,
   folder: RunFolder,
 ): Promise<void> {
-  if (spec.import !== 'products' || spec.product.categories === undefined) return;
-  const properties = (await readProbe(artifacts, store))?.properties;
-  const { readsCategories, categoryForm } = properties ?? {};
-  if (readsCategories !== true || categoryForm == null) return;
+  const { store } = request;
+  const probe = await readProbe(artifacts, store);
+  if (probe === undefined || !usesCategories(request, probe)) return;
   const list = await readCategories(await openStorefront(store), { signal });
-  const form = categoryForm === 'ids' ? 'ids' : 'objects';
+  const form = probe.properties.categoryForm === 'ids' ? 'ids' : 'objects';
   await folder.write(CATEGORIES_FILE, [sealedJson({ form, list })]);
+}
+
+/** Whether the categories of products are found in the store's own list. */
+export function usesCategories(
+  { mapping: { spec } }: Pick<ImportRequest, 'mapping'>,
+  { properties }: KeptProbe,
+): boolean {
+  const { readsCategories, categoryForm } = properties;
+  const isNamed = spec.import === 'products' && spec.product.categories !== undefined;
+  return isNamed && readsCategories === true && categoryForm != null;
 }
 
 /** The categories that were read for this run; undefined if there are none. StateError if the file was damaged. */

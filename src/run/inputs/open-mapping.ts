@@ -124,9 +124,11 @@ export interface MappingSource {
   readonly digest: string;
   /** A digest of what decides a record's key. */
   readonly keyDigest: string;
+  /** Why it cannot be used. What sends no rows, such as an undo, goes without it. */
+  readonly problems: readonly ConfigurationProblem[];
 }
 
-/** What a job's mapping needs besides the source. ConfigurationError, with the places, for a mapping that cannot be used. */
+/** What a job's mapping needs besides the source. */
 export async function openMapping(
   file: MappingFile,
   job: ImportJob,
@@ -140,11 +142,10 @@ export async function openMapping(
   const extensions = await extensionsOf(file, maps);
   if (extensions instanceof ConfigurationError) throw extensions;
   const custom = extensions && customTransforms(extensions);
-  const wrong = placedProblems(file, job.limits, custom).filter(({ isWarning }) => !isWarning);
-  if (wrong.length > 0) throw new ConfigurationError(wrong);
   return {
     spec,
     custom,
+    problems: placedProblems(file, job.limits, custom).filter(({ isWarning }) => !isWarning),
     params: job.params,
     tables: sideTablesOf(file, job, access),
     listLookups: lookupsOfStoreLists(spec, job.params),

@@ -3,7 +3,7 @@ import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
 import type { Operation } from '../../model/operation.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Reason } from '../../model/reason.ts';
-import { COMPLETED, type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
+import { COMPLETED, HOLDING_KINDS, type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections, verifyHeld } from '../../plan/plan-file.ts';
 import { predecessorsOf } from '../../plan/plan-import.ts';
@@ -267,9 +267,6 @@ export async function undecidedKeys(
   }
   return keys.size === 0 ? undefined : keys;
 }
-
-/** The kinds of runs that guards apply to. */
-const HOLDING_KINDS = ['run', 'retry'] as const;
 
 /** What a run holds of a record. */
 interface HeldValues extends Pick<HeldRecord, 'hits'> {

@@ -105,6 +105,7 @@ const MAPPING: ImportRequest['mapping'] = {
   params: {},
   tables: [],
   listLookups: [],
+  problems: [],
   digest: 'mapping',
   keyDigest: 'keys',
 };
