@@ -108,7 +108,7 @@ export interface Shown {
 export interface Table extends Part {
   readonly kind: 'table';
   readonly caption: string;
-  /** The heading above has the same text, so the caption is only for screen readers. */
+  /** The caption is only for screen readers, as where the heading above has the same text. */
   readonly captionHidden?: boolean;
   readonly columns: readonly TableColumn[];
   readonly rows: readonly TableRow[];
@@ -197,7 +197,7 @@ export function styled(style: Style, words: Words): Extract<Piece, { readonly as
   return { as: style, words };
 }
 
-/** A table. Its caption is only for screen readers, where the heading above has the same text. */
+/** A table. Its caption is only for screen readers, unless `captionHidden` is false. */
 export function table(
   caption: string,
   columns: readonly NamedColumn[],

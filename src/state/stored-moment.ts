@@ -44,7 +44,7 @@ export function presentStoredMoment(): StoredMoment {
 
 /**
  * Milliseconds until `durationMs` have passed since a stored moment, rather too many than too few: setting the wall
- * clock never shortens them, and a restart of the machine is detected.
+ * clock shortens them only after a restart of the machine.
  */
 export function remainingMs(from: StoredMoment, durationMs: number, now: StoredMoment): number {
   const byWall = between0And(durationMs, from.wallMs + durationMs - now.wallMs);

@@ -273,7 +273,7 @@ export interface Failure extends Doubt {
   readonly movedTo?: string | undefined;
 }
 
-/** The meaning of an answer (storefront-api.md, section 7, and the design's "Errors"). */
+/** The meaning of an answer (storefront-api.md, section 7). */
 export type Verdict =
   | {
       readonly kind: 'ok';

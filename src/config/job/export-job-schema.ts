@@ -40,7 +40,7 @@ const destinationSchema = z
       .enum(['replace', 'append', 'new'])
       .default('replace')
       .describe(
-        `${valueWords(DESTINATION_WORDS)} The name may have \`{date}\` and \`{time}\` (UTC) with \`replace\` and \`new\`; with \`new\` it has \`{number}\` (of the file, without gaps; at its end, unless the name says where) or \`{run}\`.`,
+        `${valueWords(DESTINATION_WORDS)} Names may have \`{date}\` and \`{time}\` (UTC), with \`new\` also \`{run}\` and \`{number}\`, without gaps, which is added otherwise.`,
       ),
     format: z
       .enum(['csv', 'excel-csv', 'xlsx', 'parquet', 'jsonl'])

@@ -331,8 +331,8 @@ export function gate(options: GateOptions) {
 }
 
 /**
- * Whether the store itself reports its failure, which concerns all processes. A lost connection, or an answer of a
- * proxy, may concern only this process: the others detect it themselves.
+ * Whether the store itself reports its failure, which concerns all processes. A lost connection, a redirect, or
+ * a success that proves nothing, may concern only this process: the others detect it themselves.
  */
 function isOfStore({ status }: FailedAttempt): boolean {
   return status !== null && status >= 400;

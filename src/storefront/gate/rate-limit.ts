@@ -104,20 +104,20 @@ const BURST = 2;
 const SLOWEST_INCREASE = 0.02;
 const GUESSED_INCREASE = 0.25;
 const FASTEST_INCREASE = 0.5;
-/** How long the rate stays constant after a push-back; shorter if it was estimated, and probably too low. */
+/** How long the rate rests after a push-back, before a second is measured; shorter if it was estimated, and probably too low. */
 const REST_MS = 2_000;
 const GUESSED_REST_MS = 500;
 /** The lowest rate, in requests per second: only the breaker and Retry-After stop sending. */
 const SLOWEST = 0.5;
 /**
- * 503s count as "too many" only if they are this share of the answers since the last reduction, of at least this
+ * 503s without Retry-After count as "too many" only if they are this share of the answers since the last reduction, of at least this
  * many.
  */
 const UNAVAILABLE_SHARE = 1 / 3;
 const UNAVAILABLE_ANSWERS = 6;
 
 /**
- * The rate that the store allows, in requests per second. Infinity until a 429 is attributed to it, or enough 503s
+ * The rate that the store allows, in requests per second. Infinity until a 429, or a 503 with Retry-After, is attributed to it, or enough 503s
  * leave no other explanation. Then a little less than the store has accepted, raised again step by step.
  */
 export function learnedRate() {

@@ -16,7 +16,7 @@ export interface Charset {
 }
 
 /**
- * The encoding by the design's rule: the byte order mark, else the one the job names, else UTF-8, which is then checked
+ * The encoding: the byte order mark, else the one the job names, else UTF-8, which is then checked
  * byte by byte. CsvError or EncodingError when the first bytes contradict it.
  */
 export function decideCharset(file: string, sample: Uint8Array, named: string | undefined): Charset {
