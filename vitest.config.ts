@@ -1,5 +1,4 @@
 import { defineConfig } from 'vitest/config';
-import LongestFirst from './test/support/longest-first.ts';
 import { runOptions } from './test/support/run-options.ts';
 
 // `npm test` leaves out *.slow.test.ts, `npm run test:all` does not.
@@ -7,7 +6,6 @@ export default defineConfig(async () => ({
   test: {
     ...(await runOptions()),
     include: ['test/**/*.test.ts'],
-    sequence: { sequencer: LongestFirst },
     reporters: ['default', './test/support/slowest-tests.ts'],
   },
 }));
