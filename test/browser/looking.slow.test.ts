@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ServedDashboard, serveDashboard } from '../dashboard/server/running-dashboard.ts';
-import { axeFindings, COLOR_RULES, describeWithBrowser, openBrowser } from '../support/browser.ts';
+import { axeFindings, describeWithBrowser, openBrowser } from '../support/browser.ts';
 import { IMAGES, PICTURES, type PictureWords, WORDS_FILE, wordsOf } from './pictures.ts';
 import { type SampleShop, sampleShop } from './sample-shop.ts';
 import { DESKTOP, openVisitor, PHONE, signIn } from './visitor.ts';
@@ -16,8 +16,7 @@ async function findings(page: Page, name: string): Promise<string[]> {
   const found: string[] = [];
   for (const colorScheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme });
-    // The dark differs by `light-dark()` alone, whose values are colours.
-    const seen = await axeFindings(page, colorScheme === 'dark' ? COLOR_RULES : undefined);
+    const seen = await axeFindings(page);
     if ((await page.locator('h1').count()) !== 1) seen.push('it has not one h1');
     seen.push(...(await beyondEdge(page)));
     found.push(...seen.map((text) => `${name}, ${colorScheme}: ${text}`));

@@ -35,16 +35,12 @@ export async function openBrowser(): Promise<Browser> {
   return browser;
 }
 
-/** The rules of axe-core that look at colours. */
-export const COLOR_RULES = ['color-contrast', 'link-in-text-block'] as const;
-
-/** What axe-core finds wrong with a page, by all rules or by these: rule, how bad, and where. */
-export async function axeFindings(page: Page, runOnly?: readonly string[]): Promise<string[]> {
+/** What axe-core finds wrong with a page: rule, how bad, and where. */
+export async function axeFindings(page: Page): Promise<string[]> {
   // Evaluated by the debugger's protocol, which the page's content security policy does not bind; once for each document.
   if (await page.evaluate<boolean>('globalThis.axe === undefined')) await page.evaluate(axe.source);
   // Of what passes, axe would describe each element.
-  const options = JSON.stringify({ resultTypes: ['violations'], runOnly });
-  const run = `axe.run(${options}).then(({ violations }) => violations)`;
+  const run = `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)`;
   const violations = await page.evaluate<AxeResults['violations']>(run);
   return violations.map(
     ({ id, impact, nodes }) => `${id} (${impact}): ${nodes.map(({ html }) => html).join(' ')}`,
