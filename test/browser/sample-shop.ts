@@ -38,7 +38,7 @@ export async function sampleShop(days: number): Promise<SampleShop> {
   const dir = join(whole.dir, FOLDER);
   const start: Workspace['start'] = (...args) => whole.start('-C', FOLDER, ...args);
   const write: Workspace['write'] = (name, content) => whole.write(join(FOLDER, name), content);
-  const workspace = { ...whole, dir, start, serve: start, write, storeferry: (...args: string[]) => start(...args).ended };
+  const workspace = { ...whole, dir, start, write, storeferry: (...args: string[]) => start(...args).ended };
   const run = async (job: string) => String((await workspace.storeferry('run', job, '--json')).json()['run']);
 
   for (const name of COPIED) await write(name, await shipped(name));

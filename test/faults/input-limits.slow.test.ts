@@ -72,7 +72,13 @@ const NASTY: Readonly<Record<LimitName, Nasty>> = {
   pathBytes: { source: ZIP, more: 'duplicates: first\n', enough: 'bb.csv'.length },
   crosswalkRows: { ...people, source: 'email,note\nann@mail.example,1\n', enough: 2 },
   lookupRows: { source: MUGS, mapping: 'looked-up', more: 'duplicates: first\n', enough: 2 },
-  patternLength: { source: MUGS, mapping: 'patterned', more: 'duplicates: first\n', enough: PATTERN.length, configures: true },
+  patternLength: {
+    source: MUGS,
+    mapping: 'patterned',
+    more: 'duplicates: first\n',
+    enough: PATTERN.length,
+    configures: true,
+  },
   recordRows: { source: MUGS, mapping: 'grouped', enough: 2, rejects: true },
   combinations: { source: MUGS.replace('mug,M,,\n', ''), mapping: 'combined', enough: 2, rejects: true },
   mergedCopies: {
@@ -128,7 +134,8 @@ describe('a limit on what an import takes in', () => {
         plan(limit, below, 'beyond'),
         enough === null ? null : plan(limit, enough, 'within'),
       ]);
-      if (beyond.code !== (rejects ? 3 : configures ? 2 : 1)) silent.push(`${limit}: ${beyond.code} ${beyond.stderr}`);
+      if (beyond.code !== (rejects ? 3 : configures ? 2 : 1))
+        silent.push(`${limit}: ${beyond.code} ${beyond.stderr}`);
       const said = rejects === true ? await rejectsOf(beyond) : beyond.stderr;
       const expected = [`limit ${limit} (${below})`, raiseLimit(limit)];
       if (!expected.every((text) => said.includes(text)) || !wording(limit).test(said)) {

@@ -50,6 +50,8 @@ interface Kind {
   readonly drop: string;
   /** Counts the other sessions of the server. */
   readonly sessions: string;
+  /** Makes queries wait, where the session that does is not counted by `sessions`. */
+  readonly hold: readonly string[];
 }
 
 const KINDS: readonly Kind[] = [
@@ -63,6 +65,7 @@ const KINDS: readonly Kind[] = [
     ],
     drop: 'DROP SCHEMA shop CASCADE',
     sessions: "SELECT pid FROM pg_stat_activity WHERE application_name = 'storeferry'",
+    hold: ['BEGIN', 'LOCK TABLE shop.items IN ACCESS EXCLUSIVE MODE'],
   },
   {
     name: 'mysql',
@@ -74,6 +77,7 @@ const KINDS: readonly Kind[] = [
     ],
     drop: 'DROP DATABASE shop',
     sessions: "SELECT id FROM information_schema.processlist WHERE db = 'mysql' AND id <> connection_id()",
+    hold: [],
   },
 ];
 
@@ -81,7 +85,7 @@ describeWithDatabases('a query as a source', () => {
   describe.each(KINDS)(
     'of $name',
     { timeout: patience(180_000) },
-    ({ name, start, fill, drop, sessions }) => {
+    ({ name, start, fill, drop, sessions, hold }) => {
       let database: Database;
       beforeAll(async () => {
         database = await start();
@@ -134,10 +138,24 @@ describeWithDatabases('a query as a source', () => {
         const titles = [...store.shop.products.values()].filter(({ title }) => title === 'Late');
         expect(titles).toMatchObject([{ url: '9007199254741000' }]);
 
+        // A short query would be over before anybody looks.
+        const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+        const holding = database.run(
+          ...hold,
+          async () => held.resolve(),
+          () => release.promise,
+        );
+        await held.promise;
+        if (hold.length === 0) {
+          release.resolve();
+          await holding;
+        }
         const killed = workspace.start('plan', 'items');
         await until(async () => (await database.run(sessions)).length > 0);
         killed.process.kill('SIGKILL');
         await killed.ended;
+        release.resolve();
+        await holding;
         await until(async () => (await database.run(sessions)).length === 0);
 
         await database.run('ALTER TABLE shop.items DROP COLUMN price');

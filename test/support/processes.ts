@@ -19,7 +19,7 @@ import { fileURLToPath } from 'node:url';
 
 /*
  * The only place under test/ that starts processes. What a test starts belongs to that test, and what no test starts
- * (a `beforeAll`, a module) to its file, or to this process where it says so. It ends with its owner, however that ends:
+ * (a `beforeAll`, a module) to its file. It ends with its owner, however that ends:
  * - the test passes, fails or times out: `runOwning` ends it (end-with-tests.ts wraps every test);
  * - the file is over: `endAll`; this process exits: the 'exit' listener;
  * - this process is killed, SIGKILL included: a reaper that waits for the end of a pipe.
@@ -76,7 +76,7 @@ const tests = new Set<Owner>();
 const current = new AsyncLocalStorage<Owner>();
 
 process.on('exit', () => {
-  for (const owner of [...tests, file, worker]) owner.endAtExit();
+  for (const owner of [...tests, file]) owner.endAtExit();
 });
 
 /** Runs one test: what it starts, and its hooks, ends with it. */
@@ -106,13 +106,6 @@ export function ownedByFile<T>(start: () => T): T {
 /** Aborted when the running test is over, such as after its timeout: loops of tests end by it. */
 export function testOver(): AbortSignal {
   return (current.getStore() ?? file).over;
-}
-
-const worker = new Owner();
-
-/** Starts something that also the next files of this process use: it ends with the process. */
-export function ownedByProcess<T>(start: () => T): T {
-  return current.run(worker, start);
 }
 
 /**

@@ -2,9 +2,8 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { patience } from './pace.ts';
 import { type EndedProcess, startProcess } from './processes.ts';
-import { startWarm, type WarmCommand } from './warm-command.ts';
+import { runWarm } from './warm-command.ts';
 
 /** The command to test: `STOREFERRY_MAIN=dist/cli/main.js` is what `npm run build` makes. */
 export const storeferryMain = () =>
@@ -12,8 +11,6 @@ export const storeferryMain = () =>
 
 /** What a process reads once when it starts, and commands that are processes to stay or to start others. */
 const OF_A_START = /^(?:NODE|LD|TZ|LANG|LC|NO_COLOR|FORCE_COLOR|SSL|UV)(?:_|$)/;
-/** An idle command ends at once; a hanging connection keeps it for its grace period. */
-const SERVED_END_MS = 3_000;
 const LONG_COMMANDS = new Set(['worker', 'dashboard', 'sandbox', 'demo']);
 
 /** How a command ended. */
@@ -43,8 +40,6 @@ export interface Workspace extends AsyncDisposable {
   write(name: string, content: string): Promise<void>;
   /** Starts a process for a command, such as one that is signalled. */
   start(...args: readonly string[]): RunningCommand;
-  /** Starts a command that stays and is not killed, in a process that others have used and will use: it is ended with the workspace. */
-  serve(...args: readonly string[]): RunningCommand;
   /** Runs a command to its end. */
   storeferry(...args: readonly string[]): Promise<CommandResult>;
 }
@@ -103,68 +98,34 @@ export async function makeWorkspace(
         resolve(commandResult({ code, stdout, stderr }));
       });
     });
-    return runningCommand({
-      process: child,
-      ended,
-      output: () => ({ stdout, stderr }),
-      onOutput: (watch) => watchers.add(watch),
-    });
+    const printed = (text: string): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const watch = () => {
+          if (!stdout.includes(text) && !stderr.includes(text)) return;
+          watchers.delete(watch);
+          resolve();
+        };
+        watchers.add(watch);
+        watch();
+        ended.then(() => reject(new Error(`ended before it printed '${text}': ${stdout}${stderr}`)), reject);
+      });
+    return { process: child, ended, stdout: () => stdout, stderr: () => stderr, printed };
   };
 
   const isCold = before.length > 0 || Object.keys(env).some((name) => OF_A_START.test(name));
-  const warm = (args: readonly string[]) => startWarm(storeferryMain(), ['-C', dir, ...args], environment);
-  const served = new Set<WarmCommand>();
   return {
     dir,
     write,
     start,
-    serve(...args) {
-      if (isCold) return start(...args);
-      const command = warm(args);
-      served.add(command);
-      const ended = command.ended.then(commandResult).finally(() => served.delete(command));
-      return runningCommand({ ...command, ended });
-    },
     async storeferry(...args) {
       if (isCold || LONG_COMMANDS.has(args[0] ?? '')) return start(...args).ended;
-      return commandResult(await warm(args).ended);
+      return commandResult(await runWarm(storeferryMain(), ['-C', dir, ...args], environment));
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([...served].map(endServed));
       for (const child of running) child.kill('SIGKILL');
       await rm(dir, { recursive: true, force: true, maxRetries: 3 });
     },
   };
-}
-
-/** Ends a command so that its process can run others. */
-async function endServed({ process, ended }: WarmCommand): Promise<void> {
-  process.kill('SIGTERM');
-  const overdue = setTimeout(() => process.kill('SIGKILL'), patience(SERVED_END_MS));
-  await ended;
-  clearTimeout(overdue);
-}
-
-function runningCommand({
-  process,
-  ended,
-  output,
-  onOutput,
-}: Omit<WarmCommand, 'ended'> & Pick<RunningCommand, 'ended'>): RunningCommand {
-  const printed = (text: string): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const watch = () => {
-        const { stdout, stderr } = output();
-        if (stdout.includes(text) || stderr.includes(text)) resolve();
-      };
-      onOutput(watch);
-      watch();
-      ended.then(
-        ({ stdout, stderr }) => reject(new Error(`ended before it printed '${text}': ${stdout}${stderr}`)),
-        reject,
-      );
-    });
-  return { process, ended, stdout: () => output().stdout, stderr: () => output().stderr, printed };
 }
 
 function commandResult(ended: EndedProcess): CommandResult {

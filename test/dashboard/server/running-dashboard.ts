@@ -18,7 +18,7 @@ export async function serveDashboard(
   workspace: Workspace,
   ...options: readonly string[]
 ): Promise<ServedDashboard> {
-  const command = workspace.serve('dashboard', '--listen', '0', '--new-token', ...options);
+  const command = workspace.start('dashboard', '--listen', '0', '--new-token', ...options);
   await command.printed('To make new tokens');
   const out = command.stdout();
   const url = /is at (\S+)/.exec(out)?.[1] ?? '';
