@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { API_KEY, setup } from '../sandbox/setup.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
@@ -139,6 +141,23 @@ for (const [state, describeState, start] of STATES) {
 }
 
 describe('a copy of another store', () => {
+  it('holds what a guard of its job holds there, which the record says', async () => {
+    await using shop = await twoStores();
+    const { workspace, production } = shop;
+    const run = async () => String((await workspace.storeferry('run', 'nightly', '--json')).json()['run']);
+    await approved(workspace, 'promote', await run(), '--to', 'production');
+    const job = join(workspace.dir, 'jobs/nightly.yaml');
+    const guard = 'guards: [{ field: variants.price, below: 8, action: hold }]\n';
+    await workspace.write('jobs/nightly.yaml', (await readFile(job, 'utf8')) + guard);
+    await workspace.write('catalog.csv', catalog(PRODUCTS, -1));
+    const plan = (await workspace.storeferry('promote', await run(), '--to', 'production', '--json')).json();
+    expect(plan).toMatchObject({ held: 2 });
+    await workspace.storeferry('approve', String(plan['run']));
+    expect((await held(production)).get('p-1')).toMatchObject({ variants: [{ price: 7.99 }] });
+    const shown = await workspace.storeferry('show', 'p-1', '--store', 'production');
+    expect(shown.stdout).toMatch(/held/i);
+  });
+
   it('rebuilds the catalog of a time, and is refused where its meaning would change', async () => {
     await using shop = await twoStores();
     const { workspace, staging, production } = shop;
