@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { listed, nearest } from '../text/printable.ts';
-import { examplesText, type RegisteredCommand } from './define-command.ts';
+import { examplesText, printJson, type RegisteredCommand } from './define-command.ts';
 import { type InterruptSignal, interruptSignal } from './interrupt-signal.ts';
 import { packageVersion } from './package-version.ts';
 import { printError } from './print-error.ts';
@@ -249,8 +249,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
-      if (args.includes('--json'))
-        terminal.out(`${JSON.stringify({ error: error.message.replace(/^error: /, '') })}\n`);
+      if (args.includes('--json')) printJson(terminal, { error: error.message.replace(/^error: /, '') });
       return EXIT_USAGE;
     }
     return printError(terminal, error, place());

@@ -112,7 +112,7 @@ export interface PlanOptions {
   readonly whole?: boolean | undefined;
   /** The source is a corrected rejects file, or records that are released: no deletes, no safety limits. */
   readonly retry: boolean;
-  /** The digest of what decides a record's key, in this run and in the last completed one; null if unknown. */
+  /** The digest of what decides a record's key, in this run and in the last that proved its keys; null if unknown, and for an update. */
   readonly keyDigest: string | null;
   readonly previous: { readonly rows: number | null; readonly keyDigest: string | null };
   readonly signal: AbortSignal;
@@ -325,12 +325,7 @@ async function figuresOf(
   unjudged: Omit<Plan, 'safety'>,
 ): Promise<SafetyFigures> {
   const { resource, counts, moves, priceMoves } = unjudged;
-  // An update finds what is there: another key creates nothing.
-  const keyChanged =
-    job.mode !== 'update' &&
-    keyDigest !== null &&
-    previous.keyDigest !== null &&
-    keyDigest !== previous.keyDigest;
+  const keyChanged = keyDigest !== null && previous.keyDigest !== null && keyDigest !== previous.keyDigest;
   let missing = 0;
   if (keyChanged) {
     for await (const batch of missingKeys(ledger, job.name, seen)) missing += batch.length;

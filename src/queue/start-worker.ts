@@ -88,13 +88,10 @@ function queueRunsForEvents(
   };
   const queueWaiting = async (): Promise<void> => {
     for (const job of [...waiting]) {
-      // Before the call: an event that comes during it is kept.
-      waiting.delete(job);
       try {
-        if (await pauses(job)) {
-          waiting.add(job);
-          continue;
-        }
+        if (await pauses(job)) continue;
+        // Before the call: an event that comes during it is kept.
+        waiting.delete(job);
         const { added, id } = await (await openQueue()).enqueue({ does: 'run', job });
         if (added) log.info({ job, run: id }, 'run queued for events of the store');
         else waiting.add(job);

@@ -9,7 +9,7 @@ import {
   type QueryRows,
   watchAnswerBytes,
 } from './remote-client.ts';
-import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
+import { CLOSE_MS, CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
 /** So many rows are asked for at first, and at most; then as many as have so many bytes together. */
 const ROWS_PER_FETCH = { first: 10, most: 1_000, growth: 4 };
@@ -17,9 +17,6 @@ const BYTES_PER_FETCH = 8 * 1024 * 1024;
 
 /** Values as the server writes them: numbers keep their digits, times their zone. */
 const AS_TEXT = { getTypeParser: () => (value: string | Buffer) => String(value) };
-
-/** A server that is asked to end a connection has so long for it. */
-const CLOSE_MS = 1_000;
 
 /** The server looks so often whether the client is still there: it ends the query of a killed process. */
 const PEER_CHECK = "SET client_connection_check_interval = '5s'";
@@ -40,7 +37,7 @@ async function connectPostgres({ url }: Pick<DatabaseAddress, 'url'>, signal: Ab
   signal.addEventListener('abort', cut, { once: true });
   const close = async () => {
     signal.removeEventListener('abort', cut);
-    // It waits for the server to close its side, which a pooler or a stopped server may never do.
+    // A pooler or a stopped server may never close its side.
     const timer = setTimeout(cut, CLOSE_MS);
     await client.end().catch(() => {});
     clearTimeout(timer);

@@ -15,6 +15,9 @@ export const CONNECTION_TIMEOUTS: ConnectionTimeouts = {
   silenceMs: 30_000,
 };
 
+/** How long a server that is asked to end a connection may take to close its side. */
+export const CLOSE_MS = 1_000;
+
 /** How long a server may take. */
 export interface RemoteDeadlines {
   /** For one attempt to list files or to begin a download, including redirects and interim responses. */

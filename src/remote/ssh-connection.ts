@@ -1,11 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Client, type SFTPWrapper } from 'ssh2';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { errorCode } from '../model/storeferry-error.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
-import { connectionFailure, connectionLost, lateAnswer, RemoteFailure } from './remote-client.ts';
-import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
+import { abortable, connectionFailure, lateAnswer, RemoteFailure } from './remote-client.ts';
+import { CLOSE_MS, CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
 /** A file on an SSH server. */
 export interface SftpAddress extends RemoteAddress {
@@ -26,9 +27,6 @@ export interface SftpAddress extends RemoteAddress {
 
 const READY_MS = 20_000;
 const KEEP_ALIVE_MS = 10_000;
-/** How long a server may take to close its side. */
-const CLOSE_MS = 1_000;
-
 /** An SFTP session with a server whose host key was checked. */
 export type SshConnection = Awaited<ReturnType<typeof connectSsh>>;
 
@@ -96,29 +94,21 @@ export async function connectSsh(at: SftpAddress, signal: AbortSignal) {
   }
 }
 
-function connectSocket(at: SftpAddress, signal: AbortSignal): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const { host, port } = at;
-    const socket = connect({ host, port, lookup: guardedLookup(at.allowPrivateAddresses) });
-    socket.setNoDelay(true);
-    const timer = setTimeout(() => socket.destroy(lateAnswer()), CONNECTION_TIMEOUTS.connectMs);
+async function connectSocket(at: SftpAddress, signal: AbortSignal): Promise<Socket> {
+  const { host, port } = at;
+  const socket = connect({ host, port, lookup: guardedLookup(at.allowPrivateAddresses) });
+  socket.setNoDelay(true);
+  const timer = setTimeout(() => socket.destroy(lateAnswer()), CONNECTION_TIMEOUTS.connectMs);
+  try {
     // The option `signal` of Node would leave its listener on the signal, and with it the socket.
-    const abort = () => socket.destroy(connectionLost());
-    signal.addEventListener('abort', abort, { once: true });
-    const settle = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', abort);
-    };
-    socket.once('connect', () => {
-      settle();
-      socket.removeAllListeners('error');
-      resolve(socket);
-    });
-    socket.once('error', (error) => {
-      settle();
-      reject(signal.aborted ? signal.reason : connectionFailure(error));
-    });
-  });
+    await abortable(once(socket, 'connect'), signal);
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw signal.aborted ? signal.reason : connectionFailure(error);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The fingerprint of a public key as OpenSSH writes it. */

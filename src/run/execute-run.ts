@@ -196,8 +196,7 @@ async function importRun(surroundings: RunContext, task: ImportTask): Promise<Ru
     // A plan does not lock the job: a plan that is made during a run may be outdated, which is harmless.
     lock: isPlanning(task) ? lockPlan : lockJob,
     async admit(run) {
-      const { problems } = request.mapping;
-      if (mapsRows(task) && problems.length > 0) throw new ConfigurationError(problems);
+      if (mapsRows(task)) refuseUnusable(request.mapping);
       if (task.kind === 'retry') await refuseUnlessRejected(surroundings, task.rejected);
       if (task.kind === 'undo') await refuseUnlessUndoable(surroundings, run, task.undo);
       if (task.kind === 'copy') await refuseUnlessCopyable(surroundings, task.copy);
@@ -254,6 +253,12 @@ async function importRun(surroundings: RunContext, task: ImportTask): Promise<Ru
 
 function mapsRows({ kind }: ImportTask): boolean {
   return kind === 'plan' || kind === 'run' || kind === 'retry';
+}
+
+/** ConfigurationError, with the places, for a mapping that cannot be used. */
+function refuseUnusable(mapping: ImportRequest['mapping']): void {
+  const problems = mapping.findProblems();
+  if (problems.length > 0) throw new ConfigurationError(problems);
 }
 
 /**
@@ -446,15 +451,16 @@ function refuseOtherStore(planned: Run, { job, store }: ImportRequest, hint: str
 }
 
 function notApprovable(run: Run): UsageError {
-  const { id, job, status } = run;
-  const message =
-    run.discarded === true
+  const { id, job, status, discarded = false } = run;
+  if (status === 'superseded') {
+    const message = discarded
       ? `The plan ${id} of ${job} was discarded.`
-      : status === 'superseded'
-        ? `Another run or plan of ${job} has begun since ${id} was planned.`
-        : `The run ${id} ${status === 'interrupted' ? 'was' : 'is'} ${status}: only a planned or stopped run can be approved.`;
-  const [next] = status === 'superseded' ? [] : nextSteps({ run });
-  return new UsageError(message, {
-    hint: next === undefined ? planAgainHint(run) : `${next.what} ${next.command}`,
-  });
+      : `Another run or plan of ${job} has begun since ${id} was planned.`;
+    return new UsageError(message, { hint: planAgainHint(run) });
+  }
+  const [next] = nextSteps({ run });
+  return new UsageError(
+    `The run ${id} ${status === 'interrupted' ? 'was' : 'is'} ${status}: only a planned or stopped run can be approved.`,
+    { hint: next === undefined ? planAgainHint(run) : `${next.what} ${next.command}` },
+  );
 }

@@ -18,21 +18,27 @@ import type { RunContext, RunEvent } from './run-context.ts';
 export async function lockJob(context: RunContext, { job, id: run }: Pick<Run, 'job' | 'id'>): Promise<Lock> {
   const lock = await context.state.locks.tryAcquire(jobLockName(job), { job, run });
   if ('heldBy' in lock) {
-    const { runs } = context.state;
-    // A run that continues another one was removed for it.
-    const [holding] =
-      lock.heldBy === null || (await runs.get(lock.heldBy.run)) !== undefined
-        ? [lock.heldBy?.run]
-        : (await runs.list({ job, statuses: ['running'], limit: 1 })).map(({ id }) => id);
+    const holding = lock.heldBy === null ? undefined : await runAtWork(context, lock.heldBy);
     const [holder, shown] =
       holding === undefined
         ? ['another process', 'storeferry runs']
-        : [`run ${holding}`, `storeferry runs ${holding}`];
+        : [`run ${holding.id}`, `storeferry runs ${holding.id}`];
     throw new LockedError(`The job ${job} is already running (${holder}).`, {
       hint: `Wait until it has finished; \`${shown}\` shows its progress.${ifDied(context)}`,
     });
   }
   return lock;
+}
+
+/** A run that continues another one was removed for it: then the one that is running. */
+async function runAtWork(
+  { state: { runs } }: RunContext,
+  { job, run }: LockHolder,
+): Promise<Run | undefined> {
+  const begun = await runs.get(run);
+  if (begun !== undefined) return begun;
+  const [continued] = await runs.list({ job, statuses: ['running'], limit: 1 });
+  return continued;
 }
 
 /**

@@ -52,7 +52,7 @@ export async function* querySqlite(
     });
     // It comes twice: `send` finds the channel of a process that did not start closed.
     child.on('error', () => {
-      problem ??= child.pid === undefined ? NOT_STARTED : undefined;
+      if (child.pid === undefined) problem = NOT_STARTED;
       resolve(false);
     });
     child.once('close', (code) => resolve(code === 0));

@@ -16,8 +16,7 @@ import {
 } from '../../run/records/run-records.ts';
 import {
   readStoredReport,
-  rejectsFileOf,
-  shownFile,
+  shownRejectsFile,
   withFilesFrom,
   withLiveStatus,
   withShownFiles,
@@ -137,10 +136,7 @@ async function list(
   const standing = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
   if (json) {
     const shown = await Promise.all(
-      standing.map(async (run) => {
-        const file = await rejectsFileOf(context, run);
-        return { run, rejectsFile: file === null ? null : shownFile(workspace.dir, file) };
-      }),
+      standing.map(async (run) => ({ run, rejectsFile: await shownRejectsFile(context, run) })),
     );
     printJson(terminal, { ...runsSummary(jobs, keeper, shown, options.now), queued });
     return;

@@ -177,12 +177,11 @@ export const exportJobSchema = z
       'mode: new writes many files, and a web address is one: give path, s3 or sftp',
       ...['destination', 'url'],
     );
-    // A file that grows has one name; numbers are of files that stay.
-    const misplaced = mode === 'append' ? /(?<!\$)\{(date|time|run|number)\}/ : /(?<!\$)\{(run|number)\}/;
-    const found = misplaced.exec(JSON.stringify(destination));
+    const allowed: readonly string[] = MARKS_OF_MODE[mode];
+    const misplaced = nameMarks(JSON.stringify(destination)).find((mark) => !allowed.includes(mark));
     refuseIf(
-      mode !== 'new' && found !== null,
-      `with mode: ${mode} the name of a file has no ${found?.[0]}${isOrders ? ': choose mode: new' : ': remove it, or choose mode: replace'}`,
+      misplaced !== undefined,
+      `with mode: ${mode} the name of a file has no ${misplaced}${isOrders ? ': choose mode: new' : ': remove it, or choose mode: replace'}`,
       'destination',
     );
     refuseIf(
@@ -198,6 +197,21 @@ export const exportJobSchema = z
         ...['destination', name],
       );
   });
+
+/** What may stand in the name of a file, and is filled in when it is written. */
+const NAME_MARK = /(?<!\$)\{(?:date|time|run|number)\}/g;
+
+/** The marks in a name, such as `{date}`. */
+export function nameMarks(name: string): readonly string[] {
+  return name.match(NAME_MARK) ?? [];
+}
+
+/** Those that a name may have: a file that grows has one name, and numbers are of files that stay. */
+const MARKS_OF_MODE = {
+  append: [],
+  replace: ['{date}', '{time}'],
+  new: ['{date}', '{time}', '{run}', '{number}'],
+} as const;
 
 /** Whether an export collects the statistics of lists over time, in a file. */
 export function keepsHistory({ export: what, destination }: Exporting): boolean {

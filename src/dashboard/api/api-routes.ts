@@ -7,6 +7,7 @@ import type { Run } from '../../model/run.ts';
 import { NO_TOTALS, withoutPersonalData } from '../../report/run-facts.ts';
 import { listedRun } from '../../report/run-summary.ts';
 import { RECORD_FORMATS, RECORD_OUTCOMES, recordContent, runRecords } from '../../run/records/run-records.ts';
+import { shownRejectsFile } from '../../run/report/read-stored-report.ts';
 import { refuseExcess } from '../access/sign-in.ts';
 import { RUN_FILE_NAMES, RUN_FILES, sendExport, sendRunFile, XLSX } from '../file-routes.ts';
 import { refuseInvalidNames } from '../guard/guard-requests.ts';
@@ -136,18 +137,17 @@ function readingEndpoints(parts: RouteParts, app: FastifyInstance): readonly End
       async handle({ request: { query } }) {
         const runs = await context.state.runs.list(parseInput(runsQuery, query));
         const now = context.clock();
-        return {
-          runs: runs.map((run) => {
-            const facts = {
-              run,
-              totals: run.totals ?? NO_TOTALS,
-              rejectsFile: null,
-              refusals: [],
-              unsentReasons: [],
-            };
-            return listedRun(withoutPersonalData(facts), now);
-          }),
-        };
+        const listed = runs.map(async (run) => {
+          const facts = {
+            run,
+            totals: run.totals ?? NO_TOTALS,
+            rejectsFile: await shownRejectsFile(context, run),
+            refusals: [],
+            unsentReasons: [],
+          };
+          return listedRun(withoutPersonalData(facts), now);
+        });
+        return { runs: await Promise.all(listed) };
       },
     },
     {

@@ -10,7 +10,7 @@ import {
   writeTogether,
   type YamlEdit,
 } from '../../config/edit-file.ts';
-import { cronOf, scheduleProblems, timesOf } from '../../config/job/job.ts';
+import { cronOf, nameMarks, scheduleProblems, timesOf } from '../../config/job/job.ts';
 import { isName } from '../../config/store-config.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { flow, schemaLine, yamlText } from '../../config/yaml-text.ts';
@@ -207,12 +207,11 @@ function storeChoices(workspace: Workspace): readonly Choice[] {
 function copyEdits(file: ReturnType<typeof readEditable>, name: string, store: string): readonly YamlEdit[] {
   const path = file.at(['destination', 'path']);
   const isOwn = typeof path === 'string' && !path.includes('${');
-  const marks = isOwn ? (path.match(/\{(?:date|time|run|number)\}/g) ?? []) : [];
   return withoutAbsent([
     file.at(['store']) !== store && { set: ['store'], value: store },
     isOwn && {
       set: ['destination', 'path'],
-      value: `${EXPORTS}${[name, ...marks].join('-')}${extname(path)}`,
+      value: `${EXPORTS}${[name, ...nameMarks(path)].join('-')}${extname(path)}`,
     },
     file.at(['schedule']) !== undefined && { pause: 'schedule' },
   ]);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { ExportJob } from '../../config/job/job.ts';
+import { type ExportJob, nameMarks } from '../../config/job/job.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
 import { type RunFolder, sha256OfBytes } from '../../state/artifacts.ts';
@@ -238,7 +238,8 @@ function filledPlace(
   place: FilePlace,
   { number, run, readAt }: Pick<Manifest, 'number' | 'run' | 'readAt'>,
 ): FilePlace {
-  const isNumbered = /\{(run|number)\}/.test(place.remote?.location ?? place.path ?? '');
+  const marks = nameMarks(place.remote?.location ?? place.path ?? '');
+  const isNumbered = marks.includes('{run}') || marks.includes('{number}');
   return renamed(place, (text) => {
     const complete = isNumbered ? text : text.replace(/(\.[^./]*)?$/, '-{number}$1');
     return withTime(complete, readAt).replaceAll('{run}', run).replaceAll('{number}', String(number));

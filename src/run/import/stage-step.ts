@@ -10,7 +10,7 @@ import type { ImportRequest, RunContext } from '../run-context.ts';
 import { readProbe } from '../store-properties.ts';
 import { adoptedDigest } from './adoption.ts';
 import { stagePictures } from './publish-pictures.ts';
-import { stageCategories, usesCategories } from './staged-categories.ts';
+import { stageCategories, storeCategoryForm } from './staged-categories.ts';
 import { stageStoreLists } from './staged-lists.ts';
 
 /** Copies the source into the run's folder and gives the snapshot; undefined when it still has the known version. */
@@ -47,7 +47,7 @@ export async function stageStep(
     (version) => stage(context, request, folder, version),
     stagingOf(context, request, folder),
   );
-  // An update finds what is there, whatever its keys are.
+  // An update finds what is there: another key creates nothing, and proves nothing.
   const keyDigest = request.job.mode === 'update' ? null : request.mapping.keyDigest;
   const staged = { keyDigest, stagedAt: context.clock() };
   const unchanged = (since: SettledRun) => ({
@@ -156,7 +156,8 @@ export async function settledRun(
   const last = ofJob.find((other) => other.id !== run.id && other.kind !== 'drift' && !hasReadNothing(other));
   if (last === undefined || !isSettled(last)) return undefined;
   const probe = await readProbe(artifacts, request.store);
-  if (probe !== undefined && (probe.at >= last.startedAt || usesCategories(request, probe))) return undefined;
+  if (probe !== undefined && probe.at >= last.startedAt) return undefined;
+  if ((await storeCategoryForm({ artifacts }, request)) !== undefined) return undefined;
   const wroteSince = await othersWroteSince({ state }, last);
   const ledger = state.ledger(importTarget(run));
   if (wroteSince || (await ledger.hasDoubts()) || (await ledger.lostSince(last))) return undefined;

@@ -3,7 +3,7 @@ import type { StoreCategories } from '../../mapping/compile-mapping.ts';
 import { type RunFolder, readSealed, sealedJson } from '../../state/artifacts.ts';
 import type { SendOptions, Storefront } from '../../storefront/storefront.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
-import { type KeptProbe, readProbe } from '../store-properties.ts';
+import { readProbe } from '../store-properties.ts';
 
 /** Stored beside the snapshot, so that the whole run is planned with the same categories. */
 const CATEGORIES_FILE = 'store-categories.json';
@@ -22,22 +22,21 @@ export async function stageCategories(
   request: ImportRequest,
   folder: RunFolder,
 ): Promise<void> {
-  const { store } = request;
-  const probe = await readProbe(artifacts, store);
-  if (probe === undefined || !usesCategories(request, probe)) return;
-  const list = await readCategories(await openStorefront(store), { signal });
-  const form = probe.properties.categoryForm === 'ids' ? 'ids' : 'objects';
+  const form = await storeCategoryForm({ artifacts }, request);
+  if (form === undefined) return;
+  const list = await readCategories(await openStorefront(request.store), { signal });
   await folder.write(CATEGORIES_FILE, [sealedJson({ form, list })]);
 }
 
-/** Whether the categories of products are found in the store's own list. */
-export function usesCategories(
-  { mapping: { spec } }: Pick<ImportRequest, 'mapping'>,
-  { properties }: KeptProbe,
-): boolean {
-  const { readsCategories, categoryForm } = properties;
-  const isNamed = spec.import === 'products' && spec.product.categories !== undefined;
-  return isNamed && readsCategories === true && categoryForm != null;
+/** How the store keeps categories of its own list, if those of products are found there; undefined where they are not. */
+export async function storeCategoryForm(
+  { artifacts }: Pick<RunContext, 'artifacts'>,
+  { mapping: { spec }, store }: Pick<ImportRequest, 'mapping' | 'store'>,
+): Promise<StoreCategories['form'] | undefined> {
+  if (spec.import !== 'products' || spec.product.categories === undefined) return undefined;
+  const { readsCategories, categoryForm } = (await readProbe(artifacts, store))?.properties ?? {};
+  if (readsCategories !== true || categoryForm == null) return undefined;
+  return categoryForm === 'ids' ? 'ids' : 'objects';
 }
 
 /** The categories that were read for this run; undefined if there are none. StateError if the file was damaged. */

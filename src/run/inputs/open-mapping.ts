@@ -124,8 +124,8 @@ export interface MappingSource {
   readonly digest: string;
   /** A digest of what decides a record's key. */
   readonly keyDigest: string;
-  /** Why it cannot be used. What sends no rows, such as an undo, goes without it. */
-  readonly problems: readonly ConfigurationProblem[];
+  /** Why it cannot be used. Compiles it, which what maps no rows, such as an undo, goes without. */
+  readonly findProblems: () => readonly ConfigurationProblem[];
 }
 
 /** What a job's mapping needs besides the source. */
@@ -145,7 +145,7 @@ export async function openMapping(
   return {
     spec,
     custom,
-    problems: placedProblems(file, job.limits, custom).filter(({ isWarning }) => !isWarning),
+    findProblems: () => placedProblems(file, job.limits, custom).filter(({ isWarning }) => !isWarning),
     params: job.params,
     tables: sideTablesOf(file, job, access),
     listLookups: lookupsOfStoreLists(spec, job.params),

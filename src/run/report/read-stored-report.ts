@@ -196,6 +196,12 @@ export async function rejectsFileOf({ artifacts }: RunContext, run: Run): Promis
   return (await folder.exists(REJECTS_FILE)) ? `${folder.location}/${REJECTS_FILE}` : null;
 }
 
+/** The same as lists of runs show it. */
+export async function shownRejectsFile(context: RunContext, run: Run): Promise<string | null> {
+  const file = await rejectsFileOf(context, run);
+  return file === null ? null : shownFile(context.workspaceDir, file);
+}
+
 /** The report of a run as one file to view, print and mail, in the run's folder. */
 export const REPORT_FILE = 'report.html';
 

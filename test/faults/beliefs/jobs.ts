@@ -105,7 +105,7 @@ const MAPPING: ImportRequest['mapping'] = {
   params: {},
   tables: [],
   listLookups: [],
-  problems: [],
+  findProblems: () => [],
   digest: 'mapping',
   keyDigest: 'keys',
 };
