@@ -15,7 +15,7 @@ import type { DashboardContext, OwnAddresses, QueueBoard } from './dashboard-con
 import { PageError } from './guard/page-error.ts';
 import type { Notice } from './pages/page.ts';
 
-export { decorateRequests, type FormFields, formFields } from './pages/page.ts';
+export { type FormFields, formFields } from './pages/page.ts';
 
 /** Larger than any form of the dashboard, except those with rows of a source. */
 const FORM_LIMIT_BYTES = 64 * 1_024;

@@ -166,7 +166,8 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
     return reply.redirect(PATH, 303);
   });
 
-  const formOf = (name: string | undefined): StoreForm => {
+  const formOf = ({ subject }: Pick<FastifyRequest, 'subject'>): StoreForm => {
+    const name = subject || undefined;
     const workspace = openWorkspace();
     if (name !== undefined) storeNamed(workspace, name);
     const file = existsSync(workspace.path(FILE)) ? readEditable(workspace, FILE) : undefined;
@@ -241,10 +242,10 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
 
   for (const path of [`${PATH}/new`, `${PATH}/:store/edit`] as const) {
     app.get(path, FOR_EDITORS, (request, reply) =>
-      reply.sendPage(storeFormPage(formOf(request.subject || undefined), request.viewer)),
+      reply.sendPage(storeFormPage(formOf(request), request.viewer)),
     );
     app.post(path, async (request, reply) => {
-      const refused = await save(request, formOf(request.subject || undefined));
+      const refused = await save(request, formOf(request));
       if (refused !== undefined) return reply.sendPage(storeFormPage(refused, request.viewer), 422);
       return reply.redirect(PATH, 303);
     });

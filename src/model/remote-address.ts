@@ -260,3 +260,11 @@ function normalisedPath(pathname: string): string {
   });
   return escaped.replace(/(?<!\/)\/+$/, '');
 }
+
+/** What may stand in the name of a file, and is filled in when it is written. */
+const NAME_MARK = /(?<!\$)\{(?:date|time|run|number)\}/g;
+
+/** The marks in the name of a file, such as `{date}`. */
+export function nameMarks(name: string): readonly string[] {
+  return name.match(NAME_MARK) ?? [];
+}

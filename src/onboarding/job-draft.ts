@@ -937,7 +937,7 @@ function askSchedule(inquiry: Inquiry, { isVisitor }: DraftSetting): Pick<Settin
   const times = Object.fromEntries(
     SCHEDULE_FIELD_NAMES.map((id) => {
       const { label: text, usual, choices: offered, hint: reason } = SCHEDULE_FIELDS[id];
-      const isAsked = isAskedBeside(id, schedule === undefined ? {} : { schedule });
+      const isAsked = isAskedBeside(id, schedule);
       const answer = inquiry.ask(
         { id, text, usual, choices: offered, reason, reliance: isAsked ? 'preset' : 'settled' },
         (given) => (isAsked ? whyNoTime(id, given) : undefined),

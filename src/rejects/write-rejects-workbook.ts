@@ -5,7 +5,8 @@ import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { DEFAULT_LIMITS } from '../model/input-limits.ts';
+import { LIMIT_NAMES } from '../model/input-limits.ts';
+import { recordOf } from '../model/json-object.ts';
 import { formatRow, inertCell, MAX_SHEET_COLUMNS, type Table, withoutInertMark } from '../model/row.ts';
 import { SourceError, temporaryFolderError } from '../model/storeferry-error.ts';
 import { isZip, stageSource } from '../source/snapshot.ts';
@@ -55,9 +56,7 @@ export async function correctedAsCsv(
 }
 
 /** What a file of our own has was within the limits of its source; with the reason and the place a row may be longer. */
-const NO_LIMITS = Object.fromEntries(
-  Object.keys(DEFAULT_LIMITS).map((name) => [name, Number.POSITIVE_INFINITY]),
-);
+const NO_LIMITS = recordOf(LIMIT_NAMES, () => Number.POSITIVE_INFINITY);
 
 /** The rejected rows of a run, as they were written. */
 export async function openUntouched(folder: RunFolder) {

@@ -100,7 +100,7 @@ function printTable(page: Page, table: Table): void {
       if (rest !== '') page.say(rest, { indent: 4, tone: 'quiet' });
     }
   }
-  const left = leftOutWords(table, rows.length, 'text');
+  const left = leftOutWords(table, 'text');
   if (left !== null) page.say(left, { indent: 2, tone: 'quiet' });
 }
 
@@ -109,7 +109,7 @@ function printList(page: Page, list: List): void {
   const texts = items
     .slice(0, shown?.text)
     .map(({ words, tone }) => ({ text: plainWords(words, 'text'), tone }));
-  const rest = leftOutWords(list, items.length, 'text');
+  const rest = leftOutWords(list, 'text');
   const head = plainWords(title, 'text');
   if (style === 'names') {
     const names = texts.map(({ text }) => text).join(', ');
@@ -330,7 +330,7 @@ function blockMarkdown(block: Block): string {
     case 'list': {
       const items = block.items.slice(0, block.shown?.text).map(({ words }) => inlineMarkdown(words));
       const title = inlineMarkdown(block.title ?? null);
-      const left = leftOut(block, block.items.length);
+      const left = leftOut(block);
       if (block.style === 'names') return `${title}: ${items.join(', ')}\n${left}`;
       return `${title === '' ? '' : `**${title}**\n\n`}${items.map((item) => `- ${item}\n`).join('')}${left}`;
     }
@@ -354,11 +354,11 @@ function tableMarkdown(table: Table): string {
   );
   const head = line(columns.map(({ header }) => escapedMarkdown(header)));
   const rule = line(columns.map(({ numeric }) => (numeric === true ? '--:' : '---')));
-  return `${head}${rule}${lines.join('')}\n${leftOut(table, rows.length)}`;
+  return `${head}${rule}${lines.join('')}\n${leftOut(table)}`;
 }
 
-function leftOut(block: Table | List, count: number): string {
-  const left = leftOutWords(block, count, 'text');
+function leftOut(block: Table | List): string {
+  const left = leftOutWords(block, 'text');
   return left === null ? '' : `*${escapedMarkdown(left)}*\n`;
 }
 

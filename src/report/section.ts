@@ -193,7 +193,7 @@ export function foreign(text: string, length = 600): Piece {
 }
 
 /** Words in a style. */
-export function styled(style: Style, words: Words): Extract<Piece, { readonly as: Style | 'plain' }> {
+export function styled(style: Style, words: Words): Piece {
   return { as: style, words };
 }
 
@@ -202,7 +202,7 @@ export function table(
   caption: string,
   columns: readonly NamedColumn[],
   rows: readonly (TableRow | readonly Words[])[],
-  options: Partial<Omit<Table, 'kind'>> = {},
+  options: Omit<Table, 'kind' | 'caption' | 'columns' | 'rows'> = {},
 ): Table {
   return {
     kind: 'table',
@@ -232,12 +232,10 @@ export function paragraph(
 }
 
 /** What is said of the items that a medium leaves out; null where it shows all. */
-export function leftOutWords(
-  { shown, more }: Pick<Table, 'shown' | 'more'>,
-  count: number,
-  medium: keyof Shown,
-): string | null {
-  const left = count - (shown?.[medium] ?? count);
+export function leftOutWords(block: Table | List, medium: keyof Shown): string | null {
+  const { shown, more } = block;
+  const { length } = block.kind === 'table' ? block.rows : block.items;
+  const left = length - (shown?.[medium] ?? length);
   return left > 0 && more !== undefined ? more(left) : null;
 }
 

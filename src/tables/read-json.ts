@@ -7,6 +7,7 @@ import { type RecordPaths, recordPaths } from './record-paths.ts';
 import { type RecordsAsRows, recordsAsRows } from './records-as-rows.ts';
 import {
   recordsIn,
+  refuseRowBytes,
   type TableFile,
   type TableReader,
   type TableRow,
@@ -325,8 +326,7 @@ async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<re
   };
   for await (const text of textOf(file)) {
     for (const ended of splitter.take(text)) take(ended);
-    if (splitter.rest.length > file.limits.rowBytes)
-      throw tableLimitError(file, 'rowBytes', { line: line + 1 });
+    refuseRowBytes(file, splitter.rest.length, line + 1);
     yield rows.take();
   }
   take(splitter.rest);

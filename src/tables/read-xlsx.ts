@@ -168,10 +168,7 @@ async function readStyles(file: TableFile, path: string | undefined): Promise<re
 }
 
 /** The texts that cells refer to by number. */
-async function readStrings(
-  file: TableFile,
-  path: string | undefined,
-): Promise<ReturnType<typeof stringPool>> {
+async function readStrings(file: TableFile, path: string | undefined) {
   const strings = stringPool();
   if (path === undefined) return strings;
   const text = richText(file.limits.cellBytes);

@@ -31,7 +31,7 @@ export function recordsAsRows(file: LimitedTable) {
   let characters = 0;
   /** Characters of the record itself, which each row within it repeats. */
   let repeated = 0;
-  let rows: TableRow[] = [];
+  const rows: TableRow[] = [];
   let count = 0;
   return {
     header,
@@ -115,14 +115,10 @@ export function recordsAsRows(file: LimitedTable) {
       header.length = 0;
       columns.clear();
       cells = undefined;
-      rows = [];
+      rows.length = 0;
       count = 0;
     },
     /** The rows so far that have not been taken. */
-    take(): readonly TableRow[] {
-      const taken = rows;
-      rows = [];
-      return taken;
-    },
+    take: (): readonly TableRow[] => rows.splice(0),
   };
 }

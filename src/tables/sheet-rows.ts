@@ -51,7 +51,7 @@ export function sheetRows(file: LimitedTable, { merged = [], mergedFirst, usedWi
   const mergedUntil: number[] = [];
   let filled = 0;
   /** Only the cells that are set take memory until their rows are taken. */
-  let rows: (TableRow & { readonly copies: number; readonly characters: number })[] = [];
+  const rows: (TableRow & { readonly copies: number; readonly characters: number })[] = [];
 
   /** Merged cells that become known when their first row begins. SourceError if they overlap others with a value. */
   const span = (cells: MergedCells, text: string) => {
@@ -105,11 +105,9 @@ export function sheetRows(file: LimitedTable, { merged = [], mergedFirst, usedWi
     },
     /** The rows so far that have not been taken, a few at a time: one may represent a million. */
     *take(): Generator<readonly TableRow[]> {
-      const taken = rows;
-      rows = [];
       let batch: TableRow[] = [];
       let [heldCells, heldCharacters] = [0, 0];
-      for (const { line, cells: set, copies, characters } of taken) {
+      for (const { line, cells: set, copies, characters } of rows.splice(0)) {
         const cells = Array.from(set, (cell) => cell ?? '');
         for (let copy = 0; copy < copies; copy += 1) {
           batch.push({ line: line + copy, cells });

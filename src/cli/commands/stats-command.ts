@@ -13,7 +13,7 @@ import {
   shownListName,
 } from '../../report/run-document.ts';
 import { exportHistory } from '../../run/export/export-folder.ts';
-import { counted, listed, printable } from '../../text/printable.ts';
+import { counted, DAY, listed, printable } from '../../text/printable.ts';
 import { defineCommand, requiredArgument } from '../define-command.ts';
 
 /** The input for the statistics of a job. */
@@ -27,7 +27,6 @@ interface StatsFacts {
 /** Where the text is shown. `program` is the beginning of the next commands. */
 type StatsTextOptions = PageOptions & { readonly program: string };
 
-const DAY_MS = 24 * 60 * 60 * 1_000;
 /** The parts of a line besides the plot: name, figure, both changes, and the space between them. */
 const BESIDE_PLOT = 66;
 const PLOT = { narrowest: 8, widest: 50 };
@@ -45,7 +44,7 @@ export function statsText({ job, location, history }: StatsFacts, options: Stats
     page.command(again);
     return page.toString();
   }
-  const precise = last - first < 2 * DAY_MS;
+  const precise = last - first < 2 * DAY;
   const period =
     moments.length === 1 ? `on ${day(last, true)}` : `from ${day(first, precise)} to ${day(last, precise)}`;
   page.say(`${job}: ${counted(lists.length, 'list')}, ${counted(moments.length, 'reading')} ${period} UTC`, {

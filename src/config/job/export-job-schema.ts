@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { addProblem, optional } from '../../model/json-object.ts';
+import { nameMarks } from '../../model/remote-address.ts';
 import { delimiterSchema } from '../../model/row.ts';
 import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
 import {
@@ -40,7 +41,7 @@ const destinationSchema = z
       .enum(['replace', 'append', 'new'])
       .default('replace')
       .describe(
-        `${valueWords(DESTINATION_WORDS)} Names may have \`{date}\` and \`{time}\` (UTC), with \`new\` also \`{run}\` and \`{number}\`, without gaps, which is added otherwise.`,
+        `${valueWords(DESTINATION_WORDS)} Names may have \`{date}\` and \`{time}\` (UTC), except with \`append\`; with \`new\` also \`{run}\` or \`{number}\` (without gaps), which is added if both are missing.`,
       ),
     format: z
       .enum(['csv', 'excel-csv', 'xlsx', 'parquet', 'jsonl'])
@@ -198,15 +199,7 @@ export const exportJobSchema = z
       );
   });
 
-/** What may stand in the name of a file, and is filled in when it is written. */
-const NAME_MARK = /(?<!\$)\{(?:date|time|run|number)\}/g;
-
-/** The marks in a name, such as `{date}`. */
-export function nameMarks(name: string): readonly string[] {
-  return name.match(NAME_MARK) ?? [];
-}
-
-/** Those that a name may have: a file that grows has one name, and numbers are of files that stay. */
+/** The marks that a name may have: a file that grows has one name, and numbers are of files that stay. */
 const MARKS_OF_MODE = {
   append: [],
   replace: ['{date}', '{time}'],

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { type DeepReadonly, withoutAbsent } from '../../model/json-object.ts';
+import { type DeepReadonly, recordOf, withoutAbsent } from '../../model/json-object.ts';
 import { CONTACT_TEXT_FIELDS, type ImportMode, type UpdateMatch } from '../../model/mapped-record.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { loosened } from '../../text/printable.ts';
@@ -9,7 +9,7 @@ import type { exportJobSchema } from './export-job-schema.ts';
 import type { importJobSchema } from './import-job-schema.ts';
 import { cronParser, type Notify, recipientsOf, scheduleSchema } from './job-fields.ts';
 
-export { DESTINATION_WORDS, FORMAT_WORDS, keepsHistory, nameMarks } from './export-job-schema.ts';
+export { DESTINATION_WORDS, FORMAT_WORDS, keepsHistory } from './export-job-schema.ts';
 export { DUPLICATES_WORDS, MODE_WORDS } from './import-job-schema.ts';
 export { NOTIFY_WORDS, type Notify } from './job-fields.ts';
 
@@ -286,15 +286,15 @@ export function whyNoTime(name: ScheduleFieldName, value: string): string | unde
 }
 
 /** Whether a field is asked beside the choice. */
-export function isAskedBeside(name: ScheduleFieldName, { schedule = 'no' }: ScheduleTimes): boolean {
+export function isAskedBeside(name: ScheduleFieldName, schedule = 'no'): boolean {
   return SCHEDULE_FIELDS[name].beside.includes(schedule);
 }
 
 /** What is wrong with the times of a schedule, by its fields. */
-export function scheduleProblems(times: ScheduleTimes): ReadonlyMap<string, readonly string[]> {
+export function scheduleProblems(times: ScheduleTimes): ReadonlyMap<string, string> {
   const found = SCHEDULE_FIELD_NAMES.map((name) => {
-    const why = isAskedBeside(name, times) ? whyNoTime(name, times[name] ?? '') : undefined;
-    return why !== undefined && ([name, [why]] as const);
+    const why = isAskedBeside(name, times.schedule) ? whyNoTime(name, times[name] ?? '') : undefined;
+    return why !== undefined && ([name, why] as const);
   });
   return new Map(withoutAbsent(found));
 }
@@ -343,7 +343,7 @@ export function timesOf(cron: string): ScheduleTimes {
   const [minute = '', hours = '', monthDay = '', , weekday = ''] = written;
   const clock = (hour: string) => `${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`;
   const time = hours.split(',').map(clock).join(', ');
-  const usual = Object.fromEntries(SCHEDULE_FIELD_NAMES.map((name) => [name, SCHEDULE_FIELDS[name].usual]));
+  const usual = recordOf(SCHEDULE_FIELD_NAMES, (name) => SCHEDULE_FIELDS[name].usual);
   const candidates: readonly ScheduleTimes[] = [
     ...SCHEDULE_FIELDS.every.choices.map(({ value }) => ({ schedule: 'often', every: value })),
     { schedule: 'day', time },

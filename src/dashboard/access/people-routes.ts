@@ -4,17 +4,18 @@ import { UsageError } from '../../model/storeferry-error.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { accessTo } from '../pages/link-button.ts';
-import { momentAndDistance, readingOf, tableBox } from '../pages/page.ts';
+import { momentAndDistance, type Notice, readingOf, tableBox } from '../pages/page.ts';
 import {
   type Choice,
   checkAttributes,
   field,
   formActions,
+  note,
   postForm,
   select,
   submitButton,
 } from '../pages/post-form.ts';
-import { audit, type FormFields, type RouteParts, sentenceOf } from '../route-parts.ts';
+import { audit, type FormFields, type RouteParts, refusalOf } from '../route-parts.ts';
 import { KEPT_NAME_CHECK } from './open-kept-list.ts';
 import { MIN_PASSWORD } from './people.ts';
 import type { Viewer } from './sessions.ts';
@@ -31,7 +32,11 @@ const ROLE_CHOICES = ROLES.map((role): Choice => [role, role]);
 
 /** The people who sign in by name, and the sessions: all for those who may change them, else one's own. */
 export function peopleRoutes(app: FastifyInstance, { dashboard, people, sessions }: RouteParts): void {
-  const show = ({ viewer }: FastifyRequest, reply: FastifyReply, refused?: string): FastifyReply => {
+  const show = (
+    { viewer }: FastifyRequest,
+    reply: FastifyReply,
+    notice: Notice | null = null,
+  ): FastifyReply => {
     const mayEdit = includesRole(viewer.role, 'edit');
     const [own] = viewer.names;
     const known = people.list();
@@ -77,10 +82,9 @@ ${
 }
 ${mayEdit && addForm(viewer)}
 ${(mayEdit || own !== undefined) && passwordForm(viewer, mayEdit ? undefined : own)}`;
-    const notice = refused === undefined ? null : ({ tone: 'bad', text: refused } as const);
     return reply.sendPage(
       { title: 'People', section: 'runs', notice, form: true, body },
-      refused === undefined ? 200 : 422,
+      notice === null ? 200 : 422,
     );
   };
   /** A change by a form, which gives what the audit log names; or the page with the reason why not. */
@@ -95,7 +99,7 @@ ${(mayEdit || own !== undefined) && passwordForm(viewer, mayEdit ? undefined : o
         await audit(dashboard, request, { action: does, about });
         return reply.redirect(PATH, 303);
       } catch (error) {
-        if (error instanceof UsageError) return show(request, reply, dashboard.redact(sentenceOf(error)));
+        if (error instanceof UsageError) return show(request, reply, refusalOf(error, dashboard));
         throw error;
       }
     });
@@ -170,7 +174,7 @@ function passwordField(id: string, label: string, about: string, required: boole
     id,
     label,
     html`<input id="${id}" name="password" type="password" autocomplete="new-password" minlength="${MIN_PASSWORD}" maxlength="200"${required && html` required`}>`,
-    html` <span class="quiet">At least ${MIN_PASSWORD} characters. ${about}</span>`,
+    note(html`At least ${MIN_PASSWORD} characters. ${about}`),
   );
 }
 

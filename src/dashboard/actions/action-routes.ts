@@ -230,7 +230,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
     },
     discard: {
       ask: async (id, { viewer }) => confirmDiscard(await runOf(id), readingOf(context, viewer)),
-      act: async (id, request) => await settleOnce(dashboard, request, 'discard', await runOf(id)),
+      act: (id, request) => settleOnce(dashboard, request, 'discard', id),
     },
     undo: {
       async ask(id, { fields }) {
@@ -268,7 +268,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
     },
     cancel: {
       ask: async (id, { viewer }) => confirmInterrupt(await runOf(id), readingOf(context, viewer)),
-      act: async (id, request) => await settleOnce(dashboard, request, 'cancel', await runOf(id)),
+      act: (id, request) => settleOnce(dashboard, request, 'cancel', id),
     },
   };
 
@@ -285,7 +285,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
     });
   }
 
-  app.get<{ Params: { once: string } }>('/starting/:once', async (request, reply) => {
+  app.get('/starting/:once', async (request, reply) => {
     const { subject: once } = request;
     const known = await actions.find(once);
     if (known === undefined)

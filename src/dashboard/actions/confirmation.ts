@@ -14,7 +14,7 @@ import { activityWords } from '../pages/job-card.ts';
 import { actionButton, actionHref, jobHref, jobLink, linkButton } from '../pages/link-button.ts';
 import { noticeText, type Page, type Reading, relativeTime } from '../pages/page.ts';
 import { postForm, submitButton } from '../pages/post-form.ts';
-import { audit, type FormFields } from '../route-parts.ts';
+import { audit, type FormFields, keptRun } from '../route-parts.ts';
 
 /** Identifies one confirmation. Sent twice, it has its effect once. */
 const ONCE_FIELD = 'once';
@@ -186,7 +186,7 @@ export function showResult(
 ): FastifyReply {
   const show = (status: number, title: string, body: Markup) =>
     reply.sendPage({ title, section: 'jobs', body }, status);
-  const toJob = html`<p class="actions"><a class="button" href="${jobHref(action.job)}">To the job ${action.job}</a></p>`;
+  const toJob = html`<p class="actions">${linkButton(jobHref(action.job), { label: `To the job ${action.job}` })}</p>`;
   switch (result.kind) {
     case 'begun':
       return reply.redirect(`/runs/${result.run}`, 303);
@@ -230,10 +230,10 @@ export async function settleOnce(
   dashboard: DashboardContext,
   request: FastifyRequest,
   action: 'cancel' | 'discard',
-  run: Run,
+  id: string,
 ): Promise<Run> {
   const { context } = dashboard;
-  const { id, job } = run;
+  const run = await keptRun(dashboard, id);
   const isOpen =
     action === 'discard'
       ? run.discarded === undefined
@@ -241,6 +241,6 @@ export async function settleOnce(
   if (!isOpen) return run;
   if (action === 'cancel') await askToInterrupt(context, id);
   else await discardRun(context, run);
-  await audit(dashboard, request, { action, job, run: id });
+  await audit(dashboard, request, { action, job: run.job, run: id });
   return run;
 }

@@ -89,17 +89,21 @@ export function keepNewest<T>(kept: Map<string, T>, most: number, id: string, va
   return oldest[1];
 }
 
-/** Likewise, of what is being read; a failure is forgotten, so that the next page reads again. */
-export function keepReading<T>(
+/** What a map keeps of this id, else what `read` gives, which is kept likewise; a failure is forgotten, so that the next page reads again. */
+export function keptReading<T>(
   kept: Map<string, Promise<T>>,
   most: number,
   id: string,
-  reading: Promise<T>,
-): void {
+  read: () => Promise<T>,
+): Promise<T> {
+  const known = kept.get(id);
+  if (known !== undefined) return known;
+  const reading = read();
   keepNewest(kept, most, id, reading);
   reading.catch(() => {
     if (kept.get(id) === reading) kept.delete(id);
   });
+  return reading;
 }
 
 async function removeFolder({ path }: Upload): Promise<void> {

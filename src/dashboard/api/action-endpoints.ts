@@ -11,7 +11,7 @@ import { rejectedRun } from '../actions/correct-routes.ts';
 import { UPLOAD_LIMIT_BYTES } from '../actions/uploads.ts';
 import { XLSX } from '../file-routes.ts';
 import { PageError } from '../guard/page-error.ts';
-import { audit, keptRun, type RouteParts, rememberedRun, sentenceOf, workspaceOf } from '../route-parts.ts';
+import { audit, type RouteParts, rememberedRun, sentenceOf, workspaceOf } from '../route-parts.ts';
 import { API, type Call, type Endpoint, findRun, KEY_HEADER, parseInput, runSchema } from './endpoint.ts';
 
 /** What `retry` takes in place of JSON. */
@@ -52,7 +52,7 @@ export function actionEndpoints(parts: RouteParts): readonly Endpoint[] {
 async function settleRun(parts: RouteParts, name: ActionName, { request }: Call): Promise<unknown> {
   const { dashboard } = parts;
   const { queue } = dashboard;
-  const id = request.params['run'] ?? '';
+  const { subject: id } = request;
   const queued = await queue.find(id);
   if (queued?.run === null && !queued.ended && name === 'cancel') {
     if (!(await queued.remove()))
@@ -60,8 +60,7 @@ async function settleRun(parts: RouteParts, name: ActionName, { request }: Call)
     await audit(dashboard, request, { action: 'cancel', job: queued.action.job, run: id });
     return { run: id, job: queued.action.job, status: 'interrupted', error: null };
   }
-  const run = await keptRun(dashboard, queued?.run ?? id);
-  await settleOnce(dashboard, request, name === 'cancel' ? name : 'discard', run);
+  const run = await settleOnce(dashboard, request, name === 'cancel' ? name : 'discard', queued?.run ?? id);
   return await findRun(parts, run.id, request.viewer);
 }
 
@@ -158,7 +157,7 @@ async function takeCorrections(
   isFile: boolean,
 ): Promise<void> {
   const { context } = dashboard;
-  const run = await rejectedRun(dashboard, request.params['run'] ?? '');
+  const run = await rejectedRun(dashboard, request.subject);
   if (!isFile) return;
   if (!(request.body instanceof Readable)) throw new PageError(415, 'No file', 'Send the corrected file.');
   const ending = request.headers['content-type']?.startsWith('text/csv') === true ? 'csv' : 'xlsx';

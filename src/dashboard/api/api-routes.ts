@@ -118,12 +118,11 @@ function readingEndpoints(parts: RouteParts, app: FastifyInstance): readonly End
   const { dashboard } = parts;
   const { context, queue } = dashboard;
   const streamEvents = runEvents(app, parts);
-  const runIn = ({ request: { params } }: Call) => params['run'] ?? '';
   /** What a queued run has become is asked for by either id. */
   const begunRun = async (call: Call): Promise<Run> => {
-    const queued = await queue.find(runIn(call));
+    const queued = await queue.find(call.request.subject);
     if (queued === undefined || queued.run !== null)
-      return await keptRun(dashboard, queued?.run ?? runIn(call));
+      return await keptRun(dashboard, queued?.run ?? call.request.subject);
     throw new PageError(409, 'Not begun', 'The run waits for a worker. Ask again.');
   };
   return [
@@ -157,7 +156,8 @@ function readingEndpoints(parts: RouteParts, app: FastifyInstance): readonly End
       summary: 'A run: its status and its figures',
       answer: runSchema,
       handle: async (call) =>
-        (await findRun(parts, runIn(call), call.request.viewer)) ?? (await keptRun(dashboard, runIn(call))),
+        (await findRun(parts, call.request.subject, call.request.viewer)) ??
+        (await keptRun(dashboard, call.request.subject)),
     },
     {
       method: 'get',
@@ -176,8 +176,8 @@ function readingEndpoints(parts: RouteParts, app: FastifyInstance): readonly End
       answer: Object.values(RECORD_TYPES),
       async handle(call) {
         const { outcome, format } = parseInput(recordsQuery, call.request.query);
-        const queued = await queue.find(runIn(call));
-        const { run, ledger } = await rememberedRun(dashboard, queued?.run ?? runIn(call));
+        const queued = await queue.find(call.request.subject);
+        const { run, ledger } = await rememberedRun(dashboard, queued?.run ?? call.request.subject);
         if (ledger === undefined) throw notFound('The run is an export: it has no records.');
         refusePersonalData(ledger.target, call.request.viewer);
         await audit(dashboard, call.request, { action: 'download-records', job: ledger.job, run: ledger.id });
@@ -215,7 +215,7 @@ function readingEndpoints(parts: RouteParts, app: FastifyInstance): readonly End
       scope: 'operate',
       summary: 'The newest file of an export job',
       answer: ['application/octet-stream'],
-      handle: async (call) => await sendExport(dashboard, call, call.request.params['job'] ?? ''),
+      handle: async (call) => await sendExport(dashboard, call, call.request.subject),
     },
   ];
 }

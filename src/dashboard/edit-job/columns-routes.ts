@@ -30,16 +30,16 @@ import { bullets, foreign, html, type Markup, quiet, styledText } from '../../re
 import { checkMappings } from '../../run/inputs/open-mapping.ts';
 import { counted, listed, printable } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
-import { keepReading } from '../actions/uploads.ts';
+import { keptReading } from '../actions/uploads.ts';
 import { notFound } from '../guard/page-error.ts';
-import { previewPart } from '../new-job/draft-page.ts';
+import { previewPart, SHOW_AGAIN } from '../new-job/draft-page.ts';
 import { FETCH_WITHIN_MS } from '../new-job/draft-session.ts';
 import { columnsNotShown, fieldSelect, MAX_COLUMNS_SHOWN } from '../new-job/file-grid.ts';
 import { readingOf } from '../new-job/upload-targets.ts';
 import { placeWords } from '../pages/job-card.ts';
 import { jobHref, linkButton } from '../pages/link-button.ts';
 import { alertText, type Notice, noticeText, type Page } from '../pages/page.ts';
-import { type Choice, postForm, submitButton } from '../pages/post-form.ts';
+import { type Choice, formActions, postForm } from '../pages/post-form.ts';
 import {
   audit,
   FOR_EDITORS,
@@ -100,17 +100,14 @@ export function columnsRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     };
   };
 
-  const lookOf = async (id: string, { workspace, job, mapping }: OpenMatching): Promise<SourceLook> => {
-    const known = looks.get(id);
-    if (known !== undefined) return await known;
-    const look = lookAtSource(job.source, {
-      ...readingOf(job, mapping.spec.csv),
-      access: browserAccess(workspace.dir),
-      signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
-    });
-    keepReading(looks, MAX_CONCURRENT_READS, id, look);
-    return await look;
-  };
+  const lookOf = (id: string, { workspace, job, mapping }: OpenMatching): Promise<SourceLook> =>
+    keptReading(looks, MAX_CONCURRENT_READS, id, () =>
+      lookAtSource(job.source, {
+        ...readingOf(job, mapping.spec.csv),
+        access: browserAccess(workspace.dir),
+        signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
+      }),
+    );
 
   const factsOf = async (
     opened: OpenMatching,
@@ -284,7 +281,7 @@ function columnsPage(job: ImportJob, facts: ColumnsPageFacts | string, viewer: V
   const title = `Match the columns of ${job.name}`;
   if (typeof facts === 'string') {
     const lead = html`<p class="page-lead">The source, ${placeWords(job.source)}, cannot be read. ${facts}</p>`;
-    const back = html`<p class="actions"><a class="button" href="${jobHref(job.name)}">Back to ${job.name}</a></p>`;
+    const back = html`<p class="actions">${linkButton(jobHref(job.name), { label: `Back to ${job.name}` })}</p>`;
     return { title, section: 'jobs', body: html`${lead}${back}` };
   }
   return {
@@ -300,7 +297,7 @@ ${postForm(
     style: 'draft',
     fields: { sha256: facts.sha256, look: facts.id },
     body: html`<div id="matching" data-rendered aria-live="off">${matching(facts)}</div>
-<p class="actions">${submitButton('Save', { name: 'do', value: 'save' })} ${linkButton(jobHref(job.name), { label: 'Cancel' })}</p>`,
+${formActions('Save', jobHref(job.name), { name: 'do', value: 'save' })}`,
   },
   viewer,
 )}`,
@@ -345,7 +342,7 @@ ${previewPart({ preview, look })}
 ${lines.length === 0 ? html`<p>Nothing has changed yet.</p>` : html`<pre class="file" tabindex="0">${lines.map(([sign, line]) => (sign === '+' ? html`<ins>+ ${line}</ins>\n` : html`<del>- ${line}</del>\n`))}</pre>`}
 ${failing.length > 0 && html`<div class="notice warning"><p>Tests of the mapping that fail then: their rows have the old columns. Correct them in the file; until then <code>check</code> reports them. Runs are not affected.</p>${bullets(failing)}</div>`}
 </fieldset>
-<p class="actions"><button type="submit" name="do" value="update" class="button" formnovalidate data-without-script>Show the records again</button></p>`;
+${SHOW_AGAIN}`;
 }
 
 /** `Price ('Preis')`. */

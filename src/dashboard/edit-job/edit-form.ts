@@ -8,7 +8,7 @@ import {
   timesOf,
 } from '../../config/job/job.ts';
 import { GUARD_ACTIONS, GUARD_FIELDS } from '../../model/guard.ts';
-import { withoutAbsent } from '../../model/json-object.ts';
+import { recordOf, withoutAbsent } from '../../model/json-object.ts';
 import { IMPORT_MODES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
 import { FLOOR_TEXT, limitsFor, safetyLimit } from '../../model/safety-limits.ts';
 import { WAVE_LIMITS } from '../../model/wave-limits.ts';
@@ -64,7 +64,7 @@ const MODE_GROUP: EditGroup = {
     choice(
       ['mode'],
       'What happens in the store',
-      wordChoices(Object.fromEntries(IMPORT_MODES.map((mode) => [mode, MODE_WORDS[mode]]))),
+      wordChoices(recordOf(IMPORT_MODES, (mode) => MODE_WORDS[mode])),
       { name: 'mode', usual: 'upsert' },
     ),
     choice(

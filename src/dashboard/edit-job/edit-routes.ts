@@ -241,18 +241,17 @@ function fieldProblems(now: EditValues, values: EditValues): Errors {
   // A paused schedule is a comment, which the checks of a file do not read.
   const isPaused = schedule !== 'no' && values['paused'] === 'on' && timezone !== now['timezone'];
   const wrong = isPaused ? whyNoSchedule('* * * * *', timezone || 'UTC') : undefined;
-  return new Map(
-    withoutAbsent<readonly [field: string, why: readonly string[]]>([
-      isNew &&
-        location.includes(HIDDEN) && [
-          'location',
-          ['Give the whole address: a secret of the file is not shown here.'],
-        ],
-      wrong !== undefined && ['timezone', [wrong]],
-      location === '' && ['location', [LOCATION_MISSING]],
-      ...scheduleProblems(values),
-    ]),
-  );
+  const found = withoutAbsent<readonly [field: string, why: string]>([
+    isNew &&
+      location.includes(HIDDEN) && [
+        'location',
+        'Give the whole address: a secret of the file is not shown here.',
+      ],
+    wrong !== undefined && ['timezone', wrong],
+    location === '' && ['location', LOCATION_MISSING],
+    ...scheduleProblems(values),
+  ]);
+  return new Map(found.map(([field, why]) => [field, [why]]));
 }
 
 /** The problems by the names of the fields; '' for those of no field. */

@@ -10,13 +10,13 @@ import {
   writeTogether,
   type YamlEdit,
 } from '../../config/edit-file.ts';
-import { cronOf, nameMarks, scheduleProblems, timesOf } from '../../config/job/job.ts';
+import { cronOf, scheduleProblems, timesOf } from '../../config/job/job.ts';
 import { isName } from '../../config/store-config.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { flow, schemaLine, yamlText } from '../../config/yaml-text.ts';
 import type { AuditedAction } from '../../model/audit-entry.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
-import { storeIdentity } from '../../model/remote-address.ts';
+import { nameMarks, storeIdentity } from '../../model/remote-address.ts';
 import { jobFile } from '../../model/run.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import { bullets, html, type Markup, type Slot } from '../../report/html/markup.ts';
@@ -310,8 +310,7 @@ function exportText(values: EditValues): { readonly text?: string; readonly erro
   const chosen = Object.hasOwn(EXPORTED, what) ? EXPORTED[what] : undefined;
   if (chosen === undefined) return { errors: { what: 'Choose what is exported.' } };
   const wrong = scheduleProblems(values);
-  if (wrong.size > 0)
-    return { errors: Object.fromEntries([...wrong].map(([field, [why = '']]) => [field, why])) };
+  if (wrong.size > 0) return { errors: Object.fromEntries(wrong) };
   const cron = cronOf(values);
   const destination = { path: `${EXPORTS}${name}${chosen.file}.csv`, mode: chosen.mode };
   const lines = withoutAbsent([

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { basename } from 'node:path';
 import { SCHEDULE_FIELD_NAMES, SCHEDULE_FIELDS } from '../../config/job/job.ts';
-import { withoutAbsent } from '../../model/json-object.ts';
+import { recordOf, withoutAbsent } from '../../model/json-object.ts';
 import { rowPlace } from '../../model/row.ts';
 import { explainError } from '../../model/storeferry-error.ts';
 import {
@@ -29,6 +29,7 @@ import {
   CURRENCY_CHECK,
   checkAttributes,
   field,
+  formActions,
   NAME_CHECK,
   note,
   postForm,
@@ -147,7 +148,7 @@ ${postForm(
 ${
   state.file !== undefined &&
   html`<div id="settings">${settings(session, facts)}</div>
-<p class="actions">${submitButton('Create the job and plan it', { name: 'do', value: 'create' })} <a class="button" href="/">Cancel</a></p>
+${formActions('Create the job and plan it', '/', { name: 'do', value: 'create' })}
 <p class="hint">The next page is the plan: it shows what would be sent, with a button to approve it.</p>`
 }`,
   },
@@ -194,7 +195,7 @@ ${needed.length > 0 && html`<fieldset><legend>What this format needs</legend>${n
 ${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'more setting')}</summary>${others.map((question) => questionField(question, problems, true))}</details>`}
 ${ids.length > 0 && html`<fieldset><legend>The ids of the store</legend>${ids}</fieldset>`}
 ${file !== undefined && previewPart({ look: file.look, preview: typeof preview === 'string' ? shownOf(session, preview) : preview })}
-<p class="actions"><button type="submit" name="do" value="update" class="button" formnovalidate data-without-script>Show the records again</button></p>`;
+${SHOW_AGAIN}`;
 }
 
 /** Which format it is; where its columns are guessed, no more than that. */
@@ -222,13 +223,14 @@ const INPUTS: Readonly<Partial<Record<JobQuestionKind, Markup>>> = {
   timezone: checkAttributes({ check: 'timezone' }),
 };
 
+/** Where no script does it: the records as what was answered makes them. */
+export const SHOW_AGAIN = html`<p class="actions"><button type="submit" name="do" value="update" class="button" formnovalidate data-without-script>Show the records again</button></p>`;
+
 /** The fields that are shown only while another has, or has not, a value. */
 const SHOWN: Readonly<Partial<Record<JobQuestionKind, Markup>>> = {
   url: html` data-when="storeKind=own"`,
   apiKey: html` data-when="storeKind=own"`,
-  ...Object.fromEntries(
-    SCHEDULE_FIELD_NAMES.map((name) => [name, html` data-when="${besideSchedule(name)}"`]),
-  ),
+  ...recordOf(SCHEDULE_FIELD_NAMES, (name) => html` data-when="${besideSchedule(name)}"`),
   timezone: html` data-unless="schedule=no"`,
 };
 

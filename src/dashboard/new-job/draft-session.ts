@@ -21,7 +21,7 @@ import {
   type SourceLook,
 } from '../../onboarding/preview-source.ts';
 import { knownProducts } from '../../run/records/record-history.ts';
-import { keepNewest, keepReading, type Upload, type Uploads, withoutFolder } from '../actions/uploads.ts';
+import { keepNewest, keptReading, type Upload, type Uploads, withoutFolder } from '../actions/uploads.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { type FormFields, limitConcurrentReads } from '../route-parts.ts';
 import { firstPicture } from './file-grid.ts';
@@ -98,12 +98,10 @@ export async function readDraft(session: DraftSession, dashboard: DashboardConte
     findFile: async (id) => findFile(session, id, dashboard),
     async look(place, reading) {
       const key = JSON.stringify([place, reading]);
-      const known = session.looks.get(key);
-      if (known !== undefined) return await known;
-      const signal = AbortSignal.any([context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]);
-      const look = lookAtSource(place, { ...reading, signal });
-      keepReading(session.looks, MAX_LOOKS, key, look);
-      return await look;
+      return await keptReading(session.looks, MAX_LOOKS, key, () => {
+        const signal = AbortSignal.any([context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]);
+        return lookAtSource(place, { ...reading, signal });
+      });
     },
     guess: async (request) => await examineIsolated(request.look, context.signal, 'guess', request),
     recognise: async (look, known) =>

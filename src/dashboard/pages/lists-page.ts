@@ -17,6 +17,7 @@ import { actionHref, jobHref, jobLink, listsHref, queryOf } from './link-button.
 import {
   emptyBox,
   moment,
+  momentAndDistance,
   noticeText,
   type Page,
   type Pages,
@@ -151,7 +152,7 @@ async function trends(facts: ListFacts): Promise<Markup> {
   const span =
     moments.length === 1
       ? html`taken ${relativeTime(last, reading)}`
-      : html`from ${moment(first, reading)} to ${moment(last, reading)} <span class="quiet">(${relativeTime(last, reading)})</span>`;
+      : html`from ${moment(first, reading)} to ${momentAndDistance(last, reading)}`;
   const since = range.from === '' || moments.length === 1 ? undefined : first;
   const dayOf = dayFormat(reading.timezone);
   const latest = {

@@ -20,7 +20,7 @@ import {
 } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { postForm } from './post-form.ts';
+import { postForm, submitButton } from './post-form.ts';
 
 /** The entries of the navigation. */
 export type Section = 'jobs' | 'runs' | 'records' | 'lists' | 'stores' | 'queues';
@@ -113,7 +113,7 @@ function banner({ section }: Page, { workspaceName, redisUrl }: Site, viewer: Vi
     ({ section: own, href, label }) =>
       html`<li><a href="${href}"${own === section && html` aria-current="page"`}>${label}</a></li>`,
   )}</ul></nav>
-${postForm({ action: '/sign-out', style: 'sign-out', body: html`<button type="submit" class="button quiet">Sign out</button>` }, viewer)}
+${postForm({ action: '/sign-out', style: 'sign-out', body: submitButton('Sign out', { weight: 'quiet' }) }, viewer)}
 </div></header>`;
 }
 

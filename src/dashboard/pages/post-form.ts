@@ -47,8 +47,8 @@ interface SubmitOptions {
 }
 
 /** The end of a form: the button that sends it, and the way back. */
-export function formActions(label: string, back: string): Markup {
-  return html`<p class="actions">${submitButton(label)} <a class="button" href="${back}">Cancel</a></p>`;
+export function formActions(label: string, back: string, submit?: SubmitOptions): Markup {
+  return html`<p class="actions">${submitButton(label, submit)} <a class="button" href="${back}">Cancel</a></p>`;
 }
 
 interface UploadParts {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { type ExportJob, nameMarks } from '../../config/job/job.ts';
-import type { FilePlace } from '../../model/remote-address.ts';
+import type { ExportJob } from '../../config/job/job.ts';
+import { type FilePlace, nameMarks } from '../../model/remote-address.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
 import { type RunFolder, sha256OfBytes } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';

@@ -30,17 +30,13 @@ interface AdjacentOptions {
  */
 export function adjacentGrouper({ key: keyOf, trusted, head, mostRows, columnOf }: AdjacentOptions): Grouper {
   /** Rows that cannot be placed before the next row with a key is known. */
-  let unplaced: SourceRow[] = [];
+  const unplaced: SourceRow[] = [];
   let current: Block<string> | undefined;
   /** A doubt about the next record. */
   let nextFault: Reason | undefined;
-  let out: RecordRows[] = [];
+  const out: RecordRows[] = [];
 
-  const take = () => {
-    const taken = out;
-    out = [];
-    return taken;
-  };
+  const take = () => out.splice(0);
   const flush = () => {
     if (current === undefined) return;
     const described = head && current.rows.find((row) => head(row, 0));
@@ -49,25 +45,23 @@ export function adjacentGrouper({ key: keyOf, trusted, head, mostRows, columnOf 
   };
   /** The block of the key: the current one, or a new one. */
   const blockOf = (key: string): Block<string> => {
-    const isContinued = current?.key === key;
-    if (current !== undefined && isContinued && current.size < mostRows) return current;
-    const tooMany = current && isContinued ? tooManyRows(current.firstLine, mostRows) : undefined;
-    if (tooMany !== undefined) current?.addFault(tooMany);
+    let fault = nextFault;
+    if (current?.key === key) {
+      if (current.size < mostRows) return current;
+      fault = tooManyRows(current.firstLine, mostRows);
+      current.addFault(fault);
+    }
     flush();
-    const block = new Block(key, tooMany ?? nextFault);
     nextFault = undefined;
-    current = block;
-    return block;
+    current = new Block(key, fault);
+    return current;
   };
-  const takeUnplaced = () => {
-    const rows = unplaced;
-    unplaced = [];
-    return rows.map((row) => ({
+  const takeUnplaced = () =>
+    unplaced.splice(0).map((row) => ({
       row,
       reason: row.misaligned?.reason ?? keyMissing(row.line, columnOf(row)),
       doubt: neighbourMisaligned(row.line),
     }));
-  };
   /** Places the unplaced rows, now that the next key is known. */
   const place = (nextKey: string | undefined) => {
     for (const { row, reason, doubt } of takeUnplaced()) {
@@ -147,7 +141,7 @@ export function startsGrouper(
   mostRows: number,
 ): Grouper {
   let current: Block<null> | undefined;
-  let out: RecordRows[] = [];
+  const out: RecordRows[] = [];
 
   const flush = () => {
     if (current !== undefined) out.push(current.record(undefined, false));
@@ -184,11 +178,7 @@ export function startsGrouper(
       current.add(row, current.rows.length > 0 ? undefined : current.fault);
     }
   };
-  const take = () => {
-    const taken = out;
-    out = [];
-    return taken;
-  };
+  const take = () => out.splice(0);
   const endAll = () => {
     flush();
     return take();

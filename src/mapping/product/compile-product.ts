@@ -103,7 +103,7 @@ function compileFields(
   const compile = (
     name: 'title' | 'description' | 'file' | 'images',
     wanted: 'text' | 'text[]',
-    blank: 'reject' | 'leave-out' = 'leave-out',
+    blank?: 'reject' | 'leave-out',
   ) => given(product[name], (value) => compileField(scope, ['product', name], value, wanted, blank));
   const asField = (name: string, read: Expression<Cell, RecordRows> | undefined) =>
     given(read, (compiled) => faults.field(name, compiled));

@@ -250,7 +250,7 @@ export function compileField(
 ): Expression<Cell, RecordRows> {
   const scope = { ...outer, field: fieldName(path) };
   const { core, blank, from } = takeApart(value);
-  const rule = blankRule(scope, path, wanted, blank, usual);
+  const rule = blankRule(scope, path, wanted, blank ?? usual);
   const { read, sources } =
     compileOverRows(scope, path, core, wanted) ?? ofRows(compileAs(scope, path, core, wanted), from);
   return (rows) => {
@@ -284,7 +284,7 @@ export function compileRowField(outer: Scope, path: Path, value: Value, wanted: 
   if (from !== undefined) {
     scope.problems.add([...path, 'from'], 'a variant is read from its own row; see variants.inherit');
   }
-  const rule = blankRule(scope, path, wanted, blank);
+  const rule = blankRule(scope, path, wanted, blank ?? 'leave-out');
   const { read, sources } = compileAs(scope, path, core, wanted);
   return rule === 'leave-out'
     ? read
@@ -300,23 +300,16 @@ function fieldName(path: Path): string {
     .join('.');
 }
 
-function blankRule(
-  scope: Scope,
-  path: Path,
-  wanted: Kind,
-  written: BlankRule | undefined,
-  usual: BlankRule = 'leave-out',
-) {
+function blankRule(scope: Scope, path: Path, wanted: Kind, rule: BlankRule) {
   const clearable = wanted === 'text' || wanted === 'text[]';
-  if (written === 'clear' && scope.contacts) {
+  if (rule === 'clear' && scope.contacts) {
     scope.problems.add(
       [...path, 'blank'],
       'the API cannot clear a field of a contact: empty fields do not overwrite; use leave-out',
     );
-  } else if (written === 'clear' && !clearable) {
+  } else if (rule === 'clear' && !clearable) {
     scope.problems.add([...path, 'blank'], 'only texts and lists can be cleared; use leave-out or reject');
   }
-  const rule = written ?? usual;
   return rule === 'clear' ? (wanted === 'text' ? 'clear-text' : 'clear-list') : rule;
 }
 

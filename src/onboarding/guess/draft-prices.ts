@@ -1,6 +1,6 @@
 import type { Condition, PricingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { currenciesNamed, FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
-import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
+import { recordOf, withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import type { ProductConcept } from '../column-fields.ts';
 import {
   countedShare,
@@ -403,8 +403,7 @@ function amountSteps(
   const none = [...new Set(values.filter(isMissingValue).map((value) => value.toLowerCase()))];
   const from = [...new Set(amounts.flatMap((amount) => amount.from?.toLowerCase() ?? []))];
   return withoutAbsent([
-    none.length !== 0 &&
-      ({ lookup: Object.fromEntries(none.map((word) => [word, null])), [FALLBACK]: 'keep' } as const),
+    none.length !== 0 && ({ lookup: recordOf(none, () => null), [FALLBACK]: 'keep' } as const),
     ...(sendsFrom && from.length > 0
       ? [{ replace: `(?i)(^(${from.join('|')}) +| *(${from.join('|')})$)`, with: '' }]
       : []),

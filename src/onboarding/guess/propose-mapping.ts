@@ -18,6 +18,7 @@ import {
   fieldLabel,
   fieldsOf,
   fieldValue,
+  type ProductConcept,
 } from '../column-fields.ts';
 import { draftProduct } from './draft-product.ts';
 import {
@@ -230,26 +231,23 @@ function isFamilyNameFirst(language: string): boolean {
 }
 
 /** Whether a file has products or contacts, by its headers and values; undefined if both are possible. */
-export function guessImport({ header, rows }: FileToGuess): MappingSpec['import'] | undefined {
-  const columns = sampleColumns(header, rows);
-  const isCalled = (column: SampledColumn, concept: 'price' | 'regular' | 'was' | 'sale' | 'cost') =>
-    readProductHeader(column.header).meanings.some((meaning) => meaning.concept === concept);
+export function guessImport({ header: headers, rows }: FileToGuess): MappingSpec['import'] | undefined {
+  const columns = sampleColumns(headers, rows);
+  const isCalled = ({ header }: SampledColumn, ...concepts: readonly ProductConcept[]) =>
+    readProductHeader(header).meanings.some(({ concept }) => concepts.includes(concept));
   const hasPrice = columns.some(
     (column) =>
-      (['price', 'regular', 'was', 'sale', 'cost'] as const).some((concept) => isCalled(column, concept)) &&
+      isCalled(column, 'price', 'regular', 'was', 'sale', 'cost') &&
       (column.values.length === 0 || shareOf(column, (value) => readAmount(value) !== undefined) > 0.5),
   );
   const hasEmail = columns.some((column) => shareOf(column, isEmail) > 0.5);
   if (hasPrice !== hasEmail) return hasPrice ? 'products' : 'contacts';
   if (hasPrice) return undefined;
-  const isOfProducts = (column: SampledColumn) =>
-    readProductHeader(column.header).meanings.some(({ concept }) =>
-      ['sku', 'gtin', 'quantity', 'image'].includes(concept),
-    );
   const isMoney = (value: string) =>
     readAmount(value)?.currency !== undefined || /^\d+[.,]\d{2}$/.test(value);
   const hasMoney = columns.some((column) => shareOf(column, isMoney) > 0.5);
-  return hasMoney || columns.filter(isOfProducts).length > 1 ? 'products' : undefined;
+  const ofProducts = columns.filter((column) => isCalled(column, 'sku', 'gtin', 'quantity', 'image'));
+  return hasMoney || ofProducts.length > 1 ? 'products' : undefined;
 }
 
 /** Fields whose values are more than the cell of a column. */

@@ -219,18 +219,17 @@ function tableMarkup(table: Table): Markup {
     columns: columns.filter((_, column) => isShown[column]),
     rows: cellsOf(rows.slice(0, shown?.page)),
     foot: cellsOf(foot),
-  })}${moreMarkup(table, rows.length)}`;
+  })}${moreMarkup(leftOutWords(table, 'page'))}`;
 }
 
-function moreMarkup(block: Table | List, count: number): Markup | false {
-  const left = leftOutWords(block, count, 'page');
+function moreMarkup(left: string | null): Markup | false {
   return left !== null && html`<p class="more">${sentence(left)}.</p>\n`;
 }
 
 function listMarkup(list: List): Markup {
   const { style, title = null, explanation, items, shown } = list;
   const parts = items.slice(0, shown?.page);
-  const left = leftOutWords(list, items.length, 'page');
+  const left = leftOutWords(list, 'page');
   switch (style) {
     case 'alert':
       return html`<div class="look-first"><p>${wordsMarkup(title)}</p><ul>${parts.map(({ words }) => html`<li>${wordsMarkup(words)}</li>`)}</ul></div>\n`;
@@ -242,7 +241,7 @@ ${explanation !== undefined && html`<p class="explanation">${explanation}</p>\n`
         tone === 'warning'
           ? html`<li class="warning">${WARNING_SIGN} ${wordsMarkup(words)}</li>`
           : html`<li>${wordsMarkup(words)}</li>`,
-      )}</ul>${moreMarkup(list, items.length)}\n`;
+      )}</ul>${moreMarkup(left)}\n`;
     default:
       return style satisfies never;
   }

@@ -58,13 +58,13 @@ export function latestFigures(
       ]),
       detailed && { header: 'Read', short: true },
     ]),
-    compared.map((list) => ({
-      cells: withoutAbsent([
+    compared.map((list) =>
+      withoutAbsent<Words>([
         [foreign(shownListName(list.latest)), detailed && idAndState(list)],
         ...figuresOf(list),
         detailed && formatAgo(now - list.latest.readAt),
       ]),
-    })),
+    ),
     {
       ...(detailed ? {} : { shown: { page: LISTS_SHOWN, text: LISTS_SHOWN } }),
       more: (left) => `and ${counted(left, 'more list')}`,

@@ -44,7 +44,7 @@ function movesSection(
           const { key, what, old, new: now } = move;
           const unusual = isUnusual(move);
           const change = formatChange(old, now);
-          const cells: Words[] = withoutAbsent([
+          return withoutAbsent<Words>([
             foreign(key, MAX_NAME_LENGTH),
             withVariants && (what === null ? '' : foreign(what, MAX_NAME_LENGTH)),
             moveFieldWords(move),
@@ -53,7 +53,6 @@ function movesSection(
             unusual ? styled('unusual', change) : change,
             { as: 'drawing', drawing: { of: 'change', old, new: now, unusual } },
           ]);
-          return { cells };
         }),
         { captionHidden: false },
       ),

@@ -62,7 +62,7 @@ export function unsentSection({ unsentReasons }: RunFacts): Section | null {
           styled('text', foreign(reason.message)),
           counted(count, 'operation'),
         ]),
-        { ...MORE_REASONS },
+        MORE_REASONS,
       ),
     ],
   };

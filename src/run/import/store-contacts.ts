@@ -1,7 +1,7 @@
 import type { StoreConfig } from '../../config/store-config.ts';
 import { readPaged } from '../../export/reading/read-items.ts';
 import { type Crosswalk, lookupKey } from '../../mapping/lookup-table.ts';
-import { isJsonObject, member } from '../../model/json-object.ts';
+import { isJsonObject, member, recordOf } from '../../model/json-object.ts';
 import { answeredDifferences, newContactKey } from '../../model/operation.ts';
 import type { ProbedProperties } from '../../model/probed-properties.ts';
 import type { Run } from '../../model/run.ts';
@@ -199,7 +199,7 @@ function addContact(directory: ContactDirectory, id: unknown, contact: unknown, 
 function differences(body: string, stored: string): readonly StoredDifference[] {
   const [sent, held]: unknown[] = [JSON.parse(body), JSON.parse(stored)];
   if (!isJsonObject(sent) || !isJsonObject(held)) return [];
-  const empty = Object.fromEntries(Object.keys(sent).map((name) => [name, null]));
+  const empty = recordOf(Object.keys(sent), () => null);
   const { altered } = answeredDifferences(body, { ...empty, ...held });
   return altered.map((field) => ({ field, old: member(held, field) ?? null, new: member(sent, field) }));
 }

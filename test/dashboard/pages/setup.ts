@@ -6,7 +6,7 @@ import { openWorkspace } from '../../../src/config/workspace.ts';
 import type { Viewer } from '../../../src/dashboard/access/sessions.ts';
 import type { AtWork, DashboardContext } from '../../../src/dashboard/dashboard-context.ts';
 import { showErrors } from '../../../src/dashboard/guard/page-error.ts';
-import { decorateRequests } from '../../../src/dashboard/route-parts.ts';
+import { decorateRequests } from '../../../src/dashboard/pages/page.ts';
 import { registerPages } from '../../../src/dashboard/start-dashboard.ts';
 import { knownStore } from '../../../src/onboarding/new-workspace.ts';
 import { openRunQueue } from '../../../src/queue/run-queue.ts';
