@@ -33,7 +33,6 @@ import {
   type Scope,
 } from './scope.ts';
 import {
-  type HtmlPolicy,
   isWhole,
   type MappingSpec,
   matchValue,
@@ -43,10 +42,10 @@ import {
 import type { Condition, Value } from './spec/value.ts';
 import type { Trace } from './trace.ts';
 import type { CustomTransforms } from './transforms/define-transform.ts';
+import { type HtmlPolicy, withHtmlPolicy } from './transforms/html.ts';
 import { type Cell, type Expression, type Faults, Unreadable } from './values/cell.ts';
 import { columnsOf, compileCondition } from './values/compile-condition.ts';
 import { compileAs, compileField } from './values/compile-value.ts';
-import { withHtmlPolicy } from './with-html-policy.ts';
 
 export {
   headerPlaces,

@@ -29,8 +29,8 @@ import {
   type StoredView,
 } from '../state/state.ts';
 import { type FieldChange, fieldChanges, type VariantPairs } from './changes/field-changes.ts';
-import { GuardWatch, holdingAlways, type RecordHits } from './changes/guard-watch.ts';
 import { type PlannedUpdate, planUpdate, type UpdateRules } from './changes/plan-update.ts';
+import { GuardWatch, holdingAlways, type RecordHits } from './judge-safety.ts';
 import { keepFields } from './patch-product.ts';
 import { BLOCKS_FILE, HELD_FILE, heldLine, LineWriter, REJECTIONS_FILE, rejectionLine } from './plan-file.ts';
 import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';

@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { FastifyAdapter } from '@bull-board/fastify';
+import type { Queue } from 'bullmq';
 import type { JobAction } from '../model/action.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { type StateQueue, WORKER_LOCK } from '../state/state.ts';
-import type { QueueBoard } from './queue-board.ts';
 import type { Enqueued, QueuedRun, Queues } from './queues.ts';
 
 /** More runs than a workspace has jobs. */
@@ -13,6 +16,14 @@ interface ListedRun {
   /** The run that it became; null until that has begun. */
   readonly run: string | null;
   readonly by: 'queue' | 'worker';
+}
+
+/** The queues in a browser: bull-board, read-only. The dashboard has its own pages for actions. */
+export interface QueueBoard {
+  /** For Fastify: the board under a path. */
+  readonly plugin: ReturnType<FastifyAdapter['registerPlugin']>;
+  /** Shows the queues of these stores in addition to those of runs and ticks. */
+  show(stores: readonly string[]): void;
 }
 
 /**
@@ -79,10 +90,7 @@ function redisRunQueue(queues: Queues, bull: typeof import('./queues.ts'), newRu
     },
     workers: () => ask(runs.getWorkersCount()),
     nextTicks: () => ask(bull.readNextTicks(queues)),
-    async board(path, onBug) {
-      const { queueBoard } = await import('./queue-board.ts');
-      return queueBoard(queues, path, onBug);
-    },
+    board: (path, onBug) => openBoard(queues, path, onBug),
     [Symbol.asyncDispose]: () => queues[Symbol.asyncDispose](),
   };
 }
@@ -131,5 +139,47 @@ function embeddedRunQueue(
     nextTicks: async () => new Map((await queue.schedules()).map(({ job, next }) => [job, next])),
     board: async () => null,
     async [Symbol.asyncDispose]() {},
+  };
+}
+
+/** The pages of the board in `dist/`. In the sources the package finds them itself. */
+const PAGES = fileURLToPath(new URL('bull-board', import.meta.url));
+
+/** The board of these queues, to be registered under `path`. */
+async function openBoard(queues: Queues, path: string, onBug: (error: Error) => void): Promise<QueueBoard> {
+  const { createBullBoard } = await import('@bull-board/api');
+  const { BullMQAdapter } = await import('@bull-board/api/bullMQAdapter');
+  const { FastifyAdapter } = await import('@bull-board/fastify');
+  const adapter = new FastifyAdapter();
+  adapter.setBasePath(path);
+  const board = createBullBoard({
+    queues: [],
+    serverAdapter: adapter,
+    options: {
+      ...(existsSync(PAGES) ? { uiBasePath: PAGES } : {}),
+      uiConfig: {
+        boardTitle: 'Storeferry queues',
+        boardLogo: { path: '/assets/icon.svg' },
+        favIcon: { default: '/assets/icon.svg', alternative: '/assets/icon.svg' },
+        miscLinks: [{ text: 'Back to the dashboard', url: '/' }],
+      },
+    },
+  });
+  // The board's own handler would show the message of Redis, with the command and its data.
+  adapter.setErrorHandler((error) => {
+    onBug(error);
+    const message = 'The log of the dashboard shows why.';
+    return { status: 500, body: { error: 'ERRORS.INTERNAL_SERVER_ERROR', message } };
+  });
+  let shown = '';
+  return {
+    plugin: adapter.registerPlugin(),
+    show(stores) {
+      const names = stores.join();
+      if (names === shown) return;
+      shown = names;
+      const all: Queue[] = [queues.runs, queues.ticks(), ...stores.map((store) => queues.shards(store))];
+      board.replaceQueues(all.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })));
+    },
   };
 }

@@ -1,18 +1,32 @@
 import { PassThrough, Readable } from 'node:stream';
+import type { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import yazl from 'yazl';
 import { formatRow, inertCell, MAX_SHEET_COLUMNS, MAX_SHEET_ROWS } from '../model/row.ts';
 import { DestinationError } from '../model/storeferry-error.ts';
-import { cellAsText, type TypedCell, type WrittenTable } from './written-table.ts';
 
-export {
-  type ColumnType,
-  cellAsText,
-  columnTypes,
-  DECIMAL_NUMBER,
-  MIN_SCALE,
-  type TypedCell,
-  type WrittenTable,
-} from './written-table.ts';
+/**
+ * A cell with its type. A number is its digits, so that none is lost: amounts are decimal, and ids may be longer than
+ * numbers of JavaScript. Null is an empty cell.
+ */
+export type TypedCell = string | boolean | Date | null | { readonly number: string };
+
+/** A table to write. */
+export interface WrittenTable {
+  /** Of the sheet. */
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** Opens the rows, from the first one each time, in batches. */
+  readonly rows: () => AsyncIterable<readonly (readonly TypedCell[])[]>;
+}
+
+/** A cell as text; `decimal` is the sign of decimals. A time is `2026-11-01 06:00:00`, in UTC. */
+export function cellAsText(cell: TypedCell, decimal: '.' | ',' = '.'): string {
+  if (cell === null) return '';
+  if (typeof cell === 'string') return cell;
+  if (typeof cell === 'boolean') return String(cell);
+  if (cell instanceof Date) return cell.toISOString().replace(/\..*/, '').replace('T', ' ');
+  return decimal === '.' ? cell.number : cell.number.replace('.', decimal);
+}
 
 /** The formats of tables that Storeferry writes. */
 const WRITTEN_FORMATS = ['csv', 'excel-csv', 'xlsx', 'parquet'] as const;
@@ -94,7 +108,7 @@ export function writeTable(table: WrittenTable, format: WrittenFormat): AsyncIte
     case 'xlsx':
       return writeXlsx(table);
     case 'parquet':
-      return parquetBytes(table);
+      return writeParquet(table);
     default:
       return format satisfies never;
   }
@@ -213,8 +227,145 @@ function escaped(text: string): string {
     .replaceAll('"', '&quot;');
 }
 
-async function* parquetBytes(table: WrittenTable): AsyncGenerator<Uint8Array> {
+/** Amounts of different files have the same type as long as none has more decimals. */
+export const MIN_SCALE = 4;
+
+/** The sign, the digits before the point and those after it. */
+export const DECIMAL_NUMBER = /^(-?)([0-9]+)(?:\.([0-9]+))?$/;
+
+/** What all values of a column are; `text` if they are of several kinds. */
+export interface ColumnType {
+  readonly kind: 'text' | 'boolean' | 'time' | 'number';
+  /** Of a number: the most digits before and after the point. */
+  readonly digits: number;
+  readonly scale: number;
+}
+
+/** The types of columns by all their values; undefined for a column without any. */
+export async function columnTypes(
+  count: number,
+  rows: ReturnType<WrittenTable['rows']>,
+): Promise<readonly (ColumnType | undefined)[]> {
+  const types: (ColumnType | undefined)[] = Array.from({ length: count });
+  for await (const batch of rows) {
+    for (const cells of batch) {
+      for (const [index, cell] of cells.entries())
+        if (cell !== null && cell !== '') types[index] = widerType(types[index], typeOf(cell));
+    }
+  }
+  return types;
+}
+
+const TEXT: ColumnType = { kind: 'text', digits: 0, scale: 0 };
+
+function typeOf(cell: Exclude<TypedCell, null>): ColumnType {
+  if (typeof cell === 'string') return TEXT;
+  if (typeof cell === 'boolean') return { ...TEXT, kind: 'boolean' };
+  if (cell instanceof Date) return { ...TEXT, kind: 'time' };
+  const [, , whole = '', decimals = ''] = DECIMAL_NUMBER.exec(cell.number) ?? [];
+  return whole === '' ? TEXT : { kind: 'number', digits: whole.length, scale: decimals.length };
+}
+
+function widerType(one: ColumnType | undefined, other: ColumnType): ColumnType {
+  if (one === undefined) return other;
+  if (one.kind !== other.kind) return TEXT;
+  return {
+    kind: one.kind,
+    digits: Math.max(one.digits, other.digits),
+    scale: Math.max(one.scale, other.scale),
+  };
+}
+
+/** The rows of a group, whose columns are written together. */
+const ROWS_PER_GROUP = 10_000;
+/** The digits of a decimal that is stored in 64 bits, and in 16 bytes. */
+const MAX_DIGITS = { short: 18, long: 38 } as const;
+
+type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
+
+/**
+ * The bytes of a Parquet file, in groups of rows. The rows are read twice: first for the types of the columns. Whole
+ * numbers are INT64, other numbers exact decimals, times TIMESTAMP in UTC; all values may be null.
+ */
+async function* writeParquet({ columns, rows }: WrittenTable): AsyncGenerator<Uint8Array> {
   // Loaded on first use.
-  const { writeParquet } = await import('./write-parquet.ts');
-  yield* writeParquet(table);
+  const { ByteWriter, ParquetWriter } = await import('hyparquet-writer');
+  const types = await columnTypes(columns.length, rows());
+  const schema = columns.map((name, index) => schemaElement(name, types[index]));
+  const writer = new ByteWriter();
+  const file = new ParquetWriter({
+    writer,
+    schema: [{ name: 'root', num_children: columns.length }, ...schema],
+    createdBy: 'storeferry',
+  });
+  let group: (readonly TypedCell[])[] = [];
+  const writeGroup = () => {
+    const columnData = columns.map((name, index) => ({
+      name,
+      data: group.map((cells) => storedValue(cells[index] ?? null, types[index])),
+    }));
+    file.write({ columnData, rowGroupSize: ROWS_PER_GROUP });
+    group = [];
+  };
+  for await (const batch of rows()) {
+    group.push(...batch);
+    if (group.length < ROWS_PER_GROUP) continue;
+    writeGroup();
+    yield takeBytes(writer);
+  }
+  if (group.length > 0) writeGroup();
+  file.finish();
+  yield takeBytes(writer);
+}
+
+/** The bytes so far; the writer goes on with an empty buffer. */
+function takeBytes(writer: ByteWriter): Uint8Array {
+  const bytes = writer.getBytes().slice();
+  writer.index = 0;
+  return bytes;
+}
+
+/** Decimals with the scale of the column; undefined where a decimal is too short for them. */
+function decimalOf({ digits, scale }: ColumnType) {
+  const stored = scale === 0 ? 0 : Math.max(scale, MIN_SCALE);
+  const precision = [MAX_DIGITS.short, MAX_DIGITS.long].find((most) => digits + stored <= most);
+  return precision === undefined ? undefined : { precision, scale: stored };
+}
+
+function schemaElement(name: string, type: ColumnType | undefined): SchemaElement {
+  const column = { name, repetition_type: 'OPTIONAL' } as const;
+  const text = { ...column, type: 'BYTE_ARRAY', converted_type: 'UTF8' } as const;
+  if (type === undefined) return text;
+  switch (type.kind) {
+    case 'text':
+      return text;
+    case 'boolean':
+      return { ...column, type: 'BOOLEAN' };
+    case 'time':
+      return { ...column, type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' };
+    case 'number': {
+      const decimal = decimalOf(type);
+      if (decimal === undefined) return text;
+      const isShort = decimal.precision === MAX_DIGITS.short;
+      if (decimal.scale === 0 && isShort) return { ...column, type: 'INT64' };
+      const stored = isShort
+        ? ({ type: 'INT64' } as const)
+        : ({ type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16 } as const);
+      return { ...column, ...stored, ...decimal, converted_type: 'DECIMAL' };
+    }
+    default:
+      return type.kind satisfies never;
+  }
+}
+
+function storedValue(cell: TypedCell, type: ColumnType | undefined): string | boolean | Date | bigint | null {
+  if (cell === null || type === undefined) return null;
+  const decimal = type.kind === 'number' ? decimalOf(type) : undefined;
+  if (decimal !== undefined && typeof cell === 'object' && 'number' in cell) {
+    const [, sign = '', whole = '', decimals = ''] = DECIMAL_NUMBER.exec(cell.number) ?? [];
+    return BigInt(sign + whole + decimals.padEnd(decimal.scale, '0'));
+  }
+  if (type.kind === 'boolean' || type.kind === 'time')
+    return typeof cell === 'boolean' || cell instanceof Date ? cell : null;
+  return type.kind === 'number' && cell === '' ? null : cellAsText(cell);
 }

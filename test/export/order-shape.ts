@@ -1,5 +1,5 @@
 import { shapeOf } from '../../src/export/writing/row-shape.ts';
-import { cellAsText } from '../../src/tables/written-table.ts';
+import { cellAsText } from '../../src/tables/write-table.ts';
 
 /** How orders, as JSON, become lines of text; without named columns those that the orders have. */
 export async function orderShape(

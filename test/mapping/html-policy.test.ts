@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5';
 import { describe, expect, it } from 'vitest';
-import type { HtmlPolicy } from '../../src/mapping/spec/mapping-spec.ts';
+import type { HtmlPolicy } from '../../src/mapping/transforms/html.ts';
 import type { Contact, Mapped, Product } from '../../src/model/mapped-record.ts';
 import { mapAll, mappingOf, table } from './mapping-setup.ts';
 

@@ -3,8 +3,8 @@ import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
+import type { TypedCell } from '../../src/tables/write-table.ts';
 import { csvStyle, csvText, type WrittenFormat, writeTable } from '../../src/tables/write-table.ts';
-import type { TypedCell } from '../../src/tables/written-table.ts';
 import { readStaged } from './read-staged.ts';
 
 type Cells = readonly TypedCell[];

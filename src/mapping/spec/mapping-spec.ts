@@ -83,6 +83,7 @@ export type ChildrenSpec = Readonly<z.infer<typeof childrenSchema>>;
 /** How rows become records: exactly one of `by`, `starts`, `parent` and `children`, with its options. */
 export type GroupSpec = Readonly<z.infer<typeof groupSchema>>;
 
+export { HTML_POLICIES } from '../transforms/html.ts';
 export type { CategoriesSpec, OptionsSpec, PricingSpec, ProductSpec, VariantsSpec } from './product-spec.ts';
 export type { Condition, Value } from './value.ts';
 
@@ -388,8 +389,3 @@ export interface MappingFile {
   /** The place of a part of the mapping in the file, for messages. */
   placeOf(path: readonly PropertyKey[], part?: 'key' | 'value'): Place;
 }
-
-/** The HTML policies of a job, which apply after the mapping. */
-export const HTML_POLICIES = ['keep', 'strip', 'sanitize'] as const;
-/** One of `HTML_POLICIES`. */
-export type HtmlPolicy = (typeof HTML_POLICIES)[number];
