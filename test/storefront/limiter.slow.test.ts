@@ -112,6 +112,20 @@ describe('the limiter, before a store that hides its limits', () => {
     expect(Math.min(...gaps)).toBeGreaterThan(10);
   });
 
+  it('keeps its pace where an answer is lost on the way now and then', async () => {
+    const random = seededRandom(SEED);
+    const capacity = capacityGate({ perSecond: 200 });
+    const isLost = () => random() < 0.02;
+    const store: Store = ({ open, now }) =>
+      capacity.admits(open, now)
+        ? { afterMs: isLost() ? 220 : 20, status: 200 }
+        : { afterMs: 20, status: 429 };
+    const { perSecond, refusedShare } = await adaptive(store, 60);
+    // 91 where a single late answer made the answers slow.
+    expect(perSecond).toBeGreaterThanOrEqual(0.8 * 200);
+    expect(refusedShare).toBeLessThanOrEqual(0.05);
+  });
+
   it('keeps a store that queues from holding sixty-four requests', async () => {
     const { stats } = await adaptive(withLatency((open) => 20 * Math.max(1, open / 5))(), 20);
     expect(stats.limit).toBeLessThanOrEqual(20);

@@ -77,7 +77,7 @@ export function concurrencyLimit(ceiling: number, doubles = false) {
     const difference = roundMs - average;
     averageMs = average + AVERAGE_WEIGHT * difference;
     variance = (1 - AVERAGE_WEIGHT) * (variance + AVERAGE_WEIGHT * difference ** 2);
-    if (!isQuick && (isSlow || gained === 'less')) {
+    if (!isQuick && current > JUDGED_ABOVE && (isSlow || gained === 'less')) {
       cut(now, isSlow ? 'answers became slow' : 'more concurrent requests bring no more answers');
       return;
     }
@@ -177,7 +177,7 @@ export function cautiousCeiling() {
 
 /** The weight of the latest round in the measurement of a limit. */
 const MEMORY_WEIGHT = 0.4;
-/** Up to this limit, one round is not significant. */
+/** Up to this limit, one round is not significant: a single answer that was lost on the way decides how long it took. */
 const JUDGED_ABOVE = 4;
 /** Twice the requests in flight should give at least this many times the answers per second. */
 const WORTH_IT = 1.1;
