@@ -68,6 +68,8 @@ export const runTotalsSchema = z.looseObject({
   requests: count,
   ...inRows,
   fieldsChanged: z.record(text, count),
+  /** Deletes that the store refused, which are no records; absent if there are none. */
+  refusedDeletes: count.exactOptional(),
   /** Products with a new url, counted as changed; absent if there are none. */
   renamed: count.exactOptional(),
   /** Products that the store had before, counted as changed; absent if there are none. */
@@ -75,6 +77,14 @@ export const runTotalsSchema = z.looseObject({
   inRows: z.looseObject(inRows),
 });
 export type RunTotals = Stored<typeof runTotalsSchema>;
+
+/** Records that were rejected, and deletes that the store refused. */
+export function refusedIn({
+  rejected,
+  refusedDeletes = 0,
+}: Pick<RunTotals, 'rejected' | 'refusedDeletes'>): number {
+  return rejected + refusedDeletes;
+}
 
 /** What a run undoes or releases. */
 const runPart = z.looseObject({

@@ -1,5 +1,5 @@
 import { withoutAbsent } from '../model/json-object.ts';
-import { COMPLETED, hasDrifted, lastedMs, type Run, type RunStatus } from '../model/run.ts';
+import { COMPLETED, hasDrifted, lastedMs, type Run, type RunStatus, refusedIn } from '../model/run.ts';
 import type { ListHistory } from '../model/subscriber-list.ts';
 import { truncate } from '../model/truncate.ts';
 import { commandText, counted, DAY, formatDuration, PROGRAM, printable } from '../text/printable.ts';
@@ -209,7 +209,7 @@ export function conditionsOf(
   return {
     failed: isFailed,
     stopped: status === 'stopped',
-    rejects: facts.totals.rejected > 0,
+    rejects: refusedIn(facts.totals) > 0,
     held: facts.totals.held > 0,
     edited: editedFacts(facts) !== null,
     done: status === 'done',

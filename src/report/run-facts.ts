@@ -14,8 +14,6 @@ export interface RunFacts {
   readonly totals: RunTotals;
   /** Planned deletes without a final outcome. */
   readonly unsentDeletes: number;
-  /** Deletes that the store refused; no total includes them. */
-  readonly refusedDeletes: number;
   /** Planned deletes that were not sent, because the product no longer belongs to this job. */
   readonly leftDeletes: number;
   /** Records that the store refused, by reason. */
@@ -153,7 +151,8 @@ export function runTotals(plan: Plan | null, tally: OutcomeTally, renamedKeys = 
   if (plan === null) return { ...NO_TOTALS, requests: tally.requests };
   const { counts } = plan;
   const planned = plannedUpserts(plan);
-  const refused = tally.rejected - refusedDeletes(plan, tally);
+  const deletesRefused = refusedDeletes(plan, tally);
+  const refused = tally.rejected - deletesRefused;
   return withoutUndefined<RunTotals>({
     rows: counts.rows,
     records: counts.records,
@@ -164,6 +163,7 @@ export function runTotals(plan: Plan | null, tally: OutcomeTally, renamedKeys = 
     operations: planned.records + counts.deletes + deletesOfRenamed(plan),
     applied: tally.applied,
     deleted: tally.deleted - renamedKeys,
+    refusedDeletes: deletesRefused || undefined,
     rejected: counts.rejected.records + refused,
     skipped: counts.skipped.records,
     unsent: planned.records - tally.applied - refused,
@@ -184,7 +184,7 @@ export function runTotals(plan: Plan | null, tally: OutcomeTally, renamedKeys = 
 }
 
 /**
- * The number of deletes that the store refused. They are not records, so no total includes them. Deletes are sent
+ * The number of deletes that the store refused. They are not records, so no sum includes them. Deletes are sent
  * after every upsert has its final outcome, so each refusal beyond the planned upserts is a delete.
  */
 export function refusedDeletes(plan: Plan, tally: Pick<OutcomeTally, 'applied' | 'rejected'>): number {

@@ -248,6 +248,7 @@ export function totalsWords(run: Ended): string {
     [totals.unchanged, 'unchanged'],
     [totals.deleted, 'deleted'],
     [toDelete(run, totals), 'to delete'],
+    [totals.refusedDeletes ?? 0, 'not deleted'],
     [totals.rejected, 'rejected'],
     [totals.unsent, unsentWord(run)],
     [totals.held, 'held'],

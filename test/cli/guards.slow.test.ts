@@ -62,7 +62,7 @@ describe('ten single prices that become 20 times as high', () => {
     const { code, stdout } = await workspace.storeferry('run', 'nightly');
     expect(code).toBe(3);
     expect(stdout).toContain('nightly: done, with held records, after');
-    expect(stdout).toContain('Done, except for 2 of 60 products that a guard holds.');
+    expect(stdout).toContain('Done, except for 2 of 60 products held by a guard.');
     expect(stdout).toContain('Guards: 2 records held');
     expect(stdout).toContain('variants.price changes by at least 50%');
     expect(stdout).toMatch(/product-31: 41\.00 → 820\.00/);

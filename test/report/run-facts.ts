@@ -129,7 +129,6 @@ export function facts(run: Partial<Run>, changes: Partial<RunFacts> = {}, tally 
     plan,
     totals: runTotals(plan, tally),
     unsentDeletes: 0,
-    refusedDeletes: 0,
     leftDeletes: 0,
     refusals: [],
     unsentReasons: [],

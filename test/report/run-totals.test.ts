@@ -72,7 +72,14 @@ describe('the totals of a run', () => {
 
   it('keep a refused delete out of the records', () => {
     const tally = { ...ALL_APPLIED, deleted: 1, rejected: 1 };
-    expect(runTotals(aPlan(), tally)).toMatchObject({ rejected: 1, unsent: 0, deleted: 1 });
+    expect(runTotals(aPlan(), tally)).toMatchObject({
+      rejected: 1,
+      unsent: 0,
+      deleted: 1,
+      refusedDeletes: 1,
+    });
+    const totals = runTotals(aPlan(), tally);
+    expect(runSummary({ run: aRun(), totals, rejectsFile: null }, NOW)).toHaveProperty('refusedDeletes', 1);
     expect(refusedDeletes(aPlan(), tally)).toBe(1);
     expect(unsentDeletes(aPlan(), tally)).toBe(1);
     expect(unsentDeletes(aPlan(), NOTHING_SENT)).toBe(3);

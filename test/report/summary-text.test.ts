@@ -80,6 +80,39 @@ describe('the summary of a run for people', () => {
     expect(lines).toContain('storeferry approve k3f9');
   });
 
+  const NOTHING_REJECTED = { counts: { ...COUNTS, rejected: { records: 0, rows: 0 } }, rejections: [] };
+
+  it('of a run whose deletes the store refused says so, and counts them where they stop it', () => {
+    const tally = { ...ALL_APPLIED, deleted: 1, rejected: 2 };
+    const safety = {
+      limit: 'maxRejects',
+      exceeded: false,
+      figure: 0,
+      base: 511,
+      message: 'maxRejects',
+    } as const;
+    const changes = { plan: aPlan({ ...NOTHING_REJECTED, safety: [safety] }) };
+    const lines = linesOf(textOf(facts({ status: 'done-with-rejects' }, changes, tally)));
+    expect(lines).toContain('Done, except for 2 products that the store did not delete.');
+    const error = 'maxRejects: too many';
+    const stopped = textOf(facts({ status: 'stopped', error }, changes, tally));
+    expect(stopped).toContain('Stopped after 15 requests: 2 of 511 records are rejected');
+  });
+
+  it('names a guard for held records only where nothing else holds them', () => {
+    const held = { counts: { ...COUNTS, held: { records: 4, rows: 4 } } };
+    const continued = { records: 0, byId: false, waiting: 4, examples: [] };
+    const edited = { kept: 0, held: 3, overwritten: 0, records: [] };
+    const said = (changes: Parameters<typeof aPlan>[0]) =>
+      textOf(facts({ status: 'planned' }, { plan: aPlan({ ...held, ...changes }) }, NOTHING_SENT)).replaceAll(
+        /\s+/g,
+        ' ',
+      );
+    expect(said({})).toContain('4 products would be held by a guard.');
+    expect(said({ renamed: continued })).toContain('held, because they may be products under other urls.');
+    expect(said({ edited })).toContain('4 products would be held until somebody releases them.');
+  });
+
   it('of an interrupted retry names the retry to repeat', () => {
     const text = textOf(facts({ status: 'interrupted', kind: 'retry', retryOf: 'a1' }));
     expect(linesOf(text)).toContain('storeferry retry a1');

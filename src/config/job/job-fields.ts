@@ -64,7 +64,7 @@ export const NOTIFY_WORDS = {
   failed: 'when a run fails',
   stopped: 'when a safety limit stops a run',
   rejects: 'when a run ends with rejects',
-  held: 'when a guard holds records',
+  held: 'when records are held',
   edited: 'when records were edited in the store',
   drift: 'when a comparison finds differences',
   missed: 'when a scheduled run does not start in time',

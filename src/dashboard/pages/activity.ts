@@ -158,10 +158,12 @@ function hasRejects({ totals }: Run): boolean {
 }
 
 function leftOverWords({ totals }: Run): string {
-  const { rejected = 0, held = 0, skipped = 0 } = totals ?? {};
+  const { rejected = 0, held = 0, skipped = 0, refusedDeletes = 0 } = totals ?? {};
+  if (rejected + held === 0 && refusedDeletes > 0)
+    return `The store refused ${counted(refusedDeletes, 'delete')}: see the reasons.`;
   if (rejected + held === 0 && skipped > 0)
     return `${counted(skipped, 'record')} ${skipped === 1 ? 'was' : 'were'} skipped: see the reasons.`;
   if (rejected === 0 && held > 0)
-    return `${counted(held, 'record')} ${held === 1 ? 'is' : 'are'} held by a guard and not sent.`;
+    return `${counted(held, 'record')} ${held === 1 ? 'is' : 'are'} held and not sent.`;
   return `${counted(rejected, 'record')} ${rejected === 1 ? 'was' : 'were'} rejected and not sent.`;
 }

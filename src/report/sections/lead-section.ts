@@ -103,7 +103,7 @@ function ofImport(facts: RunFacts): Headline {
   const { run, plan, totals } = facts;
   switch (run.status) {
     case 'planned':
-      return plan === null ? said('Planned.', NOTHING_SENT) : ofPlan(plan);
+      return plan === null ? said('Planned.', NOTHING_SENT) : ofPlan(facts, plan);
     case 'stopped':
       return ofStop(facts);
     case 'running':
@@ -130,27 +130,32 @@ function ofImport(facts: RunFacts): Headline {
   }
 }
 
-/** `3 of 511 products that were rejected`, `10 of 511 products that a guard holds`. */
+/** `3 of 511 products that were rejected`, `10 of 511 products held by a guard`. */
 function leftOut(facts: RunFacts): string[] {
-  const { rejected, held } = facts.totals;
+  const { rejected, held, refusedDeletes = 0 } = facts.totals;
   const skipped = facts.plan !== null && skipsMany(facts.plan) ? skippedUnasked(facts.plan) : 0;
   return withoutAbsent([
     skipped > 0 && `${partOf(skipped, facts)} without a price`,
-    (rejected > 0 || held + skipped === 0) &&
+    (rejected > 0 || held + skipped + refusedDeletes === 0) &&
       `${partOf(rejected, facts)} that ${pastTenseOf(rejected)} rejected`,
     held > 0 && `${partOf(held, facts)} ${heldWords(facts)}`,
+    refusedDeletes > 0 &&
+      `${counted(refusedDeletes, resourceNoun(facts.run.resource))} that the store did not delete`,
   ]);
 }
 
-/** Why records wait: for a guard, or because somebody edited them in the store. */
+/** Why records wait: for a guard, because somebody edited them in the store, or because their urls are uncertain. */
 function heldWords(facts: RunFacts): string {
+  const { plan, totals } = facts;
   const edited = editedFacts(facts)?.held ?? 0;
-  return edited < facts.totals.held
-    ? 'that a guard holds'
-    : 'held, because the source changes what somebody edited in the store';
+  const waiting = (plan?.renamed?.waiting ?? 0) + (plan?.adopted?.waiting ?? 0);
+  if (edited + waiting === 0) return 'held by a guard';
+  if (edited >= totals.held) return 'held, because the source changes what somebody edited in the store';
+  if (waiting >= totals.held) return 'held, because they may be products under other urls';
+  return 'held until somebody releases them';
 }
 
-function ofPlan(plan: Plan): Headline {
+function ofPlan(facts: RunFacts, plan: Plan): Headline {
   const { counts } = plan;
   const effects = effectsOf(plan);
   const [rejected, held] = [counts.rejected.records, counts.held.records];
@@ -161,7 +166,7 @@ function ofPlan(plan: Plan): Headline {
       `${counted(skipped, one)} ${skipped === 1 ? 'has' : 'have'} no price, and ${skipped === 1 ? 'is' : 'are'} left out.`,
     rejected > 0 &&
       `${counted(rejected, one)} cannot be sent, and ${rejected === 1 ? 'is' : 'are'} left out.`,
-    held > 0 && `${counted(held, one)} would be held by a guard.`,
+    held > 0 && `${counted(held, one)} would be ${heldWords(facts)}.`,
   ]);
   if (effects.length === 0) {
     const same =

@@ -2,7 +2,7 @@ import { type Action, copyAction } from '../../model/action.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
-import { type Exported, forgotten, isDriftOpen, type Pace, type Run } from '../../model/run.ts';
+import { type Exported, forgotten, isDriftOpen, type Pace, type Run, refusedIn } from '../../model/run.ts';
 import { stoppedWave } from '../../model/wave-limits.ts';
 import { commandText, counted, formatDuration, grouped } from '../../text/printable.ts';
 import { deletesOfRenamed, isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
@@ -74,7 +74,7 @@ export function stepsAfter(
   { buttons = false, later }: Pick<View, 'buttons' | 'later'> = {},
 ): Step[] {
   const { id, job, status, totals } = run;
-  const hasNoRejects = totals !== null && totals.rejected === 0 && totals.held + totals.skipped > 0;
+  const hasNoRejects = totals !== null && refusedIn(totals) === 0 && totals.held + totals.skipped > 0;
   const verify = changedIdCount > 0 ? verifySteps(run) : [];
   const again = againAction(run);
   const approve = { does: 'approve', run: id } as const;

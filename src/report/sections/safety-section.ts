@@ -1,4 +1,5 @@
 import { type SafetyVerdict, safetyFound } from '../../model/plan.ts';
+import { refusedIn } from '../../model/run.ts';
 import { safetyLimit, safetyRule } from '../../model/safety-limits.ts';
 import { stoppedWave } from '../../model/wave-limits.ts';
 import { sentence } from '../../text/printable.ts';
@@ -57,7 +58,7 @@ export function safetyVerdicts({ run, plan, totals }: RunFacts): SafetyVerdict[]
   return plan.safety
     .map((verdict) =>
       verdict.limit === 'maxRejects' && totals.requests > 0
-        ? { ...verdict, figure: totals.rejected, exceeded: verdict.exceeded || byStore }
+        ? { ...verdict, figure: refusedIn(totals), exceeded: verdict.exceeded || byStore }
         : verdict,
     )
     .sort((a, b) => Number(b.exceeded) - Number(a.exceeded));

@@ -3,7 +3,7 @@ import type { StoreConfig } from '../../config/store-config.ts';
 import { hasRejectsWorkbook, type Plan, REDIRECTS_FILE, skipsMany } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { formatRow, inertCell, MAX_SHEET_ROWS } from '../../model/row.ts';
-import { partOf, type Run, type RunStatus, SENDING_KINDS } from '../../model/run.ts';
+import { partOf, type Run, type RunStatus, refusedIn, SENDING_KINDS } from '../../model/run.ts';
 import { InterruptedError, SafetyLimitError } from '../../model/storeferry-error.ts';
 import { readRejections, readShard } from '../../plan/plan-file.ts';
 import {
@@ -155,14 +155,14 @@ function leavesMany({ kind, sample }: RunFacts['run'], plan: Plan): boolean {
   return (kind === 'run' || kind === 'plan') && sample === undefined && skipsMany(plan);
 }
 
-function statusOf({ run, plan, totals, unsentDeletes, refusedDeletes }: RunFacts, failure: unknown): End {
+function statusOf({ run, plan, totals, unsentDeletes }: RunFacts, failure: unknown): End {
   if (failure instanceof InterruptedError) return 'interrupted';
   if (failure instanceof SafetyLimitError) return 'stopped';
   if (failure === null && run.unchangedSince !== undefined) return 'done';
   if (failure !== null || plan === null) return 'failed';
   if (run.kind === 'plan') return 'planned';
   if (totals.unsent + unsentDeletes > 0) return 'failed';
-  const leavesSome = totals.rejected + refusedDeletes + totals.held > 0 || leavesMany(run, plan);
+  const leavesSome = refusedIn(totals) + totals.held > 0 || leavesMany(run, plan);
   return leavesSome ? 'done-with-rejects' : 'done';
 }
 
@@ -188,7 +188,7 @@ export function unsentError(operations: number): string {
  */
 function withFinalFigure(failure: unknown, { job }: ImportRequest, { run, plan, totals }: RunFacts): unknown {
   if (!(failure instanceof SafetyLimitError) || plan === null || totals.requests === 0) return failure;
-  return judgeRejected({ run, plan, job }, totals.rejected - plan.counts.rejected.records) ?? failure;
+  return judgeRejected({ run, plan, job }, refusedIn(totals) - plan.counts.rejected.records) ?? failure;
 }
 
 /** Reads the snapshot again and writes the rows that the mapping or the store refused into the run's rejects file. */

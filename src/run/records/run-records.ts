@@ -223,16 +223,17 @@ export async function* heldRunRecords(
 }
 
 function heldWords(hits: readonly GuardHit[]): string {
-  const [edits, guarded] = [true, false].map((edited) =>
-    hits
-      .filter((hit) => (hit.edited === true) === edited)
-      .map(({ what, edited: _, ...hit }) => changeText({ ...hit, variant: what })),
-  );
-  const parts = [
-    ...(guarded?.length ? [`held by a guard: ${guarded.join('; ')}`] : []),
-    ...(edits?.length ? [`changed in the store and in the source: ${edits.join('; ')}`] : []),
-  ];
-  return parts.join('; ');
+  const causes = Map.groupBy(hits, (hit) => {
+    if (hit.edited === true) return 'changed in the store and in the source';
+    // No guard watches it.
+    return hit.field === 'url' ? 'may be a product under another url' : 'held by a guard';
+  });
+  return [...causes]
+    .map(([cause, found]) => {
+      const changes = found.map(({ what, edited: _, ...hit }) => changeText({ ...hit, variant: what }));
+      return `${cause}: ${changes.join('; ')}`;
+    })
+    .join('; ');
 }
 
 async function* acknowledgedRecords(

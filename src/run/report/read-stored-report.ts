@@ -15,7 +15,7 @@ import {
 import { UsageError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../rejects/rejects-file.ts';
-import { type RunFacts, refusedDeletes, runTotals, unsentDeletes } from '../../report/run-facts.ts';
+import { type RunFacts, runTotals, unsentDeletes } from '../../report/run-facts.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { jobLockName, planLockName } from '../../state/state.ts';
 import { pathFrom } from '../../text/printable.ts';
@@ -156,7 +156,6 @@ export async function readRunReport(context: RunContext, run: Run, plan: Plan | 
       (isCountedInRun(run) ? run.totals : null) ??
       runTotals(plan, tally, await renamedKeys(context, run, plan)),
     unsentDeletes: plan === null ? 0 : unsentDeletes(plan, tally),
-    refusedDeletes: plan === null ? 0 : refusedDeletes(plan, tally),
     leftDeletes: tally.left,
     refusals: refusals.groups(),
     unsentReasons: await runs.unsentReasons(run.id),
@@ -218,7 +217,6 @@ const count = z.int().nonnegative();
 const keptFacts = z.object({
   totals: runTotalsSchema,
   unsentDeletes: z.int(),
-  refusedDeletes: z.int(),
   leftDeletes: z.int().default(0),
   refusals: z.array(reasonGroupSchema),
   unsentReasons: z.array(z.object({ reason: reasonSchema, count })),

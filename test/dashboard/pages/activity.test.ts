@@ -40,9 +40,15 @@ describe('what a job needs', () => {
     expect(need(ended(2, 'undo', 'done'), ended(1, 'run', 'done'))).toBeNull();
   });
 
-  it('is a look at records that a guard holds', () => {
+  it('is a look at records that are held', () => {
     expect(need(ended(1, 'run', 'done-with-rejects', { held: 3 }))).toMatchObject({
-      why: '3 records are held by a guard and not sent.',
+      why: '3 records are held and not sent.',
+    });
+  });
+
+  it('is a look at deletes that the store refused', () => {
+    expect(need(ended(1, 'run', 'done-with-rejects', { refusedDeletes: 1 }))).toMatchObject({
+      why: 'The store refused 1 delete: see the reasons.',
     });
   });
 
