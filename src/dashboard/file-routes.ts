@@ -36,15 +36,14 @@ export async function sendRunFile(
   dashboard: DashboardContext,
   { request, reply }: Exchange,
   id: string,
-  file: keyof typeof RUN_FILES,
+  { name, type, action }: (typeof RUN_FILES)[number],
 ): Promise<FastifyReply> {
-  const { run, content } = await fileOf(dashboard, id, file, request.headers['accept-language']);
-  const { type, action } = RUN_FILES[file];
+  const { run, content } = await fileOf(dashboard, id, name, request.headers['accept-language']);
   await recorded(content, audit(dashboard, request, { action, job: run.job, run: run.id }));
   return reply
     .headers({
       'content-type': type,
-      'content-disposition': attachment(`${run.job}-${run.id}-${file}`),
+      'content-disposition': attachment(`${run.job}-${run.id}-${name}`),
     })
     .send(content);
 }
@@ -81,8 +80,8 @@ export async function sendExport(
 /** Serves files of runs: the rejects to correct, and the report as one file. */
 export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
   // Rows of the source contain personal data: only visitors who may correct them get the file.
-  for (const file of RUN_FILE_NAMES.filter((name) => RUN_FILES[name].action === 'download-rejects')) {
-    app.get(`/runs/:run/${file}`, accessTo('download-rejects'), async (request, reply) =>
+  for (const file of RUN_FILES.filter(({ action }) => action === 'download-rejects')) {
+    app.get(`/runs/:run/${file.name}`, accessTo('download-rejects'), async (request, reply) =>
       sendRunFile(dashboard, { request, reply }, request.subject, file),
     );
   }
@@ -133,24 +132,14 @@ const CSV = 'text/csv; charset=utf-8';
 /** The formats of the records of a run, with their types. */
 const RECORDS_TYPES: Readonly<Record<string, string>> = { csv: CSV, xlsx: XLSX };
 
-/** What can be downloaded of a run, with its type, and what that is in the audit log. */
-export const RUN_FILES = {
-  [REPORT_FILE]: { type: 'text/html; charset=utf-8', action: 'download-report' },
-  [REJECTS_FILE]: { type: CSV, action: 'download-rejects' },
-  [REJECTS_WORKBOOK]: { type: XLSX, action: 'download-rejects' },
-  [UNMATCHED_FILE]: { type: CSV, action: 'download-rejects' },
-  [REDIRECTS_FILE]: { type: CSV, action: 'download-rejects' },
-  [DRIFT_FILE]: { type: CSV, action: 'download-rejects' },
-} as const;
-
-/** Their names. */
-export const RUN_FILE_NAMES = [
-  REPORT_FILE,
-  REJECTS_FILE,
-  REJECTS_WORKBOOK,
-  UNMATCHED_FILE,
-  REDIRECTS_FILE,
-  DRIFT_FILE,
+/** What can be downloaded of a run, and what that is in the audit log. `isLinked`: its page has a link to it; others have buttons. */
+export const RUN_FILES = [
+  { name: REPORT_FILE, type: 'text/html; charset=utf-8', action: 'download-report', isLinked: false },
+  { name: REJECTS_FILE, type: CSV, action: 'download-rejects', isLinked: false },
+  { name: REJECTS_WORKBOOK, type: XLSX, action: 'download-rejects', isLinked: false },
+  ...[UNMATCHED_FILE, REDIRECTS_FILE, DRIFT_FILE].map(
+    (name) => ({ name, type: CSV, action: 'download-rejects', isLinked: true }) as const,
+  ),
 ] as const;
 
 /** Names of jobs consist of letters, digits, dots, `-` and `_`. */

@@ -92,7 +92,9 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
     const jobs = workspace.jobNames().filter((job) => workspace.inspectJob(job).job?.store === name);
     const problems = [
       ...(found?.problems ?? []).map(({ message }) => redact(message)),
-      ...(found?.unset ?? []).map((one) => `${one.name} has no value in .env`),
+      ...(found?.unset ?? []).map(
+        (one) => `${one.name} is not set: choose Change, and give the address and the key`,
+      ),
     ];
     return { name, store, problems, probe, jobs, task: tasks.get(name) };
   };
@@ -458,7 +460,7 @@ function storeFormPage(form: StoreForm, viewer: Viewer): Page {
   const { name, file, fields, errors, mayBeUntested } = form;
   const isNew = name === undefined;
   const control = (one: Parameters<typeof controlOf>[0]) => controlOf(one, form);
-  const hint = 'Written into .env and nowhere else, and never shown again.';
+  const hint = 'Kept on the machine of this dashboard, readable for its owner only, and never shown again.';
   const { text: about, attributes } = aboutField({ name: 'apiKey', hint }, form);
   const key = html`<input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false"${!isNew && html` placeholder="unchanged"`}${checkAttributes({ pattern: String.raw`\s*${API_KEY.source.slice(1, -1)}\s*`, wrong: KEY_WRONG, ...(isNew && { missing: KEY_MISSING }) })}${attributes}>`;
   const moved = isNew

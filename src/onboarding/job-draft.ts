@@ -397,7 +397,7 @@ function askStore(inquiry: Inquiry, setting: DraftSetting): StoreAnswer {
       choices: alike(names),
       reliance: 'settled',
       usual: second === undefined ? (only ?? '') : undefined,
-      missing: `stores.yaml has several stores: ${names.join(', ')}.`,
+      missing: `There are several stores: ${names.join(', ')}.`,
     },
     (answer) => {
       if (stores === 'broken') return 'stores.yaml has errors: correct it first';
@@ -868,7 +868,7 @@ function askCurrency(
     if (isMixed)
       inquiry.refuse(
         'store',
-        `the file has prices in ${named}, and stores.yaml does not say what ${known.name} sells in. Add \`currency:\` to the store ${known.name}; prices in other currencies are then rejected`,
+        `the file has prices in ${named}, and the currency of the store ${known.name} is not set. Set it (in the dashboard: Stores, Change; else \`currency\` in stores.yaml); prices in other currencies are then rejected`,
       );
     return undefined;
   }

@@ -143,7 +143,7 @@ export class UpdatePass {
 
   #noMatch(): Reason {
     const { match } = this.#options;
-    const message = `no product that Storeferry has sent to this store has this ${WORDS[match]}; correct it, or let a job with \`mode: upsert\` send the product first`;
+    const message = `no product that Storeferry has sent to this store has this ${WORDS[match]}; correct it, or let another job send the product first`;
     return { code: 'no-match', message, field: FIELDS[match] };
   }
 

@@ -64,8 +64,8 @@ export interface View {
   readonly buttons?: boolean;
   /** The id of a later run of the job. */
   readonly later?: string | undefined;
-  /** Progress of a running run is shown beside the document and is newer than it. */
-  readonly progress?: boolean;
+  /** The page of the run, which has its progress and links to its files, shows it. */
+  readonly onRunPage?: boolean;
 }
 
 /** A plan, or a run that a limit stopped before its first request. */

@@ -23,6 +23,9 @@ function priceList(factor: number): Buffer {
   return makeXlsx([{ name: 'Preise', rows, merged: ['A1:D1', 'A3:D3', 'A6:D6'] }]);
 }
 
+/** Shoes with a column for each size, whose headers do not say what their cells are. */
+const SIZES = 'Artikel;Modell;Preis;36;37;38\nS-1;Läufer;79,90;3;0;5\nS-2;Wanderer;129,00;1;2;4\n';
+
 /** In one workspace, one after the other: each begins where a shop owner would, at the jobs. */
 describeWithBrowser('the ways of a shop owner, without a terminal', () => {
   let sandbox: Awaited<ReturnType<typeof startSandbox>>;
@@ -104,6 +107,10 @@ describeWithBrowser('the ways of a shop owner, without a terminal', () => {
     const before = counted(page);
     await before.press('my-products');
     await shot('job');
+    await page.goto(new URL('/jobs/my-products/columns', dashboard.url).href);
+    // A heading is no value of the columns that it covers.
+    expect(await page.locator('table.columns').innerText()).toMatch(/Art\.-Nr\.\s+M-1\s/);
+    await page.goto(new URL('/jobs/my-products', dashboard.url).href);
     await before.press('Upload a new file');
     await before.give('The new file', 'Preise.xlsx', priceList(2));
     await before.press('Upload and replace');
@@ -127,6 +134,37 @@ describeWithBrowser('the ways of a shop owner, without a terminal', () => {
     await press('Send this plan');
     await outcome(/^Done/);
     expect(await prices()).toEqual([12.5, 34, 9]);
+    expect(clicks()).toBeLessThanOrEqual(MOST_CLICKS);
+  });
+
+  it('asks what columns with sizes as headers contain, and for the rest of the job after that', async () => {
+    await page.setViewportSize({ width: 390, height: 900 });
+    await page.goto(dashboard.url);
+    const { press, give, choose, clicks } = counted(page);
+    await press('New job');
+    await give('CSV, Excel', 'Schuhe.csv', Buffer.from(SIZES));
+    await press('Upload');
+    const field = (column: string) => page.getByLabel(`Field of the column ${column}`);
+    // What the answer decides is not said to be unused.
+    for (const column of ['Preis', '36', '38'])
+      expect(await field(column).locator('option:checked').innerText()).toBe('Still open');
+    const grid = page.locator('.grid-scroll[data-more]');
+    await page.getByText('Scroll the table sideways to see all of its 6 columns.').waitFor();
+    await grid.evaluate((table) => table.scrollTo(table.scrollWidth, 0));
+    await grid.waitFor({ state: 'detached' });
+    expect(await field('38').isVisible()).toBe(true);
+    await shot('sizes');
+    await choose("What do the columns '36' to '38' contain?", 'each is a variant, with this stock');
+    await page.locator('.first-record', { hasText: /Läufer\s*79\.90\s*36 79\.90/ }).waitFor();
+    await page.getByLabel('Name of the job').waitFor();
+    await shot('sizes-answered');
+    await choose('When does it run?', 'Each day');
+    expect(await page.getByLabel('Time zone').inputValue()).toBe('Europe/Berlin');
+    await press('Create the job and plan it');
+    await outcome(/^Planned/);
+    await press('Approve');
+    await press('Send this plan');
+    await outcome(/^Done/);
     expect(clicks()).toBeLessThanOrEqual(MOST_CLICKS);
   });
 

@@ -9,7 +9,7 @@ import { listedRun } from '../../report/run-summary.ts';
 import { RECORD_FORMATS, RECORD_OUTCOMES, recordContent, runRecords } from '../../run/records/run-records.ts';
 import { shownRejectsFile } from '../../run/report/read-stored-report.ts';
 import { refuseExcess } from '../access/sign-in.ts';
-import { RUN_FILE_NAMES, RUN_FILES, sendExport, sendRunFile, XLSX } from '../file-routes.ts';
+import { RUN_FILES, sendExport, sendRunFile, XLSX } from '../file-routes.ts';
 import { refuseInvalidNames } from '../guard/guard-requests.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { refusePersonalData } from '../pages/record-page.ts';
@@ -193,7 +193,7 @@ function readingEndpoints(parts: RouteParts, app: FastifyInstance): readonly End
       answer: z.strictObject({ files: z.array(z.string()) }),
       async handle(call) {
         const names = await context.artifacts.run((await begunRun(call)).id).list();
-        return { files: RUN_FILE_NAMES.filter((name) => names.includes(name)) };
+        return { files: RUN_FILES.map(({ name }) => name).filter((name) => names.includes(name)) };
       },
     },
     {
@@ -201,11 +201,11 @@ function readingEndpoints(parts: RouteParts, app: FastifyInstance): readonly End
       path: '/runs/{run}/artifacts/{file}',
       scope: 'view',
       summary: 'A file of a run: its report; rejects only with the scope operate',
-      answer: [...new Set(Object.values(RUN_FILES).map(({ type }) => type))],
+      answer: [...new Set(RUN_FILES.map(({ type }) => type))],
       async handle(call) {
-        const file = RUN_FILE_NAMES.find((name) => name === call.request.params['file']);
+        const file = RUN_FILES.find(({ name }) => name === call.request.params['file']);
         if (file === undefined) throw notFound();
-        if (!mayDo(call.request.viewer.role, RUN_FILES[file].action)) throw scopeRefusal('view', 'operate');
+        if (!mayDo(call.request.viewer.role, file.action)) throw scopeRefusal('view', 'operate');
         return await sendRunFile(dashboard, call, (await begunRun(call)).id, file);
       },
     },

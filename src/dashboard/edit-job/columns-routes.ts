@@ -34,8 +34,8 @@ import { keptReading } from '../actions/uploads.ts';
 import { notFound } from '../guard/page-error.ts';
 import { previewPart, SHOW_AGAIN } from '../new-job/draft-page.ts';
 import { FETCH_WITHIN_MS } from '../new-job/draft-session.ts';
-import { columnsNotShown, fieldSelect, MAX_COLUMNS_SHOWN } from '../new-job/file-grid.ts';
-import { readingOf } from '../new-job/upload-targets.ts';
+import { columnsNotShown, fieldSelect, MAX_COLUMNS_SHOWN, recordRows } from '../new-job/file-grid.ts';
+import { readingOf, uploadedName } from '../new-job/upload-targets.ts';
 import { placeWords } from '../pages/job-card.ts';
 import { jobHref, linkButton } from '../pages/link-button.ts';
 import { alertText, type Notice, noticeText, type Page } from '../pages/page.ts';
@@ -173,23 +173,25 @@ export function columnsRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     const fields = request.fields;
     const opened = open(name);
     const { mapping, file } = opened;
-    const again = async (status: number, more: Partial<ColumnsPageFacts> = {}) => {
-      const current = more.notice === undefined ? opened : open(name);
-      const kept = more.notice === undefined ? fields : {};
-      const facts = await limitConcurrentReads(() => factsOf(current, fields['look'] ?? randomUUID(), kept));
-      const shown = typeof facts === 'string' ? facts : { ...facts, ...more };
-      return reply.sendPage(columnsPage(current.job, shown, request.viewer), status);
+    const factsFor = async (current: OpenMatching, typed: FormFields) =>
+      await limitConcurrentReads(() => factsOf(current, fields['look'] ?? randomUUID(), typed));
+    const show = (status: number, facts: ColumnsPageFacts | string) =>
+      reply.sendPage(columnsPage(opened.job, facts, request.viewer), status);
+    const showOutdated = async () => {
+      const facts = await factsFor(open(name), {});
+      return show(409, typeof facts === 'string' ? facts : { ...facts, notice: OUTDATED });
     };
-    if (fields['do'] !== 'save') return await again(200);
-    if (fields['sha256'] !== file.sha256) return await again(409, { notice: OUTDATED });
-    const facts = await limitConcurrentReads(() => factsOf(opened, fields['look'] ?? randomUUID(), fields));
-    if (typeof facts === 'string' || facts.problems.length > 0) return await again(422);
+    const saves = fields['do'] === 'save';
+    if (saves && fields['sha256'] !== file.sha256) return await showOutdated();
+    const facts = await factsFor(opened, fields);
+    if (!saves) return show(200, facts);
+    if (typeof facts === 'string' || facts.problems.length > 0) return show(422, facts);
     if (facts.edited === facts.text) return reply.redirect(jobHref(name), 303);
     const saved = mapping.shipped
       ? saveCopy(opened, facts.edited)
       : saveEdits(opened.workspace, fileOf(mapping.name), facts);
-    if (saved === 'outdated') return await again(409, { notice: OUTDATED });
-    if (saved !== 'saved') return await again(422, { problems: saved.map(dashboard.redact) });
+    if (saved === 'outdated') return await showOutdated();
+    if (saved !== 'saved') return show(422, { ...facts, problems: saved.map(dashboard.redact) });
     await audit(dashboard, request, { action: 'edit', job: name });
     return reply.redirect(`${jobHref(name)}/plan`, 303);
   });
@@ -304,18 +306,16 @@ ${formActions('Save', jobHref(job.name), { name: 'do', value: 'save' })}`,
   };
 }
 
-function whereWritten({ mapping, target, others }: ColumnsPageFacts): Markup {
-  const kept =
-    'Comments and everything that you do not change stay as they are; a comment in a line that is removed goes with it.';
+function whereWritten({ mapping, others }: ColumnsPageFacts): Markup | false {
   if (mapping.shipped)
     return noticeText(
-      html`The mapping <b>${mapping.name}</b> is part of Storeferry and is not changed. Saving writes a copy of it, <code>mappings/${target}.yaml</code>, and this job then uses the copy. ${kept} The copy no longer changes with new versions of Storeferry.`,
+      html`The format <b>${mapping.name}</b> is part of Storeferry and is not changed. Saving makes a copy of it for this job. The copy no longer changes with new versions of Storeferry.`,
     );
-  return html`<p>Saving changes <code>mappings/${target}.yaml</code>. ${kept}${others.length > 0 && html` <b>Also used by ${listed(others)}</b>: they change with it.`}</p>`;
+  return others.length > 0 && noticeText(html`<b>Also used by ${listed(others)}</b>: they change with it.`);
 }
 
 function matching(facts: ColumnsPageFacts): Markup {
-  const { job, mapping, look, wanted, problems, failing, preview, text, edited } = facts;
+  const { job, mapping, look, wanted, target, problems, failing, preview, text, edited } = facts;
   const columns = mappedColumns(mapping.spec, look.header);
   const required = new Set(mapping.spec.required);
   const missing = columns.filter(({ name, isFixed }) => !isFixed && !wanted.includes(name));
@@ -329,7 +329,7 @@ function matching(facts: ColumnsPageFacts): Markup {
   return html`${problems.length > 0 && html`<div class="notice bad" role="alert"><h2>This cannot be saved</h2>${bullets(problems)}</div>`}
 ${needed.length > 0 && alertText(`No column of the file fills ${listed(needed.map(named))}, which the mapping needs: choose the column below.`)}
 <fieldset><legend>The columns</legend>
-<p>${describeLook(look, job.source.path ?? job.name)}</p>
+<p>${describeLook(look, uploadedName(job.source.path) ?? job.source.path ?? job.name)}</p>
 <div class="table-scroll"><table class="columns"><caption>Each column of the file, and the field of the store that it fills. Change what is wrong.</caption>
 <thead><tr><th scope="col">Column</th><th scope="col">A value</th><th scope="col">Field</th></tr></thead>
 <tbody>${shown.map((index) => columnRow(index, columns, facts))}</tbody></table></div>
@@ -338,10 +338,8 @@ ${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(ot
 ${styledText('hint', 'Prices, weights, options and values made of several columns have settings of their own: change them in the file.')}
 </fieldset>
 ${previewPart({ preview, look })}
-<fieldset><legend>What is written</legend>
-${lines.length === 0 ? html`<p>Nothing has changed yet.</p>` : html`<pre class="file" tabindex="0">${lines.map(([sign, line]) => (sign === '+' ? html`<ins>+ ${line}</ins>\n` : html`<del>- ${line}</del>\n`))}</pre>`}
+${lines.length > 0 && html`<details class="worth-knowing"><summary>What changes in the file of the mapping</summary><p><code>${fileOf(target)}</code>: comments and everything that you do not change stay as they are; a comment in a line that is removed goes with it.</p><pre class="file" tabindex="0">${lines.map(([sign, line]) => (sign === '+' ? html`<ins>+ ${line}</ins>\n` : html`<del>- ${line}</del>\n`))}</pre></details>`}
 ${failing.length > 0 && html`<div class="notice warning"><p>Tests of the mapping that fail then: their rows have the old columns. Correct them in the file; until then <code>check</code> reports them. Runs are not affected.</p>${bullets(failing)}</div>`}
-</fieldset>
 ${SHOW_AGAIN}`;
 }
 
@@ -354,12 +352,13 @@ function named({ label, headers }: MappedColumn): string {
 function columnRow(
   index: number,
   columns: readonly MappedColumn[],
-  { mapping, look, wanted }: ColumnsPageFacts,
+  { mapping, look, wanted, preview }: ColumnsPageFacts,
 ): Markup {
   const header = look.header[index] ?? '';
   const chosen = wanted[index] ?? '';
   const fixed = columns.find(({ isFixed, at }) => isFixed && at.includes(index));
-  const sample = look.rows.find(({ cells }) => (cells[index] ?? '').trim() !== '')?.cells[index] ?? '';
+  const filled = recordRows(look, preview).find(({ cells }) => cells[index]?.trim());
+  const sample = filled?.cells[index] ?? '';
   const choices = [
     ...columns.filter(({ isFixed }) => !isFixed).map(({ name, label }): Choice => [name, label]),
     ...openFields(mapping.spec).map(({ name, label }): Choice => [`+${name}`, `${label} (new)`]),

@@ -40,7 +40,6 @@ import {
 } from '../pages/post-form.ts';
 import { type DraftSession, shownOf } from './draft-session.ts';
 import { fileGrid, firstRecord, recordsTree } from './file-grid.ts';
-import { UPLOADS_FOLDER } from './upload-targets.ts';
 
 /** What the page of a draft shows besides the draft. */
 interface DraftPageFacts {
@@ -296,7 +295,7 @@ ${others.length > 0 && html`<details><summary>None of them: ${counted(others.len
 function hintOf({ id, reason, usual, answer, flag }: AskedQuestion): string {
   switch (questionKind(id)) {
     case 'apiKey':
-      return `${usual === undefined && answer === undefined ? '' : 'A key is known for this address; leave this blank to use it. '}It is written into .env of the workspace, which only its owner can read, and nowhere else.`;
+      return `${usual === undefined && answer === undefined ? '' : 'A key is known for this address; leave this blank to use it. '}It is kept on the machine of this dashboard, readable for its owner only.`;
     case 'currency':
       return flag === undefined
         ? `${reason ?? ''} A price in another currency is rejected. Blank: all prices must be in one currency.`.trim()
@@ -359,7 +358,7 @@ function countWords({ counts }: SourcePreview, whole: boolean): string {
 const VALUE_SHOWN = 200;
 
 function recordRow({ key, kind, fields, reason, cell }: PreviewedRecord, place: string): Markup {
-  const name = html`<th scope="row">${key === null ? quiet('no key') : foreign(key, 80)} ${quiet(place)}</th>`;
+  const name = html`<th scope="row">${key !== null && html`${foreign(key, 80)} `}${quiet(place)}</th>`;
   if (kind !== 'record')
     return html`<tr class="${kind === 'rejected' && 'bad'}">${name}<td><b>${kind === 'rejected' ? 'Rejected' : 'Skipped'}</b>: ${reason?.column !== undefined && html`${foreign(reason.column, 60)} <mark>${cell === undefined || cell === '' ? 'blank' : foreign(cell, 80)}</mark> `}${foreign(reason?.message ?? '')}</td></tr>`;
   return html`<tr>${name}<td><details><summary>${summaryOf(fields)}</summary><dl class="body">${fields.map(({ path, value }) => html`<div><dt>${code(path)}</dt><dd>${foreign(valueText(value, VALUE_SHOWN))}</dd></div>`)}</dl></details></td></tr>`;
@@ -394,7 +393,7 @@ ${fieldsIn('job')}
 </fieldset>
 <fieldset><legend>The schedule</legend>
 ${fieldsIn('schedule')}
-<p class="hint">${session.source.kind === 'file' ? html`The file is copied into <code>${UPLOADS_FOLDER}/</code>. A scheduled run reads that copy again: for new data, upload a new file on the page of the job, or give the job an address or a folder where a new file is put.` : 'Each run reads what is at the address then.'} ${workerNote(facts)}</p>
+<p class="hint">${session.source.kind === 'file' ? 'Each run reads the uploaded file again: for new data, upload a new file on the page of the job, or give the job an address or a folder where a new file is put.' : 'Each run reads what is at the address then.'} ${workerNote(facts)}</p>
 </fieldset>`;
 }
 
@@ -435,7 +434,8 @@ ${postForm(
     body: html`<h2>Use a link</h2>
 <p><label for="address">Link to a file on the web, or to a Google Sheet</label>
 <input id="address" name="address" type="text" inputmode="url" required value="${address}" placeholder="https://shop.example/export.csv" autocomplete="off" spellcheck="false"${isWrong && html` autofocus aria-invalid="true" aria-describedby="wrong-address"`}>${isWrong && html`<span class="field-error" id="wrong-address">${problem}</span>`}</p>
-<p class="hint">Each run downloads the file again. If the link has a secret, such as a token, do not type it here: make the job from a file, put the secret into the file <code>.env</code> as <code>FEED_TOKEN</code>, and write the link into the file of the job, with <code>\${FEED_TOKEN}</code> for the secret. Placeholders that are typed here are plain text.</p>
+<p class="hint">Each run downloads the file again. Do not type a link with a secret, such as a token.</p>
+<details class="worth-knowing"><summary>A link with a secret</summary><p>Make the job from a file, put the secret into the file <code>.env</code> as <code>FEED_TOKEN</code>, and write the link into the file of the job, with <code>\${FEED_TOKEN}</code> for the secret. Placeholders that are typed here are plain text.</p></details>
 <p class="actions">${submitButton('Continue')}</p>`,
   },
   viewer,

@@ -1,5 +1,5 @@
 import { isHttpUrl } from '../../model/remote-address.ts';
-import { isSheet } from '../../model/row.ts';
+import { isSheet, type Row } from '../../model/row.ts';
 import { fieldLabel, fieldsOf, type ProposedColumn } from '../../onboarding/guess/propose-mapping.ts';
 import type { AskedQuestion, DraftFile } from '../../onboarding/job-draft.ts';
 import {
@@ -7,6 +7,7 @@ import {
   type LeftOutRows,
   type PreviewedRecord,
   type SourceLook,
+  type SourcePreview,
 } from '../../onboarding/preview-source.ts';
 import { code, foreign, html, type Markup, quiet, styledText } from '../../report/html/markup.ts';
 import { valueText } from '../../report/record-view.ts';
@@ -18,8 +19,6 @@ export const MAX_COLUMNS_SHOWN = 300;
 /** Longer texts are cut. */
 const MAX_CELL_SHOWN = 60;
 const MAX_VARIANTS_SHOWN = 6;
-/** More columns seldom fit beside each other. */
-const COLUMNS_BESIDE = 4;
 
 /** The first rows of a file as they are: with what each row is, and the field that each column fills. */
 export function fileGrid({ look, guess }: DraftFile): Markup {
@@ -33,20 +32,15 @@ export function fileGrid({ look, guess }: DraftFile): Markup {
   const columns = Array.from({ length: width }, (_, index): GridColumn => {
     const proposed = proposal?.columns[index];
     const isUsed = proposed === undefined ? known.has(header[index] ?? '') : proposed.field !== null;
-    return {
-      index,
-      proposed,
-      look: isUsed ? (proposed?.confidence === 'likely' ? 'likely' : 'used') : 'unused',
-    };
+    const used = proposed?.confidence === 'likely' ? 'likely' : 'used';
+    return { index, proposed, look: isUsed ? used : proposed?.isOpen === true ? 'open' : 'unused' };
   });
   const shown = columns.filter(({ index, look }) => index < MAX_COLUMNS_SHOWN || look !== 'unused');
   const hasRows = headerLine > 0;
   const leftOut = typeof preview === 'object' ? preview.leftOut : [];
-  const isSkipped = (line: number) =>
-    leftOut.some(({ kind, from, to }) => kind !== 'rejected' && line >= from && line <= to);
-  const first = rows.find(({ heading, line }) => heading !== true && !isSkipped(line));
-  const dataLine = first?.line ?? headerLine + 1;
+  const dataLine = recordRows(look, preview)[0]?.line ?? headerLine + 1;
   return html`${hasRows && html`<input type="hidden" name="was.headerRow" value="${headerLine}"><input type="hidden" name="was.dataRow" value="${dataLine}">`}
+<p class="hint">Scroll the table sideways to see all of its ${counted(shown.length, 'column')}.</p>
 <div class="grid-scroll" tabindex="0" role="region" aria-label="The first rows of the file" data-keeps-scroll>
 <table class="file-grid"><caption class="unseen">The first rows of the file, with the field of the store that each column fills</caption>
 <thead><tr><th scope="col">${isSheet(look.places) ? 'Row' : hasRows ? 'Line' : 'Record'}</th>${hasRows && html`<th scope="col" id="headerRow">Header</th><th scope="col">Data</th>`}${shown.map((column) => columnHead(column, fields, look))}</tr></thead>
@@ -55,15 +49,28 @@ export function fileGrid({ look, guess }: DraftFile): Markup {
     const what = rowKind(line, headerLine, rows[0]?.line ?? dataLine, why);
     return html`<tr class="${what?.style ?? 'data'}"><th scope="row">${grouped(line)}${what !== undefined && html` <span class="tag">${what.name}</span>`}</th>${hasRows && rowRoles(line, headerLine, dataLine)}${rowCells(line, cells, shown, look, why)}</tr>\n`;
   })}</tbody></table></div>
-<p class="hint">${hasRows && html`Choose the row with the names of the columns under <b>Header</b>, and the first row of products or contacts under <b>Data</b>. `}${proposal !== undefined && 'Above each column, choose the field of the store that it fills. '}${shown.length > COLUMNS_BESIDE && `Its ${grouped(shown.length)} columns may be wider than the table: scroll it sideways. `}<span class="key used">used</span> <span class="key likely">used, please check</span> <span class="key">not used</span></p>
+<p class="hint">${hasRows && html`Choose the row with the names of the columns under <b>Header</b>, and the first row of products or contacts under <b>Data</b>. `}${proposal !== undefined && 'Above each column, choose the field of the store that it fills. '}<span class="key used">used</span> <span class="key likely">used, please check</span> ${shown.some(({ look }) => look === 'open') && html`<span class="key open">open until the questions above are answered</span> `}<span class="key">not used</span></p>
 ${columnsNotShown(columns.length - shown.length)}
 ${proposal !== undefined && html`<details class="worth-knowing"><summary>Why each column is used</summary><dl class="body">${proposal.columns.filter(({ field }) => field !== null).map(({ header, field, evidence }) => html`<div><dt>${foreign(columnWords(header, look), MAX_CELL_SHOWN)}</dt><dd>${fields.find(([name]) => name === field)?.[1] ?? field}: ${foreign(evidence)}</dd></div>`)}</dl></details>`}`;
+}
+
+/** The rows that become records or are rejected: no headings, and none that is left out. */
+export function recordRows(
+  { rows }: SourceLook,
+  preview: SourcePreview | string | undefined,
+): readonly Row[] {
+  const leftOut = typeof preview === 'object' ? preview.leftOut : [];
+  return rows.filter(
+    ({ heading, line }) =>
+      heading !== true &&
+      !leftOut.some(({ kind, from, to }) => kind !== 'rejected' && line >= from && line <= to),
+  );
 }
 
 interface GridColumn {
   readonly index: number;
   readonly proposed: ProposedColumn | undefined;
-  readonly look: 'used' | 'likely' | 'unused';
+  readonly look: 'used' | 'likely' | 'open' | 'unused';
 }
 
 /** Says how many columns a page leaves out. */
@@ -92,7 +99,7 @@ function columnHead(
         ? quiet('no name')
         : isFixed
           ? sentence(field).replace(/\.$/, '')
-          : html`<input type="hidden" name="was.${index}" value="${field ?? ''}"><input type="hidden" name="header.${index}" value="${columnName(header, index)}">${fieldSelect(index, name, fields, field ?? '')}`;
+          : html`<input type="hidden" name="was.${index}" value="${field ?? ''}"><input type="hidden" name="header.${index}" value="${columnName(header, index)}">${fieldSelect(index, name, fields, field ?? '', proposed.isOpen ? 'Still open' : undefined)}`;
   return html`<th scope="col" class="${style}">${shown}${choice}</th>`;
 }
 
@@ -102,9 +109,10 @@ export function fieldSelect(
   header: string,
   choices: readonly Choice[],
   chosen: string,
+  none = 'Not used',
 ): Markup {
   const attributes = html` id="field-${index}" aria-label="Field of the column ${printable(header)}" data-renders`;
-  return select(`field.${index}`, [['', 'Not used'], ...choices], chosen, attributes);
+  return select(`field.${index}`, [['', none], ...choices], chosen, attributes);
 }
 
 /** A column as answers name it: with its number where several have the same header. */

@@ -12,13 +12,14 @@ import {
   STORE_VARIABLES,
 } from '../../onboarding/new-workspace.ts';
 import { fetchPicture, lookAtSource, placeInWorkspace } from '../../onboarding/preview-source.ts';
-import { code, html } from '../../report/html/markup.ts';
+import { html } from '../../report/html/markup.ts';
 import { testStore } from '../../run/store-properties.ts';
 import { formatBytes } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { beginAction } from '../actions/confirmation.ts';
 import { receiveUpload, UPLOAD_LIMIT_BYTES, withoutFolder } from '../actions/uploads.ts';
 import { notFound } from '../guard/page-error.ts';
+import { placeWords } from '../pages/job-card.ts';
 import { jobHref, jobLink } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
@@ -218,7 +219,7 @@ function uploadPage(
     title: id === 'source' ? `Upload a new file for ${job}` : `Upload the ${what} of ${job}`,
     section: 'jobs',
     notice: problem === null ? null : { tone: 'bad', text: `The file was not taken. ${problem}` },
-    body: html`<p class="page-lead">It ${isThere ? 'replaces' : 'becomes'} ${code(path)}, ${id === 'source' ? html`which every run of ${link} reads` : html`the ${what} that every run of ${link} reads`}. It must have the columns that the ${id === 'crosswalk' ? 'job' : 'mapping'} needs. Nothing is sent: plan the job afterwards.</p>
+    body: html`<p class="page-lead">It ${isThere ? 'replaces' : 'becomes'} ${placeWords({ path })}, ${id === 'source' ? html`which every run of ${link} reads` : html`the ${what} that every run of ${link} reads`}. It must have the columns that the job needs. Nothing is sent: plan the job afterwards.</p>
 ${uploadForm(
   {
     action: `${jobHref(job)}/upload?${new URLSearchParams({ file: id })}`,

@@ -27,6 +27,12 @@ export interface UploadTarget {
 /** A file name without signs of a glob. */
 const PLAIN = /^(?:[^\\*?[\]{}.][^\\*?[\]{}]*)$/;
 
+/** The name of an uploaded file at a path of the workspace; undefined for any other file. */
+export function uploadedName(path = ''): string | undefined {
+  const [folder, name = '', ...rest] = path.split('/');
+  return folder === UPLOADS_FOLDER && rest.length === 0 && PLAIN.test(name) ? name : undefined;
+}
+
 /**
  * The files of an import that can be uploaded: its source, if it was uploaded before, and the crosswalk and the lookup tables of the
  * workspace. Other sources belong to what writes them.
@@ -36,10 +42,8 @@ export function uploadTargets(workspace: Workspace, job: ImportJob): readonly Up
   if (mapping === undefined) return [];
   const { spec } = mapping;
   const isThere = (path: string) => existsSync(workspace.path(path));
-  const [folder, ...rest] = (job.source.path ?? '').split('/');
-  const isUploaded = folder === UPLOADS_FOLDER && rest.length === 1 && PLAIN.test(rest[0] ?? '');
   const source: UploadTarget[] =
-    job.source.path === undefined || !isUploaded
+    job.source.path === undefined || uploadedName(job.source.path) === undefined
       ? []
       : [
           {

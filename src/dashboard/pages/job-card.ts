@@ -14,6 +14,7 @@ import { withLiveStatus } from '../../run/report/read-stored-report.ts';
 import { formatDuration } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
+import { uploadedName } from '../new-job/upload-targets.ts';
 import { type Activity, activityOf, type Need, needOf } from './activity.ts';
 import { actionButton, jobHref, jobLink } from './link-button.ts';
 import { momentAndDistance, type Reading, readingOf, relativeTime } from './page.ts';
@@ -227,12 +228,14 @@ export function describeMove(job: Job): Markup {
   return html`${how} ${job.import} from ${placeWords(job.source)} into the store <b>${job.store}</b>`;
 }
 
-/** The place of a file as the job names it, without secrets. */
+/** The place of a file for people, without secrets: an uploaded one by its name, any other as the job names it. */
 export function placeWords({
   path,
   remote,
   table,
 }: FilePlace & { readonly table?: string | undefined }): Markup {
+  const name = uploadedName(path);
+  if (name !== undefined) return html`the uploaded file <code>${name}</code>`;
   const place = html`<code>${remote === undefined ? path : remote.location}</code>`;
   return table === undefined ? place : html`the table <code>${table}</code> of ${place}`;
 }

@@ -30,7 +30,7 @@ import { counted, listed, sentence } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFound } from '../guard/page-error.ts';
-import { uploadTargets } from '../new-job/upload-targets.ts';
+import { uploadedName, uploadTargets } from '../new-job/upload-targets.ts';
 import { type PageRequest, workspaceOf } from '../route-parts.ts';
 import { settledRuns } from './activity.ts';
 import {
@@ -74,7 +74,10 @@ ${facts.schedule !== null && keeper !== 'worker' && clockNote(keeper, program)}
 ${uploads
   .filter(({ isThere }) => !isThere)
   .map(({ what, path }) =>
-    noticeText(html`The ${what} ${code(path)} is not there yet${mayEdit && ': upload it below'}.`, 'warning'),
+    noticeText(
+      html`The ${what} ${code(uploadedName(path) ?? path)} is not there yet${mayEdit && ': upload it below'}.`,
+      'warning',
+    ),
   )}
 <dl class="facts">${scheduleFacts(facts, reading)}</dl>
 ${job?.kind === 'export' && runs.length > 0 && mayDo(viewer.role, 'download-export') && html`<p><a href="${jobHref(job.name)}/export">Download the exported file</a>, as it is now</p>`}

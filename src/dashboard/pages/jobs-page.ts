@@ -77,7 +77,7 @@ ${problemList(problems)}
 
 function unsetBox(unset: readonly string[]): Markup {
   return noticeText(
-    html`Not set yet: ${enumerated(unset.map(code))}. Set ${unset.length === 1 ? 'it' : 'them'} in <code>.env</code>, then load this page again: jobs that need ${unset.length === 1 ? 'it' : 'them'} cannot run.`,
+    html`Not set yet: ${enumerated(unset.map(code))}. Jobs that need ${unset.length === 1 ? 'it' : 'them'} cannot run. Give a store its address and key under <a href="/stores">Stores</a>; set others in <code>.env</code>, then load this page again.`,
     'warning',
   );
 }

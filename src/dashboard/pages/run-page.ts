@@ -1,7 +1,6 @@
 import { ACTIONS, includesRole, subjectOf } from '../../model/action.ts';
-import { DRIFT_FILE, REDIRECTS_FILE } from '../../model/plan.ts';
 import type { Run, RunStep } from '../../model/run.ts';
-import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../rejects/rejects-file.ts';
+import { REJECTS_FILE, REJECTS_WORKBOOK } from '../../rejects/rejects-file.ts';
 import { type ButtonOf, documentSections } from '../../report/html/document-sections.ts';
 import { html, type Markup, quiet } from '../../report/html/markup.ts';
 import { runDocument } from '../../report/run-document.ts';
@@ -18,15 +17,13 @@ import { recordExamples } from '../../run/show-record.ts';
 import { grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
+import { RUN_FILES } from '../file-routes.ts';
 import { keptRun, type PageRequest } from '../route-parts.ts';
 import { runActions } from './audit-page.ts';
 import { RUN_NOUNS } from './job-card.ts';
 import { actionButton, jobLink, linkButton, runLink } from './link-button.ts';
 import { momentAndDistance, noticeText, type Page, type Reading, readingOf, relativeTime } from './page.ts';
 import { maySeeRecords } from './record-page.ts';
-
-/** Files of a run that its page links to. */
-const BESIDE: readonly string[] = [UNMATCHED_FILE, REDIRECTS_FILE, DRIFT_FILE];
 
 /** One run: its progress and its document, with suitable actions. PageError if there is no such run. */
 export async function runPage(
@@ -42,18 +39,20 @@ export async function runPage(
   const later = await laterRun(context, kept);
   const buttons = includesRole(viewer.role, 'operate');
   const reading = readingOf(context, viewer);
-  const view = { ...reading, program, version, buttons, later: later?.id, progress: true };
+  const view = { ...reading, program, version, buttons, later: later?.id, onRunPage: true };
   const running = run.status === 'running';
   const files = buttons ? await context.artifacts.run(id).list() : [];
   const hasWorkbook = files.includes(REJECTS_WORKBOOK);
-  const others = files.filter((name) => (hasWorkbook && name === REJECTS_FILE) || BESIDE.includes(name));
+  const others = RUN_FILES.filter(
+    ({ name, isLinked }) => files.includes(name) && (isLinked || (hasWorkbook && name === REJECTS_FILE)),
+  );
   const hasRecords = maySeeRecords(run, viewer) && (await recordExamples(context, kept)) !== undefined;
   return {
     title: `Run ${id} of ${run.job}`,
     section: 'runs',
     heading: html`Run ${id}`,
     live: running,
-    body: html`<p class="page-lead">${kindWords(run)} ${jobLink(run.job)} on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print (<a href="/runs/${id}/report.html?download">download</a>)`}${hasRecords && html`. <a href="/runs/${id}/records">Single records</a>, with the cells of each field`}${maySeeRecords(run, viewer) && html`. <a href="/runs/${id}/outcomes">Outcome of each record</a>`}${others.map((name) => html`. <a href="/runs/${id}/${name}">Download ${name}</a>`)}.</p>
+    body: html`<p class="page-lead">${kindWords(run)} ${jobLink(run.job)} on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print (<a href="/runs/${id}/report.html?download">download</a>)`}${hasRecords && html`. <a href="/runs/${id}/records">Single records</a>, with the cells of each field`}${maySeeRecords(run, viewer) && html`. <a href="/runs/${id}/outcomes">Outcome of each record</a>`}${others.map(({ name }) => html`. <a href="/runs/${id}/${name}">Download ${name}</a>`)}.</p>
 ${buttons && (await runActions({ context }, id, reading))}
 ${running && liveProgress(run, reading)}
 ${documentSections(runDocument(facts, view), buttons ? buttonOf(run, hasWorkbook, viewer) : undefined)}`,

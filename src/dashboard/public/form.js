@@ -28,6 +28,27 @@ function isChanged(control) {
   return control.selectedIndex !== Math.max(0, sent);
 }
 
+/** @param {Element} box */
+function fieldNames(box) {
+  return [...box.querySelectorAll('[name]')].map((field) => field.getAttribute('name')).join();
+}
+
+/** Shows the settings as they are asked for now, with the key that was typed: it is not sent along. @param {Element} settings @param {Element} wanted */
+function replaceSettings(settings, wanted) {
+  const key = settings.querySelector('#apiKey');
+  const same = wanted.querySelector('#apiKey');
+  if (key && same) same.replaceWith(key);
+  settings.replaceWith(wanted);
+  fillTimezone();
+  showFields();
+}
+
+function fillTimezone() {
+  for (const field of document.querySelectorAll('[data-browser-timezone]')) {
+    if (field instanceof HTMLInputElement) field.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  }
+}
+
 async function renderAgain() {
   if (!form) return;
   latest += 1;
@@ -48,18 +69,32 @@ async function renderAgain() {
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
   const fresh = page.querySelector('[data-rendered]');
   if (mine !== latest || !fresh || !rendered) return;
-  if (!document.querySelector('#settings') && page.querySelector('#settings')) {
+  const focused = document.activeElement?.id;
+  const settings = document.querySelector('#settings');
+  const wanted = page.querySelector('#settings');
+  if (!settings && wanted) {
     location.reload();
     return;
   }
-  const focused = document.activeElement?.id;
+  // What an answer has made of the file may ask for more.
+  if (settings && wanted && fieldNames(settings) !== fieldNames(wanted)) replaceSettings(settings, wanted);
   const { scrollLeft = 0, scrollTop = 0 } = rendered.querySelector('[data-keeps-scroll]') ?? {};
   rendered.replaceChildren(...fresh.childNodes);
   rendered.querySelector('[data-keeps-scroll]')?.scrollTo(scrollLeft, scrollTop);
+  showMore();
   rendered.removeAttribute('aria-busy');
   for (const button of rendered.querySelectorAll('[data-without-script]'))
     button.toggleAttribute('hidden', true);
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+}
+
+/** Says of a table that is wider than the page that it has more columns, and fades the edge beyond which they are. */
+function showMore() {
+  for (const table of document.querySelectorAll('[data-keeps-scroll]')) {
+    const { scrollWidth, clientWidth, scrollLeft } = table;
+    table.previousElementSibling?.toggleAttribute('hidden', scrollWidth <= clientWidth);
+    table.toggleAttribute('data-more', scrollWidth - clientWidth - scrollLeft > 1);
+  }
 }
 
 /** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} Control */
@@ -124,6 +159,9 @@ function checkForm(event) {
   first.focus();
 }
 
+showMore();
+addEventListener('resize', showMore);
+document.addEventListener('scroll', showMore, true);
 // The words of the browser in a bubble are not beside the field, and go away.
 for (const one of document.forms) one.noValidate = true;
 document.addEventListener('submit', checkForm);
@@ -138,9 +176,7 @@ document.addEventListener('change', ({ target }) => {
     if (target.value.trim() !== '') showWrong(target, wrongWith(target));
   }, SAID_AFTER_MS);
 });
-for (const field of document.querySelectorAll('[data-browser-timezone]')) {
-  if (field instanceof HTMLInputElement) field.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
-}
+fillTimezone();
 if (form) {
   form.addEventListener('input', showFields);
   form.addEventListener('change', (event) => {

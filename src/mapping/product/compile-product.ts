@@ -196,9 +196,9 @@ function isAddress(text: string): boolean {
 /** Params that could complete incomplete addresses: params of the images that have no http address yet. */
 function unsetBases({ params }: Scope, written: string): string {
   const names = [...params].flatMap(([name, value]) =>
-    written.includes(`{${name}}`) && !isAddress(String(value)) ? [`${name}: https://…`] : [],
+    written.includes(`{${name}}`) && !isAddress(String(value)) ? [`${name} to https://…`] : [],
   );
-  return names.length === 0 ? '' : `; set \`params: { ${names.join(', ')} }\` in the job`;
+  return names.length === 0 ? '' : `; set ${names.join(' and ')} in the job (params)`;
 }
 
 /** Separators between two addresses of one cell. Within an address, a second one follows no blank or separator. */

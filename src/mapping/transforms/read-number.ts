@@ -82,11 +82,9 @@ function unambiguous({ params }: NumberFormat): string {
     write,
     decimal === undefined
       ? 'or say in the mapping which sign is the decimal one'
-      : `or set \`params: { ${decimal}: "," }\` (or ".") in the job if that is the decimal sign`,
-    ...(thousands === undefined
-      ? []
-      : [`or \`params: { ${thousands}: "," }\` (or ".") if that is the thousands sign`]),
-    ...(currency === undefined ? [] : [`or \`params: { ${currency}: KWD }\` if that is the currency`]),
+      : `or set ${decimal} to "," (or ".") in the job (params) if that is the decimal sign`,
+    ...(thousands === undefined ? [] : [`or ${thousands} to "," (or ".") if that is the thousands sign`]),
+    ...(currency === undefined ? [] : [`or ${currency} to KWD if that is the currency`]),
   ].join('; ');
 }
 
@@ -97,7 +95,7 @@ function expected(text: string, { decimal, params }: NumberFormat): string {
   const where =
     params?.decimal === undefined
       ? 'the mapping says so: { number: { decimal: "," } }'
-      : `the job says so: params: { ${params.decimal}: "," }`;
+      : `set ${params.decimal} to "," in the job (params)`;
   return `expected a decimal point, as in 1299.50; where commas are decimal, ${where}`;
 }
 

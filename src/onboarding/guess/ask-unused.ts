@@ -5,9 +5,9 @@ import { SIZE } from './draft-spread.ts';
 import {
   type CandidateAnswer,
   isExactlyCalled,
+  LEAVE_OUT,
   type ProductColumn,
   type ProductGuess,
-  quotedHeaders,
 } from './guess.ts';
 import { readProductHeader } from './header-reading.ts';
 import {
@@ -42,7 +42,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
     for (const column of called('discount').filter(({ values }) => values.some(isDiscount))) {
       const answer = ask(
         guess,
-        column,
+        [column],
         `${shown(column, isDiscount)} may be a discount on the price`,
         discountAnswers(column),
       );
@@ -55,7 +55,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
     for (const column of called('saleDate').filter(({ values }) => values.length > 0)) {
       const answer = ask(
         guess,
-        column,
+        [column],
         `${shown(column)} limits the time of the sale; without it the sale is sent as already begun`,
         dateAnswers(column),
       );
@@ -67,23 +67,21 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
     }
   if (!isTaken('visible', 'hidden'))
     for (const column of called('discontinued').filter(({ values }) => values.some(isMarked)))
-      ask(guess, column, `${shown(column, isMarked)} marks products that may no longer be sold`, []);
+      ask(guess, [column], `${shown(column, isMarked)} marks products that may no longer be sold`, []);
   for (const column of guess.isAsked('price') ? [] : free.filter(mayBePrice))
     ask(
       guess,
-      column,
-      `${shown(column)} may be a price; --column 'sale=${column.header}' or 'was=${column.header}' uses it`,
+      [column],
+      `${shown(column)} may be a price; to use it, make it the sale price (sale) or the price before (was)`,
       [],
     );
   for (const [concept, columns] of spreadOver(free)) {
-    const [first] = columns;
-    if (first === undefined || (concept === 'quantity' && isTaken('quantity'))) continue;
-    const what = quotedHeaders(columns);
     const isStock = concept === 'quantity';
+    if (isStock && isTaken('quantity')) continue;
     const answer = ask(
       guess,
-      first,
-      isStock ? `${what} each have a part of the stock` : `${what} may be variants in columns`,
+      columns,
+      isStock ? 'each have a part of the stock' : 'may be variants in columns',
       isStock && columns.every(({ values }) => values.every((value) => /^-?\d+$/.test(value))) ? SUM : [],
     );
     if (answer === undefined) continue;
@@ -102,24 +100,19 @@ interface Applying extends CandidateAnswer {
 }
 
 const SUM: readonly Applying[] = [
-  { value: 'sum', label: 'no: the stock is the sum of these columns', format: '' },
+  { value: 'sum', label: 'each a part of the stock, which is their sum', format: '' },
 ];
 
-/** Asks how to use a column; undefined without an answer, and if the column is left out. */
+/** Asks how to use columns; undefined without an answer, and if they are left out. */
 function ask(
   guess: ProductGuess,
-  { header }: ProductColumn,
-  reason: string,
+  columns: readonly ProductColumn[],
+  why: string,
   offered: readonly Applying[],
 ): Applying | undefined {
-  const leaveOut = { value: 'leave-out', label: 'leave it out; the mapping can still be changed to read it' };
-  const answer = guess.ask({
-    id: `unused.${header}`,
-    text: `May '${header}' be left out?`,
-    reason,
-    answers: [leaveOut, ...offered.map(({ value, label }) => ({ value, label }))],
-  });
-  return offered.find(({ value }) => value === answer?.toLowerCase());
+  const answers = offered.map(({ value, label }) => ({ value, label }));
+  const answer = guess.askUnused(columns, why, [LEAVE_OUT, ...answers]);
+  return offered.find(({ value }) => value === answer);
 }
 
 function use(guess: ProductGuess, name: string, column: ProductColumn): string {
@@ -146,8 +139,8 @@ const DISCOUNT_STEPS = [{ replace: '^-|[ %]+$' }, { number: { decimal: 'either' 
 function discountAnswers({ header, values }: ProductColumn): readonly Applying[] {
   const discounts = values.filter((value) => !isMissingValue(value)).map((value) => DISCOUNT.exec(value));
   if (discounts.includes(null)) return [];
-  const percent = { value: 'percent', label: 'no: subtract this percentage from the price', format: '' };
-  const amount = { value: 'amount', label: 'no: subtract this amount from the price', format: '' };
+  const percent = { value: 'percent', label: 'a percentage to subtract from the price', format: '' };
+  const amount = { value: 'amount', label: 'an amount to subtract from the price', format: '' };
   const isPercent = header.includes('%') || discounts.some((found) => found?.[1] === '%');
   return isPercent ? [percent] : [percent, amount];
 }
@@ -166,8 +159,8 @@ function dateAnswers({ values }: ProductColumn): readonly Applying[] {
   const format = DATES.find(([pattern]) => dates.every((value) => pattern.test(value)))?.[1];
   if (format === undefined || dates.length === 0) return [];
   const both = (suffix: string, words: string, written: string) => [
-    { value: `begins${suffix}`, label: `no: the sale begins on this date${words}`, format: written },
-    { value: `ends${suffix}`, label: `no: the sale ends after this date${words}`, format: written },
+    { value: `begins${suffix}`, label: `the first day of the sale${words}`, format: written },
+    { value: `ends${suffix}`, label: `the last day of the sale${words}`, format: written },
   ];
   const monthFirst = format.replace(/d(.)M/, 'M$1d');
   if (monthFirst === format || format === 'd.M.yyyy') return both('', '', format);
@@ -179,8 +172,8 @@ function dateAnswers({ values }: ProductColumn): readonly Applying[] {
   ];
 }
 
-function shown({ header, values }: ProductColumn, matches: (value: string) => boolean = () => true): string {
-  return `'${header}', such as '${values.find(matches)}',`;
+function shown({ values }: ProductColumn, matches: (value: string) => boolean = () => true): string {
+  return `has values such as '${values.find(matches)}', and`;
 }
 
 /** Whether a header that is not understood has the word for a price. */

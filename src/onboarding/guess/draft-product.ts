@@ -195,7 +195,7 @@ function pickTitle(guess: ProductGuess, sku: ProductColumn | undefined): Product
   guess.askColumn(
     'title',
     texts,
-    `no header is called the name of a product${sku === undefined && mayUpdate(guess, 'none') ? `; for a file that changes products which the store has, name their SKU: --column 'sku=HEADER'` : ''}`,
+    `no header is called the name of a product${sku === undefined && mayUpdate(guess, 'none') ? `; for a file that changes products which the store has, choose the column of their SKU (sku)` : ''}`,
     mayBeNone ? 'none: the file changes products that the store has' : null,
   );
   return undefined;
@@ -213,7 +213,7 @@ function draftUpdate(guess: ProductGuess, sku: ProductColumn): ProductMappingSpe
     draftPrices(guess, undefined);
   if (guess.questions.length > 0) return undefined;
   guess.notes.push(
-    `The file has no names of products: it changes products that the store has, found by '${sku.header}' (mode: update, match: sku).`,
+    `The file has no names of products: it changes products that the store has, found by their SKU in '${sku.header}'.`,
   );
   const variants: VariantsSpec = withoutUndefined({
     rows: 'all',

@@ -1,6 +1,6 @@
 import type { OptionsSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
-import { isExactlyCalled, type ProductColumn, type ProductGuess, quotedHeaders } from './guess.ts';
+import { isExactlyCalled, LEAVE_OUT, type ProductColumn, type ProductGuess, quotedHeaders } from './guess.ts';
 import { readProductHeader } from './header-reading.ts';
 import { booleanOf, isMissingValue, readAmount } from './sampled-column.ts';
 import { words } from './words.ts';
@@ -143,10 +143,10 @@ function contentOf(guess: ProductGuess, { columns }: SpreadGroup): Content | und
   const has = (concept: 'quantity' | 'price') =>
     guess.columns.some((column) => isExactlyCalled(column, concept));
   const offers: readonly (readonly [value: Content, label: string])[] = withoutAbsent([
-    isAll(isStock) && (['stock', 'no: each is a variant, with this stock'] as const),
-    isAll(isPrice) && !has('price') && (['price', 'no: each is a variant, with this price'] as const),
+    isAll(isStock) && (['stock', 'each is a variant, with this stock'] as const),
+    isAll(isPrice) && !has('price') && (['price', 'each is a variant, with this price'] as const),
     isAll((value) => booleanOf(value) === true || MARK.test(value)) &&
-      (['offered', 'no: each is a variant where a cell is marked; its stock is not tracked'] as const),
+      (['offered', 'each is a variant where a cell is marked; its stock is not tracked'] as const),
   ]);
   if (offers.length === 0) return undefined;
   const areLetters = columns.every(({ header }) => /^(?:\d?x{0,4}[sl]|m)$/i.test(header));
@@ -159,17 +159,11 @@ function contentOf(guess: ProductGuess, { columns }: SpreadGroup): Content | und
     guess.answers[id] === undefined
   )
     return 'stock';
-  const names = quotedHeaders(columns);
-  const answer = guess.ask({
-    id,
-    text: `May '${first.header}' be left out?`,
-    reason: `${names} may be variants in columns`,
-    answers: [
-      ...offers.map(([value, label]) => ({ value, label })),
-      { value: 'leave-out', label: 'leave them out; the mapping can still be changed to read them' },
-    ],
-  });
-  return offers.find(([value]) => value === answer?.toLowerCase())?.[0];
+  const answer = guess.askUnused(columns, 'may be variants in columns', [
+    ...offers.map(([value, label]) => ({ value, label })),
+    LEAVE_OUT,
+  ]);
+  return offers.find(([value]) => value === answer)?.[0];
 }
 
 const MARK = /^[x✓✔●*]$/i;

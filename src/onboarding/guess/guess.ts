@@ -49,6 +49,8 @@ export interface ProposedColumn {
   readonly index: number;
   /** The field it fills, as `--column` names it; null where it is not used. */
   readonly field: string | null;
+  /** Whether its use depends on an open question. */
+  readonly isOpen: boolean;
   /** `certain`: header and values agree, or an answer says so; `likely`: only one of them shows it. */
   readonly confidence: 'certain' | 'likely' | null;
   /** The evidence in words; for an unused column, the reason. */
@@ -57,6 +59,12 @@ export interface ProposedColumn {
   /** Other fields that it could fill. */
   readonly alternatives: readonly string[];
 }
+
+/** The answer that columns which change prices, stock or what is sold have no other use. */
+export const LEAVE_OUT: CandidateAnswer = {
+  value: 'leave-out',
+  label: 'leave out: it is not sent; this can be changed later',
+};
 
 /** What earlier mappings of the workspace did with a header: the mapping and the field, by loosened header. */
 export type EarlierUse = ReadonlyMap<string, { readonly mapping: string; readonly field: string }>;
@@ -265,6 +273,26 @@ export class Guess<Concept extends string> {
     return this.#fields[field]?.what ?? field;
   }
 
+  /** Asks what columns hold that change the price of a product, its stock or whether it is sold; undefined without an answer. */
+  askUnused(
+    columns: readonly SampledColumn[],
+    why: string,
+    answers: readonly CandidateAnswer[],
+  ): string | undefined {
+    const [first, ...others] = columns.map(({ header }) => `'${header}'`);
+    const last = others.at(-1);
+    const what = `the ${last === undefined ? `column ${first}` : `columns ${first} ${others.length > 1 ? 'to' : 'and'} ${last}`}`;
+    const isOnly = answers.length === 1;
+    return this.ask({
+      id: `unused.${columns[0]?.header}`,
+      text: isOnly
+        ? `May ${what} be left out?`
+        : `What ${last === undefined ? 'does' : 'do'} ${what} contain?`,
+      reason: `${quotedHeaders(columns)} ${why}`,
+      answers,
+    })?.toLowerCase();
+  }
+
   /** Asks which column fills a field. `none`: what it means that no column does; null where one must. */
   askColumn(
     field: string,
@@ -340,12 +368,24 @@ export class Guess<Concept extends string> {
         header: column.header,
         index: column.index,
         field: claim?.field ?? null,
+        isOpen: claim === undefined && this.#mayBeUsed(column),
         confidence: claim?.confidence ?? null,
         evidence: claim?.evidence ?? this.#whyUnused(column),
         sample: sampleOf(column),
         alternatives: meanings.filter((concept) => concept !== 'none'),
       };
     });
+  }
+
+  /** Whether the answer to an open question may use a column: the question names it, or its header has a meaning. */
+  #mayBeUsed({ header, reading }: ReadColumn<Concept>): boolean {
+    const isNamed = this.questions.some(
+      ({ text, reason, answers }) =>
+        `${text} ${reason}`.includes(`'${header}'`) ||
+        answers.some(({ label }) => label.startsWith(`${header}: `)),
+    );
+    const isKnown = reading.meanings.some(({ concept }) => concept !== 'none');
+    return header !== '' && this.questions.length > 0 && (isNamed || isKnown);
   }
 
   #whyUnused({ header, reading, values }: ReadColumn<Concept>): string {

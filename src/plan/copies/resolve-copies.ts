@@ -198,7 +198,7 @@ function sentence(
 ): string {
   switch (code) {
     case 'duplicate-key':
-      return `the same ${field} occurs ${copies} times in the source with different content, in ${places}; keep one, or set \`duplicates\` in the job`;
+      return `the same ${field} occurs ${copies} times in the source with different content, in ${places}; keep one, or say in the job what happens to duplicates`;
     case 'rows-not-adjacent':
       return `rows of one product are not adjacent, in ${places}; sort the file so that they follow each other`;
     case 'copy-rejected':

@@ -5,7 +5,7 @@ import type { RunFacts, View } from '../run-facts.ts';
 import { type Block, foreign, paragraph, type Section, styled, table, type Words } from '../section.ts';
 
 /** How the store differs from what it last answered; null for runs that have not compared it. */
-export function driftSection({ run, totals }: RunFacts, { progress }: View): Section | null {
+export function driftSection({ run, totals }: RunFacts, { onRunPage }: View): Section | null {
   const { drift, notCompared } = run;
   if (drift === undefined) {
     if (notCompared === undefined) return null;
@@ -32,7 +32,7 @@ export function driftSection({ run, totals }: RunFacts, { progress }: View): Sec
     ...examplesOf(drift),
     paragraph(notesOf(drift, run)),
     file !== undefined &&
-      progress !== true &&
+      onRunPage !== true &&
       paragraph([['All findings, as a table: ', foreign(file)]], { role: 'file' }),
   ]);
   return { id: 'drift', title: TITLE, blocks };

@@ -20,7 +20,7 @@ const MAX_NAME_LENGTH = 60;
 /** What happened in one sentence, its cause, and what to check first. */
 export function leadSection(facts: RunFacts, view: View): Section | null {
   const { run, plan, reportFile } = facts;
-  if (view.progress === true && run.status === 'running' && run.error === null) return null;
+  if (view.onRunPage === true && run.status === 'running' && run.error === null) return null;
   const { sentence, explanation } = headline(facts);
   // The sentence names the limit that stopped the run.
   const isExplained = run.error === null || (run.status === 'stopped' && plan !== null);

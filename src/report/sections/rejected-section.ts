@@ -74,13 +74,13 @@ export function namesRejects({ status }: RunFacts['run']): boolean {
 }
 
 /** The paths of the files with rejected rows; a page of the dashboard has links to them, and needs their names only. */
-export function rejectsFiles({ plan, rejectsFile }: RunFacts, { progress }: View): Block[] {
+export function rejectsFiles({ plan, rejectsFile }: RunFacts, { onRunPage }: View): Block[] {
   if (rejectsFile === null) return [];
   const unmatched = (plan?.rejections ?? []).some(({ code }) => isUnmatched(code));
-  const folder = progress === true ? '' : rejectsFile.slice(0, -REJECTS_FILE.length);
+  const folder = onRunPage === true ? '' : rejectsFile.slice(0, -REJECTS_FILE.length);
   const beside = (name: string) => `${folder}${name}`;
   const lines = withoutAbsent([
-    progress !== true && `Rejects file: ${rejectsFile}`,
+    onRunPage !== true && `Rejects file: ${rejectsFile}`,
     plan !== null &&
       hasRejectsWorkbook(plan.source) &&
       `The same as a workbook: ${beside(REJECTS_WORKBOOK)} (correct either, not both)`,

@@ -18,7 +18,7 @@ const BY_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Products with a new url, as pairs, and those that wait for a decision; null if there are none. */
-export function renamedSection(facts: RunFacts, { progress }: View): Section | null {
+export function renamedSection(facts: RunFacts, { onRunPage }: View): Section | null {
   const renamed = facts.plan?.renamed;
   if (renamed === undefined) return null;
   const { records, waiting, byId, examples } = renamed;
@@ -32,7 +32,7 @@ export function renamedSection(facts: RunFacts, { progress }: View): Section | n
       records > 0 && way,
       records > 0 &&
         !would &&
-        `The old and new urls, for redirects: ${progress === true ? REDIRECTS_FILE : file}`,
+        `The old and new urls, for redirects: ${onRunPage === true ? REDIRECTS_FILE : file}`,
       waiting > 0 &&
         `${counted(waiting, 'product')} may have a new url, and ${waiting === 1 ? 'is' : 'are'} held. To create ${waiting === 1 ? 'it' : 'them'} as new, release ${waiting === 1 ? 'it' : 'them'}.`,
     ]),

@@ -99,7 +99,7 @@ describe('google-merchant-products', () => {
     const { rejected } = await map(lines);
     const { products } = await map(lines, { params: { thousands: ',' } });
 
-    expect(rejected[0]?.reason.message).toContain('params: { thousands: "," }');
+    expect(rejected[0]?.reason.message).toContain('or thousands to ","');
     expect(products[0]?.body.variants[0]?.price).toBe(1500);
   });
 

@@ -115,7 +115,7 @@ describe('magento-products', () => {
     ]);
     expect(plain.products[0]?.body.images).toEqual(['https://cdn.example/two.jpg']);
     expect(plain.products[0]?.notes).toEqual([
-      'images: not an http address, left out; set `params: { mediaUrl: https://… }` in the job',
+      'images: not an http address, left out; set mediaUrl to https://… in the job (params)',
     ]);
   });
 

@@ -121,7 +121,7 @@ describe('shopify-products', () => {
   test('explains how to say that a file has decimal commas', async () => {
     const text = 'Handle;Title;Variant Price\nmug;Mug;19,90\n';
     const unset = await mapText('shopify-products', text);
-    expect(unset.rejected[0]?.reason.message).toContain('params: { decimal: "," }');
+    expect(unset.rejected[0]?.reason.message).toContain('set decimal to "," in the job');
     const set = await mapText('shopify-products', text, { params: { decimal: ',' } });
     expect(set.products[0]?.body.variants[0]?.price).toBe(19.9);
   });

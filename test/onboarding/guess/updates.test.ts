@@ -36,7 +36,7 @@ describe('a file without names of products', () => {
     ],
   ])('with SKUs and %s changes known products', async (_, text, expected) => {
     const { header, rows, spec, notes } = proposal(text);
-    expect(notes.join(' ')).toContain('mode: update, match: sku');
+    expect(notes.join(' ')).toMatch(/found by their SKU in '/);
     if (spec === null) throw new Error('a question is open');
     expect(checkMapping(spec)).toEqual([]);
     expect(updateMatch(spec)).toBe('sku');
