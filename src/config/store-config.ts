@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { priceRulesSchema } from '../mapping/spec/mapping-spec.ts';
 import { addProblem, type DeepReadonly, optional } from '../model/json-object.ts';
-import { priceRulesSchema } from '../model/price-rules.ts';
 import { isHttpUrl } from '../model/remote-address.ts';
 import { placeholder } from './yaml-text.ts';
 

@@ -1,6 +1,5 @@
 import { DEFAULT_LIMITS, type MappingLimits } from '../model/input-limits.ts';
 import { UPDATE_MATCHES, type UpdateMatch } from '../model/mapped-record.ts';
-import { applyPriceRules, type PriceRules } from '../model/price-rules.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import { PLACES } from '../remote/remote-kinds.ts';
 import { didYouMean } from '../text/printable.ts';
@@ -18,6 +17,7 @@ import { compileGrouping } from './grouping/compile-grouping.ts';
 import type { Grouping } from './grouping/grouping.ts';
 import { compileJoins, type Joins, type JoinTable, joinsOf, joinTable, readyColumns } from './join-table.ts';
 import { type Crosswalk, LIST_COLUMNS, type LookupTable, storeListsTable } from './lookup-table.ts';
+import { applyPriceRules, type PriceRules } from './price-rules.ts';
 import { compilePatch, compileProduct, type FindPicture } from './product/compile-product.ts';
 import type { WeightUnit } from './product/compile-weight.ts';
 import { Clock } from './product/pricing.ts';
@@ -54,6 +54,7 @@ export {
   requiredColumns,
 } from './columns/bind-table.ts';
 export { CurrencyWatch, currenciesNamed, type KnownCurrency } from './currency-watch.ts';
+export { applyPriceRules, type PriceRules } from './price-rules.ts';
 export type { FindPicture } from './product/compile-product.ts';
 export { weightUnit } from './product/compile-weight.ts';
 export type { StoreCategories } from './product/store-categories.ts';

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { ContactAnswer } from './contact-routes.ts';
+import seeds from './seeds.json' with { type: 'json' };
 
 /** How much a new sandbox holds before anything is sent to it. */
 export interface SeedSize {
@@ -17,24 +18,21 @@ export function seedDatabase(database: DatabaseSync, size: SeedSize): void {
 
   const contacts = makeContacts(size.contacts);
   for (const contact of contacts) insertContact.run(contact.id, JSON.stringify(contact));
-  for (const { id, name, created, opens, clicks } of SEED_LISTS)
+  for (const { id, name, created, opens, clicks } of seeds.lists)
     insertList.run(id, name, created, opens, clicks);
   for (const order of makeOrders(size.orders, contacts)) insertOrder.run(JSON.stringify(order));
 }
 
-/** The subscriber lists of a new sandbox. The id 0 is the first: section 2 (Contact) has it in its sample. */
-const SEED_LISTS = [
-  { id: 0, name: 'Newsletter', created: 1_672_617_600, opens: 0.412, clicks: 0.058 },
-  { id: 1, name: 'Wholesale customers', created: 1_680_307_200, opens: 0.633, clicks: 0.171 },
-  { id: 2, name: 'Back in stock, “Tell me”', created: 1_704_067_200, opens: 0.547, clicks: 0.239 },
-] as const;
-
 const FIRST_ID = 1001;
+
+/**
+ * Names to make people up from. The pairings are left to chance: any likeness is accidental. Phone numbers of towns come from ranges that
+ * regulators keep for fiction.
+ */
+const [FIRST_NAMES, LAST_NAMES] = [seeds.firstNames.split(' '), seeds.lastNames.split(' ')];
 
 /** 1 January 2023, in seconds. */
 const SHOP_OPENED = 1_672_531_200;
-const MAIL_HOSTS = ['postbox.example', 'mailhaven.example', 'northmail.example', 'quickpost.example'];
-const TAGS = ['customer', 'wholesale', 'market-stall', 'gift-buyer', 'vip', 'lapsed'];
 
 /**
  * Invented contacts, always the same ones, each with an e-mail address of its own. jobs/samples/contact-ids.csv
@@ -49,30 +47,30 @@ function makeContacts(count: number): ContactAnswer[] {
 function makeContact(random: Random, id: number, takenEmails: Set<string>): ContactAnswer {
   const first = pick(random, FIRST_NAMES);
   const last = pick(random, LAST_NAMES);
-  const town = pick(random, TOWNS);
+  const town = pick(random, seeds.towns);
   const subscribed = random() < 0.7;
   return {
     id,
-    email: freeEmail(`${first}.${last}`, pick(random, MAIL_HOSTS), takenEmails),
+    email: freeEmail(`${first}.${last}`, pick(random, seeds.mailHosts), takenEmails),
     name: `${first} ${last}`,
     phone: random() < 0.8 ? `${town.phone}${between(random, 100, 199)}` : '',
     note: random() < 0.1 ? 'Prefers delivery after six.' : '',
-    address: `${between(random, 1, 140)} ${pick(random, STREETS)}`,
+    address: `${between(random, 1, 140)} ${pick(random, seeds.streets)}`,
     city: town.city,
     state: town.state,
     zip: town.zip,
     country: town.country,
-    companyName: random() < 0.2 ? pick(random, COMPANIES) : '',
+    companyName: random() < 0.2 ? pick(random, seeds.companies) : '',
     createdOn: SHOP_OPENED + between(random, 0, 2 * 365 * 86_400),
     properties:
       random() < 0.3
         ? [{ name: 'Found us through', value: pick(random, ['Market', 'Friend', 'Search']) }]
         : [],
-    tags: TAGS.filter(() => random() < 0.25),
+    tags: seeds.tags.filter(() => random() < 0.25),
     ...(random() < 0.4 && { memberId: 50_000 + id }),
     subscribed,
     subscriberLists: subscribed
-      ? SEED_LISTS.map((list) => list.id).filter((list) => list === 0 || random() < 0.35)
+      ? seeds.lists.map((list) => list.id).filter((list) => list === 0 || random() < 0.35)
       : [],
   };
 }
@@ -93,15 +91,6 @@ function freeEmail(name: string, host: string, taken: Set<string>): string {
 /** 1 March 2024, in seconds. */
 const FIRST_ORDER = 1_709_251_200;
 
-const GOODS = [
-  { title: 'Tideline Mug', sku: 'MUG-TIDE-SLA', variation: ['Slate'], price: 14.5, weight: 0.4 },
-  { title: 'Tideline Mug', sku: 'MUG-TIDE-SAN', variation: ['Sand'], price: 14.5, weight: 0.4 },
-  { title: 'Fisherman’s Smock', sku: 'SMK-NAV-M', variation: ['Navy', 'M'], price: 68, weight: 0.6 },
-  { title: 'Driftwood Candle', sku: 'CND-DRIFT-220', variation: ['220 g'], price: 19, weight: 0.3 },
-  { title: 'Harbour Print, "Low Water"', sku: 'PRT-LOW-A3', variation: ['A3'], price: 32, weight: 0.2 },
-  { title: 'Gift wrap', sku: '', variation: [], price: 2.25, weight: 0 },
-];
-
 /**
  * Orders of the made-up contacts in the published shape: always the same ones, ids rising with time, with nested
  * fields and gaps.
@@ -116,7 +105,7 @@ function makeOrders(count: number, contacts: readonly ContactAnswer[]): Record<s
 function makeOrder(random: Random, index: number, buyer: ContactAnswer): Record<string, unknown> {
   const id = 70_001 + index;
   const items = Array.from({ length: between(random, 1, 4) }, (_, line) => {
-    const { price, weight, ...good } = pick(random, GOODS);
+    const { price, weight, ...good } = pick(random, seeds.goods);
     const quantity = between(random, 1, 3);
     const url =
       good.title
@@ -127,7 +116,7 @@ function makeOrder(random: Random, index: number, buyer: ContactAnswer): Record<
       id: id * 10 + line,
       name: good.title,
       url,
-      productId: 100 + GOODS.findIndex(({ title }) => title === good.title),
+      productId: 100 + seeds.goods.findIndex(({ title }) => title === good.title),
       sku: good.sku,
       quantity,
       weight,
@@ -195,55 +184,6 @@ function makeOrder(random: Random, index: number, buyer: ContactAnswer): Record<
 function money(amount: number): number {
   return Math.round(amount * 100) / 100;
 }
-
-/** Names to make people up from. The pairings are left to chance: any likeness is accidental. */
-const FIRST_NAMES: readonly string[] = [
-  'Ada Amélie Anouk Arjun Beatriz Bram Callum Chiara Cormac Dagny Davide Edda Elif Emeka Esme Farah Finn Freya',
-  'Gareth Greta Hana Henrik Imani Ines Isla Jonas Jun Kasia Keir Lars Leila Ludo Maeve Marisol Mateus Mina Nadia',
-  'Niamh Noor Olu Orla Paolo Petra Priya Quentin Rafael Rosalind Ruben Saoirse Sólveig Tamsin Teodor Thea Uma',
-  'Viktor Wanda Wilf Yara Yusuf Zofia',
-].flatMap((line) => line.split(' '));
-
-const LAST_NAMES: readonly string[] = [
-  'Abara Alder Almquist Ashdown Barros Bellweather Birch Brandvold Brook Calloway Castellan Chandrasek Copeland',
-  'Dahlgren Delacourt Dunmore Eastwick Eriksdotter Fairbairn Fennimore Ferrante Fjeldstad Garrick Grünwald Hale',
-  'Hawksworth Holloway Hyacinth Imhoff Jarrow Kestrel Kowalczuk Lindqvist Loxley Machado Marchbanks Meadows Moreau',
-  "Nakagawa Nightingale Novotná O'Dell Okonjo Ottosson Pemberley Penhaligon Quill Ravensdale Rosenthal Rowntree",
-  'Santoro Shoreditch Sommerfeld Sørby Tanaka Thistlewood Treharne Underhill Vasconcelos Wetherby Whitlock Wren Yılmaz',
-].flatMap((line) => line.split(' '));
-
-/** Towns with what belongs to them. Phone numbers come from ranges that regulators keep for fiction. */
-const TOWNS = [
-  { city: 'Bristol', state: 'England', country: 'United Kingdom', zip: 'BS1 4QA', phone: '+44 117 496 0' },
-  { city: 'Leeds', state: 'England', country: 'United Kingdom', zip: 'LS2 7AB', phone: '+44 113 496 0' },
-  { city: 'Edinburgh', state: 'Scotland', country: 'United Kingdom', zip: 'EH3 9ZZ', phone: '+44 131 496 0' },
-  { city: 'Cardiff', state: 'Wales', country: 'United Kingdom', zip: 'CF10 2XX', phone: '+44 29 2018 0' },
-  { city: 'Dublin', state: 'Leinster', country: 'Ireland', zip: 'D02 XY45', phone: '+353 20 912 0' },
-  { city: 'Portland', state: 'ME', country: 'United States', zip: '04101', phone: '+1 207 555 0' },
-  { city: 'Seattle', state: 'WA', country: 'United States', zip: '98101', phone: '+1 206 555 0' },
-] as const;
-
-const STREETS: readonly string[] = [
-  'Orchard Lane',
-  'Harbour Street',
-  'Mill Road',
-  'Chapel Row',
-  'Tanners Yard',
-  'Lantern Hill',
-  'Foundry Walk',
-  'Saltmarsh Close',
-];
-
-const COMPANIES: readonly string[] = [
-  'Bramble & Co',
-  'Copperkettle Cafés',
-  'Driftwood Interiors',
-  'Fern and Fable',
-  'Little Lighthouse Nursery',
-  'Northern Loom Ltd',
-  'Quillfeather Books',
-  'The Tin Roof Deli',
-];
 
 /** Gives numbers from 0 up to, not including, 1. */
 export type Random = () => number;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { HTML_POLICIES } from '../../mapping/spec/mapping-spec.ts';
+import { HTML_POLICIES, priceRulesSchema } from '../../mapping/spec/mapping-spec.ts';
 import {
   GUARD_ACTIONS,
   GUARD_CONDITIONS,
@@ -17,7 +17,6 @@ import {
   UPDATE_MATCHES,
 } from '../../model/mapped-record.ts';
 import { CONFLICT_FIELDS, CONFLICT_POLICIES } from '../../model/observation.ts';
-import { priceRulesSchema } from '../../model/price-rules.ts';
 import { isHttpUrl } from '../../model/remote-address.ts';
 import { tableFields } from '../../model/row.ts';
 import {

@@ -83,6 +83,7 @@ export type ChildrenSpec = Readonly<z.infer<typeof childrenSchema>>;
 /** How rows become records: exactly one of `by`, `starts`, `parent` and `children`, with its options. */
 export type GroupSpec = Readonly<z.infer<typeof groupSchema>>;
 
+export { priceRulesSchema } from '../price-rules.ts';
 export { HTML_POLICIES } from '../transforms/html.ts';
 export type { CategoriesSpec, OptionsSpec, PricingSpec, ProductSpec, VariantsSpec } from './product-spec.ts';
 export type { Condition, Value } from './value.ts';

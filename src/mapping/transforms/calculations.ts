@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Decimal } from '../../model/decimal.ts';
-import { roundDecimal, roundingSchema, type WrittenRounding } from '../../model/price-rules.ts';
+import { roundDecimal, roundingSchema, type WrittenRounding } from '../price-rules.ts';
 import type { Expression } from '../values/cell.ts';
 import {
   calculatingStep,

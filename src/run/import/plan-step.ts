@@ -35,8 +35,7 @@ import { keptBlocks } from './kept-blocks.ts';
 import { productUpdates } from './product-updates.ts';
 import { pictureFinder, pictureFindingsOf, type StagedPictures, stagedPictures } from './publish-pictures.ts';
 import { readSnapshotThroughMapping, type SnapshotReading } from './snapshot-reading.ts';
-import { stagedCategories } from './staged-categories.ts';
-import { stagedLists, withStoreLists } from './staged-lists.ts';
+import { stagedCategories, stagedLists, withStoreLists } from './staged-lists.ts';
 import { storeContacts } from './store-contacts.ts';
 
 /** The plan of the run: its completed plan, or a new one from snapshot and ledger. Sends nothing. */

@@ -10,8 +10,7 @@ import type { ImportRequest, RunContext } from '../run-context.ts';
 import { readProbe } from '../store-properties.ts';
 import { adoptedDigest } from './adoption.ts';
 import { stagePictures } from './publish-pictures.ts';
-import { stageCategories, storeCategoryForm } from './staged-categories.ts';
-import { stageStoreLists } from './staged-lists.ts';
+import { stageCategories, stageStoreLists, storeCategoryForm } from './staged-lists.ts';
 
 /** Copies the source into the run's folder and gives the snapshot; undefined when it still has the known version. */
 export type Stage = (

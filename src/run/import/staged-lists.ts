@@ -1,12 +1,16 @@
 import { z } from 'zod';
 import { readLists } from '../../export/reading/read-items.ts';
+import type { StoreCategories } from '../../mapping/compile-mapping.ts';
 import { type StoreList, storeListsTable } from '../../mapping/lookup-table.ts';
 import { type RunFolder, readSealed, sealedJson } from '../../state/artifacts.ts';
+import type { SendOptions, Storefront } from '../../storefront/storefront.ts';
 import type { MappingSource, MappingTables } from '../inputs/open-mapping.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
+import { readProbe } from '../store-properties.ts';
 
-/** Stored beside the snapshot, so that the whole run is planned with the same lists. */
+/** Stored beside the snapshot, so that the whole run is planned with the same lists and categories of the store. */
 const STORE_LISTS_FILE = 'subscriber-lists.json';
+const CATEGORIES_FILE = 'store-categories.json';
 
 const listsSchema = z.object({
   lists: z.array(z.object({ id: z.int(), name: z.string() })),
@@ -56,4 +60,69 @@ export function withStoreLists(
     ...lookups,
     ...listLookups.map(({ name, match }) => [name, storeListsTable(lists, match, notes)] as const),
   ]);
+}
+
+const categoriesSchema = z.object({
+  form: z.enum(['objects', 'ids']),
+  list: z.array(z.object({ id: z.int(), name: z.string(), url: z.string(), parentCategory: z.int() })),
+});
+
+/**
+ * Reads the store's categories into the run's folder, if the mapping has categories of products and a probe has seen that the store
+ * lists its own and keeps them.
+ */
+export async function stageCategories(
+  { artifacts, openStorefront, signal }: RunContext,
+  request: ImportRequest,
+  folder: RunFolder,
+): Promise<void> {
+  const form = await storeCategoryForm({ artifacts }, request);
+  if (form === undefined) return;
+  const list = await readCategories(await openStorefront(request.store), { signal });
+  await folder.write(CATEGORIES_FILE, [sealedJson({ form, list })]);
+}
+
+/** How the store keeps categories of its own list, if those of products are found there; undefined where they are not. */
+export async function storeCategoryForm(
+  { artifacts }: Pick<RunContext, 'artifacts'>,
+  { mapping: { spec }, store }: Pick<ImportRequest, 'mapping' | 'store'>,
+): Promise<StoreCategories['form'] | undefined> {
+  if (spec.import !== 'products' || spec.product.categories === undefined) return undefined;
+  const { readsCategories, categoryForm } = (await readProbe(artifacts, store))?.properties ?? {};
+  if (readsCategories !== true || categoryForm == null) return undefined;
+  return categoryForm === 'ids' ? 'ids' : 'objects';
+}
+
+/** The categories that were read for this run; undefined if there are none. StateError if the file was damaged. */
+export async function stagedCategories(folder: RunFolder): Promise<StoreCategories | undefined> {
+  if (!(await folder.exists(CATEGORIES_FILE))) return undefined;
+  return await readSealed(folder, CATEGORIES_FILE, categoriesSchema, [
+    'is not what was staged',
+    'The file was damaged or edited. Run the job again: it reads the categories again.',
+  ]);
+}
+
+const PAGE_LIMIT = 50;
+
+/** All categories, from a bare list or from pages: until a page has no further one. */
+async function readCategories(
+  storefront: Pick<Storefront, 'categories'>,
+  options: SendOptions,
+): Promise<StoreCategories['list']> {
+  const found = new Map<number, StoreCategories['list'][number]>();
+  for (let skip = 0; ; skip += PAGE_LIMIT) {
+    const { items, totalCount } = await storefront.categories({ limit: PAGE_LIMIT, skip }, options);
+    const before = found.size;
+    for (const { id, name, url, parentCategory } of items) {
+      if (typeof id !== 'number' || typeof name !== 'string') continue;
+      found.set(id, {
+        id,
+        name,
+        url: typeof url === 'string' ? url : '',
+        parentCategory: typeof parentCategory === 'number' ? parentCategory : 0,
+      });
+    }
+    const isAll = totalCount === null ? items.length !== PAGE_LIMIT : found.size >= totalCount;
+    if (isAll || found.size === before) return [...found.values()].sort((one, other) => one.id - other.id);
+  }
 }

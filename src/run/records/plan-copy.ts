@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { StoreConfig } from '../../config/store-config.ts';
+import { applyPriceRules, type PriceRules } from '../../mapping/compile-mapping.ts';
 import type { Mapped, Product } from '../../model/mapped-record.ts';
 import type { Plan } from '../../model/plan.ts';
-import { applyPriceRules, type PriceRules } from '../../model/price-rules.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import type { Run, RunCopy } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { applyPriceRules, priceRulesSchema } from '../../src/model/price-rules.ts';
+import { applyPriceRules, priceRulesSchema } from '../../src/mapping/price-rules.ts';
 
 const variant = (regularPrice: number, salePrice?: number) => ({
   options: [],

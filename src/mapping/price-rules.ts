@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Decimal } from './decimal.ts';
-import { type DeepReadonly, optional } from './json-object.ts';
-import type { VariantPatch } from './mapped-record.ts';
+import { Decimal } from '../model/decimal.ts';
+import { type DeepReadonly, optional } from '../model/json-object.ts';
+import type { VariantPatch } from '../model/mapped-record.ts';
 
 /** How a number is rounded to multiples, or to a price ending. */
 export const roundingSchema = z.strictObject({
