@@ -142,6 +142,7 @@ async function* readTables<Item>(
       const isHeading = (row: Row) =>
         row.heading === true || (mapping.skipsHeadings && isSectionHeading(row.cells));
       let even: Binding | undefined;
+      let before: Row | undefined;
       const reading: Omit<TableReading, 'bounds'> = {
         boundTo(batch) {
           even ??= withEvenRows(binding, table.header, batch);
@@ -151,7 +152,11 @@ async function* readTables<Item>(
         row: (row) => sourceRow(mapping, even ?? binding, row, seq),
         recordsOf(batch) {
           const bound = reading.boundTo(batch);
-          const rows = batch.map((row, index) => sourceRow(mapping, bound, row, seq + index));
+          const rows = batch.map((row, index) => {
+            const isCopy = before !== undefined && hasSameCells(row, before);
+            before = row;
+            return sourceRow(mapping, bound, row, seq + index, isCopy);
+          });
           seq += batch.length;
           if (!batch.some(isHeading)) return grouper.add(rows);
           const headings: RecordRows[] = [];
@@ -166,6 +171,7 @@ async function* readTables<Item>(
         seq: () => seq,
         skip(rows) {
           seq += rows;
+          before = undefined;
         },
       };
       const { text } = table;
@@ -227,10 +233,16 @@ function bind(mapping: CompiledMapping, { header, file, name }: Table): Binding 
   }
 }
 
-function sourceRow(mapping: CompiledMapping, binding: Binding, row: Row, seq: number): SourceRow {
+function sourceRow(
+  mapping: CompiledMapping,
+  binding: Binding,
+  row: Row,
+  seq: number,
+  isCopy = false,
+): SourceRow {
   const cells = cellsBySlot(row, binding);
   const misaligned = mapping.alignment(row, cells, binding);
-  const bound = { table: binding.table, seq, line: row.line, cells, misaligned, chars: charsOf(row) };
+  const bound = { table: binding.table, seq, line: row.line, cells, misaligned, chars: charsOf(row), isCopy };
   if (misaligned === undefined && row.heading !== true) mapping.mapper.joins.fill(bound, cells);
   return bound;
 }
@@ -245,6 +257,10 @@ function cellsBySlot(row: Row, binding: Binding): (string | undefined)[] {
   }
   for (const { slot, text } of constants) cells[slot] = text;
   return cells;
+}
+
+function hasSameCells({ cells }: Row, { cells: others }: Row): boolean {
+  return cells.length === others.length && cells.every((cell, index) => cell === others[index]);
 }
 
 function charsOf({ cells }: Row): number {

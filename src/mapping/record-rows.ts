@@ -37,6 +37,8 @@ export interface SourceRow {
   readonly misaligned: Misalignment | undefined;
   /** The total length of its cells: they are slices of one text, which stays in memory as long as any of them. */
   readonly chars: number;
+  /** Whether all cells of the row before it are the same, also those that the mapping does not use. */
+  readonly isCopy?: boolean;
 }
 
 /** The rows of one record. */

@@ -34,6 +34,23 @@ describe('rows of one key that must follow each other', () => {
     expect(mapped[0]?.spans).toEqual([{ file: 0, from: 2, to: 3 }]);
   });
 
+  it('leave out one that repeats the row before it in every cell, also of columns that are not used', async () => {
+    const header = [...HEADER, 'Note'];
+    const row = ['a', 'A', '', '1', 'x'];
+    expect(await outcome([row, row, row, ['b', 'B', '', '1', 'x']], header)).toEqual([
+      'skipped a identical-copy (1 row)',
+      'skipped a identical-copy (1 row)',
+      'record a (1 row)',
+      'record b (1 row)',
+    ]);
+    expect(await outcome([row, row.with(4, 'y')], header)).toEqual([
+      'rejected a repeated-combination (2 rows)',
+    ]);
+    expect(await outcome([row, row.with(4, 'y'), row], header)).toEqual([
+      'rejected a repeated-combination (3 rows)',
+    ]);
+  });
+
   it('go on in the next file', async () => {
     const { mapped } = await mapAll(mapping(), [
       table(HEADER, [['a', 'A', 'S', '1']], 0),
@@ -57,7 +74,7 @@ group: { by: handle, rows: ${how} }
 product: { url: handle, title: handle }
 variants: { pricing: { price: price } }
 `);
-      const rows = Array.from({ length: 45_000 }, () => ['a', '1']);
+      const rows = Array.from({ length: 45_000 }, (_, index) => ['a', `${index}`]);
       const { mapped } = await mapAll(endless, [table(['Handle', 'Price'], [...rows, ['b', '1']], 0, 1000)]);
       expect(mapped.map(brief)).toEqual([
         'rejected a too-many-rows (20000 rows)',

@@ -6,6 +6,7 @@ import {
   keyMissing,
   neighbourMisaligned,
   recordOf,
+  repeatedRow,
   tooManyRows,
   ungroupedRow,
 } from './grouping.ts';
@@ -26,7 +27,7 @@ interface AdjacentOptions {
 
 /**
  * Consecutive rows with the same key are a record. A row whose key cannot be read belongs to the previous or next
- * record if one of its cells names that record; otherwise both are in doubt.
+ * record if one of its cells names that record; otherwise both are in doubt. A row that repeats the one before it is left out.
  */
 export function adjacentGrouper({ key: keyOf, trusted, head, mostRows, columnOf }: AdjacentOptions): Grouper {
   /** Rows that cannot be placed before the next row with a key is known. */
@@ -97,6 +98,10 @@ export function adjacentGrouper({ key: keyOf, trusted, head, mostRows, columnOf 
         if (typeof key !== 'string' || !isCertain) {
           unplaced.push(row);
           if (unplaced.length > MAX_UNPLACED) giveUp();
+          continue;
+        }
+        if (row.isCopy === true && misaligned === undefined && key === current?.key) {
+          out.push(repeatedRow(row, key));
           continue;
         }
         if (unplaced.length > 0) place(key);

@@ -112,6 +112,12 @@ export function ungroupedRow(row: SourceRow, fault: Reason, key: string | null =
   return recordOf([row], { fault, key });
 }
 
+/** A row that repeats the one before it, of the record with this key. */
+export function repeatedRow(row: SourceRow, key: string): RecordRows {
+  const message = 'the row before it has the same cells';
+  return { ...ungroupedRow(row, { code: 'identical-copy', message, line: row.line }, key), isLeftOut: true };
+}
+
 /** The reason for rejecting a record with too many rows. */
 export function tooManyRows(line: number, most: number): Reason {
   return {
