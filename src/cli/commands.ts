@@ -4,6 +4,7 @@ import { examplesText, printJson, type RegisteredCommand } from './define-comman
 import { type InterruptSignal, interruptSignal } from './interrupt-signal.ts';
 import { packageVersion } from './package-version.ts';
 import { printError } from './print-error.ts';
+import { RUN_SUMMARY } from './run-in-workspace.ts';
 import type { Terminal } from './terminal.ts';
 import { typedProgram } from './typed-program.ts';
 
@@ -219,6 +220,7 @@ const EXIT_USAGE = 2;
 /** Runs the command line and returns its exit code: 0, 1, 2, 3, 4 or 130 (README, Commands). */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   let code = 0;
+  let printed: string | undefined;
   const over = new AbortController();
   const interrupted: InterruptSignal = (...given) => interruptSignal(over.signal, ...given);
   const program = buildProgram(terminal);
@@ -242,20 +244,33 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
         commands: COMMANDS,
         ...place(),
       });
-      (await load()).addTo(command, invocation, finish);
+      const definition = await load();
+      printed = definition.json;
+      definition.addTo(command, invocation, finish);
     }
     await program.parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
-      if (args.includes('--json')) printJson(terminal, { error: error.message.replace(/^error: /, '') });
+      if (args.includes('--json')) {
+        const isOfRun = printed?.startsWith(RUN_SUMMARY) === true;
+        printJson(terminal, await refusal(error.message.replace(/^error: /, ''), isOfRun));
+      }
       return EXIT_USAGE;
     }
     return printError(terminal, error, place());
   } finally {
     over.abort();
   }
+}
+
+/** What a command prints with `--json` where an argument or option is wrong. */
+async function refusal(error: string, isOfRun: boolean): Promise<object> {
+  if (!isOfRun) return { error };
+  const { failureSummary } = await import('../report/run-summary.ts');
+  const nothing = { run: null, job: null, status: 'failed', applied: 0, rejected: 0, durationMs: 0 } as const;
+  return failureSummary({ ...nothing, error });
 }
 
 function buildProgram(terminal: Terminal): Command {

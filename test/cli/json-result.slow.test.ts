@@ -41,11 +41,14 @@ describe('--json prints its object', () => {
 
   it('when an option is wrong', async () => {
     await using setup = await setupNightly(1);
-    const wrong = await setup.workspace.storeferry('plan', 'nightly', '--bogus', '--json');
-    expect([wrong.code, wrong.json()]).toEqual([
-      2,
-      { error: expect.stringContaining("unknown option '--bogus'") },
-    ]);
+    const typed = (...words: readonly string[]) => setup.workspace.storeferry(...words, '--json');
+    expectFailure(await typed('plan', 'nightly', '--bogus'), 2, "unknown option '--bogus'");
+    const value = await typed('run', 'nightly', '--limit', 'x');
+    expectFailure(value, 2, 'Expected a whole number');
+    expect(value.json()).toEqual(failed({ job: null, error: expect.any(String) }));
+    expectFailure(await typed('enqueue', 'nightly'), 2, 'it needs --follow');
+    const scan = await typed('contacts', 'scan', '--ids', 'abc');
+    expect([scan.code, scan.json()]).toEqual([2, { error: expect.any(String) }]);
   });
 
   it('when the mapping cannot be used, with the place, and no run begins', async () => {

@@ -10,6 +10,7 @@ import {
   flag,
   type Invocation,
   JOB_ARGUMENT,
+  JSON_FLAG,
   printJson,
   type ValuesOf,
 } from '../define-command.ts';
@@ -23,8 +24,8 @@ import { watchRun } from '../watch-run.ts';
 import { type Attempt, withJsonResult } from '../with-json-result.ts';
 
 const OPTIONS = {
-  follow: flag('wait for it, show progress, exit as `run`'),
-  json: flag('with --follow: print the result'),
+  follow: flag('wait for it, show progress, exit as `run`; --json needs it'),
+  json: JSON_FLAG,
   resend: flag('also send unchanged records'),
 };
 
@@ -34,16 +35,10 @@ export const enqueueCommand = defineCommand({
   options: OPTIONS,
   examples: ['enqueue nightly-catalog', 'enqueue nightly-catalog --follow'],
   json: RUN_SUMMARY,
-  async run(invocation, { job }, options) {
-    const { json, follow } = options;
-    if (json && !follow)
-      throw new UsageError('--json prints how a run ended, so it needs --follow.', {
-        hint: 'Add --follow, or leave out --json.',
-      });
-    return await withJsonResult(invocation, { json, job }, (attempt) =>
+  run: (invocation, { job }, options) =>
+    withJsonResult(invocation, { ...options, job }, (attempt) =>
       enqueueJob(invocation, job, options, attempt),
-    );
-  },
+    ),
 });
 
 async function enqueueJob(
@@ -52,6 +47,10 @@ async function enqueueJob(
   { follow, json, resend }: ValuesOf<typeof OPTIONS>,
   attempt: Attempt,
 ): Promise<number> {
+  if (json && !follow)
+    throw new UsageError('--json prints how a run ended, so it needs --follow.', {
+      hint: 'Add --follow, or leave out --json.',
+    });
   const watch = watchRun(terminal, () => performance.now());
   const onEvent = (event: RunEvent): void => {
     watch.onEvent(event);
