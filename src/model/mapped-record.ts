@@ -93,6 +93,16 @@ export interface MappedRecord extends FromRows {
   readonly memo?: string;
   /** The job that the record belongs to afterwards, for the undo of a run that took it over. */
   readonly owner?: string | undefined;
+  /** Of a record that is sent as it was acknowledged: the fields that the store has otherwise; null: the store lacks the record. */
+  readonly inStore?: readonly FieldChange[] | null | undefined;
+}
+
+/** A field that differs between two bodies of one record; undefined if a body lacks the field. */
+export interface FieldChange {
+  /** With its path: `title`, `variants.price`, `properties.Stage`. */
+  readonly field: string;
+  readonly old: unknown;
+  readonly new: unknown;
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   matchesGuard,
 } from '../model/guard.ts';
 import { isJsonObject, type JsonObject, member, objectsIn } from '../model/json-object.ts';
-import type { Resource } from '../model/mapped-record.ts';
+import type { FieldChange, Resource } from '../model/mapped-record.ts';
 import type { GuardFinding, SafetyVerdict } from '../model/plan.ts';
 import {
   isBeyond,
@@ -27,7 +27,7 @@ import {
   safetyRule,
 } from '../model/safety-limits.ts';
 import { truncate } from '../model/truncate.ts';
-import { type FieldChange, type VariantPairs, variantName } from './changes/field-changes.ts';
+import { type VariantPairs, variantName } from './changes/field-changes.ts';
 
 const EXAMPLES_KEPT = 10;
 /** The number of examples in the message. */

@@ -4,6 +4,7 @@ import { isJsonObject, objectsIn } from '../model/json-object.ts';
 import type { KeySet } from '../model/key-set.ts';
 import type {
   DeferredRecord,
+  FieldChange,
   ImportMode,
   Mapped,
   MappedRecord,
@@ -28,7 +29,7 @@ import {
   type OwnedKey,
   type StoredView,
 } from '../state/state.ts';
-import { type FieldChange, fieldChanges, type VariantPairs } from './changes/field-changes.ts';
+import { fieldChanges, type VariantPairs } from './changes/field-changes.ts';
 import { type PlannedUpdate, planUpdate, type UpdateRules } from './changes/plan-update.ts';
 import { GuardWatch, holdingAlways, type RecordHits } from './judge-safety.ts';
 import { keepFields } from './patch-product.ts';
@@ -118,6 +119,7 @@ interface SerialisedRecord extends TalliedRecord {
   readonly fingerprint: string;
   readonly memo: string | undefined;
   readonly owner: string | undefined;
+  readonly inStore: MappedRecord['inStore'];
 }
 
 /** Rows that are not sent. `records` is 0 for another copy of a key that was already counted. */
@@ -482,7 +484,10 @@ export class PlanDraft {
     mark: LedgerMark | undefined,
     bodies: ReadonlyMap<SerialisedRecord, string | undefined>,
   ): Judged {
-    const { key, body } = record;
+    const { key, body, inStore } = record;
+    if (inStore === null) return { standing: 'new', ...NO_HITS };
+    if (inStore !== undefined && this.tally.changes.add(key, inStore))
+      return { standing: 'changed', ...NO_HITS };
     const isNew = mark === undefined && this.#predecessorOf(record) === undefined;
     this.watch.count(isNew);
     if (isNew) {
@@ -693,10 +698,12 @@ function serialise({
   notes,
   memo,
   owner,
+  inStore,
   body: unserialised,
 }: MappedRecord): SerialisedRecord {
   const body = JSON.stringify(unserialised);
-  return { kind: 'serialised', key, rows, spans, notes, memo, owner, body, fingerprint: fingerprintOf(body) };
+  const fingerprint = fingerprintOf(body);
+  return { kind: 'serialised', key, rows, spans, notes, memo, owner, inStore, body, fingerprint };
 }
 
 function hasSeveralPrices(body: string): boolean {

@@ -1,6 +1,7 @@
 import { type JsonObject, member, plainText } from '../model/json-object.ts';
 import {
   CONTACT_TEXT_FIELDS,
+  type FieldChange,
   type MappedRecord,
   type MappedRejection,
   type MappedSkip,
@@ -12,7 +13,7 @@ import { EDITED_SHOWN, type EditedFound } from '../model/run.ts';
 import { isPriceMove, type Move, type Moves } from '../model/safety-limits.ts';
 import { truncate } from '../model/truncate.ts';
 import { hidden } from '../text/masked.ts';
-import { ADVANCED_FIELD, type FieldChange, type VariantPairs, variantName } from './changes/field-changes.ts';
+import { ADVANCED_FIELD, type VariantPairs, variantName } from './changes/field-changes.ts';
 import type { PlannedUpdate } from './changes/plan-update.ts';
 
 /** A page shows all of them, a terminal the first three. */

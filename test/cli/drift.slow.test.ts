@@ -129,6 +129,12 @@ it.each([[['extended'] as const], [[] as const]])(
     expect((await workspace.storeferry('drift', 'nightly')).stdout).toMatch(/drift nightly --restore\n/);
     const planned = (await workspace.storeferry('drift', 'nightly', '--restore', '--json')).json();
     expect(planned).toMatchObject({ status: 'planned', records: 42, operations: 42, requests: 0 });
+    const given = { new: 3, changed: 39, fieldsChanged: { description: 39, hidden: 7, images: 9 } };
+    expect(planned, 'what is given back, also to two that were made again').toMatchObject(given);
+    const { stdout } = await workspace.storeferry('runs', String(planned['run']));
+    expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
+      /3 records: was deleted in the store: is created again, under/,
+    );
     const sent = await workspace.storeferry('approve', String(planned['run']), '--json');
     expect(sent.json()).toMatchObject({ status: 'done', applied: 42, requests: 42 });
     const after = await products();

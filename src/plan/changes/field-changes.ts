@@ -1,14 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject, member, memberNames } from '../../model/json-object.ts';
-import { leavesOf } from '../../model/mapped-record.ts';
-
-/** A field that differs between two bodies of one record; undefined if a body lacks the field. */
-export interface FieldChange {
-  /** With its path: `title`, `variants.price`, `properties.Stage`. */
-  readonly field: string;
-  readonly old: unknown;
-  readonly new: unknown;
-}
+import { type FieldChange, leavesOf } from '../../model/mapped-record.ts';
 
 /** The field of options that follows from the variants: whether the store keeps prices and stock for each combination. */
 export const ADVANCED_FIELD = 'options.advanced';

@@ -247,7 +247,7 @@ export async function planRestore(
 }
 
 function restored(
-  { key, differences }: DriftFinding,
+  { kind, key, differences }: DriftFinding,
   body: string | undefined,
   isWritten: boolean,
 ): readonly Mapped[] {
@@ -265,5 +265,19 @@ function restored(
   }
   // The body was acknowledged, so it is what it claims to be; it is serialised to the same bytes again.
   const value: Product | Contact = JSON.parse(body);
-  return [{ kind: 'record', key, body: value, rows: 0, spans: [] }];
+  // Contacts are not created again.
+  const isGone = kind === 'deleted' && 'title' in value;
+  return [
+    {
+      kind: 'record',
+      key,
+      body: value,
+      rows: 0,
+      spans: [],
+      inStore: isGone
+        ? null
+        : differences.map(({ path, believed, found }) => ({ field: path, old: found, new: believed })),
+      ...(isGone && { notes: ['was deleted in the store: is created again, under a new id'] }),
+    },
+  ];
 }
