@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { freeYamlName } from '../config/edit-file.ts';
 import {
   cronOf,
+  importJobSchema,
   isAskedBeside,
   matchableFields,
   SCHEDULE_CHOICES,
@@ -48,7 +49,7 @@ export const JOB_QUESTIONS = {
     ...(['storeKind', 'url', 'apiKey', 'store', 'file', 'place'] as const),
     ...(['sheet', 'records', 'headerRow', 'encoding', 'delimiter', 'mapping', 'imports'] as const),
     ...MAPPING_QUESTIONS.once,
-    ...(['crosswalk', 'crosswalkFile', 'crosswalkMatch', 'crosswalkId'] as const),
+    ...(['crosswalk', 'crosswalkFile', 'crosswalkMatch', 'crosswalkId', 'picturesTo'] as const),
     ...(['weightUnit', 'name', 'schedule', ...SCHEDULE_FIELD_NAMES, 'cron', 'timezone'] as const),
   ],
   byName: [...MAPPING_QUESTIONS.byName, ...(['param', 'variable'] as const)],
@@ -192,6 +193,8 @@ export interface DraftSetting {
   /** What the environment or `.env` names already. */
   readonly known: ReturnType<typeof knownStore>;
   readonly sandbox: { readonly url: string; readonly apiKey: string };
+  /** The files of the pictures that cells name, and their path in the workspace as a copy. */
+  readonly pictures?: { readonly copy: string; readonly from: string } | undefined;
   /** Whether the answers come from a visitor, who must not learn or redirect keys of the environment. */
   readonly isVisitor: boolean;
   /** Milliseconds since the epoch. */
@@ -803,7 +806,7 @@ interface SettingsParts {
 }
 
 /** What does not follow from the file. */
-interface Settings {
+interface Settings extends Pick<NewJob, 'pictures'> {
   readonly weightUnit: PreviewUnit | undefined;
   readonly currency: string | undefined;
   readonly name: string;
@@ -815,6 +818,7 @@ interface Settings {
 function askSettings(inquiry: Inquiry, { guess, spec, store, setting }: SettingsParts): Settings {
   const weightUnit = askWeightUnit(inquiry, spec, store);
   const currency = askCurrency(inquiry, guess, spec, store);
+  const pictures = askPictures(inquiry, setting);
   const usual = freeYamlName(join(setting.dir, 'jobs'), guess.mapping ?? `my-${spec.import}`);
   const name = inquiry.ask({ id: 'name', text: 'Name of the job', usual, reliance: 'default' }, (answer) =>
     whyNoJobName(setting.dir, answer),
@@ -834,7 +838,29 @@ function askSettings(inquiry: Inquiry, { guess, spec, store, setting }: Settings
       return value ? [[variable, value]] : [];
     }),
   );
-  return { weightUnit, currency, name: name ?? usual, ...timing, variables };
+  return { weightUnit, currency, pictures, name: name ?? usual, ...timing, variables };
+}
+
+/** Asks where picture files are put, so that they are found at their address. */
+function askPictures(inquiry: Inquiry, { pictures }: DraftSetting): NewJob['pictures'] {
+  const address = inquiry.given('imageBase') ?? '';
+  if (pictures === undefined || address === '') return undefined;
+  const publish = (to: string) => ({
+    from: pictures.copy,
+    [/^(s3|sftp):/.exec(to)?.[1] ?? 'path']: to,
+    address,
+  });
+  const to = inquiry.ask(
+    {
+      id: 'picturesTo',
+      text: 'Where are the pictures put, so that they are found at this address?',
+      reason: `A folder of this workspace that ${address} shows, such as public/shop; or s3://bucket/shop, or sftp://user@host/www/shop`,
+      missing: 'Say where the pictures are put.',
+    },
+    (answer) =>
+      importJobSchema.shape.images.safeParse({ publish: publish(answer) }).error?.issues[0]?.message,
+  );
+  return to === undefined ? undefined : publish(to);
 }
 
 function askWeightUnit(inquiry: Inquiry, spec: MappingSpec, store: StoreAnswer): PreviewUnit | undefined {
@@ -990,9 +1016,9 @@ function composeWorkspace({
   store,
   crosswalk,
   settings: { variables, ...settings },
-  setting: { dir },
+  setting: { dir, pictures: files },
 }: WorkspaceParts): NewWorkspace {
-  const { name, weightUnit, currency, schedule, timezone } = settings;
+  const { name, weightUnit, currency, schedule, timezone, pictures } = settings;
   const { written } = source;
   const mapping = guess.mapping ?? freeYamlName(join(dir, 'mappings'), name);
   const { delimiter } = reading;
@@ -1004,7 +1030,11 @@ function composeWorkspace({
     variables: { ...store.variables, ...variables },
     unset: (store.known?.unset ?? []).filter((variable) => variables[variable] === undefined),
     sandbox: store.isSandbox,
-    copies: [...copyTo(written.path, source.copyOf), ...copyTo(crosswalk?.path, crosswalk?.copyOf)],
+    copies: [
+      ...copyTo(written.path, source.copyOf),
+      ...copyTo(crosswalk?.path, crosswalk?.copyOf),
+      ...copyTo(pictures && files?.copy, files?.from),
+    ],
     crosswalkToCome:
       crosswalk !== null && crosswalk.copyOf === undefined && !existsSync(resolve(dir, crosswalk.path)),
     job: {
@@ -1017,6 +1047,7 @@ function composeWorkspace({
       params: spec.params ?? {},
       paramValues: guess.params,
       crosswalk: crosswalk ?? undefined,
+      pictures,
       schedule,
       timezone,
     },

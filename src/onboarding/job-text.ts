@@ -41,6 +41,8 @@ export interface NewJob {
         readonly id: string;
       }
     | undefined;
+  /** `images.publish`, for pictures that the source has as files. */
+  readonly pictures?: Readonly<Record<string, string>> | undefined;
   readonly schedule?: { readonly cron: string; readonly timezone: string } | undefined;
   /** For the example of a schedule. */
   readonly timezone: string;
@@ -81,6 +83,7 @@ export function jobText(job: NewJob): string {
           '# The same product twice in one file: reject both, or keep the first or the last.',
           'duplicates: reject',
         ]),
+    ...picturesLines(job),
     ...safetyLines(job),
     '',
     '# When `storeferry worker` runs it by itself: minute, hour, day, month, weekday.',
@@ -124,6 +127,17 @@ function crosswalkLines({ crosswalk }: NewJob): string[] {
       : `  match: ${yamlText(crosswalk.match)} # its column to match`,
     ...optional('  field', crosswalk.field, "the contact's field that it is compared with"),
     `  id: ${yamlText(crosswalk.id)} # its column with the store's id`,
+  ];
+}
+
+function picturesLines({ pictures }: NewJob): string[] {
+  if (pictures === undefined) return [];
+  const entries = Object.entries(pictures);
+  return [
+    '# Picture files are uploaded before the products that name them.',
+    'images:',
+    '  publish:',
+    ...entries.map(([key, value]) => `    ${key}: ${JSON.stringify(escapePlaceholders(value))}`),
   ];
 }
 

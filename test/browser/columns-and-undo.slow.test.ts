@@ -65,6 +65,7 @@ describeWithBrowser('columns, held records and undo in a browser', () => {
       // With the script the choice alone shows the records.
       if (!isScripted) await page.getByRole('button', { name: 'Show the records again' }).click();
       await page.getByText('In the file: 12 records can be sent.').waitFor();
+      await page.getByText('What changes in the file of the mapping').click();
       expect(await page.locator('pre.file').innerText()).toMatch(
         /-\s+price: Preis\n\+\s+price: Variant Price/,
       );

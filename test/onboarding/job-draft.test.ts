@@ -114,6 +114,13 @@ const CASES: readonly (readonly [content: string | Uint8Array, more?: Parameters
     [shopifyCatalog(manyProducts(2)), { setting: KNOWN_STORE }],
     ['Name,Price\nMug,4.00\n'],
     [
+      'Name,Price,Image\nMug,4.00,mug.jpg\n',
+      {
+        setting: { ...NEW_STORE, pictures: { copy: 'uploads/photos.zip', from: '/photos.zip' } },
+        answers: { imageBase: 'https://images.example/' },
+      },
+    ],
+    [
       'Name,Email\nAda,a@x.example\n',
       { answers: { crosswalk: 'file', crosswalkFile: 'ids', crosswalkMatch: 'Mail A' } },
     ],

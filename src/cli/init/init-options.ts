@@ -94,6 +94,7 @@ const OPTION_OF: Readonly<Record<JobQuestionKind, keyof InitOptions | null>> = {
   crosswalkFile: 'crosswalk',
   crosswalkMatch: 'crosswalkMatch',
   crosswalkId: 'crosswalkId',
+  picturesTo: null,
   weightUnit: 'weightUnit',
   name: 'job',
   schedule: 'schedule',

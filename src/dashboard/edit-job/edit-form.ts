@@ -7,11 +7,13 @@ import {
   MODE_WORDS,
   timesOf,
 } from '../../config/job/job.ts';
+import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { GUARD_ACTIONS, GUARD_FIELDS } from '../../model/guard.ts';
 import { recordOf, withoutAbsent } from '../../model/json-object.ts';
 import { IMPORT_MODES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
 import { FLOOR_TEXT, limitsFor, safetyLimit } from '../../model/safety-limits.ts';
 import { WAVE_LIMITS } from '../../model/wave-limits.ts';
+import { paramWords } from '../new-job/draft-page.ts';
 import {
   type Choice,
   choice,
@@ -283,8 +285,23 @@ function placeOf(file: EditableFile) {
   return text(address) ? { kind: 'url', path: address, switches: false } : null;
 }
 
+/** The file of a job, with what its mapping lets it set. */
+export interface EditableJob extends EditableFile {
+  readonly params: MappingSpec['params'];
+}
+
+/** What the mapping lets a job set, as far as it is text. */
+function paramGroup({ params = {} }: EditableJob): EditGroup {
+  const fields = Object.entries(params).flatMap(([name, param]): EditField[] => {
+    const { default: usual = '', description } = typeof param === 'object' ? param : { default: param };
+    const own = { name: `params.${name}`, path: ['params', name], ...paramWords(name, description) };
+    return typeof usual === 'string' ? [{ ...own, usual }] : [];
+  });
+  return { legend: 'Settings of the format', rare: true, fields };
+}
+
 /** The fields of the file of a job, in groups; none where it is neither an import nor an export. */
-export function editForm(file: EditableFile): {
+export function editForm(file: EditableJob): {
   readonly location: 'any' | 'url' | 'path' | 'none';
   readonly what: 'source' | 'destination';
   readonly source: readonly EditField[];
@@ -312,6 +329,7 @@ export function editForm(file: EditableFile): {
     const modes = isOfProducts ? MODE_GROUP.fields : [];
     const groups: EditGroup[] = [
       { ...MODE_GROUP, fields: [...modes, duplicatesField(imports)] },
+      paramGroup(file),
       { legend: 'Safety limits', hint: LIMITS_HINT, fields: limits },
       ...(isOfProducts ? guardGroups(file) : []),
       WAVES_GROUP,
@@ -334,6 +352,7 @@ const LIMITS_HINT = `They stop a run before its first request. Each is a number,
 function isPlainIn(file: EditableFile) {
   const isPlain = (value: unknown) => value === undefined || value === null || typeof value !== 'object';
   return ({ fields }: Pick<EditGroup, 'fields'>): boolean =>
+    fields.length > 0 &&
     fields.every(({ path, list, member }) => {
       const value = file.at(path);
       return (
@@ -342,7 +361,7 @@ function isPlainIn(file: EditableFile) {
     });
 }
 
-function fieldsOf(file: EditableFile): readonly EditField[] {
+function fieldsOf(file: EditableJob): readonly EditField[] {
   const { source, groups } = editForm(file);
   return [...source, ...groups.flatMap(({ fields }) => fields)];
 }
@@ -355,7 +374,7 @@ function isShownWith({ when }: Pick<EditField, 'when'>, values: EditValues): boo
 }
 
 /** The paths of the fields, for problems beside them. */
-export function pathsOf(file: EditableFile): ReadonlyMap<string, readonly Path[]> {
+export function pathsOf(file: EditableJob): ReadonlyMap<string, readonly Path[]> {
   const { what } = editForm(file);
   return new Map<string, readonly Path[]>([
     ['location', [[what, 'path'], [what, 'watch'], [what, 'url', 'address'], [what, 'url'], [what]]],
@@ -418,7 +437,7 @@ function shown(value: unknown): string {
 }
 
 /** What the form shows of a file. */
-export function valuesOf(file: EditableFile, timezone: string): EditValues {
+export function valuesOf(file: EditableJob, timezone: string): EditValues {
   const place = placeOf(file);
   const paused = file.paused('schedule');
   const schedule: unknown = file.at(['schedule']) ?? paused;
@@ -440,7 +459,7 @@ export function valuesOf(file: EditableFile, timezone: string): EditValues {
 }
 
 /** What was typed over values, for the same fields. */
-export function withTypedValues(file: EditableFile, values: EditValues, fields: FormFields): EditValues {
+export function withTypedValues(file: EditableJob, values: EditValues, fields: FormFields): EditValues {
   const members = fieldsOf(file).flatMap(({ name, member }) => (member === undefined ? [] : [name]));
   const checks = new Set(['paused', ...members]);
   return Object.fromEntries(
@@ -462,7 +481,7 @@ export function shownBefore(values: EditValues, fields: FormFields): EditValues 
 }
 
 /** What must change in a file so that it has the wanted values instead of the present ones. */
-export function editsOf(file: EditableFile, now: EditValues, wanted: EditValues): YamlEdit[] {
+export function editsOf(file: EditableJob, now: EditValues, wanted: EditValues): YamlEdit[] {
   const changed = (name: string) => now[name] !== wanted[name];
   const fields = fieldsOf(file).filter(({ path }) => path[0] !== 'guards' && path[0] !== 'notify');
   const switches = placeOf(file)?.switches === true;

@@ -1,4 +1,3 @@
-import type { EditableFile } from '../../config/edit-file.ts';
 import { SCHEDULE_CHOICES, SCHEDULE_FIELD_NAMES, SCHEDULE_FIELDS } from '../../config/job/job.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { jobFile } from '../../model/run.ts';
@@ -20,12 +19,12 @@ import {
   select,
   submitButton,
 } from '../pages/post-form.ts';
-import { editForm } from './edit-form.ts';
+import { type EditableJob, editForm } from './edit-form.ts';
 
 /** The content of the page that edits a job. */
 export interface EditPageFacts {
   readonly name: string;
-  readonly file: EditableFile;
+  readonly file: EditableJob;
   /** What the file has. */
   readonly shown: EditValues;
   /** What the fields have. */

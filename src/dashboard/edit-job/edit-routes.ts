@@ -27,9 +27,11 @@ import { MAIL_SERVER, typedMailServer } from './notify-groups.ts';
 /** Changes the settings of a job in its file; the file stays as it is elsewhere. */
 export function editRoutes(app: FastifyInstance, { dashboard }: Pick<RouteParts, 'dashboard'>): void {
   const factsOf = (workspace: Workspace, name: string): EditPageFacts => {
-    const file = readEditable(workspace, jobFile(name));
-    // Reads the secrets of the file, which its text must not show.
-    workspace.inspection.job(name);
+    const { inspection } = workspace;
+    // Reads also the secrets of the file, which its text must not show.
+    const job = inspection.job(name)?.value;
+    const mapping = job?.kind === 'import' ? inspection.mapping(job.mapping)?.value : undefined;
+    const file = { ...readEditable(workspace, jobFile(name)), params: mapping?.spec.params };
     const redactor = secretRedactor(HIDDEN);
     for (const secret of [...workspace.secrets(), ...file.secrets]) redactor.add(secret);
     const text = redactor.redact(file.text);

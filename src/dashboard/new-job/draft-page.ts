@@ -38,7 +38,7 @@ import {
   uploadForm,
   WEB_CHECK,
 } from '../pages/post-form.ts';
-import { type DraftSession, shownOf } from './draft-session.ts';
+import { type DraftSession, shownOf, zippedPicture } from './draft-session.ts';
 import { fileGrid, firstRecord, recordsTree } from './file-grid.ts';
 
 /** What the page of a draft shows besides the draft. */
@@ -99,6 +99,7 @@ const PARTS: Readonly<
   crosswalkFile: 'ids',
   crosswalkMatch: 'ids',
   crosswalkId: 'ids',
+  picturesTo: 'job',
   storeKind: 'job',
   url: 'job',
   apiKey: 'job',
@@ -154,6 +155,18 @@ ${formActions('Create the job and plan it', '/', { name: 'do', value: 'create' }
   viewer,
 )}
 ${
+  state.questions.some(({ id }) => id === 'imageBase') &&
+  uploadForm(
+    {
+      action: `/new/${session.id}/pictures`,
+      label: `The pictures as files: a ZIP${session.pictures === undefined ? '' : `, instead of ${session.pictures.upload.name}`}`,
+      accept: '.zip',
+      button: 'Upload the pictures',
+    },
+    viewer,
+  )
+}
+${
   state.questions.some(({ id }) => id === 'crosswalkFile') &&
   uploadForm(
     {
@@ -174,7 +187,7 @@ function matching(session: DraftSession, { state, problems }: DraftPageFacts): M
   const fieldsIn = (part: Part) =>
     questions
       .filter((question) => partOf(question) === part && question.id !== 'headerRow')
-      .map((question) => questionField(question, problems, true));
+      .map((question) => questionField(session, question, problems, true));
   const params = questions.filter((question) => partOf(question) === 'params');
   const needed = params.filter(({ example }) => example === undefined);
   const others = params.filter(({ example }) => example !== undefined);
@@ -188,13 +201,18 @@ ${file === undefined && (problem !== null || questions.some(({ id }) => id === '
 ${file !== undefined && recognisedWords(file).map((line) => html`<p>${line}</p>`)}
 ${fieldsIn('file')}
 </fieldset>
-${file !== undefined && columnsPart(file, fieldsIn('columns'), pictureHref(session))}
+${file !== undefined && columnsPart(file, fieldsIn('columns'), session)}
 ${file?.findings.map((finding) => noticeText(finding))}
-${needed.length > 0 && html`<fieldset><legend>What this format needs</legend>${needed.map((question) => questionField(question, problems, true))}</fieldset>`}
-${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'more setting')}</summary>${others.map((question) => questionField(question, problems, true))}</details>`}
+${needed.length > 0 && html`<fieldset><legend>What this format needs</legend>${needed.map((question) => questionField(session, question, problems, true))}</fieldset>`}
+${others.length > 0 && html`<details class="worth-knowing"${typeof preview === 'object' && namesParams(preview) && html` open`}><summary>${counted(others.length, 'more setting')} of this format</summary>${others.map((question) => questionField(session, question, problems, true))}</details>`}
 ${ids.length > 0 && html`<fieldset><legend>The ids of the store</legend>${ids}</fieldset>`}
 ${file !== undefined && previewPart({ look: file.look, preview: typeof preview === 'string' ? shownOf(session, preview) : preview })}
 ${SHOW_AGAIN}`;
+}
+
+/** Whether another setting of the format may let a record be read. */
+function namesParams({ records, rejected }: SourcePreview): boolean {
+  return [...records, ...rejected].some(({ reason }) => reason?.message.includes('(params)'));
 }
 
 /** Which format it is; where its columns are guessed, no more than that. */
@@ -233,20 +251,28 @@ const SHOWN: Readonly<Partial<Record<JobQuestionKind, Markup>>> = {
   timezone: html` data-unless="schedule=no"`,
 };
 
+/** What is said of a parameter of a mapping: its first sentence names it. */
+export function paramWords(name: string, description = name) {
+  const [first = name, ...more] = description.split(/(?<=\.)\s+/);
+  return { label: first.replace(/\.$/, ''), hint: [...more, `(${name})`].join(' ') };
+}
+
 /** The field of a question with what is wrong with it; `rerenders`: each answer renders the page again. */
 function questionField(
+  session: DraftSession,
   question: AskedQuestion,
   problems: readonly FieldProblem[],
   rerenders: boolean,
 ): Markup {
-  const { id, text, form, usual, choices, example } = question;
+  const { id, text, reason, form, usual, choices, example } = question;
   const kind = questionKind(id);
+  const { label: named } = kind === 'param' ? paramWords(text, reason) : { label: text };
   if (kind === 'records') return recordsTree(question);
   if (kind === 'encoding' && form === 'choice') return charsetChoice(question);
   const name = fieldName(question);
   const isOfColumns = partOf(question) === 'columns';
   const own = problems.filter((problem) => problem.field === name);
-  const hint = hintOf(question);
+  const hint = hintOf(question, session);
   const ids = withoutAbsent([own.length > 0 && `wrong-${name}`, hint !== '' && `hint-${name}`]);
   const isOpen = question.answer === undefined;
   const answer = isOpen ? '' : question.answer;
@@ -269,7 +295,7 @@ function questionField(
           : html`${typed} value="${answer ?? ''}"${example !== undefined && html` placeholder="${example}"`}${INPUTS[kind]}${kind === 'timezone' && answer === usual && html` data-browser-timezone`}>`;
   const about = html`${own.length > 0 && html`<span class="field-error" id="wrong-${name}">${own.map((problem) => problem.text).join(' ')}</span>`}${hint !== '' && html` <span class="quiet" id="hint-${name}">${hint}</span>`}`;
   const shown = SHOWN[kind];
-  const label = html`<label for="${name}">${text}</label>${control}${about}`;
+  const label = html`<label for="${name}">${named}</label>${control}${about}`;
   if (isOfColumns) return html`<p class="field question${isOpen && ' open'}">${label}</p>`;
   return shown === undefined
     ? html`<p class="field">${label}</p>`
@@ -292,10 +318,17 @@ function charsetChoice({ id, choices, answer }: AskedQuestion): Markup {
 ${others.length > 0 && html`<details><summary>None of them: ${counted(others.length, 'other charset')}</summary><ul>${others.map(item)}</ul></details>`}</div>`;
 }
 
-function hintOf({ id, reason, usual, answer, flag }: AskedQuestion): string {
+function hintOf(
+  { id, text, reason, usual, answer, flag }: AskedQuestion,
+  { pictures }: DraftSession,
+): string {
   switch (questionKind(id)) {
+    case 'param':
+      return paramWords(text, reason).hint;
     case 'apiKey':
       return `${usual === undefined && answer === undefined ? '' : 'A key is known for this address; leave this blank to use it. '}It is kept on the machine of this dashboard, readable for its owner only.`;
+    case 'imageBase':
+      return `${sentence(reason ?? '')}. ${pictures === undefined ? 'If you have the files, upload them as a ZIP at the end of this page. Blank: no pictures are sent.' : `A run puts the files of ${pictures.upload.name} there.`}`;
     case 'currency':
       return flag === undefined
         ? `${reason ?? ''} A price in another currency is rejected. Blank: all prices must be in one currency.`.trim()
@@ -310,13 +343,13 @@ function pictureHref({ id, picture }: DraftSession): string | undefined {
   return picture && `/new/${id}/picture?${hash('sha256', picture).slice(0, 16)}`;
 }
 
-function columnsPart(file: DraftFile, questions: readonly Markup[], pictureHref: string | undefined): Markup {
+function columnsPart(file: DraftFile, questions: readonly Markup[], session: DraftSession): Markup {
   const { refused, proposal } = file.guess;
   const notes = proposal?.notes ?? [];
   return html`<fieldset><legend>The rows and columns</legend>
 ${Object.values(refused).map((why) => alertText(`${why} This answer was left out.`, 'warning'))}
 ${questions}
-<div class="grid-and-record"><div>${fileGrid(file)}</div>${firstRecord(file, pictureHref)}</div>
+<div class="grid-and-record"><div>${fileGrid(file)}</div>${firstRecord(file, pictureHref(session), zippedPicture(session))}</div>
 ${notes.length > 0 && bullets(notes, 'does')}
 </fieldset>`;
 }
@@ -387,7 +420,7 @@ function settings(session: DraftSession, facts: DraftPageFacts): Markup {
   const fieldsIn = (part: Part) =>
     questions
       .filter((question) => partOf(question) === part)
-      .map((question) => questionField(question, facts.problems, question.id === 'currency'));
+      .map((question) => questionField(session, question, facts.problems, question.id === 'currency'));
   return html`<fieldset><legend>The job</legend>
 ${fieldsIn('job')}
 </fieldset>

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { freeName } from '../../config/edit-file.ts';
+import type { Workspace } from '../../config/workspace.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import {
   answerDraft,
   type DraftEffects,
@@ -24,7 +26,7 @@ import { knownProducts } from '../../run/records/record-history.ts';
 import { keepNewest, keptReading, type Upload, type Uploads, withoutFolder } from '../actions/uploads.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { type FormFields, limitConcurrentReads } from '../route-parts.ts';
-import { firstPicture } from './file-grid.ts';
+import { firstPicture, type ZippedPicture } from './file-grid.ts';
 import { UPLOADS_FOLDER } from './upload-targets.ts';
 
 /** A job that is being made in a browser. */
@@ -34,6 +36,8 @@ export interface DraftSession {
     | { readonly kind: 'file'; readonly upload: Upload }
     | { readonly kind: 'web'; readonly url: string };
   crosswalk: Upload | undefined;
+  /** A ZIP with the files that cells name as pictures, and their paths in it. */
+  pictures?: { readonly upload: Upload; readonly names: readonly string[] };
   /** The address and the key that could not be tested, because the store did not answer. */
   untested?: string;
   draft: JobDraft;
@@ -72,12 +76,28 @@ export function createDrafts(uploads: Uploads) {
       if (session?.source.kind !== 'file') return session;
       return uploads.find(session.source.upload.id, NEW_JOB) === undefined ? undefined : session;
     },
-    async drop({ id, source, crosswalk }: DraftSession): Promise<void> {
-      sessions.delete(id);
-      if (source.kind === 'file') await uploads.drop(source.upload);
-      if (crosswalk !== undefined) await uploads.drop(crosswalk);
+    async drop(session: DraftSession): Promise<void> {
+      sessions.delete(session.id);
+      for (const upload of uploadsOf(session)) await uploads.drop(upload);
     },
   };
+}
+
+/** The file of the uploaded ZIP that the first product names, and its path there; undefined for a picture elsewhere. */
+export function zippedPicture({
+  picture,
+  pictures,
+  draft: { answers },
+}: DraftSession): ZippedPicture | undefined {
+  const { imageBase = '' } = answers;
+  if (pictures === undefined || picture?.startsWith(imageBase) !== true) return undefined;
+  const named = picture.slice(imageBase.length).replace(/^\//, '');
+  const path = pictures.names.find((name) => name === named || name.endsWith(`/${named}`));
+  return { zip: pictures.upload, named, path };
+}
+
+function uploadsOf({ source, crosswalk, pictures }: DraftSession): readonly Upload[] {
+  return withoutAbsent([source.kind === 'file' && source.upload, crosswalk, pictures?.upload]);
 }
 
 /** Reads the source of a draft and everything that follows from its answers. PageError while others read theirs. */
@@ -90,6 +110,7 @@ export async function readDraft(session: DraftSession, dashboard: DashboardConte
     known: newStore.known(),
     sandbox: newStore.sandbox,
     isVisitor: true,
+    pictures: session.pictures && copyOf(session.pictures.upload, workspace),
     now: context.clock(),
   };
   const effects: DraftEffects = {
@@ -111,7 +132,15 @@ export async function readDraft(session: DraftSession, dashboard: DashboardConte
       return await knownProducts(context.state, config ?? null, spec, look);
     },
   };
-  const state = await limitConcurrentReads(() => examineDraft(session.draft, setting, effects));
+  const examine = async () => await limitConcurrentReads(() => examineDraft(session.draft, setting, effects));
+  if (session.pictures !== undefined && session.draft.answers['imageBase'] === '')
+    session.draft = answerDraft(session.draft, { imageBase: undefined });
+  let state = await examine();
+  // Without an address and without files products have no pictures: a visitor may have neither.
+  if (session.pictures === undefined && state.questions.some(isOpenBase)) {
+    session.draft = answerDraft(rememberQuestions(session.draft, state), { imageBase: '' });
+    state = await examine();
+  }
   session.picture = state.file && firstPicture(state.file);
   const refused = Object.keys(state.file?.guess.refused ?? {});
   session.draft = rememberQuestions(
@@ -119,6 +148,15 @@ export async function readDraft(session: DraftSession, dashboard: DashboardConte
     state,
   );
   return state;
+}
+
+function isOpenBase({ id, answer }: DraftState['questions'][number]): boolean {
+  return id === 'imageBase' && answer === undefined;
+}
+
+/** The path of an uploaded file in the workspace, as a copy. */
+function copyOf({ path: from }: Upload, { dir }: Workspace) {
+  return { copy: `${UPLOADS_FOLDER}/${freeName(join(dir, UPLOADS_FOLDER), basename(from))}`, from };
 }
 
 function findFile(
@@ -133,17 +171,13 @@ function findFile(
   }
   const upload = source.kind === 'file' && id === 'file' ? source.upload : crosswalk;
   if (upload === undefined) return { problem: 'upload the file again' };
-  const { path } = upload;
-  const name = basename(path);
-  const free = freeName(join(workspace.dir, UPLOADS_FOLDER), name);
-  const copy = `${UPLOADS_FOLDER}/${free}`;
-  return { place: path, name, written: { path: copy }, copy, mayStay: false };
+  const { copy, from } = copyOf(upload, workspace);
+  return { place: from, name: basename(from), written: { path: copy }, copy, mayStay: false };
 }
 
 /** A message for the page of a draft: its files have the names that the visitor knows. */
-export function shownOf({ source, crosswalk }: DraftSession, text: string): string {
-  const uploads = [source.kind === 'file' ? source.upload : undefined, crosswalk];
-  return uploads.reduce((shown, upload) => (upload ? withoutFolder(shown, upload) : shown), text);
+export function shownOf(session: DraftSession, text: string): string {
+  return uploadsOf(session).reduce(withoutFolder, text);
 }
 
 /** Answers that a form does not have: they stay. */
@@ -210,7 +244,7 @@ function matchedColumns(before: JobDraft['answers'], fields: FormFields): Readon
     const id = /^answer\.(.+)$/s.exec(name)?.[1];
     const answer = value.startsWith('=') ? value.slice(1) : value;
     // A question that still shows the answer of before does not undo what was chosen in the table.
-    if (id === undefined || value === '' || answer === before[id]) continue;
+    if (id === undefined || (value === '' && id !== 'imageBase') || answer === before[id]) continue;
     answers[id] = answer;
   }
   return answers;

@@ -12,6 +12,7 @@ import {
 import { code, foreign, html, type Markup, quiet, styledText } from '../../report/html/markup.ts';
 import { valueText } from '../../report/record-view.ts';
 import { counted, grouped, printable, sentence } from '../../text/printable.ts';
+import type { Upload } from '../actions/uploads.ts';
 import { type Choice, select } from '../pages/post-form.ts';
 
 /** Of a file with more columns those that are used are shown as well. Each column has a choice of all fields. */
@@ -176,10 +177,18 @@ export function firstPicture({ guess: { preview } }: Pick<DraftFile, 'guess'>): 
   return typeof value === 'string' && isHttpUrl(value) ? value : undefined;
 }
 
+/** The file of an uploaded ZIP that a cell names; `path`: where it is there, undefined if it is not. */
+export interface ZippedPicture {
+  readonly zip: Upload;
+  readonly named: string;
+  readonly path: string | undefined;
+}
+
 /** The first product or contact as the store will show it. `pictureHref`: where the dashboard shows its picture. */
 export function firstRecord(
   { guess: { preview, imports }, currency }: DraftFile,
   pictureHref: string | undefined,
+  zipped?: ZippedPicture,
 ): Markup | null {
   const record = firstMapped(preview);
   if (record === undefined) return null;
@@ -204,13 +213,31 @@ export function firstRecord(
     .trim();
   return html`<aside class="first-record" aria-label="The first product as the store will show it">
 ${styledText('quiet', 'The first product as the store will show it')}
-${pictureHref !== undefined && html`<p class="picture"><img src="${pictureHref}" alt=""></p>`}
-${picture === '' ? html`<p class="no-picture">No picture</p>` : html`<p class="${pictureHref === undefined && 'no-picture'}"><a href="${isHttpUrl(picture) ? picture : '#'}" target="_blank" rel="noreferrer noopener">Open ${pictures === 1 ? 'its picture' : `the first of ${counted(pictures, 'picture')}`}</a></p>`}
+${pictureHref !== undefined && (zipped === undefined || zipped.path !== undefined) && html`<p class="picture"><img src="${pictureHref}" alt=""></p>`}
+${picture === '' ? html`<p class="no-picture">No picture</p>` : pictureWords({ picture, count: pictures, isShown: pictureHref !== undefined, zipped })}
 <h2>${foreign(text('title'), 120)}</h2>
 <p class="price">${prices.length === 0 ? quiet('No price') : least === most ? money(least, currency) : `${money(least, currency)} to ${money(most, currency)}`}</p>
 ${description !== '' && html`<p>${foreign(description, 160)}</p>`}
 ${variants.length > 1 && html`<ul>${variants.slice(0, MAX_VARIANTS_SHOWN).map(({ options, price }) => html`<li>${foreign(options.join(', '), 80)}${typeof price === 'number' && ` ${money(price, currency)}`}</li>`)}</ul>${variants.length > MAX_VARIANTS_SHOWN && html`<p class="quiet">and ${counted(variants.length - MAX_VARIANTS_SHOWN, 'more variant')}</p>`}`}
 </aside>`;
+}
+
+interface ShownPicture {
+  readonly picture: string;
+  readonly count: number;
+  readonly isShown: boolean;
+  readonly zipped: ZippedPicture | undefined;
+}
+
+/** Where the picture of the first product is. One of a ZIP is at its address only after a run. */
+function pictureWords({ picture, count, isShown, zipped }: ShownPicture): Markup {
+  if (zipped !== undefined) {
+    const { named, zip, path } = zipped;
+    if (path === undefined)
+      return html`<p class="no-picture">${foreign(zip.name)} has no file ${foreign(named)}</p>`;
+    return html`<p>${foreign(named)} of ${foreign(zip.name)}</p>`;
+  }
+  return html`<p class="${!isShown && 'no-picture'}"><a href="${isHttpUrl(picture) ? picture : '#'}" target="_blank" rel="noreferrer noopener">Open ${count === 1 ? 'its picture' : `the first of ${counted(count, 'picture')}`}</a></p>`;
 }
 
 function firstMapped(preview: DraftFile['guess']['preview']): PreviewedRecord | undefined {

@@ -11,7 +11,7 @@ import {
   type NewWorkspace,
   STORE_VARIABLES,
 } from '../../onboarding/new-workspace.ts';
-import { fetchPicture, lookAtSource, placeInWorkspace } from '../../onboarding/preview-source.ts';
+import { fetchPicture, placeInWorkspace } from '../../onboarding/preview-source.ts';
 import { html } from '../../report/html/markup.ts';
 import { testStore } from '../../run/store-properties.ts';
 import { formatBytes } from '../../text/printable.ts';
@@ -25,8 +25,15 @@ import type { Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
 import { audit, FOR_EDITORS, formFields, limitReads, type RouteParts, sentenceOf } from '../route-parts.ts';
 import { draftPage, type FieldProblem, newJobPage, problemsOf } from './draft-page.ts';
-import { createDrafts, type DraftSession, NEW_JOB, readDraft, takeAnswers } from './draft-session.ts';
-import { type UploadTarget, uploadTargets } from './upload-targets.ts';
+import {
+  createDrafts,
+  type DraftSession,
+  NEW_JOB,
+  readDraft,
+  takeAnswers,
+  zippedPicture,
+} from './draft-session.ts';
+import { openUploaded, type UploadTarget, uploadTargets } from './upload-targets.ts';
 
 /** A page waits no longer for a picture. */
 const PICTURE_WITHIN_MS = 10_000;
@@ -113,9 +120,15 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
 
   // The page loads nothing from a foreign server: the dashboard fetches the one picture that it shows, and only of a format of pictures.
   app.get('/new/:draft/picture', FOR_EDITORS, async (request, reply) => {
-    const { picture } = sessionOf(request);
+    const session = sessionOf(request);
+    const { picture } = session;
     if (picture === undefined) throw notFound('There is no picture.');
     const found = await limitPictures(async () => {
+      const zipped = zippedPicture(session);
+      if (zipped?.path !== undefined) {
+        await using files = await openUploaded(zipped.zip);
+        return await files.read(zipped.path);
+      }
       const { remote } = dashboard.openWorkspace().webPlace(picture);
       const signal = AbortSignal.any([context.signal, AbortSignal.timeout(PICTURE_WITHIN_MS)]);
       return remote && (await fetchPicture(remote, signal));
@@ -126,6 +139,23 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
       .header('content-security-policy', "default-src 'none'; sandbox")
       .header('cache-control', 'private, max-age=600')
       .send(found.content);
+  });
+
+  app.post('/new/:draft/pictures', { config: { streamed: true } }, async (request, reply) => {
+    const session = sessionOf(request);
+    const hint = 'Put a larger one into the workspace, and name it on the page Edit of the job.';
+    const upload = await receiveUpload(request, uploads, { run: NEW_JOB, hint });
+    try {
+      await using files = await openUploaded(upload);
+      if (session.pictures !== undefined) await uploads.drop(session.pictures.upload);
+      session.pictures = { upload, names: files.names };
+    } catch (error) {
+      await uploads.drop(upload);
+      const page = pageOf(request, session, await readDraft(session, dashboard), []);
+      const text = `The pictures were not taken. ${withoutFolder(sentenceOf(error), upload)}`;
+      return reply.sendPage({ ...page, notice: { tone: 'bad', text } }, 422);
+    }
+    return reply.redirect(`/new/${session.id}`, 303);
   });
 
   app.post('/new/:draft/crosswalk', { config: { streamed: true } }, async (request, reply) => {
@@ -147,7 +177,7 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
     const { made } = state;
     if (made === undefined) return reply.sendPage(pageOf(request, session, state, problemsOf(state)), 422);
     const { job } = made;
-    const refused = await whyNoStore(session, made);
+    const refused = (await whyNoFolder(made)) ?? (await whyNoStore(session, made));
     if (refused !== undefined) {
       const now = await readDraft(session, dashboard);
       return reply.sendPage(pageOf(request, session, now, [refused]), 422);
@@ -159,6 +189,15 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
     const action = { does: 'plan', job: job.name } as const;
     return await beginAction(dashboard, request, reply, { action, once: session.id });
   });
+}
+
+/** Why picture files may not be put where somebody has typed: a visitor must not reach other files of this machine. */
+async function whyNoFolder({ dir, job }: NewWorkspace): Promise<FieldProblem | undefined> {
+  const path = job.pictures?.['path'];
+  const place = path === undefined ? {} : await placeInWorkspace(path, dir);
+  return 'refused' in place
+    ? { field: 'picturesTo', text: `Give a folder inside the workspace: this one ${place.refused}.` }
+    : undefined;
 }
 
 /** Replaces a file that a job reads, as soon as an uploaded one has proved that the job can read it. */
@@ -183,8 +222,7 @@ export function uploadRoutes(app: FastifyInstance, { dashboard, uploads }: Route
     const hint = `Put a larger one in its place, ${target.path}, or give the job an address.`;
     const upload = await receiveUpload(request, uploads, { run: `job ${job}`, hint });
     try {
-      const { header } = await lookAtSource(upload.path, target.reading);
-      target.refuse(header);
+      await target.refuse(upload);
       const path = await pathInWorkspace(workspace, target.path);
       await mkdir(dirname(path), { recursive: true });
       await writeWhole(path, await upload.read(), { mode: 0o600 });
@@ -219,7 +257,7 @@ function uploadPage(
     title: id === 'source' ? `Upload a new file for ${job}` : `Upload the ${what} of ${job}`,
     section: 'jobs',
     notice: problem === null ? null : { tone: 'bad', text: `The file was not taken. ${problem}` },
-    body: html`<p class="page-lead">It ${isThere ? 'replaces' : 'becomes'} ${placeWords({ path })}, ${id === 'source' ? html`which every run of ${link} reads` : html`the ${what} that every run of ${link} reads`}. It must have the columns that the job needs. Nothing is sent: plan the job afterwards.</p>
+    body: html`<p class="page-lead">It ${isThere ? 'replaces' : 'becomes'} ${placeWords({ path })}, ${id === 'source' ? html`which every run of ${link} reads` : html`the ${what} that every run of ${link} reads`}. ${id === 'pictures' ? 'It must be a ZIP.' : 'It must have the columns that the job needs.'} Nothing is sent: plan the job afterwards.</p>
 ${uploadForm(
   {
     action: `${jobHref(job)}/upload?${new URLSearchParams({ file: id })}`,

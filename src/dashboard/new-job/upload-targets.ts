@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import type { ImportJob } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import type { Resource } from '../../model/mapped-record.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
-import { fitHeader, type LookOptions } from '../../onboarding/preview-source.ts';
+import { fitHeader, type LookOptions, lookAtSource, openPictures } from '../../onboarding/preview-source.ts';
 import { sideTablesOf } from '../../run/inputs/open-mapping.ts';
 import { listHeaders, loosened, quotableHeaders } from '../../text/printable.ts';
+import type { Upload } from '../actions/uploads.ts';
 
 /** The folder of the workspace for uploaded files. */
 export const UPLOADS_FOLDER = 'uploads';
@@ -19,9 +21,8 @@ export interface UploadTarget {
   /** As the job or the mapping writes it. */
   readonly path: string;
   readonly isThere: boolean;
-  readonly reading: LookOptions;
-  /** MappingError if a header line lacks a column that is needed. */
-  readonly refuse: (header: readonly string[]) => void;
+  /** MappingError if a file lacks a column that is needed; SourceError if it cannot be read. */
+  readonly refuse: (upload: Pick<Upload, 'path'>) => Promise<void>;
 }
 
 /** A file name without signs of a glob. */
@@ -51,12 +52,11 @@ export function uploadTargets(workspace: Workspace, job: ImportJob): readonly Up
             what: 'source',
             path: job.source.path,
             isThere: isThere(job.source.path),
-            reading: readingOf(job, spec.csv),
-            refuse(header) {
+            refuse: looking(readingOf(job, spec.csv), (header) => {
               const { obstacle } = fitHeader(spec, header);
               if (obstacle === null) return;
               throw new MappingError(`The file does not fit the mapping ${job.mapping}: ${obstacle}.`);
-            },
+            }),
           },
         ];
   const tables = sideTablesOf(mapping, job, workspace.fileAccess()).flatMap((table): UploadTarget[] => {
@@ -67,22 +67,51 @@ export function uploadTargets(workspace: Workspace, job: ImportJob): readonly Up
     if (!path.split('/').every((part) => PLAIN.test(part))) return [];
     const { sheet, records, headerRow, encoding, delimiter } = at;
     const reading = { sheet, records, headerRow, encoding, delimiter };
-    const file = { path, isThere: isThere(path), reading };
+    const file = { path, isThere: isThere(path) };
     if (table.kind === 'crosswalk') {
       const { match, id } = table.columns;
-      return [{ ...file, id: 'crosswalk', what: 'crosswalk', refuse: needing([match, id], spec.import) }];
+      return [
+        {
+          ...file,
+          id: 'crosswalk',
+          what: 'crosswalk',
+          refuse: looking(reading, needing([match, id], spec.import)),
+        },
+      ];
     }
     const { name, match, join } = table;
     const refuse = (header: readonly string[]) => {
       needing([match], spec.import)(header);
       join?.(path, header);
     };
-    return [{ ...file, id: `lookup:${name}`, what: `lookup table ${name}`, refuse }];
+    return [
+      { ...file, id: `lookup:${name}`, what: `lookup table ${name}`, refuse: looking(reading, refuse) },
+    ];
   });
-  return [...source, ...tables];
+  const { from } = job.images?.publish ?? {};
+  const pictures =
+    from === undefined || uploadedName(from) === undefined
+      ? []
+      : [{ id: 'pictures', what: 'pictures', path: from, isThere: isThere(from), refuse: refusePictures }];
+  return [...source, ...tables, ...pictures];
 }
 
-function needing(names: readonly string[], resource: Resource): UploadTarget['refuse'] {
+/** The picture files of an uploaded ZIP; SourceError if it is none. */
+export async function openUploaded({ path }: Pick<Upload, 'path'>) {
+  return await openPictures(basename(path), { workspaceDir: dirname(path) });
+}
+
+async function refusePictures(upload: Pick<Upload, 'path'>): Promise<void> {
+  await using _ = await openUploaded(upload);
+}
+
+type Refusing = (header: readonly string[]) => void;
+
+function looking(reading: LookOptions, refuse: Refusing): UploadTarget['refuse'] {
+  return async ({ path }) => refuse((await lookAtSource(path, reading)).header);
+}
+
+function needing(names: readonly string[], resource: Resource): Refusing {
   return (header) => {
     const lacking = names.find((name) => !header.some((text) => loosened(text) === loosened(name)));
     if (lacking === undefined) return;

@@ -324,6 +324,16 @@ it('has several recipients, e-mail among them, each tested, with the mail server
   expect(await read()).toBe(JOB);
 });
 
+it('changes what the format leaves to the job, by its description', async () => {
+  const page = await client.get(EDIT);
+  const label = page.document.querySelector('label[for="params.decimal"]')?.textContent;
+  expect(label).toMatch(/^The decimal sign of prices and weights/);
+  await save(page, { 'params.decimal': ',' });
+  expect(await read()).toContain('params: { decimal: "," }\n');
+  await save(await client.get(EDIT), { 'params.decimal': '' });
+  expect(await read()).toBe(JOB);
+});
+
 it('publishes pictures from a folder of the workspace', async () => {
   const pictures = {
     'images.publish.from': '/etc',

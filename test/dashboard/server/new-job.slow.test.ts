@@ -1,6 +1,7 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { makeZip } from '../../source/make-zip.ts';
 import { startFileServer } from '../../support/file-server.ts';
 import { startStore } from '../../support/store.ts';
 import { makeWorkspace, type Workspace } from '../../support/workspace.ts';
@@ -166,6 +167,58 @@ it('fetches the picture of the first product itself, from no private address, fo
   const none = await upload('shop.csv', 'Name,SKU,Price\nMug,M1,4.50\n');
   expect(none.document.querySelector('.first-record img')).toBeNull();
   expect((await client.get(`${actionOf(none)}/picture`)).status).toBe(404);
+});
+
+it('opens the settings of a format where one of them may let a row be read, and calls them by their description', async () => {
+  const feed =
+    '<SHOP><SHOPITEM><ITEM_ID>A</ITEM_ID><PRODUCTNAME>Hrnek</PRODUCTNAME><URL>https://s.example/a</URL><PRICE_VAT>199,50</PRICE_VAT></SHOPITEM></SHOP>';
+  const page = await upload('heureka.xml', feed);
+  expect(page.words).toContain('1 is rejected');
+  expect(page.document.querySelector('details[open] label[for="param.decimal"]')?.textContent).toBe(
+    'The decimal sign of prices',
+  );
+  const again = await client.submit(page, actionOf(page), { 'param.decimal': ',', do: 'update' });
+  expect(again.words).toMatch(/199\.50[\s\S]*1 record can be sent\./);
+});
+
+it('shows the picture of a ZIP beside the file, and lets the job publish it', async () => {
+  const store = await startStore({ seed: 1 });
+  onTestFinished(() => store.close());
+  await using own = await makeWorkspace({});
+  const visitor = await (await serveDashboard(own)).signedIn('full');
+  const page = await upload('list.csv', 'SKU;Name;Preis;Bild\nA;Becher;4,90;blau.png\n', visitor);
+  // Without files and without their address the products have no pictures.
+  expect(page.words).toContain('1 record can be sent');
+  expect(page.document.querySelector('.first-record')?.textContent).toContain('No picture');
+  const give = async (name: string, content: Buffer) => {
+    const action = `${actionOf(page)}/pictures`;
+    const { fields } = formOf(page, action);
+    const { body, type } = multipart(fields, { name, content });
+    return await visitor.follow(await visitor.post(action, body, { 'content-type': type }));
+  };
+  const png = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
+  expect((await give('a.zip', png)).words).toContain(
+    'The pictures were not taken. a.zip: The zip a.zip cannot be read',
+  );
+  const asked = await give('fotos.zip', makeZip([{ name: 'alle/blau.png', content: png }]));
+  expect(asked.words).toContain('instead of fotos.zip');
+  const address = 'https://images.example/shop/';
+  const answer = async (fields: Readonly<Record<string, string>>, of = asked) =>
+    await visitor.submit(of, actionOf(of), { url: store.baseUrl, apiKey: store.apiKey, ...fields });
+  const shown = await answer({ 'answer.imageBase': `=${address}` });
+  const picture = shown.document.querySelector('.first-record img')?.getAttribute('src') ?? '';
+  expect(shown.document.querySelector('.first-record')?.textContent).toContain('blau.png of fotos.zip');
+  const found = await visitor.get(picture);
+  expect([found.status, found.headers['content-type']]).toEqual([200, 'image/png']);
+  const outside = await answer({ do: 'create', picturesTo: '/srv/public' }, shown);
+  expect(besideOf(outside, 'picturesTo')).toContain('Give a folder inside the workspace');
+  const made = await answer({ do: 'create', picturesTo: 'public/shop' }, shown);
+  expect(made.status, made.words).toBe(200);
+  expect(await readFile(join(own.dir, 'jobs/my-products.yaml'), 'utf8')).toContain(
+    `images:\n  publish:\n    from: "uploads/fotos.zip"\n    path: "public/shop"\n    address: "${address}"\n`,
+  );
+  expect((await own.storeferry('check')).code).toBe(0);
+  expect((await visitor.get('/jobs/my-products')).words).toContain('Upload the pictures');
 });
 
 it('calls attributes of XML by their name and element', async () => {
