@@ -90,6 +90,7 @@ describe('prices in several currencies', () => {
     const asked = await init();
     expect(asked.code).toBe(2);
     expect(asked.stderr).toContain('--currency with one of: USD, EUR');
+    expect(asked.stderr).not.toContain('stores.yaml says');
     expect((await init('--currency', 'euros')).code).toBe(2);
     const made = await init('--currency', 'eur');
     expect(made.code).toBe(3);

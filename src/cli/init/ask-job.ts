@@ -246,7 +246,7 @@ function findingsOf(
     }),
     ...(file === undefined ? [] : fileFindings(file, options, prompter === null)),
     ...questions
-      .filter(({ id, answer, usual }) => id === 'currency' && answer !== '' && answer === usual)
+      .filter(({ id, answer, usual }) => id === 'currency' && Boolean(answer) && answer === usual)
       .map(
         ({ answer }) =>
           [
