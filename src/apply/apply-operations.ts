@@ -55,7 +55,7 @@ export interface ApplyOptions<Op extends Operation> {
    */
   readonly onNotApplied?: (operations: readonly Op[]) => Promise<void>;
   /** Rejects with an error about the API key if the store does not accept it; called if every answer is 403. */
-  readonly confirmKey?: () => Promise<void>;
+  readonly confirmKey?: (onRequest: () => undefined) => Promise<void>;
   /** Called after each rejection, counting outcomes that are not yet recorded; an error stops the run. */
   readonly judge?: (tally: ApplyTally) => SafetyLimitError | undefined;
   readonly signal: AbortSignal;
@@ -143,7 +143,10 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
       hint: 'Check the permissions of the key in the store, then run the job again: it continues where it stopped.',
     });
   const refusals = forbiddenRecords<Finished<Op>>({
-    confirmKey: options.confirmKey ?? (() => Promise.reject(keyRefused())),
+    confirmKey: async () => {
+      if (options.confirmKey === undefined) throw keyRefused();
+      await options.confirmKey(() => void requests++);
+    },
     reject: finish,
     giveUp: (error) => stop.stop(error, 'drain'),
     refused: keyRefused,

@@ -143,8 +143,8 @@ export async function sendOperations(context: RunContext, options: SendOptions):
       return opened.permit();
     },
     onNotApplied: (operations) => sending.withdraw(operations),
-    async confirmKey() {
-      await storefront.subscriberLists({ signal });
+    async confirmKey(onRequest) {
+      await storefront.subscriberLists({ signal, onRequest });
     },
   });
 }

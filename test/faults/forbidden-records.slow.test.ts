@@ -59,7 +59,8 @@ it.concurrent.for([
     await using scene = await forbiddenScene(...faults);
     const { code, stderr, json } = await runWith(scene, PRODUCTS);
     expect(code, stderr).toBe(1);
-    expect(json()).toMatchObject({ status: 'failed', rejected: 0, rejectsFile: null });
+    const requests = scene.store.requests.length;
+    expect(json()).toMatchObject({ status: 'failed', rejected: 0, rejectsFile: null, requests });
     figure(context, {
       invariant: 12,
       seed: null,
