@@ -14,7 +14,14 @@ import { draftPrices, type PriceDraft } from './draft-prices.ts';
 import { draftQuantity, draftWeight } from './draft-quantity.ts';
 import { draftSpread } from './draft-spread.ts';
 import { draftVariants, isKey, type VariantDraft } from './draft-variants.ts';
-import { countedShare, isCalled, isExactlyCalled, type ProductColumn, type ProductGuess } from './guess.ts';
+import {
+  countedShare,
+  isCalled,
+  isExactlyCalled,
+  LEAVE_OUT,
+  type ProductColumn,
+  type ProductGuess,
+} from './guess.ts';
 import { isProductWord } from './header-reading.ts';
 import {
   booleanOf,
@@ -22,6 +29,7 @@ import {
   isCode,
   isGtin,
   isHtml,
+  isMissingValue,
   isMostly,
   isText,
   type SampledColumn,
@@ -380,6 +388,22 @@ function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
     isShown: shownOf(guess, column, word, hidden !== undefined),
   }));
   if (meanings.some(({ isShown }) => isShown === undefined)) return undefined;
+  const shownWords = new Set(meanings.flatMap(({ word, isShown }) => (isShown === true ? [word] : [])));
+  const shownRows = column.cells.map((cell) => shownWords.has(cell.toLowerCase()));
+  for (const other of guess.free) {
+    if (other === column || !isExactlyCalled(other, 'visible', 'hidden', 'discontinued')) continue;
+    if (isStatus(other) && !other.values.some(isUnpublished)) continue;
+    const isNegative = !isCalled(other, 'visible');
+    const hiding = other.cells.find(
+      (cell, row) =>
+        shownRows[row] === true &&
+        cell !== '' &&
+        !isMissingValue(cell) &&
+        saysShown(cell, isNegative) !== true,
+    );
+    if (hiding !== undefined)
+      guess.askUnused([other], `has '${hiding}' for a product that '${column.header}' shows`, [LEAVE_OUT]);
+  }
   const meaning = (isShown: boolean) => {
     const found = meanings
       .filter((one) => one.isShown === isShown)
@@ -407,15 +431,19 @@ function isStatus({ header }: ProductColumn): boolean {
   return [...words().headerParts.status].some((word) => text.includes(word));
 }
 
+/** Whether a word says that a product is shown, in a column that says this or the opposite; undefined for other words. */
+function saysShown(word: string, isNegative: boolean): boolean | undefined {
+  const yes = booleanOf(word);
+  return yes === undefined ? visibilityOf(word) : yes !== isNegative;
+}
+
 function shownOf(
   guess: ProductGuess,
   column: ProductColumn,
   word: string,
   isHiddenColumn: boolean,
 ): boolean | undefined {
-  const yes = booleanOf(word);
-  if (yes !== undefined) return yes !== isHiddenColumn;
-  const known = visibilityOf(word);
+  const known = saysShown(word, isHiddenColumn);
   if (known !== undefined) return known;
   const answer = guess.askWord(word, column, {
     shown: 'the store shows the product',

@@ -3,7 +3,14 @@ import type { Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
 import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { styleOf } from './draft-prices.ts';
-import { countedShare, isCalled, type ProductColumn, type ProductGuess } from './guess.ts';
+import {
+  countedShare,
+  isCalled,
+  isExactlyCalled,
+  LEAVE_OUT,
+  type ProductColumn,
+  type ProductGuess,
+} from './guess.ts';
 import {
   availabilityOf,
   booleanOf,
@@ -34,7 +41,7 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
         shareOf(column, isWord) >= 0.5 &&
         column.values.some(
           (value) =>
-            availabilityOf(value) !== undefined ||
+            (availabilityOf(value) !== undefined && booleanOf(value) === undefined) ||
             !guess.columns.some((one) => one.index === column.index && isCalled(one, 'visible')),
         ),
       shown: (column) => countedShare(column, isWord, 'are words for in stock or sold out'),
@@ -50,6 +57,7 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
       guess.askColumn('quantity', unclear, `'${only.header}' may be the stock`);
     return undefined;
   }
+  if (words === count) askSoldOut(guess, words);
   const counts = words.values.flatMap((value) => readCount(value) ?? []);
   const signs = signsOf(counts.map(({ digits }) => digits));
   const isSigned = signs.point.length + signs.comma.length + signs.either.length > 0;
@@ -94,6 +102,18 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
     { min: 0 },
   ]);
   return [guess.use('quantity', words), ...steps];
+}
+
+/** Asks about words that say of products with stock that they are sold out: they would be sold. */
+function askSoldOut(guess: ProductGuess, stock: ProductColumn): void {
+  for (const column of guess.free) {
+    if (column === stock || !isExactlyCalled(column, 'availability')) continue;
+    const row = column.cells.findIndex(
+      (cell, at) => availabilityOf(cell) === false && !/^0*$/.test(stock.cells[at] ?? ''),
+    );
+    if (row !== -1)
+      guess.askUnused([column], `has '${column.cells[row]}' for a stock of ${stock.cells[row]}`, [LEAVE_OUT]);
+  }
 }
 
 /** What a word in the stock means; undefined while that is asked. */

@@ -76,6 +76,26 @@ describe('a column that nothing reads is asked about', () => {
       'Name;Price;Discontinued\nMug;4.00;no\nJug;5.00;yes',
       'Discontinued',
     ],
+    [
+      'what hides a product that another column shows',
+      'Name;Price;Published;Hidden\nMug;4.00;yes;yes\nJug;5.00;no;no',
+      'Hidden',
+    ],
+    [
+      'words for shown that are not understood',
+      'Name;Price;Status;Visibility\nMug;4.00;active;Catalog\nJug;5.00;draft;Search',
+      'Visibility',
+    ],
+    [
+      'what is deleted, and shown',
+      'Name;Price;Online;Discontinued\nMug;4.00;1;0\nJug;5.00;1;1',
+      'Discontinued',
+    ],
+    [
+      'what is sold out, and has a stock',
+      'Name;Price;Stock;Availability\nMug;4.00;3;sold out\nJug;5.00;1;in stock',
+      'Availability',
+    ],
     ['what may be a price', 'Name;Price;Club price\nMug;4.00;3.00\nJug;5.00;4.00', 'Club price'],
     ['what may be a price, without blanks', '商品名;価格;特売価格\n皿;350円;300円', '特売価格'],
   ])('%s', (_, text, header) => {
@@ -91,6 +111,11 @@ describe('a column that nothing reads is asked about', () => {
     ['no discount at all', 'Name;Price;Discount\nMug;4.00;0\nJug;5.00;'],
     ['a discount that a former price shows', 'Name;Price;Old price;Discount\nMug;4.00;5.00;20 %\nJug;5.00;;'],
     ['dates without a sale', 'Name;Price;Valid from\nMug;4.00;2026-01-01\nJug;5.00;2026-01-01'],
+    [
+      'two columns that hide the same products',
+      'Name;Price;Online;Hidden;Discontinued\nMug;4.00;1;no;\nJug;5.00;0;yes;yes',
+    ],
+    ['words that fit the stock', 'Name;Price;Stock;Availability\nMug;4.00;3;in stock\nJug;5.00;0;sold out'],
     ['nothing that is no longer made', 'Name;Price;Discontinued\nMug;4.00;no\nJug;5.00;'],
   ])('but not where it changes nothing: %s', (_, text) => {
     expect(asked(text)).toEqual([]);
