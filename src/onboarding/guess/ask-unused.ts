@@ -4,6 +4,7 @@ import type { ProductConcept } from '../column-fields.ts';
 import { SIZE } from './draft-spread.ts';
 import {
   type CandidateAnswer,
+  isCalled,
   isExactlyCalled,
   LEAVE_OUT,
   type ProductColumn,
@@ -52,7 +53,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
       }
     }
   if (isTaken('sale', 'was'))
-    for (const column of called('saleDate').filter(({ values }) => values.length > 0)) {
+    for (const column of free.filter((one) => isCalled(one, 'saleDate') && one.values.length > 0)) {
       const answer = ask(
         guess,
         [column],
@@ -176,13 +177,13 @@ function shown({ values }: ProductColumn, matches: (value: string) => boolean = 
   return `has values such as '${values.find(matches)}', and`;
 }
 
-/** Whether a header that is not understood has the word for a price. */
+/** Whether a header that is not understood has the word for a price, or is nearly one. */
 function mayBePrice({ reading, ...column }: ProductColumn): boolean {
   const { meanings, mentions, qualifiers } = reading;
-  const isCalled = (['price', 'sale', 'was', 'regular'] as const).some((concept) => mentions.has(concept));
+  const called = meanings.length === 0 ? mentions : new Set(meanings.map(({ concept }) => concept));
   return (
-    meanings.length === 0 &&
-    isCalled &&
+    meanings.every(({ how }) => how === 'near') &&
+    (['price', 'sale', 'was', 'regular'] as const).some((concept) => called.has(concept)) &&
     !qualifiers.isPerMeasure &&
     isMostly(column, (value) => readAmount(value) !== undefined)
   );

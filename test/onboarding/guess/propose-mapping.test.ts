@@ -77,6 +77,11 @@ describe('a column that nothing reads is asked about', () => {
       'Discontinued',
     ],
     [
+      'the end of a sale, by words that are nearly known',
+      'Name;Price;Offer price;Offer ends\nMug;4.00;3.00;2020-01-01\nJug;5.00;;',
+      'Offer ends',
+    ],
+    [
       'what hides a product that another column shows',
       'Name;Price;Published;Hidden\nMug;4.00;yes;yes\nJug;5.00;no;no',
       'Hidden',
