@@ -57,12 +57,12 @@ export interface ApplyOptions<Op extends Operation> {
   /** Rejects with an error about the API key if the store does not accept it; called if every answer is 403. */
   readonly confirmKey?: (onRequest: () => undefined) => Promise<void>;
   /** Called after each rejection, counting outcomes that are not yet recorded; an error stops the run. */
-  readonly judge?: (tally: ApplyTally) => SafetyLimitError | undefined;
+  readonly judge?: ((tally: ApplyTally) => SafetyLimitError | undefined) | undefined;
   readonly signal: AbortSignal;
   /** Called after each record. */
-  readonly onProgress?: (tally: ApplyTally) => void;
+  readonly onProgress?: ((tally: ApplyTally) => void) | undefined;
   /** Called for each request that has ended. */
-  readonly onEnded?: OnEnded;
+  readonly onEnded?: OnEnded | undefined;
   /** The subject, such as the id of a run: part of the reported attempts. */
   readonly about?: string;
   /**
@@ -250,7 +250,7 @@ export function sendOperation(
     case 'upsert-product': {
       const { key: url, body, putId: id, part } = operation;
       if (part !== undefined) return sendPart(storefront, operation, part, options);
-      return storefront.upsertProduct({ url, body, ...(id === undefined ? {} : { id }) }, options);
+      return storefront.upsertProduct({ url, body, id }, options);
     }
     case 'update-contact': {
       const { key, body, part } = operation;

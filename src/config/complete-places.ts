@@ -201,19 +201,23 @@ export function literalSecrets(text: string) {
 
 /** Refuses a parameter of an address with a secret name whose value does not come from the environment. */
 function literalSecret(address: Address | undefined, yaml: YamlFile): ConfigurationProblem[] {
-  const found = literalSecrets(address?.text ?? '').find(({ isCertain }) => isCertain);
-  if (address === undefined || found === undefined) return [];
-  const message = `${address.path.join('.')}: a secret must not be in a file; write ?${found.name}=${placeholder('FEED_TOKEN')}, and set that in the environment or in .env`;
-  return [{ place: yaml.placeOf(address.path, 'value'), message }];
+  return secretIn(address, yaml, true, () => 'a secret must not be in a file;');
 }
 
 /** Warns of values in addresses that look like secrets. */
 export function likelySecrets(yaml: YamlFile, at: readonly Path[]): ConfigurationProblem[] {
-  return at.flatMap((part) => {
-    const address = addressIn(yaml, part);
-    const found = literalSecrets(address?.text ?? '').find(({ isCertain }) => !isCertain);
-    if (address === undefined || found === undefined) return [];
-    const message = `${address.path.join('.')}: the value of ${found.name} looks like a secret; if it is one, write ?${found.name}=${placeholder('FEED_TOKEN')}, and set that in the environment or in .env`;
-    return [{ place: yaml.placeOf(address.path, 'value'), message }];
-  });
+  const why = (name: string) => `the value of ${name} looks like a secret; if it is one,`;
+  return at.flatMap((part) => secretIn(addressIn(yaml, part), yaml, false, why));
+}
+
+function secretIn(
+  address: Address | undefined,
+  yaml: YamlFile,
+  certain: boolean,
+  why: (name: string) => string,
+): ConfigurationProblem[] {
+  const found = literalSecrets(address?.text ?? '').find(({ isCertain }) => isCertain === certain);
+  if (address === undefined || found === undefined) return [];
+  const message = `${address.path.join('.')}: ${why(found.name)} write ?${found.name}=${placeholder('FEED_TOKEN')}, and set that in the environment or in .env`;
+  return [{ place: yaml.placeOf(address.path, 'value'), message }];
 }

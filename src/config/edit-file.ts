@@ -312,7 +312,7 @@ export function readEditable({ path }: Workspace, file: string): EditableFile {
 
 /** The text that a file would have, or why it cannot be changed so. */
 export function editedText(
-  { text }: Pick<EditableFile, 'text'>,
+  { text }: EditableFile,
   edits: readonly YamlEdit[],
 ): { readonly text: string } | { readonly problem: string } {
   try {
@@ -332,7 +332,7 @@ const SETTINGS_OF_NO_SERVER: readonly string[] = ['address', 'newest'];
  * placeholders, and the settings beside it, such as `auth`, `headers` and `allowPrivateAddresses`.
  */
 function editsOfOrigins(
-  { fill }: Pick<Workspace, 'fill'>,
+  { fill }: Workspace,
   file: Pick<EditableFile, 'at'>,
   edits: readonly YamlEdit[],
 ): readonly YamlEdit[] {

@@ -40,7 +40,7 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
 type Orders = AsyncIterable<readonly string[]>;
 
 /** Orders, as JSON, that have the values of the job's `filter`. */
-export async function* filterOrders(orders: Orders, { filter }: Pick<ExportJob, 'filter'>): Orders {
+export async function* filterOrders(orders: Orders, { filter }: ExportJob): Orders {
   const wanted = Object.entries(filter ?? {}).map(([path, values]) => ({
     path: pathOf(path),
     texts: new Set([values].flat().map(String)),
@@ -58,10 +58,7 @@ export async function* filterOrders(orders: Orders, { filter }: Pick<ExportJob, 
 }
 
 /** Orders, as JSON, as the lines of the job have them: masked, and one for each item where it says `rows: items`. */
-export async function* arrangeOrders(
-  orders: Orders,
-  { mask = {}, rows }: Pick<ExportJob, 'mask' | 'rows'>,
-): Orders {
+export async function* arrangeOrders(orders: Orders, { mask = {}, rows }: ExportJob): Orders {
   const masks = Object.entries(mask).map(([path, way]) => ({ path: pathOf(path), way }));
   if (masks.length === 0 && rows !== 'items') {
     yield* orders;

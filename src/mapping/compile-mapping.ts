@@ -66,7 +66,7 @@ export interface MappingContext {
   /** The tables that the mapping declares under `lookups`, by name. */
   readonly lookups: ReadonlyMap<string, LookupTable>;
   /** The tables of the lookups that are joined, by name; left out in a check. */
-  readonly joins?: ReadonlyMap<string, JoinTable> | undefined;
+  readonly joins?: ReadonlyMap<string, JoinTable>;
   /** The store's unit. */
   readonly weightUnit: WeightUnit;
   /** When the source was staged, in milliseconds since the epoch: dated sales are judged at this moment. */
@@ -78,17 +78,17 @@ export interface MappingContext {
   /** Of a job with `mode: update`: by what products are found, whose changes are mapped. */
   readonly match?: UpdateMatch | undefined;
   /** What amounts are checked against; default: they may be in any one currency. */
-  readonly currencies?: CurrencyWatch | undefined;
+  readonly currencies?: CurrencyWatch;
   /** What `options[].advanced` is where the mapping does not say it; default: it follows from the variants. */
   readonly advanced?: boolean | undefined;
   /** The store takes `quantity: null` for stock that is not tracked; otherwise such a quantity is left out. */
-  readonly nullQuantity?: boolean | undefined;
+  readonly nullQuantity?: boolean;
   /** The categories of the store, where it lists them; otherwise categories are sent by their names. */
-  readonly categories?: StoreCategories | undefined;
+  readonly categories?: StoreCategories;
   /** Of a job that publishes picture files: the address of one by its name; left out: only addresses are taken. */
-  readonly findPicture?: FindPicture | undefined;
+  readonly findPicture?: FindPicture;
   /** The job's HTML policy; default: the mapping decides. */
-  readonly html?: HtmlPolicy | undefined;
+  readonly html?: HtmlPolicy;
   /** The keys of records that the job leaves out, whatever their rows hold. */
   readonly leaveOut?: readonly string[] | undefined;
   /** What the store's prices are made by, from those that the mapping gives; default: they are the same. */

@@ -85,7 +85,7 @@ type ScopeParts = Pick<Scope, 'problems' | 'params' | 'lookups'> & {
   readonly trace?: Trace | undefined;
   readonly custom?: CustomTransforms | undefined;
   /** Default: amounts may be in any one currency. */
-  readonly currencies?: CurrencyWatch | undefined;
+  readonly currencies?: CurrencyWatch;
 };
 
 /** A scope for the expressions of a mapping, with nothing used yet. */

@@ -248,7 +248,7 @@ export class BlockIndex {
   }
 
   /** The blocks as they were encoded. */
-  encoded({ from, to }: Pick<KnownBlocks, 'from' | 'to'>): Uint32Array {
+  encoded({ from, to }: KnownBlocks): Uint32Array {
     const end = this.#starts[to + 1] ?? this.#words.length;
     return this.#words.subarray(this.#starts[from], end);
   }

@@ -9,9 +9,9 @@ export interface StoreEdit {
   /** When an answer showed this value first, in milliseconds since the epoch. */
   readonly since: number;
   /** Somebody has accepted it: comparisons with the store report it no more. */
-  readonly accepted?: true | undefined;
+  readonly accepted?: true;
   /** The digest of a value of the source against which somebody has decided to keep this one. */
-  readonly declined?: string | undefined;
+  readonly declined?: string;
 }
 
 /**

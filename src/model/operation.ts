@@ -22,18 +22,18 @@ export interface UpsertProduct extends FromRecord {
   /** The job that keeps the key although this run sends it: an update changes fields of a product of another job. Left out: the run's. */
   readonly owner?: string | undefined;
   /** The key that the product had before. */
-  readonly renames?: string | undefined;
+  readonly renames?: string;
   /** Set if the product gets its new url by its id: `PUT /api/site/products/{id}`, which some stores have beyond the document. */
-  readonly putId?: number | undefined;
+  readonly putId?: number;
 }
 
 /** The part of a record that is sent: its changed top-level fields. */
 export interface ProductPart {
   readonly fields: readonly string[];
   /** `PUT /api/site/products/{id}` by the known id; left out: an upsert, which also sends the title, because it must. */
-  readonly byId?: true | undefined;
+  readonly byId?: true;
   /** The title that somebody gave it in the store, which an upsert repeats. */
-  readonly title?: string | undefined;
+  readonly title?: string;
 }
 
 /** The request body of a part: in the order of the whole body. */
@@ -102,7 +102,7 @@ export interface DeleteProduct extends FromRecord {
   readonly id: number;
   readonly idLookupBody?: string | undefined;
   /** The key that the product has now: it is deleted only if that one is acknowledged. */
-  readonly renamedTo?: string | undefined;
+  readonly renamedTo?: string;
 }
 
 interface FromRecord {

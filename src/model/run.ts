@@ -98,11 +98,7 @@ const runPart = z.looseObject({
 export type RunPart = Stored<typeof runPart>;
 
 /** The run that another one undoes, releases or promotes. */
-export function partOf({
-  undo,
-  release,
-  copy,
-}: Pick<Run, 'undo' | 'release' | 'copy'>): { readonly of: string } | undefined {
+export function partOf({ undo, release, copy }: Run): { readonly of: string } | undefined {
   return undo ?? release ?? (copy?.of == null ? undefined : { of: copy.of });
 }
 
@@ -404,10 +400,7 @@ export const HOLDING_KINDS = ['run', 'retry', 'copy'] as const;
  * How long a run has lasted, in milliseconds: the working time, without waiting and interruptions. For a running run
  * the value of about a second ago; by the wall clock if nothing is recorded, in its first second.
  */
-export function lastedMs(
-  { workedMs, startedAt, finishedAt }: Pick<Run, 'workedMs' | 'startedAt' | 'finishedAt'>,
-  now: number,
-): number {
+export function lastedMs({ workedMs, startedAt, finishedAt }: Run, now: number): number {
   return workedMs ?? Math.max(0, (finishedAt ?? now) - startedAt);
 }
 
@@ -417,11 +410,7 @@ export function forgotten({ recreated, missing }: Pick<Verification, 'recreated'
 }
 
 /** Whether any answer differs from the ledger. */
-export function hasDifferences({
-  recreated,
-  altered,
-  rejected,
-}: Pick<Verification, 'recreated' | 'altered' | 'rejected'>): boolean {
+export function hasDifferences({ recreated, altered, rejected }: Verification): boolean {
   return recreated + altered + rejected > 0;
 }
 

@@ -10,7 +10,7 @@ interface ErrorDetails extends ErrorOptions {
   /** The next command to type, or what to change. */
   readonly hint?: string | undefined;
   /** The message without quoted words of the store, which may name people. Absent if it quotes none. */
-  readonly unquoted?: string | undefined;
+  readonly unquoted?: string;
 }
 
 /** `file:line:column`, as editors make clickable. */

@@ -65,7 +65,7 @@ export interface DraftOptions {
    */
   readonly changesInStore?: ((key: string, body: string) => readonly FieldChange[] | undefined) | undefined;
   /** The store gives all variants of a product one price: products that lose some are counted. */
-  readonly losesPrices?: boolean | undefined;
+  readonly losesPrices?: boolean;
   /** Where the store was probed: how changes of products or contacts are sent, and what is known of edits there; absent: whole records are sent. */
   readonly updates?: UpdateOptions | undefined;
   /** Send unchanged records as well. */
@@ -78,7 +78,7 @@ export interface DraftOptions {
   /** What new records continue. */
   readonly predecessors?: Predecessors | null | undefined;
   /** Set where the blocks of the source are written to `BLOCKS_FILE`. */
-  readonly blocks?: BlockOptions | undefined;
+  readonly blocks?: BlockOptions;
 }
 
 /** How changes of records are sent to a store that was probed. */

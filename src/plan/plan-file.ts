@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { z } from 'zod';
 import { type GuardHit, guardHitSchema } from '../model/guard.ts';
-import { isJsonObject } from '../model/json-object.ts';
+import { isJsonObject, type JsonObject } from '../model/json-object.ts';
 import type { Operation } from '../model/operation.ts';
 import {
   type Plan,
@@ -16,7 +16,7 @@ import type { Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { SafetyFigures, SafetyLimits } from '../model/safety-limits.ts';
 import { StateError } from '../model/storeferry-error.ts';
-import { type RunFolder, readLines, readSealed, sealedJson, sha256OfFile } from '../state/artifacts.ts';
+import { findSealed, type RunFolder, readLines, sealedJson, sha256OfFile } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger } from '../state/state.ts';
 import { valueChanges } from './changes/field-changes.ts';
 import { judgeLimit } from './judge-safety.ts';
@@ -41,8 +41,7 @@ export async function writePlan(folder: RunFolder, plan: Plan): Promise<void> {
 
 /** The plan of a run; undefined if it was not finished. StateError if it cannot be read or was changed. */
 export async function readPlan(folder: RunFolder): Promise<Plan | undefined> {
-  if (!(await folder.exists(PLAN_FILE))) return undefined;
-  return await readSealed(folder, PLAN_FILE, planSchema, [
+  return await findSealed(folder, PLAN_FILE, planSchema, [
     'is not a plan of this version',
     'The file was damaged or edited, or another version wrote it. Run the job again: it makes a new plan.',
   ]);
@@ -151,8 +150,7 @@ export async function plannedRecord(
   for (const shard of plan.shards.filter(({ kind }) => kind === 'upserts')) {
     const operation = (await readShard(folder, shard)).find((one) => one.key === key);
     if (operation === undefined || operation.kind === 'delete-product') continue;
-    const parsed: unknown = JSON.parse(operation.body);
-    const body = isJsonObject(parsed) ? parsed : null;
+    const body = bodyOf(operation);
     const same = mark?.fingerprint === operation.fingerprint;
     return {
       ...found,
@@ -164,8 +162,7 @@ export async function plannedRecord(
   for await (const batch of readHeld(folder, plan)) {
     const operation = batch.find(({ operation: one }) => one.key === key)?.operation;
     if (operation === undefined || operation.kind === 'delete-product') continue;
-    const parsed: unknown = JSON.parse(operation.body);
-    const body = isJsonObject(parsed) ? parsed : null;
+    const body = bodyOf(operation);
     return { ...found, body, changes: changesOf(body), standing: 'held' };
   }
   for await (const batch of readRejections(folder)) {
@@ -177,6 +174,11 @@ export async function plannedRecord(
     if (rejected !== undefined) return { ...found, reason: rejected.reason, standing: 'rejected' };
   }
   return found;
+}
+
+function bodyOf({ body }: { readonly body: string }): JsonObject | null {
+  const parsed: unknown = JSON.parse(body);
+  return isJsonObject(parsed) ? parsed : null;
 }
 
 function isWithin({ file, from, to }: RowSpan, whole: RowSpan): boolean {

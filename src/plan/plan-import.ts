@@ -73,7 +73,7 @@ export interface PlanOptions {
   /**
    * Used instead of it where the blocks of the source can be kept for the next run: without update, sample and `admit`.
    */
-  readonly blocks?: BlockOptions | undefined;
+  readonly blocks?: BlockOptions;
   /** The position of the ledger, if no other run is sending. */
   readonly plannedAt?: string | undefined;
   /** Asked when the source has been read: whether to read it again, because its last rows decide how the first are read. */
@@ -87,11 +87,11 @@ export interface PlanOptions {
   /** What the mapping says of `options[].advanced`; left out: it follows from the variants. */
   readonly advanced?: boolean | undefined;
   /** The store gives all variants of a product one price: a plan with variants of different prices stops. */
-  readonly losesPrices?: boolean | undefined;
+  readonly losesPrices?: boolean;
   /** Where the store was probed; left out: whole records are sent. */
   readonly updates?: Omit<UpdateOptions, 'conflicts' | 'isUndo' | 'isDecided'> | undefined;
   /** Of whole records: what somebody has decided about fields that were changed in the store as well; left out: the record's values. */
-  readonly decided?: ConflictSide | undefined;
+  readonly decided?: ConflictSide;
   /** What the jobs that write products to the same store send, this one included; left out: unknown. */
   readonly senders?: readonly SentFields[] | undefined;
   /** How records that the ledger does not know differ from those of the store (DraftOptions). */
@@ -105,11 +105,11 @@ export interface PlanOptions {
   /** Plan only this part of the source, and no deletes. */
   readonly sample?: Sample | undefined;
   /** The records are those of an undo: what it deletes, and what it says. Asked after the records were read. */
-  readonly undo?: UndoSource | undefined;
+  readonly undo?: UndoSource;
   /** Replaces the deletes of what the source no longer has. Asked after the records were read. */
-  readonly deletes?: UndoSource['deletes'] | undefined;
+  readonly deletes?: UndoSource['deletes'];
   /** The records have their whole bodies, also for `mode: update`: nothing is merged into them. */
-  readonly whole?: boolean | undefined;
+  readonly whole?: boolean;
   /** The source is a corrected rejects file, or records that are released: no deletes, no safety limits. */
   readonly retry: boolean;
   /** The digest of what decides a record's key, in this run and in the last that proved its keys; null if unknown, and for an update. */

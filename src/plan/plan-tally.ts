@@ -138,7 +138,7 @@ interface ContinuedProduct {
 
 /** The counted facts of a record. */
 export interface TalliedRecord extends Pick<MappedRecord, 'key' | 'rows' | 'spans'> {
-  readonly notes?: MappedRecord['notes'] | undefined;
+  readonly notes?: MappedRecord['notes'];
 }
 
 const ADVANCED_ONLY =

@@ -116,7 +116,7 @@ interface PassOptions {
   readonly duplicates: DuplicatesPolicy;
   readonly mostMerged: number;
   readonly hashKey?: HashKey | undefined;
-  readonly blocks?: BlockOptions | undefined;
+  readonly blocks?: BlockOptions;
 }
 
 /**

@@ -122,7 +122,7 @@ type ShardRound = Awaited<ReturnType<typeof beginRound>>;
  * without an outcome are sent. `round` makes their ids differ.
  */
 async function beginRound(
-  { shards: queueOf, ask }: Pick<Queues, 'shards' | 'ask'>,
+  { shards: queueOf, ask }: Queues,
   { id: run, store }: { readonly id: string; readonly store: string },
   shards: readonly number[],
   round: string,

@@ -251,7 +251,7 @@ function isSame({ cron, timezone }: JobSchedule, kept: KeptSchedule): boolean {
 /** A later tick was missed, while no worker ran or Redis was unavailable. */
 const MISSED_AFTER_MS = 60_000;
 
-interface TickProcessorOptions {
+export interface TickProcessorOptions {
   readonly queues: Queues;
   /** Whether the job still has a schedule; an invalid job gets a run that reports its errors. */
   readonly isScheduled: (job: string) => boolean;

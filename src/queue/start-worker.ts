@@ -13,7 +13,7 @@ import {
   WORKER_LOCK,
 } from '../state/state.ts';
 import { fileDrop } from './file-drop.ts';
-import { keepSchedules, type ScheduleStore, type TickOutcome } from './keep-schedules.ts';
+import { keepSchedules, type ScheduleStore, type TickProcessorOptions } from './keep-schedules.ts';
 import { countOutcomes, metricsReader, type QueueCounts } from './metrics.ts';
 import { HELD_MS, noticeSender, type ProcessedRun, type ProcessRun, runProcessor } from './run-processor.ts';
 import { openRunQueue, type RunQueue } from './run-queue.ts';
@@ -71,7 +71,7 @@ const PAUSE_AFTER_FAILURE_MS = 15 * 60_000;
  */
 function queueRunsForEvents(
   openQueue: () => Promise<Pick<RunQueue, 'enqueue'>>,
-  { state: { runs }, clock }: Pick<RunContext, 'state' | 'clock'>,
+  { state: { runs }, clock }: RunContext,
   log: WorkerLog,
 ) {
   const waiting = new Set<string>();
@@ -224,12 +224,8 @@ export function findDueTicks(schedules: readonly StoredSchedule[], now: number):
     .map((schedule) => ({ schedule, next: nextTick(schedule, now), lateMs: now - schedule.next }));
 }
 
-interface TickOptions {
+interface TickOptions extends Omit<TickProcessorOptions, 'queues' | 'log'> {
   readonly queue: StateQueue;
-  readonly isScheduled: (job: string) => boolean;
-  readonly newRunId: () => string;
-  readonly clock: () => number;
-  readonly onTick: (tick: TickOutcome) => void;
 }
 
 /** Queues the runs that are due. A job whose file has no schedule any more is left out: it will be removed. */

@@ -39,7 +39,7 @@ export type WriteCondition = string | null | undefined;
 /** One way to reach files. Every call is one attempt and rejects with RemoteFailure, or with the signal's reason. */
 export interface RemoteClient extends AsyncDisposable {
   /** How slow a download may be, where it differs from that of files. */
-  readonly pace?: { readonly windowMs: number; readonly windowBytes: number };
+  readonly pace?: { readonly windowMs: number; readonly windowBytes: number } | undefined;
   /** The files that the address names: one, or those its pattern matches, in the order of their names. */
   find(signal: AbortSignal): Promise<readonly FoundFile[]>;
   get(file: FoundFile, options: GetOptions): Promise<Got>;

@@ -75,7 +75,7 @@ export function withDeadlines(
   const { inFolder } = client;
   const sending = ({ size }: { readonly size: number }) => ({ sendingMs: (size / windowBytes) * windowMs });
   return {
-    ...(client.pace === undefined ? {} : { pace: client.pace }),
+    pace: client.pace,
     ...(inFolder && {
       inFolder: {
         sizeOf: (name, signal) => bounded(signal, (until) => inFolder.sizeOf(name, until)),

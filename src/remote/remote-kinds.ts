@@ -59,9 +59,9 @@ export const DATABASES: readonly string[] = ['postgres', 'mysql', 'sqlite'];
 /** The fields that name a file. */
 export type WrittenPlace = {
   readonly path?: string | undefined;
-  readonly sqlite?: string | undefined;
+  readonly sqlite?: string;
   readonly custom?: string | undefined;
-  readonly watch?: string | undefined;
+  readonly watch?: string;
   readonly query?: string | undefined;
 } & {
   readonly [Name in RemoteName]?: WrittenRemote | undefined;

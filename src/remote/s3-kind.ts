@@ -99,12 +99,12 @@ type CompletedPlace =
 
 /** The settings of a bucket that a job gives itself. */
 interface OwnS3Settings {
-  readonly endpoint?: string | undefined;
-  readonly region?: string | undefined;
-  readonly pathStyle?: boolean | undefined;
-  readonly accessKeyId?: string | undefined;
-  readonly secretAccessKey?: string | undefined;
-  readonly sessionToken?: string | undefined;
+  readonly endpoint?: string;
+  readonly region?: string;
+  readonly pathStyle?: boolean;
+  readonly accessKeyId?: string;
+  readonly secretAccessKey?: string;
+  readonly sessionToken?: string;
 }
 
 /** The settings for S3: from the job, else from the usual variables. */

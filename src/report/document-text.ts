@@ -128,7 +128,7 @@ export interface PageOptions {
   /** The width of the terminal in columns. Lines are wrapped at this width. */
   readonly width: number;
   /** The beginning of commands for this workspace, such as `storeferry -C shop`. Default: `storeferry`. */
-  readonly program?: string | undefined;
+  readonly program?: string;
 }
 
 type Paint = ReturnType<typeof createColors>;

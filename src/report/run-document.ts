@@ -193,7 +193,7 @@ export interface Notification {
 }
 
 /** Whether somebody may be notified of a run: not of plans and verifications, nor of one that another run continues. */
-export function isNotified({ kind, status }: Pick<Run, 'kind' | 'status'>): boolean {
+export function isNotified({ kind, status }: Run): boolean {
   const isOver = status === 'failed' || status === 'stopped' || COMPLETED.includes(status);
   return isOver && kind !== 'plan' && kind !== 'verify';
 }
@@ -233,7 +233,7 @@ export function endNotification(end: MessageKind, facts: RunFacts, { now, versio
 }
 
 /** Identifies the end of a run: another one for each end, also of a continued run. */
-export function endId({ id, status, finishedAt }: Pick<Run, 'id' | 'status' | 'finishedAt'>): string {
+export function endId({ id, status, finishedAt }: Run): string {
   return `${id}-${status}-${finishedAt ?? 0}`;
 }
 

@@ -69,7 +69,7 @@ export interface View {
 }
 
 /** A plan, or a run that a limit stopped before its first request. */
-export function isOnlyPlanned({ run, totals }: Pick<RunFacts, 'run' | 'totals'>): boolean {
+export function isOnlyPlanned({ run, totals }: RunFacts): boolean {
   const { status } = run;
   if (totals.requests > 0) return false;
   return status === 'planned' || status === 'stopped' || (status === 'superseded' && run.kind === 'plan');
@@ -198,7 +198,7 @@ export function unsentDeletes(plan: Plan, tally: OutcomeTally): number {
 }
 
 /** The requests that delete products under their old urls; none where the store changes urls. */
-export function deletesOfRenamed({ renamed }: Pick<Plan, 'renamed'>): number {
+export function deletesOfRenamed({ renamed }: Plan): number {
   return renamed === undefined || renamed.byId ? 0 : renamed.records;
 }
 

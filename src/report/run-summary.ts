@@ -228,12 +228,12 @@ function driftFigures({
 }
 
 /** The same of a comparison that could not begin, or has no report. */
-export function failedDrift({ job, error }: Pick<FailedCommand, 'job' | 'error'>) {
+export function failedDrift({ job, error }: FailedCommand) {
   return driftSummary({ job, store: null, error });
 }
 
 /** The same of a verification that could not begin, or has no report. */
-export function failedVerification({ job, error }: Pick<FailedCommand, 'job' | 'error'>) {
+export function failedVerification({ job, error }: FailedCommand) {
   const nothing = { sampled: 0, known: 0, asKnown: 0, recreated: 0, altered: 0, rejected: 0, unsent: 0 };
   const forgottenShare = { estimate: null, low: 0, high: 1 };
   return verificationSummary({ job, store: null, error }, { ...nothing, forgottenShare });

@@ -180,7 +180,7 @@ export class ProgressMeter {
 }
 
 /** What a run does, for lists: a plan that undoes is an undo, whether it was approved or not, and so is a copy. */
-export function kindOf({ kind, undo, copy }: Pick<Run, 'kind' | 'undo' | 'copy'>): RunKind {
+export function kindOf({ kind, undo, copy }: Run): RunKind {
   return undo !== undefined ? 'undo' : copy !== undefined ? 'copy' : kind;
 }
 

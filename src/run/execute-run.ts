@@ -345,7 +345,7 @@ async function refuseInterrupted(context: RunContext, { planned, resumes }: Appr
 
 /** Why somebody with these names may not approve a run; undefined if the person may, or the job asks for no other person. */
 export function whyNotApprover(
-  { id, job, approval, startedBy }: Pick<Run, 'id' | 'job' | 'approval' | 'startedBy'>,
+  { id, job, approval, startedBy }: Run,
   names: readonly string[],
 ): UsageError | undefined {
   if (approval === undefined) return undefined;

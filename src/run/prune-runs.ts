@@ -33,7 +33,7 @@ function awaitsNext({ kind, status, digest }: Run): boolean {
  * that are still needed, the newest are kept.
  */
 export async function pruneRuns(
-  { runs }: Pick<State, 'runs'>,
+  { runs }: State,
   artifacts: Artifacts,
   job: string,
   keep: number = RUNS_KEPT,
@@ -58,7 +58,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** Removes the versions of records that the store's `history.keep` keeps no longer; all where it is off. */
 export async function pruneHistory(
-  { state, clock }: Pick<RunContext, 'state' | 'clock'>,
+  { state, clock }: RunContext,
   run: Run,
   { history: { keep } }: StoreConfig,
 ): Promise<void> {

@@ -110,8 +110,8 @@ export async function readRejectedPage(folder: RunFolder, asked: number): Promis
 
 /** The keys of the records of a page, by the index of their first row; none where a key cannot be read. */
 export async function rejectedKeys(
-  { artifacts, state }: Pick<RunContext, 'artifacts' | 'state'>,
-  { id }: Pick<Run, 'id'>,
+  { artifacts, state }: RunContext,
+  { id }: Run,
   { rows }: RejectedPage,
 ): Promise<ReadonlyMap<number, string>> {
   const folder = artifacts.run(id);
@@ -251,7 +251,7 @@ async function isTyped(folder: RunFolder): Promise<boolean> {
  * is not a rejects file of this run.
  */
 export async function readCorrections(
-  { artifacts }: Pick<RunContext, 'artifacts'>,
+  { artifacts }: RunContext,
   rejected: Run,
   file?: CorrectedFile,
 ): Promise<CorrectedRejects> {
@@ -353,10 +353,7 @@ export async function sourceNamer(folder: RunFolder): Promise<(source: PlanSourc
 }
 
 /** UsageError if this run has no rejects to retry. */
-export async function refuseUnlessRejected(
-  { artifacts, state }: Pick<RunContext, 'artifacts' | 'state'>,
-  rejected: Run,
-): Promise<void> {
+export async function refuseUnlessRejected({ artifacts, state }: RunContext, rejected: Run): Promise<void> {
   if (rejected.kind === 'plan') {
     throw new UsageError(`${rejected.id} is a plan: nothing of it was sent, so there is nothing to retry.`, {
       hint: `Run the job, then correct the rejects of that run: storeferry run ${rejected.job}`,

@@ -122,7 +122,7 @@ export interface ExportRequest {
   /** A trial of `mode: new`: the most orders of its file; the next run writes them again. */
   readonly limit?: number | undefined;
   /** Read all orders, also where `mode: new` may read only recent ones. */
-  readonly full?: boolean | undefined;
+  readonly full?: boolean;
   /** Write lost files of `mode: new` again instead, from those of this run or time on. */
   readonly since?: string | undefined;
 }
@@ -142,9 +142,9 @@ export interface DriftRequest extends Omit<VerifyRequest, 'sample'> {
   /** The most records to compare; null: all. */
   readonly sample: number | null;
   /** Compare only these parts of the records; left out: all. */
-  readonly slice?: Drift['slice'] | undefined;
+  readonly slice?: Drift['slice'];
   /** Take what is found into the ledger. */
-  readonly accept?: boolean | undefined;
+  readonly accept?: boolean;
 }
 
 /** A bug of Storeferry that ended a run. The run is recorded as failed; this is its report. */
@@ -206,8 +206,8 @@ function redactedOutcome(outcome: Outcome, redact: Redact): Outcome {
  */
 export function runErrorOf(
   failure: unknown,
-  { resource }: Pick<Run, 'resource'>,
-  { redact = (text) => text }: Pick<RunContext, 'redact'>,
+  { resource }: Run,
+  { redact = (text) => text }: RunContext,
 ): string {
   const error = firstError(failure);
   if (resource === 'products') return redact(explainFailure(error));

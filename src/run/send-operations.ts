@@ -107,9 +107,9 @@ export async function sendOperations(context: RunContext, options: SendOptions):
     storefront,
     signal,
     turn,
-    ...(onEnded === undefined ? {} : { onEnded }),
-    ...(judge === undefined ? {} : { judge }),
-    ...(onProgress === undefined ? {} : { onProgress }),
+    onEnded,
+    judge,
+    onProgress,
     concurrency: store.limits.concurrency,
     about: run.id,
     async record(results, requests) {
@@ -211,7 +211,7 @@ function overtakenOutcome({ ending }: ShardOperation): Outcome {
 
 /** Adds to outcomes what the answers have shown of their records, against what the ledger knows of them. */
 function observingResults(
-  { state, clock }: Pick<RunContext, 'state' | 'clock'>,
+  { state, clock }: RunContext,
   run: Run,
   storefront: SendOptions['storefront'],
   unaltered: readonly string[],
@@ -248,7 +248,7 @@ function observingResults(
 }
 
 /** The time of versions that are recorded now; null where the store keeps none. */
-export function versionTime({ clock }: Pick<RunContext, 'clock'>, { history }: StoreConfig): number | null {
+export function versionTime({ clock }: RunContext, { history }: StoreConfig): number | null {
   return history.keep === null ? null : clock();
 }
 

@@ -48,7 +48,7 @@ interface StoreTest extends Pick<Facts, 'verdict' | 'message' | 'hint'> {
 
 /** Whether a store answers at its address and takes the key. */
 export async function testStore(
-  { version, signal }: Pick<RunContext, 'version' | 'signal'>,
+  { version, signal }: RunContext,
   store: Pick<StoreConfig, 'name' | 'baseUrl' | 'apiKey'>,
 ): Promise<StoreTest> {
   const { probeStore } = await import('../storefront/storefront.ts');
@@ -81,23 +81,20 @@ export async function probeStoreProperties(context: RunContext, request: ProbeRe
     throw new LockedError(`Another probe of ${store.name} is running.`, { hint: 'Wait until it ends.' });
   await using _held = lock;
   const folder = artifacts.run(PROBES_FOLDER);
-  const { at, ...probed } = {
-    ...(await probeProperties({
-      baseUrl,
-      apiKey,
-      userAgent,
-      attemptMs: limits.timeoutSeconds * 1_000,
-      signal,
-      contactId,
-      traces: (await readJson(folder, tracesName(tag), tracesSchema)) ?? { urls: [], contact: null },
-      keepTraces: (traces) => keepTraces(folder, tracesName(tag), traces),
-      unique: id,
-      wait: (ms) => sleep(systemClock, ms, signal),
-      now: clock,
-    })),
-    at: clock(),
-  };
-  const kept = { at, ...probed };
+  const probed = await probeProperties({
+    baseUrl,
+    apiKey,
+    userAgent,
+    attemptMs: limits.timeoutSeconds * 1_000,
+    signal,
+    contactId,
+    traces: (await readJson(folder, tracesName(tag), tracesSchema)) ?? { urls: [], contact: null },
+    keepTraces: (traces) => keepTraces(folder, tracesName(tag), traces),
+    unique: id,
+    wait: (ms) => sleep(systemClock, ms, signal),
+    now: clock,
+  });
+  const kept = { at: clock(), ...probed };
   await folder.write(`${tag}.json`, [JSON.stringify(kept)]);
   return kept;
 }
@@ -151,8 +148,8 @@ export interface ProductWrites {
 
 /** How a run writes products or contacts to its store, as the last probe allows. */
 export async function productWrites(
-  { artifacts }: Pick<RunContext, 'artifacts'>,
-  { resource }: Pick<Run, 'resource'>,
+  { artifacts }: RunContext,
+  { resource }: Run,
   store: StoreConfig,
 ): Promise<ProductWrites> {
   const { properties } = (await readProbe(artifacts, store)) ?? {};
@@ -209,7 +206,7 @@ function valueWords(value: ProbedProperties[PropertyName]): string {
 }
 
 /** What a probe has learned, in words: each property with its value and its name, and what a person should know. */
-export function probeFacts({ properties, left }: Pick<KeptProbe, 'properties' | 'left'>) {
+export function probeFacts({ properties, left }: KeptProbe) {
   return {
     properties: NAMES.map((name) => ({
       name,
@@ -234,10 +231,9 @@ export function probeText(store: StoreConfig, probe: KeptProbe, options: PageOpt
 }
 
 /** The result as Markdown, for the operator of the store. */
-export function probeMarkdown(
-  store: StoreConfig,
-  { at, requests, left, properties, evidence }: KeptProbe,
-): string {
+export function probeMarkdown(store: StoreConfig, probe: KeptProbe): string {
+  const { at, requests, evidence } = probe;
+  const { properties, warnings } = probeFacts(probe);
   const row = (cells: readonly string[]) =>
     `| ${cells.map((cell) => printable(cell).replaceAll('|', String.raw`\|`)).join(' | ')} |`;
   return [
@@ -247,14 +243,9 @@ export function probeMarkdown(
     '',
     row(['property', 'seen', 'what it says', 'request: status']),
     '|---|---|---|---|',
-    ...NAMES.map((name) =>
-      row([`\`${name}\``, valueWords(properties[name]), wordsOf(name), evidence[name] ?? '']),
-    ),
+    ...properties.map(({ name, words, value }) => row([`\`${name}\``, value, words, evidence[name] ?? ''])),
     '',
-    ...[...warningsOf(properties), ...(left.length > 0 ? [leftWords(left)] : [])].flatMap((line) => [
-      line,
-      '',
-    ]),
+    ...warnings.flatMap((line) => [line, '']),
   ].join('\n');
 }
 
@@ -266,7 +257,7 @@ function leftWords(left: readonly string[]): string {
 export function flattensPrices({
   advancedKeepsVariantPrices,
   plainKeepsVariantPrices,
-}: Pick<ProbedProperties, 'advancedKeepsVariantPrices' | 'plainKeepsVariantPrices'>): boolean {
+}: ProbedProperties): boolean {
   return advancedKeepsVariantPrices === false && plainKeepsVariantPrices !== true;
 }
 

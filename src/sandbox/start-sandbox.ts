@@ -162,25 +162,25 @@ export interface SandboxOptions {
   /** 0: any free port. */
   readonly port: number;
   /** The address to listen on; default: loopback. */
-  readonly host?: string | undefined;
+  readonly host?: string;
   /** The folder that keeps what the store holds; in memory, gone at close, when absent. */
   readonly dataDir?: string | undefined;
   /** The key every request must carry. */
   readonly apiKey: string;
   /** Share of requests answered with 503, 0 to 1; half of them are applied all the same. Default 0. */
-  readonly failRate?: number | undefined;
+  readonly failRate?: number;
   /** How long each answer is held back. Default 0. */
-  readonly latencyMs?: number | undefined;
+  readonly latencyMs?: number;
   /** More requests in a second are answered with 429 and `Retry-After`. Default: no limit. */
   readonly requestsPerSecond?: number | undefined;
   /** Of the chance that picks the failing requests: the same seed fails the same ones. Default 1. */
-  readonly seed?: number | undefined;
+  readonly seed?: number;
   /** Milliseconds since the epoch, for `requestsPerSecond`. Default `Date.now`. */
   readonly clock?: (() => number) | undefined;
   /** How the store differs from the document. Default: not at all. */
   readonly profiles?: readonly Profile[] | undefined;
   /** What a new store holds besides the subscriber lists. Default: 320 contacts, 240 orders. */
-  readonly seedSize?: Partial<SeedSize> | undefined;
+  readonly seedSize?: Partial<SeedSize>;
 }
 
 /** A running sandbox. */

@@ -14,7 +14,7 @@ import { bytesOf } from '../remote/fetch-file.ts';
 import { releaseBuffer } from '../remote/read-next.ts';
 import { CHANGING_FILE_HINT, type RetryPolicy } from '../remote/remote-client.ts';
 import { EXTENSIONS_FILE } from '../remote/remote-kinds.ts';
-import { type RunFolder, readSealed, sealedJson } from '../state/artifacts.ts';
+import { findSealed, type RunFolder, sealedJson } from '../state/artifacts.ts';
 import { type FileAccess, findFiles, openFound } from '../state/file-access.ts';
 import { stageTable, TABLE_FORMATS } from '../tables/open-table.ts';
 import { fetchSource } from './fetch-source.ts';
@@ -80,8 +80,7 @@ export async function saveSnapshot(folder: RunFolder, snapshot: Snapshot): Promi
 
 /** The snapshot in the folder, to continue the run; undefined if staging has not finished. StateError. */
 export async function loadSnapshot(folder: RunFolder): Promise<Snapshot | undefined> {
-  if (!(await folder.exists(SNAPSHOT_FILE))) return undefined;
-  return await readSealed(folder, SNAPSHOT_FILE, snapshotSchema, [
+  return await findSealed(folder, SNAPSHOT_FILE, snapshotSchema, [
     'is damaged',
     'Run the job again: it will take a new snapshot.',
   ]);
@@ -163,7 +162,7 @@ export async function stageContents(
 export interface StageOptions extends FileAccess {
   readonly folder: RunFolder;
   /** What the names of the copies begin with, where they are not the source of the run. */
-  readonly copyAs?: string | undefined;
+  readonly copyAs?: string;
   readonly limits?: Partial<InputLimits> | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Shorter in tests. */

@@ -151,6 +151,15 @@ export async function readSealed<Value>(
   }
 }
 
+/** The same; undefined where the file is absent. */
+export async function findSealed<Value>(
+  folder: RunFolder,
+  name: string,
+  ...as: [schema: z.ZodType<Value>, problemAndHint: readonly [string, string]]
+): Promise<Value | undefined> {
+  return (await folder.exists(name)) ? await readSealed(folder, name, ...as) : undefined;
+}
+
 /** The content of a sample file. */
 interface SampledFile {
   readonly bytes: Buffer;

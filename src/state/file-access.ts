@@ -28,7 +28,7 @@ export interface FileAccess {
   /** Additional folders that links may lead into (`STOREFERRY_ALLOW`). Absolute. */
   readonly allowedFolders?: readonly string[] | undefined;
   /** For paths that a visitor of the dashboard may have chosen: neither absolute paths nor links lead out of the workspace. */
-  readonly workspaceOnly?: boolean | undefined;
+  readonly workspaceOnly?: boolean;
 }
 
 /** The real path, or the reason why jobs may not use it. */

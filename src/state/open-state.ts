@@ -17,7 +17,7 @@ export interface StateOptions {
   /** The location of witnesses; default for the embedded state: beside it. */
   readonly artifacts?: Artifacts | undefined;
   /** The prefix of every key in Redis; default: that of the address. */
-  readonly prefix?: string | undefined;
+  readonly prefix?: string;
   /** How long a shared lock remains after its last renewal; undefined: the default. */
   readonly leaseMs?: number | undefined;
   /** How long a command waits for Redis; undefined: the default of the command line. */

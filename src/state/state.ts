@@ -333,7 +333,7 @@ export interface OperationResult {
   readonly operation: Operation;
   readonly outcome: Outcome;
   /** What the answer has shown of an applied upsert; left out: nothing is known of it. */
-  readonly observation?: Observation | undefined;
+  readonly observation?: Observation;
 }
 
 /** Set if the store answered another id for a url than before. */

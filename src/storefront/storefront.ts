@@ -129,6 +129,13 @@ function isAbsent(sent: Sent): boolean {
   return sent.kind === 'refused' && sent.status === 404 && sent.isFromApi;
 }
 
+/** The outcome, with this advice where the store has no such object. */
+function outcomeOrAbsent(sent: Sent, options: SendOptions, advice?: string): Outcome {
+  if (!isAbsent(sent)) return outcomeOf(sent, options);
+  const outcome = outcomeOf(advice === undefined ? sent : withAdvice(sent, advice), options);
+  return outcome.kind === 'rejected' ? { ...outcome, absent: true } : outcome;
+}
+
 function queryOf({ limit, skip, createdAtMin }: PageQuery): string {
   return `?limit=${limit}&skip=${skip}${createdAtMin === undefined ? '' : `&created_at_min=${createdAtMin}`}`;
 }
@@ -203,9 +210,7 @@ export function createStorefront(options: StorefrontOptions): Storefront {
       }
       const expected = expectSameProduct(id, url, body);
       const sent = await send({ method: 'PUT', path: `${PRODUCTS}/${id}`, body, expected }, sendOptions);
-      if (!isAbsent(sent)) return outcomeOf(sent, sendOptions);
-      const outcome = outcomeOf(withAdvice(sent, GONE_PRODUCT), sendOptions);
-      return outcome.kind === 'rejected' ? { ...outcome, absent: true } : outcome;
+      return outcomeOrAbsent(sent, sendOptions, GONE_PRODUCT);
     },
     async updateProduct(id, { url, body }, sendOptions) {
       const path = `${PRODUCTS}/${id}`;
@@ -213,16 +218,13 @@ export function createStorefront(options: StorefrontOptions): Storefront {
         { method: 'PUT', path, body, expected: expectUpdatedProduct(id, url) },
         sendOptions,
       );
-      const outcome = outcomeOf(sent, sendOptions);
-      return isAbsent(sent) && outcome.kind === 'rejected' ? { ...outcome, absent: true } : outcome;
+      return outcomeOrAbsent(sent, sendOptions);
     },
     async updateContact(id, body, sendOptions) {
       const path = `/api/site/contacts/${encodeURIComponent(id)}`;
       const expected = expectContact(id, body);
       const sent = await send({ method: 'PUT', path, body, expected }, sendOptions);
-      if (!isAbsent(sent)) return outcomeOf(sent, sendOptions);
-      const outcome = outcomeOf(withAdvice(sent, WRONG_CONTACT_ID), sendOptions);
-      return outcome.kind === 'rejected' ? { ...outcome, absent: true } : outcome;
+      return outcomeOrAbsent(sent, sendOptions, WRONG_CONTACT_ID);
     },
     async upsertContact(_key, body, sendOptions) {
       const expected = expectContactByEmail(body);

@@ -31,7 +31,7 @@ export interface TableFile {
   /** The file from its beginning. */
   readonly content: () => AsyncIterable<Uint8Array>;
   /** The name of the sheet, once it is chosen. */
-  readonly title?: string | undefined;
+  readonly title?: string;
   /** The files within a workbook, by their paths; empty for other formats. */
   readonly parts: ReadonlyMap<string, () => AsyncIterable<Uint8Array>>;
 }
@@ -87,9 +87,9 @@ const LIMIT_WORDS = {
 
 /** Where in a table something is beyond a limit: the row or record, and the index of the column or its path. */
 interface LimitPlace {
-  readonly line?: number | undefined;
-  readonly column?: number | string | undefined;
-  readonly found?: Readonly<Record<string, number>> | undefined;
+  readonly line?: number;
+  readonly column?: number | string;
+  readonly found?: Readonly<Record<string, number>>;
 }
 
 /** The error for a table beyond a limit; it names the cell, such as `Prices!C17`. */

@@ -47,7 +47,7 @@ export interface CsvOptions {
   readonly format: 'csv' | 'excel-csv';
   readonly delimiter?: string | undefined;
   /** The sign of decimals. Default: the point. */
-  readonly decimal?: '.' | ',' | undefined;
+  readonly decimal?: '.' | ',';
 }
 
 /** The style of a new CSV file: `excel-csv` is for spreadsheets, `csv` for everything else. */

@@ -152,16 +152,12 @@ export function serverTimezone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** `Sat 21 Nov 2026, 02:15 UTC`; without year and time zone `Sat 21 Nov 02:15`. */
+/** `Sat 21 Nov 2026, 02:15 UTC`; without the year `Sat 21 Nov 02:15 UTC`. */
 export function formatMoment(
   at: number,
-  {
-    timezone = serverTimezone(),
-    year = true,
-    zone = true,
-  }: { timezone?: string | undefined; year?: boolean; zone?: boolean } = {},
+  { timezone = serverTimezone(), year = true }: { timezone?: string | undefined; year?: boolean } = {},
 ): string {
-  if (timezone === 'UTC') return utcMoment(new Date(at), year, zone);
+  if (timezone === 'UTC') return utcMoment(new Date(at), year);
   const format = new Intl.DateTimeFormat('en-GB', {
     timeZone: timezone,
     weekday: 'short',
@@ -171,7 +167,7 @@ export function formatMoment(
     hour: '2-digit',
     minute: '2-digit',
     hourCycle: 'h23',
-    ...(zone ? { timeZoneName: 'short' } : {}),
+    timeZoneName: 'short',
   });
   // Versions of the locale data use different separators between the parts.
   const words = format
@@ -182,10 +178,10 @@ export function formatMoment(
 }
 
 /** The same without Intl, whose tables every command would load. */
-function utcMoment(at: Date, year: boolean, zone: boolean): string {
+function utcMoment(at: Date, year: boolean): string {
   const [day = '', date = '', month = '', inYear = '', time = ''] = at.toUTCString().split(' ');
   const named = `${day.slice(0, -1)} ${Number(date)} ${month === 'Sep' ? 'Sept' : month}`;
-  return `${named}${year ? ` ${inYear},` : ''} ${time.slice(0, 5)}${zone ? ' UTC' : ''}`;
+  return `${named}${year ? ` ${inYear},` : ''} ${time.slice(0, 5)} UTC`;
 }
 
 /** The default beginning of a command. */

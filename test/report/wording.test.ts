@@ -55,8 +55,8 @@ describe('words made without Intl', () => {
   it('are those of Intl', () => {
     const moment = fc.integer({ min: Date.UTC(1990, 0), max: Date.UTC(2100, 0) });
     fc.assert(
-      fc.property(moment, fc.boolean(), fc.boolean(), (at, year, zone) => {
-        expect(formatMoment(at, { year, zone })).toBe(formatMoment(at, { year, zone, timezone: 'Etc/UTC' }));
+      fc.property(moment, fc.boolean(), (at, year) => {
+        expect(formatMoment(at, { year })).toBe(formatMoment(at, { year, timezone: 'Etc/UTC' }));
       }),
     );
     const limits = { min: -1e12, max: 1e12, noNaN: true };

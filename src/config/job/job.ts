@@ -142,10 +142,7 @@ function notification(written: ImportFields['notify']): { notify?: readonly Noti
 }
 
 /** By what the job finds the products that it updates; undefined for all other jobs. */
-export function updateMatch({
-  mode,
-  match = 'url',
-}: Pick<ImportJob, 'mode' | 'match'>): UpdateMatch | undefined {
+export function updateMatch({ mode, match = 'url' }: ImportJob): UpdateMatch | undefined {
   return mode === 'update' ? match : undefined;
 }
 

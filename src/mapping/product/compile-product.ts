@@ -32,9 +32,9 @@ interface ProductContext {
   readonly clock: Clock;
   readonly weightUnit: WeightUnit;
   /** Left out: categories are sent by their names. */
-  readonly categories?: StoreCategories | undefined;
+  readonly categories?: StoreCategories;
   /** Left out: values that are no addresses are left out. */
-  readonly findPicture?: FindPicture | undefined;
+  readonly findPicture?: FindPicture;
 }
 
 /** Compiles a whole product (storefront-api.md, section 4.1). */

@@ -138,7 +138,7 @@ interface VariantContext {
   readonly clock: Clock;
   readonly weightUnit: WeightUnit;
   readonly advanced?: boolean | undefined;
-  readonly nullQuantity?: boolean | undefined;
+  readonly nullQuantity?: boolean;
 }
 
 function compileVariantFields(

@@ -17,20 +17,20 @@ interface DateParts {
 
 type Field = (typeof FIELDS)[number] | 'half';
 
-const TOKENS: Readonly<Record<string, { readonly field: Field; readonly digits: string }>> = {
-  yyyy: { field: 'year', digits: '([0-9]{4})' },
-  yy: { field: 'year', digits: '([0-9]{2})' },
-  MM: { field: 'month', digits: '([0-9]{2})' },
-  M: { field: 'month', digits: '([0-9]{1,2})' },
-  dd: { field: 'day', digits: '([0-9]{2})' },
-  d: { field: 'day', digits: '([0-9]{1,2})' },
-  HH: { field: 'hour', digits: '([0-9]{2})' },
-  H: { field: 'hour', digits: '([0-9]{1,2})' },
-  hh: { field: 'hour', digits: '([0-9]{2})' },
-  h: { field: 'hour', digits: '([0-9]{1,2})' },
-  mm: { field: 'minute', digits: '([0-9]{2})' },
-  ss: { field: 'second', digits: '([0-9]{2})' },
-  a: { field: 'half', digits: '([AaPp][Mm])' },
+const TOKENS: Readonly<Record<string, Field>> = {
+  yyyy: 'year',
+  yy: 'year',
+  MM: 'month',
+  M: 'month',
+  dd: 'day',
+  d: 'day',
+  HH: 'hour',
+  H: 'hour',
+  hh: 'hour',
+  h: 'hour',
+  mm: 'minute',
+  ss: 'second',
+  a: 'half',
 };
 
 const ISO =
@@ -43,12 +43,13 @@ function dateReader(format: string): Reader | undefined {
   if (format === 'iso') return readIso;
   const fields: Field[] = [];
   const source = format.replaceAll(/yyyy|yy|MM|M|dd|d|HH|H|hh|h|mm|ss|a|[^a-zA-Z]+|[a-zA-Z]/g, (token) => {
-    const known = TOKENS[token];
-    if (known === undefined) {
+    const field = TOKENS[token];
+    if (field === undefined) {
       return token.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(/\s+/g, '\\s+');
     }
-    fields.push(known.field);
-    return known.digits;
+    fields.push(field);
+    if (field === 'half') return '([AaPp][Mm])';
+    return `([0-9]{${token.length === 1 ? '1,2' : token.length}})`;
   });
   if (!(['year', 'month', 'day'] as const).every((field) => fields.includes(field))) return undefined;
   const pattern = new RegExp(`^${source}$`);

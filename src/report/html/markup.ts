@@ -111,7 +111,7 @@ export function statusBadge(
 
 /** The same of a run, which may have held records and no rejects. */
 export function runBadge(
-  { status, totals }: Pick<Run, 'status' | 'totals'>,
+  { status, totals }: Run,
   { settled = false }: { readonly settled?: boolean } = {},
 ): Markup {
   return statusBadge(status, { settled, outcome: statusWords(status, totals ?? undefined) });

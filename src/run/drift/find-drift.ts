@@ -47,7 +47,7 @@ interface DriftSelection {
   /** At most this many, drawn at random; null: all. */
   readonly sample: number | null;
   /** Only the keys of these parts. */
-  readonly slice?: Drift['slice'] | undefined;
+  readonly slice?: Drift['slice'];
 }
 
 /** What compares a store with its ledger. */

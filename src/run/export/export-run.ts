@@ -315,11 +315,7 @@ function keepsReading({ job }: ExportRequest): boolean {
 }
 
 /** Whether the run did not end well and has a complete reading for the job's present destination. */
-async function hasKeptReading(
-  { artifacts }: Pick<RunContext, 'artifacts'>,
-  request: ExportRequest,
-  run: Run,
-): Promise<boolean> {
+async function hasKeptReading({ artifacts }: RunContext, request: ExportRequest, run: Run): Promise<boolean> {
   if (run.kind !== 'export' || !UNFINISHED.includes(run.status) || run.stagedAt === null) return false;
   if (!keepsReading(request) || run.digest !== exportDigest(request)) return false;
   return await hasWholeReading(artifacts.run(run.id));

@@ -56,10 +56,7 @@ export function adoptedFile({
 }
 
 /** Over the decisions, which change what a plan sends; null where the job adopts nothing. */
-export function adoptedDigest(
-  { workspaceDir }: Pick<RunContext, 'workspaceDir'>,
-  request: ImportRequest,
-): string | null {
+export function adoptedDigest({ workspaceDir }: RunContext, request: ImportRequest): string | null {
   if (request.job.adopt === undefined) return null;
   const path = join(workspaceDir, adoptedFile(request));
   return digestOf(existsSync(path) ? readFileSync(path, 'utf8') : '');
@@ -111,7 +108,7 @@ export function openPairs(rows: readonly AdoptedRow[]): readonly AdoptedRow[] {
 }
 
 /** What identifies a pair in its table. */
-export function pairName({ url, storeUrl }: Pick<AdoptedRow, 'url' | 'storeUrl'>): string {
+export function pairName({ url, storeUrl }: AdoptedRow): string {
   return JSON.stringify([url, storeUrl]);
 }
 

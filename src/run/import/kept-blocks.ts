@@ -30,7 +30,7 @@ const sealSchema = z.object({
 
 /** The blocks of the job's source that are as the ledger has them at this position; undefined if there are none. */
 export async function keptBlocks(
-  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  { state, artifacts }: RunContext,
   run: Run,
   position: string,
 ): Promise<BlockIndex | undefined> {
@@ -64,7 +64,7 @@ export async function keptBlocks(
  * the target, and keeps the blocks of the plan for the job's next run. A plan after which another run has written keeps nothing.
  */
 export async function keepBlocks(
-  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  { state, artifacts }: RunContext,
   run: Run,
   { blocksAt, shards }: Plan,
   lock: Pick<Lock, 'isHeld'>,

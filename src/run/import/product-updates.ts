@@ -16,7 +16,7 @@ const READS_AT_ONCE = 16;
 /** How the changes of products and contacts are sent to a store that was probed; undefined for whole records. */
 export async function productUpdates(
   context: RunContext,
-  { store }: Pick<ImportRequest, 'store'>,
+  { store }: ImportRequest,
   run: Run,
 ): Promise<PlanOptions['updates']> {
   const { reads, observes, unaltered, ...writes } = await productWrites(context, run, store);

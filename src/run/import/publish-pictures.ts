@@ -12,7 +12,7 @@ import { readHeld, readShard } from '../../plan/plan-file.ts';
 import type { PlanOptions } from '../../plan/plan-import.ts';
 import { remoteIdentity } from '../../remote/remote-kinds.ts';
 import { openPictures } from '../../source/snapshot.ts';
-import { type RunFolder, readSealed, sealedJson } from '../../state/artifacts.ts';
+import { findSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
 import { chunksOf } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
 import { forEachConcurrently } from '../for-each-concurrently.ts';
@@ -78,8 +78,7 @@ function placeOf({ path, remote }: PublishSpec): string {
 
 /** The list of this run; undefined if the job publishes none. StateError if the file was damaged. */
 export async function stagedPictures(folder: RunFolder): Promise<StagedPictures | undefined> {
-  if (!(await folder.exists(PICTURES_FILE))) return undefined;
-  return await readSealed(folder, PICTURES_FILE, picturesSchema, [
+  return await findSealed(folder, PICTURES_FILE, picturesSchema, [
     'is not what was staged',
     'The file was damaged or edited. Run the job again: it reads the pictures again.',
   ]);
@@ -245,7 +244,7 @@ const CHUNK = 500;
 async function unpublished(
   context: RunContext,
   publish: PublishSpec,
-  { resend }: Pick<Run, 'resend'>,
+  { resend }: Run,
   files: readonly StagedFile[],
 ): Promise<readonly StagedFile[]> {
   const open: StagedFile[] = [];

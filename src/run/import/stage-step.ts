@@ -224,7 +224,7 @@ function dependsOnTime({ mapping: { spec } }: ImportRequest): boolean {
 }
 
 /** The totals of a run with an unchanged source: everything that was applied is unchanged. */
-export function unchangedTotals({ totals }: Pick<SettledRun, 'totals'>): RunTotals {
+export function unchangedTotals({ totals }: SettledRun): RunTotals {
   const { rows, records, skipped, inRows } = totals;
   return {
     rows,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readLists } from '../../export/reading/read-items.ts';
 import type { StoreCategories } from '../../mapping/compile-mapping.ts';
 import { type StoreList, storeListsTable } from '../../mapping/lookup-table.ts';
-import { type RunFolder, readSealed, sealedJson } from '../../state/artifacts.ts';
+import { findSealed, type RunFolder, readSealed, sealedJson } from '../../state/artifacts.ts';
 import type { SendOptions, Storefront } from '../../storefront/storefront.ts';
 import type { MappingSource, MappingTables } from '../inputs/open-mapping.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
@@ -95,8 +95,7 @@ export async function storeCategoryForm(
 
 /** The categories that were read for this run; undefined if there are none. StateError if the file was damaged. */
 export async function stagedCategories(folder: RunFolder): Promise<StoreCategories | undefined> {
-  if (!(await folder.exists(CATEGORIES_FILE))) return undefined;
-  return await readSealed(folder, CATEGORIES_FILE, categoriesSchema, [
+  return await findSealed(folder, CATEGORIES_FILE, categoriesSchema, [
     'is not what was staged',
     'The file was damaged or edited. Run the job again: it reads the categories again.',
   ]);

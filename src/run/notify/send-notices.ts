@@ -19,7 +19,7 @@ import {
   weekOf,
 } from '../../report/run-document.ts';
 import { type RunFacts, reasonsForWebhook, withoutPersonalData } from '../../report/run-facts.ts';
-import { type RunFolder, readSealed, sealedJson } from '../../state/artifacts.ts';
+import { findSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
 import { masked } from '../../text/masked.ts';
 import { REPORT_FILE, readStoredReport, withShownFiles } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
@@ -185,8 +185,7 @@ export async function sendNotices(
 }
 
 async function readNotices(folder: RunFolder): Promise<Notices | undefined> {
-  if (!(await folder.exists(NOTICES_FILE))) return undefined;
-  return await readSealed(folder, NOTICES_FILE, noticesSchema, [
+  return await findSealed(folder, NOTICES_FILE, noticesSchema, [
     'is damaged',
     'Remove it: messages that it has are lost.',
   ]);
@@ -205,7 +204,7 @@ export interface TestedRecipient {
 
 /** Sends each recipient of a job a test message. Never rejects. */
 export async function testRecipients(
-  { newRunId, signal }: Pick<RunContext, 'newRunId' | 'signal'>,
+  { newRunId, signal }: RunContext,
   job: string,
   recipients: readonly Notify[],
 ): Promise<readonly TestedRecipient[]> {

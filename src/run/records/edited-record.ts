@@ -21,7 +21,7 @@ export interface EditedRecord {
  * of records that it has sent, which it lists in its folder. Undefined if there are none.
  */
 export async function editedByRun(
-  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  { state, artifacts }: RunContext,
   run: Run,
   plan: Plan | null,
 ): Promise<EditedFound | undefined> {

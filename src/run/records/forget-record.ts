@@ -40,10 +40,7 @@ export interface Forgotten {
  * changed. UsageError where nothing has the key, or while a run of its store has not ended; LockedError while another process
  * writes there.
  */
-export async function forgetRecord(
-  context: RunContext,
-  { target, key }: Pick<FoundRecord, 'target' | 'key'>,
-): Promise<Forgotten> {
+export async function forgetRecord(context: RunContext, { target, key }: FoundRecord): Promise<Forgotten> {
   const { state, artifacts, workspaceDir } = context;
   const name = targetLockName(target);
   const lock = await state.locks.tryAcquire(name, { job: 'forget', run: 'forget' });

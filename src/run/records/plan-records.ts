@@ -2,6 +2,7 @@ import type { ImportJob } from '../../config/job/job.ts';
 import type { ImportMode } from '../../model/mapped-record.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 import { type PlanOptions, planImport } from '../../plan/plan-import.ts';
 import { importTarget } from '../../state/state.ts';
 import { planPosition } from '../import/continue-or-begin.ts';
@@ -28,6 +29,14 @@ export async function planRecords(context: RunContext, run: Run, records: Record
       onEvent({ type: 'progress', step: 'plan', done: keys, total: null, unit: 'rows' }),
     ...records,
   });
+}
+
+/** UsageError where the job no longer writes to what the earlier run has written. */
+export function refuseOtherTarget(of: Run, { storeId, resource, store, baseUrl }: Run): void {
+  if (of.storeId === storeId && of.resource === resource) return;
+  throw new UsageError(
+    `The run ${of.id} sent ${of.resource} to ${of.store} (${of.baseUrl}); the job ${of.job} now writes ${resource} to ${store} (${baseUrl}).`,
+  );
 }
 
 /**

@@ -14,7 +14,7 @@ import { isSameTarget, mayHaveLeft } from '../import/stage-step.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { unsentOperations } from '../send-operations.ts';
 import { changesUrls } from '../store-properties.ts';
-import { planRecords, withoutGuards } from './plan-records.ts';
+import { planRecords, refuseOtherTarget, withoutGuards } from './plan-records.ts';
 
 /**
  * UsageError if the run has nothing to release: it is a plan or has not completed, it holds no records or not these, the job now
@@ -38,11 +38,7 @@ export async function refuseUnlessReleasable(
       hint: `Run the job until it completes: storeferry run ${job}`,
     });
   }
-  if (run.storeId !== releasing.storeId || run.resource !== releasing.resource) {
-    throw new UsageError(
-      `The run ${of} sent ${run.resource} to ${run.store} (${run.baseUrl}); the job ${job} now writes ${releasing.resource} to ${releasing.store} (${releasing.baseUrl}).`,
-    );
-  }
+  refuseOtherTarget(run, releasing);
   const folder = artifacts.run(of);
   const plan = await readPlan(folder);
   if (plan === undefined || plan.counts.held.records === 0) {
@@ -239,10 +235,7 @@ async function newerRuns(
  * The keys that earlier runs have rejected or held, of any job with the same target; undefined if there are none. A run that finds one of them
  * unchanged confirms it (`Ledger.confirm`), so that no later retry or release sends the older version.
  */
-export async function undecidedKeys(
-  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
-  run: Run,
-): Promise<KeySet | undefined> {
+export async function undecidedKeys({ state, artifacts }: RunContext, run: Run): Promise<KeySet | undefined> {
   const keys = new KeySet();
   const note = (key: string | null) => key !== null && keys.add(key, true);
   for (const other of await state.runs.list({ kinds: HOLDING_KINDS })) {

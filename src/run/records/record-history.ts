@@ -413,7 +413,7 @@ export async function knownProducts(
   state: RunContext['state'] | null,
   store: StoreConfig | null,
   spec: MappingSpec,
-  { header, rows }: Pick<SourceLook, 'header' | 'rows'>,
+  { header, rows }: SourceLook,
 ): Promise<string | null> {
   if (spec.import !== 'products' || updateMatch(spec) !== 'sku') return null;
   const column = [matchValue(spec, 'sku')].flat()[0];

@@ -117,7 +117,7 @@ export async function* runRecords(
  * remembers runs that are no longer kept.
  */
 export async function findLedgerOf(
-  { state }: Pick<RunContext, 'state'>,
+  { state }: RunContext,
   workspace: Pick<Workspace, 'storeNames' | 'store'>,
   run: Run | undefined,
   id: string,

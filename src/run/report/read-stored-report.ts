@@ -111,10 +111,7 @@ export async function askToInterrupt(context: Pick<RunContext, 'state' | 'clock'
  * if there is none. Plans, runs whose source could not be read, and retries that changed nothing in the store do not
  * count.
  */
-export async function laterRun(
-  { state }: Pick<RunContext, 'state'>,
-  { job, sequence }: Run,
-): Promise<Run | undefined> {
+export async function laterRun({ state }: RunContext, { job, sequence }: Run): Promise<Run | undefined> {
   const runs = await state.runs.list({ job, kinds: KINDS_BUT_PLAN });
   return runs.find((run) => run.sequence > sequence && run.digest !== null && !isIdleRetry(run));
 }

@@ -20,7 +20,7 @@ import {
 import { digestOf } from '../digest-of.ts';
 import { productUpdates } from '../import/product-updates.ts';
 import { versionsOfRun } from '../records/catalog-as-of.ts';
-import { planRecords, withoutGuards } from '../records/plan-records.ts';
+import { planRecords, refuseOtherTarget, withoutGuards } from '../records/plan-records.ts';
 import { openOperations, ownAttempts } from '../records/plan-release.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
@@ -47,11 +47,7 @@ export async function refuseUnlessUndoable(
       hint: `Stop it first: storeferry cancel ${of}`,
     });
   }
-  if (run !== undefined && (run.storeId !== undoing.storeId || run.resource !== undoing.resource)) {
-    throw new UsageError(
-      `The run ${of} sent ${run.resource} to ${run.store} (${run.baseUrl}); the job ${run.job} now writes ${undoing.resource} to ${undoing.store} (${undoing.baseUrl}).`,
-    );
-  }
+  if (run !== undefined) refuseOtherTarget(run, undoing);
   // Of what it had in flight when it was killed, the history has nothing.
   if (run !== undefined && UNFINISHED.includes(run.status)) return;
   const history = state.history(importTarget(undoing));
