@@ -483,6 +483,7 @@ export class PlanDraft {
     record: SerialisedRecord,
     mark: LedgerMark | undefined,
     bodies: ReadonlyMap<SerialisedRecord, string | undefined>,
+    hasConflicts: boolean,
   ): Judged {
     const { key, body, inStore } = record;
     if (inStore === null) return { standing: 'new', ...NO_HITS };
@@ -513,7 +514,8 @@ export class PlanDraft {
     if (changes.length === 0) return { standing: same, ...NO_HITS };
     const found = this.watch.ofChanged(key, changes, variants);
     if (found.held) return { standing: 'changed', ...found };
-    return { standing: this.tally.changes.add(key, changes) ? 'changed' : same, ...found };
+    const isSendable = this.tally.changes.add(key, changes, hasConflicts);
+    return { standing: isSendable ? 'changed' : same, ...found };
   }
 
   #place(
@@ -574,8 +576,9 @@ export class PlanDraft {
     bodies: ReadonlyMap<SerialisedRecord, string | undefined>,
     update: PlannedUpdate | undefined,
   ): void {
-    const { standing, ...guarded } = this.#standing(record, mark, bodies);
-    const conflicts = standing === 'unchanged' ? [] : (update?.hits ?? []);
+    const { hits: found = [] } = update ?? {};
+    const { standing, ...guarded } = this.#standing(record, mark, bodies, found.length > 0);
+    const conflicts = standing === 'unchanged' ? [] : found;
     const hits = [...guarded.hits, ...conflicts];
     const held = guarded.held || conflicts.length > 0;
     const { job } = this.#options;

@@ -146,7 +146,8 @@ describe('edits in the store', () => {
     await shop.folder.write('goods.csv', catalog(1_000, 11));
 
     const planned = await shop.run('plan', 'goods');
-    expect(planned).toMatchObject({ code: 3, changed: 995, held: 5, edited: 40 });
+    const fieldsChanged = { 'variants.price': 995, 'variants.regularPrice': 995 };
+    expect(planned).toMatchObject({ code: 3, changed: 995, held: 5, edited: 40, fieldsChanged });
     const ended = await shop.run('run', 'goods');
     expect(ended).toMatchObject({ code: 3, applied: 995, held: 5, edited: 40 });
 
