@@ -12,7 +12,6 @@ const REGISTRIES: ReadonlySet<string> = new Set([
   'mapping/transforms/transforms.ts',
   'remote/remote-kinds.ts',
   'report/run-document.ts',
-  'run/notify/deliver-notification.ts',
   'run/online/online-checks.ts',
   'tables/table-formats.ts',
 ]);

@@ -3,15 +3,52 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import { Agent, request } from 'undici';
 import type { Notify } from '../../config/job/job.ts';
-import { errorCode } from '../../model/storeferry-error.ts';
-import { retryAfterMs } from '../../remote/remote-client.ts';
-import {
-  type AttemptOptions,
-  type Message,
-  NotDelivered,
-  type RecipientKind,
-  type Transport,
-} from './transport.ts';
+import { codeOf, errorCode } from '../../model/storeferry-error.ts';
+import { isPassingStatus, retryAfterMs } from '../../remote/remote-client.ts';
+import type { Notification } from '../../report/run-document.ts';
+
+/** The kind of a recipient: the key of `notify` that has its address. */
+type RecipientKind = Notify['kind'];
+
+/** What a recipient gets. */
+interface Message {
+  readonly notification: Notification;
+  /** The report of the run as a page; null if there is none. */
+  readonly report: string | null;
+}
+
+/** Time limits and means of one attempt. */
+interface AttemptOptions {
+  /** Posts an object as JSON to the address of the recipient; rejects with NotDelivered. */
+  readonly post: (address: string, body: object, headers?: Readonly<Record<string, string>>) => Promise<void>;
+  readonly attemptMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Sends to one kind of recipient; called again after a temporary failure. */
+type Transport<Kind extends RecipientKind> = (
+  recipient: Extract<Notify, { readonly kind: Kind }>,
+  message: Message,
+  options: AttemptOptions,
+) => Promise<void>;
+
+/** A failed attempt. The message has neither path nor query of the address, because they are secret. */
+class NotDelivered extends Error {
+  readonly status: number | null;
+  readonly retryAfterMs: number;
+
+  constructor(message: string, status: number | null, retryAfterMs = 0) {
+    super(message);
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  /** Whether another attempt may succeed. */
+  get passes(): boolean {
+    const { status } = this;
+    return status === null || isPassingStatus(status);
+  }
+}
 
 /**
  * Posts the notification as JSON. Chat tools that accept only their own fields get only the text. With a secret, the signature is
@@ -62,12 +99,66 @@ const teams: Transport<'teams'> = ({ address }, { notification }, { post }) =>
     ],
   });
 
-/** How a message is sent to a kind of recipient. Mail is loaded on first use. */
+/** A relay on this machine may have no certificate. */
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
+
+/**
+ * Sends a mail with the report of the run. Only over TLS, except to a relay on this machine: without `requireTLS` the client falls
+ * back to plain text where somebody removes the offer of STARTTLS.
+ */
+const sendMail: Transport<'email'> = async (
+  { server, from, address },
+  { notification, report },
+  { attemptMs, signal },
+) => {
+  // Loaded on first use.
+  const { createTransport } = await import('nodemailer');
+  const { hostname, protocol, port, username, password } = new URL(server);
+  const isLocal = LOOPBACK.test(hostname);
+  // One connection for each mail: a pool loses mails that wait in it.
+  const isSecure = protocol === 'smtps:';
+  const transport = createTransport({
+    host: hostname,
+    port: port === '' ? (isSecure ? 465 : 587) : Number(port),
+    secure: isSecure,
+    ...(username === ''
+      ? {}
+      : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+    requireTLS: !isLocal,
+    ignoreTLS: isLocal,
+    connectionTimeout: attemptMs,
+    greetingTimeout: attemptMs,
+    socketTimeout: attemptMs,
+    socketCloseTimeout: 0,
+  });
+  const [subject = ''] = notification.text.split('\n');
+  try {
+    await transport.sendMail({
+      from,
+      // The time limits of the client begin anew with every byte of the server.
+      signal,
+      to: [...address],
+      subject,
+      text: notification.text,
+      // Equal for repeated deliveries: a mail server or a reader recognises the second one.
+      messageId: `<${notification.id}@storeferry>`,
+      attachments:
+        report === null ? [] : [{ filename: 'report.html', content: report, contentType: 'text/html' }],
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new NotDelivered(...problemOf(error));
+  } finally {
+    transport.close();
+  }
+};
+
+/** How a message is sent to a kind of recipient. */
 const TRANSPORTS: { readonly [Kind in RecipientKind]: Transport<Kind> } = {
   url: webhook,
   slack,
   teams,
-  email: async (...sent) => (await import('./send-mail.ts')).sendMail(...sent),
+  email: sendMail,
 };
 
 /** Time limits of the delivery, which a run waits for. */
@@ -148,16 +239,15 @@ async function attempt(
   agent: Agent,
   url: string,
   headers: Readonly<Record<string, string>>,
-  body: object | string,
+  body: object,
   { attemptMs }: DeliveryPatience,
   signal: AbortSignal,
 ): Promise<void> {
-  const isText = typeof body === 'string';
   const answer = await request(url, {
     dispatcher: agent,
     method: 'POST',
-    headers: { 'content-type': isText ? 'text/plain' : 'application/json', ...headers },
-    body: isText ? body : JSON.stringify(body),
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
     signal: AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]),
   }).catch((error: unknown) => {
     throw signal.aborted ? error : new NotDelivered(connectionProblem(error), null);
@@ -175,4 +265,15 @@ function waitOf(header: string | string[] | undefined): number {
 function connectionProblem(error: unknown): string {
   if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time';
   return `no connection (${errorCode(error)})`;
+}
+
+/** Answers of mail servers with a 5 are final, those with a 4 pass. */
+function problemOf(error: unknown): [message: string, status: number | null] {
+  const answered =
+    error instanceof Error && 'responseCode' in error && typeof error.responseCode === 'number'
+      ? error.responseCode
+      : null;
+  if (answered !== null) return [`the mail server answered ${answered}`, answered >= 500 ? 400 : null];
+  if (codeOf(error) === 'ETLS') return ['the mail server offers no TLS', 400];
+  return [`no connection (${errorCode(error)})`, null];
 }
