@@ -1,13 +1,21 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { type ServedDashboard, serveDashboard } from '../dashboard/server/running-dashboard.ts';
+import { makeZip } from '../source/make-zip.ts';
 import { describeWithBrowser, openBrowser } from '../support/browser.ts';
 import { makeWorkspace, type Workspace } from '../support/workspace.ts';
 import { makeXlsx } from '../tables/workbooks.ts';
 import { counted, openVisitor, signIn } from './visitor.ts';
 
 const MOST_CLICKS = 15;
+/** A PNG of one pixel. */
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
 
 /** A price list as people keep it: a merged title above the header, and headings between the rows. */
 function priceList(factor: number): Buffer {
@@ -154,7 +162,7 @@ describeWithBrowser('the ways of a shop owner, without a terminal', () => {
     await grid.waitFor({ state: 'detached' });
     expect(await field('38').isVisible()).toBe(true);
     await shot('sizes');
-    await choose("What do the columns '36' to '38' contain?", 'each is a variant, with this stock');
+    await choose("What do the columns '36', '37', '38' contain?", 'each is a variant, with this stock');
     await page.locator('.first-record', { hasText: /Läufer\s*79\.90\s*36 79\.90/ }).waitFor();
     await page.getByLabel('Name of the job').waitFor();
     await shot('sizes-answered');
@@ -165,6 +173,32 @@ describeWithBrowser('the ways of a shop owner, without a terminal', () => {
     await press('Approve');
     await press('Send this plan');
     await outcome(/^Done/);
+    expect(clicks()).toBeLessThanOrEqual(MOST_CLICKS);
+  });
+
+  it('takes the pictures of a file as a ZIP', async () => {
+    await page.goto(dashboard.url);
+    const { press, give, type, clicks } = counted(page);
+    await press('New job');
+    await give('CSV, Excel', 'Bilder.csv', Buffer.from('Artikel;Name;Preis;Bild\nB-1;Becher;4,90;rot.png\n'));
+    await press('Upload');
+    await page.locator('.first-record', { hasText: 'No picture' }).waitFor();
+    await give('The pictures as files', 'fotos.zip', makeZip([{ name: 'fotos/rot.png', content: PIXEL }]));
+    await press('Upload the pictures');
+    await type('At which address are the images?', 'https://images.example/shop/');
+    await page.keyboard.press('Tab');
+    await page.locator('.first-record', { hasText: 'rot.png of fotos.zip' }).waitFor();
+    const width = "document.querySelector('.first-record img').naturalWidth";
+    await expect.poll(() => page.evaluate(width)).toBe(1);
+    await shot('pictures');
+    await type('Where are the pictures put', 'public/shop');
+    await press('Create the job and plan it');
+    await outcome(/^Planned/);
+    expect(await page.locator('main').innerText()).toMatch(/1 picture \([^)]+\) of 1 is to be uploaded\./);
+    await press('Approve');
+    await press('Send this plan');
+    await outcome(/^Done/);
+    expect(await readdir(join(workspace.dir, 'public/shop'))).toHaveLength(1);
     expect(clicks()).toBeLessThanOrEqual(MOST_CLICKS);
   });
 

@@ -167,30 +167,15 @@ function removalOf(spec: MappingSpec, name: string): readonly YamlEdit[] {
   return [...fields, ['columns', name]].map((path) => ({ set: path, to: undefined }));
 }
 
-/** The lines that two texts do not share, in order: those that go, and those that come. */
+/** The lines that two texts do not share: those that go, then those that come, each in its order. */
 export function changedLines(before: string, after: string): readonly (readonly ['-' | '+', string])[] {
   const [old, now] = [before.split(/\r?\n/), after.split(/\r?\n/)];
-  // The length of the longest common part of the rests.
-  const common = Array.from({ length: old.length + 1 }, () => new Uint16Array(now.length + 1));
-  for (let i = old.length - 1; i >= 0; i--) {
-    for (let j = now.length - 1; j >= 0; j--) {
-      const [row, next] = [common[i], common[i + 1]];
-      if (row === undefined || next === undefined) continue;
-      row[j] = old[i] === now[j] ? (next[j + 1] ?? 0) + 1 : Math.max(next[j] ?? 0, row[j + 1] ?? 0);
-    }
-  }
-  const lines: (readonly ['-' | '+', string])[] = [];
-  let [i, j] = [0, 0];
-  while (i < old.length || j < now.length) {
-    const [one, other] = [old[i], now[j]];
-    if (one !== undefined && one === other) [i, j] = [i + 1, j + 1];
-    else if (one !== undefined && (common[i + 1]?.[j] ?? 0) >= (common[i]?.[j + 1] ?? 0)) {
-      lines.push(['-', one]);
-      i++;
-    } else {
-      lines.push(['+', other ?? '']);
-      j++;
-    }
-  }
-  return lines;
+  const beyond = (lines: readonly string[], others: readonly string[]) => {
+    const left = Map.groupBy(others, (line) => line);
+    return lines.filter((line) => left.get(line)?.pop() === undefined);
+  };
+  return [
+    ...beyond(old, now).map((line) => ['-', line] as const),
+    ...beyond(now, old).map((line) => ['+', line] as const),
+  ];
 }

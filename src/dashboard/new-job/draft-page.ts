@@ -339,8 +339,11 @@ function hintOf(
 }
 
 /** The address of the first picture on the dashboard; another for another picture. */
-function pictureHref({ id, picture }: DraftSession): string | undefined {
-  return picture && `/new/${id}/picture?${hash('sha256', picture).slice(0, 16)}`;
+function pictureHref(session: DraftSession): string | undefined {
+  const { id, picture } = session;
+  const zipped = zippedPicture(session);
+  if (picture === undefined || (zipped !== undefined && zipped.path === undefined)) return undefined;
+  return `/new/${id}/picture?${hash('sha256', picture).slice(0, 16)}`;
 }
 
 function columnsPart(file: DraftFile, questions: readonly Markup[], session: DraftSession): Markup {

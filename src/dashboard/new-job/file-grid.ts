@@ -9,7 +9,7 @@ import {
   type SourceLook,
   type SourcePreview,
 } from '../../onboarding/preview-source.ts';
-import { code, foreign, html, type Markup, quiet, styledText } from '../../report/html/markup.ts';
+import { code, foreign, html, type Markup, quiet, type Slot, styledText } from '../../report/html/markup.ts';
 import { valueText } from '../../report/record-view.ts';
 import { counted, grouped, printable, sentence } from '../../text/printable.ts';
 import type { Upload } from '../actions/uploads.ts';
@@ -213,8 +213,8 @@ export function firstRecord(
     .trim();
   return html`<aside class="first-record" aria-label="The first product as the store will show it">
 ${styledText('quiet', 'The first product as the store will show it')}
-${pictureHref !== undefined && (zipped === undefined || zipped.path !== undefined) && html`<p class="picture"><img src="${pictureHref}" alt=""></p>`}
-${picture === '' ? html`<p class="no-picture">No picture</p>` : pictureWords({ picture, count: pictures, isShown: pictureHref !== undefined, zipped })}
+${pictureHref !== undefined && html`<p class="picture"><img src="${pictureHref}" alt=""></p>`}
+<p class="${pictureHref === undefined && 'no-picture'}">${pictureWords(picture, pictures, zipped)}</p>
 <h2>${foreign(text('title'), 120)}</h2>
 <p class="price">${prices.length === 0 ? quiet('No price') : least === most ? money(least, currency) : `${money(least, currency)} to ${money(most, currency)}`}</p>
 ${description !== '' && html`<p>${foreign(description, 160)}</p>`}
@@ -222,22 +222,15 @@ ${variants.length > 1 && html`<ul>${variants.slice(0, MAX_VARIANTS_SHOWN).map(({
 </aside>`;
 }
 
-interface ShownPicture {
-  readonly picture: string;
-  readonly count: number;
-  readonly isShown: boolean;
-  readonly zipped: ZippedPicture | undefined;
-}
-
 /** Where the picture of the first product is. One of a ZIP is at its address only after a run. */
-function pictureWords({ picture, count, isShown, zipped }: ShownPicture): Markup {
-  if (zipped !== undefined) {
-    const { named, zip, path } = zipped;
-    if (path === undefined)
-      return html`<p class="no-picture">${foreign(zip.name)} has no file ${foreign(named)}</p>`;
-    return html`<p>${foreign(named)} of ${foreign(zip.name)}</p>`;
-  }
-  return html`<p class="${!isShown && 'no-picture'}"><a href="${isHttpUrl(picture) ? picture : '#'}" target="_blank" rel="noreferrer noopener">Open ${count === 1 ? 'its picture' : `the first of ${counted(count, 'picture')}`}</a></p>`;
+function pictureWords(picture: string, count: number, zipped: ZippedPicture | undefined): Slot {
+  if (picture === '') return 'No picture';
+  if (zipped === undefined)
+    return html`<a href="${isHttpUrl(picture) ? picture : '#'}" target="_blank" rel="noreferrer noopener">Open ${count === 1 ? 'its picture' : `the first of ${counted(count, 'picture')}`}</a>`;
+  const { named, zip, path } = zipped;
+  return path === undefined
+    ? html`${foreign(zip.name)} has no file ${foreign(named)}`
+    : html`${foreign(named)} of ${foreign(zip.name)}`;
 }
 
 function firstMapped(preview: DraftFile['guess']['preview']): PreviewedRecord | undefined {

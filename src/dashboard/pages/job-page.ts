@@ -128,7 +128,7 @@ function importSettings(job: ImportJob): Slot {
     crosswalk !== undefined &&
       fact('Ids of the store', html`from ${placeWords(crosswalk)}, matched by ${code(crosswalk.match)}`),
     fact('Safety limits', safetyWords(limitWords(job))),
-    guards.length > 0 && fact('Guards', list(guards.map(guardWords))),
+    guards.length > 0 && fact('Guards', bullets(guards.map(guardWords))),
     apply !== undefined && fact('Waves', wavesText(apply)),
   ];
 }
@@ -164,13 +164,9 @@ function paramsWords({ params }: ImportJob): Markup | false {
   return html` with ${entries.map(([name, value], index) => html`${index > 0 && ', '}<code>${name}: ${String(value)}</code>`)}`;
 }
 
-function list(items: readonly string[]): Markup {
-  return bullets(items);
-}
-
 function safetyWords(limits: readonly string[]): Slot {
   if (limits.length === 0) return 'Off';
-  return html`${list(limits)}
+  return html`${bullets(limits)}
 <p class="quiet">Checked on the plan, before anything is sent. ${FLOOR_TEXT}</p>`;
 }
 

@@ -82,7 +82,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
     const answer = ask(
       guess,
       columns,
-      isStock ? 'each have a part of the stock' : 'may be variants in columns',
+      isStock ? 'each have a part of the stock' : 'may be variants',
       isStock && columns.every(({ values }) => values.every((value) => /^-?\d+$/.test(value))) ? SUM : [],
     );
     if (answer === undefined) continue;

@@ -159,7 +159,7 @@ function contentOf(guess: ProductGuess, { columns }: SpreadGroup): Content | und
     guess.answers[id] === undefined
   )
     return 'stock';
-  const answer = guess.askUnused(columns, 'may be variants in columns', [
+  const answer = guess.askUnused(columns, 'may be variants', [
     ...offers.map(([value, label]) => ({ value, label })),
     LEAVE_OUT,
   ]);

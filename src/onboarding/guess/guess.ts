@@ -279,16 +279,13 @@ export class Guess<Concept extends string> {
     why: string,
     answers: readonly CandidateAnswer[],
   ): string | undefined {
-    const [first, ...others] = columns.map(({ header }) => `'${header}'`);
-    const last = others.at(-1);
-    const what = `the ${last === undefined ? `column ${first}` : `columns ${first} ${others.length > 1 ? 'to' : 'and'} ${last}`}`;
-    const isOnly = answers.length === 1;
+    const isOne = columns.length === 1;
+    const what = `the column${isOne ? '' : 's'} ${quotedHeaders(columns)}`;
+    const contains = `What do${isOne ? 'es' : ''} ${what} contain?`;
     return this.ask({
       id: `unused.${columns[0]?.header}`,
-      text: isOnly
-        ? `May ${what} be left out?`
-        : `What ${last === undefined ? 'does' : 'do'} ${what} contain?`,
-      reason: `${quotedHeaders(columns)} ${why}`,
+      text: answers.length === 1 ? `May ${what} be left out?` : contains,
+      reason: `${isOne ? 'it' : 'they'} ${why}`,
       answers,
     })?.toLowerCase();
   }
@@ -379,11 +376,7 @@ export class Guess<Concept extends string> {
 
   /** Whether the answer to an open question may use a column: the question names it, or its header has a meaning. */
   #mayBeUsed({ header, reading }: ReadColumn<Concept>): boolean {
-    const isNamed = this.questions.some(
-      ({ text, reason, answers }) =>
-        `${text} ${reason}`.includes(`'${header}'`) ||
-        answers.some(({ label }) => label.startsWith(`${header}: `)),
-    );
+    const isNamed = this.questions.some(({ text, reason }) => `${text} ${reason}`.includes(`'${header}'`));
     const isKnown = reading.meanings.some(({ concept }) => concept !== 'none');
     return header !== '' && this.questions.length > 0 && (isNamed || isKnown);
   }

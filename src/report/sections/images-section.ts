@@ -21,7 +21,7 @@ function picturesBlocks(
   const planned =
     uploads === 0
       ? `All ${counted(pictures, 'picture')} of the records to send are published already.`
-      : `${counted(uploads, 'picture')} (${formatBytes(bytes)}) of ${grouped(pictures)} are to be uploaded; the others are published already.`;
+      : `${counted(uploads, 'picture')} (${formatBytes(bytes)}) of ${grouped(pictures)} ${uploads === 1 ? 'is' : 'are'} to be uploaded${uploads < pictures ? '; the others are published already' : ''}.`;
   const files = broken.reduce((sum, problem) => sum + problem.files, 0);
   return [
     {

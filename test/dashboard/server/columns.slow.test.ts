@@ -88,7 +88,7 @@ describe('columns of a job, matched in the dashboard', () => {
     // What is written is folded, for those who edit files.
     const written = shown.document.querySelector('details:has(pre.file)')?.textContent ?? '';
     expect(written.replaceAll(/\s+/g, ' ')).toMatch(
-      /mappings\/ours\.yaml.*- price: Preis \+ price: Preis netto/,
+      /mappings\/ours\.yaml.*- price: Preis - .*\+ price: Preis netto \+ quantity/,
     );
     expect(shown.words).toContain('Tests of the mapping that fail then');
     expect(await shop.file('mappings/ours.yaml')).toBe(MAPPING);

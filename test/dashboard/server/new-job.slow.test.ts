@@ -200,12 +200,17 @@ it('shows the picture of a ZIP beside the file, and lets the job publish it', as
   expect((await give('a.zip', png)).words).toContain(
     'The pictures were not taken. a.zip: The zip a.zip cannot be read',
   );
-  const asked = await give('fotos.zip', makeZip([{ name: 'alle/blau.png', content: png }]));
-  expect(asked.words).toContain('instead of fotos.zip');
+  const asked = await give('falsch.zip', makeZip([{ name: 'rot.png', content: png }]));
   const address = 'https://images.example/shop/';
-  const answer = async (fields: Readonly<Record<string, string>>, of = asked) =>
+  const answer = async (fields: Readonly<Record<string, string>>, of: Answer) =>
     await visitor.submit(of, actionOf(of), { url: store.baseUrl, apiKey: store.apiKey, ...fields });
-  const shown = await answer({ 'answer.imageBase': `=${address}` });
+  const missed = await answer({ 'answer.imageBase': `=${address}` }, asked);
+  expect(missed.document.querySelector('.first-record')?.textContent).toContain(
+    'falsch.zip has no file blau.png',
+  );
+  expect(missed.document.querySelector('.first-record img')).toBeNull();
+  const shown = await give('fotos.zip', makeZip([{ name: 'alle/blau.png', content: png }]));
+  expect(shown.words).toContain('instead of fotos.zip');
   const picture = shown.document.querySelector('.first-record img')?.getAttribute('src') ?? '';
   expect(shown.document.querySelector('.first-record')?.textContent).toContain('blau.png of fotos.zip');
   const found = await visitor.get(picture);
