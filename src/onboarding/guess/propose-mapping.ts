@@ -25,6 +25,8 @@ import {
   countedShare,
   type EarlierUse,
   Guess,
+  isCalled,
+  LEAVE_OUT,
   type MappingAnswers,
   type MappingQuestion,
   type ProductGuess,
@@ -34,6 +36,7 @@ import { readContactHeader, readProductHeader } from './header-reading.ts';
 import {
   booleanOf,
   isEmail,
+  isMissingValue,
   isMostly,
   isPhone,
   readAmount,
@@ -339,6 +342,7 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
   if (flag !== undefined)
     for (const word of unknown)
       spellings[guess.askWord(word, flag, { yes: 'yes', no: 'no' }) === 'yes' ? 'yes' : 'no'].push(word);
+  if (flag !== undefined) askUnsubscribed(guess, flag, subscribed === undefined);
   if (email === undefined || guess.questions.length > 0) return undefined;
   const use = (field: string, column: SampledColumn | undefined) => column && guess.use(field, column);
   const list = (['|', ';', ','] as const).find((sign) => tags?.values.some((value) => value.includes(sign)));
@@ -370,6 +374,23 @@ function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefi
     column.index === email.index ? [key] : [],
   );
   return { import: 'contacts', columns: guess.columnSpecs(), required, contact, tests: [] };
+}
+
+/** Asks about a second column that says of contacts whom the first subscribes that they are not. */
+function askUnsubscribed(guess: Guess<ContactConcept>, flag: SampledColumn, isNegative: boolean): void {
+  const isSubscribed = flag.cells.map((cell) => booleanOf(cell) === !isNegative);
+  for (const other of guess.free) {
+    if (other.index === flag.index || !isCalled(other, 'subscribed', 'unsubscribed')) continue;
+    // That somebody has unsubscribed is often said by a date.
+    const isRefusal = isCalled(other, 'unsubscribed')
+      ? (cell: string) => cell !== '' && !isMissingValue(cell) && booleanOf(cell) !== false
+      : (cell: string) => booleanOf(cell) === false;
+    const refusing = other.cells.find((cell, row) => isSubscribed[row] === true && isRefusal(cell));
+    if (refusing !== undefined)
+      guess.askUnused([other], `has '${refusing}' for a contact that '${flag.header}' subscribes`, [
+        LEAVE_OUT,
+      ]);
+  }
 }
 
 const ADDRESS_FIELDS = ['address', 'zip', 'city', 'state', 'country'] as const;

@@ -426,6 +426,16 @@ describe('what a column is taken for', () => {
     ).toEqual(['column.subscribed']);
   });
 
+  it('asks about a column that says of somebody whom another subscribes that they are not', () => {
+    const asked = (...rows: readonly string[]) =>
+      proposeMapping('contacts', {
+        header: ['Email', 'Opted in', 'Unsubscribed'],
+        rows: rows.map((row) => row.split(';')),
+      }).questions.map(({ id }) => id);
+    expect(asked('a@x.example;yes;', 'b@x.example;yes;2024-01-02')).toEqual(['unused.Unsubscribed']);
+    expect(asked('a@x.example;yes;no', 'b@x.example;no;2024-01-02')).toEqual([]);
+  });
+
   it('is no contact by name: an e-mail address is needed', () => {
     const file = { header: ['Name', 'Telefon'], rows: [['Ada Byron', '+44 117 496 0182']] };
     expect(guessImport(file)).toBeUndefined();
