@@ -161,11 +161,11 @@ function ofPlan(facts: RunFacts, plan: Plan): Headline {
   const [rejected, held] = [counts.rejected.records, counts.held.records];
   const one = resourceNoun(plan.resource);
   const skipped = skippedUnasked(plan);
+  const omitted = (figure: number, why: string) =>
+    `${counted(figure, one)} ${why}, and ${figure === 1 ? 'is' : 'are'} left out.`;
   const left = withoutAbsent([
-    skipsMany(plan) &&
-      `${counted(skipped, one)} ${skipped === 1 ? 'has' : 'have'} no price, and ${skipped === 1 ? 'is' : 'are'} left out.`,
-    rejected > 0 &&
-      `${counted(rejected, one)} cannot be sent, and ${rejected === 1 ? 'is' : 'are'} left out.`,
+    skipsMany(plan) && omitted(skipped, `${skipped === 1 ? 'has' : 'have'} no price`),
+    rejected > 0 && omitted(rejected, 'cannot be sent'),
     held > 0 && `${counted(held, one)} would be ${heldWords(facts)}.`,
   ]);
   if (effects.length === 0) {

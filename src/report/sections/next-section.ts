@@ -84,6 +84,12 @@ export function stepsAfter(
     buttons && rejectsFile != null ? [step(correct, { does: 'download-rejects', run: id })] : [];
   const see = (what: string): Step[] =>
     later === undefined ? [] : [step(what, { does: 'see', run: later })];
+  const replan =
+    run.copy !== undefined
+      ? 'To plan it again:'
+      : run.restore !== undefined
+        ? 'To compare the store again:'
+        : run.undo && 'To plan the undo again:';
   const overtaken = see('This plan can no longer be approved, because a later run has begun:');
   switch (status) {
     case 'planned':
@@ -95,17 +101,8 @@ export function stepsAfter(
       return [
         step('To send this plan:', approve),
         ...download,
-        buttons || run.undo !== undefined || run.restore !== undefined || run.copy !== undefined
-          ? step(
-              run.copy !== undefined
-                ? 'To plan it again:'
-                : run.restore !== undefined
-                  ? 'To compare the store again:'
-                  : run.undo === undefined
-                    ? 'To re-plan with the current file:'
-                    : 'To plan the undo again:',
-              again,
-            )
+        buttons || replan !== undefined
+          ? step(replan ?? 'To re-plan with the current file:', again)
           : step('To re-plan with the current file and send the new plan:', {
               does: 'run',
               job,
@@ -132,13 +129,10 @@ export function stepsAfter(
         : 'If the plan is correct, to send it:';
       return [
         step(
-          run.copy !== undefined
-            ? 'To plan it again:'
-            : run.undo !== undefined
-              ? 'To plan the undo again:'
-              : (totals?.requests ?? 0) > 0
-                ? 'Correct the cause of the refusals, then:'
-                : 'If the source is wrong, correct it, then:',
+          replan ??
+            ((totals?.requests ?? 0) > 0
+              ? 'Correct the cause of the refusals, then:'
+              : 'If the source is wrong, correct it, then:'),
           again,
         ),
         ...download,

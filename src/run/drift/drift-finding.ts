@@ -195,12 +195,11 @@ export async function writeDriftTable(
     for await (const batch of readFindings(folder)) {
       for (const { kind, key, id, differences } of batch) {
         const cells = [kind, key, String(id ?? '')];
-        const lines = kind === 'edited' || kind === 'recreated' ? differences : [];
+        const lines = differences.length > 0 ? differences : [{ path: '', believed: null, found: null }];
         for (const { path, believed, found } of lines) {
           const values = quotes ? [valueText(believed), valueText(found)] : ['', ''];
           yield `${formatRow([...cells, path, ...values].map(inertCell), ',')}\n`;
         }
-        if (lines.length === 0) yield `${formatRow([...cells, '', '', ''].map(inertCell), ',')}\n`;
       }
     }
   }
