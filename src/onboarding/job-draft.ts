@@ -853,8 +853,9 @@ function askPictures(inquiry: Inquiry, { pictures }: DraftSetting): NewJob['pict
   const to = inquiry.ask(
     {
       id: 'picturesTo',
-      text: 'Where are the pictures put, so that they are found at this address?',
-      reason: `A folder of this workspace that ${address} shows, such as public/shop; or s3://bucket/shop, or sftp://user@host/www/shop`,
+      text: 'Where are the pictures put, so that they are at this address?',
+      reason:
+        'A folder of this workspace that a web server shows, such as public/shop; or s3://bucket/shop, or sftp://user@host/www/shop',
       missing: 'Say where the pictures are put.',
     },
     (answer) =>

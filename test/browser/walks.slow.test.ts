@@ -87,6 +87,7 @@ describeWithBrowser('the ways of a shop owner, without a terminal', () => {
     await press('Upload');
     await page.locator('.first-record', { hasText: /Becher\s*12\.50/ }).waitFor();
     await shot('new-job');
+    expect(await page.locator('.preview').innerText()).toMatch(/row 3.*row 4.*row 5.*row 6.*row 7/s);
     // Row 3 is a heading.
     expect(await page.getByLabel('Data from row 4').isChecked()).toBe(true);
     await press('Create the job and plan it');

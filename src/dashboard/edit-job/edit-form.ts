@@ -297,7 +297,7 @@ function paramGroup({ params = {} }: EditableJob): EditGroup {
     const own = { name: `params.${name}`, path: ['params', name], ...paramWords(name, description) };
     return typeof usual === 'string' ? [{ ...own, usual }] : [];
   });
-  return { legend: 'Settings of the format', rare: true, fields };
+  return { legend: 'Settings of the format (params)', rare: true, fields };
 }
 
 /** The fields of the file of a job, in groups; none where it is neither an import nor an export. */

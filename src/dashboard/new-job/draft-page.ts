@@ -204,7 +204,7 @@ ${fieldsIn('file')}
 ${file !== undefined && columnsPart(file, fieldsIn('columns'), session)}
 ${file?.findings.map((finding) => noticeText(finding))}
 ${needed.length > 0 && html`<fieldset><legend>What this format needs</legend>${needed.map((question) => questionField(session, question, problems, true))}</fieldset>`}
-${others.length > 0 && html`<details class="worth-knowing"${typeof preview === 'object' && namesParams(preview) && html` open`}><summary>${counted(others.length, 'more setting')} of this format</summary>${others.map((question) => questionField(session, question, problems, true))}</details>`}
+${others.length > 0 && html`<details class="worth-knowing"${typeof preview === 'object' && namesParams(preview) && html` open`}><summary>${counted(others.length, 'more setting')} of this format (params)</summary>${others.map((question) => questionField(session, question, problems, true))}</details>`}
 ${ids.length > 0 && html`<fieldset><legend>The ids of the store</legend>${ids}</fieldset>`}
 ${file !== undefined && previewPart({ look: file.look, preview: typeof preview === 'string' ? shownOf(session, preview) : preview })}
 ${SHOW_AGAIN}`;
@@ -378,7 +378,7 @@ ${
   counts.record + counts.rejected + counts.skipped > 0 &&
   html`<div class="table-scroll"><table class="preview"><caption>${records.length === 1 ? 'The first record' : `The first ${counted(records.length, 'record')}`}${rejected.length > 0 && `, and the first that are rejected after them`}</caption>
 <thead><tr><th scope="col">Record</th><th scope="col">What would be sent</th></tr></thead>
-<tbody>${[...records, ...rejected].map((record) => recordRow(record, place(record)))}</tbody></table></div>`
+<tbody>${[...records.toSorted((one, other) => one.line - other.line), ...rejected].map((record) => recordRow(record, place(record)))}</tbody></table></div>`
 }</fieldset>`;
 }
 
