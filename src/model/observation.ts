@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isJsonObject, type JsonObject, member } from './json-object.ts';
+import { canonicalJson, isJsonObject, type JsonObject, member } from './json-object.ts';
 import { AS_SENT, changedFields, isEmpty } from './operation.ts';
 
 /** A field that somebody changed in the store since it was acknowledged. */
@@ -142,12 +142,7 @@ const DIGEST_LENGTH = 12;
 
 /** Of what a field has; the order of members and the stock do not count. */
 export function valueDigest(name: string, value: unknown): string {
-  const text = JSON.stringify(withoutStock(name, value), (_, part: unknown) =>
-    isJsonObject(part)
-      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : part,
-  );
-  return hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
+  return hash('sha256', canonicalJson(withoutStock(name, value)), 'base64url').slice(0, DIGEST_LENGTH);
 }
 
 function withoutStock(name: string, value: unknown): unknown {
