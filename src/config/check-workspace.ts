@@ -157,7 +157,7 @@ function contestedFields(workspace: Workspace): ConfigurationProblem[] {
         if (!update.updates || other === update || (other.updates && place < index)) return [];
         const both = update.fields.filter((field) => other.fields.includes(field));
         if (both.length === 0) return [];
-        const message = `it sends ${both.join(', ')}, and so does the job ${other.job} for the same store: each undoes what the other sent. ${other.updates ? 'Let one of them leave it out of its mapping' : `Add to ${jobFile(other.job)}: keep: [${both.join(', ')}]`}`;
+        const message = `it sends ${both.join(', ')}, and so does the job ${other.job} for the same store: in the same record each undoes what the other sent. ${other.updates ? 'Let one of them leave it out of its mapping' : `Add to ${jobFile(other.job)}: keep: [${both.join(', ')}]`}`;
         return [{ place: { file: jobFile(update.job) }, message }];
       }),
     ),

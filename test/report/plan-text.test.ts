@@ -130,7 +130,7 @@ describe('a plan for people', () => {
       'variants.weight, which no job of this workspace sends (setting Keep of this job)',
     );
     expect(text).toContain(
-      '2 records of this plan change title, which the job texts sends as well: each undoes',
+      '2 records of this plan change title, which the job texts sends as well: in the same record each undoes',
     );
     expect(text).toContain('change hidden, which the jobs texts and season send as well');
   });

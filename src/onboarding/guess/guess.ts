@@ -358,6 +358,7 @@ export class Guess<Concept extends string> {
   proposed(): readonly ProposedColumn[] {
     return this.columns.map((column) => {
       const claim = this.#claims.get(column.index);
+      const isOpen = claim === undefined && this.#mayBeUsed(column);
       const meanings = column.reading.meanings
         .map(({ concept }) => concept)
         .filter((concept) => concept !== claim?.field);
@@ -365,9 +366,9 @@ export class Guess<Concept extends string> {
         header: column.header,
         index: column.index,
         field: claim?.field ?? null,
-        isOpen: claim === undefined && this.#mayBeUsed(column),
+        isOpen,
         confidence: claim?.confidence ?? null,
-        evidence: claim?.evidence ?? this.#whyUnused(column),
+        evidence: claim?.evidence ?? (isOpen ? 'open: it depends on an answer' : this.#whyUnused(column)),
         sample: sampleOf(column),
         alternatives: meanings.filter((concept) => concept !== 'none'),
       };

@@ -161,7 +161,7 @@ function sharedFields({ sharedFields: found }: Plan): string[] {
     .filter(({ kept, records }) => !kept && records > 0)
     .map(
       ({ field, jobs, records }) =>
-        `${counted(records, 'record')} of this plan ${records === 1 ? 'changes' : 'change'} ${field}, which ${senders(jobs)} as well: each undoes what the other sent. Let one job own the field: the other keeps what the store has (setting Keep), or, where it only updates, has a mapping without it.`,
+        `${counted(records, 'record')} of this plan ${records === 1 ? 'changes' : 'change'} ${field}, which ${senders(jobs)} as well: in the same record each undoes what the other sent. Let one job own the field: the other keeps what the store has (setting Keep), or, where it only updates, has a mapping without it.`,
     );
   return [...owned, ...contested];
 }

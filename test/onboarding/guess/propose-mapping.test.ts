@@ -60,6 +60,14 @@ describe('what is never taken for the price without an answer', () => {
   });
 });
 
+it('says of columns that an open answer decides about them, also where another column is asked about', () => {
+  const text = 'Artikel;Modell;Preis;36;37;Land\nS-1;Läufer;79,90;3;0;DE\nS-2;Wanderer;129,00;1;2;IT';
+  const open = (answers = {}) =>
+    proposal(text, answers).columns.flatMap(({ header, isOpen }) => (isOpen ? [header] : []));
+  expect(open()).toEqual(['Preis', '36', '37']);
+  expect(open({ 'unused.36': 'stock' })).toEqual([]);
+});
+
 describe('a column that nothing reads is asked about', () => {
   it.each([
     [
