@@ -24,7 +24,6 @@ export function grouped(figure: number, fractionDigits = 3): string {
 
 /** A decimal number, exact: `units` divided by 10 to the power of `scale`. */
 export class Decimal {
-  static readonly zero = new Decimal(0n, 0);
   readonly #units: bigint;
   readonly #scale: number;
 
