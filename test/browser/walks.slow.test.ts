@@ -217,6 +217,8 @@ describeWithBrowser('the ways of a shop owner, without a terminal', () => {
     await press('Run now');
     await outcome(/^Done/);
     await shot('export-run');
+    const [file] = await Promise.all([page.waitForEvent('download'), press('Download the exported file')]);
+    expect(file.suggestedFilename()).toBe('list-statistics.csv');
     expect(clicks()).toBeLessThanOrEqual(MOST_CLICKS);
   });
 

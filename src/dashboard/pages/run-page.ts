@@ -1,4 +1,4 @@
-import { ACTIONS, includesRole, subjectOf } from '../../model/action.ts';
+import { ACTIONS, includesRole, mayDo, subjectOf } from '../../model/action.ts';
 import type { Run, RunStep } from '../../model/run.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK } from '../../rejects/rejects-file.ts';
 import { type ButtonOf, documentSections } from '../../report/html/document-sections.ts';
@@ -21,7 +21,7 @@ import { RUN_FILES } from '../file-routes.ts';
 import { keptRun, type PageRequest } from '../route-parts.ts';
 import { runActions } from './audit-page.ts';
 import { RUN_NOUNS } from './job-card.ts';
-import { actionButton, jobLink, linkButton, runLink } from './link-button.ts';
+import { actionButton, jobHref, jobLink, linkButton, runLink } from './link-button.ts';
 import { momentAndDistance, noticeText, type Page, type Reading, readingOf, relativeTime } from './page.ts';
 import { maySeeRecords } from './record-page.ts';
 
@@ -52,7 +52,7 @@ export async function runPage(
     section: 'runs',
     heading: html`Run ${id}`,
     live: running,
-    body: html`<p class="page-lead">${kindWords(run)} ${jobLink(run.job)} on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print (<a href="/runs/${id}/report.html?download">download</a>)`}${hasRecords && html`. <a href="/runs/${id}/records">Single records</a>, with the cells of each field`}${maySeeRecords(run, viewer) && html`. <a href="/runs/${id}/outcomes">Outcome of each record</a>`}${others.map(({ name }) => html`. <a href="/runs/${id}/${name}">Download ${name}</a>`)}.</p>
+    body: html`<p class="page-lead">${kindWords(run)} ${jobLink(run.job)} on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print (<a href="/runs/${id}/report.html?download">download</a>)`}${hasRecords && html`. <a href="/runs/${id}/records">Single records</a>, with the cells of each field`}${maySeeRecords(run, viewer) && html`. <a href="/runs/${id}/outcomes">Outcome of each record</a>`}${others.map(({ name }) => html`. <a href="/runs/${id}/${name}">Download ${name}</a>`)}${run.kind === 'export' && !running && mayDo(viewer.role, 'download-export') && html`. <a href="${jobHref(run.job)}/export">Download the exported file</a>, as it is now`}.</p>
 ${buttons && (await runActions({ context }, id, reading))}
 ${running && liveProgress(run, reading)}
 ${documentSections(runDocument(facts, view), buttons ? buttonOf(run, hasWorkbook, viewer) : undefined)}`,
