@@ -14,7 +14,14 @@ import type { DashboardContext } from './dashboard-context.ts';
 import { notFound } from './guard/page-error.ts';
 import { accessTo, actionRoute } from './pages/link-button.ts';
 import { refusePersonalData } from './pages/record-page.ts';
-import { audit, keptRun, type RouteParts, rememberedRun, workspaceOf } from './route-parts.ts';
+import {
+  audit,
+  keptRun,
+  type RouteParts,
+  refuseLargeWorkbook,
+  rememberedRun,
+  workspaceOf,
+} from './route-parts.ts';
 
 const REPORT_FILE = 'report.html' as const;
 
@@ -92,6 +99,7 @@ export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
       const { run, ledger } = await rememberedRun(dashboard, request.subject);
       if (ledger === undefined) throw notFound('An export has no records.');
       refusePersonalData(ledger.target, request.viewer);
+      await refuseLargeWorkbook(dashboard, ledger.id, format);
       await audit(dashboard, request, { action: 'download-records', job: ledger.job, run: ledger.id });
       const open = () => runRecords(dashboard.context, { ...ledger, run });
       const languages = request.headers['accept-language'] ?? '';

@@ -2,10 +2,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Workspace } from '../config/workspace.ts';
 import { ACTIONS } from '../model/action.ts';
 import { type AuditedAction, recordAction } from '../model/audit-entry.ts';
+import { MAX_SHEET_ROWS } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { findLedgerOf } from '../run/records/run-records.ts';
-import { didYouMean } from '../text/printable.ts';
+import { didYouMean, grouped } from '../text/printable.ts';
 import type { ApiTokens } from './access/api-tokens.ts';
 import type { People } from './access/people.ts';
 import type { Sessions, sessionCookie, Viewer } from './access/sessions.ts';
@@ -88,6 +89,19 @@ export async function rememberedRun(
   const ledger = await findLedgerOf(context, openWorkspace(), run, id);
   const known = run ?? ledger;
   return known?.id === id ? { run, ledger, job: known.job } : refuseRun(id);
+}
+
+/** PageError where a workbook (`xlsx`) cannot hold the records of a run: an answer that has begun could only break off. */
+export async function refuseLargeWorkbook(
+  { context }: Pick<DashboardContext, 'context'>,
+  id: string,
+  format: string,
+): Promise<void> {
+  if (format !== 'xlsx') return;
+  const { applied, deleted, rejected } = await context.state.runs.tally(id);
+  if (applied + deleted + rejected < MAX_SHEET_ROWS) return;
+  const advice = `A workbook holds ${grouped(MAX_SHEET_ROWS - 1)} records: take the CSV file.`;
+  throw new PageError(422, 'Too many records for a workbook', advice);
 }
 
 /** The sentence of an error of Storeferry; other errors are thrown. */

@@ -319,6 +319,8 @@ export function describeLedger(fresh: () => Promise<Opening>): void {
       const named = async (part: string, limit = 10) => [...(await ledger.keysNamed(part, limit))].sort();
       expect(await named('OAK')).toEqual(['oak-bench', 'x']);
       expect(await named('oak', 1)).toHaveLength(1);
+      expect(await named('table', 1)).toEqual(['table-1']);
+      expect(await named('oak')).toHaveLength(2);
       expect(await named('äpfel [50%] *')).toEqual(['table-1']);
       expect(await named('[5]')).toEqual([]);
       expect(await named('a*e')).toEqual([]);

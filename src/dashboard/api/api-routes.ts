@@ -13,7 +13,7 @@ import { RUN_FILES, sendExport, sendRunFile, XLSX } from '../file-routes.ts';
 import { refuseInvalidNames } from '../guard/guard-requests.ts';
 import { notFound, PageError } from '../guard/page-error.ts';
 import { refusePersonalData } from '../pages/record-page.ts';
-import { audit, keptRun, type RouteParts, rememberedRun } from '../route-parts.ts';
+import { audit, keptRun, type RouteParts, refuseLargeWorkbook, rememberedRun } from '../route-parts.ts';
 import { runEvents } from '../run-feed.ts';
 import { actionEndpoints, FILE_TYPES } from './action-endpoints.ts';
 import { API, type Call, type Endpoint, findRun, parseInput, runSchema, scopeRefusal } from './endpoint.ts';
@@ -180,6 +180,7 @@ function readingEndpoints(parts: RouteParts, app: FastifyInstance): readonly End
         const { run, ledger } = await rememberedRun(dashboard, queued?.run ?? call.request.subject);
         if (ledger === undefined) throw notFound('The run is an export: it has no records.');
         refusePersonalData(ledger.target, call.request.viewer);
+        await refuseLargeWorkbook(dashboard, ledger.id, format);
         await audit(dashboard, call.request, { action: 'download-records', job: ledger.job, run: ledger.id });
         const content = recordContent(() => runRecords(context, { ...ledger, run, outcome }), format);
         return call.reply.type(RECORD_TYPES[format]).send(Readable.from(content, { objectMode: false }));

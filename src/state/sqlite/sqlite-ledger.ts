@@ -66,6 +66,9 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
     `SELECT key FROM handles WHERE target = ? AND handle >= '${NAME_HANDLES.from}' AND handle < '${NAME_HANDLES.to}'
      AND instr(substr(handle, ${NAME_HANDLES.from.length + 1}), ?) > 0 ORDER BY handle LIMIT ?`,
   );
+  const selectBeginning = database.prepare(
+    'SELECT key FROM handles WHERE target = ? AND handle >= ? AND handle < ? ORDER BY handle LIMIT ?',
+  );
   const countKeys = database.prepare(
     `SELECT count(*) AS count FROM marks
      WHERE target = ? AND job = (SELECT number FROM jobs WHERE name = ?)`,
@@ -183,9 +186,15 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
       }
       return found;
     },
-    /** `Ledger.keysNamed`, where the index is up to date. */
-    keysNamed: (target: LedgerTarget, part: string, limit: number): string[] =>
-      selectNamed.all(readable(target), part, limit).map(({ key }) => text(key, 'handles.key')),
+    /** `Ledger.keysNamed`, where the index is up to date. Keys that begin with the text are found without reading all names. */
+    keysNamed(target: LedgerTarget, part: string, limit: number): string[] {
+      const number = readable(target);
+      const from = `${NAME_HANDLES.from}${part}`;
+      const beginning = selectBeginning.all(number, from, `${from}\u{10FFFF}`, limit);
+      const found =
+        beginning.length < limit ? [...beginning, ...selectNamed.all(number, part, limit)] : beginning;
+      return [...new Set(found.map(({ key }) => text(key, 'handles.key')))].slice(0, limit);
+    },
     count: (target: LedgerTarget, job: string): number =>
       integer(countKeys.get(readable(target), job)?.['count'], 'marks'),
     /** A page of the keys after this one, in order; empty at the end. */
