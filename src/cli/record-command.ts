@@ -4,10 +4,7 @@ import type { RunContext } from '../run/run-context.ts';
 import { parentProcess } from './parent-process.ts';
 
 /** Adds a command to the audit log; what the dashboard started is recorded by the dashboard. */
-export async function recordCommand(
-  { state, clock }: Pick<RunContext, 'state' | 'clock'>,
-  done: AuditedAction,
-): Promise<void> {
+export async function recordCommand({ state, clock }: RunContext, done: AuditedAction): Promise<void> {
   if (parentProcess() !== undefined) return;
   await recordAction(state.audit, { at: clock(), who: userAndHost(), by: 'command' }, done);
 }

@@ -94,12 +94,12 @@ function singular(word: string): string {
 }
 
 /** The field of a change, without the common prefix. */
-export function moveFieldWords({ field }: Pick<Move, 'field'>): string {
+export function moveFieldWords({ field }: Move): string {
   return fieldWords(printable(field.split('.').at(-1) ?? field));
 }
 
 /** A price with its cents; a quantity without decimals if it is a whole number. */
-export function formatNumber({ field }: Pick<Move, 'field'>, value: number): string {
+export function formatNumber({ field }: Move, value: number): string {
   if (/price/i.test(field)) return priceText(value);
   return grouped(value);
 }

@@ -138,7 +138,7 @@ function reasonAmount({ also = 0, ...group }: ReasonGroup): string {
   return group.records === 0 ? others : `${ownAmount(group)}, ${others}`;
 }
 
-function ownAmount({ records, rows }: Pick<ReasonGroup, 'records' | 'rows'>): string {
+function ownAmount({ records, rows }: ReasonGroup): string {
   if (rows === 0) return counted(records, 'record');
   return records === rows || records === 0
     ? counted(rows, 'row')

@@ -70,9 +70,9 @@ type DriftWay = Drift['by'];
  * @throws UsageError where there is no way, or none is known.
  */
 export async function driftWay(
-  { artifacts }: Pick<RunContext, 'artifacts'>,
+  { artifacts }: RunContext,
   store: StoreConfig,
-  { import: resource, name }: Pick<ImportJob, 'import' | 'name'>,
+  { import: resource, name }: ImportJob,
 ): Promise<DriftWay> {
   const probe = (await readProbe(artifacts, store))?.properties;
   const isProduct = resource === 'products';
