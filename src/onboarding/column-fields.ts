@@ -83,7 +83,16 @@ export const COLUMN_FIELDS = {
 /** Concepts of headers that no field takes by itself: they qualify another column, or keep theirs from being used. */
 const OTHER_CONCEPTS = {
   products: [
-    ...(['summary', 'regular', 'cost', 'otherAmount', 'discount', 'saleDate', 'discontinued'] as const),
+    ...([
+      'summary',
+      'regular',
+      'cost',
+      'otherAmount',
+      'discount',
+      'saleDate',
+      'discontinued',
+      'reserved',
+    ] as const),
     ...(['gtin', 'mpn', 'parent', 'id', 'position', 'page', 'size', 'color', 'option'] as const),
     ...(['material', 'none'] as const),
   ],

@@ -25,6 +25,8 @@ export interface AppliedColumns {
   readonly discount: Pick<PricingSpec, 'percent' | 'amount'>;
   readonly during: Pick<PricingSpec, 'from' | 'to'>;
   readonly quantity: Value | undefined;
+  /** What the stock is reduced by. */
+  readonly reserved: Value | undefined;
 }
 
 /**
@@ -76,6 +78,14 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
       `${shown(column)} may be a price; to use it, make it the sale price (sale) or the price before (was)`,
       [],
     );
+  let reserved: Value | undefined;
+  if (isTaken('quantity'))
+    for (const column of called('reserved').filter(({ values }) => values.some(isTaking))) {
+      const isPlain = column.values.every((value) => /^\d+$/.test(value));
+      const why = `${shown(column, isTaking)} may be a part of the stock that can be sold no more`;
+      if (ask(guess, [column], why, isPlain ? SUBTRACT : []) !== undefined)
+        reserved = [use(guess, 'reserved', column), 'integer', { times: -1 }];
+    }
   for (const [concept, columns] of spreadOver(free)) {
     const isStock = concept === 'quantity';
     if (isStock && isTaken('quantity')) continue;
@@ -91,7 +101,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
       { min: 0 },
     ];
   }
-  return { discount, during, quantity };
+  return { discount, during, quantity, reserved };
 }
 
 /** An answer other than to leave the column out. */
@@ -103,6 +113,24 @@ interface Applying extends CandidateAnswer {
 const SUM: readonly Applying[] = [
   { value: 'sum', label: 'each a part of the stock, which is their sum', format: '' },
 ];
+
+const SUBTRACT: readonly Applying[] = [
+  { value: 'subtract', label: 'a part of the stock, which is subtracted', format: '' },
+];
+
+/** Whether a number of pieces is more than none. */
+function isTaking(value: string): boolean {
+  return readCount(value) !== undefined && /[1-9]/.test(value);
+}
+
+/** The stock, less what is reserved. */
+export function stockOf(
+  { quantity, reserved }: AppliedColumns,
+  counted: Value | undefined,
+): Value | undefined {
+  const stock = counted ?? quantity;
+  return stock === undefined || reserved === undefined ? stock : [{ sum: [stock, reserved] }, { min: 0 }];
+}
 
 /** Asks how to use columns; undefined without an answer, and if they are left out. */
 function ask(

@@ -7,7 +7,7 @@ import type {
 } from '../../mapping/spec/mapping-spec.ts';
 import { compilePattern, slugify, type Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
-import { type AppliedColumns, askUnused } from './ask-unused.ts';
+import { type AppliedColumns, askUnused, stockOf } from './ask-unused.ts';
 import { draftCategories } from './draft-categories.ts';
 import { draftImages } from './draft-images.ts';
 import { draftPrices, type PriceDraft } from './draft-prices.ts';
@@ -59,7 +59,7 @@ export function draftProduct(
   const weight = draftWeight(guess);
   const hidden = draftHidden(guess);
   const applied = askUnused(guess);
-  const stock = quantity ?? applied.quantity;
+  const stock = stockOf(applied, quantity);
   if (titleColumn === undefined || prices === undefined || variants === undefined) return undefined;
   const url = draftUrl(guess, sku, titleColumn, variants);
   const isShared =
@@ -216,7 +216,7 @@ function draftUpdate(guess: ProductGuess, sku: ProductColumn): ProductMappingSpe
   const quantity = draftQuantity(guess);
   const weight = draftWeight(guess);
   const applied = askUnused(guess);
-  const stock = quantity ?? applied.quantity;
+  const stock = stockOf(applied, quantity);
   if (prices === undefined && stock === undefined && weight === undefined && guess.questions.length === 0)
     draftPrices(guess, undefined);
   if (guess.questions.length > 0) return undefined;

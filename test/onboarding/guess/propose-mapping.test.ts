@@ -206,6 +206,18 @@ describe('a column that nothing reads is applied where an answer says so', () =>
     expect(await variants(text.replace('5;1', 'yes;1'), {})).toEqual([['unused.Stock Berlin', 'leave-out']]);
   });
 
+  it('a part of the stock that is reserved', async () => {
+    const text = 'Name;Price;Stock;Reserved\nMug;4.00;5;2\nJug;5.00;1;3\nPot;6.00;4;';
+    expect(await variants(text, {})).toEqual([['unused.Reserved', 'leave-out', 'subtract']]);
+    expect(await variants(text, { 'unused.Reserved': 'subtract' })).toEqual([
+      [4, false, 4, 3],
+      [5, false, 5, 0],
+      [6, false, 6, 4],
+    ]);
+    const none = text.replace(';5;2', ';5;0').replace(';1;3', ';1;0');
+    expect(await variants(none, {})).toHaveLength(3);
+  });
+
   it('never by an answer that is not offered', () => {
     const text = 'Name;Price;Discontinued\nMug;4.00;no\nJug;5.00;yes';
     expect(() => proposal(text, { 'unused.Discontinued': 'sum' })).toThrow("expected 'leave-out'");
