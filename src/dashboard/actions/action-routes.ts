@@ -235,7 +235,11 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
     undo: {
       async ask(id, { fields }) {
         const { job } = await rememberedRun(dashboard, id);
-        return confirmUndo({ id, job }, fields['key'] ?? '');
+        const { job: settings } = dashboard.openWorkspace().inspectJob(job);
+        return confirmUndo(
+          { id, job },
+          { key: fields['key'] ?? '', isScheduled: settings?.schedule !== undefined },
+        );
       },
       async act(id, { fields }) {
         const { job } = await rememberedRun(dashboard, id);

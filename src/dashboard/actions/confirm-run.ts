@@ -277,7 +277,10 @@ export function confirmVerify({ name, store }: ImportJob): Confirmation {
 export const KEYS_FIELD = 'keys';
 
 /** What planning the undo of a run will do. `key`: the record that was chosen, '' for all. */
-export function confirmUndo({ id, job }: Pick<Run, 'id' | 'job'>, key: string): Confirmation {
+export function confirmUndo(
+  { id, job }: Pick<Run, 'id' | 'job'>,
+  { key, isScheduled }: { readonly key: string; readonly isScheduled: boolean },
+): Confirmation {
   return {
     does: 'undo',
     to: id,
@@ -287,7 +290,7 @@ export function confirmUndo({ id, job }: Pick<Run, 'id' | 'job'>, key: string): 
       'Changed records get the values that they had before the run.',
       'Products that the run created are deleted; those that it deleted are created again, under new ids.',
       'Records that another run has changed since stay as they are, and the plan names them.',
-      html`The source stays as it is: the next run of ${job} would send the same again. Correct the source, or <a href="${jobHref(job)}/edit">pause the schedule</a>.`,
+      html`The source stays as it is: the next run of ${job} would send the same again. Correct the source first${isScheduled && html`, or <a href="${jobHref(job)}/edit">pause the schedule</a>`}.`,
     ],
     controls: field(
       KEYS_FIELD,

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { manyProducts, shopifyCatalog } from '../../support/catalog.ts';
 import { setupNightly } from '../../support/nightly.ts';
@@ -91,6 +93,11 @@ describe('undo and release from the dashboard', () => {
 
     expect((await client.get('/records?key=product-1')).body).toContain(`/runs/${run}/undo?key=product-1`);
     const one = await client.get(`/runs/${run}/undo?key=product-1`);
+    expect(one.words).toContain('Correct the source first.');
+    const job = await readFile(join(shop.workspace.dir, 'jobs/nightly.yaml'), 'utf8');
+    await shop.workspace.write('jobs/nightly.yaml', `${job.trimEnd()}\nschedule: "0 3 * * *"\n`);
+    expect((await client.get(`/runs/${run}/undo`)).words).toContain('or pause the schedule.');
+    await shop.workspace.write('jobs/nightly.yaml', job);
     const planned = await client.submit(one, `/runs/${run}/undo`, { keys: 'product-1\r\n' });
     const plan = runOf(planned);
     await endOf(client, `/runs/${plan}`);
