@@ -95,7 +95,7 @@ describe('undo and release from the dashboard', () => {
     const one = await client.get(`/runs/${run}/undo?key=product-1`);
     expect(one.words).toContain('Correct the source first.');
     const job = await readFile(join(shop.workspace.dir, 'jobs/nightly.yaml'), 'utf8');
-    await shop.workspace.write('jobs/nightly.yaml', `${job.trimEnd()}\nschedule: "0 3 * * *"\n`);
+    await shop.workspace.write('jobs/nightly.yaml', `${job.trimEnd()}\nschedule: { cron: "0 3 * * *" }\n`);
     expect((await client.get(`/runs/${run}/undo`)).words).toContain('or pause the schedule.');
     await shop.workspace.write('jobs/nightly.yaml', job);
     const planned = await client.submit(one, `/runs/${run}/undo`, { keys: 'product-1\r\n' });
