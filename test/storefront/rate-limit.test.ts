@@ -136,6 +136,21 @@ describe('the learned rate', () => {
   });
 });
 
+describe('a store that refuses the first request, because others send to it as well', () => {
+  it.each([
+    ['a limit in stores.yaml', 5, 3.5],
+    ['no limit', undefined, 2],
+  ])('is sent to at a rate that can be found from: %s', (_, ceiling, rate) => {
+    const allowed = learnedRate(ceiling);
+    allowed.refused({ sentAt: 0, endedAt: 20, explicit: true });
+    expect(allowed.rate).toBe(rate);
+    // More refusals still reduce it to the lowest.
+    for (let now = 1_000; now < 60_000; now += 1_000)
+      allowed.refused({ sentAt: now, endedAt: now + 20, explicit: true });
+    expect(allowed.rate).toBe(0.5);
+  });
+});
+
 /** Sends as often as allowed; `late` are the milliseconds by which each wake-up is late. */
 function times(rate: number, count: number, late: () => number): number[] {
   const bucket = tokenBucket(rate);

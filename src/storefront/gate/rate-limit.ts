@@ -37,7 +37,7 @@ interface RateLimitOptions {
  * processes.
  */
 export function rateLimit({ clock, requestsPerSecond, shared, onReserved }: RateLimitOptions) {
-  const learned = learnedRate();
+  const learned = learnedRate(requestsPerSecond);
   const bucket = tokenBucket(requestsPerSecond);
   const spread = tokenBucket();
   const places =
@@ -116,11 +116,14 @@ const SLOWEST = 0.5;
 const UNAVAILABLE_SHARE = 1 / 3;
 const UNAVAILABLE_ANSWERS = 6;
 
+/** The first rate where a store refuses before it has accepted anything: others send to it as well. */
+const FIRST_RATE = 2;
+
 /**
- * The rate that the store allows, in requests per second. Infinity until a 429, or a 503 with Retry-After, is attributed to it, or enough 503s
+ * The rate that the store allows, in requests per second, at most `ceiling`. Infinity until a 429, or a 503 with Retry-After, is attributed to it, or enough 503s
  * leave no other explanation. Then a little less than the store has accepted, raised again step by step.
  */
-export function learnedRate() {
+export function learnedRate(ceiling = Number.POSITIVE_INFINITY) {
   const taken = acceptedRate();
   let rate = Number.POSITIVE_INFINITY;
   let cutAt = Number.NEGATIVE_INFINITY;
@@ -130,11 +133,13 @@ export function learnedRate() {
   let refusals = 0;
 
   const cut = (now: number): void => {
-    const isKnown = rate !== Number.POSITIVE_INFINITY;
+    const before = Math.min(rate, ceiling);
+    const isKnown = before !== Number.POSITIVE_INFINITY;
     const isEven = taken.densityPerSecond(now) <= BURST * taken.perSecond(now);
     const isMeasured = taken.isWhole(now) && now - cutAt >= MEASURED_AFTER_MS && (isKnown || isEven);
-    const accepted = (isMeasured ? taken.bestPerSecond(now) : taken.perSecond(now)) * DECREASE;
-    const left = rate * (isMeasured ? DECREASE : DECREASE_UNMEASURED);
+    const perSecond = isMeasured ? taken.bestPerSecond(now) : taken.perSecond(now);
+    const accepted = perSecond === 0 && rate === Number.POSITIVE_INFINITY ? FIRST_RATE : perSecond * DECREASE;
+    const left = before * (isMeasured ? DECREASE : DECREASE_UNMEASURED);
     rate = Math.max(SLOWEST, isKnown && !isMeasured ? left : Math.min(left, accepted));
     cutAt = now;
     grownAt = now + (isMeasured ? REST_MS : GUESSED_REST_MS);
