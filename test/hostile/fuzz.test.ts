@@ -191,10 +191,15 @@ describe('generated content', { timeout: patience(120_000) }, () => {
     };
     const property = fc.property(yaml, (text) => {
       const lines = Math.max(100, text.length / 14);
-      const ordinary = parse(Array.from({ length: lines }, (_, index) => `key${index}: value\n`).join(''));
-      const { cpuMs, longestTurnMs } = parse(text);
-      expect(cpuMs).toBeLessThan(MAX_CPU_RATIO * ordinary.cpuMs);
-      expect(longestTurnMs).toBeLessThan(patience(MAX_TURN_MS));
+      const ordinary = Array.from({ length: lines }, (_, index) => `key${index}: value\n`).join('');
+      // The work is the same each time; a collection of V8 or a compilation falls into one of them.
+      const excesses = Array.from({ length: 5 }, () => {
+        const { cpuMs } = parse(ordinary);
+        const hostile = parse(text);
+        return { ratio: hostile.cpuMs / cpuMs, turnMs: hostile.longestTurnMs };
+      });
+      expect(Math.min(...excesses.map(({ ratio }) => ratio))).toBeLessThan(MAX_CPU_RATIO);
+      expect(Math.min(...excesses.map(({ turnMs }) => turnMs))).toBeLessThan(patience(MAX_TURN_MS));
     });
     await fc.assert(property, { numRuns: RUNS, seed: seedOf(context) });
   });
