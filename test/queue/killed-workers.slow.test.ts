@@ -38,7 +38,7 @@ describeWithRedis('a killed worker', () => {
     // Longer than any machine takes to see that a worker is dead: its requests are still waited for then.
     await shop.workspace.write(
       'stores.yaml',
-      `main: { baseUrl: "${store.baseUrl}", apiKey: "\${STORE_API_KEY}", limits: { concurrency: ${CONCURRENCY}, timeoutSeconds: ${patience(15)} } }\n`,
+      `main: { baseUrl: "${store.baseUrl}", apiKey: "\${STORE_API_KEY}", limits: { concurrency: ${CONCURRENCY}, timeoutSeconds: ${patience(30)} } }\n`,
     );
     const { workers, following, coordinating } = await underWayOnTwo(shop);
     await kill(coordinating);
