@@ -10,7 +10,7 @@ import {
   type RemoteClient,
   RemoteFailure,
   type RetryPolicy,
-  retrying,
+  retryTransient,
   UNKNOWN_VERSION,
 } from '../remote/remote-client.ts';
 import { openRemote } from '../remote/remote-kinds.ts';
@@ -313,7 +313,7 @@ async function remoteFolder(remote: RemoteAddress): Promise<PublicFolder> {
     location,
     has: (name, size, signal) =>
       withDestinationErrors(location, 'read', signal, async () => {
-        const there = await retrying(() => inFolder.sizeOf(name, signal), signal);
+        const there = await retryTransient(() => inFolder.sizeOf(name, signal), signal);
         return there === size;
       }),
     sweep: async (signal) => {
@@ -322,7 +322,7 @@ async function remoteFolder(remote: RemoteAddress): Promise<PublicFolder> {
     put: (name, content, type, signal) =>
       withDestinationErrors(`${location}/${name}`, 'written', signal, async () => {
         const upload = { size: content.length, open: () => Readable.from([content], { objectMode: false }) };
-        await retrying(() => inFolder.put(name, upload, { signal, type }), signal);
+        await retryTransient(() => inFolder.put(name, upload, { signal, type }), signal);
       }),
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };
@@ -352,14 +352,14 @@ function remoteDestination(remote: RemoteAddress, retryPolicy: RetryPolicy | und
         await spool.fill(content, () => signal.throwIfAborted());
         signal.throwIfAborted();
         await using client = await openRemote(remote);
-        await retrying(() => client.put(spool, { signal, ifVersion }), signal, retryPolicy);
+        await retryTransient(() => client.put(spool, { signal, ifVersion }), signal, retryPolicy);
         return spool.size;
       }),
   };
 }
 
 async function fetchIfThere(client: RemoteClient, signal: AbortSignal, retryPolicy: RetryPolicy | undefined) {
-  const [file] = await retrying(() => client.find(signal), signal, retryPolicy);
+  const [file] = await retryTransient(() => client.find(signal), signal, retryPolicy);
   if (file === undefined) return undefined;
   try {
     return await fetchFile(client, file, { signal, retryPolicy });

@@ -7,7 +7,7 @@ import { csvLines } from '../model/row.ts';
 import {
   connectionFailure,
   type DatabaseSession,
-  failureWithin,
+  findRemoteFailure,
   type QueryRows,
   type RemoteClient,
   RemoteFailure,
@@ -85,20 +85,20 @@ export const databaseKinds = {
 };
 
 /** A query may think for long before its first row. */
-const PACE = { windowMs: 30 * 60_000, windowBytes: 1 };
+const MIN_THROUGHPUT = { windowMs: 30 * 60_000, minWindowBytes: 1 };
 
 /** Reads the rows of a query as CSV, all of one snapshot of the database. Nothing can be written. */
 function queryClient(at: DatabaseAddress): RemoteClient {
   const file = { location: at.location, path: at.query };
   return {
-    pace: PACE,
+    minThroughput: MIN_THROUGHPUT,
     find: async () => [file],
     async get(_file, { signal }) {
       const content = Readable.from(csvOf(at, signal), { objectMode: false });
       return { kind: 'content', content, size: null, version: null };
     },
     async put() {
-      throw new RemoteFailure('final', 'nothing is written into a database');
+      throw new RemoteFailure('permanent', 'nothing is written into a database');
     },
     async [Symbol.asyncDispose]() {},
   };
@@ -111,7 +111,7 @@ async function* csvOf(at: DatabaseAddress, signal: AbortSignal): AsyncGenerator<
     for await (const rows of batches) yield csvLines(rows);
   } catch (error) {
     signal.throwIfAborted();
-    throw failureWithin(error) ?? queryFailure(error);
+    throw findRemoteFailure(error) ?? queryFailure(error);
   }
 }
 
@@ -138,7 +138,7 @@ export async function openSession(at: RemoteAddress, signal: AbortSignal): Promi
       signal.throwIfAborted();
       if (late.signal.aborted)
         throw new RemoteFailure(
-          'final',
+          'permanent',
           `the database did not answer within ${STATEMENT_MS / 60_000} minutes`,
         );
       throw queryFailure(error, 'Correct the table, or the rights of the user. No row was written.');
@@ -175,7 +175,8 @@ async function openQuery(at: DatabaseAddress, signal: AbortSignal): Promise<Quer
 }
 
 /** SQLSTATE classes and codes of MySQL that pass: connection, resources, shutdown, deadlock. */
-const PASSING = /^(?:08|53|57P|40)|^(?:PROTOCOL_CONNECTION_LOST|ER_CON_COUNT_ERROR|ER_LOCK_DEADLOCK)$/;
+const TRANSIENT_CODES =
+  /^(?:08|53|57P|40)|^(?:PROTOCOL_CONNECTION_LOST|ER_CON_COUNT_ERROR|ER_LOCK_DEADLOCK)$/;
 const OF_SERVER = /^(?:[0-9A-Z]{5}$|ER_)/;
 
 /**
@@ -198,9 +199,13 @@ function queryFailure(
   const state = 'sqlState' in error ? String(error.sqlState) : code;
   const message = SHOWN.test(state) || SHOWN.test(code) ? error.message : withoutValues(error, state, code);
   // Without a cause: it has the values too.
-  return new RemoteFailure(PASSING.test(code) ? 'passing' : 'final', `the database answered: ${message}`, {
-    hint,
-  });
+  return new RemoteFailure(
+    TRANSIENT_CODES.test(code) ? 'transient' : 'permanent',
+    `the database answered: ${message}`,
+    {
+      hint,
+    },
+  );
 }
 
 function withoutValues(error: Error, state: string, code: string): string {

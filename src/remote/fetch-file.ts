@@ -11,10 +11,10 @@ import {
   type RemoteClient,
   RemoteFailure,
   type RetryPolicy,
-  retrying,
+  retryTransient,
   type Upload,
 } from './remote-client.ts';
-import { REMOTE_DEADLINES, type RemoteDeadlines, watchPace } from './remote-deadlines.ts';
+import { REMOTE_DEADLINES, type RemoteDeadlines, watchThroughput } from './remote-deadlines.ts';
 import { openRemote } from './remote-kinds.ts';
 
 export { googleSheetHint } from './google-account.ts';
@@ -40,7 +40,7 @@ export interface Fetched extends AsyncDisposable {
 /** The file is, or is announced to be, larger than `limitBytes`. */
 export class TooLarge extends RemoteFailure {
   constructor() {
-    super('final', 'it is larger');
+    super('permanent', 'it is larger');
   }
 }
 
@@ -64,11 +64,11 @@ export async function fetchFile(
   let slowBefore = false;
   const attempt = async (): Promise<Fetched | undefined> => {
     const slow = new AbortController();
-    const got = await client.get(file, { signal: AbortSignal.any([signal, slow.signal]), unless });
-    if (got.kind === 'unchanged') return undefined;
-    const { content, size, version } = got;
-    using pace = watchPace({ ...deadlines, ...client.pace }, (first) => {
-      const failure = slowBefore ? new RemoteFailure('final', first.message, { cause: first }) : first;
+    const download = await client.get(file, { signal: AbortSignal.any([signal, slow.signal]), unless });
+    if (download.kind === 'unchanged') return undefined;
+    const { content, size, version } = download;
+    using throughput = watchThroughput({ ...deadlines, ...client.minThroughput }, (first) => {
+      const failure = slowBefore ? new RemoteFailure('permanent', first.message, { cause: first }) : first;
       slowBefore = true;
       // Over SFTP only the signal ends a pending request.
       slow.abort(failure);
@@ -76,7 +76,7 @@ export async function fetchFile(
     });
     const inspect = (bytes: number) => {
       if (bytes > limitBytes || (size ?? 0) > limitBytes) throw new TooLarge();
-      pace.came(bytes);
+      throughput.update(bytes);
       onProgress?.(bytes);
     };
     try {
@@ -88,12 +88,12 @@ export async function fetchFile(
       throw connectionFailure(error);
     }
     if (size !== null && size !== spool.size) {
-      throw new RemoteFailure('passing', `${spool.size} bytes arrived, ${size} were announced`);
+      throw new RemoteFailure('transient', `${spool.size} bytes arrived, ${size} were announced`);
     }
     return { spool, version, [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose]() };
   };
   try {
-    const fetched = await retrying(attempt, signal, retryPolicy);
+    const fetched = await retryTransient(attempt, signal, retryPolicy);
     if (fetched === undefined) await spool[Symbol.asyncDispose]();
     return fetched;
   } catch (error) {
@@ -185,7 +185,7 @@ export async function* bytesOf(handle: FileHandle): AsyncGenerator<Buffer> {
 
 function noRoom(cause: unknown): never {
   throw new RemoteFailure(
-    'final',
+    'permanent',
     `the temporary folder ${tmpdir()} cannot be written (${errorCode(cause)})`,
     {
       cause,

@@ -79,7 +79,7 @@ function privateAddress(host: string, address: string): RemoteFailure {
         'this address itself into the job',
       ]
     : [', which is not allowed', '`{ address: …, allowPrivateAddresses: true }`'];
-  return new RemoteFailure('final', `${host} ${leads}${why}`, {
+  return new RemoteFailure('permanent', `${host} ${leads}${why}`, {
     hint: `If that is intended, write ${whatToWrite}.`,
   });
 }

@@ -4,9 +4,9 @@ import type { RemoteAddress } from '../model/remote-address.ts';
 import { type GoogleAccount, googleSheetHint, tokenRequest } from './google-account.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
 import {
-  changedMeanwhile,
+  changedByOther,
   connectionFailure,
-  isPassingStatus,
+  isTransientStatus,
   type RemoteClient,
   RemoteFailure,
   retryAfterMs,
@@ -104,7 +104,7 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
       discard(answer);
       url = redirectedTo(headerOf(answer.headers, 'location'), url);
     }
-    throw new RemoteFailure('final', `it redirects more than ${MAX_REDIRECTS} times`);
+    throw new RemoteFailure('permanent', `it redirects more than ${MAX_REDIRECTS} times`);
   }
 
   /** A redirect target never gets the credentials of the original server: explains its refusal. */
@@ -112,9 +112,13 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
     if (answer.statusCode !== 401 && answer.statusCode !== 403) return;
     if (Object.keys(credentials).length === 0) return;
     discard(answer);
-    throw new RemoteFailure('final', `it redirects to ${host}, which refuses access (${answer.statusCode})`, {
-      hint: 'Storeferry sends headers and passwords only to the host in the job. Use the address that it redirects to.',
-    });
+    throw new RemoteFailure(
+      'permanent',
+      `it redirects to ${host}, which refuses access (${answer.statusCode})`,
+      {
+        hint: 'Storeferry sends headers and passwords only to the host in the job. Use the address that it redirects to.',
+      },
+    );
   }
 
   return {
@@ -147,7 +151,7 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
     async put(upload, { signal, ifVersion }) {
       const condition = ifVersion === undefined ? {} : conditionHeaders(ifVersion);
       if (condition === undefined) {
-        throw new RemoteFailure('final', 'the server sends no version that shows changes', {
+        throw new RemoteFailure('permanent', 'the server sends no version that shows changes', {
           hint: 'Appending needs a server that sends a strong ETag; use `mode: replace`, or another destination.',
         });
       }
@@ -167,7 +171,7 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
       const { statusCode, headers } = answer;
       if (isRedirect(statusCode)) {
         throw new RemoteFailure(
-          'final',
+          'permanent',
           `the server redirects (${statusCode}); Storeferry does not follow this redirect`,
           {
             hint: 'Use the address that it redirects to.',
@@ -208,7 +212,9 @@ function sharingHint({ email }: GoogleAccount): string {
 function refusePage({ headers, body }: Answer, account: GoogleAccount): void {
   if (headerOf(headers, 'content-type')?.startsWith('text/html') !== true) return;
   body.on('error', () => undefined).destroy();
-  throw new RemoteFailure('final', 'Google answers with a page to sign in', { hint: sharingHint(account) });
+  throw new RemoteFailure('permanent', 'Google answers with a page to sign in', {
+    hint: sharingHint(account),
+  });
 }
 
 const MAX_TOKEN_BYTES = 64 * 1024;
@@ -229,9 +235,9 @@ async function tokenIn(answer: Answer): Promise<string> {
   }
   const { access_token: token, error } = tokenAnswer(Buffer.concat(chunks).toString());
   if (statusCode === 200 && typeof token === 'string') return token;
-  if (isPassingStatus(statusCode)) throw statusFailure(statusCode, headerOf(headers, 'retry-after'));
+  if (isTransientStatus(statusCode)) throw statusFailure(statusCode, headerOf(headers, 'retry-after'));
   const why = typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? ` ${error}` : '';
-  throw new RemoteFailure('final', `Google refuses the service account (${statusCode}${why})`, {
+  throw new RemoteFailure('permanent', `Google refuses the service account (${statusCode}${why})`, {
     hint: 'Check that its key was not deleted, and the clock of this machine. Create a new key in the Google Cloud console if needed.',
   });
 }
@@ -250,7 +256,7 @@ function refuseEncoding({ headers, body }: Answer): void {
   if (['', 'identity', 'gzip', 'x-gzip'].includes(encoding)) return;
   body.on('error', () => undefined).destroy();
   throw new RemoteFailure(
-    'final',
+    'permanent',
     `the server compresses it as '${encoding.slice(0, 40)}', which was not requested`,
     {
       hint: 'Configure the server to send it uncompressed, or with gzip.',
@@ -271,12 +277,12 @@ export function isRedirect(status: number): boolean {
 export function redirectedTo(location: string | null, from: URL): URL {
   const to = URL.canParse(location ?? '', from.href) ? new URL(location ?? '', from) : undefined;
   if (location === null || to === undefined) {
-    throw new RemoteFailure('final', 'it redirects to no address');
+    throw new RemoteFailure('permanent', 'it redirects to no address');
   }
   if (to.protocol === 'https:' || (to.protocol === 'http:' && from.protocol === 'http:')) return to;
   const where =
     to.protocol === 'http:' ? `http://${to.host}, without encryption` : `a ${to.protocol} address`;
-  throw new RemoteFailure('final', `it redirects to ${where}, which is not followed`);
+  throw new RemoteFailure('permanent', `it redirects to ${where}, which is not followed`);
 }
 
 /** 425 Too Early: the server refuses a possible replay, so the request is retried. */
@@ -289,11 +295,11 @@ function statusFailure(status: number, retryAfter: string | null, advice?: strin
   switch (status) {
     case 401:
     case 403:
-      return new RemoteFailure('final', `the server refuses access (${status})`, {
+      return new RemoteFailure('permanent', `the server refuses access (${status})`, {
         hint: advice ?? LOGIN_HINT,
       });
     case 407:
-      return new RemoteFailure('final', 'a proxy asks for a password (407)');
+      return new RemoteFailure('permanent', 'a proxy asks for a password (407)');
     case 404:
     case 410:
       return new RemoteFailure('absent', `there is no such file (${status})`, {
@@ -301,13 +307,13 @@ function statusFailure(status: number, retryAfter: string | null, advice?: strin
       });
     case 412:
     case 409:
-      return changedMeanwhile(String(status));
+      return changedByOther(String(status));
     default:
-      return isPassingStatus(status) || status === TOO_EARLY
-        ? new RemoteFailure('passing', `the server answers ${status}`, {
+      return isTransientStatus(status) || status === TOO_EARLY
+        ? new RemoteFailure('transient', `the server answers ${status}`, {
             retryAfterMs: retryAfterMs(retryAfter ?? undefined, Date.now()),
           })
-        : new RemoteFailure('final', `the server answers ${status}`);
+        : new RemoteFailure('permanent', `the server answers ${status}`);
   }
 }
 

@@ -60,7 +60,7 @@ export function imageChecker({
       if (!isRedirect(answer.statusCode)) return answer;
       url = redirectedTo(headerOf(answer.headers, 'location'), url);
     }
-    throw new RemoteFailure('final', `redirects more than ${MAX_REDIRECTS} times`);
+    throw new RemoteFailure('permanent', `redirects more than ${MAX_REDIRECTS} times`);
   }
 
   return {
@@ -76,7 +76,7 @@ export function imageChecker({
       } catch (error) {
         signal.throwIfAborted();
         const failure = connectionFailure(error);
-        return { kind: failure.kind === 'final' ? 'broken' : 'unknown', problem: failure.message };
+        return { kind: failure.kind === 'permanent' ? 'broken' : 'unknown', problem: failure.message };
       }
     },
     [Symbol.asyncDispose]: () => agent.destroy(),

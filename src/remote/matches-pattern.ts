@@ -48,7 +48,7 @@ const ENTRIES_PER_ANSWER = 10;
 /** Refuses a folder with too many entries, while it is listed in several answers. RemoteFailure. */
 export function refuseEndlessListing(entries: number, answers: number): void {
   if (entries + answers * ENTRIES_PER_ANSWER <= MAX_LISTED) return;
-  throw new RemoteFailure('final', `the folder has more than ${MAX_LISTED} entries`, {
+  throw new RemoteFailure('permanent', `the folder has more than ${MAX_LISTED} entries`, {
     hint: 'Name the file itself, or a folder with fewer files.',
   });
 }

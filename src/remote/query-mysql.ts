@@ -2,10 +2,10 @@ import { connect } from 'node:net';
 import { createConnection } from 'mysql2';
 import type { DatabaseAddress } from '../model/remote-address.ts';
 import {
-  abortable,
   type DatabaseSession,
   type QueryRows,
   RemoteFailure,
+  rejectOnAbort,
   watchAnswerBytes,
 } from './remote-client.ts';
 import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
@@ -53,7 +53,7 @@ function connectMysql({ url }: Pick<DatabaseAddress, 'url'>, signal: AbortSignal
     cut();
   };
   const ask = (sql: string, values?: readonly (string | null)[]) =>
-    abortable(
+    rejectOnAbort(
       new Promise<unknown>((resolve, reject) => {
         const done = (error: Error | null, found: unknown) =>
           error === null ? resolve(found) : reject(error);
@@ -91,7 +91,7 @@ export async function mysqlSession(
 }
 
 function withoutColumns(): RemoteFailure {
-  return new RemoteFailure('final', 'the query gives no columns', { hint: 'Write a SELECT as `query`.' });
+  return new RemoteFailure('permanent', 'the query gives no columns', { hint: 'Write a SELECT as `query`.' });
 }
 
 /** Runs a query in one read-only transaction that sees one snapshot; the server waits while the reader does. */
@@ -136,7 +136,7 @@ export async function queryMysql(at: DatabaseAddress, signal: AbortSignal): Prom
     async function* batches() {
       try {
         for (;;) {
-          await abortable(wake.promise, failed);
+          await rejectOnAbort(wake.promise, failed);
           wake = Promise.withResolvers<void>();
           if (waiting.length > 0) {
             characters = 0;
@@ -149,7 +149,7 @@ export async function queryMysql(at: DatabaseAddress, signal: AbortSignal): Prom
         end();
       }
     }
-    return { columns: await abortable(columns.promise, failed), batches: batches() };
+    return { columns: await rejectOnAbort(columns.promise, failed), batches: batches() };
   } catch (error) {
     end();
     throw error;

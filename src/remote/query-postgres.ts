@@ -3,10 +3,10 @@ import { Client } from 'pg';
 import Cursor from 'pg-cursor';
 import type { DatabaseAddress } from '../model/remote-address.ts';
 import {
-  abortable,
   connectionLost,
   type DatabaseSession,
   type QueryRows,
+  rejectOnAbort,
   watchAnswerBytes,
 } from './remote-client.ts';
 import { CLOSE_MS, CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
@@ -114,7 +114,7 @@ export async function queryPostgres(at: DatabaseAddress, signal: AbortSignal): P
       });
     const read = async () => {
       watch.begin();
-      const answer = await abortable(readNext(), lost.signal);
+      const answer = await rejectOnAbort(readNext(), lost.signal);
       const bytesPerRow = Math.max(1, watch.begin() / Math.max(1, answer.rows.length));
       const { growth, most } = ROWS_PER_FETCH;
       count = Math.max(1, Math.min(count * growth, most, Math.floor(BYTES_PER_FETCH / bytesPerRow)));

@@ -11,8 +11,8 @@ export interface FoundFile {
   readonly path: string;
 }
 
-/** The result of a request for a file. */
-export type Got =
+/** The result of `RemoteClient.get`. */
+export type Download =
   | {
       readonly kind: 'content';
       readonly content: Readable;
@@ -38,11 +38,11 @@ export type WriteCondition = string | null | undefined;
 
 /** One way to reach files. Every call is one attempt and rejects with RemoteFailure, or with the signal's reason. */
 export interface RemoteClient extends AsyncDisposable {
-  /** How slow a download may be, where it differs from that of files. */
-  readonly pace?: { readonly windowMs: number; readonly windowBytes: number } | undefined;
+  /** The least throughput of a download, where it differs from `RemoteDeadlines`. */
+  readonly minThroughput?: { readonly windowMs: number; readonly minWindowBytes: number } | undefined;
   /** The files that the address names: one, or those its pattern matches, in the order of their names. */
   find(signal: AbortSignal): Promise<readonly FoundFile[]>;
-  get(file: FoundFile, options: GetOptions): Promise<Got>;
+  get(file: FoundFile, options: GetOptions): Promise<Download>;
   /** Replaces the file completely or not at all. */
   put(upload: Upload, options: PutOptions): Promise<void>;
   /** Files in the folder that the address names; absent where a kind has no folders. */
@@ -76,12 +76,12 @@ interface PutOptions {
 
 /**
  * Why a remote file could not be read or written.
- * - `passing`: a retry may succeed.
+ * - `transient`: a retry may succeed.
  * - `absent`: there is no such file.
  * - `changed`: somebody else wrote it in the meantime.
- * - `final`: a retry would fail the same way.
+ * - `permanent`: a retry would fail the same way.
  */
-type FailureKind = 'passing' | 'absent' | 'changed' | 'final';
+type FailureKind = 'transient' | 'absent' | 'changed' | 'permanent';
 
 interface FailureDetails {
   readonly hint?: string | undefined;
@@ -113,61 +113,61 @@ export class RemoteFailure extends Error {
 export const CHANGING_FILE_HINT =
   'Start the job later, or let the other system write the file under another name and rename it when it is complete.';
 
-/** A server that takes too long. */
-export function lateAnswer(cause?: unknown): RemoteFailure {
-  return new RemoteFailure('passing', 'the server does not answer in time', { cause });
+/** The failure for a server that takes too long. */
+export function timeoutFailure(cause?: unknown): RemoteFailure {
+  return new RemoteFailure('transient', 'the server does not answer in time', { cause });
 }
 
-/** A connection that ended while an answer was awaited. */
+/** The failure for a connection that ended while an answer was awaited. */
 export function connectionLost(cause?: unknown): RemoteFailure {
-  return new RemoteFailure('passing', 'the connection was lost', { cause });
+  return new RemoteFailure('transient', 'the connection was lost', { cause });
 }
 
-/** Another writer came first; `answer` is how the server reported it. */
-export function changedMeanwhile(answer?: string, status?: number): RemoteFailure {
+/** The failure for a file that another writer has changed; `answer` is how the server reported it. */
+export function changedByOther(answer?: string, status?: number): RemoteFailure {
   const said = answer === undefined ? '' : ` (${answer})`;
   return new RemoteFailure('changed', `it was changed by another process in the meantime${said}`, { status });
 }
 
 /** The failure of a connection. */
 export function connectionFailure(error: unknown): RemoteFailure {
-  const inner = failureWithin(error);
+  const inner = findRemoteFailure(error);
   if (inner !== undefined) return inner;
   const code = errorCode(error);
-  const of = (kind: 'passing' | 'final', message: string, hint?: string) =>
+  const of = (kind: 'transient' | 'permanent', message: string, hint?: string) =>
     new RemoteFailure(kind, message, { cause: error, hint });
   switch (code) {
     case 'ENOTFOUND':
-      return of('final', 'there is no host of this name', 'Check the address.');
+      return of('permanent', 'there is no host of this name', 'Check the address.');
     case 'EAI_AGAIN':
-      return of('passing', 'the name of the host cannot be resolved at the moment');
+      return of('transient', 'the name of the host cannot be resolved at the moment');
     case 'ECONNREFUSED':
-      return of('passing', 'no server listens there');
+      return of('transient', 'no server listens there');
     case 'UND_ERR_CONNECT_TIMEOUT':
     case 'UND_ERR_HEADERS_TIMEOUT':
     case 'UND_ERR_BODY_TIMEOUT':
     case 'ETIMEDOUT':
     case 'TimeoutError':
-      return lateAnswer(error);
+      return timeoutFailure(error);
     case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
-      return of('passing', 'its content is shorter than the length that the server announced');
+      return of('transient', 'its content is shorter than the length that the server announced');
     default:
       return /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|EPROTO)/.test(code)
         ? of(
-            'final',
+            'permanent',
             `the certificate of the server is not trusted (${code})`,
             'Renew the certificate. For a private CA set NODE_EXTRA_CA_CERTS.',
           )
-        : of('passing', `the connection failed (${code})`);
+        : of('transient', `the connection failed (${code})`);
   }
 }
 
 /** A RemoteFailure among the causes of a library's error, such as a refused private address. */
-export function failureWithin(error: unknown): RemoteFailure | undefined {
+export function findRemoteFailure(error: unknown): RemoteFailure | undefined {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if (at instanceof RemoteFailure) return at;
     if (at instanceof AggregateError) {
-      const [found] = at.errors.flatMap((each) => failureWithin(each) ?? []);
+      const [found] = at.errors.flatMap((each) => findRemoteFailure(each) ?? []);
       if (found !== undefined) return found;
     }
   }
@@ -175,7 +175,7 @@ export function failureWithin(error: unknown): RemoteFailure | undefined {
 }
 
 /** Whether an HTTP status means that the same request may succeed later: 408, 429 and server errors. */
-export function isPassingStatus(status: number): boolean {
+export function isTransientStatus(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
@@ -220,7 +220,7 @@ export function watchAnswerBytes(
     clearInterval(timer);
     const message = `more than ${MAX_PENDING_BYTES / 1024 / 1024} MiB came for a few rows`;
     onExcess(
-      new RemoteFailure('final', message, {
+      new RemoteFailure('permanent', message, {
         hint: 'Leave out columns with long values, or shorten them in the query.',
       }),
     );
@@ -250,7 +250,7 @@ export interface DatabaseSession extends AsyncDisposable {
  * Waits for the promise, or rejects with the signal's reason if it aborts first. Leaves nothing on a signal that outlives the
  * wait: `Promise.race` with one promise for many waits would keep what each of them gave.
  */
-export async function abortable<T>(waiting: Promise<T>, signal: AbortSignal): Promise<T> {
+export async function rejectOnAbort<T>(waiting: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);
   if (signal.aborted) onAbort();
@@ -262,7 +262,7 @@ export async function abortable<T>(waiting: Promise<T>, signal: AbortSignal): Pr
   }
 }
 
-/** How often and when a passing failure is retried. */
+/** How often and when a transient failure is retried. */
 export interface RetryPolicy {
   readonly retries: number;
   /** The wait before the first retry; it triples with each further retry, with jitter. */
@@ -273,8 +273,8 @@ const DEFAULT_RETRY_POLICY: RetryPolicy = { retries: 4, firstWaitMs: 500 };
 
 const MAX_WAIT_MS = 60_000;
 
-/** Retries passing failures according to the policy; rejects with the last failure, or with the signal's reason. */
-export async function retrying<T>(
+/** Retries transient failures according to the policy; rejects with the last failure, or with the signal's reason. */
+export async function retryTransient<T>(
   attempt: () => Promise<T>,
   signal: AbortSignal,
   { retries, firstWaitMs }: RetryPolicy = DEFAULT_RETRY_POLICY,
@@ -286,7 +286,7 @@ export async function retrying<T>(
     maxTimeout: MAX_WAIT_MS,
     randomize: true,
     signal,
-    shouldRetry: ({ error }) => error instanceof RemoteFailure && error.kind === 'passing',
+    shouldRetry: ({ error }) => error instanceof RemoteFailure && error.kind === 'transient',
     onFailedAttempt: async ({ error, retriesLeft }) => {
       if (!(error instanceof RemoteFailure) || retriesLeft === 0) return;
       const { retryAfterMs = 0 } = error;

@@ -1,4 +1,10 @@
-import { abortable, type Got, lateAnswer, type RemoteClient, RemoteFailure } from './remote-client.ts';
+import {
+  type Download,
+  type RemoteClient,
+  RemoteFailure,
+  rejectOnAbort,
+  timeoutFailure,
+} from './remote-client.ts';
 
 /** How long a connection may take, in milliseconds. */
 export interface ConnectionTimeouts {
@@ -20,79 +26,92 @@ export const CLOSE_MS = 1_000;
 
 /** How long a server may take. */
 export interface RemoteDeadlines {
-  /** For one attempt to list files or to begin a download, including redirects and interim responses. */
-  readonly answerMs: number;
-  /** For all attempts until one has an answer, without the waits between them. */
-  readonly answersMs: number;
-  /** In each interval of this length at least `windowBytes` must arrive. */
+  /** For one attempt to list files or to get the first byte of a download, including redirects and interim responses. */
+  readonly attemptMs: number;
+  /** For all attempts together until one has an answer, without the waits between them. */
+  readonly allAttemptsMs: number;
+  /** In each interval of this length at least `minWindowBytes` must arrive. */
   readonly windowMs: number;
-  readonly windowBytes: number;
+  readonly minWindowBytes: number;
   /** For one file, whatever its speed. */
-  readonly wholeMs: number;
+  readonly downloadMs: number;
 }
 
 export const REMOTE_DEADLINES: RemoteDeadlines = {
-  answerMs: 60_000,
-  answersMs: 120_000,
+  attemptMs: 60_000,
+  allAttemptsMs: 120_000,
   windowMs: 60_000,
-  windowBytes: 60 * 1024,
-  wholeMs: 6 * 60 * 60_000,
+  minWindowBytes: 60 * 1024,
+  downloadMs: 6 * 60 * 60_000,
 };
 
 /**
- * Adds deadlines to the calls of a client, one at a time: a late call is a passing failure, and a final one when all attempts together have
- * taken too long.
+ * Adds deadlines to the calls of a client, which must not overlap: a late call is a transient failure, and a permanent one when all
+ * attempts together have taken too long.
  */
 export function withDeadlines(
   client: RemoteClient,
   deadlines: RemoteDeadlines = REMOTE_DEADLINES,
 ): RemoteClient {
-  const { answerMs, answersMs, windowMs, windowBytes } = deadlines;
+  const { attemptMs, allAttemptsMs, windowMs, minWindowBytes } = deadlines;
   let spentMs = 0;
   let attempts = 0;
-  const bounded = async <T>(
+  const callWithDeadline = async <T>(
     signal: AbortSignal,
     action: (signal: AbortSignal) => Promise<T>,
     { sendingMs = 0, discard }: { readonly sendingMs?: number; readonly discard?: (late: T) => void } = {},
   ): Promise<T> => {
-    const allMs = answersMs + sendingMs;
+    const allMs = allAttemptsMs + sendingMs;
     const begunAt = performance.now();
     attempts += 1;
     try {
-      const answer = await within(Math.min(answerMs + sendingMs, allMs - spentMs), signal, action, discard);
+      const answer = await withDeadline(
+        Math.min(attemptMs + sendingMs, allMs - spentMs),
+        signal,
+        action,
+        discard,
+      );
       spentMs = 0;
       attempts = 0;
       return answer;
     } catch (error) {
       spentMs += Math.ceil(performance.now() - begunAt);
-      const isOver = spentMs >= allMs && error instanceof RemoteFailure && error.kind === 'passing';
+      const isOver = spentMs >= allMs && error instanceof RemoteFailure && error.kind === 'transient';
       if (!isOver || signal.aborted) throw error;
       const count = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
       const message = `the server does not answer: given up after ${count} and ${Math.round(spentMs / 1_000)} s`;
-      throw new RemoteFailure('final', message, { cause: error });
+      throw new RemoteFailure('permanent', message, { cause: error });
     }
   };
   const { inFolder } = client;
-  const sending = ({ size }: { readonly size: number }) => ({ sendingMs: (size / windowBytes) * windowMs });
+  const sending = ({ size }: { readonly size: number }) => ({
+    sendingMs: (size / minWindowBytes) * windowMs,
+  });
   return {
-    pace: client.pace,
+    minThroughput: client.minThroughput,
     ...(inFolder && {
       inFolder: {
-        sizeOf: (name, signal) => bounded(signal, (until) => inFolder.sizeOf(name, until)),
-        sweep: (signal) => bounded(signal, (until) => inFolder.sweep(until)),
+        sizeOf: (name, signal) => callWithDeadline(signal, (until) => inFolder.sizeOf(name, until)),
+        sweep: (signal) => callWithDeadline(signal, (until) => inFolder.sweep(until)),
         put: (name, upload, options) =>
-          bounded(
+          callWithDeadline(
             options.signal,
             (until) => inFolder.put(name, upload, { ...options, signal: until }),
             sending(upload),
           ),
       },
     }),
-    find: (signal) => bounded(signal, (until) => client.find(until)),
+    find: (signal) => callWithDeadline(signal, (until) => client.find(until)),
     get: (file, options) =>
-      bounded(options.signal, (until) => client.get(file, { ...options, signal: until }), { discard }),
+      callWithDeadline(options.signal, (until) => client.get(file, { ...options, signal: until }), {
+        discard,
+      }),
     put: (upload, options) =>
-      bounded(options.signal, (until) => client.put(upload, { ...options, signal: until }), sending(upload)),
+      callWithDeadline(
+        options.signal,
+        (until) => client.put(upload, { ...options, signal: until }),
+        sending(upload),
+      ),
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };
 }
@@ -101,7 +120,7 @@ export function withDeadlines(
  * Ends an action at its deadline, even if it ignores its signal; `discard` gets a late result. Rejects with the signal's
  * reason, or a RemoteFailure.
  */
-async function within<T>(
+async function withDeadline<T>(
   ms: number,
   signal: AbortSignal,
   action: (signal: AbortSignal) => Promise<T>,
@@ -113,40 +132,40 @@ async function within<T>(
   const bounded = AbortSignal.any([signal, late.signal]);
   const acting = action(bounded);
   try {
-    return await abortable(acting, bounded);
+    return await rejectOnAbort(acting, bounded);
   } catch (error) {
     acting.then(discard ?? (() => undefined), () => undefined);
     signal.throwIfAborted();
-    throw late.signal.aborted ? lateAnswer() : error;
+    throw late.signal.aborted ? timeoutFailure() : error;
   } finally {
     clearTimeout(timer);
   }
 }
 
-function discard(got: Got): void {
-  if (got.kind === 'content') got.content.on('error', () => undefined).destroy();
+function discard(download: Download): void {
+  if (download.kind === 'content') download.content.on('error', () => undefined).destroy();
 }
 
-/** Calls `onSlow` once, if a download is too slow in a window (a passing failure) or takes too long as a whole (a final one). */
-export function watchPace(
-  { windowMs, windowBytes, wholeMs }: RemoteDeadlines,
+/** Calls `onSlow` once, if a download is too slow in a window (a transient failure) or takes too long as a whole (a permanent one). */
+export function watchThroughput(
+  { windowMs, minWindowBytes, downloadMs }: RemoteDeadlines,
   onSlow: (failure: RemoteFailure) => void,
 ) {
-  let now = 0;
-  let before = 0;
-  const slow = (kind: 'passing' | 'final', message: string) => {
+  let received = 0;
+  let receivedBefore = 0;
+  const slow = (kind: 'transient' | 'permanent', message: string) => {
     stop();
     onSlow(new RemoteFailure(kind, message));
   };
   const window = setInterval(() => {
-    const came = now - before;
-    before = now;
-    if (came < windowBytes)
-      slow('passing', `the download is too slow: ${came} bytes in ${windowMs / 1000} s`);
+    const receivedInWindow = received - receivedBefore;
+    receivedBefore = received;
+    if (receivedInWindow < minWindowBytes)
+      slow('transient', `the download is too slow: ${receivedInWindow} bytes in ${windowMs / 1000} s`);
   }, windowMs);
   const whole = setTimeout(
-    () => slow('final', `the download is not complete after ${wholeMs / 3_600_000} hours`),
-    wholeMs,
+    () => slow('permanent', `the download is not complete after ${downloadMs / 3_600_000} hours`),
+    downloadMs,
   );
   const stop = () => {
     clearInterval(window);
@@ -154,8 +173,8 @@ export function watchPace(
   };
   return {
     /** The bytes that have arrived in total. */
-    came(bytes: number) {
-      now = bytes;
+    update(bytes: number) {
+      received = bytes;
     },
     [Symbol.dispose]: stop,
   };

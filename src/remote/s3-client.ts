@@ -22,10 +22,10 @@ import {
   splitPath,
 } from './matches-pattern.ts';
 import {
-  changedMeanwhile,
+  changedByOther,
   connectionFailure,
-  failureWithin,
-  isPassingStatus,
+  findRemoteFailure,
+  isTransientStatus,
   type RemoteClient,
   RemoteFailure,
   type Upload,
@@ -111,7 +111,7 @@ export function s3Client(at: S3Address, timeouts: S3Timeouts = CONNECTION_TIMEOU
           ),
         );
         const { Body, ContentLength = null, ETag = null } = answer;
-        if (!(Body instanceof Readable)) throw new RemoteFailure('passing', 'the answer has no content');
+        if (!(Body instanceof Readable)) throw new RemoteFailure('transient', 'the answer has no content');
         return { kind: 'content', content: Body, size: ContentLength, version: ETag };
       } catch (error) {
         if (unless !== null && error instanceof RemoteFailure && error.status === 304)
@@ -210,7 +210,7 @@ async function* boundedAnswer(body: Readable): AsyncGenerator<Buffer> {
     const piece = Buffer.from(chunk);
     bytes += piece.length;
     if (bytes > MAX_ANSWER_BYTES)
-      throw new RemoteFailure('final', `the server answers more than ${MAX_ANSWER_BYTES} bytes`, {
+      throw new RemoteFailure('permanent', `the server answers more than ${MAX_ANSWER_BYTES} bytes`, {
         hint: 'Check whether a service with the protocol of S3 answers at `endpoint`.',
       });
     yield piece;
@@ -248,13 +248,13 @@ async function* listPages(
     const before = next;
     next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
     if (next !== undefined && next === before)
-      throw new RemoteFailure('final', 'the listing never ends: each page names itself as the next');
+      throw new RemoteFailure('permanent', 'the listing never ends: each page names itself as the next');
   } while (next !== undefined);
 }
 
 /** The failure of a request to S3. Only codes are kept: messages of S3 quote keys and signatures. */
 function s3Failure(error: unknown): RemoteFailure {
-  const ours = failureWithin(error);
+  const ours = findRemoteFailure(error);
   if (ours !== undefined) return ours;
   const status = statusOf(error);
   if (status === undefined) return connectionFailure(error);
@@ -262,9 +262,13 @@ function s3Failure(error: unknown): RemoteFailure {
   const answer = code === '' || /^\d/.test(code) ? String(status) : `${status} ${code}`;
   const of = (kind: RemoteFailure['kind'], message: string, hint?: string) =>
     new RemoteFailure(kind, message, { status, hint });
-  if (code === 'NoSuchBucket') return of('final', 'there is no such bucket', 'Check its name.');
+  if (code === 'NoSuchBucket') return of('permanent', 'there is no such bucket', 'Check its name.');
   if (code === 'RequestTimeTooSkewed') {
-    return of('final', 'the clock of this machine is wrong, according to the server', 'Correct the clock.');
+    return of(
+      'permanent',
+      'the clock of this machine is wrong, according to the server',
+      'Correct the clock.',
+    );
   }
   switch (status) {
     case 301:
@@ -272,20 +276,20 @@ function s3Failure(error: unknown): RemoteFailure {
     case 308:
     case 400:
       return of(
-        'final',
+        'permanent',
         `the server refuses the request (${answer})`,
         'Check `region` and `endpoint`: a bucket answers only in its own region.',
       );
     case 401:
     case 403:
-      return of('final', `the server refuses access (${answer})`, KEYS_HINT);
+      return of('permanent', `the server refuses access (${answer})`, KEYS_HINT);
     case 404:
       return of('absent', `there is no such object (${answer})`, 'Check bucket and key.');
     case 409:
     case 412:
-      return changedMeanwhile(answer, status);
+      return changedByOther(answer, status);
     default:
-      return of(isPassingStatus(status) ? 'passing' : 'final', `the server answers ${answer}`);
+      return of(isTransientStatus(status) ? 'transient' : 'permanent', `the server answers ${answer}`);
   }
 }
 
@@ -309,7 +313,7 @@ export function s3Objects(at: S3Place, attempts = OBJECT_ATTEMPTS) {
     const { Body, ETag, ContentRange } = await asS3Failure(
       client.send(new GetObjectCommand({ Bucket, Key, ...rest, ...same })),
     );
-    if (!(Body instanceof Readable)) throw new RemoteFailure('passing', 'the answer has no content');
+    if (!(Body instanceof Readable)) throw new RemoteFailure('transient', 'the answer has no content');
     // Without a listener, a connection that breaks before reading begins would end the process.
     Body.on('error', () => {});
     // Some servers ignore these conditions.
@@ -318,7 +322,7 @@ export function s3Objects(at: S3Place, attempts = OBJECT_ATTEMPTS) {
       Body.destroy();
       throw other
         ? new RemoteFailure('changed', 'it was replaced during reading')
-        : new RemoteFailure('passing', 'the connection was lost, and the store does not support resuming');
+        : new RemoteFailure('transient', 'the connection was lost, and the store does not support resuming');
     }
     return { body: Body, version: ETag };
   }

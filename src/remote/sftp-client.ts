@@ -4,7 +4,7 @@ import type { Attributes, FileEntry, SFTPWrapper } from 'ssh2';
 import { chosen, isPattern, matchesPattern, refuseEndlessListing, splitPath } from './matches-pattern.ts';
 import {
   CHANGING_FILE_HINT,
-  changedMeanwhile,
+  changedByOther,
   connectionFailure,
   connectionLost,
   type RemoteClient,
@@ -51,7 +51,7 @@ export function sftpClient(at: SftpAddress): RemoteClient {
     get: ({ path }, { signal }) =>
       use(signal, async (calls) => {
         const attributes = await calls.stat(path);
-        if (!isFile(attributes)) throw new RemoteFailure('final', 'it is not a regular file');
+        if (!isFile(attributes)) throw new RemoteFailure('permanent', 'it is not a regular file');
         // Aborted reading leaves unanswered requests, so the connection is closed.
         const drop = () => connection?.drop();
         signal.addEventListener('abort', drop, { once: true });
@@ -100,7 +100,7 @@ function versionOf({ size, mtime }: Attributes): string {
 function refuseChanged(ifVersion: string | null | undefined, now: Attributes | undefined): void {
   if (ifVersion === undefined) return;
   if ((now === undefined ? null : versionOf(now)) === ifVersion) return;
-  throw changedMeanwhile();
+  throw changedByOther();
 }
 
 async function statOrAbsent(calls: SftpCalls, path: string): Promise<Attributes | undefined> {
@@ -240,7 +240,7 @@ function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
       try {
         yield* pieces(handle, before.size);
         if ((await readPiece(handle, before.size, 1)).length > 0)
-          throw new RemoteFailure('passing', 'its size is not what the server says', {
+          throw new RemoteFailure('transient', 'its size is not what the server says', {
             hint: CHANGING_FILE_HINT,
           });
       } finally {
@@ -248,7 +248,7 @@ function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
       }
       const after = await stat(path);
       if (after.size !== before.size || after.mtime !== before.mtime) {
-        throw new RemoteFailure('passing', 'it changed during reading', {
+        throw new RemoteFailure('transient', 'it changed during reading', {
           hint: CHANGING_FILE_HINT,
         });
       }
@@ -330,7 +330,7 @@ function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
     remove,
     rename,
     /**
-     * The content of a file, read on demand. Ends with a passing RemoteFailure if the file has changed since `before`.
+     * The content of a file, read on demand. Ends with a transient RemoteFailure if the file has changed since `before`.
      */
     content: (path: string, before: Attributes): Readable =>
       Readable.from(contentOf(path, before), { objectMode: false }),
@@ -403,14 +403,14 @@ function sftpFailure(error: unknown): RemoteFailure {
         hint: 'Check the path: it begins at the root of the server; /~/ begins at the home folder of the user.',
       });
     case PERMISSION_DENIED:
-      return new RemoteFailure('final', 'the server denies access to it', {
+      return new RemoteFailure('permanent', 'the server denies access to it', {
         hint: 'Check the permissions of the user on the server.',
       });
     case NO_CONNECTION:
     case CONNECTION_LOST:
       return connectionLost();
     default:
-      return new RemoteFailure('final', `the server fails (SFTP status ${status})`, {
+      return new RemoteFailure('permanent', `the server fails (SFTP status ${status})`, {
         hint: 'Its disk may be full or damaged: ask its operator.',
       });
   }

@@ -5,7 +5,7 @@ import { Client, type SFTPWrapper } from 'ssh2';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { errorCode } from '../model/storeferry-error.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
-import { abortable, connectionFailure, lateAnswer, RemoteFailure } from './remote-client.ts';
+import { connectionFailure, RemoteFailure, rejectOnAbort, timeoutFailure } from './remote-client.ts';
 import { CLOSE_MS, CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
 /** A file on an SSH server. */
@@ -44,7 +44,7 @@ export async function connectSsh(at: SftpAddress, signal: AbortSignal) {
   try {
     const sftp = await new Promise<SFTPWrapper>((resolve, reject) => {
       client.on('error', reject);
-      client.on('close', () => reject(new RemoteFailure('passing', 'the server closed the connection')));
+      client.on('close', () => reject(new RemoteFailure('transient', 'the server closed the connection')));
       client.on('keyboard-interactive', (_name, _instructions, _language, prompts, answer) =>
         answer(prompts.map(() => at.password ?? '')),
       );
@@ -98,10 +98,10 @@ async function connectSocket(at: SftpAddress, signal: AbortSignal): Promise<Sock
   const { host, port } = at;
   const socket = connect({ host, port, lookup: guardedLookup(at.allowPrivateAddresses) });
   socket.setNoDelay(true);
-  const timer = setTimeout(() => socket.destroy(lateAnswer()), CONNECTION_TIMEOUTS.connectMs);
+  const timer = setTimeout(() => socket.destroy(timeoutFailure()), CONNECTION_TIMEOUTS.connectMs);
   try {
     // The option `signal` of Node would leave its listener on the signal, and with it the socket.
-    await abortable(once(socket, 'connect'), signal);
+    await rejectOnAbort(once(socket, 'connect'), signal);
     return socket;
   } catch (error) {
     socket.destroy();
@@ -127,7 +127,7 @@ function refusalOf(key: Buffer, { host, hostKeys }: SftpAddress): RemoteFailure 
   });
   if (known) return undefined;
   return new RemoteFailure(
-    'final',
+    'permanent',
     `the key of the server is not the one that \`hostKey\` names: it is ${seen}`,
     {
       hint: `Ask the operator of ${host} whether this is its key. If it is, set \`hostKey: ${seen}\`; if it is not, the connection leads to another server.`,
@@ -136,7 +136,7 @@ function refusalOf(key: Buffer, { host, hostKeys }: SftpAddress): RemoteFailure 
 }
 
 function noSftp(error: Error): RemoteFailure {
-  return new RemoteFailure('final', `the server offers no SFTP (${errorCode(error)})`, {
+  return new RemoteFailure('permanent', `the server offers no SFTP (${errorCode(error)})`, {
     hint: 'Ask its operator to allow the subsystem sftp for this user.',
   });
 }
@@ -146,19 +146,23 @@ function sshFailure(error: unknown, at: SftpAddress): RemoteFailure {
   const level = error instanceof Error && 'level' in error ? error.level : undefined;
   switch (level) {
     case 'client-authentication':
-      return new RemoteFailure('final', `the server refuses the login of the user ${at.user}`, {
+      return new RemoteFailure('permanent', `the server refuses the login of the user ${at.user}`, {
         hint: 'Check the user in the address, `password` or `privateKey`, and the variables that they name.',
       });
     case 'client-timeout':
-      return lateAnswer();
+      return timeoutFailure();
     case 'handshake':
     case 'protocol':
-      return new RemoteFailure('final', 'the server and this client have no encryption method in common', {
-        hint: 'Check whether an SSH server answers at this port, and its version.',
-      });
+      return new RemoteFailure(
+        'permanent',
+        'the server and this client have no encryption method in common',
+        {
+          hint: 'Check whether an SSH server answers at this port, and its version.',
+        },
+      );
     default:
       return error instanceof Error && /privateKey|private key|passphrase/i.test(error.message)
-        ? new RemoteFailure('final', 'the private key cannot be read', {
+        ? new RemoteFailure('permanent', 'the private key cannot be read', {
             hint: 'It must be the whole key, BEGIN and END lines included; an encrypted one needs `passphrase`.',
           })
         : connectionFailure(error);

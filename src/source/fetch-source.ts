@@ -3,7 +3,7 @@ import { fileLimitError } from '../model/input-limits.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 import { type Fetched, fetchFile, TooLarge } from '../remote/fetch-file.ts';
-import { type FoundFile, RemoteFailure, type RetryPolicy, retrying } from '../remote/remote-client.ts';
+import { type FoundFile, RemoteFailure, type RetryPolicy, retryTransient } from '../remote/remote-client.ts';
 import { hasExactVersions, openRemote, remoteIdentity } from '../remote/remote-kinds.ts';
 import type { SourceLimits } from './unpack.ts';
 
@@ -30,7 +30,7 @@ export async function fetchSource(
 ): Promise<string | null | undefined> {
   await using client = await openRemote(remote);
   const found = await withSourceErrors(remote.location, options, () =>
-    retrying(() => client.find(options.signal), options.signal, options.retryPolicy),
+    retryTransient(() => client.find(options.signal), options.signal, options.retryPolicy),
   );
   if (found.length === 0) {
     throw new SourceError(`No file matches the source \`${remote.location}\`.`, {
@@ -127,7 +127,7 @@ async function withSourceErrors<T>(
 }
 
 function hintOf({ kind }: RemoteFailure): string {
-  return kind === 'passing'
+  return kind === 'transient'
     ? 'Several attempts failed. Run the job again later, or ask the operator of the server.'
     : 'Ask the operator of the server, or correct the source of the job.';
 }

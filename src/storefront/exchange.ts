@@ -4,7 +4,7 @@ import { type Dispatcher, errors, Pool } from 'undici';
 import { isJsonObject } from '../model/json-object.ts';
 import { AS_SENT } from '../model/operation.ts';
 import { errorCode } from '../model/storeferry-error.ts';
-import { isPassingStatus, retryAfterMs } from '../remote/remote-client.ts';
+import { isTransientStatus, retryAfterMs } from '../remote/remote-client.ts';
 import { withoutPeople } from '../text/masked.ts';
 import { cleanMessage } from './clean-message.ts';
 import { type Expectation, type Proof, reportsFailure } from './proof.ts';
@@ -398,7 +398,7 @@ export function isPushBack(status: number | null, retryAfterMs: number | undefin
 
 /** Whether a status other than 401 means that the request is wrong and always will be. */
 function isRefusal(status: number): boolean {
-  return status >= 400 && status !== 401 && !isPassingStatus(status);
+  return status >= 400 && status !== 401 && !isTransientStatus(status);
 }
 
 /**

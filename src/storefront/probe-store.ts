@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { isJsonObject } from '../model/json-object.ts';
-import { isPassingStatus } from '../remote/remote-client.ts';
+import { isTransientStatus } from '../remote/remote-client.ts';
 import { cleanMessage } from './clean-message.ts';
 import { exchange, NoAnswer, redirectedBase } from './exchange.ts';
 import { isDeeperThan, MAX_LEVELS, parseJson } from './read-page.ts';
@@ -95,7 +95,7 @@ export function judgeAnswer(
       base: base === undefined ? undefined : cleanMessage(base, ours.apiKey),
     };
   }
-  if (isPassingStatus(status)) return { kind: 'failing', status, message };
+  if (isTransientStatus(status)) return { kind: 'failing', status, message };
   const items = isJsonObject(json) ? json['items'] : json;
   if (status >= 400 || !Array.isArray(items)) {
     return {

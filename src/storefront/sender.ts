@@ -3,7 +3,7 @@ import pRetry from 'p-retry';
 import { type Clock, sleep } from '../model/clock.ts';
 import type { Reason } from '../model/reason.ts';
 import { StoreUnavailableError, UnauthorizedError } from '../model/storeferry-error.ts';
-import { abortable } from '../remote/remote-client.ts';
+import { rejectOnAbort } from '../remote/remote-client.ts';
 import {
   type Doubt,
   type Exchange,
@@ -207,7 +207,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     try {
       const permitted = options.onRequest?.();
       if (permitted !== undefined) {
-        await abortable(permitted, AbortSignal.any([options.signal, stopping, outage]));
+        await rejectOnAbort(permitted, AbortSignal.any([options.signal, stopping, outage]));
       }
       let verdict: Verdict;
       sending.inFlight = true;
@@ -455,7 +455,7 @@ function keyCheck(gate: Gate, clock: Clock) {
       stopping: AbortSignal,
       outage: AbortSignal,
     ): Promise<Settled | Failed | null> {
-      if (confirming !== null) return (await abortable(confirming, stopping)) ? refused : null;
+      if (confirming !== null) return (await rejectOnAbort(confirming, stopping)) ? refused : null;
       const { promise, resolve } = Promise.withResolvers<boolean>();
       confirming = promise;
       ticket.retry = true;

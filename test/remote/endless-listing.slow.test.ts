@@ -62,21 +62,21 @@ describe('a server that lists without end', () => {
     await using server = await serveFolder(count);
     await using client = server.client('*.csv');
     const failure = await failureOf(client.find(signal));
-    expect(failure).toMatchObject({ kind: 'final', message: 'the folder has more than 100000 entries' });
+    expect(failure).toMatchObject({ kind: 'permanent', message: 'the folder has more than 100000 entries' });
   });
 
   it('by S3, in pages, is refused', async () => {
     await using server = await serveBucket((response, page) => response.end(pageOf(page, 1000)));
     await using client = server.client();
     const failure = await failureOf(client.find(signal));
-    expect(failure).toMatchObject({ kind: 'final', message: 'the folder has more than 100000 entries' });
+    expect(failure).toMatchObject({ kind: 'permanent', message: 'the folder has more than 100000 entries' });
   });
 
   it('by S3, by a page that names itself as the next, is refused', async () => {
     await using server = await serveBucket((response) => response.end(pageOf(1, 1)));
     await using client = server.client();
     const failure = await failureOf(client.find(signal));
-    expect(failure).toMatchObject({ kind: 'final', message: expect.stringContaining('never ends') });
+    expect(failure).toMatchObject({ kind: 'permanent', message: expect.stringContaining('never ends') });
   });
 
   it('by S3, in one page, is refused before it fills the memory', async () => {
@@ -91,6 +91,9 @@ describe('a server that lists without end', () => {
     });
     await using client = server.client();
     const failure = await failureOf(client.find(signal));
-    expect(failure).toMatchObject({ kind: 'final', message: 'the server answers more than 7340032 bytes' });
+    expect(failure).toMatchObject({
+      kind: 'permanent',
+      message: 'the server answers more than 7340032 bytes',
+    });
   });
 });

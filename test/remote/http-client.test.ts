@@ -133,17 +133,17 @@ describe('a file on the web', () => {
     await using server = await startFileServer();
     server.answer('/a.csv', (_request, response) => void response.writeHead(304).end());
     const failure = await failureOf(fetchOne(httpClient(httpAddress(`${server.url}/a.csv`)), { unless }));
-    expect(failure.kind).toBe('final');
+    expect(failure.kind).toBe('permanent');
     expect(failure.message).toMatch(/answers 304/);
   });
 
   it.each([
-    [401, 'final', /refuses access/],
-    [403, 'final', /refuses access/],
+    [401, 'permanent', /refuses access/],
+    [403, 'permanent', /refuses access/],
     [404, 'absent', /no such file/],
-    [400, 'final', /answers 400/],
-    [204, 'final', /answers 204/],
-    [206, 'final', /answers 206/],
+    [400, 'permanent', /answers 400/],
+    [204, 'permanent', /answers 204/],
+    [206, 'permanent', /answers 206/],
   ] as const)('is not asked for again after %i', async (status, kind, message) => {
     await using server = await startFileServer();
     server.answer('/a.csv', (_request, response) => void response.writeHead(status).end());
@@ -162,7 +162,7 @@ describe('a file on the web', () => {
       setTimeout(() => response.destroy(), 20);
     });
     const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
-    expect((await failureOf(fetchOne(client()))).kind).toBe('passing');
+    expect((await failureOf(fetchOne(client()))).kind).toBe('transient');
     expect(server.requests).toHaveLength(3);
   });
 
@@ -174,7 +174,7 @@ describe('a file on the web', () => {
       setTimeout(() => response.destroy(), 20);
     });
     const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
-    expect((await failureOf(fetchOne(client()))).kind).toBe('passing');
+    expect((await failureOf(fetchOne(client()))).kind).toBe('transient');
   });
 
   it('is downloaded completely after one broken connection', async () => {
@@ -312,7 +312,7 @@ describe('a private address on the web', () => {
 });
 
 describe('a file sent to the web', () => {
-  it('replaces the old one, and is sent again after a passing failure', async () => {
+  it('replaces the old one, and is sent again after a transient failure', async () => {
     await using server = await startFileServer({ '/a.csv': 'old' });
     server.answer('/a.csv', (_request, response) => void response.writeHead(503).end(), 1);
     const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
@@ -333,10 +333,10 @@ describe('a file sent to the web', () => {
   });
 
   it.each([
-    [301, 'final', /redirects/],
-    [403, 'final', /refuses access/],
-    [405, 'final', /answers 405/],
-    [500, 'passing', /answers 500/],
+    [301, 'permanent', /redirects/],
+    [403, 'permanent', /refuses access/],
+    [405, 'permanent', /answers 405/],
+    [500, 'transient', /answers 500/],
   ] as const)('is not taken for written after %i', async (status, kind, message) => {
     await using server = await startFileServer({ '/b.csv': 'old' });
     server.answer(

@@ -15,11 +15,11 @@ import { failureOf } from './trials.ts';
 const { signal } = new AbortController();
 const NEVER = 60 * 60_000;
 const DEADLINES = {
-  answerMs: 1_500 * SLOWNESS,
-  answersMs: NEVER,
+  attemptMs: 1_500 * SLOWNESS,
+  allAttemptsMs: NEVER,
   windowMs: 300 * SLOWNESS,
-  windowBytes: 1_000,
-  wholeMs: NEVER,
+  minWindowBytes: 1_000,
+  downloadMs: NEVER,
 };
 const retryPolicy = { retries: 1, firstWaitMs: 1 };
 const MANY_RETRIES = { retries: 9, firstWaitMs: 1 };
@@ -92,8 +92,8 @@ describe('a server that never ends', () => {
     await using server = await serveHttp((response) => {
       server.timers.add(setInterval(() => response.writeEarlyHints({ link: '</a>; rel=preload' }), 50));
     });
-    const answerMs = 300 * SLOWNESS;
-    const deadlines = { ...DEADLINES, answerMs, answersMs: 2 * answerMs };
+    const attemptMs = 300 * SLOWNESS;
+    const deadlines = { ...DEADLINES, attemptMs, allAttemptsMs: 2 * attemptMs };
     const end = await endOf(failing(server.client(), deadlines, MANY_RETRIES));
     expect(end).toMatch(/^the server does not answer: given up after 2 attempts and \d+ s$/);
     expect(server.asked()).toBe(2);
@@ -127,7 +127,7 @@ describe('a server that never ends', () => {
       response.writeHead(200);
       server.timers.add(setInterval(() => response.write('x'.repeat(500)), 20));
     });
-    expect(await failing(server.client(), { ...DEADLINES, windowMs: NEVER, wholeMs: 700 })).toMatch(
+    expect(await failing(server.client(), { ...DEADLINES, windowMs: NEVER, downloadMs: 700 })).toMatch(
       /is not complete after/,
     );
   });

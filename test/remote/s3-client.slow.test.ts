@@ -70,23 +70,23 @@ describe('an object in S3', () => {
     [
       'a wrong secret',
       { credentials: { ...S3_KEYS, secretAccessKey: 'MARKED', sessionToken: null } },
-      'final',
+      'permanent',
       /refuses access \(403 SignatureDoesNotMatch\)/,
     ],
     [
       'an unknown key',
       { credentials: { accessKeyId: 'MARKED', secretAccessKey: 'x', sessionToken: null } },
-      'final',
+      'permanent',
       /refuses access \(403/,
     ],
-    ['no such bucket', { bucket: 'other' }, 'final', /no such bucket/],
+    ['no such bucket', { bucket: 'other' }, 'permanent', /no such bucket/],
     ['no such object', { key: 'none.csv' }, 'absent', /no such object/],
-    ['nobody there', { endpoint: 'http://127.0.0.1:1' }, 'passing', /no server listens there/],
-    ['a private address', { allowPrivateAddresses: false }, 'final', /is a private address/],
+    ['nobody there', { endpoint: 'http://127.0.0.1:1' }, 'transient', /no server listens there/],
+    ['a private address', { allowPrivateAddresses: false }, 'permanent', /is a private address/],
     [
       'a name for one',
       { endpoint: 'http://localhost:1', allowPrivateAddresses: false },
-      'final',
+      'permanent',
       /localhost leads to the private address/,
     ],
   ] as const)('is refused with %s', async (_name, changes, kind, message) => {
@@ -122,7 +122,7 @@ describe('an object in S3', () => {
       if (part === 'body') response.writeHead(200, { 'content-length': 100 }).write('x');
     });
     const failure = await failureOf(fetchAll(at('slow.csv', {}, { connectMs: 500, silenceMs: 100 })));
-    expect(failure.kind).toBe('passing');
+    expect(failure.kind).toBe('transient');
     server.intercept((request, response, next) => void next(request, response));
   });
 
@@ -137,7 +137,7 @@ describe('an object in S3', () => {
       if (request.method !== 'PUT') return void next(request, response);
       request.once('data', () => request.destroy());
     });
-    expect((await failureOf(put(at('whole.csv'), 'x'.repeat(1_000_000)))).kind).toBe('passing');
+    expect((await failureOf(put(at('whole.csv'), 'x'.repeat(1_000_000)))).kind).toBe('transient');
     server.intercept((request, response, next) => void next(request, response));
     const { 's3://bucket/whole.csv': found } = await fetchAll(at('whole.csv'));
     expect(found?.content).toBe('old');

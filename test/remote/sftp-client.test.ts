@@ -79,14 +79,14 @@ describeWithSshd('a file on an SSH server', () => {
       Object.values(await contentsOf(addressOf('a.csv', { ...encrypted, passphrase: sshd.passphrase }))),
     ).toEqual([CSV]);
     const failure = await failureOf(contentsOf(addressOf('a.csv', { ...encrypted, passphrase: 'MARKED' })));
-    expect(failure).toMatchObject({ kind: 'final', message: 'the private key cannot be read' });
+    expect(failure).toMatchObject({ kind: 'permanent', message: 'the private key cannot be read' });
     expect(JSON.stringify([failure.message, failure.hint])).not.toContain('MARKED');
   });
 
   it('is refused when the login is refused', async () => {
     for (const wrong of [{ privateKey: null, password: 'MARKED-wrong' }, { user: 'nobody-of-that-name' }]) {
       const failure = await failureOf(contentsOf(addressOf('a.csv', wrong)));
-      expect(failure.kind).toBe('final');
+      expect(failure.kind).toBe('permanent');
       expect(failure.message).toMatch(/refuses the login of the user/);
       expect(`${failure.message}${failure.hint}`).not.toContain('MARKED');
     }
@@ -99,7 +99,7 @@ describeWithSshd('a file on an SSH server', () => {
     expect(now).not.toBe(known);
     const at = addressOf('a.csv', { port: other.port, hostKeys: [known] });
     const failure = await failureOf(contentsOf(at));
-    expect(failure.kind).toBe('final');
+    expect(failure.kind).toBe('permanent');
     expect(failure.message).toContain(`it is ${now}`);
     expect(failure.hint).toContain(`hostKey: ${now}`);
     writeFileSync(join(other.folder, 'a.csv'), CSV);

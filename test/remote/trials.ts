@@ -3,7 +3,7 @@ import { fetchFile, openSpool } from '../../src/remote/fetch-file.ts';
 import {
   type RemoteClient,
   RemoteFailure,
-  retrying,
+  retryTransient,
   type WriteCondition,
 } from '../../src/remote/remote-client.ts';
 
@@ -52,7 +52,7 @@ export async function put(opened: RemoteClient, content: string, ifVersion?: Wri
       yield content;
     })(),
   );
-  await retrying(() => client.put(spool, { signal, ifVersion }), signal, retryPolicy);
+  await retryTransient(() => client.put(spool, { signal, ifVersion }), signal, retryPolicy);
 }
 
 /** What an action failed by. */

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 import { startWebhook, WEBHOOK_SECRETS, type WebhookAnswer } from '../support/webhook.ts';
 import { aPlan, facts, NOW } from './run-facts.ts';
 
-const hurried = { retries: 3, firstDelayMs: 5, attemptMs: 1_500, wholeMs: 15_000 };
+const hurried = { retries: 3, firstDelayMs: 5, attemptMs: 1_500, allAttemptsMs: 15_000 };
 const { signal } = new AbortController();
 const { totals } = facts({});
 const { rejections } = aPlan();
@@ -179,7 +179,7 @@ describe('its delivery', () => {
   it('ends in bounded time, whatever the receiver asks for', async () => {
     // An hour, if the receiver were obeyed.
     await using webhook = await startWebhook({ status: 429, headers: { 'retry-after': '3600' } });
-    const patience = { ...hurried, wholeMs: 1_500 };
+    const patience = { ...hurried, allAttemptsMs: 1_500 };
     const problem = await deliverNotification(hook(webhook.url), message, signal, patience);
     expect(problem).toBe('no answer within 1.5 s');
   });
@@ -203,7 +203,7 @@ describe('its delivery', () => {
       on: [],
       when: 'always',
     } as const;
-    const patience = { ...hurried, wholeMs: 500 };
+    const patience = { ...hurried, allAttemptsMs: 500 };
     expect(await deliverNotification(recipient, message, signal, patience)).toBe('no answer within 0.5 s');
     const open = () =>
       new Promise<number>((resolve, reject) =>

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { ExportJob } from '../../config/job/job.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { codeOf, DestinationError, messageOf } from '../../model/storeferry-error.ts';
-import { type DatabaseSession, RemoteFailure, retrying } from '../../remote/remote-client.ts';
+import { type DatabaseSession, RemoteFailure, retryTransient } from '../../remote/remote-client.ts';
 import { openSession } from '../../remote/remote-kinds.ts';
 import { allowedPath, type FileAccess, fileErrorText, found, makeFolders } from '../../state/file-access.ts';
 import {
@@ -47,7 +47,7 @@ export async function openDatabaseTable(place: TableSpec, access: FileAccess): P
           await using session = await open(content.signal, create);
           return await new TableWriter(session, { table, create, location, content }).write();
         };
-        return await retrying(attempt, content.signal);
+        return await retryTransient(attempt, content.signal);
       }),
     exists: (signal) =>
       withDestinationErrors(location, 'read', signal, async () => {
@@ -479,7 +479,7 @@ function schemaAndName(parts: readonly string[]): (string | null)[] {
 }
 
 /** SQLITE_BUSY and SQLITE_LOCKED: another process writes. */
-const PASSING = new Set([5, 6]);
+const TRANSIENT_CODES = new Set([5, 6]);
 /** SQLITE_CONSTRAINT_TRIGGER. */
 const BY_TRIGGER = 1811;
 /** Who may read a new database, and a new folder for it. */
@@ -487,7 +487,7 @@ const OWN_RIGHTS = { file: 0o600, folder: 0o700 };
 
 /**
  * A session of a SQLite file, which is made first if `create` is set, and else must be there. It waits for no lock: a locked file is a
- * passing failure.
+ * transient failure.
  */
 async function sqliteSession(path: string, create: boolean): Promise<DatabaseSession> {
   if (create) await makeFile(path);
@@ -525,7 +525,7 @@ async function makeFile(path: string): Promise<void> {
   } catch (error) {
     const code = codeOf(error);
     if (code === 'EEXIST') return;
-    throw new RemoteFailure('final', code === undefined ? messageOf(error) : fileErrorText(code), {
+    throw new RemoteFailure('permanent', code === undefined ? messageOf(error) : fileErrorText(code), {
       cause: error,
     });
   }
@@ -542,6 +542,9 @@ function failing<T>(action: () => T): T {
     const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;
     // What a trigger says may quote values of a row.
     const message = code === BY_TRIGGER ? 'a trigger refuses a row' : messageOf(error);
-    throw new RemoteFailure(PASSING.has(code & 0xff) ? 'passing' : 'final', `SQLite answered: ${message}`);
+    throw new RemoteFailure(
+      TRANSIENT_CODES.has(code & 0xff) ? 'transient' : 'permanent',
+      `SQLite answered: ${message}`,
+    );
   }
 }

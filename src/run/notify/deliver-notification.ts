@@ -4,7 +4,7 @@ import pRetry from 'p-retry';
 import { Agent, request } from 'undici';
 import type { Notify } from '../../config/job/job.ts';
 import { codeOf, errorCode } from '../../model/storeferry-error.ts';
-import { isPassingStatus, retryAfterMs } from '../../remote/remote-client.ts';
+import { isTransientStatus, retryAfterMs } from '../../remote/remote-client.ts';
 import type { Notification } from '../../report/run-document.ts';
 
 /** The kind of a recipient: the key of `notify` that has its address. */
@@ -44,9 +44,9 @@ class NotDelivered extends Error {
   }
 
   /** Whether another attempt may succeed. */
-  get passes(): boolean {
+  get isTransient(): boolean {
     const { status } = this;
-    return status === null || isPassingStatus(status);
+    return status === null || isTransientStatus(status);
   }
 }
 
@@ -162,16 +162,21 @@ const TRANSPORTS: { readonly [Kind in RecipientKind]: Transport<Kind> } = {
 };
 
 /** Time limits of the delivery, which a run waits for. */
-interface DeliveryPatience {
+interface DeliveryLimits {
   readonly retries: number;
   readonly firstDelayMs: number;
   /** For one attempt. */
   readonly attemptMs: number;
   /** For all attempts. */
-  readonly wholeMs: number;
+  readonly allAttemptsMs: number;
 }
 
-const PATIENCE: DeliveryPatience = { retries: 3, firstDelayMs: 500, attemptMs: 5_000, wholeMs: 15_000 };
+const DELIVERY_LIMITS: DeliveryLimits = {
+  retries: 3,
+  firstDelayMs: 500,
+  attemptMs: 5_000,
+  allAttemptsMs: 15_000,
+};
 
 const MAX_ANSWER_BYTES = 64 * 1024;
 
@@ -184,14 +189,14 @@ export async function deliverNotification(
   recipient: Notify,
   message: Message,
   signal: AbortSignal,
-  patience: DeliveryPatience = PATIENCE,
+  limits: DeliveryLimits = DELIVERY_LIMITS,
 ): Promise<string | null> {
-  const whole = AbortSignal.timeout(patience.wholeMs);
+  const deadline = AbortSignal.timeout(limits.allAttemptsMs);
   // When the process is stopped, the current attempt may still end: it takes seconds at most.
-  const waiting = AbortSignal.any([signal, whole]);
+  const waiting = AbortSignal.any([signal, deadline]);
   // Closed at the end, so that no idle connection delays the end of a command.
   const agent = new Agent({
-    connect: { timeout: patience.attemptMs },
+    connect: { timeout: limits.attemptMs },
     maxResponseSize: MAX_ANSWER_BYTES,
   });
   const options: AttemptOptions = {
@@ -201,28 +206,28 @@ export async function deliverNotification(
         address,
         { 'idempotency-key': message.notification.id, ...headers },
         body,
-        patience,
-        whole,
+        limits,
+        deadline,
       ),
-    attemptMs: patience.attemptMs,
-    signal: whole,
+    attemptMs: limits.attemptMs,
+    signal: deadline,
   };
   try {
     await pRetry(() => send(recipient.kind, recipient, message, options), {
-      retries: patience.retries,
-      minTimeout: patience.firstDelayMs,
+      retries: limits.retries,
+      minTimeout: limits.firstDelayMs,
       randomize: true,
-      signal: whole,
-      shouldRetry: ({ error }) => !signal.aborted && error instanceof NotDelivered && error.passes,
+      signal: deadline,
+      shouldRetry: ({ error }) => !signal.aborted && error instanceof NotDelivered && error.isTransient,
       onFailedAttempt: async ({ error, retriesLeft }) => {
-        if (!(error instanceof NotDelivered) || !error.passes || retriesLeft === 0) return;
+        if (!(error instanceof NotDelivered) || !error.isTransient || retriesLeft === 0) return;
         await sleep(error.retryAfterMs, undefined, { signal: waiting });
       },
     });
     return null;
   } catch (error) {
     if (error instanceof NotDelivered) return error.message;
-    return signal.aborted ? 'the process was stopped' : `no answer within ${patience.wholeMs / 1_000} s`;
+    return signal.aborted ? 'the process was stopped' : `no answer within ${limits.allAttemptsMs / 1_000} s`;
   } finally {
     await agent.destroy();
   }
@@ -240,7 +245,7 @@ async function attempt(
   url: string,
   headers: Readonly<Record<string, string>>,
   body: object,
-  { attemptMs }: DeliveryPatience,
+  { attemptMs }: DeliveryLimits,
   signal: AbortSignal,
 ): Promise<void> {
   const answer = await request(url, {

@@ -6,7 +6,7 @@ import { openExportFile } from '../../export/writing/export-file.ts';
 import { type ArtifactsPlace, artifactsLocation } from '../../model/remote-address.ts';
 import { messageOf, StoreferryError } from '../../model/storeferry-error.ts';
 import { probeRemote } from '../../remote/fetch-file.ts';
-import { abortable } from '../../remote/remote-client.ts';
+import { rejectOnAbort } from '../../remote/remote-client.ts';
 import type { Finding } from '../../report/document-text.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { checkEmbeddedState, openArtifacts } from '../../state/open-state.ts';
@@ -197,7 +197,7 @@ async function attempt({ subject, look }: Look, interrupted: AbortSignal, ms: nu
   const timeout = AbortSignal.timeout(ms);
   const signal = AbortSignal.any([interrupted, timeout]);
   try {
-    const findings = await abortable(look(signal), signal);
+    const findings = await rejectOnAbort(look(signal), signal);
     return findings.map((finding) => ({ subject, ...finding }));
   } catch (error) {
     return [{ subject, verdict: 'error', ...explain(error, timeout.aborted, ms) }];
