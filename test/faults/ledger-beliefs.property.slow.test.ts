@@ -93,7 +93,7 @@ async function measureHistories(
 }
 
 it('the ledger believes nothing that the store does not hold, whatever goes wrong', {
-  timeout: patience(600_000),
+  timeout: patience(1_800_000),
 }, async (context) => {
   const database = await openStateDatabase(':memory:');
   await measureHistories(context, HISTORIES, (history) => keepInSqlite(database, isRestored(history)));
@@ -101,7 +101,7 @@ it('the ledger believes nothing that the store does not hold, whatever goes wron
 });
 
 describeWithRedis('a shared ledger', () => {
-  it('believes nothing either', { timeout: patience(600_000) }, async (context) => {
+  it('believes nothing either', { timeout: patience(1_800_000) }, async (context) => {
     await using server = await startRedis({ aof: false });
     const client = new Redis(server.url);
     context.onTestFinished(() => client.disconnect());

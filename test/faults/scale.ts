@@ -34,7 +34,7 @@ export const SCALE: Scale = {
   patienceMs: patience(isSoak ? 30 * 60_000 : 300_000),
 };
 
-/** A test of so long a run needs more patience than others: twice its time, and a minute to begin and end. */
+/** A test of so long a run needs more patience than others: twice its time, and five minutes to begin and end. */
 export function patienceFor(ms: number): number {
-  return patience(2 * ms + 60_000);
+  return patience(2 * ms + 300_000);
 }

@@ -166,7 +166,7 @@ const yaml = cutOrWhole(
   ),
 );
 
-describe('generated content', { timeout: patience(120_000) }, () => {
+describe('generated content', { timeout: patience(600_000) }, () => {
   const KINDS: Readonly<Record<string, fc.Arbitrary<string | Uint8Array>>> = { csv, json, xml, xlsx, ods };
   beforeAll(() => lookAt('a.json', '[{"Handle":1}]'));
 

@@ -12,7 +12,7 @@ const MAX_CPU_RATIO = 20;
 /** Their cost is in what is guessed, which a plan never does; of the other samples `init` and a plan read the same. */
 const SAMPLES = hostileSamples().filter(({ name }) => ['columns', 'headers', 'delimiters'].includes(name));
 
-describe('a hostile file for a new workspace', { timeout: patience(120_000) }, () => {
+describe('a hostile file for a new workspace', { timeout: patience(600_000) }, () => {
   let workspace: Workspace;
   let usages: ReturnType<typeof usageFile>;
 

@@ -64,7 +64,7 @@ const form = fc.record({
 });
 
 it('a damaged form is taken or refused in plain words, and other pages are answered meanwhile', {
-  timeout: patience(120_000),
+  timeout: patience(600_000),
 }, async (context) => {
   await using workspace = await makeWorkspace({});
   const dashboard = await serveDashboard(workspace);

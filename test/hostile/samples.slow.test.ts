@@ -17,7 +17,7 @@ import type { Usage } from './measure-turns.ts';
 const MAX_CPU_RATIO = 20;
 const SAMPLES = hostileSamples();
 
-describe('a hostile file', { timeout: patience(120_000) }, () => {
+describe('a hostile file', { timeout: patience(600_000) }, () => {
   let workspace: Workspace;
   let usages: ReturnType<typeof usageFile>;
   const baselines = new Map<string, Usage>();
