@@ -92,11 +92,17 @@ const OTHER_CONCEPTS = {
       'saleDate',
       'discontinued',
       'reserved',
+      'soldOut',
+      'onSale',
+      'surcharge',
+      'priceUnit',
+      'taxIncluded',
+      'weightUnit',
     ] as const),
     ...(['gtin', 'mpn', 'parent', 'id', 'position', 'page', 'size', 'color', 'option'] as const),
     ...(['material', 'none'] as const),
   ],
-  contacts: ['none'],
+  contacts: ['refused', 'confirmed', 'none'],
 } as const;
 
 type Fields = typeof COLUMN_FIELDS;

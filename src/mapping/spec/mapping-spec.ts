@@ -86,7 +86,7 @@ export type GroupSpec = Readonly<z.infer<typeof groupSchema>>;
 export { priceRulesSchema } from '../price-rules.ts';
 export { HTML_POLICIES } from '../transforms/html.ts';
 export type { CategoriesSpec, OptionsSpec, PricingSpec, ProductSpec, VariantsSpec } from './product-spec.ts';
-export type { Condition, Value } from './value.ts';
+export type { Condition, Flag, Value } from './value.ts';
 
 const refusal = z.strictObject({
   key: z.string().nullable().exactOptional(),

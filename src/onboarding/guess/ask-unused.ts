@@ -1,32 +1,36 @@
-import type { PricingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
+import type { Condition, PricingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ProductConcept } from '../column-fields.ts';
+import { type AppliedStock, askStock, MAX_STATES } from './draft-quantity.ts';
 import { SIZE } from './draft-spread.ts';
 import {
   type CandidateAnswer,
   isCalled,
   isExactlyCalled,
+  isMentioned,
   LEAVE_OUT,
   type ProductColumn,
   type ProductGuess,
 } from './guess.ts';
 import { readProductHeader } from './header-reading.ts';
 import {
+  areFlags,
   booleanOf,
+  isMarked,
   isMissingValue,
   isMostly,
+  marking,
   readAmount,
   readCount,
   type SampledColumn,
 } from './sampled-column.ts';
+import { words } from './words.ts';
 
 /** What the mapping reads from unused columns, according to answers. */
-export interface AppliedColumns {
-  readonly discount: Pick<PricingSpec, 'percent' | 'amount'>;
-  readonly during: Pick<PricingSpec, 'from' | 'to'>;
+export interface AppliedColumns extends AppliedStock {
+  readonly discount: Pick<PricingSpec, 'percent' | 'amount' | 'plus'>;
+  readonly during: Pick<PricingSpec, 'from' | 'to' | 'when'>;
   readonly quantity: Value | undefined;
-  /** What the stock is reduced by. */
-  readonly reserved: Value | undefined;
 }
 
 /**
@@ -38,11 +42,22 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
   const called = (concept: ProductConcept) => free.filter((column) => isExactlyCalled(column, concept));
   const isTaken = (...fields: readonly string[]) => guess.fields().some((field) => fields.includes(field));
   let quantity: Value | undefined;
-  const discount: { percent?: Value; amount?: Value } = {};
-  const during: { from?: Value; to?: Value } = {};
+  const discount: { percent?: Value; amount?: Value; plus?: Value } = {};
+  const during: { from?: Value; to?: Value; when?: Condition } = {};
 
+  for (const column of called('surcharge').filter(({ values }) => values.some(isDiscount))) {
+    const why = `${shown(column, isDiscount)} may be added to the price`;
+    if (ask(guess, [column], why, column.values.every(mayBeSurcharge) ? ADD : []) !== undefined)
+      once(discount, 'plus', [use(guess, 'surcharge', column), ...SURCHARGE_STEPS], column);
+  }
+  for (const column of called('taxIncluded').filter(areFlags)) {
+    const without = column.values.find((value) => booleanOf(value) === false);
+    if (without !== undefined) ask(guess, [column], `has '${without}': prices may be without tax`, []);
+  }
+  for (const column of called('priceUnit').filter(({ values }) => values.some(isSeveral)))
+    ask(guess, [column], `${shown(column, isSeveral)} may say for how many pieces the price is`, []);
   if (!isTaken('sale', 'was'))
-    for (const column of called('discount').filter(({ values }) => values.some(isDiscount))) {
+    for (const column of free.filter((one) => mayBeDiscount(one) && one.values.some(isDiscount))) {
       const answer = ask(
         guess,
         [column],
@@ -68,8 +83,21 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
         once(during, begins ? 'from' : 'to', [name, { date: { formats: [format] } }], column);
       }
     }
+  for (const column of free.filter((one) => isExactlyCalled(one, 'onSale', 'sale') && areFlags(one))) {
+    const row = column.cells.findIndex((cell, at) => !isMarked(cell) && isReduced(guess, at));
+    if (row === -1) continue;
+    const cell = column.cells[row];
+    const why = `${cell === '' ? 'is blank' : `has '${cell}'`} for a product with a sale price`;
+    if (ask(guess, [column], why, WHERE_MARKED) !== undefined)
+      once(during, 'when', marking(use(guess, 'onSale', column), column), column);
+  }
+  for (const column of free.filter(isUnnamed)) {
+    const removed = column.values.find((value) => words().cells.removed.has(value.toLowerCase()));
+    if (removed !== undefined && column.distinct <= MAX_STATES)
+      ask(guess, [column], `has '${removed}', and may mark products that may no longer be sold`, []);
+  }
   if (!isTaken('visible', 'hidden'))
-    for (const column of called('discontinued').filter(({ values }) => values.some(isMarked)))
+    for (const column of free.filter((one) => isWithdrawal(one) && one.values.some(isMarked)))
       ask(guess, [column], `${shown(column, isMarked)} marks products that may no longer be sold`, []);
   for (const column of guess.isAsked('price') ? [] : free.filter(mayBePrice))
     ask(
@@ -78,14 +106,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
       `${shown(column)} may be a price; to use it, make it the sale price (sale) or the price before (was)`,
       [],
     );
-  let reserved: Value | undefined;
-  if (isTaken('quantity'))
-    for (const column of called('reserved').filter(({ values }) => values.some(isTaking))) {
-      const isPlain = column.values.every((value) => /^\d+$/.test(value));
-      const why = `${shown(column, isTaking)} may be a part of the stock that can be sold no more`;
-      if (ask(guess, [column], why, isPlain ? SUBTRACT : []) !== undefined)
-        reserved = [use(guess, 'reserved', column), 'integer', { times: -1 }];
-    }
+  const stock = askStock(guess);
   for (const [concept, columns] of spreadOver(free)) {
     const isStock = concept === 'quantity';
     if (isStock && isTaken('quantity')) continue;
@@ -101,7 +122,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
       { min: 0 },
     ];
   }
-  return { discount, during, quantity, reserved };
+  return { discount, during, quantity, ...stock };
 }
 
 /** An answer other than to leave the column out. */
@@ -114,22 +135,52 @@ const SUM: readonly Applying[] = [
   { value: 'sum', label: 'each a part of the stock, which is their sum', format: '' },
 ];
 
-const SUBTRACT: readonly Applying[] = [
-  { value: 'subtract', label: 'a part of the stock, which is subtracted', format: '' },
+const ADD: readonly Applying[] = [{ value: 'add', label: 'an amount to add to the price', format: '' }];
+const SURCHARGE_STEPS = [
+  { replace: '^[+] *' },
+  { number: { decimal: 'either', currency: 'strip' } },
+] as const;
+
+const WHERE_MARKED: readonly Applying[] = [
+  { value: 'where-marked', label: 'only the marked products are on sale', format: '' },
 ];
 
-/** Whether a number of pieces is more than none. */
-function isTaking(value: string): boolean {
-  return readCount(value) !== undefined && /[1-9]/.test(value);
+function mayBeSurcharge(value: string): boolean {
+  return readAmount(value.replace(/^\+ ?/, '')) !== undefined;
 }
 
-/** The stock, less what is reserved. */
-export function stockOf(
-  { quantity, reserved }: AppliedColumns,
-  counted: Value | undefined,
-): Value | undefined {
-  const stock = counted ?? quantity;
-  return stock === undefined || reserved === undefined ? stock : [{ sum: [stock, reserved] }, { min: 0 }];
+/** Whether a value names more than one piece: 100, per 10. */
+function isSeveral(value: string): boolean {
+  return /(?:^|\D)(?:[2-9]|[1-9]\d+)/.test(value);
+}
+
+/** A column called a discount, or a sale with percentages. */
+function mayBeDiscount(column: ProductColumn): boolean {
+  const isPercent = (value: string) => isMissingValue(value) || DISCOUNT.exec(value)?.[1] === '%';
+  return (
+    isExactlyCalled(column, 'discount') ||
+    (isExactlyCalled(column, 'sale') && column.values.length > 0 && column.values.every(isPercent))
+  );
+}
+
+/** A column that says which products are sold no more, or since when. */
+function isWithdrawal(column: ProductColumn): boolean {
+  const areDates = column.values.every((value) => /^(?=.*\d{2})[\d\s.:/TZ+-]{6,}$/.test(value));
+  return (
+    isExactlyCalled(column, 'discontinued') ||
+    (isMentioned(column, 'discontinued') && (areDates || areFlags(column)))
+  );
+}
+
+/** Whether a row has a price during a sale that differs from its other price. */
+function isReduced({ used }: ProductGuess, row: number): boolean {
+  const cellOf = (name: string) => used.get(name)?.column.cells[row] ?? '';
+  return ['sale', 'was'].some((name) => /[1-9]/.test(cellOf(name)) && cellOf(name) !== cellOf('price'));
+}
+
+/** Whether nothing is known of the header. */
+function isUnnamed({ reading }: ProductColumn): boolean {
+  return reading.meanings.every(({ concept, how }) => concept === 'none' || how === 'near');
 }
 
 /** Asks how to use columns; undefined without an answer, and if they are left out. */
@@ -149,10 +200,10 @@ function use(guess: ProductGuess, name: string, column: ProductColumn): string {
   return guess.use(name, column);
 }
 
-function once<Key extends string>(
-  into: Partial<Record<Key, Value>>,
+function once<Key extends string, Applied>(
+  into: Partial<Record<Key, Applied>>,
   key: Key,
-  value: Value,
+  value: Applied,
   { header }: ProductColumn,
 ): void {
   if (into[key] !== undefined)
@@ -219,10 +270,6 @@ function mayBePrice({ reading, ...column }: ProductColumn): boolean {
 
 function isDiscount(value: string): boolean {
   return /[1-9]/.test(value);
-}
-
-function isMarked(value: string): boolean {
-  return !isMissingValue(value) && booleanOf(value) !== false;
 }
 
 /** Groups of columns with counts, each column for one warehouse or one variant. */

@@ -14,6 +14,7 @@ import {
   sampleOf,
 } from './guess.ts';
 import {
+  areFlags,
   isMissingValue,
   isMostly,
   type NumberSigns,
@@ -210,7 +211,10 @@ function pickSale(guess: ProductGuess, price: ProductColumn) {
     guess.pick(field, { fits: (column) => fits(column) && isLikeColumn(column), shown });
   const isLikeColumn = (column: SampledColumn) =>
     guess.columns.some((one) => one.index === column.index && isLike(one));
-  const sale = pick('sale');
+  const [doubtfulSale] =
+    guess.given('sale') === undefined ? doubtfulSales(guess.free.filter(isLike), price) : [];
+  if (doubtfulSale !== undefined) guess.askColumn('sale', [doubtfulSale.column], doubtfulSale.reason);
+  const sale = doubtfulSale === undefined ? pick('sale') : undefined;
   const hasWas = guess.free.some(
     (column) => isExactlyCalled(column, 'was', 'regular') && fits(column) && isLike(column),
   );
@@ -260,6 +264,28 @@ function doubtfulWas(columns: readonly ProductColumn[], price: ProductColumn) {
     }
     return below > above ? [{ column, reason: compared }] : [];
   });
+}
+
+/** A column called the price during a sale whose values are above the price, or no amounts; percentages are a discount. */
+function doubtfulSales(columns: readonly ProductColumn[], price: ProductColumn) {
+  const [column, another] = columns.filter((one) => isExactlyCalled(one, 'sale'));
+  if (column === undefined || another !== undefined) return [];
+  if (!fits(column)) {
+    const other = column.values.find((value) => !isAmount(value) && /[1-9]/.test(value));
+    return other === undefined || areFlags(column) || column.values.some((value) => value.endsWith('%'))
+      ? []
+      : [
+          {
+            column,
+            reason: `'${column.header}' is called that, but ${shown(column)}; another is '${other}'`,
+          },
+        ];
+  }
+  const pairs = pairsOf(price, column);
+  const above = pairs.filter(([now, during]) => during > now).length;
+  const below = pairs.filter(([now, during]) => during < now).length;
+  const reason = `'${column.header}' is above '${price.header}' on ${above} of ${pairs.length} rows and below it on ${below}`;
+  return above > below ? [{ column, reason }] : [];
 }
 
 /** Prices before a sale are rarely higher by this factor. */

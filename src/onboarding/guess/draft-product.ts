@@ -7,11 +7,11 @@ import type {
 } from '../../mapping/spec/mapping-spec.ts';
 import { compilePattern, slugify, type Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
-import { type AppliedColumns, askUnused, stockOf } from './ask-unused.ts';
+import { type AppliedColumns, askUnused } from './ask-unused.ts';
 import { draftCategories } from './draft-categories.ts';
 import { draftImages } from './draft-images.ts';
 import { draftPrices, type PriceDraft } from './draft-prices.ts';
-import { draftQuantity, draftWeight } from './draft-quantity.ts';
+import { draftQuantity, draftWeight, stockOf } from './draft-quantity.ts';
 import { draftSpread } from './draft-spread.ts';
 import { draftVariants, isKey, type VariantDraft } from './draft-variants.ts';
 import {
@@ -29,9 +29,11 @@ import {
   isCode,
   isGtin,
   isHtml,
+  isMark,
   isMissingValue,
   isMostly,
   isText,
+  readerOfFlags,
   type SampledColumn,
   shareOf,
   visibilityOf,
@@ -57,9 +59,9 @@ export function draftProduct(
   const categories = draftCategories(guess);
   const quantity = spread?.quantity ?? draftQuantity(guess);
   const weight = draftWeight(guess);
-  const hidden = draftHidden(guess);
+  const hidden = draftHidden(guess, titleColumn, variants?.group !== undefined);
   const applied = askUnused(guess);
-  const stock = stockOf(applied, quantity);
+  const stock = stockOf(applied, quantity ?? applied.quantity);
   if (titleColumn === undefined || prices === undefined || variants === undefined) return undefined;
   const url = draftUrl(guess, sku, titleColumn, variants);
   const isShared =
@@ -86,7 +88,7 @@ export function draftProduct(
     quantity: stock,
     weight,
   });
-  const skip = [...prices.skip, ...totalRows(guess, titleColumn)];
+  const skip = [...prices.skip, ...totalRows(guess, titleColumn, sku)];
   const [heading] = headings;
   if (heading !== undefined) {
     const text = heading.find((cell) => cell.trim() !== '');
@@ -125,6 +127,16 @@ function pricingOf({ pricing }: PriceDraft, { during, discount }: AppliedColumns
 function pickSku(guess: ProductGuess): ProductColumn | undefined {
   const shown = (column: SampledColumn) =>
     `${column.distinct} of ${column.values.length} values are different, as codes are`;
+  const isPadded = (value: string) => /^\d+\.0$/.test(value);
+  const padded = guess.free.filter(
+    (column) => isExactlyCalled(column, 'sku') && column.values.some(isPadded),
+  );
+  const [first] = padded;
+  if (first !== undefined && guess.given('sku') === undefined) {
+    const reason = `'${first.header}' has numbers such as '${first.values.find(isPadded)}', whose end a program may have added`;
+    guess.askColumn('sku', padded, reason);
+    return undefined;
+  }
   const sku = guess.pick('sku', {
     fits: (column) => isMostly(column, isCode) && !isRowNumber(guess, column),
     shown,
@@ -216,7 +228,7 @@ function draftUpdate(guess: ProductGuess, sku: ProductColumn): ProductMappingSpe
   const quantity = draftQuantity(guess);
   const weight = draftWeight(guess);
   const applied = askUnused(guess);
-  const stock = stockOf(applied, quantity);
+  const stock = stockOf(applied, quantity ?? applied.quantity);
   if (prices === undefined && stock === undefined && weight === undefined && guess.questions.length === 0)
     draftPrices(guess, undefined);
   if (guess.questions.length > 0) return undefined;
@@ -292,11 +304,16 @@ function draftUrl(
     return [guess.use(column === title ? 'title' : 'sku', column), step];
   }
   const unique = guess.columns.filter(
-    (column) => column.header !== '' && isKey(column) && shareOf(column, isCode) === 1 && !isSequence(column),
+    (column) =>
+      column.header !== '' &&
+      (guess.isFree(column) || candidates.includes(column)) &&
+      isKey(column) &&
+      shareOf(column, isCode) === 1 &&
+      !isSequence(column),
   );
   guess.askColumn(
     'url',
-    unique.length > 0 ? unique : candidates,
+    unique.length > 0 ? unique : [...new Set(candidates)],
     `'${title.header}' has repeated values${sku === undefined ? '' : `, and so has '${sku.header}'`}`,
     null,
     'what identifies a product (for its url)',
@@ -345,16 +362,20 @@ function isHandle(value: string): boolean {
 }
 
 /** Whether a product is hidden; unknown words are asked about, because a wrong guess could publish a product that is not ready. */
-function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
+function draftHidden(
+  guess: ProductGuess,
+  title: ProductColumn | undefined,
+  isGrouped: boolean,
+): ProductSpec['hidden'] {
   const isWord = (value: string) => visibilityOf(value) !== undefined;
-  const choice = {
-    fits: (column: SampledColumn) => shareOf(column, isWord) >= 0.5,
-    shown: (column: SampledColumn) => countedShare(column, isWord, 'are words for shown or hidden'),
-  };
+  const isBlank = (cell: string, row: number) => cell === '' && title?.cells[row] !== '';
   const marked = guess.free.find(
     (column) =>
       isExactlyCalled(column, 'visible', 'hidden') &&
-      shareOf(column, (value) => MARKS.has(value.toLowerCase())) === 1,
+      column.values.length > 0 &&
+      (column.values.every(isMark) ||
+        (column.cells.some(isBlank) &&
+          column.values.every((value) => saysShown(column, value, false) === true))),
   );
   if (marked !== undefined && guess.answers['column.visible'] === undefined) {
     const isVisible = isCalled(marked, 'visible');
@@ -365,8 +386,13 @@ function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
       countedShare(marked, () => true, `are marks; a blank means ${isVisible ? 'hidden' : 'shown'}`),
       'certain',
     );
+    askHiding(guess, marked, (cell) => (cell !== '') === isVisible);
     return { [guess.use(field, marked)]: isVisible ? 'blank' : 'present' };
   }
+  const choice = {
+    fits: (column: SampledColumn) => shareOf(column, isWord) >= 0.5,
+    shown: (column: SampledColumn) => countedShare(column, isWord, 'are words for shown or hidden'),
+  };
   const visible = guess.pick('visible', choice);
   const hidden = visible === undefined ? guess.pick('hidden', choice) : undefined;
   const column = visible ?? hidden;
@@ -383,13 +409,53 @@ function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
       guess.askColumn('visible', unclear, `'${first.header}' may say it`);
     return undefined;
   }
+  const isNegative = hidden !== undefined;
   const meanings = [...new Set(column.values.map((value) => value.toLowerCase()))].map((word) => ({
     word,
-    isShown: shownOf(guess, column, word, hidden !== undefined),
+    isShown: shownOf(guess, column, word, isNegative),
   }));
   if (meanings.some(({ isShown }) => isShown === undefined)) return undefined;
   const shownWords = new Set(meanings.flatMap(({ word, isShown }) => (isShown === true ? [word] : [])));
-  const shownRows = column.cells.map((cell) => shownWords.has(cell.toLowerCase()));
+  askHiding(guess, column, (cell) => shownWords.has(cell.toLowerCase()));
+  const isCoded = meanings.some(({ word }) => readerOfFlags(column)(word) !== booleanOf(word));
+  const meaning = (isShown: boolean) => {
+    const found = meanings
+      .filter((one) => one.isShown === isShown)
+      .map(({ word }) => {
+        const yes = isCoded ? undefined : booleanOf(word);
+        return yes === undefined ? word : yes ? 'yes' : 'no';
+      });
+    const general = isNegative === isShown ? 'no' : 'yes';
+    return [...new Set(found.length > 0 ? found : [isCoded ? (isShown ? 'shown' : 'hidden') : general])];
+  };
+  const blanks = isGrouped ? 0 : column.cells.filter(isBlank).length;
+  const isMixed = blanks > 0 && shownWords.size > 0 && shownWords.size < meanings.length;
+  const blank = isMixed ? askBlank(guess, column, blanks) : undefined;
+  if (isMixed && blank === undefined) return undefined;
+  return [
+    guess.use(visible === undefined ? 'hidden' : 'visible', column),
+    ...(blank === undefined ? [] : [{ default: meaning(blank === 'shown')[0] ?? '' }]),
+    { boolean: { yes: meaning(false), no: meaning(true) } },
+  ];
+}
+
+/** What a blank means beside words for shown and for hidden; undefined while that is asked. */
+function askBlank(guess: ProductGuess, { header, values }: ProductColumn, count: number): string | undefined {
+  const answer = guess.ask({
+    id: `unused.${header}`,
+    text: `What does a blank mean in '${header}'?`,
+    reason: `${count} products have one, beside '${[...new Set(values)].slice(0, 3).join("', '")}'`,
+    answers: [
+      { value: 'shown', label: 'the store shows the product' },
+      { value: 'hidden', label: 'the store hides the product' },
+    ],
+  });
+  return answer?.toLowerCase();
+}
+
+/** Asks about other columns that say of products which a column shows that they are hidden, or no longer sold. */
+function askHiding(guess: ProductGuess, column: ProductColumn, isShown: (cell: string) => boolean): void {
+  const shownRows = column.cells.map(isShown);
   for (const other of guess.free) {
     if (other === column || !isExactlyCalled(other, 'visible', 'hidden', 'discontinued')) continue;
     if (isStatus(other) && !other.values.some(isUnpublished)) continue;
@@ -399,30 +465,17 @@ function draftHidden(guess: ProductGuess): ProductSpec['hidden'] {
         shownRows[row] === true &&
         cell !== '' &&
         !isMissingValue(cell) &&
-        saysShown(cell, isNegative) !== true,
+        saysShown(other, cell, isNegative) !== true,
     );
     if (hiding !== undefined)
       guess.askUnused([other], `has '${hiding}' for a product that '${column.header}' shows`, [LEAVE_OUT]);
   }
-  const meaning = (isShown: boolean) => {
-    const found = meanings
-      .filter((one) => one.isShown === isShown)
-      .map(({ word }) => (booleanOf(word) === undefined ? word : booleanOf(word) === true ? 'yes' : 'no'));
-    const fallback = (hidden !== undefined) === isShown ? 'no' : 'yes';
-    return [...new Set(found.length > 0 ? found : [fallback])];
-  };
-  return [
-    guess.use(visible === undefined ? 'hidden' : 'visible', column),
-    { boolean: { yes: meaning(false), no: meaning(true) } },
-  ];
 }
-
-/** The signs that mark a cell, in lower case. */
-const MARKS: ReadonlySet<string> = new Set(['x', '✓', '✔', '●', '*']);
 
 /** Whether a word says that a product is not ready: it must not be published. */
 function isUnpublished(value: string): boolean {
-  return visibilityOf(value) === false && booleanOf(value) === undefined;
+  const isRemoved = words().cells.removed.has(value.toLowerCase());
+  return booleanOf(value) === undefined && (visibilityOf(value) === false || isRemoved);
 }
 
 /** A status can belong to anything, such as an order. */
@@ -432,9 +485,10 @@ function isStatus({ header }: ProductColumn): boolean {
 }
 
 /** Whether a word says that a product is shown, in a column that says this or the opposite; undefined for other words. */
-function saysShown(word: string, isNegative: boolean): boolean | undefined {
-  const yes = booleanOf(word);
-  return yes === undefined ? visibilityOf(word) : yes !== isNegative;
+function saysShown(column: ProductColumn, word: string, isNegative: boolean): boolean | undefined {
+  const yes = readerOfFlags(column)(word);
+  if (yes !== undefined) return yes !== isNegative;
+  return booleanOf(word) === undefined ? visibilityOf(word) : undefined;
 }
 
 function shownOf(
@@ -443,7 +497,7 @@ function shownOf(
   word: string,
   isHiddenColumn: boolean,
 ): boolean | undefined {
-  const known = saysShown(word, isHiddenColumn);
+  const known = saysShown(column, word, isHiddenColumn);
   if (known !== undefined) return known;
   const answer = guess.askWord(word, column, {
     shown: 'the store shows the product',
@@ -452,12 +506,14 @@ function shownOf(
   return answer === undefined ? undefined : answer === 'shown';
 }
 
-/** A last row with totals is not a product. */
-function totalRows(guess: ProductGuess, title: ProductColumn) {
-  const found = title.values.filter((value) =>
-    words().cells.totals.has(value.toLowerCase().replace(/:$/, '')),
-  );
-  if (found.length !== 1 || title.cells.findLast((cell) => cell !== '') !== found[0]) return [];
-  guess.notes.push(`The last row, '${found[0]}', has the totals of the others: it is left out.`);
-  return [{ when: { [guess.use('title', title)]: [...found] }, reason: 'a row of totals' }];
+/** A last row with totals is not a product: it is called that, or begins so and alone lacks a SKU. */
+function totalRows(guess: ProductGuess, title: ProductColumn, sku: ProductColumn | undefined) {
+  const row = title.cells.findLastIndex((cell) => cell !== '');
+  const last = title.cells[row] ?? '';
+  const isTotal = (text: string) => words().cells.totals.has(text.toLowerCase().replace(/:$/, ''));
+  const lacksSku = sku?.cells.every((cell, at) => (cell === '') === (at === row)) === true;
+  const isLast = isTotal(last) || (lacksSku && isTotal(last.split(/[\s:]/, 1)[0] ?? ''));
+  if (!isLast || title.values.filter((value) => value === last || isTotal(value)).length > 1) return [];
+  guess.notes.push(`The last row, '${last}', has the totals of the others: it is left out.`);
+  return [{ when: { [guess.use('title', title)]: [last] }, reason: 'a row of totals' }];
 }

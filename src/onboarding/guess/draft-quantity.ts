@@ -1,24 +1,30 @@
 import { weightUnit } from '../../mapping/compile-mapping.ts';
-import type { Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
+import type { Condition, Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
 import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
+import type { ProductConcept } from '../column-fields.ts';
 import { styleOf } from './draft-prices.ts';
 import {
   countedShare,
   isCalled,
   isExactlyCalled,
+  isMentioned,
   LEAVE_OUT,
   type ProductColumn,
   type ProductGuess,
 } from './guess.ts';
 import {
+  areFlags,
   availabilityOf,
   booleanOf,
+  isMarked,
   isMissingValue,
   isMostly,
+  marking,
   readAmount,
   readCount,
   readWeight,
+  type SampledColumn,
   shareOf,
   signsOf,
 } from './sampled-column.ts';
@@ -29,7 +35,9 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
   const isWord = (value: string) => availabilityOf(value) !== undefined || booleanOf(value) !== undefined;
   const count = guess.pick('quantity', {
     fits: (column) =>
-      shareOf(column, isCount) >= 0.5 && isMostly(column, (value) => isCount(value) || isWord(value)),
+      !/[+±Δ]/.test(column.header) &&
+      shareOf(column, isCount) >= 0.5 &&
+      isMostly(column, (value) => isCount(value) || isWord(value)),
     shown: (column) =>
       countedShare(column, (value) => readCount(value) !== undefined, 'are numbers of pieces'),
   });
@@ -52,13 +60,24 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
         (column.reading.mentions.has('quantity') || column.reading.mentions.has('availability')) &&
         isMostly(column, (value) => isCount(value) || isWord(value)),
     );
-    const [only, second] = unclear;
-    if (only !== undefined && second === undefined && guess.answers['column.quantity'] === undefined)
-      guess.askColumn('quantity', unclear, `'${only.header}' may be the stock`);
+    const unread = guess.free.filter(
+      (column) =>
+        isExactlyCalled(column, 'quantity', 'availability') &&
+        !isCalled(column, 'visible', 'soldOut') &&
+        column.values.length > 0 &&
+        column.distinct <= MAX_STATES,
+    );
+    const asked = unread.length > 0 ? unread : unclear.length === 1 ? unclear : [];
+    const [first] = asked;
+    if (first !== undefined && guess.answers['column.quantity'] === undefined)
+      guess.askColumn('quantity', asked, `'${first.header}' may be the stock`);
     return undefined;
   }
+  const hasFlags = isFlag(guess, words);
+  if (hasFlags === undefined) return undefined;
   if (words === count) askSoldOut(guess, words);
-  const counts = words.values.flatMap((value) => readCount(value) ?? []);
+  const countOf = (value: string) => (hasFlags ? undefined : readCount(value));
+  const counts = words.values.flatMap((value) => countOf(value) ?? []);
   const signs = signsOf(counts.map(({ digits }) => digits));
   const isSigned = signs.point.length + signs.comma.length + signs.either.length > 0;
   const style = isSigned
@@ -72,8 +91,8 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
       )
     : undefined;
   if (isSigned && style === undefined) return undefined;
-  const other = [...new Set(words.values.filter((value) => readCount(value) === undefined))];
-  const meanings = other.map((value) => [value.toLowerCase(), stockOf(guess, words, value)] as const);
+  const other = [...new Set(words.values.filter((value) => countOf(value) === undefined))];
+  const meanings = other.map((value) => [value.toLowerCase(), meaningIn(guess, words, value)] as const);
   if (meanings.some(([, meaning]) => meaning === undefined)) return undefined;
   const lookup = Object.fromEntries(
     meanings.flatMap(([word, meaning]) =>
@@ -104,10 +123,76 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
   return [guess.use('quantity', words), ...steps];
 }
 
+/** A column of states has no more different values. */
+export const MAX_STATES = 12;
+
+/** What other columns take from the stock, according to answers. */
+export interface AppliedStock {
+  /** What it is reduced by. */
+  readonly reserved: Value | undefined;
+  /** Which rows are sold out, whatever the stock is. */
+  readonly soldOut: Condition | undefined;
+}
+
+/** Asks about columns that have a part of the stock, or mark what is sold out. */
+export function askStock(guess: ProductGuess): AppliedStock {
+  const called = (concept: ProductConcept) =>
+    guess.free.filter((column) => isExactlyCalled(column, concept) || isMentioned(column, concept));
+  const stock = guess.used.get('quantity')?.column;
+  const isTaking = (value: string) => readCount(value) !== undefined && /[1-9]/.test(value);
+  let reserved: Value | undefined;
+  let soldOut: Condition | undefined;
+  const use = (name: string, column: ProductColumn) =>
+    guess.use(name, guess.claim(name, column, 'your answer', 'certain'));
+  for (const column of stock === undefined ? [] : called('reserved')) {
+    const value = column.values.find(isTaking);
+    if (value === undefined) continue;
+    const isPlain = column.values.every((one) => /^\d+$/.test(one));
+    const why = `has values such as '${value}', and may be a part of the stock that can be sold no more`;
+    if (guess.askUnused([column], why, isPlain ? [LEAVE_OUT, SUBTRACT] : [LEAVE_OUT]) === 'subtract')
+      reserved = [use('reserved', column), 'integer', { times: -1 }];
+  }
+  const isSold = (cell = '1') =>
+    !/^0*$/.test(cell) && availabilityOf(cell) !== false && booleanOf(cell) !== false;
+  for (const column of called('soldOut').filter(areFlags)) {
+    const marked = column.cells.find((cell, row) => isMarked(cell) && isSold(stock?.cells[row]));
+    if (marked === undefined) continue;
+    const why = `has '${marked}' for a product that ${stock === undefined ? 'can be bought without it' : 'has a stock'}`;
+    if (guess.askUnused([column], why, [LEAVE_OUT, SOLD_OUT]) === 'sold-out')
+      soldOut = marking(use('soldOut', column), column);
+  }
+  return { reserved, soldOut };
+}
+
+const SUBTRACT = { value: 'subtract', label: 'a part of the stock, which is subtracted' };
+const SOLD_OUT = { value: 'sold-out', label: 'the marked products are sold out: their stock is 0' };
+
+/** The stock, less what is reserved; 0 of what is sold out. */
+export function stockOf({ reserved, soldOut }: AppliedStock, stock: Value | undefined): Value | undefined {
+  const free: Value | undefined =
+    stock === undefined || reserved === undefined ? stock : [{ sum: [stock, reserved] }, { min: 0 }];
+  if (soldOut === undefined) return free;
+  const none: Value = { value: { const: 0 }, when: soldOut };
+  return free === undefined ? none : { first: [none, free] };
+}
+
+/** Whether 0 and 1 say that a product is sold out or available; undefined while it is asked whether they are numbers of pieces. */
+function isFlag(guess: ProductGuess, column: ProductColumn): boolean | undefined {
+  const isBinary = column.values.length > 0 && column.values.every((value) => /^[01]$/.test(value));
+  if (!isBinary || !isExactlyCalled(column, 'availability') || guess.given('quantity') !== undefined)
+    return false;
+  if (!isCalled(column, 'quantity') || guess.given('availability') !== undefined) return true;
+  const answer = guess.askUnused([column], 'has only 0 and 1', [
+    { value: 'pieces', label: 'the number of pieces' },
+    { value: 'available', label: '1: it can be bought, and its stock is not tracked; 0: it is sold out' },
+  ]);
+  return answer === undefined ? undefined : answer === 'available';
+}
+
 /** Asks about words that say of products with stock that they are sold out: they would be sold. */
 function askSoldOut(guess: ProductGuess, stock: ProductColumn): void {
   for (const column of guess.free) {
-    if (column === stock || !isExactlyCalled(column, 'availability')) continue;
+    if (column === stock || !isExactlyCalled(column, 'availability') || isCalled(column, 'soldOut')) continue;
     const row = column.cells.findIndex(
       (cell, at) => availabilityOf(cell) === false && !/^0*$/.test(stock.cells[at] ?? ''),
     );
@@ -117,7 +202,7 @@ function askSoldOut(guess: ProductGuess, stock: ProductColumn): void {
 }
 
 /** What a word in the stock means; undefined while that is asked. */
-function stockOf(guess: ProductGuess, column: ProductColumn, word: string): string | undefined {
+function meaningIn(guess: ProductGuess, column: ProductColumn, word: string): string | undefined {
   if (isMissingValue(word)) return 'available';
   const known = availabilityOf(word) ?? booleanOf(word);
   if (known !== undefined) return known ? 'available' : 'sold-out';
@@ -141,29 +226,37 @@ export function draftWeight(guess: ProductGuess): VariantsSpec['weight'] {
   const style = styleOf(guess, column.header, signs, { point: [], comma: [], either: [], count: 0 });
   const words = [...new Set(weights.flatMap(({ unitWord }) => (unitWord === '' ? [] : [unitWord])))];
   const bare = weights.filter(({ unitWord }) => unitWord === '').length;
-  // A path of JSON or XML for the unit: weight.unit, weight@unit.
-  const beside = guess.columns.find(
-    ({ header }) =>
-      header !== column.header &&
-      /^[.@]/.test(header.slice(column.header.length)) &&
-      header.startsWith(column.header),
-  );
-  const stated = beside?.distinct === 1 ? weightUnit(beside.values[0] ?? '') : undefined;
+  const beside = words.length === 0 ? unitBeside(guess, column) : undefined;
+  const inHeader = column.reading.qualifiers.unit;
+  const differs =
+    beside?.values.some((value) => inHeader !== undefined && weightUnit(value) !== inHeader) === true;
+  const isStated = beside !== undefined && !differs && isOfWeight(beside, column);
   const unit =
-    column.reading.qualifiers.unit ??
-    stated ??
-    (bare === 0
+    (differs ? undefined : inHeader) ??
+    (bare === 0 || isStated
       ? undefined
       : guess.ask({
           id: 'weightIn',
           text: `In which unit is '${column.header}'?`,
-          reason:
-            words.length === 0
+          reason: differs
+            ? `'${beside?.header}' has '${beside?.values.find((value) => weightUnit(value) !== inHeader)}'`
+            : words.length === 0
               ? 'neither the header nor the cells name it'
               : `${bare} of ${weights.length} values have no unit`,
-          answers: ['kg', 'g', 'lb', 'oz'].map((value) => ({ value, label: value })),
+          answers: [
+            ...['kg', 'g', 'lb', 'oz'].map((value) => ({ value, label: value })),
+            ...(beside === undefined ? [] : [{ value: beside.header, label: `as '${beside.header}' says` }]),
+          ],
         }));
-  if (style === undefined || (bare > 0 && unit === undefined)) return undefined;
+  if (style === undefined || (bare > 0 && unit === undefined && !isStated)) return undefined;
+  if (beside !== undefined && (isStated || unit === beside.header)) {
+    guess.claim('weightUnit', beside, `all ${beside.values.length} values are units of weight`, 'certain');
+    const value: Value = [
+      guess.use('weight', column),
+      style.decimal === '.' ? 'number' : { number: { decimal: style.decimal } },
+    ];
+    return { value, unit: guess.use('weightUnit', beside) };
+  }
   if (words.length === 0 && unit === undefined) {
     guess.leaveOut(column, 'no row that was read has a weight, and its header names no unit');
     return undefined;
@@ -179,6 +272,20 @@ export function draftWeight(guess: ProductGuess): VariantsSpec['weight'] {
     ...(bare === 0 || unit === undefined ? [] : [{ replace: '^([0-9.]+)$', with: `$1 ${unit}` }]),
   ];
   return { value: steps.length === 0 ? name : [name, ...steps], unit: 'cell' };
+}
+
+/** A column with the units of a weight: called that, a path such as weight.unit, or called a unit. */
+function unitBeside(guess: ProductGuess, weight: ProductColumn): ProductColumn | undefined {
+  const areUnits = ({ values }: SampledColumn) =>
+    values.length > 0 && values.every((value) => weightUnit(value) !== undefined);
+  const found = guess.free.filter((column) => column !== weight && areUnits(column));
+  return found.find((column) => isOfWeight(column, weight)) ?? (found.length === 1 ? found[0] : undefined);
+}
+
+/** Whether the header of a column says that it has the units of a weight. */
+function isOfWeight(column: ProductColumn, { header }: ProductColumn): boolean {
+  const isPath = column.header.startsWith(header) && /^[.@]/.test(column.header.slice(header.length));
+  return isPath || isExactlyCalled(column, 'weightUnit');
 }
 
 /** The steps that write a number with a decimal point, as weights with units need it. */

@@ -60,7 +60,7 @@ export function draftVariants(
     };
   }
   if (title.distinct === title.values.length && by === undefined)
-    return listsChoices(guess, choices) ? undefined : ALONE;
+    return listsChoices(guess, choices) || sharesCode(guess, sku) ? undefined : ALONE;
   const combination = (row: number) =>
     JSON.stringify([cells[row], ...choices.map((column) => column.cells[row])]);
   const rows = cells.flatMap((cell, row) => (cell === '' ? [] : [row]));
@@ -101,6 +101,20 @@ function listsChoices(guess: ProductGuess, choices: readonly ProductColumn[]): b
   askGroup(guess, {
     reason: `'${listing.header}' lists several values in a cell, such as '${listing.values.find(isList)}', and each variant needs its own row`,
     answers: [{ value: 'none', label: `send the products without '${listing.header}'` }],
+  });
+  return true;
+}
+
+/** Asks about rows with different names and the same SKU: they may be one product in several languages, or its variants. */
+function sharesCode(guess: ProductGuess, sku: ProductColumn | undefined): boolean {
+  if (sku === undefined || sku.distinct === sku.values.length) return false;
+  const repeated = sku.values.find((value, index) => sku.values.indexOf(value) < index);
+  askGroup(guess, {
+    reason: `rows with the same '${sku.header}', such as '${repeated}', have different names`,
+    answers: [
+      { value: 'none', label: 'each row is one product' },
+      { value: nameOf(sku), label: `rows with the same '${sku.header}', under the name of the first` },
+    ],
   });
   return true;
 }

@@ -2,7 +2,7 @@ import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { truncate } from '../../model/truncate.ts';
 import { loosened } from '../../text/printable.ts';
-import type { ColumnField, ProductConcept } from '../column-fields.ts';
+import type { ColumnField, ContactConcept, ProductConcept } from '../column-fields.ts';
 import type { HeaderReading, Meaning } from './header-reading.ts';
 import type { SampledColumn } from './sampled-column.ts';
 
@@ -304,7 +304,7 @@ export class Guess<Concept extends string> {
     }));
     this.ask({
       id: `column.${field}`,
-      text: `Which column has ${what}?`,
+      text: `Which column ${what.startsWith('whether') ? 'says' : 'has'} ${what}?`,
       reason,
       answers: none === null ? answers : [...answers, { value: '', label: none }],
     });
@@ -395,6 +395,10 @@ export class Guess<Concept extends string> {
 export type ProductGuess = Guess<ProductConcept>;
 export type ProductColumn = ReadColumn<ProductConcept>;
 
+/** The findings about a file of contacts, and one of its columns. */
+export type ContactGuess = Guess<ContactConcept>;
+export type ContactColumn = ReadColumn<ContactConcept>;
+
 interface Claim {
   readonly field: string;
   readonly evidence: string;
@@ -407,6 +411,14 @@ export function meaningOf<Concept extends string>(
   concepts: readonly Concept[],
 ): Meaning<Concept> | undefined {
   return reading.meanings.find(({ concept }) => concepts.includes(concept));
+}
+
+/** Whether a word of a header that is not understood means a concept. */
+export function isMentioned<Concept extends string>(
+  { reading }: ReadColumn<Concept>,
+  concept: Concept,
+): boolean {
+  return reading.meanings.length === 0 && reading.mentions.has(concept);
 }
 
 /** Whether a header may mean one of some concepts. */

@@ -285,6 +285,11 @@ export function isProductWord(header: string): boolean {
   return wordsOf(header).every((word) => words().headerParts.product.has(word));
 }
 
+/** Whether a header has one of these words. */
+export function hasWord(header: string, some: ReadonlySet<string>): boolean {
+  return wordsOf(header.slice(0, MAX_HEADER_LENGTH)).some((word) => some.has(word));
+}
+
 /** Separates the name of a field from its qualifiers. */
 function qualify(all: readonly string[]) {
   patterns ??= patternsOf(words().headerParts);

@@ -1,49 +1,29 @@
 import { isSectionHeading } from '../../mapping/map-tables.ts';
-import type {
-  ContactMappingSpec,
-  ContactSpec,
-  MappingFile,
-  MappingSpec,
-  ProductMappingSpec,
-  Value,
-} from '../../mapping/spec/mapping-spec.ts';
+import type { MappingFile, MappingSpec, ProductMappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { cleanContactCell } from '../../mapping/transforms/transforms.ts';
-import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { didYouMean, loosened } from '../../text/printable.ts';
 import {
   COLUMN_FIELDS,
-  type ContactConcept,
   columnOf,
   fieldLabel,
   fieldsOf,
   fieldValue,
   type ProductConcept,
 } from '../column-fields.ts';
+import { draftContact } from './draft-contact.ts';
 import { draftProduct } from './draft-product.ts';
 import {
-  countedShare,
   type EarlierUse,
   Guess,
-  isCalled,
-  LEAVE_OUT,
   type MappingAnswers,
   type MappingQuestion,
   type ProductGuess,
   type ProposedColumn,
 } from './guess.ts';
 import { readContactHeader, readProductHeader } from './header-reading.ts';
-import {
-  booleanOf,
-  isEmail,
-  isMissingValue,
-  isMostly,
-  isPhone,
-  readAmount,
-  type SampledColumn,
-  sampleColumns,
-  shareOf,
-} from './sampled-column.ts';
+import { isEmail, readAmount, type SampledColumn, sampleColumns, shareOf } from './sampled-column.ts';
 import { words } from './words.ts';
 
 export type { ColumnField } from '../column-fields.ts';
@@ -229,10 +209,6 @@ export function charsetsOf(header: readonly string[]): readonly ReadonlySet<stri
     });
 }
 
-function isFamilyNameFirst(language: string): boolean {
-  return Object.values(words().languages).some((one) => one.name === language && one.familyNameFirst);
-}
-
 /** Whether a file has products or contacts, by its headers and values; undefined if both are possible. */
 export function guessImport({ header: headers, rows }: FileToGuess): MappingSpec['import'] | undefined {
   const columns = sampleColumns(headers, rows);
@@ -270,166 +246,4 @@ function earlierUses(mappings: readonly EarlierMapping[]): EarlierUse {
     }
   }
   return uses;
-}
-
-/** A mapping of contacts; undefined while a question is open. */
-function draftContact(guess: Guess<ContactConcept>): ContactMappingSpec | undefined {
-  const pick = (
-    field: keyof typeof COLUMN_FIELDS.contacts,
-    fits: (column: SampledColumn) => boolean = (column) => column.values.length > 0,
-    shown: (column: SampledColumn) => string = () => '',
-  ) =>
-    guess.pick(field, {
-      fits,
-      shown,
-      isRequired: field === 'email',
-      prefer: ({ reading }) => (reading.qualifiers.number ?? 1) === 1 && reading.meanings.length === 1,
-    });
-  const emails = (column: SampledColumn) => isMostly(column, isEmail);
-  const shownEmails = (column: SampledColumn) => countedShare(column, isEmail, 'are e-mail addresses');
-  let email = pick('email', emails, shownEmails);
-  if (email === undefined && guess.questions.length === 0) {
-    const [only, second] = guess.columns.filter((column) => column.header !== '' && emails(column));
-    if (only !== undefined && second === undefined && guess.given('email') === undefined) {
-      email = guess.claim('email', only, shownEmails(only), 'likely');
-    } else {
-      const candidates = guess.columns.filter((column) => shareOf(column, isEmail) > 0);
-      guess.askColumn('email', candidates, 'no header is called an e-mail address', null);
-    }
-  }
-  const areWords = (column: SampledColumn) => isMostly(column, (value) => /\p{L}/u.test(value));
-  let first = pick('firstName', areWords);
-  let last = pick('lastName', areWords);
-  const name = pick('name', areWords);
-  // Beside Apellidos, Nombre is the first name; beside Vorname, Name is the last name.
-  const other = first ?? last;
-  const isHalf = name?.cells.some((cell, row) => cell !== '' && !cell.includes(other?.cells[row] ?? ''));
-  if (name !== undefined && isHalf === true && (first === undefined) !== (last === undefined)) {
-    const field = first === undefined ? 'firstName' : 'lastName';
-    guess.claim(
-      field,
-      name,
-      `header is a name, beside the ${first === undefined ? 'last' : 'first'} name`,
-      'likely',
-    );
-    if (first === undefined) first = name;
-    else last = name;
-  }
-  const phones = (column: SampledColumn) => isMostly(column, isPhone);
-  const phone = pick('phone', phones);
-  const mobile = pick('mobile', phones);
-  const address = pick('address');
-  const house = pick('houseNumber');
-  const others = (['companyName', 'city', 'zip', 'state', 'country', 'note'] as const).map(
-    (field) => [field, pick(field)] as const,
-  );
-  askAddressParts(guess);
-  const tags = pick('tags');
-  const isFlag = (value: string) => booleanOf(value) !== undefined;
-  const flags = (column: SampledColumn) => column.values.length > 0 && column.distinct <= MAX_FLAGS;
-  const shownFlags = (column: SampledColumn) => countedShare(column, isFlag, 'are yes or no');
-  const subscribed = pick('subscribed', flags, shownFlags);
-  const unsubscribed = subscribed === undefined ? pick('unsubscribed', flags, shownFlags) : undefined;
-  const flag = subscribed ?? unsubscribed;
-  const unclear = guess.free.filter(
-    ({ reading, ...column }) =>
-      reading.meanings.length === 0 && reading.mentions.has('subscribed') && flags(column),
-  );
-  if (flag === undefined && unclear.length > 0 && guess.answers['column.subscribed'] === undefined)
-    guess.askColumn('subscribed', unclear, 'their headers may say it');
-  const spellings = { yes: ['yes'], no: ['no'] };
-  const unknown = new Set(flag?.values.filter((value) => !isFlag(value)).map((value) => value.toLowerCase()));
-  if (flag !== undefined)
-    for (const word of unknown)
-      spellings[guess.askWord(word, flag, { yes: 'yes', no: 'no' }) === 'yes' ? 'yes' : 'no'].push(word);
-  if (flag !== undefined) askUnsubscribed(guess, flag, subscribed === undefined);
-  if (email === undefined || guess.questions.length > 0) return undefined;
-  const use = (field: string, column: SampledColumn | undefined) => column && guess.use(field, column);
-  const list = (['|', ';', ','] as const).find((sign) => tags?.values.some((value) => value.includes(sign)));
-  const names = first && last && [guess.use('firstName', first), guess.use('lastName', last)];
-  const street = use('address', address);
-  const number = street && use('houseNumber', house);
-  const tagged = use('tags', tags);
-  const said = use(subscribed === undefined ? 'unsubscribed' : 'subscribed', flag);
-  const contact: ContactSpec = withoutUndefined({
-    email: [guess.use('email', email), 'email'],
-    name:
-      names === undefined
-        ? use('name', name)
-        : { join: guess.languages.some(isFamilyNameFirst) ? names.reverse() : names },
-    phone: firstOf([phone, mobile].flatMap((one) => use('phone', one) ?? [])),
-    address: street && number ? { join: [street, number] } : street,
-    ...Object.fromEntries(others.map(([field, column]) => [field, use(field, column)])),
-    tags: tagged && [tagged, { split: list ?? ';' }],
-    subscribed: said && [
-      said,
-      subscribed === undefined
-        ? { boolean: { yes: spellings.no, no: spellings.yes } }
-        : unknown.size === 0
-          ? 'boolean'
-          : { boolean: spellings },
-    ],
-  });
-  const required = [...guess.used].flatMap(([key, { column }]) =>
-    column.index === email.index ? [key] : [],
-  );
-  return { import: 'contacts', columns: guess.columnSpecs(), required, contact, tests: [] };
-}
-
-/** Asks about a second column that says of contacts whom the first subscribes that they are not. */
-function askUnsubscribed(guess: Guess<ContactConcept>, flag: SampledColumn, isNegative: boolean): void {
-  const isSubscribed = flag.cells.map((cell) => booleanOf(cell) === !isNegative);
-  for (const other of guess.free) {
-    if (other.index === flag.index || !isCalled(other, 'subscribed', 'unsubscribed')) continue;
-    // That somebody has unsubscribed is often said by a date.
-    const isRefusal = isCalled(other, 'unsubscribed')
-      ? (cell: string) => cell !== '' && !isMissingValue(cell) && booleanOf(cell) !== false
-      : (cell: string) => booleanOf(cell) === false;
-    const refusing = other.cells.find((cell, row) => isSubscribed[row] === true && isRefusal(cell));
-    if (refusing !== undefined)
-      guess.askUnused([other], `has '${refusing}' for a contact that '${flag.header}' subscribes`, [
-        LEAVE_OUT,
-      ]);
-  }
-}
-
-const ADDRESS_FIELDS = ['address', 'zip', 'city', 'state', 'country'] as const;
-
-/**
- * Asks about columns of unknown names that may be a part of the address: without it, the store would keep the old part
- * beside the new ones.
- */
-function askAddressParts(guess: Guess<ContactConcept>): void {
-  const taken = guess.fields();
-  if (!ADDRESS_FIELDS.some((field) => taken.includes(field))) return;
-  const unknown = guess.free.filter(
-    ({ reading, values }) => reading.meanings.length === 0 && values.length > 0,
-  );
-  for (const field of ADDRESS_FIELDS.filter((one) => !taken.includes(one))) {
-    if (guess.given(field) !== undefined || guess.isAsked(field)) continue;
-    const candidates = unknown.filter(
-      (column) => column.reading.mentions.has(field) || (field === 'zip' && isMostly(column, isPostalCode)),
-    );
-    if (candidates.length > 0)
-      guess.askColumn(
-        field,
-        candidates,
-        'without it, the store keeps the old one beside the new address',
-        undefined,
-        `${COLUMN_FIELDS.contacts[field].what} of the address`,
-      );
-  }
-}
-
-/** Whether a value is written as postal codes are: 10115, LS1 1AA, 00-950. */
-function isPostalCode(value: string): boolean {
-  return /^(?=(?:.*\d){2})[A-Z0-9]{2,5}(?:[ -][A-Z0-9]{2,4})?$/i.test(value);
-}
-
-/** A column of flags has no more different values. */
-const MAX_FLAGS = 4;
-
-function firstOf(values: readonly string[]): Value | undefined {
-  const [only, second] = values;
-  return second === undefined ? only : { first: values };
 }

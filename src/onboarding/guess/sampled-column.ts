@@ -1,4 +1,5 @@
 import { weightUnit } from '../../mapping/compile-mapping.ts';
+import type { Condition } from '../../mapping/spec/mapping-spec.ts';
 import { spellingsOf } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { currencyCode, oneOf, words } from './words.ts';
@@ -210,9 +211,48 @@ export function booleanOf(value: string): boolean | undefined {
   return YES.has(word) ? true : NO.has(word) ? false : undefined;
 }
 
+/** Reads yes and no in a column: 0 and 1 mean something else beside other numbers. */
+export function readerOfFlags({ values }: SampledColumn): (value: string) => boolean | undefined {
+  const isNumber = (value: string) => /^\d+$/.test(value);
+  const isCoded = values.some((value) => isNumber(value) && booleanOf(value) === undefined);
+  return (value) => (isCoded && isNumber(value) ? undefined : booleanOf(value));
+}
+
+/** The signs that mark a cell, in lower case. */
+const MARKS: ReadonlySet<string> = new Set(['x', '✓', '✔', '●', '*']);
+
+/** Whether a cell has only a sign that marks it. */
+export function isMark(value: string): boolean {
+  return MARKS.has(value.toLowerCase());
+}
+
+/** Whether a cell marks its row: it has a value that says neither no nor nothing. */
+export function isMarked(value: string): boolean {
+  const isOther = booleanOf(value) === undefined && availabilityOf(value) === true;
+  return value !== '' && !isMissingValue(value) && booleanOf(value) !== false && !isOther;
+}
+
+/** Whether the values of a column only mark rows: yes, x, sold out. */
+export function areFlags(column: SampledColumn): boolean {
+  const read = readerOfFlags(column);
+  return column.values.every(
+    (value) =>
+      read(value) !== undefined ||
+      availabilityOf(value) !== undefined ||
+      isMissingValue(value) ||
+      isMark(value),
+  );
+}
+
+/** The condition for the rows that a column marks. */
+export function marking(name: string, { values }: SampledColumn): Condition {
+  const none = values.filter((value) => !isMarked(value) && booleanOf(value) === undefined);
+  return { not: { [name]: ['blank', 'no', ...new Set(none.map((value) => value.toLowerCase()))] } };
+}
+
 /** Whether words say that a product is available; undefined for other words. */
 export function availabilityOf(value: string): boolean | undefined {
-  const word = value.toLowerCase().replace(/[.!]$/, '');
+  const word = value.toLowerCase().replace(/^https?:\/\/schema\.org\/|[.!]$/, '');
   const { available, soldOut } = words().cells;
   return available.has(word) ? true : soldOut.has(word) ? false : undefined;
 }

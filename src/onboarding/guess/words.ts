@@ -51,6 +51,10 @@ const wordsSchema = z
       measures: list,
       perPiece: list,
       piece: list,
+      /** They turn the meaning of the others: not active. */
+      negations: list,
+      /** Other ways to reach somebody than e-mail. */
+      otherChannels: list,
       /** At an end of words that are written without blanks; the longest first. */
       glued: z.strictObject({ gross: list, net: list }),
     }),
@@ -61,6 +65,10 @@ const wordsSchema = z
       soldOut: list,
       shown: list,
       hidden: list,
+      /** A product is not sold any more. */
+      removed: list,
+      /** A contact gets no e-mails, or has not agreed to them. */
+      refusals: list,
       /** In a last row that is no product. */
       totals: list,
       /** What kind of product it is, not in which category. */

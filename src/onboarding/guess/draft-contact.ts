@@ -1,0 +1,313 @@
+import type {
+  Condition,
+  ContactMappingSpec,
+  ContactSpec,
+  Flag,
+  Value,
+} from '../../mapping/spec/mapping-spec.ts';
+import { withoutUndefined } from '../../model/json-object.ts';
+import { COLUMN_FIELDS } from '../column-fields.ts';
+import { type ContactColumn, type ContactGuess, countedShare, isCalled, LEAVE_OUT } from './guess.ts';
+import { hasWord } from './header-reading.ts';
+import {
+  booleanOf,
+  isEmail,
+  isMissingValue,
+  isMostly,
+  isPhone,
+  readerOfFlags,
+  type SampledColumn,
+  shareOf,
+} from './sampled-column.ts';
+import { words } from './words.ts';
+
+/** A mapping of contacts; undefined while a question is open. */
+export function draftContact(guess: ContactGuess): ContactMappingSpec | undefined {
+  const pick = (
+    field: keyof typeof COLUMN_FIELDS.contacts,
+    fits: (column: SampledColumn) => boolean = (column) => column.values.length > 0,
+    shown: (column: SampledColumn) => string = () => '',
+  ) =>
+    guess.pick(field, {
+      fits,
+      shown,
+      isRequired: field === 'email',
+      prefer: ({ reading }) => (reading.qualifiers.number ?? 1) === 1 && reading.meanings.length === 1,
+    });
+  const emails = (column: SampledColumn) => isMostly(column, isEmail);
+  const shownEmails = (column: SampledColumn) => countedShare(column, isEmail, 'are e-mail addresses');
+  let email = pick('email', emails, shownEmails);
+  if (email === undefined && guess.questions.length === 0) {
+    const [only, second] = guess.columns.filter((column) => column.header !== '' && emails(column));
+    if (only !== undefined && second === undefined && guess.given('email') === undefined) {
+      email = guess.claim('email', only, shownEmails(only), 'likely');
+    } else {
+      const candidates = guess.columns.filter((column) => shareOf(column, isEmail) > 0);
+      guess.askColumn('email', candidates, 'no header is called an e-mail address', null);
+    }
+  }
+  const areWords = (column: SampledColumn) => isMostly(column, (value) => /\p{L}/u.test(value));
+  let first = pick('firstName', areWords);
+  let last = pick('lastName', areWords);
+  const name = pick('name', areWords);
+  // Beside Apellidos, Nombre is the first name; beside Vorname, Name is the last name.
+  const other = first ?? last;
+  const isHalf = name?.cells.some((cell, row) => cell !== '' && !cell.includes(other?.cells[row] ?? ''));
+  if (name !== undefined && isHalf === true && (first === undefined) !== (last === undefined)) {
+    const field = first === undefined ? 'firstName' : 'lastName';
+    guess.claim(
+      field,
+      name,
+      `header is a name, beside the ${first === undefined ? 'last' : 'first'} name`,
+      'likely',
+    );
+    if (first === undefined) first = name;
+    else last = name;
+  }
+  const phones = (column: SampledColumn) => isMostly(column, isPhone);
+  const phone = pick('phone', phones);
+  const mobile = pick('mobile', phones);
+  const address = pick('address');
+  const house = pick('houseNumber');
+  const others = (['companyName', 'city', 'zip', 'state', 'country', 'note'] as const).map(
+    (field) => [field, pick(field)] as const,
+  );
+  askAddressParts(guess);
+  const tags = pick('tags');
+  const subscribed = draftSubscribed(guess);
+  if (email === undefined || guess.questions.length > 0) return undefined;
+  const use = (field: string, column: SampledColumn | undefined) => column && guess.use(field, column);
+  const list = (['|', ';', ','] as const).find((sign) => tags?.values.some((value) => value.includes(sign)));
+  const names = first && last && [guess.use('firstName', first), guess.use('lastName', last)];
+  const street = use('address', address);
+  const number = street && use('houseNumber', house);
+  const tagged = use('tags', tags);
+  const contact: ContactSpec = withoutUndefined({
+    email: [guess.use('email', email), 'email'],
+    name:
+      names === undefined
+        ? use('name', name)
+        : { join: guess.languages.some(isFamilyNameFirst) ? names.reverse() : names },
+    phone: firstOf([phone, mobile].flatMap((one) => use('phone', one) ?? [])),
+    address: street && number ? { join: [street, number] } : street,
+    ...Object.fromEntries(others.map(([field, column]) => [field, use(field, column)])),
+    tags: tagged && [tagged, { split: list ?? ';' }],
+    subscribed,
+  });
+  const required = [...guess.used].flatMap(([key, { column }]) =>
+    column.index === email.index ? [key] : [],
+  );
+  return { import: 'contacts', columns: guess.columnSpecs(), required, contact, tests: [] };
+}
+
+const ADDRESS_FIELDS = ['address', 'zip', 'city', 'state', 'country'] as const;
+
+/**
+ * Asks about columns of unknown names that may be a part of the address: without it, the store would keep the old part
+ * beside the new ones.
+ */
+function askAddressParts(guess: ContactGuess): void {
+  const taken = guess.fields();
+  if (!ADDRESS_FIELDS.some((field) => taken.includes(field))) return;
+  const unknown = guess.free.filter(
+    ({ reading, values }) => reading.meanings.length === 0 && values.length > 0,
+  );
+  for (const field of ADDRESS_FIELDS.filter((one) => !taken.includes(one))) {
+    if (guess.given(field) !== undefined || guess.isAsked(field)) continue;
+    const candidates = unknown.filter(
+      (column) => column.reading.mentions.has(field) || (field === 'zip' && isMostly(column, isPostalCode)),
+    );
+    if (candidates.length > 0)
+      guess.askColumn(
+        field,
+        candidates,
+        'without it, the store keeps the old one beside the new address',
+        undefined,
+        `${COLUMN_FIELDS.contacts[field].what} of the address`,
+      );
+  }
+}
+
+/** Whether a value is written as postal codes are: 10115, LS1 1AA, 00-950. */
+function isPostalCode(value: string): boolean {
+  return /^(?=(?:.*\d){2})[A-Z0-9]{2,5}(?:[ -][A-Z0-9]{2,4})?$/i.test(value);
+}
+
+function firstOf(values: readonly string[]): Value | undefined {
+  const [only, second] = values;
+  return second === undefined ? only : { first: values };
+}
+
+function isFamilyNameFirst(language: string): boolean {
+  return Object.values(words().languages).some((one) => one.name === language && one.familyNameFirst);
+}
+
+/**
+ * Whether contacts get e-mails. That nobody has refused them is no consent, and a consent counts only if no other column takes it
+ * back: both are asked. Undefined also while a question is open.
+ */
+function draftSubscribed(guess: ContactGuess): Flag | undefined {
+  const fits = (column: SampledColumn) => column.values.length > 0 && column.distinct <= MAX_FLAGS;
+  const pick = (field: 'subscribed' | 'unsubscribed', fitting: (column: SampledColumn) => boolean) =>
+    guess.pick(field, {
+      fits: fitting,
+      shown: (column) => countedShare(column, (value) => booleanOf(value) !== undefined, 'are yes or no'),
+      prefer: ({ reading }) => (reading.qualifiers.number ?? 1) === 1 && reading.meanings.length === 1,
+    });
+  const subscribed = pick('subscribed', fits);
+  if (subscribed !== undefined) {
+    const said = subscribedValue(guess, subscribed);
+    const refused = askRefusals(guess, subscribed);
+    return said === undefined || refused.length === 0 ? said : [{ first: [...refused, said] }];
+  }
+  const unsubscribed = pick('unsubscribed', (column) => fits(column) || areDates(column));
+  if (unsubscribed !== undefined) return unsubscribedValue(guess, unsubscribed);
+  askUnclear(guess, fits);
+  return undefined;
+}
+
+/** A column of flags has no more different values. */
+const MAX_FLAGS = 4;
+/** Nor has a column of states. */
+const MAX_STATES = 12;
+
+const NOT_SENT = 'neither: nothing is sent about it';
+type Answer = 'yes' | 'no' | 'not-sent';
+
+/** What the words of a column mean; undefined while that is asked. That somebody has not refused e-mails is asked too. */
+function meaningsOf(guess: ContactGuess, column: ContactColumn, isNegative: boolean) {
+  const read = readerOfFlags(column);
+  const all = [...new Set(column.values.map((value) => value.toLowerCase()))];
+  const open = isNegative ? all.find((word) => read(word) === false) : undefined;
+  const labels = isNegative
+    ? { yes: 'the contact gets no e-mails', no: 'the contact gets e-mails', 'not-sent': NOT_SENT }
+    : { yes: 'yes', no: 'no', 'not-sent': NOT_SENT };
+  const answers = all.map((word) => {
+    const known = read(word);
+    const asked = known === undefined ? word : known ? undefined : open;
+    const answer =
+      asked === undefined ? (known === true ? 'yes' : 'no') : guess.askWord(asked, column, labels);
+    // A word such as yes stands for all its spellings, unless numbers mean something else here.
+    const general = booleanOf(word) === true ? 'yes' : 'no';
+    return { answer, word: known === undefined ? word : general };
+  });
+  if (answers.some(({ answer }) => answer === undefined)) return undefined;
+  const isCoded = all.some((word) => read(word) !== booleanOf(word));
+  const general = isCoded ? [] : (['yes', 'no'] as const);
+  const unseen = general
+    .filter((word) => !answers.some((one) => one.word === word))
+    .map((word) => ({ answer: word === 'no' && isNegative ? 'not-sent' : word, word }));
+  return (answer: Answer) => [
+    ...new Set([...unseen, ...answers].filter((one) => one.answer === answer).map(({ word }) => word)),
+  ];
+}
+
+function subscribedValue(guess: ContactGuess, column: ContactColumn): FlagSteps | undefined {
+  const meanings = meaningsOf(guess, column, false);
+  return meanings && flagValue(guess.use('subscribed', column), meanings, 'yes', 'no');
+}
+
+type FlagSteps = Exclude<Flag, boolean | string | Condition>;
+
+/** `yes` and `no`: the answers for words of contacts who get e-mails, and of those who do not. */
+function flagValue(
+  name: string,
+  meanings: (answer: Answer) => readonly string[],
+  yes: Answer,
+  no: Answer,
+): FlagSteps {
+  const silent = meanings('not-sent');
+  const lists = { yes: [...meanings(yes)], no: [...meanings(no)] };
+  const isPlain = yes === 'yes' && lists.yes.join() === 'yes' && lists.no.join() === 'no';
+  if (lists.yes.length === 0) lists.yes.push('subscribed');
+  if (lists.no.length === 0) lists.no.push('unsubscribed');
+  const value: FlagSteps = [name, isPlain ? 'boolean' : { boolean: lists }];
+  return silent.length === 0 ? value : [{ value, unless: { [name]: silent } }];
+}
+
+function unsubscribedValue(guess: ContactGuess, column: ContactColumn): Flag | undefined {
+  if (areDates(column))
+    return [{ value: { const: false }, when: { [guess.use('unsubscribed', column)]: 'present' } }];
+  const meanings = meaningsOf(guess, column, true);
+  return meanings && flagValue(guess.use('unsubscribed', column), meanings, 'no', 'yes');
+}
+
+/** Whether all values are dates or times: 2024-01-02, 2.1.24 10:00. */
+function areDates({ values }: SampledColumn): boolean {
+  return (
+    values.length > 0 && values.every((value) => /^(?=.*[1-9])\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b/.test(value))
+  );
+}
+
+/** Asks about columns whose headers or values may say it. */
+function askUnclear(guess: ContactGuess, fits: (column: SampledColumn) => boolean): void {
+  const { headerParts, cells } = words();
+  const unclear = guess.free.filter(({ reading, ...column }) => {
+    const isMentioned = reading.mentions.has('subscribed') || reading.mentions.has('unsubscribed');
+    const isState =
+      column.distinct <= MAX_STATES && column.values.some((value) => cells.refusals.has(value.toLowerCase()));
+    return reading.meanings.length === 0 && ((isMentioned && fits(column)) || isState);
+  });
+  const isNegative = ({ header, reading: { mentions } }: ContactColumn) =>
+    mentions.has('unsubscribed') || mentions.has('refused') || hasWord(header, headerParts.negations);
+  for (const [field, columns] of [
+    ['unsubscribed', unclear.filter(isNegative)],
+    ['subscribed', unclear.filter((column) => !isNegative(column))],
+  ] as const)
+    if (columns.length > 0 && guess.given(field) === undefined)
+      guess.askColumn(field, columns, 'their headers or values may say it');
+}
+
+/**
+ * Asks about columns that say of contacts whom the flag subscribes that they have unsubscribed, that mail to them came back, or that
+ * they have not confirmed. The values that an answer gives: false for these contacts.
+ */
+function askRefusals(guess: ContactGuess, flag: ContactColumn): readonly Value[] {
+  const read = readerOfFlags(flag);
+  const isSubscribed = flag.cells.map((cell) => read(cell) === true);
+  return guess.free.flatMap((column) => {
+    const refusals = refusalsOf(column);
+    const found = column.cells.find((cell, row) => isSubscribed[row] === true && refusals?.test(cell));
+    if (refusals === undefined || found === undefined) return [];
+    const shown = found === '' ? 'is blank' : `has '${found}'`;
+    const answer = guess.askUnused([column], `${shown} for a contact that '${flag.header}' subscribes`, [
+      LEAVE_OUT,
+      { value: 'unsubscribed', label: 'such a contact gets no e-mails' },
+    ]);
+    if (answer !== 'unsubscribed') return [];
+    guess.claim('unsubscribed', column, 'your answer', 'certain');
+    return [{ value: { const: false }, when: refusals.when(guess.use('unsubscribed', column)) }];
+  });
+}
+
+/** Which cells of a column refuse e-mails, and the condition for them; undefined if the column says nothing about e-mails. */
+function refusalsOf(column: ContactColumn): Refusals | undefined {
+  const { headerParts, cells } = words();
+  const says = (concept: 'subscribed' | 'unsubscribed' | 'refused' | 'confirmed') =>
+    isCalled(column, concept) || column.reading.mentions.has(concept);
+  const isState = (cell: string) => cells.refusals.has(cell.toLowerCase());
+  const wordsThat = (test: (cell: string) => boolean) =>
+    [...new Set(column.values.map((value) => value.toLowerCase()))].filter(test);
+  // That somebody has unsubscribed is often said by a date.
+  if (says('unsubscribed') || says('refused')) {
+    const test = (cell: string) =>
+      /[^\s0:.-]/.test(cell) && !isMissingValue(cell) && booleanOf(cell) !== false;
+    const others = wordsThat((cell) => !test(cell) && booleanOf(cell) === undefined);
+    return { test, when: (name) => ({ not: { [name]: ['blank', 'no', ...others] } }) };
+  }
+  if (hasWord(column.header, headerParts.otherChannels) || column.values.length === 0) return undefined;
+  if (says('confirmed') || says('subscribed')) {
+    const isBlankNo = says('confirmed');
+    const test = (cell: string) => (cell === '' ? isBlankNo : booleanOf(cell) === false || isState(cell));
+    const blank = isBlankNo ? ['blank'] : [];
+    return { test, when: (name) => ({ [name]: ['no', ...blank, ...wordsThat(isState)] }) };
+  }
+  return column.reading.meanings.length === 0 && column.distinct <= MAX_STATES
+    ? { test: isState, when: (name) => ({ [name]: wordsThat(isState) }) }
+    : undefined;
+}
+
+interface Refusals {
+  readonly test: (cell: string) => boolean;
+  readonly when: (name: string) => Condition;
+}

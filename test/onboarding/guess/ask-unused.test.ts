@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { guessed } from './guess-setup.ts';
+
+const prices = (text: string, answers?: Readonly<Record<string, string>>) =>
+  guessed(text, ({ variants: [one] }) => [one?.price, one?.onSale], answers);
+const titles = (text: string, answers?: Readonly<Record<string, string>>) =>
+  guessed(text, ({ title }) => title, answers);
+
+describe('a column that says what is on sale', () => {
+  it.each([
+    ['On sale', 'Sale price', '4.00;3.00;yes', '5.00;4.50;no'],
+    ['Im Angebot', 'Aktionspreis', '4,00;3,00;x', '5,00;4,50;'],
+    ['Sale', 'Compare at price', '3.00;4.00;true', '5.00;5.50;false'],
+    ['Angebot', 'UVP', '3,00;4,00;ja', '5,00;5,50;nein'],
+  ])('%s is asked about where it denies a sale, and decides', async (header, sale, reduced, regular) => {
+    const text = `Name;Price;${sale};${header}\nMug;${reduced}\nJug;${regular}`;
+    const id = `unused.${header}`;
+    const usual = sale === 'UVP' || sale === 'Compare at price' ? 5.5 : 5;
+    expect(await prices(text)).toEqual([id]);
+    expect(await prices(text, { [id]: 'where-marked' })).toEqual([
+      [3, true],
+      [usual, false],
+    ]);
+    expect(await prices(text, { [id]: 'leave-out' })).toEqual([
+      [3, true],
+      [usual === 5 ? 4.5 : 5, true],
+    ]);
+    expect(await prices(`Name;Price;${sale};${header}\nMug;${reduced}\nJug;5.00;;no`)).toEqual([
+      [3, true],
+      [5, false],
+    ]);
+  });
+});
+
+describe('a column called a sale price', () => {
+  it.each([
+    ['that is above the price', '6.00', '8.00'],
+    ['that has other texts', '3.00 until May', 'half'],
+  ])('%s is asked about', async (_, ...cells) => {
+    const text = `Name;Price;Sale price\nMug;4.00;${cells[0]}\nJug;7.00;${cells[1]}\nCan;1.00;`;
+    expect(await prices(text)).toEqual(['column.sale']);
+    expect(await prices(text, { 'column.sale': '' })).toEqual([
+      [4, false],
+      [7, false],
+      [1, false],
+    ]);
+  });
+
+  it('that has percentages is a discount', async () => {
+    const text = 'Name;Price;Sale price\nMug;4.00;25%\nJug;7.00;';
+    expect(await prices(text)).toEqual(['unused.Sale price']);
+    expect(await prices(text, { 'unused.Sale price': 'percent' })).toEqual([
+      [3, true],
+      [7, false],
+    ]);
+    expect(await prices('Name;Price;Sale %\nMug;4.00;25\nJug;7.00;0')).toEqual(['unused.Sale %']);
+  });
+});
+
+describe('a column that changes what the price is', () => {
+  it('by a surcharge is asked about, and added', async () => {
+    const text = 'Name;Preis;Aufpreis\nTasse;4,00;+1,50\nDose;5,00;';
+    expect(await prices(text)).toEqual(['unused.Aufpreis']);
+    expect(await prices(text, { 'unused.Aufpreis': 'add' })).toEqual([
+      [5.5, false],
+      [5, false],
+    ]);
+    expect(await prices(text.replace('+1,50', '0'))).toHaveLength(2);
+  });
+
+  it.each([
+    ['Preiseinheit', '100', '1'],
+    ['Price per', '10 pcs', '1 pc'],
+  ])('by the number of pieces (%s) is asked about', async (header, several, one) => {
+    const text = `Name;Price;${header}\nMug;4.00;${several}\nJug;5.00;${one}`;
+    expect(await prices(text)).toEqual([`unused.${header}`]);
+    expect(await prices(text.replace(several, one))).toHaveLength(2);
+  });
+});
+
+describe('a mark that a product is sold no more', () => {
+  it.each([
+    ['Action', 'delete', 'update'],
+    ['Kennzeichen', 'gelöscht', ''],
+    ['Blocked', 'yes', 'no'],
+    ['Not for sale', 'x', ''],
+  ])('in a column %s is asked about', async (header, mark, other) => {
+    const text = `Name;Price;${header}\nMug;4.00;${mark}\nJug;5.00;${other}`;
+    expect(await titles(text)).toEqual([`unused.${header}`]);
+    expect(await titles(text.replace(mark, other))).toEqual(['Mug', 'Jug']);
+  });
+});

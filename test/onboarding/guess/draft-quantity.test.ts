@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { guessed } from './guess-setup.ts';
+
+type Answers = Readonly<Record<string, string>>;
+const stocks = (text: string, answers?: Answers) =>
+  guessed(text, ({ variants: [one] }) => one?.quantity ?? null, answers);
+const weights = (text: string, answers?: Answers) =>
+  guessed(text, ({ variants: [one] }) => one?.weight ?? null, answers);
+
+describe('a column that says what is sold out', () => {
+  it.each([
+    ['Sold out', 'yes', 'no'],
+    ['Ausverkauft', 'x', ''],
+    ['Nicht lieferbar', '1', '0'],
+    ['Agotado', 'sí', '-'],
+  ])('%s is asked about, and makes the stock 0', async (header, marked, other) => {
+    const id = `unused.${header}`;
+    const alone = `Name;Price;${header}\nMug;4.00;${marked}\nJug;5.00;${other}`;
+    expect(await stocks(alone)).toEqual([id]);
+    expect(await stocks(alone, { [id]: 'sold-out' })).toEqual([0, null]);
+    expect(await stocks(alone, { [id]: 'leave-out' })).toEqual([null, null]);
+    const beside = `Name;Price;Stock;${header}\nMug;4.00;3;${marked}\nJug;5.00;2;${other}`;
+    expect(await stocks(beside)).toEqual([id]);
+    expect(await stocks(beside, { [id]: 'sold-out' })).toEqual([0, 2]);
+    expect(await stocks(beside.replace(';3;', ';0;'))).toEqual([0, 2]);
+  });
+});
+
+describe('0 and 1 alone', () => {
+  it('are asked about where they may be numbers of pieces', async () => {
+    const text = 'Name;Price;In stock\nMug;4.00;1\nJug;5.00;0';
+    expect(await stocks(text)).toEqual(['unused.In stock']);
+    expect(await stocks(text, { 'unused.In stock': 'pieces' })).toEqual([1, 0]);
+    expect(await stocks(text, { 'unused.In stock': 'available' })).toEqual([null, 0]);
+    expect(await stocks(text, { 'column.quantity': 'In stock' })).toEqual([1, 0]);
+    expect(await stocks(text.replace(';1', ';2'))).toEqual([2, 0]);
+  });
+
+  it('are yes and no where they cannot', async () => {
+    expect(await stocks('Name;Price;Availability\nMug;4.00;1\nJug;5.00;0')).toEqual([null, 0]);
+  });
+});
+
+describe('words for the stock', () => {
+  it('that are not understood are asked about', async () => {
+    const text = 'Name;Price;Stock\nMug;4.00;low\nJug;5.00;high';
+    expect(await stocks(text)).toEqual(['column.quantity']);
+    expect(await stocks(text, { 'column.quantity': '' })).toEqual([null, null]);
+    const words = { 'column.quantity': 'Stock', 'word.low': 'sold-out', 'word.high': 'available' };
+    expect(await stocks(text, words)).toEqual([0, null]);
+  });
+
+  it('may be those of schema.org', async () => {
+    const address = 'https://schema.org/';
+    const text = `Name;Price;Availability\nMug;4.00;${address}OutOfStock\nJug;5.00;${address}InStock`;
+    expect(await stocks(text)).toEqual([0, null]);
+  });
+});
+
+describe('the unit of a weight', () => {
+  it('is that of a column which says it on every row', async () => {
+    const text = 'Name;Price;Weight;Weight unit\nMug;4.00;300;g\nJug;5.00;1.5;kg';
+    expect(await weights(text)).toEqual([0.3, 1.5]);
+    const german = 'Name;Preis;Gewicht;Gewichtseinheit\nTasse;4,00;0,5;kg\nDose;5,00;1,5;g';
+    expect(await weights(german)).toEqual([0.5, 0.0015]);
+  });
+
+  it('is asked about where that column is about something else, or differs from the header', async () => {
+    const text = 'Name;Price;Weight;Unit\nMug;4.00;300;g\nJug;5.00;1.5;kg';
+    expect(await weights(text)).toEqual(['weightIn']);
+    expect(await weights(text, { weightIn: 'Unit' })).toEqual([0.3, 1.5]);
+    const differing = 'Name;Price;Weight (kg);Weight unit\nMug;4.00;300;g\nJug;5.00;500;g';
+    expect(await weights(differing)).toEqual(['weightIn']);
+    expect(await weights(differing, { weightIn: 'g' })).toEqual([0.3, 0.5]);
+  });
+});
