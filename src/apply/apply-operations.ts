@@ -66,10 +66,10 @@ export interface ApplyOptions<Op extends Operation> {
   /** The subject, such as the id of a run: part of the reported attempts. */
   readonly about?: string;
   /**
-   * Of several applies on one storefront, the one with the lowest turn is sent first; the others use the remaining
+   * Of several applies on one storefront, the one with the lowest number is sent first; the others use the remaining
    * capacity.
    */
-  readonly turn?: number;
+  readonly priority?: number;
   readonly graceMs?: number;
   readonly clock?: Clock;
 }
@@ -96,15 +96,15 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
   const freeSlots = slots(options.concurrency, stop.stopping);
   /** Keys in flight, each with the callback of the operation that waits for it, if any: at most one waits. */
   const openKeys = new Map<string, (() => void) | null>();
-  let underWay = 0;
+  let inFlight = 0;
   let onIdle: (() => void) | null = null;
   let requests = 0;
-  let arrived = EMPTY_TALLY;
+  let received = EMPTY_TALLY;
   let recorded = EMPTY_TALLY;
   const notApplied: Op[] = [];
   const about = options.about === undefined ? {} : { about: options.about };
-  const { onEnded, turn = 0, permit } = options;
-  const send = { signal: stop.ended, stopping: stop.stopping, onEnded, turn, ...about };
+  const { onEnded, priority = 0, permit } = options;
+  const send = { signal: stop.ended, stopping: stop.stopping, onEnded, priority, ...about };
 
   const write = async (results: readonly ApplyResult<Op>[]): Promise<void> => {
     if (!stop.recording) return;
@@ -114,7 +114,7 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
     recorded = addToTally(recorded, results, sent);
     onProgress?.(recorded);
   };
-  const close = ({ key }: Op): void => {
+  const closeKey = ({ key }: Op): void => {
     const onClosed = openKeys.get(key);
     openKeys.delete(key);
     onClosed?.();
@@ -125,17 +125,17 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
     onWritten: (group) => {
       for (const { slot, operation } of group) {
         slot.free();
-        close(operation);
+        closeKey(operation);
       }
     },
     onFailed: (error) => stop.stop(error, 'drop'),
   });
 
   const finish = (finished: Finished<Op>): void => {
-    arrived = addToTally(arrived, [finished], 0);
+    received = addToTally(received, [finished], 0);
     outcomes.add(finished);
     if (finished.outcome.kind !== 'rejected') return;
-    const exceeded = judge?.(arrived);
+    const exceeded = judge?.(received);
     if (exceeded !== undefined) stop.stop(exceeded, 'drain');
   };
   const keyRefused = (): UnauthorizedError =>
@@ -165,7 +165,7 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
   /** Sends one operation; its key is open until the outcome is recorded. Never rejects. */
   const start = async (operation: Op, slot: HeldSlot): Promise<void> => {
     openKeys.set(operation.key, null);
-    underWay++;
+    inFlight++;
     let mayBeApplied = false;
     const onRequest = (): Promise<void> | undefined => {
       const permitted = permit?.();
@@ -182,11 +182,11 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
     } catch (error) {
       if (!mayBeApplied) notApplied.push(operation);
       slot.free();
-      close(operation);
+      closeKey(operation);
       stop.stop(error, 'drain');
     }
-    underWay--;
-    if (underWay === 0) onIdle?.();
+    inFlight--;
+    if (inFlight === 0) onIdle?.();
   };
 
   const stopped = new Promise<void>((resolve) => {
@@ -219,7 +219,7 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
   } catch (error) {
     stop.stop(error, 'drain');
   }
-  if (underWay > 0) {
+  if (inFlight > 0) {
     await new Promise<void>((resolve) => {
       onIdle = resolve;
     });

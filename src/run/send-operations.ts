@@ -21,7 +21,7 @@ import {
   type Sending,
 } from '../state/state.ts';
 import type { Storefront } from '../storefront/storefront.ts';
-import { withAnswers } from './answer-tally.ts';
+import { withAnswerListener } from './answer-tally.ts';
 import type { RunContext } from './run-context.ts';
 import { productWrites } from './store-properties.ts';
 
@@ -33,7 +33,7 @@ export type ShardOperation = Operation & {
 };
 
 interface SendOptions
-  extends Pick<ApplyOptions<ShardOperation>, 'turn' | 'onEnded' | 'judge' | 'onProgress'> {
+  extends Pick<ApplyOptions<ShardOperation>, 'priority' | 'onEnded' | 'judge' | 'onProgress'> {
   readonly run: Run;
   readonly store: StoreConfig;
   /** Nothing is sent or recorded after it is lost. */
@@ -56,7 +56,7 @@ interface SendOptions
  * recorded. Rejects as `applyOperations`.
  */
 export async function sendOperations(context: RunContext, options: SendOptions): Promise<void> {
-  const { run, store, lock, firstShard, onRecorded, changesNothing, turn = 0 } = options;
+  const { run, store, lock, firstShard, onRecorded, changesNothing, priority = 0 } = options;
   const { onEnded, judge, onProgress } = options;
   const { runs } = context.state;
   const { fence } = lock;
@@ -106,7 +106,7 @@ export async function sendOperations(context: RunContext, options: SendOptions):
     operations,
     storefront,
     signal,
-    turn,
+    priority,
     onEnded,
     judge,
     onProgress,
@@ -219,7 +219,7 @@ function observingResults(
   const ledger = state.ledger(importTarget(run));
   const answers = new Map<string, unknown>();
   return {
-    storefront: withAnswers(storefront, (key, _body, answer) => answers.set(key, answer)),
+    storefront: withAnswerListener(storefront, (key, _body, answer) => answers.set(key, answer)),
     async of(results: readonly OperationResult[]): Promise<readonly OperationResult[]> {
       const parts = results.flatMap(({ operation, outcome }) =>
         outcome.kind === 'applied' && outcome.part !== undefined ? [operation.key] : [],

@@ -530,10 +530,10 @@ export interface SharedStore {
   /** Calls back for each such request of another process, and for one that is still valid. */
   listen(onPause: (forMs: number) => void): () => void;
   /**
-   * Reserves start times for up to `most` requests to the store, `perSecond` of them per second. Returns how many were
+   * Reserves start times for up to `max` requests to the store, `perSecond` of them per second. Returns how many were
    * reserved (at least one) and how long until the first one; the others follow at that rate.
    */
-  reserve(perSecond: number, most: number): Promise<{ readonly places: number; readonly afterMs: number }>;
+  reserve(perSecond: number, max: number): Promise<{ readonly reserved: number; readonly afterMs: number }>;
 }
 
 /** A schedule that the worker keeps. */

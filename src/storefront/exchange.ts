@@ -341,7 +341,7 @@ function withoutMessage(answer: RawAnswer, value: unknown, reader: Reader): stri
 /** The beginning of an answer, for a message. */
 function startOf({ body }: RawAnswer, { apiKey, expected }: Reader): string {
   const unnamed = (words: string) =>
-    expected?.personalData == null ? words : impersonal(words, expected.personalData());
+    expected?.personalData == null ? words : withoutPersonalText(words, expected.personalData());
   const line = cleanMessage(body, apiKey, { unnamed, length: START_LENGTH });
   return line === '' ? 'the answer has no body' : `the answer begins: ${line}`;
 }
@@ -349,11 +349,11 @@ function startOf({ body }: RawAnswer, { apiKey, expected }: Reader): string {
 /**
  * The start of an answer about a contact: JSON keeps its shape, other text keeps its words except those about people.
  */
-function impersonal(start: string, values: readonly string[]): string {
+function withoutPersonalText(start: string, values: readonly string[]): string {
   return /^\s*[[{]/.test(start) ? start.replaceAll(TEXT_VALUES, '$1"…"') : withoutPeople(start, values);
 }
 
-function failed(
+function failedVerdict(
   answer: RawAnswer,
   reader: Reader,
   failure: Pick<Failure, 'code' | 'message' | 'movedTo'> & Doubt,
@@ -372,7 +372,7 @@ function readSuccess(answer: RawAnswer, reader: Reader): Verdict {
   const value = parsed?.value;
   const proof = expected === undefined ? NOTHING_TO_PROVE : expected.prove(value);
   const unknown = (code: string, message: string): Verdict =>
-    failed(answer, reader, { code, message, mayHaveArrived: true, mayBeAtWork: false });
+    failedVerdict(answer, reader, { code, message, mayHaveArrived: true, mayBeAtWork: false });
   if (parsed === undefined || (isEmpty && (expected === undefined || typeof proof === 'string'))) {
     const what = isExcessive(body)
       ? `with JSON of more than ${MAX_LEVELS} levels, or ${MAX_CONTAINERS} objects and lists`
@@ -434,7 +434,7 @@ export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
     const base = redirectedBase(answer.location);
     const movedTo = base === undefined ? undefined : cleanMessage(base, reader.apiKey);
     const message = `the store answered ${status}, a redirect${to}; set baseUrl to ${movedTo ?? 'the final address'}`;
-    return failed(answer, reader, {
+    return failedVerdict(answer, reader, {
       code: 'store-redirect',
       message,
       movedTo,
@@ -451,7 +451,7 @@ export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
     return { kind: 'refused', status, message, isFromApi: reportsFailure(value) };
   }
   const isRefusedForNow = isPushBack(status, retryAfterMs(answer.retryAfter, reader.now));
-  return failed(answer, reader, {
+  return failedVerdict(answer, reader, {
     code: `store-${status}`,
     message,
     ...(isRefusedForNow ? NO_DOUBT : { mayHaveArrived: true, mayBeAtWork: isOfGateway(status) }),
@@ -481,7 +481,7 @@ const zstdBody: Decode = promisify(zstdDecompress);
 const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
   ['gzip', gunzipBody],
   ['x-gzip', gunzipBody],
-  ['deflate', deflated],
+  ['deflate', inflateAny],
   ['br', brotliBody],
   ['zstd', zstdBody],
 ]);
@@ -490,7 +490,7 @@ const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
 const MAX_ENCODINGS = 3;
 
 /** With a header as in the standard, or without one as some servers send it. */
-function deflated(bytes: Buffer, limits: Limits): Promise<Buffer> {
+function inflateAny(bytes: Buffer, limits: Limits): Promise<Buffer> {
   const hasHeader = ((bytes[0] ?? 0) & 0x0f) === 0x08;
   return hasHeader ? inflateBody(bytes, limits) : inflateRawBody(bytes, limits);
 }

@@ -53,8 +53,8 @@ export interface SendOptions {
   /** Called before the call rejects, if the request certainly had no effect. */
   readonly onNotApplied?: () => void;
   readonly slot?: Slot;
-  /** Among waiting requests, those of the lowest turn are sent first; default: 0. */
-  readonly turn?: number;
+  /** Among waiting requests, those with the lowest number are sent first; default: 0. */
+  readonly priority?: number;
   /** The subject of the request, such as the id of a run: part of its attempts. */
   readonly about?: string;
   /**
@@ -159,7 +159,7 @@ export type Send = (request: SentRequest, options: SendOptions) => Promise<Sent>
 
 /** The returned promise rejects with UnauthorizedError, StoreUnavailableError or the signal's reason. */
 export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: SenderOptions): Send {
-  const work = workTime();
+  const processing = processingTime();
   const key = keyCheck(gate, clock);
 
   let redirects = { movedTo: '', status: 0, count: 0 };
@@ -218,7 +218,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       } catch (error) {
         if (!(error instanceof NoAnswer)) throw error;
         sending.inFlight = false;
-        verdict = { kind: 'failed', failure: unanswered(error) };
+        verdict = { kind: 'failed', failure: noAnswerFailure(error) };
       }
       const ms = clock.monotonic() - sentAt;
       report(sending, verdict, ms);
@@ -227,7 +227,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
         // Before the slot is free for another request, which must not be sent with a key that may be wrong.
         if (needsConfirmation(verdict)) gate.hold();
         end = ANSWERED;
-        work.answeredIn(ms);
+        processing.answeredIn(ms);
         return verdict;
       }
       const { failure } = verdict;
@@ -244,17 +244,17 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
   };
 
   /** What a 401 means: the answer to the request that confirms it. */
-  const confirm = async (sending: Sending, refused: Unauthorized): Promise<Settled | Failed> => {
+  const confirmRefusal = async (sending: Sending, refused: Unauthorized): Promise<Settled | Failed> => {
     const { stopping, outage } = sending;
     const confirmed = await key.confirm(refused, sending, () => attemptOnce(sending), stopping, outage);
-    return confirmed ?? { kind: 'failed', failure: unconfirmed(refused), usesRetry: true };
+    return confirmed ?? { kind: 'failed', failure: unconfirmedFailure(refused), usesRetry: true };
   };
 
   /** Waits out the delay, then for the retry budget. A probe of a failing store waits for the gate only. */
   const waitToRetry = async (sending: Sending, { failure, usesRetry }: Failed, retry: number) => {
     const { stopping, outage, options, doubt } = sending;
     sending.retry = true;
-    const atWorkMs = failure.mayBeAtWork ? work.longestMs : 0;
+    const atWorkMs = failure.mayBeAtWork ? processing.longestMs : 0;
     if (!usesRetry) {
       if (atWorkMs > 0) await sleep(clock, atWorkMs, stopping, outage);
       return;
@@ -274,7 +274,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       return await pRetry(
         async (attemptNumber) => {
           let attempted: Settled | Failed = attemptNumber === 1 ? first : await attemptOnce(sending);
-          if (needsConfirmation(attempted)) attempted = await confirm(sending, attempted);
+          if (needsConfirmation(attempted)) attempted = await confirmRefusal(sending, attempted);
           if (attempted.kind === 'failed') throw new AttemptError(attempted);
           return resultOf(attempted, sending.doubt);
         },
@@ -307,7 +307,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       retry: false,
       suspect: false,
       confirms: false,
-      turn: options.turn ?? 0,
+      priority: options.priority ?? 0,
       doubt: NO_DOUBT,
       inFlight: false,
       answeredBefore: null,
@@ -317,7 +317,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     try {
       // Most requests need no retry, and pay nothing for p-retry.
       let first = await attemptOnce(sending);
-      if (needsConfirmation(first)) first = await confirm(sending, first);
+      if (needsConfirmation(first)) first = await confirmRefusal(sending, first);
       return first.kind === 'failed' ? await retry(sending, first) : resultOf(first, sending.doubt);
     } catch (error) {
       if (!sending.doubt.mayHaveArrived && !sending.inFlight) options.onNotApplied?.();
@@ -336,12 +336,12 @@ const ABANDONED: AttemptEnd = { kind: 'abandoned' };
 const ANSWERED: AttemptEnd = { kind: 'answered' };
 
 /** A 401 that the next request did not confirm. */
-function unconfirmed({ status, message }: Unauthorized): Failure {
+function unconfirmedFailure({ status, message }: Unauthorized): Failure {
   return { code: `store-${status}`, message, status, retryAfterMs: undefined, ...NO_DOUBT };
 }
 
 /** An attempt without an answer: the store may still be processing it. */
-function unanswered({ code, message, mayHaveArrived }: NoAnswer): Failure {
+function noAnswerFailure({ code, message, mayHaveArrived }: NoAnswer): Failure {
   const mayBeAtWork = mayHaveArrived;
   return { code, message, status: null, retryAfterMs: undefined, mayHaveArrived, mayBeAtWork };
 }
@@ -357,7 +357,7 @@ function resultOf(verdict: Settled, doubt: Doubt): Sent {
       return { kind: 'refused', status, reason: { code: `store-${status}`, message }, isFromApi, doubt };
     }
     case 'unauthorized':
-      throw wrongKey(verdict);
+      throw wrongKeyError(verdict);
     default:
       throw new Error(`Unknown verdict: ${verdict satisfies never}`);
   }
@@ -400,7 +400,7 @@ const SLOW_FACTOR = 4;
 const ANSWER_WEIGHT = 0.1;
 
 /** Estimates from its answers how long a store may process a request whose answer was lost. */
-export function workTime() {
+export function processingTime() {
   let meanMs: number | null = null;
   return {
     /** At most the longest wait of a retry; before the first answer exactly that. */
@@ -426,7 +426,7 @@ function needsConfirmation(verdict: Settled | { readonly kind: 'failed' }): verd
 }
 
 /** The error for an API key that the store does not accept. */
-function wrongKey({ status, message }: Unauthorized): UnauthorizedError {
+function wrongKeyError({ status, message }: Unauthorized): UnauthorizedError {
   const unquoted = `The store does not accept the API key (${status})`;
   return new UnauthorizedError(`${unquoted}: ${message}`, {
     unquoted,
@@ -469,7 +469,7 @@ function keyCheck(gate: Gate, clock: Clock) {
       } finally {
         ticket.confirms = false;
         confirming = null;
-        gate.release(isWrong ? wrongKey(refused) : undefined);
+        gate.release(isWrong ? wrongKeyError(refused) : undefined);
         resolve(isWrong);
       }
     },

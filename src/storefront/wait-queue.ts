@@ -51,21 +51,21 @@ interface Waiter<Item, Grant> {
 }
 
 /**
- * A queue in order of arrival within a turn, unless `next` prefers other items. An item whose signal aborts leaves
- * the queue. `turnOf`: items of a lower turn precede all items of a higher one.
+ * A queue in order of arrival within a priority, unless `next` prefers other items. An item whose signal aborts leaves
+ * the queue. `priorityOf`: items of a lower number precede all items of a higher one.
  */
-export function waitQueue<Item, Grant>(aborts: AbortListeners, turnOf: (item: Item) => number = () => 0) {
-  const line: Waiter<Item, Grant>[] = [];
+export function waitQueue<Item, Grant>(aborts: AbortListeners, priorityOf: (item: Item) => number = () => 0) {
+  const queue: Waiter<Item, Grant>[] = [];
   return {
     get length() {
-      return line.length;
+      return queue.length;
     },
     /** Resolves with the value that resumes the item; rejects with the signal's reason. */
     wait: (item: Item, signal: AbortSignal): Promise<Grant> =>
       new Promise((resolve, reject) => {
         const onAbort = (): void => {
-          const place = line.indexOf(waiter);
-          if (place >= 0) line.splice(place, 1);
+          const at = queue.indexOf(waiter);
+          if (at >= 0) queue.splice(at, 1);
           reject(signal.reason);
         };
         const waiter: Waiter<Item, Grant> = {
@@ -80,20 +80,20 @@ export function waitQueue<Item, Grant>(aborts: AbortListeners, turnOf: (item: It
           },
         };
         aborts.add(signal, onAbort);
-        const turn = turnOf(item);
-        let place = line.length;
-        for (let before = line[place - 1]; before && turnOf(before.item) > turn; before = line[place - 1])
-          place--;
-        line.splice(place, 0, waiter);
+        const priority = priorityOf(item);
+        let at = queue.length;
+        for (let before = queue[at - 1]; before && priorityOf(before.item) > priority; before = queue[at - 1])
+          at--;
+        queue.splice(at, 0, waiter);
       }),
     /** Removes the next item from the queue: the first one that `preferred` accepts, otherwise the first. */
     next(preferred?: (item: Item) => boolean): Pick<Waiter<Item, Grant>, 'item' | 'resume'> | undefined {
-      if (preferred === undefined) return line.shift();
-      const place = line.findIndex(({ item }) => preferred(item));
-      return place < 0 ? line.shift() : line.splice(place, 1)[0];
+      if (preferred === undefined) return queue.shift();
+      const at = queue.findIndex(({ item }) => preferred(item));
+      return at < 0 ? queue.shift() : queue.splice(at, 1)[0];
     },
     rejectAll(error: unknown): void {
-      for (const waiter of line.splice(0)) waiter.reject(error);
+      for (const waiter of queue.splice(0)) waiter.reject(error);
     },
   };
 }

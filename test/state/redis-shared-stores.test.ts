@@ -70,7 +70,7 @@ describeWithRedis('what processes agree on about a store', () => {
       (index % 2 === 0 ? all.one : all.other).sharedStore(SHOP)?.reserve(0.1, 2),
     );
     const given = (await Promise.all(asking)).map((answer) => answer?.afterMs ?? 0).sort((a, b) => a - b);
-    // Two places are twenty seconds; the line began to move when the first asked.
+    // Two reservations are twenty seconds; the line began to move when the first asked.
     for (const [turn, afterMs] of given.entries()) expect(afterMs).toBeGreaterThan((turn - 1) * 20_000);
     expect(given.at(-1)).toBeLessThanOrEqual(19 * 20_000 + 1);
   });

@@ -199,7 +199,15 @@ describe('the gain of more requests at once', () => {
   });
 });
 
-const first = { sentAt: 0, endedAt: 5, limit: 6, averageMs: 5, full: true, paced: false, hasRate: false };
+const first = {
+  sentAt: 0,
+  endedAt: 5,
+  limit: 6,
+  averageMs: 5,
+  atLimit: true,
+  wasRateLimited: false,
+  hasRate: false,
+};
 const atOnce = { tooManyAtOnce: true, tooManyASecond: false };
 const aSecond = { tooManyAtOnce: false, tooManyASecond: true };
 
@@ -244,10 +252,10 @@ describe('the cause of a push-back', () => {
   });
 
   it.each([
-    ['the limit was used up', { full: true, paced: false }, atOnce],
-    ['the rate was used up', { full: false, paced: true }, aSecond],
-    ['neither was', { full: false, paced: false }, aSecond],
-    ['both were', { full: true, paced: true }, { tooManyAtOnce: true, tooManyASecond: true }],
+    ['the limit was used up', { atLimit: true, wasRateLimited: false }, atOnce],
+    ['the rate was used up', { atLimit: false, wasRateLimited: true }, aSecond],
+    ['neither was', { atLimit: false, wasRateLimited: false }, aSecond],
+    ['both were', { atLimit: true, wasRateLimited: true }, { tooManyAtOnce: true, tooManyASecond: true }],
   ])('is what was used up once there is a rate: %s', (_, used, cause) => {
     expect(createCauseTracker()({ ...first, ...used, hasRate: true })).toEqual(cause);
   });

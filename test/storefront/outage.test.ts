@@ -321,12 +321,12 @@ describe('a rate that workers share', () => {
     );
   };
 
-  it('sends at the reserved places, and reserves no more than a tenth of a second of them', async () => {
+  it('sends at the reserved times, and reserves no more than a tenth of a second of them', async () => {
     const wanted: number[] = [];
     const virtual = sharing(async (perSecond, most) => {
       expect(perSecond).toBe(50);
       wanted.push(most);
-      return { places: most, afterMs: 300 };
+      return { reserved: most, afterMs: 300 };
     });
     await sendMany(virtual, 20);
     expect(Math.max(...wanted)).toBeLessThanOrEqual(5);
@@ -338,7 +338,7 @@ describe('a rate that workers share', () => {
     let asked = 0;
     const virtual = sharing(async (_, most) => {
       if (++asked <= 3) throw new Error('Redis is away');
-      return { places: most, afterMs: 0 };
+      return { reserved: most, afterMs: 0 };
     });
     await sendMany(virtual, 2);
     expect(virtual.requests[0]?.at).toBe(1_500);

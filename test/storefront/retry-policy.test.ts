@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { INITIAL_RETRIES, retryBudget, retryGrants } from '../../src/storefront/gate/breaker.ts';
-import { RETRY_POLICY, retryDelayMs, workTime } from '../../src/storefront/sender.ts';
+import { processingTime, RETRY_POLICY, retryDelayMs } from '../../src/storefront/sender.ts';
 import { abortListeners } from '../../src/storefront/wait-queue.ts';
 import { fakeClock } from '../support/fake-clock.ts';
 import { seededRandom } from '../support/store/random.ts';
@@ -42,14 +42,14 @@ describe('the delay before a retry', () => {
 
 describe('how long a store may be at work on a request whose answer was lost', () => {
   it('is the longest where no answer is known, and a second where its answers are quick', () => {
-    const work = workTime();
+    const work = processingTime();
     expect(work.longestMs).toBe(RETRY_POLICY.capMs);
     for (let answers = 0; answers < 100; answers++) work.answeredIn(20);
     expect(work.longestMs).toBe(1_000);
   });
 
   it('follows slow answers, and forgets a single one', () => {
-    const work = workTime();
+    const work = processingTime();
     for (let answers = 0; answers < 50; answers++) work.answeredIn(800);
     expect(work.longestMs).toBe(3_200);
     work.answeredIn(60_000);
@@ -58,7 +58,7 @@ describe('how long a store may be at work on a request whose answer was lost', (
   });
 
   it('never exceeds what any retry waits', () => {
-    const work = workTime();
+    const work = processingTime();
     work.answeredIn(100_000);
     expect(work.longestMs).toBe(RETRY_POLICY.capMs);
   });

@@ -111,9 +111,9 @@ function redisSharedStores(connection: RedisConnection, keys: RedisKeys) {
           present().catch(() => {});
           return () => callbacks.delete(onPause);
         },
-        async reserve(perSecond, most) {
-          const afterMs = await ask(client.eval(RESERVE_SCRIPT, 1, keys.startTimes(store), perSecond, most));
-          return { places: most, afterMs: Number(afterMs) };
+        async reserve(perSecond, max) {
+          const afterMs = await ask(client.eval(RESERVE_SCRIPT, 1, keys.startTimes(store), perSecond, max));
+          return { reserved: max, afterMs: Number(afterMs) };
         },
       };
     },

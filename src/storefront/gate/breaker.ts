@@ -17,7 +17,7 @@ export function breaker() {
   let answers: boolean[] = [];
   let failures = 0;
   let isOpen = false;
-  let probeUnderWay = false;
+  let isProbing = false;
   let lastProbeAt = Number.NEGATIVE_INFINITY;
 
   return {
@@ -37,15 +37,15 @@ export function breaker() {
     },
     /** While open: milliseconds until a probe may be sent; Infinity during a probe. */
     probeWaitMs(now: number): number {
-      return probeUnderWay ? Number.POSITIVE_INFINITY : Math.max(0, lastProbeAt + PROBE_EVERY_MS - now);
+      return isProbing ? Number.POSITIVE_INFINITY : Math.max(0, lastProbeAt + PROBE_EVERY_MS - now);
     },
     probeSent(now: number): void {
-      probeUnderWay = true;
+      isProbing = true;
       lastProbeAt = now;
     },
     /** How the probe ended; true if it closed the breaker. */
     probeEnded(ok: boolean): boolean {
-      probeUnderWay = false;
+      isProbing = false;
       if (!ok || !isOpen) return false;
       isOpen = false;
       answers = [];
@@ -198,13 +198,13 @@ export function retryBudget() {
 /** Grants retries from a budget, in order of arrival. */
 export function retryGrants(clock: Clock, aborts: AbortListeners) {
   const budget = retryBudget();
-  const line = waitQueue<void, void>(aborts);
+  const queue = waitQueue<void, void>(aborts);
   let cancelTimer: (() => void) | null = null;
 
   const pump = (): void => {
     cancelTimer?.();
     cancelTimer = null;
-    while (line.length > 0) {
+    while (queue.length > 0) {
       const now = clock.monotonic();
       const waitMs = budget.waitMs(now);
       if (waitMs > 0) {
@@ -212,7 +212,7 @@ export function retryGrants(clock: Clock, aborts: AbortListeners) {
         return;
       }
       budget.spend(now);
-      line.next()?.resume();
+      queue.next()?.resume();
     }
   };
 
@@ -222,12 +222,12 @@ export function retryGrants(clock: Clock, aborts: AbortListeners) {
       return budget.balance;
     },
     get waiting() {
-      return line.length;
+      return queue.length;
     },
     /** A first attempt was sent. */
     earn(): void {
       budget.earn();
-      if (line.length > 0) pump();
+      if (queue.length > 0) pump();
     },
     /**
      * Resolves when one retry may be sent. Rejects with the signal's reason, or with the error of `rejectAll` or
@@ -235,18 +235,18 @@ export function retryGrants(clock: Clock, aborts: AbortListeners) {
      */
     grant(signal: AbortSignal): Promise<void> {
       if (signal.aborted) return Promise.reject(signal.reason);
-      const granted = line.wait(undefined, signal);
+      const granted = queue.wait(undefined, signal);
       pump();
       return granted;
     },
     /** Rejects all that wait. */
     rejectAll(error: Error): void {
-      line.rejectAll(error);
+      queue.rejectAll(error);
       pump();
     },
     close(reason: Error): void {
       cancelTimer?.();
-      line.rejectAll(reason);
+      queue.rejectAll(reason);
     },
   };
 }

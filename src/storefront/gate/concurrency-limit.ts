@@ -234,9 +234,9 @@ interface PushBack {
   /** The average duration of answers. */
   readonly averageMs: number;
   /** The request was the last one that the limit allowed. */
-  readonly full: boolean;
+  readonly atLimit: boolean;
   /** The request had to wait for the rate limit. */
-  readonly paced: boolean;
+  readonly wasRateLimited: boolean;
   /** Whether there is a rate limit yet. */
   readonly hasRate: boolean;
 }
@@ -250,9 +250,17 @@ export function createCauseTracker(): (pushBack: PushBack) => PushBackCause {
   let attributedAt = Number.NEGATIVE_INFINITY;
   let attributed = 0;
 
-  const judge = ({ sentAt, endedAt, limit, averageMs, full, paced, hasRate }: PushBack): PushBackCause => {
+  const judge = ({
+    sentAt,
+    endedAt,
+    limit,
+    averageMs,
+    atLimit,
+    wasRateLimited,
+    hasRate,
+  }: PushBack): PushBackCause => {
     if (sentAt < attributedAt) return { tooManyAtOnce: false, tooManyASecond: false };
-    if (hasRate) return { tooManyAtOnce: full, tooManyASecond: !full || paced };
+    if (hasRate) return { tooManyAtOnce: atLimit, tooManyASecond: !atLimit || wasRateLimited };
     const soonMs = Math.max(AGAIN_MS, AGAIN_ROUND_TRIPS * averageMs);
     const again = limit === 1 || endedAt - attributedAt < soonMs || attributed >= ATTRIBUTED_TO_LIMIT;
     return { tooManyAtOnce: !again, tooManyASecond: again };

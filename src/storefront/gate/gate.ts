@@ -16,17 +16,17 @@ export interface Ticket {
   suspect: boolean;
   /** It confirms a 401: only this request is sent while all others wait. */
   confirms: boolean;
-  /** Among waiting operations, the lowest is sent first. */
-  readonly turn: number;
+  /** Among waiting operations, the lowest number is sent first. */
+  readonly priority: number;
 }
 
 /** The permission to send one request. Return it with `leave` when the request has ended. */
 interface Admission {
   readonly sentAt: number;
   /** It was the last one that the concurrency limit allowed. */
-  readonly full: boolean;
+  readonly atLimit: boolean;
   /** It had to wait for the rate limit. */
-  readonly paced: boolean;
+  readonly wasRateLimited: boolean;
   /** Sent to test whether the store answers again, while everything else waits. */
   readonly probe: boolean;
 }
@@ -116,13 +116,13 @@ export function gate(options: GateOptions) {
   const causeOf = createCauseTracker();
   const circuit = breaker();
   const grants = retryGrants(clock, aborts);
-  const turnOf = ({ turn }: Ticket): number => turn;
-  const first = waitQueue<Ticket, Admission>(aborts, turnOf);
-  const retries = waitQueue<Ticket, Admission>(aborts, turnOf);
+  const priorityOf = ({ priority }: Ticket): number => priority;
+  const firstAttempts = waitQueue<Ticket, Admission>(aborts, priorityOf);
+  const retries = waitQueue<Ticket, Admission>(aborts, priorityOf);
   const confirming = waitQueue<Ticket, Admission>(aborts);
-  const waiting = (): number => first.length + retries.length + confirming.length;
+  const waiting = (): number => firstAttempts.length + retries.length + confirming.length;
   const rejectAll = (error: Error): void => {
-    for (const line of [first, retries, confirming]) line.rejectAll(error);
+    for (const line of [firstAttempts, retries, confirming]) line.rejectAll(error);
   };
   const outage = outageTimer({
     clock,
@@ -159,11 +159,11 @@ export function gate(options: GateOptions) {
     else grants.earn();
     counts.requests++;
     if (circuit.open) circuit.probeSent(now);
-    const paced = rate.take(now);
+    const wasRateLimited = rate.take(now);
     inFlight++;
     concurrency.sent(inFlight);
-    const full = inFlight >= concurrency.current && concurrency.current > 1;
-    return { sentAt: now, full, paced, probe: circuit.open };
+    const atLimit = inFlight >= concurrency.current && concurrency.current > 1;
+    return { sentAt: now, atLimit, wasRateLimited, probe: circuit.open };
   };
 
   const limitedForMs = (now: number): number =>
@@ -181,8 +181,8 @@ export function gate(options: GateOptions) {
   /** Retries first, because they have waited longest. As a probe, a request that has not failed before is preferred. */
   const next = () => {
     if (held) return confirming.next();
-    if (circuit.open) return first.next() ?? retries.next(({ suspect }) => !suspect);
-    return retries.next() ?? first.next();
+    if (circuit.open) return firstAttempts.next() ?? retries.next(({ suspect }) => !suspect);
+    return retries.next() ?? firstAttempts.next();
   };
 
   const pump = (): void => {
@@ -205,7 +205,7 @@ export function gate(options: GateOptions) {
   const isBlocked = (now: number): boolean => circuit.open || pausedUntil > now;
 
   const wait = (ticket: Ticket, signal: AbortSignal): Promise<Admission> => {
-    const line = ticket.retry ? retries : first;
+    const line = ticket.retry ? retries : firstAttempts;
     const admitted = (ticket.confirms ? confirming : line).wait(ticket, signal);
     if (isBlocked(clock.monotonic())) outage.blocked();
     pump();
@@ -238,11 +238,11 @@ export function gate(options: GateOptions) {
     }
     if (admission.probe) {
       circuit.probeEnded(false);
-      if (isOfStore(end)) sharedPause?.announce(OTHERS_WAIT_MS);
+      if (isReportedByStore(end)) sharedPause?.announce(OTHERS_WAIT_MS);
     } else if (circuit.answered(false, now)) {
       openedAt = now;
       concurrency.restart('restarting slowly after the store failed');
-      if (isOfStore(end)) sharedPause?.announce(OTHERS_WAIT_MS);
+      if (isReportedByStore(end)) sharedPause?.announce(OTHERS_WAIT_MS);
       onEvent({ kind: 'breaker-opened', reason: end.reason });
     }
   };
@@ -334,7 +334,7 @@ export function gate(options: GateOptions) {
  * Whether the store itself reports its failure, which concerns all processes. A lost connection, a redirect, or
  * a success that proves nothing, may concern only this process: the others detect it themselves.
  */
-function isOfStore({ status }: FailedAttempt): boolean {
+function isReportedByStore({ status }: FailedAttempt): boolean {
   return status !== null && status >= 400;
 }
 

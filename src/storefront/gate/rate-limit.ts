@@ -3,17 +3,17 @@ import type { Clock } from '../../model/clock.ts';
 /** A limit on requests per second that several processes share, for example through Redis. */
 export interface SharedRate {
   /**
-   * Reserves start times (places) for up to `most` requests, `perSecond` of them per second. Returns how many were reserved,
+   * Reserves start times for up to `max` requests, `perSecond` of them per second. Returns how many were reserved,
    * and how long until the first one; the others follow at that rate.
    */
-  reserve(perSecond: number, most: number): Promise<{ readonly places: number; readonly afterMs: number }>;
+  reserve(perSecond: number, max: number): Promise<{ readonly reserved: number; readonly afterMs: number }>;
 }
 
 /**
  * Requests are spread over the round trip, at this many times the rate of answers. Otherwise each increase of the
  * concurrency limit would send two at once, and a store that counts per second would refuse the second one.
  */
-const SPREAD = 2;
+const SPREAD_FACTOR = 2;
 
 /** An answer that refused a request; `explicit`: 429, or 503 with Retry-After. */
 interface Refusal {
@@ -40,10 +40,10 @@ export function rateLimit({ clock, requestsPerSecond, shared, onReserved }: Rate
   const learned = learnedRate(requestsPerSecond);
   const bucket = tokenBucket(requestsPerSecond);
   const spread = tokenBucket();
-  const places =
+  const reservations =
     shared === undefined || !Number.isFinite(requestsPerSecond)
       ? null
-      : sharedPlaces({ clock, requestsPerSecond, shared, onReserved });
+      : sharedReservations({ clock, requestsPerSecond, shared, onReserved });
   let hasWaited = false;
 
   return {
@@ -61,20 +61,20 @@ export function rateLimit({ clock, requestsPerSecond, shared, onReserved }: Rate
       if (waitMs > 0) hasWaited = true;
       return Math.max(waitMs, spread.waitMs(now));
     },
-    /** The same for all processes together if `wanted` requests wait. Infinity while places are being reserved. */
-    sharedWaitMs: (now: number, wanted: number): number => places?.waitMs(now, wanted) ?? 0,
+    /** The same for all processes together if `wanted` requests wait. Infinity during a reservation. */
+    sharedWaitMs: (now: number, wanted: number): number => reservations?.waitMs(now, wanted) ?? 0,
     /** The next request is sent; true if it had to wait for the rate limit. */
     take(now: number): boolean {
       bucket.take(now);
       spread.take(now);
-      places?.take();
+      reservations?.take();
       const waited = hasWaited;
       hasWaited = false;
       return waited;
     },
     /** The store accepted a request. `answersPerSecond`: with as many in flight as the concurrency limit allows. */
     accepted(now: number, answersPerSecond: number): void {
-      spread.rate = SPREAD * answersPerSecond;
+      spread.rate = SPREAD_FACTOR * answersPerSecond;
       learned.accepted(now);
       bucket.rate = Math.min(requestsPerSecond, learned.rate);
     },
@@ -94,56 +94,57 @@ const DECREASE = 0.95;
 const DECREASE_UNMEASURED = 0.7;
 const MEASURED_AFTER_MS = 1_000;
 /** This many push-backs since the last reduction, at least half of the answers, reduce the rate before that. */
-const KEEP_COMING = 3;
+const MIN_REFUSALS = 3;
 /**
  * Requests this many times denser than their average came in a burst: the store may accept far more if they are
  * spread.
  */
-const BURST = 2;
+const BURST_FACTOR = 2;
 /** Growth per second, as a share of the rate: it doubles with each second without a push-back. */
-const SLOWEST_INCREASE = 0.02;
-const GUESSED_INCREASE = 0.25;
-const FASTEST_INCREASE = 0.5;
+const MIN_INCREASE = 0.02;
+const ESTIMATED_INCREASE = 0.25;
+const MAX_INCREASE = 0.5;
 /** How long the rate rests after a push-back, before a second is measured; shorter if it was estimated, and probably too low. */
 const REST_MS = 2_000;
-const GUESSED_REST_MS = 500;
+const ESTIMATED_REST_MS = 500;
 /** The lowest rate, in requests per second: only the breaker and Retry-After stop sending. */
-const SLOWEST = 0.5;
+const MIN_REQUESTS_PER_SECOND = 0.5;
 /**
  * 503s without Retry-After count as "too many" only if they are this share of the answers since the last reduction, of at least this
  * many.
  */
-const UNAVAILABLE_SHARE = 1 / 3;
-const UNAVAILABLE_ANSWERS = 6;
+const MIN_UNAVAILABLE_SHARE = 1 / 3;
+const MIN_UNAVAILABLE_ANSWERS = 6;
 
 /** The first rate where a store refuses before it has accepted anything: others send to it as well. */
-const FIRST_RATE = 2;
+const FIRST_REQUESTS_PER_SECOND = 2;
 
 /**
  * The rate that the store allows, in requests per second, at most `ceiling`. Infinity until a 429, or a 503 with Retry-After, is attributed to it, or enough 503s
  * leave no other explanation. Then a little less than the store has accepted, raised again step by step.
  */
 export function learnedRate(ceiling = Number.POSITIVE_INFINITY) {
-  const taken = acceptedRate();
+  const accepted = acceptedRate();
   let rate = Number.POSITIVE_INFINITY;
-  let cutAt = Number.NEGATIVE_INFINITY;
+  let reducedAt = Number.NEGATIVE_INFINITY;
   let grownAt = 0;
-  let increase = SLOWEST_INCREASE;
+  let increase = MIN_INCREASE;
   let answers = 0;
   let refusals = 0;
 
-  const cut = (now: number): void => {
+  const reduce = (now: number): void => {
     const before = Math.min(rate, ceiling);
     const isKnown = before !== Number.POSITIVE_INFINITY;
-    const isEven = taken.densityPerSecond(now) <= BURST * taken.perSecond(now);
-    const isMeasured = taken.isWhole(now) && now - cutAt >= MEASURED_AFTER_MS && (isKnown || isEven);
-    const perSecond = isMeasured ? taken.bestPerSecond(now) : taken.perSecond(now);
-    const accepted = perSecond === 0 && rate === Number.POSITIVE_INFINITY ? FIRST_RATE : perSecond * DECREASE;
+    const isEven = accepted.densityPerSecond(now) <= BURST_FACTOR * accepted.perSecond(now);
+    const isMeasured = accepted.isWhole(now) && now - reducedAt >= MEASURED_AFTER_MS && (isKnown || isEven);
+    const perSecond = isMeasured ? accepted.bestPerSecond(now) : accepted.perSecond(now);
+    const belowAccepted =
+      perSecond === 0 && rate === Number.POSITIVE_INFINITY ? FIRST_REQUESTS_PER_SECOND : perSecond * DECREASE;
     const left = before * (isMeasured ? DECREASE : DECREASE_UNMEASURED);
-    rate = Math.max(SLOWEST, isKnown && !isMeasured ? left : Math.min(left, accepted));
-    cutAt = now;
-    grownAt = now + (isMeasured ? REST_MS : GUESSED_REST_MS);
-    increase = isMeasured ? SLOWEST_INCREASE : GUESSED_INCREASE;
+    rate = Math.max(MIN_REQUESTS_PER_SECOND, isKnown && !isMeasured ? left : Math.min(left, belowAccepted));
+    reducedAt = now;
+    grownAt = now + (isMeasured ? REST_MS : ESTIMATED_REST_MS);
+    increase = isMeasured ? MIN_INCREASE : ESTIMATED_INCREASE;
     answers = 0;
     refusals = 0;
   };
@@ -151,9 +152,9 @@ export function learnedRate(ceiling = Number.POSITIVE_INFINITY) {
   const grow = (now: number): void => {
     if (rate === Number.POSITIVE_INFINITY || now - grownAt < MEASURED_AFTER_MS) return;
     // A rate that is not used shows nothing about what the store would accept.
-    if (taken.perSecond(now) > 0.8 * rate) {
+    if (accepted.perSecond(now) > 0.8 * rate) {
       rate *= 1 + increase;
-      increase = Math.min(FASTEST_INCREASE, increase * 2);
+      increase = Math.min(MAX_INCREASE, increase * 2);
     }
     grownAt = now;
   };
@@ -164,19 +165,19 @@ export function learnedRate(ceiling = Number.POSITIVE_INFINITY) {
     },
     /** The store accepted a request, whatever its result. */
     accepted(now: number): void {
-      taken.count(now);
+      accepted.count(now);
       answers++;
       grow(now);
     },
     refused({ sentAt, endedAt, explicit }: Refusal): void {
-      if (sentAt < cutAt) return;
+      if (sentAt < reducedAt) return;
       answers++;
       refusals++;
-      const isFresh = endedAt - cutAt >= MEASURED_AFTER_MS;
-      const keepComing = refusals >= KEEP_COMING && refusals >= answers / 2;
+      const isFresh = endedAt - reducedAt >= MEASURED_AFTER_MS;
+      const keepComing = refusals >= MIN_REFUSALS && refusals >= answers / 2;
       const isTooMany =
-        explicit || (answers >= UNAVAILABLE_ANSWERS && refusals >= UNAVAILABLE_SHARE * answers);
-      if (isTooMany && (isFresh || keepComing)) cut(endedAt);
+        explicit || (answers >= MIN_UNAVAILABLE_ANSWERS && refusals >= MIN_UNAVAILABLE_SHARE * answers);
+      if (isTooMany && (isFresh || keepComing)) reduce(endedAt);
     },
   };
 }
@@ -247,32 +248,32 @@ export function tokenBucket(rate = Number.POSITIVE_INFINITY) {
     waitMs(now: number): number {
       return this.rate === Number.POSITIVE_INFINITY ? 0 : Math.max(0, nextAt - now);
     },
-    /** Takes the place of the request that is sent now. */
+    /** Records the request that is sent now. */
     take(now: number): void {
       nextAt = Math.max(nextAt, now - SLACK_MS) + 1_000 / this.rate;
     },
   };
 }
 
-/** Places are reserved this far ahead: ten reservations per second, and a process that dies loses no more than this. */
+/** Start times are reserved this far ahead: ten reservations per second, and a process that dies loses no more than this. */
 const AHEAD_MS = 100;
-/** A place that was not used for this long is lost, so that no second has more than its share. */
+/** A reservation that was not used for this long is lost, so that no second has more than its share. */
 const STALE_MS = 100;
 /** A failed reservation is repeated after this time. */
 const RESERVE_AGAIN_MS = 500;
 
-interface SharedPlacesOptions extends RateLimitOptions {
+interface SharedReservationsOptions extends RateLimitOptions {
   readonly shared: SharedRate;
 }
 
 /**
- * Enforces `requestsPerSecond` over all processes: each reserves places for its waiting requests, a few at a time,
+ * Enforces `requestsPerSecond` over all processes: each reserves start times for its waiting requests, a few at a time,
  * and uses them one after another. While reservations fail, nothing is sent.
  */
-function sharedPlaces(options: SharedPlacesOptions) {
+function sharedReservations(options: SharedReservationsOptions) {
   const { clock, requestsPerSecond, shared, onReserved } = options;
   const gapMs = 1_000 / requestsPerSecond;
-  const most = Math.max(1, Math.floor(AHEAD_MS / gapMs));
+  const maxReserved = Math.max(1, Math.floor(AHEAD_MS / gapMs));
   let left = 0;
   let nextAt = 0;
   let reserving = false;
@@ -280,8 +281,8 @@ function sharedPlaces(options: SharedPlacesOptions) {
   const reserve = async (wanted: number): Promise<void> => {
     reserving = true;
     try {
-      const { places, afterMs } = await shared.reserve(requestsPerSecond, Math.min(most, wanted));
-      left = places;
+      const { reserved, afterMs } = await shared.reserve(requestsPerSecond, Math.min(maxReserved, wanted));
+      left = reserved;
       nextAt = clock.monotonic() + afterMs;
     } catch {
       await new Promise<void>((resolve) => clock.after(RESERVE_AGAIN_MS, resolve));
