@@ -445,7 +445,7 @@ export interface TrafficSample {
 export interface Traffic {
   readonly samples: readonly TrafficSample[];
   /** How the answers differ from what was sent; absent if an earlier version recorded the run. */
-  readonly answers?: AnswersFound;
+  readonly answers?: AnswerDifferences;
 }
 
 /** A field that the store altered or left out in its answers, and in how many of them. */
@@ -462,7 +462,7 @@ const answeredFieldSchema = z.object({
 export type AnsweredField = Stored<typeof answeredFieldSchema>;
 
 /** How the answers of the store to upserts differ from what was sent. */
-export const answersFoundSchema = z.object({
+export const answerDifferencesSchema = z.object({
   /** All answers that accepted an upsert. */
   answered: integer,
   /** Answers that repeat at least half of the fields; others say nothing. */
@@ -472,7 +472,7 @@ export const answersFoundSchema = z.object({
   /** Most frequent first. */
   fields: z.array(answeredFieldSchema),
 });
-export type AnswersFound = Stored<typeof answersFoundSchema>;
+export type AnswerDifferences = Stored<typeof answerDifferencesSchema>;
 
 /** What an export run did, beyond the totals. */
 export const exportedSchema = z.object({

@@ -202,7 +202,7 @@ export class GuardWatch {
   }
 
   /** A record without an acknowledged body. */
-  ofNew(key: string, text: string): RecordHits {
+  hitsOfNew(key: string, text: string): RecordHits {
     if (this.#guards.length === 0) return NONE;
     const body: unknown = JSON.parse(text);
     if (!isJsonObject(body)) return NONE;
@@ -212,7 +212,11 @@ export class GuardWatch {
   }
 
   /** A record that differs from its acknowledged body; `variants` is undefined if they do not differ. */
-  ofChanged(key: string, changes: readonly FieldChange[], variants: VariantPairs | undefined): RecordHits {
+  hitsOfChanged(
+    key: string,
+    changes: readonly FieldChange[],
+    variants: VariantPairs | undefined,
+  ): RecordHits {
     return this.#guards.length === 0 ? NONE : this.#check(key, changes, variants);
   }
 
@@ -251,7 +255,7 @@ export class GuardWatch {
   }
 
   /** Guards that hold records by their share, and turn out to act: the plan must be drafted again with them. */
-  furtherHolding(): readonly Guard[] {
+  newlyHoldingGuards(): readonly Guard[] {
     const findings = this.findings();
     return this.#guards.filter(
       (guard, index) =>
@@ -261,7 +265,7 @@ export class GuardWatch {
 }
 
 /** The guards that hold records whatever their number is. */
-export function holdingAlways(guards: readonly Guard[]): ReadonlySet<Guard> {
+export function alwaysHoldingGuards(guards: readonly Guard[]): ReadonlySet<Guard> {
   return new Set(guards.filter(({ action, share }) => action === 'hold' && share === undefined));
 }
 

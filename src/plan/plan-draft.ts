@@ -31,7 +31,7 @@ import {
 } from '../state/state.ts';
 import { fieldChanges, type VariantPairs } from './changes/field-changes.ts';
 import { type PlannedUpdate, planUpdate, type UpdateRules } from './changes/plan-update.ts';
-import { GuardWatch, holdingAlways, type RecordHits } from './judge-safety.ts';
+import { alwaysHoldingGuards, GuardWatch, type RecordHits } from './judge-safety.ts';
 import { keepFields } from './patch-product.ts';
 import { BLOCKS_FILE, HELD_FILE, heldLine, LineWriter, REJECTIONS_FILE, rejectionLine } from './plan-file.ts';
 import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';
@@ -190,7 +190,7 @@ export class PlanDraft {
   /** Most plans hold nothing. */
   #held: LineWriter | undefined;
   readonly #blocks: LineWriter | undefined;
-  /** Whether all records since the last end of a block are unchanged in every later run, or will be when they were sent. */
+  /** Whether all records since the last end of a block stay unchanged in later runs, once this run has sent them. */
   #isSettled = true;
   /**
    * Memos that the ledger lacks, of mapped records that equal the acknowledged body. Without them a catalog that was
@@ -202,10 +202,10 @@ export class PlanDraft {
    * Whether the ledger knew no record of the last batch, as in a first import. Then rows are mapped at once: while they wait for the
    * answer, the garbage collector copies all of their cells, and moves those of two batches to the old generation.
    */
-  #isUnknown = false;
+  #isFirstImport = false;
   #batch: BatchEntry[] = [];
   #chars = 0;
-  #asked: Query | undefined;
+  #pending: Query | undefined;
 
   constructor(options: DraftOptions) {
     this.#options = options;
@@ -215,19 +215,19 @@ export class PlanDraft {
     this.#rejections = new LineWriter(options.folder, REJECTIONS_FILE);
     this.#blocks = options.blocks && new LineWriter(options.folder, BLOCKS_FILE);
     const { guards = [], holding = [] } = options;
-    this.watch = new GuardWatch(guards, new Set([...holdingAlways(guards), ...holding]));
+    this.watch = new GuardWatch(guards, new Set([...alwaysHoldingGuards(guards), ...holding]));
   }
 
   /** Takes a record with a unique key. */
-  record(record: MappedRecord): void {
+  addRecord(record: MappedRecord): void {
     const serialised = serialise(record);
     this.#batch.push(serialised);
     this.#chars += serialised.body.length;
   }
 
   /** Takes rows with a unique key, to be mapped if necessary. */
-  defer(record: DeferredRecord): void {
-    if (this.#isUnknown && this.#options.mode !== 'create') {
+  addDeferred(record: DeferredRecord): void {
+    if (this.#isFirstImport && this.#options.mode !== 'create') {
       this.#takeMapped(record.map());
     } else {
       this.#batch.push(record);
@@ -236,17 +236,17 @@ export class PlanDraft {
   }
 
   #takeMapped(mapped: Mapped): void {
-    if (mapped.kind === 'record') this.record(mapped);
-    else this.leaveOut(mapped, 1);
+    if (mapped.kind === 'record') this.addRecord(mapped);
+    else this.addLeftOut(mapped, 1);
   }
 
   /** Takes rows that are not sent. */
-  leaveOut(item: MappedRejection | MappedSkip, records: 0 | 1): void {
+  addLeftOut(item: MappedRejection | MappedSkip, records: 0 | 1): void {
     this.#batch.push({ kind: 'left-out', item, records });
   }
 
   /** Takes blocks whose records are unchanged. */
-  known(blocks: KnownBlocks): void {
+  addKnownBlocks(blocks: KnownBlocks): void {
     this.#batch.push(blocks);
   }
 
@@ -256,32 +256,32 @@ export class PlanDraft {
   }
 
   /** Whether `drain` should be awaited before more entries are added. */
-  get full(): boolean {
+  get isFull(): boolean {
     return this.#batch.length >= RECORDS_PER_QUERY || this.#chars >= CHARS_PER_QUERY;
   }
 
   /** Queries the ledger for the batch, processes the previous batch, and waits for the disk. */
   async drain(): Promise<void> {
-    if (this.#batch.length > 0) await this.#ask();
-    await this.#shards.room();
-    await this.#renames.room();
-    await this.#rejections.room();
-    await this.#held?.room();
-    await this.#blocks?.room();
-    await this.#remember(FACTS_AT_ONCE);
+    if (this.#batch.length > 0) await this.#queryLedger();
+    await this.#shards.waitForWrites();
+    await this.#renames.waitForWrites();
+    await this.#rejections.waitForWrites();
+    await this.#held?.waitForWrites();
+    await this.#blocks?.waitForWrites();
+    await this.#storeFacts(FACTS_AT_ONCE);
   }
 
   /** Compares all entries and writes them to disk; returns the shards of upserts and renames, and the checksums of rejections and held records. */
   async finish(): Promise<DraftFiles> {
     try {
       await this.drain();
-      await this.#processBatch(this.#asked);
+      await this.#processBatch(this.#pending);
       const upserts = await this.#shards.finish();
       const renames = await this.#renames.finish();
       const rejectionsSha256 = await this.#rejections.finish();
       const heldSha256 = await this.#held?.finish();
       await this.#blocks?.finish();
-      await this.#remember(1);
+      await this.#storeFacts(1);
       return { upserts, renames, rejectionsSha256, ...(heldSha256 === undefined ? {} : { heldSha256 }) };
     } catch (error) {
       await this.abandon();
@@ -299,20 +299,20 @@ export class PlanDraft {
   }
 
   /** Passes the found memos to the ledger when there are enough. */
-  async #remember(least: number): Promise<void> {
+  async #storeFacts(least: number): Promise<void> {
     if (this.#facts.length >= least) await this.#options.ledger.remember(this.#facts.splice(0));
     if (this.#observed.length >= least) await this.#options.ledger.observe(this.#observed.splice(0));
   }
 
-  async #ask(): Promise<void> {
+  async #queryLedger(): Promise<void> {
     const batch = this.#batch;
     this.#batch = [];
     this.#chars = 0;
     const answers = this.#compare(batch);
     // Awaited after the previous batch; a rejection before that must not count as unhandled.
     answers.catch(() => {});
-    const asked = this.#asked;
-    this.#asked = { batch, answers };
+    const asked = this.#pending;
+    this.#pending = { batch, answers };
     await this.#processBatch(asked);
   }
 
@@ -330,12 +330,12 @@ export class PlanDraft {
   async #processBatch(asked: Query | undefined): Promise<void> {
     if (asked === undefined) return;
     const answers = await asked.answers;
-    if (answers.length > 0) this.#isUnknown = answers.every((answer) => answer === undefined);
+    if (answers.length > 0) this.#isFirstImport = answers.every((answer) => answer === undefined);
     let next = 0;
     const compared = asked.batch.map((entry) => {
       switch (entry.kind) {
         case 'serialised':
-          return this.#compared(entry, answers[next++]);
+          return this.#compareRecord(entry, answers[next++]);
         case 'deferred':
           return this.#compareDeferred(entry, answers[next++]);
         case 'left-out':
@@ -347,31 +347,31 @@ export class PlanDraft {
       }
     });
     const bodies = await this.#acknowledgedBodies(compared);
-    const kept = compared.map((one) => this.#withKept(one, bodies));
+    const kept = compared.map((one) => this.#withKeptFields(one, bodies));
     const updates = await this.#planUpdates(kept, bodies);
     for (const one of kept) {
       const update = one.kind === 'compared' ? updates.get(one.record) : undefined;
-      this.#place(refuseOversized(withUpdate(one, update, bodies)), bodies, update);
+      this.#writeEntry(refuseOversized(withUpdate(one, update, bodies)), bodies, update);
     }
   }
 
-  #compared(record: SerialisedRecord, answer: Answer): ComparedEntry {
+  #compareRecord(record: SerialisedRecord, answer: Answer): ComparedEntry {
     const mark = answer === 'same' ? undefined : answer;
-    if (mark !== undefined && this.#options.mode === 'create') return knownAlready(record);
+    if (mark !== undefined && this.#options.mode === 'create') return alreadyCreated(record);
     return { kind: 'compared', record, mark };
   }
 
   /** Rows with a memo in the ledger are unchanged; others are mapped now. */
   #compareDeferred(deferred: DeferredRecord, answer: Answer): ComparedEntry {
     const mark = answer === 'same' ? undefined : answer;
-    if (answer !== undefined && this.#options.mode === 'create') return knownAlready(deferred);
+    if (answer !== undefined && this.#options.mode === 'create') return alreadyCreated(deferred);
     if (answer === 'same' || (mark?.memo === deferred.memo && !this.#options.resend)) {
       return { kind: 'known', record: deferred, mark };
     }
     const mapped = deferred.map();
     switch (mapped.kind) {
       case 'record':
-        return this.#compared(serialise(mapped), mark);
+        return this.#compareRecord(serialise(mapped), mark);
       case 'rejected':
       case 'skipped':
         return { kind: 'left-out', item: mapped, records: 1 };
@@ -381,7 +381,7 @@ export class PlanDraft {
   }
 
   /** The record with the fields that the job keeps as the store has acknowledged them. */
-  #withKept(one: ComparedEntry, bodies: Map<SerialisedRecord, string | undefined>): ComparedEntry {
+  #withKeptFields(one: ComparedEntry, bodies: Map<SerialisedRecord, string | undefined>): ComparedEntry {
     const { keep = [], advanced } = this.#options;
     if (one.kind !== 'compared' || keep.length === 0) return one;
     const acknowledged = bodies.get(one.record);
@@ -429,7 +429,10 @@ export class PlanDraft {
         if (updates.isLocked && now !== undefined && fingerprint !== IN_DOUBT)
           this.#observed.push({ key, fingerprint, observation: now });
         // Reports and messages quote them.
-        return [record, resource === 'contacts' ? { ...update, hits: update.hits.map(unquoted) } : update];
+        return [
+          record,
+          resource === 'contacts' ? { ...update, hits: update.hits.map(withoutValues) } : update,
+        ];
       }),
     );
   }
@@ -479,12 +482,12 @@ export class PlanDraft {
     }
   }
 
-  #standing(
+  #compareWithBody(
     record: SerialisedRecord,
     mark: LedgerMark | undefined,
     bodies: ReadonlyMap<SerialisedRecord, string | undefined>,
     hasConflicts: boolean,
-  ): Judged {
+  ): RecordComparison {
     const { key, body, inStore } = record;
     if (inStore === null) return { standing: 'new', ...NO_HITS };
     if (inStore !== undefined && this.tally.changes.add(key, inStore))
@@ -495,30 +498,30 @@ export class PlanDraft {
       const changes = this.#options.resend ? undefined : this.#options.changesInStore?.(key, body);
       if (changes !== undefined)
         return { standing: this.tally.changes.add(key, changes) ? 'changed' : 'unchanged', ...NO_HITS };
-      const found = this.watch.ofNew(key, body);
+      const found = this.watch.hitsOfNew(key, body);
       const candidates = this.#options.predecessors?.waiting.get(key) ?? [];
       if (candidates.length === 0) return { standing: 'new', ...found };
-      this.tally.waits(key, candidates, this.#options.predecessors?.adopting?.has(key) === true);
+      this.tally.countWaiting(key, candidates, this.#options.predecessors?.adopting?.has(key) === true);
       const hits = candidates.map((one) => ({ field: 'url', what: null, old: one.key, new: key }));
       return { standing: 'new', hits: [...hits, ...found.hits], held: true };
     }
     const same = standingOfEqual(mark, this.#options.resend);
     if (mark?.fingerprint === record.fingerprint) return { standing: same, ...NO_HITS };
     const acknowledged = bodies.get(record);
-    if (acknowledged === undefined) return { standing: 'changed', ...this.watch.ofNew(key, body) };
+    if (acknowledged === undefined) return { standing: 'changed', ...this.watch.hitsOfNew(key, body) };
     let variants: VariantPairs | undefined;
     const changes = fieldChanges(acknowledged, body, (paired) => {
       variants = paired;
       this.tally.moves.add(key, paired);
     });
     if (changes.length === 0) return { standing: same, ...NO_HITS };
-    const found = this.watch.ofChanged(key, changes, variants);
+    const found = this.watch.hitsOfChanged(key, changes, variants);
     if (found.held) return { standing: 'changed', ...found };
     const isSendable = this.tally.changes.add(key, changes, hasConflicts);
     return { standing: isSendable ? 'changed' : same, ...found };
   }
 
-  #place(
+  #writeEntry(
     one: ComparedEntry,
     bodies: ReadonlyMap<SerialisedRecord, string | undefined>,
     update?: PlannedUpdate,
@@ -526,15 +529,15 @@ export class PlanDraft {
     switch (one.kind) {
       case 'known':
         this.watch.count(false);
-        this.#count(one.record, one.mark, 'unchanged');
+        this.#countRecord(one.record, one.mark, 'unchanged');
         if (one.mark !== undefined) this.#unsettleIf(one.mark.job !== this.#options.job);
         break;
       case 'compared':
-        this.#placeCompared(one.record, one.mark, bodies, update);
+        this.#writeCompared(one.record, one.mark, bodies, update);
         break;
       case 'left-out':
         this.#unsettleIf(true);
-        this.#placeLeftOut(one);
+        this.#writeLeftOut(one);
         break;
       case 'block-end':
         if (this.#isSettled && one.block !== null) this.#addBlocks(encodeBlock(one.block, one.keys));
@@ -543,7 +546,7 @@ export class PlanDraft {
       case 'known-blocks': {
         const { records, rows } = one.index.total(one);
         this.watch.count(false, records);
-        this.tally.unchanged(records, rows);
+        this.tally.countUnchanged(records, rows);
         this.#addBlocks(one.index.encoded(one));
         break;
       }
@@ -560,24 +563,24 @@ export class PlanDraft {
     this.#blocks?.add(new Uint8Array(buffer, byteOffset, byteLength));
   }
 
-  #placeLeftOut({ item, records }: LeftOut): void {
+  #writeLeftOut({ item, records }: LeftOut): void {
     if (item.kind === 'skipped') {
-      this.tally.skipped(item, records);
+      this.tally.countSkipped(item, records);
       return;
     }
     const { key, rows, spans, reason } = item;
-    this.tally.rejected(item, records);
+    this.tally.countRejected(item, records);
     this.#rejections.add(rejectionLine({ key, records, rows, spans, reason }));
   }
 
-  #placeCompared(
+  #writeCompared(
     record: SerialisedRecord,
     mark: LedgerMark | undefined,
     bodies: ReadonlyMap<SerialisedRecord, string | undefined>,
     update: PlannedUpdate | undefined,
   ): void {
     const { hits: found = [] } = update ?? {};
-    const { standing, ...guarded } = this.#standing(record, mark, bodies, found.length > 0);
+    const { standing, ...guarded } = this.#compareWithBody(record, mark, bodies, found.length > 0);
     const conflicts = standing === 'unchanged' ? [] : found;
     const hits = [...guarded.hits, ...conflicts];
     const held = guarded.held || conflicts.length > 0;
@@ -588,16 +591,17 @@ export class PlanDraft {
         // A contact with an emptied field, which the store keeps, is unchanged and noted in every run.
         (standing === 'unchanged' && (mark?.job !== job || mark.fingerprint !== record.fingerprint)),
     );
-    if (standing !== 'unchanged' && update !== undefined) this.tally.edited(record.key, update, held);
+    if (standing !== 'unchanged' && update !== undefined) this.tally.countEdited(record.key, update, held);
     if (held) {
       this.#hold(record, mark, standing, hits);
       return;
     }
-    this.#count(record, mark, standing);
+    this.#countRecord(record, mark, standing);
     if (standing !== 'unchanged') {
-      if (this.#options.resource === 'contacts') this.tally.sentContact(record.key, JSON.parse(record.body));
+      if (this.#options.resource === 'contacts')
+        this.tally.countSentContact(record.key, JSON.parse(record.body));
       if (this.#options.losesPrices === true && hasSeveralPrices(record.body))
-        this.tally.losesPrices(record.key);
+        this.tally.countPriceLoss(record.key);
       this.#send(record, mark, update?.part);
       return;
     }
@@ -608,11 +612,15 @@ export class PlanDraft {
   }
 
   #send(record: SerialisedRecord, mark: LedgerMark | undefined, part: ProductPart | undefined): void {
-    const operation = this.#operation(record, mark, part);
+    const operation = this.#makeOperation(record, mark, part);
     if (operation.kind === 'upsert-contact') this.tally.created++;
     const predecessor = mark === undefined ? this.#predecessorOf(record) : undefined;
     if (predecessor !== undefined)
-      this.tally.continues(record.key, predecessor, 'putId' in operation && operation.putId !== undefined);
+      this.tally.countContinued(
+        record.key,
+        predecessor,
+        'putId' in operation && operation.putId !== undefined,
+      );
     const renamed = predecessor?.renamed;
     if (renamed === undefined || operation.kind !== 'upsert-product') {
       this.#shards.add(operation);
@@ -634,22 +642,26 @@ export class PlanDraft {
     standing: Standing,
     hits: readonly GuardHit[],
   ): void {
-    this.tally.held(record, standing);
+    this.tally.countHeld(record, standing);
     this.#held ??= new LineWriter(this.#options.folder, HELD_FILE);
     const before = mark?.fingerprint ?? null;
-    this.#held.add(heldLine({ operation: this.#operation(record, mark), before, hits }));
+    this.#held.add(heldLine({ operation: this.#makeOperation(record, mark), before, hits }));
   }
 
-  #count(record: TalliedRecord, mark: LedgerMark | undefined, standing: Standing): void {
-    this.tally.record(record, standing);
+  #countRecord(record: TalliedRecord, mark: LedgerMark | undefined, standing: Standing): void {
+    this.tally.countRecord(record, standing);
     if (standing === 'unchanged' && this.#options.undecided?.has(record.key) === true)
       this.confirmed.push(record.key);
     if (mark !== undefined && mark.job !== this.#options.job && this.#options.mode !== 'update') {
-      this.tally.takenOver(mark.job, record.key, standing);
+      this.tally.countTakeover(mark.job, record.key, standing);
     }
   }
 
-  #operation(record: SerialisedRecord, mark: LedgerMark | undefined, part?: ProductPart): UnplacedOperation {
+  #makeOperation(
+    record: SerialisedRecord,
+    mark: LedgerMark | undefined,
+    part?: ProductPart,
+  ): UnplacedOperation {
     const { key, rows, spans, body, fingerprint, memo } = record;
     const upsert = { key, rows, spans, body, fingerprint, memo };
     switch (this.#options.resource) {
@@ -677,17 +689,17 @@ export class PlanDraft {
 }
 
 /** Personal data is not quoted. */
-function unquoted(hit: GuardHit): GuardHit {
+function withoutValues(hit: GuardHit): GuardHit {
   return { ...hit, old: 'not shown', new: 'not shown' };
 }
 
-/** What a record is whose body the store has acknowledged. Under another key it is sent all the same. */
+/** The result for a record whose body the store has acknowledged. One that continues a predecessor is sent under its new key. */
 function standingOfEqual(mark: LedgerMark | undefined, resend: boolean): Standing {
   if (mark === undefined) return 'changed';
   return resend || mark.fingerprint === IN_DOUBT ? 'resent' : 'unchanged';
 }
 
-interface Judged extends RecordHits {
+interface RecordComparison extends RecordHits {
   readonly standing: Standing;
 }
 
@@ -754,8 +766,8 @@ function refuseOversized(one: ComparedEntry): ComparedEntry {
 /** Of UTF-8 for one UTF-16 code unit. */
 const MAX_BYTES_PER_CHARACTER = 3;
 
-/** What `mode: create` makes of a product that the ledger knows, whatever the source has of it. */
-function knownAlready({
+/** With `mode: create`, a product that the ledger knows is skipped. */
+function alreadyCreated({
   key,
   rows,
   spans,

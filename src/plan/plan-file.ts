@@ -191,7 +191,7 @@ export const REJECTIONS_FILE = 'rejections.jsonl';
 /** Streams lines or bytes to a file of a plan immediately, because every row of a source may be rejected, or held. */
 export class LineWriter {
   readonly #lines = new PassThrough();
-  /** Taken since the last `room()`: a write for each of them takes longer than to make it. */
+  /** Taken since the last `waitForWrites()`: a write for each of them takes longer than to make it. */
   #taken: Uint8Array[] = [];
   readonly #written: Promise<number>;
   readonly #hash = createHash('sha256');
@@ -199,7 +199,7 @@ export class LineWriter {
   constructor(folder: RunFolder, name: string) {
     this.#written = folder.write(name, this.#lines);
     this.#written.catch((error: unknown) => this.#lines.destroy(error instanceof Error ? error : undefined));
-    // `room()` and `finish()` reject with the error of the folder.
+    // `waitForWrites()` and `finish()` reject with the error of the folder.
     this.#lines.on('error', () => {});
   }
 
@@ -217,7 +217,7 @@ export class LineWriter {
   }
 
   /** Waits while more is in memory than the disk has accepted. */
-  async room(): Promise<void> {
+  async waitForWrites(): Promise<void> {
     this.#write();
     if (this.#lines.writableNeedDrain) await Promise.race([once(this.#lines, 'drain'), this.#written]);
   }

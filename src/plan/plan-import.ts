@@ -146,14 +146,14 @@ export interface UndoSource {
  */
 export async function planImport(options: PlanOptions): Promise<Plan> {
   const { job, folder, ledger, signal, retry, sample, undo, admit = (records) => records } = options;
-  const { mergedCopies: mostMerged } = job.limits ?? DEFAULT_LIMITS;
+  const { mergedCopies: maxMerged } = job.limits ?? DEFAULT_LIMITS;
   const updates =
     job.mode === 'update' && options.whole !== true
       ? new UpdatePass({
           ...job,
           match: job.match ?? 'url',
           ledger,
-          mostMerged,
+          maxMerged,
           signal,
           advanced: options.advanced,
         })
@@ -161,7 +161,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   const { blocks } = options;
   const openMapped = () =>
     sample === undefined ? options.openMapped() : takeSample(options.openMapped(), sample);
-  const drafting = {
+  const draftOptions = {
     ...options,
     // An undo restores a body like an update: the product stays with the job that owns it.
     job: job.name,
@@ -177,28 +177,28 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     openMapped: () =>
       blocks?.open() ?? admit(updates === undefined ? openMapped() : updates.records(openMapped())),
     duplicates: job.duplicates,
-    mostMerged,
+    maxMerged,
     guards: job.guards,
     hashKey: options.hashKey,
   };
   const { undecided } = options;
   // Records in the blocks that are left out are not compared one by one.
   if (undecided !== undefined) blocks?.index?.leaveOut((key) => undecided.hasHash(key));
-  let drafted = await draftPlan(drafting);
+  let drafted = await draftPlan(draftOptions);
   let draftFiles = await drafted.draft.finish();
   if ((await options.mustReadAgain?.()) === true) {
-    drafted = await draftPlan(drafting);
+    drafted = await draftPlan(draftOptions);
     draftFiles = await drafted.draft.finish();
   }
   const predecessors = await options.predecessorsIn?.({ ...drafted, upserts: draftFiles.upserts });
   if (predecessors != null) {
-    drafted = await draftPlan({ ...drafting, predecessors });
+    drafted = await draftPlan({ ...draftOptions, predecessors });
     draftFiles = await drafted.draft.finish();
   }
-  const holding = drafted.draft.watch.furtherHolding();
+  const holding = drafted.draft.watch.newlyHoldingGuards();
   if (holding.length > 0) {
     // Some were placed before their share was known.
-    drafted = await draftPlan({ ...drafting, predecessors, holding });
+    drafted = await draftPlan({ ...draftOptions, predecessors, holding });
     draftFiles = await drafted.draft.finish();
   }
   const full = { ...drafted, duplicates: updates?.duplicates ?? drafted.duplicates };
@@ -229,12 +229,12 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     upserts.length + renames.length + 1,
   );
   const files = { shards: [...upserts, ...renames, ...deletes.shards], ...checksums };
-  const unjudged = assemble(options, full, deletes, files);
+  const planWithoutSafety = assemblePlan(options, full, deletes, files);
   const safety = retry
     ? []
     : [
-        ...judgeGuards(unjudged.guards, options.run),
-        ...judgeSafety(job.safety, await figuresOf(options, full, unjudged), options.run),
+        ...judgeGuards(planWithoutSafety.guards, options.run),
+        ...judgeSafety(job.safety, await figuresOf(options, full, planWithoutSafety), options.run),
       ]
         .map((verdict) =>
           undo === undefined
@@ -243,8 +243,14 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
         )
         .sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
   const images = await options.checkImages?.(upserts);
-  const pictures = await options.findPictures?.([...upserts, ...renames], unjudged.counts);
-  const plan = withoutUndefined<Plan>({ ...unjudged, safety, images, pictures, undo: undo?.facts() });
+  const pictures = await options.findPictures?.([...upserts, ...renames], planWithoutSafety.counts);
+  const plan = withoutUndefined<Plan>({
+    ...planWithoutSafety,
+    safety,
+    images,
+    pictures,
+    undo: undo?.facts(),
+  });
   await writePlan(folder, plan);
   return plan;
 }
@@ -255,7 +261,7 @@ function conflictsOf({ job, undo, whole, decided }: PlanOptions): ConflictRules 
   return whole === true ? (decided ?? 'source') : job.conflicts;
 }
 
-function assemble(
+function assemblePlan(
   { job, senders = [], describeSource, blocks, plannedAt, updates }: PlanOptions,
   { draft: { tally, watch, confirmed }, rows, duplicates }: FullDraft,
   { removed, deletes, withheld, withoutId, unconfirmed }: PlannedDeletes,
@@ -284,7 +290,7 @@ function assemble(
     sharedFields: sharedFields(job, senders, fieldsChanged),
     plannedAt,
     confirmed: confirmed.length === 0 ? undefined : confirmed,
-    edited: tally.editedFound(),
+    edited: tally.editedRecords(),
     replacesEdits: (updates?.replaces === true && tally.counts.changed.records > 0) || undefined,
     guards: watch.findings(),
     unreadableKeys: tally.unreadableKeys,
@@ -376,7 +382,7 @@ async function planRenameDeletes(
     for (const one of some) {
       if (one.id !== null) writer.add(deleteOfRenamed(one, one.id, bodies.get(one.key)));
     }
-    await writer.room();
+    await writer.waitForWrites();
   }
   return await writer.finish();
 }
@@ -436,7 +442,7 @@ async function planDeletes(
     const bodies = await idLookupBodies(ledger, missing);
     for (const { key, id, idProof } of missing) {
       removed++;
-      tally.example('removed', key);
+      tally.addExample('removed', key);
       const idLookupBody = bodies.get(key);
       if (id === null || idProof === 'changed' || (idProof === 'once' && idLookupBody === undefined)) {
         withoutId++;
@@ -445,13 +451,13 @@ async function planDeletes(
         writer.add({ kind: 'delete-product', key, id, idLookupBody, rows: 0, spans: [] });
       }
     }
-    await writer.room();
+    await writer.waitForWrites();
   }
   for await (const keys of listed === undefined ? ledger.unconfirmed(job) : []) {
     signal.throwIfAborted();
     for (const key of keys.filter((key) => !seen.has(key))) {
       removed++;
-      tally.example('removed', key);
+      tally.addExample('removed', key);
       unconfirmed.keys++;
       if (unconfirmed.examples.length < EXAMPLES) unconfirmed.examples.push(key);
     }

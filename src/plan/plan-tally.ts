@@ -203,15 +203,15 @@ export class PlanTally {
     this.changes = new ChangeTally(resource);
   }
 
-  record(record: TalliedRecord, standing: Standing): void {
+  countRecord(record: TalliedRecord, standing: Standing): void {
     this.#count(standing, 1, record.rows);
     if (standing !== 'new') this.known++;
-    if (standing === 'new' || standing === 'changed') this.example(standing, record.key, record);
+    if (standing === 'new' || standing === 'changed') this.addExample(standing, record.key, record);
     if (record.notes !== undefined) for (const note of record.notes) this.#notice(note, record.key);
   }
 
   /** A new record that is a known product: under another key, or one that the store had before. */
-  continues(key: string, { key: from, by, renamed, origin }: ContinuedProduct, byId: boolean): void {
+  countContinued(key: string, { key: from, by, renamed, origin }: ContinuedProduct, byId: boolean): void {
     const found = renamed === undefined ? this.#adopted : this.#renamed;
     found.records++;
     found.byId = byId;
@@ -222,7 +222,7 @@ export class PlanTally {
   }
 
   /** A new record that is held, because it may be one of these products. */
-  waits(key: string, candidates: readonly { readonly key: string }[], isAdopting: boolean): void {
+  countWaiting(key: string, candidates: readonly { readonly key: string }[], isAdopting: boolean): void {
     const found = isAdopting ? this.#adopted : this.#renamed;
     found.waiting++;
     const named = candidates.map((one) => one.key).join(', ');
@@ -241,26 +241,26 @@ export class PlanTally {
   }
 
   /** A contact that is sent, perhaps with a part of its address. Of one that is not sent the store keeps the whole. */
-  sentContact(key: string, body: JsonObject): void {
+  countSentContact(key: string, body: JsonObject): void {
     const lacking = ADDRESS_PARTS.filter((name) => body[name] === undefined);
     if (lacking.length > 0 && lacking.length < ADDRESS_PARTS.length)
       this.#notice(`address: sent without ${lacking.join(' and ')}; the store keeps what it had there`, key);
   }
 
   /** Records of blocks that stand in the source as they did. */
-  unchanged(records: number, rows: number): void {
+  countUnchanged(records: number, rows: number): void {
     this.#count('unchanged', records, rows);
     this.known += records;
   }
 
   /** A record that a guard keeps back. */
-  held(record: TalliedRecord, standing: Standing): void {
+  countHeld(record: TalliedRecord, standing: Standing): void {
     this.#count('held', 1, record.rows);
     if (standing !== 'new') this.known++;
   }
 
   /** A record that is sent or held, and that somebody may have edited in the store. */
-  edited(key: string, { kept, overwritten, hits }: PlannedUpdate, isHeld: boolean): void {
+  countEdited(key: string, { kept, overwritten, hits }: PlannedUpdate, isHeld: boolean): void {
     const fields = [...new Set([...hits.map(({ field }) => field), ...kept, ...overwritten])];
     if (fields.length === 0) return;
     const how = isHeld ? 'held' : overwritten.length > 0 ? 'overwritten' : 'kept';
@@ -270,17 +270,17 @@ export class PlanTally {
   }
 
   /** What is known of edits in the store; undefined if there are none. */
-  editedFound(): EditedFound | undefined {
+  editedRecords(): EditedFound | undefined {
     return this.#edited.records.length === 0 ? undefined : this.#edited;
   }
 
-  rejected(rejection: MappedRejection, records: 0 | 1): void {
+  countRejected(rejection: MappedRejection, records: 0 | 1): void {
     this.#count('rejected', records, rejection.rows);
     this.rejections.add({ ...rejection, records });
     if (rejection.key === null) this.unreadableKeys++;
   }
 
-  skipped(skip: MappedSkip, records: 0 | 1): void {
+  countSkipped(skip: MappedSkip, records: 0 | 1): void {
     this.#count('skipped', records, skip.rows);
     this.skips.add({ ...skip, records });
     if (skip.key === null) this.unreadableKeys++;
@@ -291,12 +291,12 @@ export class PlanTally {
     this.counts.skipped.records--;
   }
 
-  losesPrices(key: string): void {
+  countPriceLoss(key: string): void {
     this.lostPrices.products++;
     if (this.lostPrices.examples.length < EXAMPLES_KEPT) this.lostPrices.examples.push(key);
   }
 
-  takenOver(job: string, key: string, standing: Standing): void {
+  countTakeover(job: string, key: string, standing: Standing): void {
     const takeover = this.#takeovers.get(job) ?? { sent: 0, left: 0, examples: [] };
     this.#takeovers.set(job, takeover);
     if (standing === 'unchanged') takeover.left++;
@@ -304,7 +304,7 @@ export class PlanTally {
     if (takeover.examples.length < EXAMPLES_KEPT) takeover.examples.push(key);
   }
 
-  example(of: 'new' | 'changed' | 'removed', key: string, record?: TalliedRecord): void {
+  addExample(of: 'new' | 'changed' | 'removed', key: string, record?: TalliedRecord): void {
     const examples = this.examples[of];
     if (examples.length === EXAMPLES_KEPT) return;
     const span = record?.spans[0];

@@ -28,7 +28,7 @@ export class ShardWriter {
     this.#firstNumber = firstNumber;
   }
 
-  /** Takes an operation; await `room()` between batches. */
+  /** Takes an operation; await `waitForWrites()` between batches. */
   add(operation: UnplacedOperation): void {
     const line = Buffer.from(shardLine(operation));
     if (this.#lines.length > 0 && this.#bytes + line.length > SHARD_BYTES) this.#close();
@@ -38,7 +38,7 @@ export class ShardWriter {
   }
 
   /** Waits until only a few full shards are still being written; rejects if a write failed. */
-  async room(): Promise<void> {
+  async waitForWrites(): Promise<void> {
     await this.#shards.at(-1 - WRITES_UNDER_WAY);
   }
 
@@ -57,7 +57,7 @@ export class ShardWriter {
   #close(): void {
     const ordinal = this.#shards.length + 1;
     const shard = this.#write(ordinal, this.#lines);
-    // room() and finish() await it; a rejection before that must not count as unhandled.
+    // waitForWrites() and finish() await it; a rejection before that must not count as unhandled.
     shard.catch(() => {});
     this.#shards.push(shard);
     this.#lines = [];

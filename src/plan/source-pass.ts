@@ -33,7 +33,7 @@ interface DraftPlanOptions extends DraftOptions {
   readonly openMapped: () => AsyncIterable<readonly SourceItem[]>;
   readonly duplicates: DuplicatesPolicy;
   /** The most copies of one key that are merged. */
-  readonly mostMerged: number;
+  readonly maxMerged: number;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: PlanProgress) => void;
   readonly hashKey?: HashKey | undefined;
@@ -54,12 +54,12 @@ export interface FullDraft {
  * repetitions, and a second pass holds back the copies of repeated keys until all of them are known.
  */
 export async function draftPlan(options: DraftPlanOptions): Promise<FullDraft> {
-  const { draft, pass } = await passOver(options, null);
+  const { draft, pass } = await runPass(options, null);
   if (pass.repeated.size === 0) return { draft, rows: pass.rows, seen: pass.seen, duplicates: null };
   await draft.abandon();
   // Copies of repeated keys must be read.
   options.blocks?.index?.leaveOut((key) => pass.repeated.hasHash(key));
-  const second = await passOver(options, pass.repeated);
+  const second = await runPass(options, pass.repeated);
   const { rows, seen, duplicates } = second.pass;
   return { draft: second.draft, rows, seen, duplicates };
 }
@@ -67,7 +67,7 @@ export async function draftPlan(options: DraftPlanOptions): Promise<FullDraft> {
 /** After this many records the event loop gets a turn, for signals and locks. */
 const RECORDS_PER_TURN = 500;
 
-async function passOver(
+async function runPass(
   options: DraftPlanOptions,
   repeated: KeySet | null,
 ): Promise<{ readonly draft: PlanDraft; readonly pass: SourcePass }> {
@@ -75,9 +75,9 @@ async function passOver(
   const draft = new PlanDraft(options);
   using pass = new SourcePass(draft, options, repeated);
   let taken = 0;
-  const isPauseDue = () => ++taken % RECORDS_PER_TURN === 0 || draft.full;
+  const isPauseDue = () => ++taken % RECORDS_PER_TURN === 0 || draft.isFull;
   const pause = async () => {
-    if (draft.full) await draft.drain();
+    if (draft.isFull) await draft.drain();
     await setImmediate();
     options.signal.throwIfAborted();
   };
@@ -114,7 +114,7 @@ async function removePlanFiles(folder: RunFolder): Promise<void> {
 interface PassOptions {
   readonly resource: Resource;
   readonly duplicates: DuplicatesPolicy;
-  readonly mostMerged: number;
+  readonly maxMerged: number;
   readonly hashKey?: HashKey | undefined;
   readonly blocks?: BlockOptions;
 }
@@ -183,7 +183,7 @@ export class SourcePass implements Disposable {
         if (before === 'claimed') this.#repeat(key);
       });
     }
-    if (this.repeated.size === 0) this.#draft.known(known);
+    if (this.repeated.size === 0) this.#draft.addKnownBlocks(known);
   }
 
   #repeat(key: Readonly<KeyHash>): void {
@@ -194,16 +194,16 @@ export class SourcePass implements Disposable {
   #take(item: Mapped): void {
     switch (item.kind) {
       case 'record':
-        if (this.#claim(item.key, item)) this.#draft.record(item);
+        if (this.#claim(item.key, item)) this.#draft.addRecord(item);
         break;
       case 'rejected':
         if (item.key === null ? this.repeated.size === 0 : this.#claim(item.key, item)) {
-          this.#draft.leaveOut(item, 1);
+          this.#draft.addLeftOut(item, 1);
         }
         break;
       case 'skipped': {
         const known = item.key !== null && this.seen.add(item.key, false) !== 'absent';
-        this.#draft.leaveOut(item, known ? 0 : 1);
+        this.#draft.addLeftOut(item, known ? 0 : 1);
         break;
       }
       default:
@@ -223,8 +223,8 @@ export class SourcePass implements Disposable {
   }
 
   resolve({ item, records }: ResolvedCopy): void {
-    if (item.kind === 'record') this.#draft.record(item);
-    else this.#draft.leaveOut(item, records);
+    if (item.kind === 'record') this.#draft.addRecord(item);
+    else this.#draft.addLeftOut(item, records);
   }
 
   /** Keys that occurred more than once; null if there were none. */
@@ -248,7 +248,7 @@ export class SourcePass implements Disposable {
     }
     this.seen.add(item.key, true);
     this.#noteKey();
-    if (this.repeated.size === 0) this.#draft.defer(item);
+    if (this.repeated.size === 0) this.#draft.addDeferred(item);
   }
 
   /** Whether the record or rejection may go to the draft. */

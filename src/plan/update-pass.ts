@@ -23,7 +23,7 @@ export interface UpdateOptions {
   readonly name: string;
   readonly match: UpdateMatch;
   readonly duplicates: DuplicatesPolicy;
-  readonly mostMerged: number;
+  readonly maxMerged: number;
   /** What the mapping says of `options[].advanced`. */
   readonly advanced: boolean | undefined;
   readonly signal: AbortSignal;

@@ -1,7 +1,7 @@
 import type { WritingStorefront } from '../apply/apply-operations.ts';
 import { isJsonObject, member, plainText } from '../model/json-object.ts';
 import { answeredDifferences } from '../model/operation.ts';
-import type { AnsweredField, AnswersFound } from '../model/run.ts';
+import type { AnswerDifferences, AnsweredField } from '../model/run.ts';
 import { truncate } from '../model/truncate.ts';
 import type { SendOptions, Storefront } from '../storefront/storefront.ts';
 
@@ -21,8 +21,8 @@ export class AnswerTally {
     { altered: number; dropped: number; respelled?: number; samples: AnsweredField['samples'] }
   >();
 
-  /** Takes the answer to an upsert; `quotes`: keeps a few values, which are personal data of contacts. */
-  add(key: string, body: string, answer: unknown, { quotes }: { readonly quotes: boolean }): void {
+  /** Counts the answer to an upsert. `keepValues`: keeps a few values as samples; those of contacts are personal data. */
+  add(key: string, body: string, answer: unknown, { keepValues }: { readonly keepValues: boolean }): void {
     const { altered, dropped, respelled, compared } = answeredDifferences(body, answer);
     this.#answered++;
     if (!compared) return;
@@ -33,7 +33,7 @@ export class AnswerTally {
       if (respelled.includes(field)) counts.respelled = (counts.respelled ?? 0) + 1;
       else counts.altered++;
       if (counts.samples.length >= SAMPLES_KEPT) continue;
-      const values = quotes
+      const values = keepValues
         ? { sent: valueText(JSON.parse(body), field), answered: valueText(answer, field) }
         : {};
       counts.samples = [...counts.samples, { key, ...values }];
@@ -52,16 +52,16 @@ export class AnswerTally {
     return counts;
   }
 
-  /** Most frequent first. */
-  found(): AnswersFound {
+  /** The fields that differ, most frequent first. */
+  summary(): AnswerDifferences {
     const fields = [...this.#fields].map(([field, counts]) => ({ field, ...counts }));
     const counts = { answered: this.#answered, compared: this.#compared, altered: this.#altered };
-    return joinedAnswers([{ ...counts, fields }]);
+    return mergeAnswers([{ ...counts, fields }]);
   }
 }
 
 /** What several processes have found, most frequent first. */
-export function joinedAnswers(found: readonly AnswersFound[]): AnswersFound {
+export function mergeAnswers(found: readonly AnswerDifferences[]): AnswerDifferences {
   const byField = Map.groupBy(
     found.flatMap(({ fields }) => fields),
     ({ field }) => field,
@@ -89,12 +89,12 @@ function answersWith({ altered, dropped, respelled = 0 }: AnsweredField): number
   return altered + dropped + respelled;
 }
 
-/** The storefront, which also gives each product or contact body that was sent with the answer that acknowledged it. */
-export function withAnswers(
+/** The storefront; `onAnswer` is called with each sent body of a product or contact and the answer that acknowledged it. */
+export function withAnswerListener(
   storefront: WritingStorefront & Pick<Storefront, 'subscriberLists'>,
   onAnswer: (key: string, body: string, answer: unknown) => void,
 ): WritingStorefront & Pick<Storefront, 'subscriberLists'> {
-  const noting = (key: string, body: string, options: SendOptions): SendOptions => ({
+  const listening = (key: string, body: string, options: SendOptions): SendOptions => ({
     ...options,
     onAnswer(answer) {
       onAnswer(key, body, answer);
@@ -103,11 +103,11 @@ export function withAnswers(
   });
   return {
     upsertProduct: (product, options) =>
-      storefront.upsertProduct(product, noting(product.url, product.body, options)),
+      storefront.upsertProduct(product, listening(product.url, product.body, options)),
     updateProduct: (id, product, options) =>
-      storefront.updateProduct(id, product, noting(product.url, product.body, options)),
-    updateContact: (id, body, options) => storefront.updateContact(id, body, noting(id, body, options)),
-    upsertContact: (key, body, options) => storefront.upsertContact(key, body, noting(key, body, options)),
+      storefront.updateProduct(id, product, listening(product.url, product.body, options)),
+    updateContact: (id, body, options) => storefront.updateContact(id, body, listening(id, body, options)),
+    upsertContact: (key, body, options) => storefront.upsertContact(key, body, listening(key, body, options)),
     deleteProduct: (id, options) => storefront.deleteProduct(id, options),
     subscriberLists: (options) => storefront.subscriberLists(options),
   };

@@ -9,7 +9,7 @@ import { nextSteps } from '../report/run-document.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import { importTarget, type Lock } from '../state/state.ts';
 import type { ComparedSlice } from './drift/drift-run.ts';
-import { applyStep, type DeliverShards, deliverHere } from './import/apply-step.ts';
+import { applyStep, type DeliverShards, deliverInProcess } from './import/apply-step.ts';
 import {
   continueOrBegin,
   continueSame,
@@ -144,11 +144,11 @@ export async function discardRun(context: RunContext, { id, job }: Run): Promise
   return await runs.update(id, { discarded: true });
 }
 
-interface OfImport {
+interface ImportTaskBase {
   readonly request: ImportRequest;
 }
 
-interface Sending extends OfImport {
+interface SendingTask extends ImportTaskBase {
   /**
    * Lets other processes send the shards; they share the store's lock with this process. Default: this process sends
    * them.
@@ -159,21 +159,21 @@ interface Sending extends OfImport {
 /** The task for an import job. */
 type ImportTask =
   /** All steps: stage, plan, apply. */
-  | (Sending & { readonly kind: 'run'; readonly compared?: ComparedSlice })
+  | (SendingTask & { readonly kind: 'run'; readonly compared?: ComparedSlice })
   /** Sends nothing. The plan can be approved until another run or plan of the job begins. */
-  | (OfImport & { readonly kind: 'plan' })
+  | (ImportTaskBase & { readonly kind: 'plan' })
   /** The same for the inverse of an earlier run. */
-  | (OfImport & { readonly kind: 'undo'; readonly undo: RunPart })
+  | (ImportTaskBase & { readonly kind: 'undo'; readonly undo: RunPart })
   /** The same for the values of the job that a comparison has found changed in the store. */
-  | (OfImport & { readonly kind: 'restore'; readonly restore: RunPart })
+  | (ImportTaskBase & { readonly kind: 'restore'; readonly restore: RunPart })
   /** The same for what another store has acknowledged. */
-  | (OfImport & { readonly kind: 'copy'; readonly copy: RunCopy })
+  | (ImportTaskBase & { readonly kind: 'copy'; readonly copy: RunCopy })
   /** Applies exactly the plan of a planned or stopped run. `resumes`: also the rest of one that was approved and interrupted. */
-  | (Sending & { readonly kind: 'approve'; readonly planned: Run; readonly resumes?: true })
+  | (SendingTask & { readonly kind: 'approve'; readonly planned: Run; readonly resumes?: true })
   /** Sends exactly the records that guards held in a run. */
-  | (Sending & { readonly kind: 'release'; readonly release: RunPart })
+  | (SendingTask & { readonly kind: 'release'; readonly release: RunPart })
   /** Sends the corrected rejects file of a run. `onEdits` is called with the corrections before anything is sent. */
-  | (Sending & {
+  | (SendingTask & {
       readonly kind: 'retry';
       readonly rejected: Run;
       readonly onEdits: (edits: RejectsEdits) => void;
@@ -185,24 +185,24 @@ type ApproveTask = Extract<ImportTask, { readonly kind: 'approve' }>;
  * Runs the steps of an import job that the task asks for: stage, plan, apply, finish. Rejects as `runPipeline`, and
  * with UsageError if there is nothing to approve or to retry.
  */
-async function importRun(surroundings: RunContext, task: ImportTask): Promise<RunFacts> {
+async function importRun(outerContext: RunContext, task: ImportTask): Promise<RunFacts> {
   const { request } = task;
   const { job, store } = request;
   let plan: Plan | null = null;
-  if (task.kind === 'approve') await refuseInterrupted(surroundings, task);
-  await refuseStarter(surroundings, task);
-  return await runPipeline(surroundings, {
-    run: runOf(surroundings, task),
+  if (task.kind === 'approve') await refuseInterrupted(outerContext, task);
+  await refuseStarter(outerContext, task);
+  return await runPipeline(outerContext, {
+    run: runOf(outerContext, task),
     // A plan does not lock the job: a plan that is made during a run may be outdated, which is harmless.
     lock: isPlanning(task) ? lockPlan : lockJob,
     async admit(run) {
       if (mapsRows(task)) refuseUnusable(request.mapping);
-      if (task.kind === 'retry') await refuseUnlessRejected(surroundings, task.rejected);
-      if (task.kind === 'undo') await refuseUnlessUndoable(surroundings, run, task.undo);
-      if (task.kind === 'copy') await refuseUnlessCopyable(surroundings, task.copy);
-      if (task.kind === 'release') await refuseUnlessReleasable(surroundings, run, task.release);
+      if (task.kind === 'retry') await refuseUnlessRejected(outerContext, task.rejected);
+      if (task.kind === 'undo') await refuseUnlessUndoable(outerContext, run, task.undo);
+      if (task.kind === 'copy') await refuseUnlessCopyable(outerContext, task.copy);
+      if (task.kind === 'release') await refuseUnlessReleasable(outerContext, run, task.release);
       if (task.kind !== 'approve') return run;
-      const approved = await approvePlan(surroundings, task, run);
+      const approved = await approvePlan(outerContext, task, run);
       plan = approved.plan;
       return approved.run;
     },
@@ -219,7 +219,7 @@ async function importRun(surroundings: RunContext, task: ImportTask): Promise<Ru
             : await stageStep(context, request, work.run, stageOf(task));
         // Before other runs and plans are superseded.
         await refuseUnknownKeys(context, request, work.run);
-        work.begin(await continued(context, task, work.run));
+        work.begin(await runToContinue(context, task, work.run));
         if (task.kind === 'run' && task.compared !== undefined)
           work.run = await context.state.runs.update(work.run.id, task.compared);
         if (work.run.unchangedSince !== undefined) return;
@@ -232,7 +232,7 @@ async function importRun(surroundings: RunContext, task: ImportTask): Promise<Ru
       }
       const { workers } = task;
       await using target = await lockTarget(context, work.run, { together: workers !== undefined });
-      await using _noted = notingPosition(context, work, target);
+      await using _endPosition = storeEndPositionAtEnd(context, work, target);
       const known = plan ?? (await readPlan(context.artifacts.run(work.run.id)));
       if (known !== undefined) await refuseOutdated(context, work.run, known);
       plan ??= await planStep(whileHeld(context, work.lock, target), request, work.run);
@@ -242,7 +242,7 @@ async function importRun(surroundings: RunContext, task: ImportTask): Promise<Ru
         await supersedeOthers(context, work.run);
       const delivery = { run: work.run, plan, job, store, lock: target };
       const keep = await keepBlocks(context, work.run, plan, target);
-      await applyStep(context, delivery, workers ?? deliverHere);
+      await applyStep(context, delivery, workers ?? deliverInProcess);
       if (plan.confirmed !== undefined)
         await context.state.ledger(importTarget(work.run)).confirm(plan.confirmed);
       await keep();
@@ -262,10 +262,10 @@ function refuseUnusable(mapping: ImportRequest['mapping']): void {
 }
 
 /**
- * Notes the position of the ledger when the run stops working on its target, before others may write there: what is written after it is
- * not what the run has rejected or held.
+ * Stores the position of the ledger (`Run.endPosition`) when it is disposed: while the run still has the lock of its target. A later
+ * retry or release leaves out what was written after this position.
  */
-function notingPosition({ state }: RunContext, work: RunWork, target: Lock): AsyncDisposable {
+function storeEndPositionAtEnd({ state }: RunContext, work: RunWork, target: Lock): AsyncDisposable {
   return {
     async [Symbol.asyncDispose]() {
       const { run } = work;
@@ -274,7 +274,7 @@ function notingPosition({ state }: RunContext, work: RunWork, target: Lock): Asy
         // If the lock was lost, the position may include writes of another job.
         if (target.isHeld()) work.run = await state.runs.update(run.id, { endPosition });
       } catch (error) {
-        // Without it, a retry or a release sends nothing. What the run has to say is its own failure.
+        // Without a position, a retry or a release sends nothing. The failure of the run itself is reported.
         if (!(error instanceof StateError)) throw error;
       }
     },
@@ -299,7 +299,7 @@ function runOf(context: RunContext, task: ImportTask): Run {
     ...(task.kind === 'undo' ? { undo: task.undo } : {}),
     ...(task.kind === 'copy' ? { copy: task.copy } : {}),
     ...(task.kind === 'restore' ? { restore: task.restore, resend: true } : {}),
-    // Whoever releases values has looked at them.
+    // Somebody has seen the values that are released.
     ...(task.kind === 'release' ? { release: task.release, approved: true } : {}),
   });
 }
@@ -315,7 +315,7 @@ function stageOf(task: ImportTask): Stage {
 }
 
 /** The run to continue: the job's unfinished run if it would do the same, otherwise the staged one. */
-async function continued(context: RunContext, { kind }: ImportTask, staged: Run): Promise<Run> {
+async function runToContinue(context: RunContext, { kind }: ImportTask, staged: Run): Promise<Run> {
   if (staged.unchangedSince !== undefined) return staged;
   switch (kind) {
     case 'run':
@@ -339,8 +339,8 @@ async function continued(context: RunContext, { kind }: ImportTask, staged: Run)
  * counts as dead.
  */
 async function refuseInterrupted(context: RunContext, { planned, resumes }: ApproveTask): Promise<void> {
-  const standing = await withLiveStatus(context, planned);
-  if (standing.status === 'interrupted' && !(resumes && standing.approved)) throw notApprovable(standing);
+  const live = await withLiveStatus(context, planned);
+  if (live.status === 'interrupted' && !(resumes && live.approved)) throw notApprovable(live);
 }
 
 /** Why somebody with these names may not approve a run; undefined if the person may, or the job asks for no other person. */

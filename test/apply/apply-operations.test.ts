@@ -63,7 +63,10 @@ describe('applying operations', () => {
       order.push(...group.map(({ operation }) => operation.key));
     };
     const of = (name: string) => products(60).map((each) => ({ ...each, key: `${name}-${each.index}` }));
-    await Promise.all([apply(of('later'), { turn: 2, record }), apply(of('earlier'), { turn: 1, record })]);
+    await Promise.all([
+      apply(of('later'), { priority: 2, record }),
+      apply(of('earlier'), { priority: 1, record }),
+    ]);
     const end = order.findLastIndex((key) => key.startsWith('earlier'));
     expect(order).toHaveLength(120);
     expect(order.slice(0, end).filter((key) => key.startsWith('later')).length).toBeLessThan(30);

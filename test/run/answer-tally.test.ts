@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { answeredDifferences } from '../../src/model/operation.ts';
-import { AnswerTally, joinedAnswers } from '../../src/run/answer-tally.ts';
+import { AnswerTally, mergeAnswers } from '../../src/run/answer-tally.ts';
 
 const altered = (sent: object, answer: unknown) => answeredDifferences(JSON.stringify(sent), answer).altered;
 
@@ -48,12 +48,12 @@ describe('another spelling of the url', () => {
       [],
     );
     const tally = new AnswerTally();
-    tally.add('Grüner-Tee', JSON.stringify(tea), { ...tea, url: 'gruner-tee' }, { quotes: true });
+    tally.add('Grüner-Tee', JSON.stringify(tea), { ...tea, url: 'gruner-tee' }, { keepValues: true });
     const samples = [{ key: 'Grüner-Tee', sent: 'Grüner-Tee', answered: 'gruner-tee' }];
     const fields = [{ field: 'url', altered: 0, dropped: 0, respelled: 1, samples }];
     const found = { answered: 1, compared: 1, altered: 0, fields };
-    expect(tally.found()).toEqual(found);
-    expect(joinedAnswers([found, found]).fields).toMatchObject([{ respelled: 2 }]);
+    expect(tally.summary()).toEqual(found);
+    expect(mergeAnswers([found, found]).fields).toMatchObject([{ respelled: 2 }]);
   });
 });
 
@@ -70,9 +70,9 @@ describe('the differences of all answers', () => {
     const tally = new AnswerTally();
     const body = JSON.stringify(MUG);
     for (const name of ['a', 'b', 'c', 'd'])
-      tally.add(name, body, { ...MUG, title: 'MUG!' }, { quotes: true });
-    tally.add('e', body, MUG, { quotes: true });
-    tally.add('f', body, { id: 7 }, { quotes: true });
+      tally.add(name, body, { ...MUG, title: 'MUG!' }, { keepValues: true });
+    tally.add('e', body, MUG, { keepValues: true });
+    tally.add('f', body, { id: 7 }, { keepValues: true });
     const sample = { sent: 'Mug', answered: 'MUG!' };
     const samples = ['a', 'b', 'c'].map((key) => ({ key, ...sample }));
     const found = {
@@ -81,10 +81,10 @@ describe('the differences of all answers', () => {
       altered: 4,
       fields: [{ field: 'title', altered: 4, dropped: 0, samples }],
     };
-    expect(tally.found()).toEqual(found);
-    expect(joinedAnswers([found, found]).fields[0]?.altered).toBe(8);
+    expect(tally.summary()).toEqual(found);
+    expect(mergeAnswers([found, found]).fields[0]?.altered).toBe(8);
     const ofContacts = new AnswerTally();
-    ofContacts.add('7', '{"name":"Zed"}', { id: 7, name: 'Zoe' }, { quotes: false });
-    expect(JSON.stringify(ofContacts.found())).not.toMatch(/Zed|Zoe/);
+    ofContacts.add('7', '{"name":"Zed"}', { id: 7, name: 'Zoe' }, { keepValues: false });
+    expect(JSON.stringify(ofContacts.summary())).not.toMatch(/Zed|Zoe/);
   });
 });

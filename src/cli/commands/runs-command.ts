@@ -133,10 +133,10 @@ async function list(
   const listed = await runsOf(open, named, limit);
   if (job !== undefined && jobs.length + listed.length === 0) workspace.job(job);
   const queued = (await queue.waiting()).filter((entry) => named?.includes(entry.job) !== false);
-  const standing = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
+  const live = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
   if (json) {
     const shown = await Promise.all(
-      standing.map(async (run) => ({ run, rejectsFile: await shownRejectsFile(context, run) })),
+      live.map(async (run) => ({ run, rejectsFile: await shownRejectsFile(context, run) })),
     );
     printJson(terminal, { ...runsSummary(jobs, keeper, shown, options.now), queued });
     return;
@@ -146,7 +146,7 @@ async function list(
     terminal.out(
       `Run ${run} of ${printable(name)} waits for a worker. To cancel it: ${program} cancel ${run}\n`,
     );
-  terminal.out(runsText(standing, options));
+  terminal.out(runsText(live, options));
 }
 
 async function show(

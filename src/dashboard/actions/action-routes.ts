@@ -177,8 +177,8 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
     const writers = listed.filter(
       (run) => run.store === job.store && run.resource === job.import && run.job !== job.name,
     );
-    const standing = await Promise.all(writers.map((run) => withLiveStatus(context, run)));
-    return standing.find(({ status }) => status === 'running');
+    const live = await Promise.all(writers.map((run) => withLiveStatus(context, run)));
+    return live.find(({ status }) => status === 'running');
   };
   const importOf = (name: string): ImportJob => {
     const job = workspaceOf(dashboard, name).job(name);

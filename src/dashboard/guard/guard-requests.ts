@@ -6,7 +6,7 @@ import { sameText } from '../access/tokens.ts';
 import { type OwnAddresses, QUEUES_PATH } from '../dashboard-context.ts';
 import { decorateRequests, isReading } from '../pages/page.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
-import { isForPrograms, notFound, PageError, type ShowError } from './page-error.ts';
+import { isApiRequest, notFound, PageError, type ShowError } from './page-error.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -72,7 +72,7 @@ export async function guardRequests(
         'Nothing was done. Start, approve and interrupt runs on the page of their job.',
       );
     // No browser sends the token of a program by itself.
-    if (!isReading(request) && !isForPrograms(request)) refuseForeignPage(request, addresses.originOf(host));
+    if (!isReading(request) && !isApiRequest(request)) refuseForeignPage(request, addresses.originOf(host));
     // The event stream of an open page does not count as use.
     const isSeen = accept !== 'text/event-stream';
     request.session = sessions.find(request.cookies[cookieName], isSeen) ?? null;

@@ -20,7 +20,7 @@ export class PageError extends Error {
 }
 
 /** Whether the address is one of the API: its errors are JSON. */
-export function isForPrograms({ url }: Pick<FastifyRequest, 'url'>): boolean {
+export function isApiRequest({ url }: Pick<FastifyRequest, 'url'>): boolean {
   return url.startsWith('/api/');
 }
 
@@ -53,7 +53,7 @@ export function showErrors(app: FastifyInstance, dashboard: DashboardContext): S
     );
     // The rest of the body is not read.
     if (!request.raw.complete) reply.header('connection', 'close');
-    if (isForPrograms(request)) {
+    if (isApiRequest(request)) {
       const detail = lines.join(' ');
       return reply
         .code(status)

@@ -34,8 +34,8 @@ export async function runsPage(
 ): Promise<Page> {
   const status = RUN_STATUSES.find((known) => known === asked) ?? '';
   const listed = await context.state.runs.list({ limit: MAX_READ });
-  const standing = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
-  const fitting = standing.filter(
+  const live = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
+  const fitting = live.filter(
     (run) => (job === '' || run.job === job) && (status === '' || run.status === status),
   );
   const jobs = [...new Set([...openWorkspace().jobNames(), ...listed.map((run) => run.job)])].sort();
@@ -45,7 +45,7 @@ export async function runsPage(
     caption: `${counted(shown.total, 'run')}${isAll ? '' : ' match'}, newest first`,
     ofOneJob: false,
     reading: readingOf(context, viewer),
-    settled: settledRuns(standing),
+    settled: settledRuns(live),
   };
   return {
     title: 'Runs',

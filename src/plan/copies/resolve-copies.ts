@@ -25,7 +25,7 @@ interface CopyRules {
   /** What copies have in common, where it is not the key of the resource. */
   readonly keyField?: string;
   /** More copies of one contact are a wrong mapping, not a list with repetitions. */
-  readonly mostMerged: number;
+  readonly maxMerged: number;
 }
 
 /**
@@ -35,13 +35,13 @@ interface CopyRules {
  */
 export function* resolveCopies(
   group: CopyGroup,
-  { duplicates: policy, resource, keyField, mostMerged }: CopyRules,
+  { duplicates: policy, resource, keyField, maxMerged }: CopyRules,
 ): Generator<ResolvedCopy> {
   const reason = (code: CopyReasonCode) =>
     copyReason(code, {
       field: keyField ?? (resource === 'products' ? 'url' : 'id'),
       copies: group.copies,
-      mostMerged,
+      maxMerged,
       firstSpans: Iterator.from(group.read())
         .take(COPIES_NAMED)
         .flatMap((copy) => copy.spans.slice(0, 1))
@@ -65,7 +65,7 @@ export function* resolveCopies(
         yield* keepOne(group, group.copies - 1, reason('later-copy-kept'));
         break;
       case 'merge':
-        yield* merge(group, reason, mostMerged);
+        yield* merge(group, reason, maxMerged);
         break;
       default:
         policy satisfies never;
@@ -97,9 +97,9 @@ function* rejectAll(group: CopyGroup, reason: Reason, explainsAll = false): Gene
 function* merge(
   group: CopyGroup,
   reason: (code: CopyReasonCode) => Reason,
-  mostMerged: number,
+  maxMerged: number,
 ): Generator<ResolvedCopy> {
-  if (group.copies > mostMerged) {
+  if (group.copies > maxMerged) {
     yield* rejectAll(group, reason('too-many-copies'));
   } else if (group.anyRejected) {
     yield* rejectAll(group, reason('copy-rejected'));
@@ -174,17 +174,17 @@ interface CopiesOfKey {
   readonly field: string;
   readonly copies: number;
   /** The most copies that are merged. */
-  readonly mostMerged: number;
+  readonly maxMerged: number;
   /** The rows of the first few copies. */
   readonly firstSpans: readonly RowSpan[];
 }
 
 /** The reason for leaving out a copy, with the lines of the copies. */
 function copyReason(code: CopyReasonCode, found: CopiesOfKey): Reason {
-  const { field, copies, mostMerged, firstSpans } = found;
+  const { field, copies, maxMerged, firstSpans } = found;
   const places = placesOf(firstSpans, copies);
   if (code === 'too-many-copies') {
-    const beyond = beyondLimit('mergedCopies', mostMerged, { copies });
+    const beyond = beyondLimit('mergedCopies', maxMerged, { copies });
     return { code, field, message: `${beyond} They begin in ${places}. ${raiseLimit('mergedCopies')}` };
   }
   return { code, field, message: sentence(code, field, copies, places) };

@@ -8,7 +8,7 @@ import { type JudgedWave, judgeWave, type WaveFigures } from '../../model/wave-l
 import { judgeRejectsWhileApplying, readPlan, readShard } from '../../plan/plan-file.ts';
 import { IN_DOUBT, importTarget, type Lock } from '../../state/state.ts';
 import type { Storefront } from '../../storefront/storefront.ts';
-import { withAnswers } from '../answer-tally.ts';
+import { withAnswerListener } from '../answer-tally.ts';
 import type { RunContext } from '../run-context.ts';
 import { type ShardOperation, sendOperations, unsentOperations, versionTime } from '../send-operations.ts';
 import { RunTraffic, readTraffic } from '../traffic/run-traffic.ts';
@@ -58,7 +58,7 @@ export async function applyStep(
     await deliver(context, delivery, shards);
     const isFollowed = index + 1 < waves.length || deletes.length > 0;
     if (isFollowed && shards[0]?.wave !== undefined) {
-      judged = await judgedWith(context, delivery, { judged, index, of: waves.length, shards });
+      judged = await judgeSentWave(context, delivery, { judged, index, of: waves.length, shards });
     }
   }
   const { applied, rejected } = await context.state.runs.tally(run.id);
@@ -66,12 +66,12 @@ export async function applyStep(
   const renames = plan.shards.filter(({ kind }) => kind === 'renames');
   if (renames.length > 0) {
     await publishPictures(context, delivery, renames);
-    await spareUnrenamed(context, delivery, renames);
+    await cancelDeletesOfUnrenamed(context, delivery, renames);
     await deliver(context, delivery, renames);
   }
   if (deletes.length === 0) return;
   for (const shard of renames) if (await hasOpenOperations(context, run, shard)) return;
-  await spareSharedIds(context, delivery, deletes);
+  await cancelDeletesOfSharedIds(context, delivery, deletes);
   await deliver(context, delivery, deletes);
 }
 
@@ -87,7 +87,7 @@ interface SentWave {
  * Judges a wave that was sent, once: the verdict is stored before anything else is done, so a run that is continued stops again or
  * continues as before. Rejects with SafetyLimitError if the run stops here.
  */
-async function judgedWith(
+async function judgeSentWave(
   context: RunContext,
   { run, job }: Delivery,
   { judged, index, of, shards }: SentWave,
@@ -148,7 +148,7 @@ async function waveFigures(
  * urls differ by more, the store has reassigned the id, as after a restore: nothing is known about the old product,
  * so it is not deleted.
  */
-async function spareSharedIds(
+async function cancelDeletesOfSharedIds(
   context: RunContext,
   { run, store, lock }: Delivery,
   shards: readonly PlannedShard[],
@@ -166,7 +166,7 @@ async function spareSharedIds(
   const ledger = context.state.ledger(importTarget(run));
   for (const [id, keys] of await ledger.sharedIds(new Set(byId.keys()))) {
     const deletes = byId.get(id) ?? [];
-    const isRenamed = new Set(keys.map(spelling)).size === 1;
+    const isRenamed = new Set(keys.map(normalisedSpelling)).size === 1;
     const outcome = isRenamed ? { kind: 'applied' as const, id: null } : { kind: 'left' as const };
     for (const { shard, operation } of isRenamed && deletes.length === keys.length
       ? deletes.slice(1)
@@ -181,7 +181,7 @@ async function spareSharedIds(
  * Removes deletes of renamed products from the plan whose new url the store has not acknowledged, or has answered with the id of the
  * old one: the product would be under no url.
  */
-async function spareUnrenamed(
+async function cancelDeletesOfUnrenamed(
   context: RunContext,
   { run, store, lock }: Delivery,
   shards: readonly PlannedShard[],
@@ -210,7 +210,7 @@ async function spareUnrenamed(
 }
 
 /** Equal for urls that a store may treat as one: without case, accents and punctuation. */
-function spelling(url: string): string {
+function normalisedSpelling(url: string): string {
   return url
     .normalize('NFKD')
     .toLowerCase()
@@ -218,8 +218,8 @@ function spelling(url: string): string {
 }
 
 /** Sends all shards as one stream from this process, so that no slot is idle at the end of a shard. */
-export const deliverHere: DeliverShards = async (context, delivery, shards) => {
-  await deliverNoting(newTraffic(context, delivery.run), context, delivery, shards);
+export const deliverInProcess: DeliverShards = async (context, delivery, shards) => {
+  await deliverWithTraffic(newTraffic(context, delivery.run), context, delivery, shards);
 };
 
 /** The operations without a final outcome, one shard at a time. */
@@ -268,12 +268,12 @@ function newTraffic({ artifacts, clock }: RunContext, { id }: Run): RunTraffic {
   return new RunTraffic(artifacts.run(id), clock);
 }
 
-async function deliverNoting(
+async function deliverWithTraffic(
   traffic: RunTraffic,
   context: RunContext,
   delivery: Delivery,
   shards: readonly PlannedShard[],
-  turn = 0,
+  priority = 0,
 ): Promise<void> {
   const { run, plan, store, lock } = delivery;
   const { runs } = context.state;
@@ -286,10 +286,10 @@ async function deliverNoting(
       run,
       store,
       lock,
-      turn,
+      priority,
       onEnded: traffic.onEnded,
-      storefront: withAnswers(storefront, (key, body, answer) =>
-        traffic.answers.add(key, body, answer, { quotes: run.resource === 'products' }),
+      storefront: withAnswerListener(storefront, (key, body, answer) =>
+        traffic.answers.add(key, body, answer, { keepValues: run.resource === 'products' }),
       ),
       operations: openOperations(context, run, shards),
       firstShard: shards[0]?.number ?? 0,
@@ -355,6 +355,12 @@ export function shardDeliverer() {
     }
     known = { run: id, plan };
     turns++;
-    await deliverNoting(trafficOf(context, delivery.run), context, { ...delivery, plan }, [shard], turns);
+    await deliverWithTraffic(
+      trafficOf(context, delivery.run),
+      context,
+      { ...delivery, plan },
+      [shard],
+      turns,
+    );
   };
 }

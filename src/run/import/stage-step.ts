@@ -46,7 +46,7 @@ export async function stageStep(
     (version) => stage(context, request, folder, version),
     stagingOf(context, request, folder),
   );
-  // An update finds what is there: another key creates nothing, and proves nothing.
+  // A job with `mode: update` creates nothing, so a changed mapping of the key needs no approval.
   const keyDigest = request.job.mode === 'update' ? null : request.mapping.keyDigest;
   const staged = { keyDigest, stagedAt: context.clock() };
   const unchanged = (since: SettledRun) => ({
@@ -103,9 +103,9 @@ export function runDigest(
   lists: readonly StoreList[] | null,
   { adopted = null, pictures = null }: { adopted?: string | null; pictures?: string | null } = {},
 ): string {
-  // Looking at images and at the store changes nothing that is sent. What is published has a digest of its own.
-  const { schedule: _when, notify: _whom, images: _looked, drift: _compared, ...deciding } = job;
-  const { source, crosswalk, adopt, ...rest } = deciding;
+  // These change nothing that is sent. Pictures to publish have a digest of their own.
+  const { schedule: _schedule, notify: _notify, images: _images, drift: _drift, ...planInputs } = job;
+  const { source, crosswalk, adopt, ...rest } = planInputs;
   return digestOf({
     source: sourceSha256,
     mapping: mapping.digest,
@@ -151,8 +151,10 @@ export async function settledRun(
   if (request.job.images !== undefined) return undefined;
   const { runs } = state;
   const ofJob = await runs.list({ job: run.job, kinds: SENDING_KINDS });
-  // A comparison changes no record.
-  const last = ofJob.find((other) => other.id !== run.id && other.kind !== 'drift' && !hasReadNothing(other));
+  // A drift run changes no record.
+  const last = ofJob.find(
+    (other) => other.id !== run.id && other.kind !== 'drift' && !failedBeforeReading(other),
+  );
   if (last === undefined || !isSettled(last)) return undefined;
   const probe = await readProbe(artifacts, request.store);
   if (probe !== undefined && probe.at >= last.startedAt) return undefined;
@@ -160,33 +162,37 @@ export async function settledRun(
   const wroteSince = await othersWroteSince({ state }, last);
   const ledger = state.ledger(importTarget(run));
   if (wroteSince || (await ledger.hasDoubts()) || (await ledger.lostSince(last))) return undefined;
-  return (await othersLeftSince({ state }, run, last)) ? undefined : last;
+  return (await othersRejectedOrHeldSince({ state }, run, last)) ? undefined : last;
 }
 
 /**
  * Whether another job has rejected or held records since the run: what this job finds unchanged among them must be confirmed
  * (`Ledger.confirm`), so that no later retry or release sends the other version.
  */
-async function othersLeftSince({ state }: Pick<RunContext, 'state'>, run: Run, last: Run): Promise<boolean> {
+async function othersRejectedOrHeldSince(
+  { state }: Pick<RunContext, 'state'>,
+  run: Run,
+  last: Run,
+): Promise<boolean> {
   const others = await state.runs.list({ kinds: HOLDING_KINDS });
   return others.some(
     (other) =>
       other.id !== run.id &&
       other.sequence > last.sequence &&
-      mayHaveLeft(other) &&
+      mayHaveRejectedOrHeld(other) &&
       isSameTarget(other, last),
   );
 }
 
 /** A run that could not read its source has done nothing. */
-function hasReadNothing({ digest, status }: Pick<Run, 'digest' | 'status'>): boolean {
+function failedBeforeReading({ digest, status }: Pick<Run, 'digest' | 'status'>): boolean {
   return digest === null && status === 'failed';
 }
 
-/** Whether a run has rejected or held records. One without totals has perhaps: its files are there though the state has lost its end. */
-export function mayHaveLeft(run: Pick<Run, 'totals' | 'digest' | 'status'>): boolean {
+/** Whether a run may have rejected or held records. One without totals may: its files can exist although the state has lost its end. */
+export function mayHaveRejectedOrHeld(run: Pick<Run, 'totals' | 'digest' | 'status'>): boolean {
   const { totals } = run;
-  return totals === null ? !hasReadNothing(run) : totals.rejected + totals.held > 0;
+  return totals === null ? !failedBeforeReading(run) : totals.rejected + totals.held > 0;
 }
 
 function isSettled(run: Run): run is SettledRun {
@@ -194,14 +200,14 @@ function isSettled(run: Run): run is SettledRun {
   return run.kind === 'run' && run.status === 'done';
 }
 
-/** Whether another job may have written to the store's resource since the run began. One that has sent no request has not. */
+/** Whether another job may have written to the store's resource since the run began. A run without requests has not. */
 export async function othersWroteSince({ state }: Pick<RunContext, 'state'>, run: Run): Promise<boolean> {
   const others = await state.runs.list({ kinds: SENDING_KINDS });
   const since = others.filter(
     (other) => other.job !== run.job && isSameTarget(other, run) && !endedBefore(other, run),
   );
   if (since.some(({ finishedAt, totals }) => finishedAt === null || totals?.requests !== 0)) return true;
-  // Requests are counted with their outcomes: those of a full disk are only in doubt.
+  // Requests are counted when their outcomes are recorded. If the disk was full, they show only as keys in doubt.
   return since.length > 0 && (await state.ledger(importTarget(run)).hasDoubts());
 }
 

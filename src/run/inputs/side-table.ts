@@ -56,7 +56,7 @@ async function stageSideTable(
   options: Omit<StageOptions, keyof FileAccess>,
 ): Promise<StagedSideTable | undefined> {
   const { at, access } = table;
-  const staged = await namingTable(table, () => stageSourceUnless(known, at, { ...access, ...options }));
+  const staged = await withTableName(table, () => stageSourceUnless(known, at, { ...access, ...options }));
   if (staged === undefined) return undefined;
   const { files, sha256 } = staged;
   const [file] = files;
@@ -73,8 +73,8 @@ async function stageSideTable(
   return undefined;
 }
 
-/** The staged files of a run: its source, and the tables beside it. */
-type StageRest = (known: string | null) => Promise<Snapshot | undefined>;
+/** Stages the source of a run; undefined if it still has the known version. */
+type StageSource = (known: string | null) => Promise<Snapshot | undefined>;
 
 /**
  * Stages the source of a run by `stage`, and the tables beside it. Undefined, with nothing copied, when all of them still
@@ -83,7 +83,7 @@ type StageRest = (known: string | null) => Promise<Snapshot | undefined>;
 export async function stageWithSideTables(
   tables: readonly SideTable[],
   known: string | null,
-  stage: StageRest,
+  stage: StageSource,
   options: Omit<StageOptions, keyof FileAccess>,
 ): Promise<Snapshot | undefined> {
   if (tables.length === 0) return await stage(known);
@@ -116,7 +116,7 @@ export async function stageWithSideTables(
   };
 }
 
-/** Over the content of staged tables: rows map alike under equal digests. */
+/** A digest of the content of staged tables: with an equal digest, equal rows give equal records. */
 export function tablesDigest(tables: readonly SnapshotFile[]): string {
   return digestOf(tables.map(({ sha256, table }) => [sha256, table ?? null]));
 }
@@ -141,16 +141,20 @@ export async function openSideTable(
   limits: InputLimits,
 ): Promise<OpenSideTable> {
   const name = sideTableFile(side);
-  const table = await namingTable(side, async () => {
+  const table = await withTableName(side, async () => {
     const bytes = await readSnapshotFile(folder, staged);
     const opened = await openTable(bytes, staged.table, { ...side.at, name, limits });
     if (opened.doubt !== null) throw opened.doubt;
     return opened;
   });
-  return { header: table.header, rows: () => upTo(table, side, limits) };
+  return { header: table.header, rows: () => limitedRows(table, side, limits) };
 }
 
-async function* upTo(table: Table, side: SideTable, limits: InputLimits): AsyncGenerator<readonly Row[]> {
+async function* limitedRows(
+  table: Table,
+  side: SideTable,
+  limits: InputLimits,
+): AsyncGenerator<readonly Row[]> {
   const limit = side.kind === 'lookup' ? 'lookupRows' : 'crosswalkRows';
   let left = limits[limit];
   try {
@@ -163,15 +167,15 @@ async function* upTo(table: Table, side: SideTable, limits: InputLimits): AsyncG
       yield batch;
     }
   } catch (error) {
-    throw ofSideTable(side, error);
+    throw nameTableIn(side, error);
   }
 }
 
-async function namingTable<T>(side: SideTable, action: () => Promise<T>): Promise<T> {
+async function withTableName<T>(side: SideTable, action: () => Promise<T>): Promise<T> {
   try {
     return await action();
   } catch (error) {
-    throw ofSideTable(side, error);
+    throw nameTableIn(side, error);
   }
 }
 
@@ -180,8 +184,8 @@ export function sideTableWords(side: SideTable): string {
   return side.kind === 'lookup' ? `lookup '${side.name}'` : 'crosswalk';
 }
 
-/** The error with the name of the table: the code that reads files names each of them the source of the job. */
-function ofSideTable(side: SideTable, error: unknown): unknown {
+/** The error with the name of the table, because the code that reads files calls each of them the source of the job. */
+function nameTableIn(side: SideTable, error: unknown): unknown {
   if (!(error instanceof SourceError || error instanceof CsvError)) return error;
   const words = sideTableWords(side);
   const { message, unquoted, place, hint } = error;

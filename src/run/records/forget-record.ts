@@ -47,8 +47,8 @@ export async function forgetRecord(context: RunContext, { target, key }: FoundRe
   if ('heldBy' in lock) throw busy(lock.heldBy?.run);
   await using _held = lock;
   const runs = (await state.runs.list({})).filter((run) => isSameTarget(run, target));
-  const standing = await Promise.all(runs.map((run) => withLiveStatus(context, run)));
-  const running = standing.find(({ status }) => status === 'running');
+  const live = await Promise.all(runs.map((run) => withLiveStatus(context, run)));
+  const running = live.find(({ status }) => status === 'running');
   if (running !== undefined) throw busy(running.id);
 
   const ledger = state.ledger(target);
@@ -62,7 +62,7 @@ export async function forgetRecord(context: RunContext, { target, key }: FoundRe
   const superseded: string[] = [];
   const files: string[] = [];
   let rejectedRows = 0;
-  for (const run of standing) {
+  for (const run of live) {
     const folder = artifacts.run(run.id);
     const lines = await linesOf(context, run, key);
     // Its files have every row of the source.

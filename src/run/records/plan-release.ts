@@ -10,7 +10,7 @@ import { predecessorsOf } from '../../plan/plan-import.ts';
 import { importTarget, type LedgerMark, type LedgerTarget } from '../../state/state.ts';
 import { passedDate } from '../import/continue-or-begin.ts';
 import { productUpdates } from '../import/product-updates.ts';
-import { isSameTarget, mayHaveLeft } from '../import/stage-step.ts';
+import { isSameTarget, mayHaveRejectedOrHeld } from '../import/stage-step.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { unsentOperations } from '../send-operations.ts';
 import { changesUrls } from '../store-properties.ts';
@@ -240,7 +240,7 @@ export async function undecidedKeys({ state, artifacts }: RunContext, run: Run):
   const note = (key: string | null) => key !== null && keys.add(key, true);
   for (const other of await state.runs.list({ kinds: HOLDING_KINDS })) {
     if (other.id === run.id || !isSameTarget(other, run)) continue;
-    if (!mayHaveLeft(other)) continue;
+    if (!mayHaveRejectedOrHeld(other)) continue;
     const folder = artifacts.run(other.id);
     for await (const page of state.runs.refusals(other.id)) for (const { key } of page) note(key);
     try {

@@ -5,7 +5,7 @@ import { readExported } from '../../export/reading/read-items.ts';
 import type { Plan } from '../../model/plan.ts';
 import { ReasonTally, reasonGroupSchema, reasonSchema } from '../../model/reason.ts';
 import {
-  answersFoundSchema,
+  answerDifferencesSchema,
   changedIdSchema,
   type Exported,
   KINDS_BUT_PLAN,
@@ -234,7 +234,7 @@ const keptFacts = z.object({
           pausedMs: z.number(),
         }),
       ),
-      answers: answersFoundSchema.exactOptional(),
+      answers: answerDifferencesSchema.exactOptional(),
     })
     .nullable(),
 });

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { json } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { DeepReadonly } from '../../model/json-object.ts';
-import { answersFoundSchema, type Traffic } from '../../model/run.ts';
+import { answerDifferencesSchema, type Traffic } from '../../model/run.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { OnEnded, Storefront } from '../../storefront/storefront.ts';
-import { AnswerTally, joinedAnswers } from '../answer-tally.ts';
+import { AnswerTally, mergeAnswers } from '../answer-tally.ts';
 
 /** The sampling interval of limits and pauses, which is also the accuracy of pauses. */
 const LOOK_EVERY_MS = 250;
@@ -106,7 +106,7 @@ const FILE_NAME = /^traffic-[a-z0-9]+\.json$/;
 
 const logSchema = z.object({
   version: z.literal(VERSION),
-  answers: answersFoundSchema.exactOptional(),
+  answers: answerDifferencesSchema.exactOptional(),
   lengthMs: z.int().positive(),
   stretches: z.array(
     z.object({
@@ -131,7 +131,7 @@ async function writeTrafficLog(
 ): Promise<void> {
   const written = {
     version: VERSION,
-    answers: answers.found(),
+    answers: answers.summary(),
     lengthMs: log.lengthMs,
     stretches: log.stretches.map(({ latencies, ...stretch }) => ({
       ...stretch,
@@ -154,7 +154,7 @@ export async function readTraffic(folder: RunFolder): Promise<Traffic | null> {
   if (first === undefined) return null;
   const traffic = trafficOf(others.reduce((one, other) => one.joinedBy(other), first));
   const answers = logs.flatMap((one) => one.answers ?? []);
-  return answers.length === 0 ? traffic : { ...traffic, answers: joinedAnswers(answers) };
+  return answers.length === 0 ? traffic : { ...traffic, answers: mergeAnswers(answers) };
 }
 
 /** Null if it cannot be read: it is only information for people and decides nothing. */

@@ -11,7 +11,7 @@ import {
 import { StateError } from '../../model/storeferry-error.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
 import { FORGOTTEN_BODY, importTarget, type Ledger, type Lock } from '../../state/state.ts';
-import { withAnswers } from '../answer-tally.ts';
+import { withAnswerListener } from '../answer-tally.ts';
 import { unsentError } from '../import/finish-step.ts';
 import { lockJob, lockTarget } from '../lock-job.ts';
 import { pruneRuns } from '../prune-runs.ts';
@@ -257,7 +257,7 @@ async function resendSample(context: RunContext, resending: Resending): Promise<
     lock,
     operations: sampledOperations(ledger, job, keys),
     firstShard: 1,
-    storefront: withAnswers(storefront, (key, body, answer) =>
+    storefront: withAnswerListener(storefront, (key, body, answer) =>
       altered.set(key, answeredDifferences(body, answer).altered),
     ),
     onRecorded(results) {

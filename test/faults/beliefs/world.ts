@@ -540,7 +540,7 @@ export class World {
     await this.#finish(work, run, plan, failure);
   }
 
-  /** As notingPosition of importRun. */
+  /** As storeEndPositionAtEnd of importRun. */
   async #noteEnd({ state }: RunContext, process: FaultyProcess, run: Run): Promise<Run> {
     if (process.isDead) return run;
     const endPosition = await state.ledger(TARGET).position();
