@@ -65,8 +65,9 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
         discountAnswers(column),
       );
       if (answer !== undefined) {
-        const value: Value = [use(guess, 'discount', column), ...DISCOUNT_STEPS];
-        once(discount, answer.value === 'percent' ? 'percent' : 'amount', value, column);
+        const share = answer.value === 'share' ? [{ times: 100 }] : [];
+        const value: Value = [use(guess, 'discount', column), ...DISCOUNT_STEPS, ...share];
+        once(discount, answer.value === 'amount' ? 'amount' : 'percent', value, column);
       }
     }
   if (isTaken('sale', 'was'))
@@ -166,10 +167,7 @@ function mayBeDiscount(column: ProductColumn): boolean {
 /** A column that says which products are sold no more, or since when. */
 function isWithdrawal(column: ProductColumn): boolean {
   const areDates = column.values.every((value) => /^(?=.*\d{2})[\d\s.:/TZ+-]{6,}$/.test(value));
-  return (
-    isExactlyCalled(column, 'discontinued') ||
-    (isMentioned(column, 'discontinued') && (areDates || areFlags(column)))
-  );
+  return isExactlyCalled(column, 'discontinued') || (isMentioned(column, 'discontinued') && areDates);
 }
 
 /** Whether a row has a price during a sale that differs from its other price. */
@@ -213,8 +211,10 @@ function once<Key extends string, Applied>(
   into[key] = value;
 }
 
-const DISCOUNT = /^-?\d+(?:[.,]\d{1,2})?\s*(%?)$/;
+const DISCOUNT = /^-?\d+(?:[.,]\d{1,3})?\s*(%?)$/;
 const DISCOUNT_STEPS = [{ replace: '^-|[ %]+$' }, { number: { decimal: 'either' } }] as const;
+
+const SHARE: Applying = { value: 'share', label: 'a share to subtract: 0.2 is 20 %', format: '' };
 
 function discountAnswers({ header, values }: ProductColumn): readonly Applying[] {
   const discounts = values.filter((value) => !isMissingValue(value)).map((value) => DISCOUNT.exec(value));
@@ -222,7 +222,9 @@ function discountAnswers({ header, values }: ProductColumn): readonly Applying[]
   const percent = { value: 'percent', label: 'a percentage to subtract from the price', format: '' };
   const amount = { value: 'amount', label: 'an amount to subtract from the price', format: '' };
   const isPercent = header.includes('%') || discounts.some((found) => found?.[1] === '%');
-  return isPercent ? [percent] : [percent, amount];
+  if (isPercent) return [percent];
+  const areShares = discounts.every((found) => /^-?0(?:[.,]|$)/.test(found?.[0] ?? ''));
+  return [areShares ? SHARE : percent, amount];
 }
 
 const DATES: readonly (readonly [pattern: RegExp, format: string])[] = [

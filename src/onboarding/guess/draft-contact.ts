@@ -10,7 +10,9 @@ import { COLUMN_FIELDS } from '../column-fields.ts';
 import { type ContactColumn, type ContactGuess, countedShare, isCalled, LEAVE_OUT } from './guess.ts';
 import { hasWord } from './header-reading.ts';
 import {
+  areFlags,
   booleanOf,
+  isAddresses,
   isEmail,
   isMissingValue,
   isMostly,
@@ -39,7 +41,8 @@ export function draftContact(guess: ContactGuess): ContactMappingSpec | undefine
   let email = pick('email', emails, shownEmails);
   if (email === undefined && guess.questions.length === 0) {
     const [only, second] = guess.columns.filter((column) => column.header !== '' && emails(column));
-    if (only !== undefined && second === undefined && guess.given('email') === undefined) {
+    const isOwn = only !== undefined && !hasWord(only.header, words().crosswalk.otherPeople);
+    if (isOwn && second === undefined && guess.given('email') === undefined) {
       email = guess.claim('email', only, shownEmails(only), 'likely');
     } else {
       const candidates = guess.columns.filter((column) => shareOf(column, isEmail) > 0);
@@ -291,14 +294,15 @@ function refusalsOf(column: ContactColumn): Refusals | undefined {
   // That somebody has unsubscribed is often said by a date.
   if (says('unsubscribed') || says('refused')) {
     const test = (cell: string) =>
-      /[^\s0:.-]/.test(cell) && !isMissingValue(cell) && booleanOf(cell) !== false;
+      /[^\s0:.-]/.test(cell) && !isMissingValue(cell) && booleanOf(cell) !== false && !isAddresses(cell);
     const others = wordsThat((cell) => !test(cell) && booleanOf(cell) === undefined);
     return { test, when: (name) => ({ not: { [name]: ['blank', 'no', ...others] } }) };
   }
   if (hasWord(column.header, headerParts.otherChannels) || column.values.length === 0) return undefined;
   if (says('confirmed') || says('subscribed')) {
-    const isBlankNo = says('confirmed');
-    const test = (cell: string) => (cell === '' ? isBlankNo : booleanOf(cell) === false || isState(cell));
+    const read = readerOfFlags(column);
+    const isBlankNo = says('confirmed') && (areDates(column) || areFlags(column));
+    const test = (cell: string) => (cell === '' ? isBlankNo : read(cell) === false || isState(cell));
     const blank = isBlankNo ? ['blank'] : [];
     return { test, when: (name) => ({ [name]: ['no', ...blank, ...wordsThat(isState)] }) };
   }

@@ -364,7 +364,9 @@ function draftCurrency(
         ? {}
         : { currency: { const: printedWord(inHeader) } };
   const words = withoutAbsent([...inColumn, inHeader !== undefined && inHeader, ...inCells]);
-  const shared = commonCurrencies(words);
+  // $ beside C$ is another dollar.
+  const isMixed = new Set([...inCells].map((word) => currencyCode(word) ?? word)).size > 1;
+  const shared = isMixed ? [] : commonCurrencies(words);
   const [only, another] = shared ?? [];
   if (shared === undefined) return { skip: [], ...stands };
   if (only !== undefined) {

@@ -127,13 +127,13 @@ function pricingOf({ pricing }: PriceDraft, { during, discount }: AppliedColumns
 function pickSku(guess: ProductGuess): ProductColumn | undefined {
   const shown = (column: SampledColumn) =>
     `${column.distinct} of ${column.values.length} values are different, as codes are`;
-  const isPadded = (value: string) => /^\d+\.0$/.test(value);
+  const isPadded = (value: string) => /^(?:\d+\.0|\d{4}-\d{2}-\d{2})$/.test(value);
   const padded = guess.free.filter(
     (column) => isExactlyCalled(column, 'sku') && column.values.some(isPadded),
   );
   const [first] = padded;
   if (first !== undefined && guess.given('sku') === undefined) {
-    const reason = `'${first.header}' has numbers such as '${first.values.find(isPadded)}', whose end a program may have added`;
+    const reason = `'${first.header}' has numbers such as '${first.values.find(isPadded)}', which a program may have changed`;
     guess.askColumn('sku', padded, reason);
     return undefined;
   }

@@ -2,7 +2,6 @@ import { weightUnit } from '../../mapping/compile-mapping.ts';
 import type { Condition, Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
 import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
-import type { ProductConcept } from '../column-fields.ts';
 import { styleOf } from './draft-prices.ts';
 import {
   countedShare,
@@ -136,15 +135,16 @@ export interface AppliedStock {
 
 /** Asks about columns that have a part of the stock, or mark what is sold out. */
 export function askStock(guess: ProductGuess): AppliedStock {
-  const called = (concept: ProductConcept) =>
-    guess.free.filter((column) => isExactlyCalled(column, concept) || isMentioned(column, concept));
+  const reserving = guess.free.filter(
+    (column) => isExactlyCalled(column, 'reserved') || isMentioned(column, 'reserved'),
+  );
   const stock = guess.used.get('quantity')?.column;
   const isTaking = (value: string) => readCount(value) !== undefined && /[1-9]/.test(value);
   let reserved: Value | undefined;
   let soldOut: Condition | undefined;
   const use = (name: string, column: ProductColumn) =>
     guess.use(name, guess.claim(name, column, 'your answer', 'certain'));
-  for (const column of stock === undefined ? [] : called('reserved')) {
+  for (const column of stock === undefined ? [] : reserving) {
     const value = column.values.find(isTaking);
     if (value === undefined) continue;
     const isPlain = column.values.every((one) => /^\d+$/.test(one));
@@ -154,7 +154,7 @@ export function askStock(guess: ProductGuess): AppliedStock {
   }
   const isSold = (cell = '1') =>
     !/^0*$/.test(cell) && availabilityOf(cell) !== false && booleanOf(cell) !== false;
-  for (const column of called('soldOut').filter(areFlags)) {
+  for (const column of guess.free.filter((one) => isExactlyCalled(one, 'soldOut') && areFlags(one))) {
     const marked = column.cells.find((cell, row) => isMarked(cell) && isSold(stock?.cells[row]));
     if (marked === undefined) continue;
     const why = `has '${marked}' for a product that ${stock === undefined ? 'can be bought without it' : 'has a stock'}`;

@@ -2,6 +2,7 @@ import { weightUnit } from '../../mapping/compile-mapping.ts';
 import type { Condition } from '../../mapping/spec/mapping-spec.ts';
 import { spellingsOf } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
+import { isErrorValue } from '../../model/row.ts';
 import { currencyCode, oneOf, words } from './words.ts';
 
 /** A column of a file, as far as rows were sampled. */
@@ -14,7 +15,7 @@ export interface SampledColumn {
   readonly occurrence: number;
   /** The cell of each sampled row, trimmed; '' for a blank one. */
   readonly cells: readonly string[];
-  /** The cells that are not blank. */
+  /** The cells that are neither blank nor errors of a spreadsheet, which are rejected. */
   readonly values: readonly string[];
   readonly distinct: number;
 }
@@ -28,7 +29,7 @@ export function sampleColumns(
   const places = Map.groupBy(names.keys(), (index) => names[index] ?? '');
   return names.map((name, index) => {
     const cells = rows.map((row) => (row[index] ?? '').trim());
-    const values = cells.filter((cell) => cell !== '');
+    const values = cells.filter((cell) => cell !== '' && !isErrorValue(cell));
     const alike = places.get(name) ?? [];
     const occurrence = alike.length > 1 ? alike.indexOf(index) + 1 : 0;
     return { header: name, index, occurrence, cells, values, distinct: new Set(values).size };

@@ -58,6 +58,22 @@ describe('a column called a sale price', () => {
 });
 
 describe('a column that changes what the price is', () => {
+  it('by a share, as sheets keep percentages, is no percentage', async () => {
+    const text = 'Name;Price;Discount\nMug;4.00;0.25\nJug;5.00;0';
+    expect(await prices(text, { 'unused.Discount': 'share' })).toEqual([
+      [3, true],
+      [5, false],
+    ]);
+    await expect(prices(text, { 'unused.Discount': 'percent' })).rejects.toThrow("or 'share' or 'amount'");
+  });
+
+  it('by another dollar in some cells is asked about', async () => {
+    const text = 'Name;Price\nMug;C$4.00\nJug;$5.00';
+    expect(await prices(text)).toEqual(['currency']);
+    expect(await prices(text, { currency: 'USD' })).toEqual([[5, false]]);
+    expect(await prices('Name;Price\nMug;4.00 EUR\nJug;€5.00')).toHaveLength(2);
+  });
+
   it('by a surcharge is asked about, and added', async () => {
     const text = 'Name;Preis;Aufpreis\nTasse;4,00;+1,50\nDose;5,00;';
     expect(await prices(text)).toEqual(['unused.Aufpreis']);
@@ -88,5 +104,13 @@ describe('a mark that a product is sold no more', () => {
     const text = `Name;Price;${header}\nMug;4.00;${mark}\nJug;5.00;${other}`;
     expect(await titles(text)).toEqual([`unused.${header}`]);
     expect(await titles(text.replace(mark, other))).toEqual(['Mug', 'Jug']);
+  });
+
+  it('is not a flag about something else', async () => {
+    const text = 'Name;Price;Sold individually;Delete existing images\nMug;4.00;1;1\nJug;5.00;0;1';
+    expect(await titles(text)).toEqual(['Mug', 'Jug']);
+    expect(await titles('Name;Price;Discontinued date\nMug;4.00;2026-01-02\nJug;5.00;')).toEqual([
+      'unused.Discontinued date',
+    ]);
   });
 });

@@ -48,6 +48,8 @@ describe('a consent that another column takes back', () => {
   it('is none if it is about other messages, or about something else', async () => {
     expect(await subscribed('Newsletter;SMS marketing\nyes;no\nno;yes')).toEqual([true, false]);
     expect(await subscribed('Newsletter;VIP\nyes;no\nno;yes')).toEqual([true, false]);
+    expect(await subscribed('Newsletter;Confirmed orders\nyes;0\nno;3')).toEqual([true, false]);
+    expect(await subscribed('Newsletter;Unsubscribe link\nyes;https://x.example/u')).toEqual([true]);
   });
 });
 
@@ -73,6 +75,11 @@ describe('a column that says who gets no e-mails', () => {
   it('is not offered as one that says who gets them', async () => {
     expect(await subscribed('Not subscribed to anything\nyes\nno')).toEqual(['column.unsubscribed']);
   });
+});
+
+it('asks for the address of a contact where a header names somebody else', () => {
+  const file = { header: ['Name', 'Account manager email'], rows: [['Ada', 'bo@x.example']] };
+  expect(proposeMapping('contacts', file).questions.map(({ id }) => id)).toEqual(['column.email']);
 });
 
 describe('words that say whether a contact gets e-mails', () => {

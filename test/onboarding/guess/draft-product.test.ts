@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { proposeMapping } from '../../../src/onboarding/guess/propose-mapping.ts';
 import { guessed } from './guess-setup.ts';
 
 type Answers = Readonly<Record<string, string>>;
@@ -50,10 +51,20 @@ describe('what a product is', () => {
     expect(await titles(text, { group: 'none' })).toEqual(['Hemd', 'Shirt', 'Coat']);
   });
 
-  it('is asked where a program may have added to its SKU', async () => {
-    const text = 'SKU;Name;Price\n123.0;Mug;4.00\n124.0;Jug;5.00';
+  it.each(['123.0', '2026-03-15'])('is asked where a program may have changed its SKU to %s', async (sku) => {
+    const text = `SKU;Name;Price\n${sku};Mug;4.00\nA-2;Jug;5.00`;
     expect(await titles(text)).toEqual(['column.sku']);
     expect(await titles(text, { 'column.sku': 'SKU' })).toEqual(['Mug', 'Jug']);
+  });
+
+  it('is not asked because of errors of a spreadsheet: their rows are rejected', () => {
+    const header = ['Name', 'Price', 'Stock', 'Active'];
+    const rows = [
+      ['Mug', '4.00', '#REF!', 'yes'],
+      ['Jug', '#N/A', '2', '#VALUE!'],
+      ['Can', '6.00', '3', 'no'],
+    ];
+    expect(proposeMapping('products', { header, rows }).questions).toEqual([]);
   });
 
   it('is never said by a price or a stock', async () => {
