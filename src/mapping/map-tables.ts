@@ -335,7 +335,7 @@ function mapWithKey(
   return {
     kind: 'record',
     key,
-    body: built.body,
+    ...built,
     ...from,
     // Notes are counted per record, even if several cells of a record give the same note.
     ...(mapper.notes.length === 0 ? {} : { notes: [...new Set(mapper.notes)] }),

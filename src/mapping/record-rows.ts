@@ -75,7 +75,7 @@ export interface ProductRows {
 export type BuildRecord = (
   rows: RecordRows,
   key: string,
-) => { readonly body: MappedRecord['body'] } | { readonly skipped: Reason };
+) => Pick<MappedRecord, 'body' | 'lacksPictures'> | { readonly skipped: Reason };
 
 /** 22 characters of base64url hold 132 bits: enough to make equal digests of two records practically impossible. */
 const LENGTH = 22;

@@ -87,6 +87,8 @@ export interface MappedRecord extends FromRows {
   readonly key: string;
   /** Of a job with `mode: update`, what it changes: the plan merges it into the body that the store acknowledged. */
   readonly body: Product | ProductPatch | Contact;
+  /** The source names picture files that are missing or broken: a product that has more pictures keeps them. */
+  readonly lacksPictures?: true;
   /** Notes about changed values, one sentence each, counted by text: 'quantity below 0 raised to 0'. */
   readonly notes?: readonly string[];
   /** As in a DeferredRecord: these rows give this body in every later run, without notes. */

@@ -1,6 +1,6 @@
 import { type BlockEnd, type BlockIndex, encodeBlock, type KnownBlocks } from '../model/block-index.ts';
 import type { Guard, GuardHit } from '../model/guard.ts';
-import { isJsonObject, objectsIn } from '../model/json-object.ts';
+import { isJsonObject, type JsonObject, objectsIn } from '../model/json-object.ts';
 import type { KeySet } from '../model/key-set.ts';
 import type {
   DeferredRecord,
@@ -120,6 +120,7 @@ interface SerialisedRecord extends TalliedRecord {
   readonly memo: string | undefined;
   readonly owner: string | undefined;
   readonly inStore: MappedRecord['inStore'];
+  readonly lacksPictures: MappedRecord['lacksPictures'];
 }
 
 /** Rows that are not sent. `records` is 0 for another copy of a key that was already counted. */
@@ -380,14 +381,17 @@ export class PlanDraft {
     }
   }
 
-  /** The record with the fields that the job keeps as the store has acknowledged them. */
+  /** The record with the fields that the job keeps as the store has acknowledged them, and pictures whose files are gone. */
   #withKeptFields(one: ComparedEntry, bodies: Map<SerialisedRecord, string | undefined>): ComparedEntry {
-    const { keep = [], advanced } = this.#options;
-    if (one.kind !== 'compared' || keep.length === 0) return one;
+    const { keep: ofJob = [], advanced } = this.#options;
+    if (one.kind !== 'compared' || (ofJob.length === 0 && one.record.lacksPictures === undefined)) return one;
     const acknowledged = bodies.get(one.record);
     if (acknowledged === undefined) return one;
     const [before, now]: unknown[] = [JSON.parse(acknowledged), JSON.parse(one.record.body)];
     if (!isJsonObject(before) || !isJsonObject(now)) return one;
+    const losesPictures = one.record.lacksPictures && picturesOf(now) < picturesOf(before);
+    const keep = losesPictures ? [...ofJob, 'images' as const] : ofJob;
+    if (keep.length === 0) return one;
     const body = JSON.stringify(keepFields(now, before, keep, advanced));
     const record = { ...one.record, body, fingerprint: fingerprintOf(body) };
     bodies.set(record, acknowledged);
@@ -714,11 +718,28 @@ function serialise({
   memo,
   owner,
   inStore,
+  lacksPictures,
   body: unserialised,
 }: MappedRecord): SerialisedRecord {
   const body = JSON.stringify(unserialised);
   const fingerprint = fingerprintOf(body);
-  return { kind: 'serialised', key, rows, spans, notes, memo, owner, inStore, body, fingerprint };
+  return {
+    kind: 'serialised',
+    key,
+    rows,
+    spans,
+    notes,
+    memo,
+    owner,
+    inStore,
+    lacksPictures,
+    body,
+    fingerprint,
+  };
+}
+
+function picturesOf({ images }: JsonObject): number {
+  return Array.isArray(images) ? images.length : 0;
 }
 
 function hasSeveralPrices(body: string): boolean {

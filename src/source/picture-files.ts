@@ -57,7 +57,7 @@ export async function openPictures(
   const status = await stat(resolve(access.workspaceDir, from)).catch(() => undefined);
   return status?.isDirectory() === true
     ? await openFolder(normalize(from).replace(/\/$/, ''), access)
-    : await openArchive(from, access, { ...DEFAULT_LIMITS, ...limits });
+    : await openArchive(from, access, { ...DEFAULT_LIMITS, ...limits }, status !== undefined);
 }
 
 async function openFolder(from: string, access: FileAccess): Promise<PictureFiles> {
@@ -80,8 +80,15 @@ async function openFolder(from: string, access: FileAccess): Promise<PictureFile
   };
 }
 
-async function openArchive(from: string, access: FileAccess, limits: InputLimits): Promise<PictureFiles> {
-  const [file, ...more] = await findFiles(from, access);
+async function openArchive(
+  from: string,
+  access: FileAccess,
+  limits: InputLimits,
+  isThere: boolean,
+): Promise<PictureFiles> {
+  const [file, ...more] = await findFiles(from, access).catch((cause: unknown) => {
+    throw isThere || !(cause instanceof SourceError) ? cause : absent(from, cause);
+  });
   if (file === undefined || more.length > 0) throw neither(from);
   const handle = await openFound(file);
   try {
@@ -119,6 +126,14 @@ async function openArchive(from: string, access: FileAccess, limits: InputLimits
     await handle.close();
     throw error;
   }
+}
+
+function absent(from: string, cause: SourceError): SourceError {
+  return new SourceError(`The pictures ${from} are not there.`, {
+    place: { file: from },
+    hint: 'Put the folder or the ZIP there, or correct `images.publish.from` in the job.',
+    cause,
+  });
 }
 
 function neither(from: string): SourceError {

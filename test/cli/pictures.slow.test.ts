@@ -263,10 +263,10 @@ async function zipOf(entries: readonly Entry[], as: Readonly<Record<string, stri
 }
 
 describe('a zip of pictures', () => {
-  async function withZip(zip: Buffer) {
+  async function withZip(zip: Buffer | null) {
     const scene = await setup('path: public/shop');
     const { workspace } = scene;
-    await writeFile(join(workspace.dir, 'data/photos.zip'), zip);
+    if (zip !== null) await writeFile(join(workspace.dir, 'data/photos.zip'), zip);
     const job = `import: products\nstore: main\nsource: { path: data/lamps.csv }\nmapping: lamps\nimages:\n  publish: { from: data/photos.zip, address: "${ADDRESS}", path: public/shop }\n`;
     await workspace.write('jobs/lamps.yaml', job);
     return scene;
@@ -279,6 +279,32 @@ describe('a zip of pictures', () => {
     const run = await scene.workspace.storeferry('run', 'lamps', '--json');
     expect(run.json()).toMatchObject({ status: 'done', applied: PRODUCTS });
     expect(await readdir(join(scene.workspace.dir, 'public/shop'))).toHaveLength(DIFFERENT);
+  });
+
+  it('that lacks files takes no pictures from products that were sent before', async () => {
+    await using scene = await withZip(await zipOf([{ name: photoName(1), content: jpeg(1) }]));
+    const { store, workspace } = scene;
+    const catalogOf = (first: string) =>
+      `Code,Name,Price,Photo 1,Photo 2\na-1,Lamp,10.00,1.jpg,2.jpg\na-2,Mug,10.00,3.jpg,\na-3,Bowl,10.00,${first},5.jpg\n`;
+    const give = async (...numbers: readonly number[]) => {
+      const entries = numbers.map((n) => ({ name: `${n % 10}.jpg`, content: jpeg(n) }));
+      await writeFile(join(workspace.dir, 'data/photos.zip'), await zipOf(entries));
+      return (await workspace.storeferry('run', 'lamps', '--json')).json();
+    };
+    const picturesOf = (key: string): unknown[] => JSON.parse(store.lastBody(key) ?? '').images;
+    await workspace.write('data/lamps.csv', catalogOf(''));
+    expect(await give(1, 2, 3, 5)).toMatchObject({ applied: 3 });
+    const before = picturesOf('a-1');
+    expect(before).toHaveLength(2);
+
+    expect(await give(1)).toMatchObject({ status: 'done', applied: 0, unchanged: 3 });
+    expect(await give(11)).toMatchObject({ applied: 0, unchanged: 3 });
+    // A picture that is there is sent where no other is lost for it.
+    await workspace.write('data/lamps.csv', catalogOf('4.jpg'));
+    expect(await give(1, 4)).toMatchObject({ applied: 1, fieldsChanged: { images: 1 } });
+    expect(await give(11, 12, 3, 4, 5)).toMatchObject({ applied: 2, fieldsChanged: { images: 2 } });
+    expect(picturesOf('a-1')).toHaveLength(2);
+    expect(picturesOf('a-1')).not.toEqual(before);
   });
 
   it.each([
@@ -304,6 +330,7 @@ describe('a zip of pictures', () => {
       says: 'made to fill disks',
     },
     { what: 'no zip', zip: async () => Buffer.from('no zip'), says: 'cannot be read' },
+    { what: 'no file', zip: async () => null, says: 'The pictures data/photos.zip are not there.' },
   ])('is refused for $what, with nothing sent', async ({ zip, says }) => {
     await using scene = await withZip(await zip());
     const run = await scene.workspace.storeferry('run', 'lamps', '--json');

@@ -53,7 +53,8 @@ export function compileProduct(scope: Scope, spec: WholeProductSpec, context: Pr
     if ('skipped' in found) return found;
     const { type = 'physical', title, options = [], variants = [] } = draft;
     if (title === undefined) throw new Unreadable('title-missing', 'title is blank').in('title');
-    return { body: { ...draft, type, title, url, options, variants } };
+    const body = { ...draft, type, title, url, options, variants };
+    return found.lacksPictures ? { body, lacksPictures: true } : { body };
   };
 }
 
@@ -72,7 +73,9 @@ export function compilePatch(scope: Scope, spec: ProductMappingSpec, context: Pr
   return (rows) => {
     const draft: Draft = {};
     const found = fill(rows, draft, undefined);
-    return 'skipped' in found ? found : { body: { ...draft, variants: found.patches ?? [] } };
+    if ('skipped' in found) return found;
+    if (found.lacksPictures) delete draft.images;
+    return { body: { ...draft, variants: found.patches ?? [] } };
   };
 }
 
@@ -144,8 +147,11 @@ function compileFields(
     const hidden = head && isHidden?.(head, 0);
     if (typeof hidden === 'boolean') draft.hidden = hidden;
     const pictures = images?.(rows, 0);
+    let lacksPictures = false;
     if (isList(pictures)) {
-      const usable = addresses(pictures.map(String), scope.notes, advice, rules.findPicture);
+      const read = addresses(pictures.map(String), scope.notes, advice, rules.findPicture);
+      const { usable } = read;
+      ({ lacksPictures } = read);
       // An empty list would remove the store's images only because none can be read.
       if (usable.length > 0 || pictures.length === 0) draft.images = usable;
     }
@@ -163,7 +169,7 @@ function compileFields(
     if (typeof sold === 'string') draft.file = sold;
     const type = typeOf(sold === undefined ? all : { ...all, hasFile: true }, 0);
     if (type !== undefined) draft.type = type;
-    return found;
+    return lacksPictures ? { ...found, lacksPictures } : found;
   };
 }
 
@@ -206,14 +212,15 @@ const BETWEEN_ADDRESSES = /(?<![\s,;|])[\s,;|]+(?=https?:\/\/|$)/i;
 /** A text without any of them, as nearly all are. */
 const ONE_WORD = /^[^\s,;|]+$/;
 
-/** Image addresses, without other texts. `//host/…` means https; blanks within an address are encoded. */
+/** Image addresses, without other texts, and whether picture files are missing. `//host/…` means https; blanks within an address are encoded. */
 function addresses(
   written: readonly string[],
   notes: string[],
   advice: string,
   findPicture: FindPicture | undefined,
-): readonly string[] {
+): { readonly usable: readonly string[]; readonly lacksPictures: boolean } {
   const kept = new Set<string>();
+  let lacksPictures = false;
   const apart = written.every((text) => ONE_WORD.test(text))
     ? written
     : written.flatMap((text) => text.split(BETWEEN_ADDRESSES).filter((one) => one !== ''));
@@ -225,13 +232,16 @@ function addresses(
       findPicture === undefined ? [] : picturesNamed(isAddress(address) ? address : text, findPicture);
     for (const picture of found) {
       if ('address' in picture) kept.add(picture.address);
-      else notes.push(picture.note);
+      else {
+        notes.push(picture.note);
+        lacksPictures = true;
+      }
     }
     if (found.length > 0) continue;
     if (isAddress(address)) kept.add(address);
     else notes.push(`images: not an http address, left out${advice}`);
   }
-  return [...kept];
+  return { usable: [...kept], lacksPictures };
 }
 
 /** A name may have any sign: only where there is no such file, they separate several names. */

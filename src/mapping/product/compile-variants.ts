@@ -31,6 +31,7 @@ export interface ProductVariants {
   readonly patches?: readonly VariantPatch[];
   /** Their rows, for values that the product as a whole takes from them. */
   readonly rows: readonly SourceRow[];
+  readonly lacksPictures?: true;
 }
 
 /** The reason for leaving out a product without any price. */
