@@ -216,6 +216,11 @@ export function isHttpUrl(text: string): boolean {
   return /^https?:\/\/[^/]/i.test(text) && URL.canParse(text);
 }
 
+/** Whether an address names a user, perhaps with a password. */
+export function hasUser(address: string): boolean {
+  return /^[a-z][\w+.-]*:\/\/[^/\s]*@/i.test(address);
+}
+
 /** What identifies a store: its address, and the optional `id` in stores.yaml. */
 interface StoreAddress {
   readonly baseUrl: string;

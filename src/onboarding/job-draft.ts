@@ -847,19 +847,20 @@ function askPictures(inquiry: Inquiry, { pictures }: DraftSetting): NewJob['pict
   if (pictures === undefined || address === '') return undefined;
   const publish = (to: string) => ({
     from: pictures.copy,
-    [/^(s3|sftp):/.exec(to)?.[1] ?? 'path']: to,
+    [to.startsWith('s3:') ? 's3' : 'path']: to,
     address,
   });
   const to = inquiry.ask(
     {
       id: 'picturesTo',
       text: 'Where are the pictures put, so that they are at this address?',
-      reason:
-        'A folder of this workspace that a web server shows, such as public/shop; or s3://bucket/shop, or sftp://user@host/www/shop',
+      reason: 'A folder of this workspace that a web server shows, such as public/shop; or s3://bucket/shop',
       missing: 'Say where the pictures are put.',
     },
     (answer) =>
-      importJobSchema.shape.images.safeParse({ publish: publish(answer) }).error?.issues[0]?.message,
+      /^sftp:/i.test(answer)
+        ? 'for an SFTP server give a folder here, and write `sftp` with its key and password in place of `path` into the file of the job'
+        : importJobSchema.shape.images.safeParse({ publish: publish(answer) }).error?.issues[0]?.message,
   );
   return to === undefined ? undefined : publish(to);
 }

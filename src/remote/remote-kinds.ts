@@ -29,6 +29,10 @@ export const workspacePathSchema = z
   .trim()
   .min(1, 'expected a path')
   .max(MAX_PATH_CHARACTERS, `expected a path of at most ${MAX_PATH_CHARACTERS} characters`)
+  .refine((path) => !/^[a-z][\w+.-]*:\/\//i.test(path), {
+    error: 'expected a path, not an address: an address has a key of its own, such as `url` or `s3`',
+    abort: true,
+  })
   .refine((path) => expandBraces(path) !== undefined, {
     error: `expected a path whose braces stand for at most ${MAX_BRACE_ALTERNATIVES} paths`,
     abort: true,

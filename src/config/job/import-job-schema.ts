@@ -17,7 +17,7 @@ import {
   UPDATE_MATCHES,
 } from '../../model/mapped-record.ts';
 import { CONFLICT_FIELDS, CONFLICT_POLICIES } from '../../model/observation.ts';
-import { isHttpUrl } from '../../model/remote-address.ts';
+import { hasUser, isHttpUrl } from '../../model/remote-address.ts';
 import { tableFields } from '../../model/row.ts';
 import {
   FLOOR_TEXT,
@@ -248,6 +248,10 @@ const publishSchema = z
       .string()
       .refine(isHttpUrl, 'expected an http or https address')
       .refine((address) => !/[?#]/.test(address), 'expected the address of a folder, without ? and #')
+      .refine(
+        (address) => !hasUser(address),
+        'expected an address without user and password: the store shows it',
+      )
       .meta({
         description: 'The web address of the published folder.',
         examples: ['https://images.example/products/'],
@@ -255,7 +259,7 @@ const publishSchema = z
       .transform((address) => (address.endsWith('/') ? address : `${address}/`)),
     path: optional(workspacePathSchema, 'The folder, on this machine.'),
     s3: s3.describe('A folder of S3, such as `s3://bucket/products`.'),
-    sftp: sftp.describe('A folder of an SFTP server, such as `sftp://user@host/www/products`.'),
+    sftp: sftp.describe('A folder of an SFTP server.'),
   })
   .superRefine((written, context) => exactlyOnePlace(written, context, ['path', 's3', 'sftp']))
   .superRefine(oneFile);

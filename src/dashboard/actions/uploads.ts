@@ -117,14 +117,15 @@ export function withoutFolder(text: string, { path }: Upload): string {
 
 /** A name for a file in the workspace: no folder, nothing hidden, and no sign that a glob would read. */
 function fileNameOf(name: string): string {
-  const plain = name
-    .replaceAll(/^.*[/\\]/gs, '')
-    .replaceAll(/[^\p{L}\p{M}\p{N}._-]+/gu, '-')
-    .replace(/^[.-]+/, '');
-  return plain.slice(-NAME_LENGTH) || 'file';
+  const plain = name.replaceAll(/^.*[/\\]/gs, '').replaceAll(/[^\p{L}\p{M}\p{N}._-]+/gu, '-');
+  const kept = [...plain].slice(-NAME_LENGTH);
+  while (Buffer.byteLength(kept.join('')) > NAME_BYTES) kept.shift();
+  return kept.join('').replace(/^[.-]+/, '') || 'file';
 }
 
 const NAME_LENGTH = 80;
+/** A file system takes 255; the temporary name of a copy is longer. */
+const NAME_BYTES = 200;
 
 /** The run or the purpose that a file is for, and what to do with a larger one. */
 interface UploadPurpose {

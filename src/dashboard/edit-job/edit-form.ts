@@ -234,12 +234,11 @@ function pictureField(part: string, label: string, hint: string): EditField {
 const PICTURES_GROUP: EditGroup = {
   legend: 'Pictures as files',
   rare: true,
-  hint: 'For a source that has names of picture files instead of web addresses: they are uploaded before the products. Give one place for them.',
+  hint: 'For a source that has names of picture files instead of web addresses: they are uploaded before the products. Give one place for them; an SFTP server is written into the file of the job by hand.',
   fields: [
     pictureField('from', 'Folder or ZIP with the pictures', 'A path in the workspace, such as photos.zip'),
     pictureField('address', 'Web address of the published pictures', 'Such as https://images.example/shop/'),
     pictureField('s3', 'Folder in S3', 'Such as s3://bucket/shop; its keys are in .env'),
-    pictureField('sftp', 'Folder on an SFTP server', 'Such as sftp://user@host/www/shop'),
     pictureField('path', 'Folder on this machine', 'A path in the workspace, such as public/shop'),
   ],
 };

@@ -11,6 +11,7 @@ import { scheduleProblems, whyNoSchedule } from '../../config/job/job.ts';
 import { overriddenText, type Workspace } from '../../config/workspace.ts';
 import { placeholder } from '../../config/yaml-text.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
+import { hasUser } from '../../model/remote-address.ts';
 import { jobFile } from '../../model/run.ts';
 import { placeInWorkspace } from '../../onboarding/preview-source.ts';
 import { testNotifications } from '../../run/execute-run.ts';
@@ -79,8 +80,11 @@ export function editRoutes(app: FastifyInstance, { dashboard }: Pick<RouteParts,
     const before = shownBefore(now, fields);
     const typed = withTypedValues(file, now, fields);
     const values = merged(now, before, typed);
-    const again = (status: number, more: Partial<EditPageFacts>) =>
-      reply.sendPage(editPage({ ...facts, values, ...more }, request.viewer), status);
+    const again = (status: number, more: Partial<EditPageFacts>) => {
+      const page = { ...facts, values, ...more };
+      const shown = { ...page, values: withoutUsers(page.values, now) };
+      return reply.sendPage(editPage(shown, request.viewer), status);
+    };
     const outdated = () => {
       const current = factsOf(workspaceOf(dashboard, name), name);
       return again(409, { ...current, values: merged(current.values, before, typed), outdated: before });
@@ -167,6 +171,13 @@ function merged(now: EditValues, before: EditValues, typed: EditValues): EditVal
       const own = typed[name];
       return [name, own === undefined || own === before[name] ? value : own];
     }),
+  );
+}
+
+/** A typed address with a user may have a password, which is not sent back. */
+function withoutUsers(values: EditValues, now: EditValues): EditValues {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, hasUser(value) ? (now[name] ?? '') : value]),
   );
 }
 

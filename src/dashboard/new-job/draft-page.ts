@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { basename } from 'node:path';
 import { SCHEDULE_FIELD_NAMES, SCHEDULE_FIELDS } from '../../config/job/job.ts';
 import { recordOf, withoutAbsent } from '../../model/json-object.ts';
+import { hasUser } from '../../model/remote-address.ts';
 import { rowPlace } from '../../model/row.ts';
 import { explainError } from '../../model/storeferry-error.ts';
 import {
@@ -292,7 +293,8 @@ function questionField(
         ? html`${typed} type="password">`
         : form === 'file'
           ? html`<span id="${name}">${isOpen ? 'Upload it at the end of this page.' : 'It was uploaded; another upload replaces it.'}</span>`
-          : html`${typed} value="${answer ?? ''}"${example !== undefined && html` placeholder="${example}"`}${INPUTS[kind]}${kind === 'timezone' && answer === usual && html` data-browser-timezone`}>`;
+          : // A typed address with a user may have a password.
+            html`${typed} value="${answer === undefined || hasUser(answer) ? '' : answer}"${example !== undefined && html` placeholder="${example}"`}${INPUTS[kind]}${kind === 'timezone' && answer === usual && html` data-browser-timezone`}>`;
   const about = html`${own.length > 0 && html`<span class="field-error" id="wrong-${name}">${own.map((problem) => problem.text).join(' ')}</span>`}${hint !== '' && html` <span class="quiet" id="hint-${name}">${hint}</span>`}`;
   const shown = SHOWN[kind];
   const label = html`<label for="${name}">${named}</label>${control}${about}`;

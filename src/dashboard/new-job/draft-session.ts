@@ -41,6 +41,8 @@ export interface DraftSession {
   /** The address and the key that could not be tested, because the store did not answer. */
   untested?: string;
   draft: JobDraft;
+  /** The job that was made: a second click makes no other, and the files are gone. */
+  job?: string;
   /** The address of the first picture of the first product. */
   picture?: string | undefined;
   readonly looks: Map<string, Promise<SourceLook>>;
@@ -73,11 +75,11 @@ export function createDrafts(uploads: Uploads) {
     },
     find(id: string): DraftSession | undefined {
       const session = sessions.get(id);
-      if (session?.source.kind !== 'file') return session;
-      return uploads.find(session.source.upload.id, NEW_JOB) === undefined ? undefined : session;
+      if (session === undefined || session.job !== undefined) return session;
+      return uploadsOf(session).every((one) => uploads.find(one.id, NEW_JOB)) ? session : undefined;
     },
-    async drop(session: DraftSession): Promise<void> {
-      sessions.delete(session.id);
+    /** Forgets the files of a session whose job was made. */
+    async dropFiles(session: DraftSession): Promise<void> {
       for (const upload of uploadsOf(session)) await uploads.drop(upload);
     },
   };

@@ -23,7 +23,15 @@ import { placeWords } from '../pages/job-card.ts';
 import { jobHref, jobLink } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
-import { audit, FOR_EDITORS, formFields, limitReads, type RouteParts, sentenceOf } from '../route-parts.ts';
+import {
+  audit,
+  FOR_EDITORS,
+  formFields,
+  limitReads,
+  type RouteParts,
+  readForms,
+  sentenceOf,
+} from '../route-parts.ts';
 import { draftPage, type FieldProblem, newJobPage, problemsOf } from './draft-page.ts';
 import {
   createDrafts,
@@ -38,9 +46,11 @@ import { openUploaded, type UploadTarget, uploadTargets } from './upload-targets
 /** A page waits no longer for a picture. */
 const PICTURE_WITHIN_MS = 10_000;
 const MAX_PICTURES_AT_ONCE = 4;
+/** The form has the names of all columns. */
+const FORM_LIMIT_BYTES = 1_000_000;
 
 /** Makes a job from an uploaded file or an address: it writes the files of `init` by the same code, and plans the job. */
-export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: RouteParts): void {
+export async function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: RouteParts): Promise<void> {
   const drafts = createDrafts(uploads);
   const { context } = dashboard;
   const noPicture = () => notFound('The picture cannot be shown.');
@@ -48,7 +58,8 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
   const limit = formatBytes(UPLOAD_LIMIT_BYTES);
   const sessionOf = ({ subject }: FastifyRequest): DraftSession => {
     const session = drafts.find(subject);
-    if (session === undefined) throw notFound('This new job is no longer remembered. Upload the file again.');
+    if (session === undefined || session.job !== undefined)
+      throw notFound('This new job is no longer remembered. Upload the file again.');
     return session;
   };
   const pageOf = (
@@ -113,7 +124,15 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
     return { field: answer === 'wrong-key' ? 'apiKey' : 'url', text: `${text}${again}` };
   };
 
+  /** The page of the job that a draft has become; undefined for a draft. */
+  const jobOf = ({ subject }: FastifyRequest): string | undefined => {
+    const job = drafts.find(subject)?.job;
+    return job && jobHref(job);
+  };
+
   app.get('/new/:draft', FOR_EDITORS, async (request, reply) => {
+    const made = jobOf(request);
+    if (made !== undefined) return reply.redirect(made, 303);
     const session = sessionOf(request);
     return reply.sendPage(pageOf(request, session, await readDraft(session, dashboard), []));
   });
@@ -147,8 +166,9 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
     const upload = await receiveUpload(request, uploads, { run: NEW_JOB, hint });
     try {
       await using files = await openUploaded(upload);
-      if (session.pictures !== undefined) await uploads.drop(session.pictures.upload);
+      const { pictures: before } = session;
       session.pictures = { upload, names: files.names };
+      if (before !== undefined) await uploads.drop(before.upload);
     } catch (error) {
       await uploads.drop(upload);
       const page = pageOf(request, session, await readDraft(session, dashboard), []);
@@ -162,32 +182,41 @@ export function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: Route
     const session = sessionOf(request);
     const hint = 'Leave out the columns that it does not need.';
     const upload = await receiveUpload(request, uploads, { run: NEW_JOB, hint });
-    if (session.crosswalk !== undefined) await uploads.drop(session.crosswalk);
+    const { crosswalk: before } = session;
     session.crosswalk = upload;
     session.draft = answerDraft(session.draft, { crosswalk: 'file', crosswalkFile: upload.id });
+    if (before !== undefined) await uploads.drop(before);
     return reply.redirect(`/new/${session.id}`, 303);
   });
 
-  app.post('/new/:draft', async (request, reply) => {
-    const session = sessionOf(request);
-    const { do: what = 'update', ...fields } = request.fields;
-    takeAnswers(session, fields);
-    if (what !== 'create') return reply.redirect(`/new/${session.id}`, 303);
-    const state = await readDraft(session, dashboard);
-    const { made } = state;
-    if (made === undefined) return reply.sendPage(pageOf(request, session, state, problemsOf(state)), 422);
-    const { job } = made;
-    const refused = (await whyNoFolder(made)) ?? (await whyNoStore(session, made));
-    if (refused !== undefined) {
-      const now = await readDraft(session, dashboard);
-      return reply.sendPage(pageOf(request, session, now, [refused]), 422);
-    }
-    writeTogether(composeFiles(made));
-    await audit(dashboard, request, { action: 'make-job', job: job.name });
-    await drafts.drop(session);
-    if (leftToDo(made).length > 0) return reply.redirect(jobHref(job.name), 303);
-    const action = { does: 'plan', job: job.name } as const;
-    return await beginAction(dashboard, request, reply, { action, once: session.id });
+  await app.register(async (scope) => {
+    readForms(scope, FORM_LIMIT_BYTES);
+
+    scope.post('/new/:draft', async (request, reply) => {
+      const before = jobOf(request);
+      if (before !== undefined) return reply.redirect(before, 303);
+      const session = sessionOf(request);
+      const { do: what = 'update', ...fields } = request.fields;
+      takeAnswers(session, fields);
+      if (what !== 'create') return reply.redirect(`/new/${session.id}`, 303);
+      const state = await readDraft(session, dashboard);
+      const { made } = state;
+      const refused = made && ((await whyNoFolder(made)) ?? (await whyNoStore(session, made)));
+      if (session.job !== undefined) return reply.redirect(jobHref(session.job), 303);
+      if (made === undefined) return reply.sendPage(pageOf(request, session, state, problemsOf(state)), 422);
+      const { job } = made;
+      if (refused !== undefined) {
+        const now = await readDraft(session, dashboard);
+        return reply.sendPage(pageOf(request, session, now, [refused]), 422);
+      }
+      writeTogether(composeFiles(made));
+      session.job = job.name;
+      await audit(dashboard, request, { action: 'make-job', job: job.name });
+      await drafts.dropFiles(session);
+      if (leftToDo(made).length > 0) return reply.redirect(jobHref(job.name), 303);
+      const action = { does: 'plan', job: job.name } as const;
+      return await beginAction(dashboard, request, reply, { action, once: session.id });
+    });
   });
 }
 

@@ -345,6 +345,14 @@ it('publishes pictures from a folder of the workspace', async () => {
   );
   const inside = { ...pictures, 'images.publish.from': 'photos.zip' };
   expect((await save(await client.get(EDIT), inside)).words).toContain('give one of path, s3 and sftp');
+  const secret = await save(await client.get(EDIT), {
+    ...inside,
+    'images.publish.address': 'https://shop:hidden-word@images.example/',
+    'images.publish.path': 'https://shop:hidden-word@images.example/',
+  });
+  expect(secret.words).toContain('without user and password');
+  expect(secret.words).toContain('expected a path, not an address');
+  expect(secret.body).not.toContain('hidden-word');
   await save(await client.get(EDIT), { ...inside, 'images.publish.s3': 's3://bucket/shop' });
   expect(await read()).toContain(
     'images: { publish: { from: photos.zip, address: "https://images.example/shop/", s3: "s3://bucket/shop" } }\n',

@@ -217,6 +217,15 @@ it('shows the picture of a ZIP beside the file, and lets the job publish it', as
   expect([found.status, found.headers['content-type']]).toEqual([200, 'image/png']);
   const outside = await answer({ do: 'create', picturesTo: '/srv/public' }, shown);
   expect(besideOf(outside, 'picturesTo')).toContain('Give a folder inside the workspace');
+  for (const [place, says] of [
+    ['sftp://shop:hidden-word@files.example/www', 'For an SFTP server give a folder here'],
+    ['https://shop:hidden-word@files.example/www', 'Expected a path, not an address'],
+    ['S3://bucket/shop', 'Expected a path, not an address'],
+  ] as const) {
+    const refused = await answer({ do: 'create', picturesTo: place }, shown);
+    expect(besideOf(refused, 'picturesTo')).toContain(says);
+    expect(refused.body).not.toContain('hidden-word');
+  }
   const made = await answer({ do: 'create', picturesTo: 'public/shop' }, shown);
   expect(made.status, made.words).toBe(200);
   expect(await readFile(join(own.dir, 'jobs/my-products.yaml'), 'utf8')).toContain(
@@ -224,6 +233,21 @@ it('shows the picture of a ZIP beside the file, and lets the job publish it', as
   );
   expect((await own.storeferry('check')).code).toBe(0);
   expect((await visitor.get('/jobs/my-products')).words).toContain('Upload the pictures');
+});
+
+it('takes hundreds of columns with long names, and a file name as long as they come, once', async () => {
+  const headers = Array.from({ length: 290 }, (_, index) => `${'название колонки '.repeat(3)}${index}`);
+  const csv = `Bezeichnung,Kürzel,Preis,${headers.join(',')}\nTasse,T-9,4.90${',x'.repeat(290)}\n`;
+  const page = await upload(`${'商品一覧'.repeat(30)}.csv`, csv);
+  const [first, second] = await Promise.all(
+    [1, 2].map(() =>
+      client.submit(page, actionOf(page), { storeKind: 'sandbox', do: 'create', name: 'wide' }),
+    ),
+  );
+  const late = await client.submit(page, actionOf(page), { do: 'create', name: 'wide' });
+  expect([first?.status, second?.status, late.status]).toEqual([200, 200, 200]);
+  expect((await client.follow(await client.get(actionOf(page)))).words).toContain('Imports products');
+  expect(await readFile(join(workspace.dir, 'jobs/wide.yaml'), 'utf8')).toContain('商品一覧.csv');
 });
 
 it('calls attributes of XML by their name and element', async () => {
