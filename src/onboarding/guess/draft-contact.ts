@@ -183,13 +183,17 @@ function meaningsOf(guess: ContactGuess, column: ContactColumn, isNegative: bool
   const all = [...new Set(column.values.map((value) => value.toLowerCase()))];
   const open = isNegative ? all.find((word) => read(word) === false) : undefined;
   const labels = isNegative
-    ? { yes: 'the contact gets no e-mails', no: 'the contact gets e-mails', 'not-sent': NOT_SENT }
+    ? {
+        'not-sent': NOT_SENT,
+        subscribed: 'the contact gets e-mails',
+        unsubscribed: 'the contact gets no e-mails',
+      }
     : { yes: 'yes', no: 'no', 'not-sent': NOT_SENT };
   const answers = all.map((word) => {
     const known = read(word);
     const asked = known === undefined ? word : known ? undefined : open;
     const answer =
-      asked === undefined ? (known === true ? 'yes' : 'no') : guess.askWord(asked, column, labels);
+      asked === undefined ? (known === true ? 'yes' : 'no') : answerTo(guess.askWord(asked, column, labels));
     // A word such as yes stands for all its spellings, unless numbers mean something else here.
     const general = booleanOf(word) === true ? 'yes' : 'no';
     return { answer, word: known === undefined ? word : general };
@@ -203,6 +207,11 @@ function meaningsOf(guess: ContactGuess, column: ContactColumn, isNegative: bool
   return (answer: Answer) => [
     ...new Set([...unseen, ...answers].filter((one) => one.answer === answer).map(({ word }) => word)),
   ];
+}
+
+/** What an answer says of the words of a column: yes in a column of those who get no e-mails is unsubscribed. */
+function answerTo(answer: string | undefined): string | undefined {
+  return answer === 'unsubscribed' ? 'yes' : answer === 'subscribed' ? 'no' : answer;
 }
 
 function subscribedValue(guess: ContactGuess, column: ContactColumn): FlagSteps | undefined {

@@ -57,7 +57,7 @@ describe('a column that says who gets no e-mails', () => {
   it('is no consent of the others without an answer that says so', async () => {
     const text = 'Do not email\nyes\nno\n';
     expect(await subscribed(text)).toEqual(['word.no']);
-    expect(await subscribed(text, { 'word.no': 'no' })).toEqual([false, true, null]);
+    expect(await subscribed(text, { 'word.no': 'subscribed' })).toEqual([false, true, null]);
     expect(await subscribed(text, { 'word.no': 'not-sent' })).toEqual([false, null, null]);
     expect(await subscribed('Opt-out\nyes\n')).toEqual([false, null]);
   });
