@@ -7,11 +7,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DRIFT_FILE, REDIRECTS_FILE } from '../model/plan.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../rejects/rejects-file.ts';
 import { STYLESHEET_URL } from '../report/html/document-sections.ts';
+import { REPORT_FILE } from '../report/run-facts.ts';
 import { openExport } from '../run/export/export-folder.ts';
 import { rejectsForLanguage } from '../run/read-corrections.ts';
 import { recordContent, runRecords } from '../run/records/run-records.ts';
 import type { DashboardContext } from './dashboard-context.ts';
-import { notFound } from './guard/page-error.ts';
+import { notFoundError } from './guard/page-error.ts';
 import { accessTo, actionRoute } from './pages/link-button.ts';
 import { refusePersonalData } from './pages/record-page.ts';
 import {
@@ -23,8 +24,6 @@ import {
   workspaceOf,
 } from './route-parts.ts';
 
-const REPORT_FILE = 'report.html' as const;
-
 interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -33,7 +32,7 @@ interface Exchange {
 async function fileOf(dashboard: DashboardContext, id: string, name: string, languages?: string) {
   const run = await keptRun(dashboard, id);
   const folder = dashboard.context.artifacts.run(id);
-  if (!(await folder.exists(name))) throw notFound(`The run ${id} has no such file, or has it no more.`);
+  if (!(await folder.exists(name))) throw notFoundError(`The run ${id} has no such file, or has it no more.`);
   const content = name === REJECTS_FILE ? rejectsForLanguage(folder, languages) : folder.read(name);
   return { run, content: await content };
 }
@@ -73,7 +72,7 @@ export async function sendExport(
 ): Promise<FastifyReply> {
   const { context } = dashboard;
   const job = workspaceOf(dashboard, name).job(name);
-  if (job.kind !== 'export') throw notFound(`The job ${name} is an import: it writes no file.`);
+  if (job.kind !== 'export') throw notFoundError(`The job ${name} is an import: it writes no file.`);
   const { location, content } = await openExport(context, job, context.signal);
   await recorded(content, audit(dashboard, request, { action: 'download-export', job: name }));
   return reply
@@ -97,7 +96,7 @@ export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
     const who = accessTo('download-records');
     app.get(`${actionRoute('download-records')}.${format}`, who, async (request, reply) => {
       const { run, ledger } = await rememberedRun(dashboard, request.subject);
-      if (ledger === undefined) throw notFound('An export has no records.');
+      if (ledger === undefined) throw notFoundError('An export has no records.');
       refusePersonalData(ledger.target, request.viewer);
       await refuseLargeWorkbook(dashboard, ledger.id, format);
       await audit(dashboard, request, { action: 'download-records', job: ledger.job, run: ledger.id });

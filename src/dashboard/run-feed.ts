@@ -5,7 +5,7 @@ import { ProgressMeter, type ProgressWords, progressWords, shareOf } from '../re
 import { withLiveStatus } from '../run/report/read-stored-report.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { Session } from './access/sessions.ts';
-import { notFound, PageError } from './guard/page-error.ts';
+import { notFoundError, PageError } from './guard/page-error.ts';
 import type { RouteParts } from './route-parts.ts';
 
 /** The progress of a run, as `live.js` shows it. */
@@ -138,7 +138,7 @@ export function eventRoutes(app: FastifyInstance, parts: RouteParts): void {
 }
 
 function notKnown(): never {
-  throw notFound();
+  throw notFoundError();
 }
 
 /** Sends the progress of a run as server-sent events (`progress`, then `ended`), until the run or the session ends. */
@@ -154,7 +154,7 @@ export function runEvents(app: FastifyInstance, { dashboard: { context }, sessio
   });
 
   return ({ session }: FastifyRequest, reply: FastifyReply, { id }: Pick<Run, 'id'>): FastifyReply => {
-    if (session === null) throw notFound();
+    if (session === null) throw notFoundError();
     const alike = [...open].filter((other) => other.session.who === session.who);
     const own = alike.filter((other) => other.session.id === session.id);
     if (alike.length >= MAX_STREAMS_PER_TOKEN || own.length >= MAX_STREAMS_PER_SESSION)

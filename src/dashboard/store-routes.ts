@@ -22,7 +22,7 @@ import type { Viewer } from './access/sessions.ts';
 import { fieldEdits, fieldValue } from './edit-job/edit-form.ts';
 import { aboutField, controlOf } from './edit-job/edit-page.ts';
 import { besideFields } from './edit-job/edit-routes.ts';
-import { notFound } from './guard/page-error.ts';
+import { notFoundError } from './guard/page-error.ts';
 import { fact } from './pages/job-card.ts';
 import { jobLink, linkButton } from './pages/link-button.ts';
 import {
@@ -175,7 +175,9 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
     const file = existsSync(workspace.path(FILE)) ? readEditable(workspace, FILE) : undefined;
     const fields = storeFields(name ?? '');
     const firstValue = (one: EditField) =>
-      file === undefined || name === undefined ? (one.choices && one.usual) || '' : fieldValue(file, one);
+      file === undefined || name === undefined
+        ? (one.choices && one.defaultValue) || ''
+        : fieldValue(file, one);
     const store = name === undefined ? undefined : workspace.inspection.store(name)?.value;
     const shown = {
       name: name ?? '',
@@ -258,7 +260,7 @@ const OUTDATED = `${FILE} was changed after this form was shown. Nothing was wri
 
 function storeNamed(workspace: Workspace, name: string): StoreConfig | undefined {
   if (!(workspace.inspection.stores().names ?? []).includes(name))
-    throw notFound(`There is no store ${name}.`);
+    throw notFoundError(`There is no store ${name}.`);
   return workspace.inspection.store(name)?.value;
 }
 
@@ -292,11 +294,11 @@ const KEY_WRONG = 'The key has a space or another character that no key has.';
 const WEIGHT_UNITS = ['kg', 'g', 'lb', 'oz'] as const;
 
 function storeFields(store: string): readonly EditField[] {
-  const limit = (name: string, label: string, usual: string): EditField => ({
+  const limit = (name: string, label: string, defaultValue: string): EditField => ({
     name,
     path: [store, 'limits', name],
     label,
-    usual,
+    defaultValue,
     pattern: '[0-9]+([.][0-9]+)?',
     wrong: 'Give a number.',
   });
@@ -305,14 +307,14 @@ function storeFields(store: string): readonly EditField[] {
       name: 'weightUnit',
       path: [store, 'weightUnit'],
       label: 'The store shows weights in',
-      usual: 'kg',
+      defaultValue: 'kg',
       choices: WEIGHT_UNITS.map((unit) => [unit, unit]),
     },
     {
       name: 'currency',
       path: [store, 'currency'],
       label: 'Currency of the store',
-      usual: 'not said',
+      defaultValue: 'not said',
       hint: 'A code such as EUR: prices in another currency are rejected.',
       ...CURRENCY_CHECK,
     },

@@ -31,16 +31,16 @@ export function sleep(clock: Clock, ms: number, ...signals: readonly AbortSignal
       reject(aborted.reason);
       return;
     }
-    const forget = (): void => {
+    const removeListeners = (): void => {
       for (const signal of signals) signal.removeEventListener('abort', onAbort);
     };
     const onAbort = (): void => {
       cancel();
-      forget();
+      removeListeners();
       reject(signals.find((signal) => signal.aborted)?.reason);
     };
     const cancel = clock.after(ms, () => {
-      forget();
+      removeListeners();
       resolve();
     });
     for (const signal of signals) signal.addEventListener('abort', onAbort, { once: true });
@@ -48,7 +48,7 @@ export function sleep(clock: Clock, ms: number, ...signals: readonly AbortSignal
 }
 
 /** Calls `work` every so often until it is stopped, once at a time; stopping waits for a running call. `work` never rejects. */
-export function every(ms: number, work: () => Promise<void>): { stop(): Promise<void> } {
+export function repeatEvery(ms: number, work: () => Promise<void>): { stop(): Promise<void> } {
   let running: Promise<void> | null = null;
   const timer = setInterval(() => {
     running ??= work().finally(() => {

@@ -78,7 +78,7 @@ export const REDIS_URL_FORM = 'redis://[user:password@]host[:port][/number]';
 
 const PORT = 6379;
 
-/** Without the characters of patterns and hash tags, and without a colon: so no prefix and its colon begin another one. */
+/** No colon, so that no prefix is the beginning of another prefix with its keys; no characters of patterns and hash tags. */
 export const REDIS_PREFIX = /^[\w-]{1,40}$/;
 
 /** The address with the settings that belong to it, as `parseRedisUrl` reads it. */
@@ -99,8 +99,8 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
   if (!urls.every((url) => URL.canParse(url))) return undefined;
   const [first, ...others] = urls.map((url) => new URL(url));
   if (first === undefined) return undefined;
-  const username = decoded(first.username);
-  const password = decoded(first.password);
+  const username = decodePercents(first.username);
+  const password = decodePercents(first.password);
   if (username === undefined || password === undefined) return undefined;
   const { prefix = 'storeferry', ca, ...unknown } = Object.fromEntries(new URLSearchParams(query));
   if (!REDIS_PREFIX.test(prefix) || Object.keys(unknown).length > 0) return undefined;
@@ -119,7 +119,7 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
 }
 
 /** Undefined if a % does not begin a valid escape. */
-function decoded(part: string): string | undefined {
+function decodePercents(part: string): string | undefined {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -146,7 +146,7 @@ export const MAX_PATH_CHARACTERS = 4_096;
 export function expandBraces(pattern: string): readonly string[] | undefined {
   let expanded: readonly string[] = [''];
   for (let at = 0; at < pattern.length; ) {
-    const group = pattern[at] === '{' ? groupAt(pattern, at) : undefined;
+    const group = pattern[at] === '{' ? braceGroupAt(pattern, at) : undefined;
     const [text = ''] = /\{|(?:[^{\\]|\\.)+|\\/sy.exec(pattern.slice(at)) ?? [];
     const alternatives = group === undefined ? [text] : expandGroup(group.parts);
     if (alternatives === undefined || expanded.length * alternatives.length > MAX_BRACE_ALTERNATIVES)
@@ -164,7 +164,7 @@ interface BraceGroup {
 }
 
 /** The group that begins at a brace; undefined if the brace is never closed. */
-function groupAt(pattern: string, start: number): BraceGroup | undefined {
+function braceGroupAt(pattern: string, start: number): BraceGroup | undefined {
   const parts: string[] = [];
   let depth = 0;
   let from = start + 1;
@@ -266,10 +266,10 @@ function normalisedPath(pathname: string): string {
   return escaped.replace(/(?<!\/)\/+$/, '');
 }
 
-/** What may stand in the name of a file, and is filled in when it is written. */
-const NAME_MARK = /(?<!\$)\{(?:date|time|run|number)\}/g;
+/** A placeholder in the name of a file, filled in when the file is written. */
+const NAME_PLACEHOLDER = /(?<!\$)\{(?:date|time|run|number)\}/g;
 
-/** The marks in the name of a file, such as `{date}`. */
-export function nameMarks(name: string): readonly string[] {
-  return name.match(NAME_MARK) ?? [];
+/** The placeholders in the name of a file, such as `{date}`. */
+export function namePlaceholders(name: string): readonly string[] {
+  return name.match(NAME_PLACEHOLDER) ?? [];
 }

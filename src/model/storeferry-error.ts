@@ -190,7 +190,7 @@ export class LockedError extends StoreferryError {
 }
 
 /** This process no longer holds the lock; another one may hold it now. */
-export function lockLost(name: string, detail = 'nothing more is sent or recorded.'): LockedError {
+export function lockLostError(name: string, detail = 'nothing more is sent or recorded.'): LockedError {
   return new LockedError(`The lock ${name} was lost: ${detail}`, {
     hint: 'Another process may have taken the lock. Run the job again to continue.',
   });

@@ -129,7 +129,7 @@ export function rememberQuestions(draft: JobDraft, { file }: Pick<DraftState, 'f
 }
 
 /**
- * How far the usual answer to a question can be relied on. `settled`: it follows from other answers. `default`: it can be changed
+ * How reliable the default answer to a question is. `settled`: it follows from other answers. `default`: it can be changed
  * later. `guess`: the file shows it. `preset`: somebody should see it. `confirm`: somebody must see it with what it makes of the file.
  */
 type Reliance = 'settled' | 'default' | 'guess' | 'preset' | 'confirm';
@@ -153,7 +153,7 @@ export interface JobQuestion {
   /** Of a choice; for a text, examples. */
   readonly choices: readonly JobChoice[];
   /** The answer if nobody gives one; undefined where somebody must. */
-  readonly usual?: string | undefined;
+  readonly defaultAnswer?: string | undefined;
   /** What it would be, for a text that may stay empty. */
   readonly example?: string | undefined;
   /** What is missing without an answer; a sentence. */
@@ -232,8 +232,8 @@ export interface FoundFile {
 
 /** What reads files and state for a draft. */
 export interface DraftEffects {
-  /** Whether the usual answer to a question is taken without asking. */
-  readonly takesUsual: (question: JobQuestion) => boolean;
+  /** Whether the default answer to a question is used without asking. */
+  readonly acceptsDefault: (question: JobQuestion) => boolean;
   /** The file that an answer names, or why there is none. */
   readonly findFile: (
     id: 'file' | 'crosswalkFile',
@@ -278,11 +278,11 @@ export interface DraftState {
 class Inquiry {
   readonly questions: AskedQuestion[] = [];
   readonly #answers: JobAnswers;
-  readonly #takesUsual: DraftEffects['takesUsual'];
+  readonly #acceptsDefault: DraftEffects['acceptsDefault'];
 
-  constructor({ answers }: JobDraft, takesUsual: DraftEffects['takesUsual']) {
+  constructor({ answers }: JobDraft, acceptsDefault: DraftEffects['acceptsDefault']) {
     this.#answers = answers;
-    this.#takesUsual = takesUsual;
+    this.#acceptsDefault = acceptsDefault;
   }
 
   given(id: JobQuestionId): string | undefined {
@@ -311,7 +311,7 @@ class Inquiry {
     const question: JobQuestion = { ...asked, choices, form, reliance };
     const given = this.#answers[question.id];
     const typed = form === 'choice' ? given : given?.trim();
-    const answer = typed ?? (this.#takesUsual(question) ? question.usual : undefined);
+    const answer = typed ?? (this.#acceptsDefault(question) ? question.defaultAnswer : undefined);
     const problem = answer === undefined ? undefined : whyNot(answer);
     this.questions.push({ ...question, answer, problem });
     return problem === undefined ? answer : undefined;
@@ -341,7 +341,7 @@ export async function examineDraft(
   setting: DraftSetting,
   effects: DraftEffects,
 ): Promise<DraftState> {
-  const inquiry = new Inquiry(draft, effects.takesUsual);
+  const inquiry = new Inquiry(draft, effects.acceptsDefault);
   const candidates = setting.mappings.map(candidateOf);
   const notes: string[] = [];
   const state = { questions: inquiry.questions, notes, problem: null, file: undefined, made: undefined };
@@ -397,9 +397,9 @@ function askStore(inquiry: Inquiry, setting: DraftSetting): StoreAnswer {
       id: 'store',
       text: STORE_TEXT,
       form: 'choice',
-      choices: alike(names),
+      choices: choicesOf(names),
       reliance: 'settled',
-      usual: second === undefined ? (only ?? '') : undefined,
+      defaultAnswer: second === undefined ? (only ?? '') : undefined,
       missing: `There are several stores: ${names.join(', ')}.`,
     },
     (answer) => {
@@ -418,7 +418,7 @@ function askNewStore(inquiry: Inquiry, { known, sandbox, isVisitor }: DraftSetti
   const kind = inquiry.ask({
     id: 'storeKind',
     text: STORE_TEXT,
-    usual: 'own',
+    defaultAnswer: 'own',
     choices: [
       { value: 'own', name: 'My store: I have its address and an API key' },
       {
@@ -435,7 +435,7 @@ function askNewStore(inquiry: Inquiry, { known, sandbox, isVisitor }: DraftSetti
       id: 'url',
       text: 'Address of the store',
       missing: 'The address of the store is missing.',
-      usual: isSandbox ? sandbox.url : known.url,
+      defaultAnswer: isSandbox ? sandbox.url : known.url,
       reliance: isSandbox ? 'settled' : 'preset',
     },
     unless((answer) => baseUrlSchema.safeParse(answer).error?.issues[0]?.message),
@@ -448,7 +448,7 @@ function askNewStore(inquiry: Inquiry, { known, sandbox, isVisitor }: DraftSetti
       text: 'API key',
       form: 'secret',
       reliance: 'settled',
-      usual: isSandbox ? sandbox.apiKey : isKnown ? known.apiKey : undefined,
+      defaultAnswer: isSandbox ? sandbox.apiKey : isKnown ? known.apiKey : undefined,
       missing: `The API key of the store is missing.${known.apiKey === undefined || isKnown ? '' : ' The known key is for the known address only.'}`,
     },
     unless(whyNoKey),
@@ -478,7 +478,7 @@ function originOf(address: string | undefined): string | undefined {
   return address !== undefined && URL.canParse(address) ? new URL(address).origin : undefined;
 }
 
-function alike(values: readonly string[]): readonly JobChoice[] {
+function choicesOf(values: readonly string[]): readonly JobChoice[] {
   return values.map((value) => ({ value, name: value }));
 }
 
@@ -510,7 +510,7 @@ function askReading(
     text,
     reason: error.message,
     place: error.place,
-    usual: likely ?? probable,
+    defaultAnswer: likely ?? probable,
     reliance: likely === undefined ? 'confirm' : 'guess',
     choices: named,
   });
@@ -528,7 +528,7 @@ function askPlace(inquiry: Inquiry, { place, written, copy, mayStay }: FoundFile
     ? inquiry.ask({
         id: 'place',
         text: 'Where does the job read the file?',
-        usual: 'place',
+        defaultAnswer: 'place',
         reliance: 'default',
         choices: [
           {
@@ -581,7 +581,7 @@ async function askMapping(
       id: 'mapping',
       text: 'Which known format does the file have?',
       choices: mappingChoices(recognised, mappings, given),
-      usual: recognised.best?.name ?? NEW_MAPPING,
+      defaultAnswer: recognised.best?.name ?? NEW_MAPPING,
       reliance: 'guess',
     },
     (name) => whyNoMapping(name, look.header, recognised, mappings),
@@ -592,7 +592,7 @@ async function askMapping(
       {
         id: 'imports',
         text: 'What is in the file?',
-        usual: guess.imports,
+        defaultAnswer: guess.imports,
         reliance: 'default',
         choices: [
           { value: 'products', name: 'Products' },
@@ -619,14 +619,14 @@ async function askMapping(
   const { spec } = guess;
   if (spec === undefined || (proposal?.questions.length ?? 0) > 0) return open;
   for (const [name, param] of Object.entries(spec.params ?? {})) {
-    const { default: usual, description } = typeof param === 'object' ? param : { default: param };
+    const { default: defaultAnswer, description } = typeof param === 'object' ? param : { default: param };
     inquiry.ask({
       id: `param.${name}`,
       text: name,
       reason: description,
       reliance: 'settled',
-      usual: usual === undefined ? undefined : '',
-      example: usual === undefined ? undefined : String(usual),
+      defaultAnswer: defaultAnswer === undefined ? undefined : '',
+      example: defaultAnswer === undefined ? undefined : String(defaultAnswer),
       missing: `The mapping needs the parameter ${name}.`,
     });
   }
@@ -701,7 +701,7 @@ async function askCrosswalk(
   const from = inquiry.ask({
     id: 'crosswalk',
     text: 'The store updates contacts by its own ids. Where do they come from?',
-    usual: isMapped ? 'source' : undefined,
+    defaultAnswer: isMapped ? 'source' : undefined,
     choices: withoutAbsent([
       {
         value: 'file',
@@ -758,8 +758,8 @@ function askMatch(
       text: 'Which of its columns identifies a contact?',
       form: 'choice',
       reason: 'Two people may have the same name.',
-      choices: alike(usable.map(({ header }) => header)),
-      usual: emails?.header,
+      choices: choicesOf(usable.map(({ header }) => header)),
+      defaultAnswer: emails?.header,
       reliance: 'settled',
       missing: 'It is not clear which column of the crosswalk has the e-mail addresses of the contacts.',
     },
@@ -781,8 +781,8 @@ function askId(inquiry: Inquiry, all: readonly CrosswalkColumn[], match: string)
       id: 'crosswalkId',
       text: 'Which of its columns has the id of the store?',
       form: 'choice',
-      choices: alike(columns.map(({ header }) => header)),
-      usual: idColumn(columns)?.header,
+      choices: choicesOf(columns.map(({ header }) => header)),
+      defaultAnswer: idColumn(columns)?.header,
       reliance: 'settled',
       missing: 'It is not clear which column of the crosswalk has the ids of the store.',
     },
@@ -819,9 +819,10 @@ function askSettings(inquiry: Inquiry, { guess, spec, store, setting }: Settings
   const weightUnit = askWeightUnit(inquiry, spec, store);
   const currency = askCurrency(inquiry, guess, spec, store);
   const pictures = askPictures(inquiry, setting);
-  const usual = freeYamlName(join(setting.dir, 'jobs'), guess.mapping ?? `my-${spec.import}`);
-  const name = inquiry.ask({ id: 'name', text: 'Name of the job', usual, reliance: 'default' }, (answer) =>
-    whyNoJobName(setting.dir, answer),
+  const defaultAnswer = freeYamlName(join(setting.dir, 'jobs'), guess.mapping ?? `my-${spec.import}`);
+  const name = inquiry.ask(
+    { id: 'name', text: 'Name of the job', defaultAnswer, reliance: 'default' },
+    (answer) => whyNoJobName(setting.dir, answer),
   );
   const timing = askSchedule(inquiry, setting);
   const variables = Object.fromEntries(
@@ -832,13 +833,13 @@ function askSettings(inquiry: Inquiry, { guess, spec, store, setting }: Settings
       const value = inquiry.ask({
         id: `variable.${variable}`,
         form: isSecret ? 'secret' : 'text',
-        usual: '',
+        defaultAnswer: '',
         text: `The store ${store.known?.name} needs ${variable} (it goes into .env)`,
       });
       return value ? [[variable, value]] : [];
     }),
   );
-  return { weightUnit, currency, pictures, name: name ?? usual, ...timing, variables };
+  return { weightUnit, currency, pictures, name: name ?? defaultAnswer, ...timing, variables };
 }
 
 /** Asks where picture files are put, so that they are found at their address. */
@@ -868,15 +869,15 @@ function askPictures(inquiry: Inquiry, { pictures }: DraftSetting): NewJob['pict
 function askWeightUnit(inquiry: Inquiry, spec: MappingSpec, store: StoreAnswer): PreviewUnit | undefined {
   if (store.known !== undefined) return undefined;
   const units = storeSchema.shape.weightUnit;
-  const usual = units.parse(undefined);
-  if (spec.import === 'contacts') return usual;
+  const defaultAnswer = units.parse(undefined);
+  if (spec.import === 'contacts') return defaultAnswer;
   const answer = inquiry.ask(
     {
       id: 'weightUnit',
       text: 'In which unit does the store show weights?',
-      usual,
+      defaultAnswer,
       reliance: 'default',
-      choices: alike(['kg', 'g', 'lb', 'oz']),
+      choices: choicesOf(['kg', 'g', 'lb', 'oz']),
     },
     (unit) => (units.safeParse(unit).success ? undefined : 'expected kg, g, lb or oz'),
   );
@@ -908,9 +909,9 @@ function askCurrency(
       text: 'In which currency does the store sell?',
       form: 'text',
       reliance: 'settled',
-      usual: isMixed ? undefined : (currencyOf(found) ?? ''),
+      defaultAnswer: isMixed ? undefined : (currencyOf(found) ?? ''),
       reason: isMixed ? `The prices are in ${named}; those in another currency are rejected.` : undefined,
-      choices: isMixed ? alike(words.filter((word) => currencyOf(word) !== undefined)) : [],
+      choices: isMixed ? choicesOf(words.filter((word) => currencyOf(word) !== undefined)) : [],
       missing: `The file has prices in ${named}, and the store can sell in one currency only.`,
     },
     (code) =>
@@ -958,16 +959,21 @@ function askSchedule(inquiry: Inquiry, { isVisitor }: DraftSetting): Pick<Settin
     !isVisitor && { value: 'other', name: 'At other times, as a cron expression' },
   ]);
   const schedule = inquiry.ask(
-    { id: 'schedule', text: 'When does it run?', usual: 'no', reliance: 'default', choices },
+    { id: 'schedule', text: 'When does it run?', defaultAnswer: 'no', reliance: 'default', choices },
     (answer) =>
       choices.some(({ value }) => value === answer) ? undefined : `there is no choice '${answer}'`,
   );
   const times = Object.fromEntries(
     SCHEDULE_FIELD_NAMES.map((id) => {
-      const { label: text, usual, choices: offered, hint: reason } = SCHEDULE_FIELDS[id];
+      const {
+        label: text,
+        defaultValue: defaultAnswer,
+        choices: offered,
+        hint: reason,
+      } = SCHEDULE_FIELDS[id];
       const isAsked = isAskedBeside(id, schedule);
       const answer = inquiry.ask(
-        { id, text, usual, choices: offered, reason, reliance: isAsked ? 'preset' : 'settled' },
+        { id, text, defaultAnswer, choices: offered, reason, reliance: isAsked ? 'preset' : 'settled' },
         (given) => (isAsked ? whyNoTime(id, given) : undefined),
       );
       return [id, answer];
@@ -976,14 +982,15 @@ function askSchedule(inquiry: Inquiry, { isVisitor }: DraftSetting): Pick<Settin
   const typed =
     schedule === 'other'
       ? inquiry.ask(
-          { id: 'cron', text: 'Minute, hour, day, month, weekday (cron)', usual: USUAL_CRON },
+          { id: 'cron', text: 'Minute, hour, day, month, weekday (cron)', defaultAnswer: USUAL_CRON },
           (cron) => whyNoScheduleOf(cron, 'UTC'),
         )
       : cronOf({ ...times, schedule: schedule ?? 'no' });
   const isScheduled = schedule !== undefined && schedule !== 'no';
   const timezone =
-    inquiry.ask({ id: 'timezone', text: 'Time zone', usual: localTimezone(), reliance: 'settled' }, (zone) =>
-      isScheduled ? whyNoScheduleOf(USUAL_CRON, zone) : undefined,
+    inquiry.ask(
+      { id: 'timezone', text: 'Time zone', defaultAnswer: localTimezone(), reliance: 'settled' },
+      (zone) => (isScheduled ? whyNoScheduleOf(USUAL_CRON, zone) : undefined),
     ) ?? localTimezone();
   return { schedule: typed === undefined ? undefined : { cron: typed, timezone }, timezone };
 }

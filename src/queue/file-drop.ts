@@ -1,6 +1,6 @@
 import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, matchesGlob } from 'node:path';
-import { every } from '../model/clock.ts';
+import { repeatEvery } from '../model/clock.ts';
 import { UNFINISHED } from '../model/run.ts';
 import { errorCode, messageOf } from '../model/storeferry-error.ts';
 import type { RunContext } from '../run/run-context.ts';
@@ -110,7 +110,7 @@ export function fileDrop({ context, files, openQueue, log }: FileDropOptions) {
       failure = reason;
     }
   };
-  const polling = every(POLL_EVERY_MS, poll);
+  const polling = repeatEvery(POLL_EVERY_MS, poll);
   return { close: polling.stop };
 }
 

@@ -1,7 +1,7 @@
 import type { Job, Queue } from 'bullmq';
 import { type JobSchedule, nextTick } from '../config/job/job.ts';
 import type { JobSchedules } from '../config/workspace.ts';
-import { every } from '../model/clock.ts';
+import { repeatEvery } from '../model/clock.ts';
 import { messageOf } from '../model/storeferry-error.ts';
 import type { Locks } from '../state/state.ts';
 import { formatDuration } from '../text/printable.ts';
@@ -113,7 +113,7 @@ export async function keepSchedules(options: ScheduleKeeperOptions) {
 
   await poll();
   // Without Redis a comparison may take minutes.
-  const polling = every(POLL_EVERY_MS, poll);
+  const polling = repeatEvery(POLL_EVERY_MS, poll);
   return { close: polling.stop };
 }
 

@@ -1,6 +1,6 @@
 import type { Notify } from '../config/job/job.ts';
 import type { JobAction } from '../model/action.ts';
-import { every } from '../model/clock.ts';
+import { repeatEvery } from '../model/clock.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import type { Run } from '../model/run.ts';
 import {
@@ -235,7 +235,7 @@ export function noticeSender(
     }
   };
   track(deliver());
-  const delivering = every(DELIVER_EVERY_MS, deliver);
+  const delivering = repeatEvery(DELIVER_EVERY_MS, deliver);
   ending.defer(async () => {
     await delivering.stop();
     await Promise.all(sending);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nextTick } from '../config/job/job.ts';
-import { every } from '../model/clock.ts';
+import { repeatEvery } from '../model/clock.ts';
 import { COMPLETED, lastedMs } from '../model/run.ts';
 import { InterruptedError, messageOf, StateError, UsageError } from '../model/storeferry-error.ts';
 import type { RunContext } from '../run/run-context.ts';
@@ -104,7 +104,7 @@ function queueRunsForEvents(
       }
     }
   };
-  const queueing = every(QUEUE_EVENTS_EVERY_MS, queueWaiting);
+  const queueing = repeatEvery(QUEUE_EVENTS_EVERY_MS, queueWaiting);
   return { add: (job: string) => void waiting.add(job), close: queueing.stop };
 }
 
@@ -158,7 +158,7 @@ async function startEmbeddedWorker(
       failure = reason;
     }
   };
-  const polling = every(POLL_EVERY_MS, poll);
+  const polling = repeatEvery(POLL_EVERY_MS, poll);
   ending.defer(async () => {
     stop.abort(new InterruptedError('The worker is stopping.'));
     await Promise.all([keeper.close(), polling.stop()]);

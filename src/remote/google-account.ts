@@ -26,7 +26,7 @@ export interface GoogleAccount {
 }
 
 /** Reads the JSON key file of a service account; undefined if the text is something else. */
-export function googleAccount(text: string): GoogleAccount | undefined {
+export function parseGoogleAccount(text: string): GoogleAccount | undefined {
   try {
     const {
       client_email: email,
@@ -57,7 +57,7 @@ export function isGoogleAddress(address: string): boolean {
  * The body of the request for an access token: a JWT (RFC 7523) that the account has signed, valid for an hour from `nowMs`.
  * Own code, because the client of google-auth-library has neither the guard against private addresses nor the deadlines.
  */
-export function tokenRequest(
+export function tokenRequestBody(
   { email, privateKey, keyId }: GoogleAccount,
   tokenUrl: string,
   nowMs: number,

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
 import type { RemoteAddress } from '../model/remote-address.ts';
-import { type GoogleAccount, googleSheetHint, tokenRequest } from './google-account.ts';
+import { type GoogleAccount, googleSheetHint, tokenRequestBody } from './google-account.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
 import {
   changedByOther,
@@ -69,7 +69,7 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
       url: new URL(tokenUrl),
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       credentials: {},
-      body: tokenRequest(account, tokenUrl, Date.now()),
+      body: tokenRequestBody(account, tokenUrl, Date.now()),
       signal,
     });
     return { ...headers, authorization: `Bearer ${await tokenIn(answer)}` };

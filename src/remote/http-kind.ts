@@ -2,7 +2,12 @@ import { z } from 'zod';
 import { addProblem, optional } from '../model/json-object.ts';
 import { isHttpUrl } from '../model/remote-address.ts';
 import { looksSecret } from '../text/masked.ts';
-import { GOOGLE_TOKEN_URL, googleAccount, googleSheetExport, isGoogleAddress } from './google-account.ts';
+import {
+  GOOGLE_TOKEN_URL,
+  googleSheetExport,
+  isGoogleAddress,
+  parseGoogleAccount,
+} from './google-account.ts';
 import type { HttpAddress } from './http-client.ts';
 import { allowPrivateAddresses, remoteKind, secretField } from './remote-kind.ts';
 
@@ -117,7 +122,7 @@ function completeAuth(
   if (auth === undefined) return { auth: null };
   if ('bearer' in auth) return { auth: { kind: 'bearer', token: auth.bearer } };
   if ('user' in auth) return { auth: { kind: 'basic', ...auth } };
-  const account = googleAccount(auth.serviceAccount);
+  const account = parseGoogleAccount(auth.serviceAccount);
   if (!isGoogleAddress(address)) {
     return { problem: 'auth.serviceAccount: only for https addresses of google.com and googleapis.com' };
   }

@@ -11,10 +11,10 @@ export type ImageVerdict =
   | { readonly kind: 'good'; readonly version: string | null }
   | { readonly kind: 'broken' | 'unknown' | 'busy'; readonly problem: string };
 
-/** Looks at image addresses, without reading the images. */
+/** Checks image addresses, without reading the images. */
 interface ImageChecker extends AsyncDisposable {
   /**
-   * Looks at one address. `version`: what an earlier check found, so that the server can answer that nothing has changed.
+   * Checks one address. `version`: what an earlier check found, so that the server can answer that nothing has changed.
    * Rejects only with the reason of the signal.
    */
   check(address: string, version: string | null, signal: AbortSignal): Promise<ImageVerdict>;
@@ -40,7 +40,7 @@ export function imageChecker({
     allowH2: false,
   });
 
-  async function ask(
+  async function requestImage(
     address: string,
     method: 'HEAD' | 'GET',
     headers: Readonly<Record<string, string>>,
@@ -67,12 +67,12 @@ export function imageChecker({
     async check(address, version, signal) {
       if (!URL.canParse(address)) return { kind: 'broken', problem: 'no valid address' };
       try {
-        const head = await ask(address, 'HEAD', unlessHeaders(version), signal);
+        const head = await requestImage(address, 'HEAD', unlessHeaders(version), signal);
         const { statusCode: status } = head;
         if (status === 304) return { kind: 'good', version };
-        if (isBusy(status) || saysAll(head)) return verdictOf(head);
+        if (isBusy(status) || isConclusive(head)) return verdictOf(head);
         // Some servers answer only GET correctly: one byte is enough.
-        return verdictOf(await ask(address, 'GET', { range: 'bytes=0-0' }, signal));
+        return verdictOf(await requestImage(address, 'GET', { range: 'bytes=0-0' }, signal));
       } catch (error) {
         signal.throwIfAborted();
         const failure = connectionFailure(error);
@@ -88,9 +88,11 @@ function isBusy(status: number): boolean {
 }
 
 /** Whether the answer to a HEAD shows that there is an image. */
-function saysAll({ statusCode, headers }: Answer): boolean {
+function isConclusive({ statusCode, headers }: Answer): boolean {
   return (
-    statusCode === 200 && typeOf(headers).startsWith('image/') && headerOf(headers, 'content-length') !== '0'
+    statusCode === 200 &&
+    contentType(headers).startsWith('image/') &&
+    headerOf(headers, 'content-length') !== '0'
   );
 }
 
@@ -100,22 +102,22 @@ function verdictOf({ statusCode: status, headers }: Answer): ImageVerdict {
   if (status !== 200 && status !== 206 && status !== 416) {
     return { kind: 'unknown', problem: `the server answers ${status}` };
   }
-  const type = typeOf(headers);
+  const type = contentType(headers);
   if (!(type === '' || type.startsWith('image/') || type === 'application/octet-stream')) {
     return { kind: 'broken', problem: `is ${type}` };
   }
-  const size = sizeOf(headers);
+  const size = contentSize(headers);
   if (size === 0) return { kind: 'broken', problem: 'is empty' };
   if (size !== null && size > MAX_BYTES) return { kind: 'broken', problem: 'is larger than 50 MB' };
   return { kind: 'good', version: versionOf(headers) };
 }
 
-function typeOf(headers: Answer['headers']): string {
+function contentType(headers: Answer['headers']): string {
   return (headerOf(headers, 'content-type') ?? '').split(';', 1).join('').trim().toLowerCase();
 }
 
 /** In bytes; null if the server does not give it. */
-function sizeOf(headers: Answer['headers']): number | null {
+function contentSize(headers: Answer['headers']): number | null {
   const whole = /\/(\d+)$/.exec(headerOf(headers, 'content-range') ?? '')?.[1];
   const length = whole ?? headerOf(headers, 'content-length');
   return length === null ? null : Number(length);

@@ -11,14 +11,14 @@ import {
 } from './remote-client.ts';
 import { CLOSE_MS, CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
-/** So many rows are asked for at first, and at most; then as many as have so many bytes together. */
-const ROWS_PER_FETCH = { first: 10, most: 1_000, growth: 4 };
+/** Rows per fetch: of the first, the most, and the largest growth from one to the next. `BYTES_PER_FETCH` limits them as well. */
+const ROWS_PER_FETCH = { first: 10, max: 1_000, growth: 4 };
 const BYTES_PER_FETCH = 8 * 1024 * 1024;
 
 /** Values as the server writes them: numbers keep their digits, times their zone. */
 const AS_TEXT = { getTypeParser: () => (value: string | Buffer) => String(value) };
 
-/** The server looks so often whether the client is still there: it ends the query of a killed process. */
+/** How often the server checks that the client is connected: it ends the query of a killed process. */
 const PEER_CHECK = "SET client_connection_check_interval = '5s'";
 
 /** A connection that ends with the signal, also while a query runs. */
@@ -31,20 +31,20 @@ async function connectPostgres({ url }: Pick<DatabaseAddress, 'url'>, signal: Ab
     keepAlive: true,
     application_name: 'storeferry',
   });
-  // A connection that is lost while nothing is asked is noticed by the next question.
+  // If the connection is lost while it is idle, the next query fails.
   client.on('error', () => {});
-  const cut = () => void socket.destroy();
-  signal.addEventListener('abort', cut, { once: true });
+  const destroySocket = () => void socket.destroy();
+  signal.addEventListener('abort', destroySocket, { once: true });
   const close = async () => {
-    signal.removeEventListener('abort', cut);
+    signal.removeEventListener('abort', destroySocket);
     // A pooler or a stopped server may never close its side.
-    const timer = setTimeout(cut, CLOSE_MS);
+    const timer = setTimeout(destroySocket, CLOSE_MS);
     await client.end().catch(() => {});
     clearTimeout(timer);
   };
   try {
     await client.connect();
-    // Older servers, and those on other systems than Linux, do not know it.
+    // Older servers, and servers on other systems than Linux, do not have this setting.
     await client.query(PEER_CHECK).catch(() => {});
     return { client, socket, close };
   } catch (error) {
@@ -83,11 +83,11 @@ export async function postgresSession(
 /** Runs a query with a cursor, in one read-only transaction that sees one snapshot. */
 export async function queryPostgres(at: DatabaseAddress, signal: AbortSignal): Promise<QueryRows> {
   const { client, socket, close } = await connectPostgres(at, signal);
-  // A cursor of a closed connection answers nothing.
-  const lost = new AbortController();
-  client.once('end', () => lost.abort(connectionLost()));
+  // A cursor never answers after its connection has closed.
+  const connectionEnd = new AbortController();
+  client.once('end', () => connectionEnd.abort(connectionLost()));
   const watch = watchAnswerBytes(socket, (excess) => {
-    lost.abort(excess);
+    connectionEnd.abort(excess);
     socket.destroy();
   });
   const end = async () => {
@@ -114,10 +114,10 @@ export async function queryPostgres(at: DatabaseAddress, signal: AbortSignal): P
       });
     const read = async () => {
       watch.begin();
-      const answer = await rejectOnAbort(readNext(), lost.signal);
+      const answer = await rejectOnAbort(readNext(), connectionEnd.signal);
       const bytesPerRow = Math.max(1, watch.begin() / Math.max(1, answer.rows.length));
-      const { growth, most } = ROWS_PER_FETCH;
-      count = Math.max(1, Math.min(count * growth, most, Math.floor(BYTES_PER_FETCH / bytesPerRow)));
+      const { growth, max } = ROWS_PER_FETCH;
+      count = Math.max(1, Math.min(count * growth, max, Math.floor(BYTES_PER_FETCH / bytesPerRow)));
       return answer;
     };
     const first = await read();

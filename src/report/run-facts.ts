@@ -6,6 +6,9 @@ import type { ListHistory } from '../model/subscriber-list.ts';
 import type { OutcomeTally } from '../state/state.ts';
 import { masked, withoutPeople } from '../text/masked.ts';
 
+/** The report of a run as one file to view, print and mail, in the run's folder. */
+export const REPORT_FILE = 'report.html';
+
 /** Everything known about a run, which may still be running. All output about a run derives from this. */
 export interface RunFacts {
   readonly run: Run;

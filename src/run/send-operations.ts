@@ -10,7 +10,7 @@ import { observeAnswer } from '../model/observation.ts';
 import { type DeleteProduct, type Operation, type Outcome, SHARD_SIZE } from '../model/operation.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
-import { lockLost } from '../model/storeferry-error.ts';
+import { lockLostError } from '../model/storeferry-error.ts';
 import { readShard } from '../plan/plan-file.ts';
 import {
   type Begun,
@@ -139,7 +139,7 @@ export async function sendOperations(context: RunContext, options: SendOptions):
       onRecorded?.(results);
     },
     permit() {
-      if (!lock.isHeld()) throw lockLost(fence.name);
+      if (!lock.isHeld()) throw lockLostError(fence.name);
       return opened.permit();
     },
     onNotApplied: (operations) => sending.withdraw(operations),

@@ -1,4 +1,4 @@
-import { every } from '../model/clock.ts';
+import { repeatEvery } from '../model/clock.ts';
 import type { Run, RunProgress, RunWaiting } from '../model/run.ts';
 import { InterruptedError, InterruptedOnRequestError } from '../model/storeferry-error.ts';
 import { type RunContext, type RunEvent, runErrorOf } from './run-context.ts';
@@ -41,7 +41,7 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
       // Without an answer nothing is known: the run itself will meet the failure of the state.
     }
   };
-  const looking = every(LOOK_EVERY_MS, look);
+  const looking = repeatEvery(LOOK_EVERY_MS, look);
 
   return {
     context: {

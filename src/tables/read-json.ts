@@ -38,14 +38,14 @@ async function* recordsOf(
 ): AsyncGenerator<readonly TableRow[]> {
   const repeated = recordPaths();
   const { path } = recordsIn(file.choice);
-  const walked = walker(rows, file, path ?? '', repeated);
-  const alone = walker(single, file, '', recordPaths(), true);
+  const recordWalker = documentWalker(rows, file, path ?? '', repeated);
+  const singleWalker = documentWalker(single, file, '', recordPaths(), true);
   let found: 'open' | 'records' | 'single' = path === undefined ? 'open' : 'records';
   for await (const tokens of tokensOf(file)) {
     for (const token of tokens) {
-      if (found !== 'single') walked.take(token);
+      if (found !== 'single') recordWalker.take(token);
       if (found === 'records') continue;
-      alone.take(token);
+      singleWalker.take(token);
       if (found === 'single') continue;
       if (rows.isOpen || !repeated.isEmpty || single.isLarge) found = 'records';
       else if (single.count > 0) found = single.header.length > 1 ? 'single' : 'records';
@@ -55,11 +55,11 @@ async function* recordsOf(
   }
   const read = found === 'single' ? single : rows;
   if (read.count > 0) {
-    (found === 'single' ? alone : walked).refuseStray();
+    (found === 'single' ? singleWalker : recordWalker).refuseNonObjects();
     return read.refuseWithoutInner();
   }
   const where = path === undefined ? 'in its outermost array' : `at \`${path}\``;
-  throw repeated.unclear(
+  throw repeated.tableChoiceError(
     file,
     `The JSON file has no records ${where}.`,
     'Set `records` in the source of the job to the path of the records, such as `data.products`.',
@@ -81,7 +81,7 @@ async function* tokensOf(file: TableFile): AsyncGenerator<readonly Token[]> {
       const end = text === none ? at : endOf(text, at);
       const [lines, columns] = [`${at.line} to ${end.line}`, `${at.column} to ${end.column}`];
       const place = end.line > at.line ? `lines ${lines}` : `line ${at.line}, columns ${columns}`;
-      throw broken(file, cause, text === none ? 'at its end' : `in ${place}`);
+      throw syntaxError(file, cause, text === none ? 'at its end' : `in ${place}`);
     }
   };
   for await (const whole of textOf(file)) {
@@ -158,7 +158,7 @@ async function* textOf(file: TableFile): AsyncGenerator<string> {
   }
 }
 
-function broken(file: TableFile, cause: unknown, where: string) {
+function syntaxError(file: TableFile, cause: unknown, where: string) {
   const why =
     cause instanceof Error
       ? cause.message.replace(/^Parser (?:cannot parse input: |has )?/, '').replace(/\.$/, '')
@@ -171,7 +171,7 @@ function broken(file: TableFile, cause: unknown, where: string) {
   );
 }
 
-/** For an open object or array: its path (arrays left out before records begin), and whether it is a record. */
+/** An open object or array: its path (outside of records without the arrays), and whether it is a record. */
 interface OpenValue {
   readonly isArray: boolean;
   readonly path: string;
@@ -180,21 +180,21 @@ interface OpenValue {
 
 /**
  * Follows the tokens of a document, and converts the content of records to rows. `outermost`: the outermost objects are the records.
- * `line`: that of the record, if the file has one record per line.
+ * `line`, in its methods: the line of the record, if the file has one record per line.
  */
-function walker(
+function documentWalker(
   rows: RecordsAsRows,
   file: TableFile,
-  written: string,
+  recordPath: string,
   repeated: RecordPaths,
   outermost = file.format === 'jsonl',
 ) {
-  const records = written.replaceAll('[]', '');
+  const records = recordPath.replaceAll('[]', '');
   const open: OpenValue[] = [];
   let key: string | undefined;
   let text = '';
   /** The number of records before the first value among them that is not an object. */
-  let stray: number | undefined;
+  let recordsBeforeNonObject: number | undefined;
 
   /** The path of the value that is next: within a record from the record, otherwise from the document. */
   const nextPath = () => {
@@ -241,17 +241,18 @@ function walker(
     const parent = open.at(-1);
     const path = takePath();
     if (rows.isOpen) rows.put(path === '' ? 'value' : path, value);
-    else if (parent === undefined ? outermost : parent.isArray && path === records) stray ??= rows.count;
+    else if (parent === undefined ? outermost : parent.isArray && path === records)
+      recordsBeforeNonObject ??= rows.count;
     else repeated.addLeaf(path);
   };
   return {
     /** SourceError if a value among the records is not an object: otherwise it would be lost silently. */
-    refuseStray(line?: number) {
-      if (stray === undefined) return;
+    refuseNonObjects(line?: number) {
+      if (recordsBeforeNonObject === undefined) return;
       const title = recordsIn(file.choice).path ?? '';
       const where =
         line === undefined
-          ? `\`${rowPlace(stray + 1, undefined, { format: 'json', title, letters: {} })}\` is`
+          ? `\`${rowPlace(recordsBeforeNonObject + 1, undefined, { format: 'json', title, letters: {} })}\` is`
           : `Line ${line} is`;
       throw tableError(
         file,
@@ -309,7 +310,7 @@ async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<re
       'Remove `records` from the source of the job.',
     );
   }
-  const walked = walker(rows, file, '', recordPaths());
+  const lineWalker = documentWalker(rows, file, '', recordPaths());
   const splitter = new LineSplitter();
   let line = 0;
   const take = (text: string) => {
@@ -317,12 +318,12 @@ async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<re
     if (text.trim() === '') return;
     const parse = tokenizer();
     try {
-      for (const part of [text, none] as const) for (const token of parse(part)) walked.take(token, line);
+      for (const part of [text, none] as const) for (const token of parse(part)) lineWalker.take(token, line);
     } catch (cause) {
       if (cause instanceof SourceError) throw cause;
-      throw broken(file, cause, `in line ${line}, column ${columnOfError(text)}`);
+      throw syntaxError(file, cause, `in line ${line}, column ${columnOfError(text)}`);
     }
-    walked.refuseStray(line);
+    lineWalker.refuseNonObjects(line);
   };
   for await (const text of textOf(file)) {
     for (const ended of splitter.take(text)) take(ended);

@@ -92,7 +92,7 @@ async function* recordsOf(
   for await (const _ of readXml(file.content(), handlers, { file, localNames: false })) yield rows.take();
   if (rows.count > 0) return rows.refuseWithoutInner();
   const { path: records } = recordsIn(file.choice);
-  throw repeated.unclear(
+  throw repeated.tableChoiceError(
     file,
     `The XML file has no records${records === undefined ? ': it is not an RSS or Atom feed' : ` at \`${records}\``}.`,
     'Set `records` in the source of the job to the path of the elements that are the records, such as `shop.offers.offer`.',

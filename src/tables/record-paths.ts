@@ -76,7 +76,7 @@ export function recordPaths() {
      * of variants within its records; none is likely if another list has half as many, unless only one has a usual name. Where
      * no path repeats, the file may have a single record: then those with leaves are named, and only one with a usual name is likely.
      */
-    unclear({ name: file }: TableFile, message: string, hint: string): TableChoiceError {
+    tableChoiceError({ name: file }: TableFile, message: string, hint: string): TableChoiceError {
       const repeated = pathsIn(repeats);
       const doRepeat = repeated.length > 0;
       const paths = doRepeat ? repeated : pathsIn(lists).filter((one) => one.leaves.length > 0);

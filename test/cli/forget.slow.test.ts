@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
@@ -10,6 +10,7 @@ import { storeIdentity } from '../../src/model/remote-address.ts';
 import { s3Objects } from '../../src/remote/s3-client.ts';
 import { decodeBodies } from '../../src/state/encode-body.ts';
 import { crmExport, setupCrm } from '../support/contacts.ts';
+import { readFiles } from '../support/read-files.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { redisContent } from '../support/redis-content.ts';
 import { s3Address } from '../support/s3-address.ts';
@@ -42,19 +43,8 @@ async function openCrm(env: Readonly<Record<string, string>> = {}) {
 
 type Crm = Awaited<ReturnType<typeof openCrm>>;
 
-/** Every file beside the state, with its text in one byte per character. */
-async function filesOf(dir: string): Promise<Map<string, string>> {
-  const entries = await readdir(join(dir, '.storeferry'), { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
-  return new Map(
-    await Promise.all(
-      files.map(async ({ parentPath, name }) => {
-        const path = join(parentPath, name);
-        return [path, await readFile(path, 'latin1')] as const;
-      }),
-    ),
-  );
-}
+/** Every file beside the state. */
+const filesOf = (dir: string) => readFiles(join(dir, '.storeferry'));
 
 /** Two versions, a refusal that quotes the person, a rejected row beside that of another, a plan that waits. Gives the ids. */
 async function leavesTraces({ store, workspace, json }: Crm): Promise<{ rejected: string; planned: string }> {

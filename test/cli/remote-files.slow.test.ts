@@ -1,11 +1,12 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { s3Client } from '../../src/remote/s3-client.ts';
 import { startSandbox } from '../../src/sandbox/start-sandbox.ts';
 import { put as send } from '../remote/trials.ts';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { type FileServer, startFileServer } from '../support/file-server.ts';
+import { readFiles } from '../support/read-files.ts';
 import { S3_KEYS, startS3 } from '../support/s3-server.ts';
 import { describeWithSshd, startSshd } from '../support/sshd.ts';
 import { type Store, startStore } from '../support/store.ts';
@@ -47,10 +48,8 @@ async function run({ workspace, store }: Scene, ...flags: readonly string[]) {
 
 /** Everything that a workspace holds, as text. */
 async function textOf(dir: string): Promise<string> {
-  const entries = await readdir(dir, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile() && !entry.parentPath.endsWith('/jobs'));
-  const texts = files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'latin1'));
-  return (await Promise.all(texts)).join('\n');
+  const files = [...(await readFiles(dir))].filter(([path]) => !dirname(path).endsWith('/jobs'));
+  return files.map(([, text]) => text).join('\n');
 }
 
 describe('a job that reads from the web', () => {

@@ -1,7 +1,8 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type FileServer, startFileServer } from '../support/file-server.ts';
+import { readFiles } from '../support/read-files.ts';
 import { type Store, startStore } from '../support/store.ts';
 import { until } from '../support/until.ts';
 import { makeWorkspace } from '../support/workspace.ts';
@@ -66,10 +67,7 @@ function titles({ shop }: Store): unknown[] {
 }
 
 async function textOf(dir: string): Promise<string> {
-  const entries = await readdir(dir, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
-  const texts = files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'latin1'));
-  return (await Promise.all(texts)).join('\n');
+  return [...(await readFiles(dir)).values()].join('\n');
 }
 
 describe('a lookup on the web', () => {
@@ -164,8 +162,7 @@ describe('a crosswalk on the web', () => {
       {
         'stores.yaml': `main: { baseUrl: "${store.baseUrl}", apiKey: "\${STORE_API_KEY}" }\n`,
         'jobs/crm.yaml': `import: contacts\nstore: main\nsource: { path: crm.csv }\nmapping: people\ncrosswalk: { url: { address: "${server.url}/ids.json", allowPrivateAddresses: true }, match: email }\n`,
-        'mappings/people.yaml':
-          'import: contacts\ncolumns: { email: email, note: note }\ncontact: { email: email, note: note }\n',
+        'mappings/people.yaml': 'import: contacts\ncolumns: { email, note }\ncontact: { email, note }\n',
       },
       { STORE_API_KEY: 'key-of-the-store' },
     );

@@ -47,13 +47,13 @@ async function examineFile(
     answers = {},
     setting = NEW_STORE,
     draft = EMPTY_DRAFT,
-    takesUsual = () => true,
+    acceptsDefault = () => true,
   }: {
     readonly name?: string;
     readonly answers?: JobAnswers;
     readonly setting?: DraftSetting;
     readonly draft?: JobDraft;
-    readonly takesUsual?: DraftEffects['takesUsual'];
+    readonly acceptsDefault?: DraftEffects['acceptsDefault'];
   } = {},
 ) {
   const dir = await mkdtemp(join(tmpdir(), 'storeferry-draft-'));
@@ -61,7 +61,7 @@ async function examineFile(
     await writeFile(join(dir, name), content);
     await writeFile(join(dir, 'ids.csv'), 'Mail A,Mail B,No A,No B\na@x.example,b@x.example,1,2\n');
     const effects: DraftEffects = {
-      takesUsual,
+      acceptsDefault,
       async findFile(id): Promise<FoundFile> {
         const file = id === 'file' ? name : 'ids.csv';
         return {

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type GoogleAccount, googleAccount, isGoogleAddress } from '../../src/remote/google-account.ts';
+import { type GoogleAccount, isGoogleAddress, parseGoogleAccount } from '../../src/remote/google-account.ts';
 import { stageSource } from '../../src/source/snapshot.ts';
 import { workspace } from '../config/support.ts';
 import { workspaceWith } from '../source/folder-on-disk.ts';
@@ -24,7 +24,7 @@ const CSV = 'sku,price\nA,1\n';
 const retryPolicy = { retries: 1, firstWaitMs: 1 };
 
 function account(): GoogleAccount {
-  const read = googleAccount(KEY_FILE);
+  const read = parseGoogleAccount(KEY_FILE);
   if (read === undefined) throw new Error('the key file was not read');
   return read;
 }

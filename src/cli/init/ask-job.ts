@@ -125,7 +125,7 @@ function refusalOf({ id, problem = '' }: AskedQuestion): string {
 function examiner(asking: Asking): (draft: JobDraft) => Promise<DraftState> {
   const { options, prompter, setting, knownProducts, signal } = asking;
   const effects: DraftEffects = {
-    takesUsual({ reliance }) {
+    acceptsDefault({ reliance }) {
       switch (reliance) {
         case 'settled':
           return true;
@@ -173,7 +173,7 @@ function keepResults<Given extends readonly unknown[], Result>(
 }
 
 async function ask(
-  { text, reason, form, choices, usual }: JobQuestion,
+  { text, reason, form, choices, defaultAnswer }: JobQuestion,
   prompter: Prompter,
   say: (line: string) => void,
   whyNot: CheckAnswer,
@@ -184,14 +184,18 @@ async function ask(
   if (choices.length > 0) {
     // A choice must have a value, and '' is one of the answers.
     const offered = choices.map((choice) => ({ ...choice, value: `=${choice.value}` }));
-    const chosen = await prompter.choose(message, offered, usual === undefined ? undefined : `=${usual}`);
+    const chosen = await prompter.choose(
+      message,
+      offered,
+      defaultAnswer === undefined ? undefined : `=${defaultAnswer}`,
+    );
     return chosen.slice(1);
   }
   const typed = /[?:]$/.test(message) ? message : `${message}:`;
   const check: CheckAnswer = async (answer) =>
     answer.trim() === '' ? 'expected a value' : await whyNot(answer);
   if (form === 'secret') return await prompter.secret(typed, check);
-  return await prompter.text(typed, { fallback: usual === '' ? undefined : usual, check });
+  return await prompter.text(typed, { fallback: defaultAnswer === '' ? undefined : defaultAnswer, check });
 }
 
 const OTHER_HEADER = 'If the header is another row: --header-row NUMBER.';
@@ -232,8 +236,12 @@ function findingsOf(
   const { known } = setting;
   const usesKnownKey = questions.some(({ id, answer }) => id === 'apiKey' && answer === known.apiKey);
   const taken = questions.filter(
-    ({ id, reliance, answer, usual }) =>
-      reliance === 'guess' && id !== 'mapping' && options.yes && answer !== undefined && answer === usual,
+    ({ id, reliance, answer, defaultAnswer }) =>
+      reliance === 'guess' &&
+      id !== 'mapping' &&
+      options.yes &&
+      answer !== undefined &&
+      answer === defaultAnswer,
   );
   return [
     ...(usesKnownKey && known.apiKey !== undefined
@@ -246,7 +254,9 @@ function findingsOf(
     }),
     ...(file === undefined ? [] : fileFindings(file, options, prompter === null)),
     ...questions
-      .filter(({ id, answer, usual }) => id === 'currency' && Boolean(answer) && answer === usual)
+      .filter(
+        ({ id, answer, defaultAnswer }) => id === 'currency' && Boolean(answer) && answer === defaultAnswer,
+      )
       .map(
         ({ answer }) =>
           [

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { addProblem, optional } from '../../model/json-object.ts';
-import { nameMarks } from '../../model/remote-address.ts';
+import { namePlaceholders } from '../../model/remote-address.ts';
 import { delimiterSchema } from '../../model/row.ts';
 import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
 import {
@@ -179,7 +179,7 @@ export const exportJobSchema = z
       ...['destination', 'url'],
     );
     const allowed: readonly string[] = MARKS_OF_MODE[mode];
-    const misplaced = nameMarks(JSON.stringify(destination)).find((mark) => !allowed.includes(mark));
+    const misplaced = namePlaceholders(JSON.stringify(destination)).find((mark) => !allowed.includes(mark));
     refuseIf(
       misplaced !== undefined,
       `with mode: ${mode} the name of a file has no ${misplaced}${isOrders ? ': choose mode: new' : ': remove it, or choose mode: replace'}`,

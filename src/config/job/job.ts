@@ -224,7 +224,7 @@ interface ScheduleField {
   readonly label: string;
   /** The choices beside which it is asked. */
   readonly beside: readonly string[];
-  readonly usual: string;
+  readonly defaultValue: string;
   readonly choices: readonly ScheduleChoice[];
   readonly hint?: string;
   /** The regular expression of a typed answer, and what is said of others. */
@@ -237,19 +237,19 @@ export const SCHEDULE_FIELDS: Readonly<Record<ScheduleFieldName, ScheduleField>>
   weekday: {
     label: 'On',
     beside: ['week'],
-    usual: '1',
+    defaultValue: '1',
     choices: [1, 2, 3, 4, 5, 6, 0].map((day) => ({ value: String(day), name: DAYS[day] ?? '' })),
   },
   monthDay: {
     label: 'On day',
     beside: ['month'],
-    usual: '1',
+    defaultValue: '1',
     choices: Array.from({ length: 28 }, (_, day) => ({ value: `${day + 1}`, name: `${day + 1}` })),
   },
   time: {
     label: 'At',
     beside: ['day', 'weekdays', 'week', 'month'],
-    usual: '02:15',
+    defaultValue: '02:15',
     choices: [],
     hint: 'Hours and minutes, such as 06:00; several times with the same minutes, such as 06:15, 18:15',
     pattern: TIMES.source,
@@ -258,7 +258,7 @@ export const SCHEDULE_FIELDS: Readonly<Record<ScheduleFieldName, ScheduleField>>
   every: {
     label: 'Every',
     beside: ['often'],
-    usual: '60',
+    defaultValue: '60',
     choices: [
       ...[5, 10, 15, 20, 30].map((minutes) => ({ value: `${minutes}`, name: `${minutes} minutes` })),
       { value: '60', name: 'hour' },
@@ -340,7 +340,7 @@ export function timesOf(cron: string): ScheduleTimes {
   const [minute = '', hours = '', monthDay = '', , weekday = ''] = written;
   const clock = (hour: string) => `${hour.padStart(2, '0')}:${minute.padStart(2, '0')}`;
   const time = hours.split(',').map(clock).join(', ');
-  const usual = recordOf(SCHEDULE_FIELD_NAMES, (name) => SCHEDULE_FIELDS[name].usual);
+  const usual = recordOf(SCHEDULE_FIELD_NAMES, (name) => SCHEDULE_FIELDS[name].defaultValue);
   const candidates: readonly ScheduleTimes[] = [
     ...SCHEDULE_FIELDS.every.choices.map(({ value }) => ({ schedule: 'often', every: value })),
     { schedule: 'day', time },

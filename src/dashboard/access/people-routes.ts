@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { includesRole, ROLE_WORDS, ROLES } from '../../model/action.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
-import { notFound, PageError } from '../guard/page-error.ts';
+import { notFoundError, PageError } from '../guard/page-error.ts';
 import { accessTo } from '../pages/link-button.ts';
 import { momentAndDistance, type Notice, readingOf, tableBox } from '../pages/page.ts';
 import {
@@ -126,7 +126,7 @@ ${(mayEdit || own !== undefined) && passwordForm(viewer, mayEdit ? undefined : o
     const [own] = request.viewer.names;
     const mayEdit = includesRole(request.viewer.role, 'edit');
     const name = mayEdit ? wanted : own;
-    if (name === undefined) throw notFound('The read-only token has no password.');
+    if (name === undefined) throw notFoundError('The read-only token has no password.');
     if (!mayEdit) {
       await refuseExcess(guesses, request, reply, () => 'Try again in some minutes.');
       if ((await people.signIn(name, present)) === undefined)

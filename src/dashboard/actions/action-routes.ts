@@ -18,7 +18,7 @@ import { laterRun, readStoredReport, withLiveStatus } from '../../run/report/rea
 import { counted, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { notFound, PageError } from '../guard/page-error.ts';
+import { notFoundError, PageError } from '../guard/page-error.ts';
 import { activityOf } from '../pages/activity.ts';
 import { historyHref } from '../pages/history-page.ts';
 import { accessTo, actionRoute, CONFLICT_BUTTONS, jobLink, runLink } from '../pages/link-button.ts';
@@ -183,7 +183,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
   const importOf = (name: string): ImportJob => {
     const job = workspaceOf(dashboard, name).job(name);
     if (job.kind === 'import') return job;
-    throw notFound(`The job ${name} is an export: it sends nothing that could differ.`);
+    throw notFoundError(`The job ${name} is an export: it sends nothing that could differ.`);
   };
   const unlessActive = async (
     { viewer }: FastifyRequest,
@@ -293,7 +293,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
     const { subject: once } = request;
     const known = await actions.find(once);
     if (known === undefined)
-      throw notFound('The dashboard no longer has the result of this action. See the latest runs.');
+      throw notFoundError('The dashboard no longer has the result of this action. See the latest runs.');
     return showResult(reply, { ...known, once }, dashboard);
   });
 }

@@ -11,7 +11,7 @@ import {
 } from '../../run/execute-run.ts';
 import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
-import { notFound } from '../guard/page-error.ts';
+import { notFoundError } from '../guard/page-error.ts';
 import { accessTo, actionHref, actionRoute, jobLink } from '../pages/link-button.ts';
 import { emptyBox, type Page, type Pages, pageOf, pager, tableBox } from '../pages/page.ts';
 import { submitButton } from '../pages/post-form.ts';
@@ -27,7 +27,7 @@ export function adoptRoutes(app: FastifyInstance, { dashboard }: RouteParts): vo
   const tableOf = (name: string): string => {
     const job = workspaceOf(dashboard, name).job(name);
     if (job.kind !== 'import' || job.adopt === undefined)
-      throw notFound(`The job ${name} adopts no products of the store.`);
+      throw notFoundError(`The job ${name} adopts no products of the store.`);
     return adoptedFile({ job, store: { name: job.store } });
   };
 

@@ -39,8 +39,8 @@ export function correctHref(run: string, draft: string, number = 1, allColumns =
 export const LEAVE_OUT = 'leave:';
 
 /** The name of the field of a cell. */
-export function cellName(index: number, place: number): string {
-  return `cell-${index}-${place}`;
+export function cellName(index: number, column: number): string {
+  return `cell-${index}-${column}`;
 }
 
 /** A cell as a browser sends it unchanged: with one kind of line end, and without NUL. */
@@ -57,8 +57,8 @@ export function correctPage(
 ): Page {
   const { draft, edits, allColumns, notice } = view;
   const { rows, number, pages, total, isCut } = rejected;
-  const places = shownPlaces(rejected, edits, allColumns);
-  const hidden = rejected.columns.length - places.length;
+  const columns = shownColumns(rejected, edits, allColumns);
+  const hidden = rejected.columns.length - columns.length;
   const cells = [...edits.values()].reduce((sum, typed) => sum + typed.size, 0);
   const button = (value: string, label: string, weight = '') =>
     submitButton(label, { name: 'go', value, weight });
@@ -76,8 +76,8 @@ ${postForm(
 <p class="quiet" role="status">${cells === 0 ? 'No cell is corrected yet.' : `${counted(cells, 'cell')} corrected so far.`}</p>
 <div class="correct-scroll" tabindex="0" role="region" aria-label="Rejected rows"><table class="correct-table">
 <caption class="unseen">Rejected rows, page ${number} of ${pages}</caption>
-<thead><tr><th scope="col">Row</th>${places.map((place) => html`<th scope="col">${columnName(rejected, place)}</th>`)}</tr></thead>
-${records(rows).map((record) => recordBody(record, rejected, places, view))}
+<thead><tr><th scope="col">Row</th>${columns.map((column) => html`<th scope="col">${columnName(rejected, column)}</th>`)}</tr></thead>
+${groupByRecord(rows).map((record) => recordBody(record, rejected, columns, view))}
 </table></div>
 <p class="actions">${number > 1 && button(String(number - 1), 'Previous page')} <span class="quiet">Page ${number} of ${pages}</span> ${number < pages && button(String(number + 1), 'Next page')} ${pages > 1 && quiet('Corrections are kept from page to page.')}</p>`,
   },
@@ -88,18 +88,18 @@ ${hidden > 0 && html`<p class="quiet">${counted(hidden, 'column')} without a val
 }
 
 /** Blamed columns first, then all that have a value on the page. */
-function shownPlaces({ columns, rows }: RejectedPage, edits: CellEdits, all: boolean): readonly number[] {
+function shownColumns({ columns, rows }: RejectedPage, edits: CellEdits, all: boolean): readonly number[] {
   const blamed = new Set(rows.flatMap((row) => row.blamed));
-  const others = columns.flatMap((_, place) => {
-    if (blamed.has(place)) return [];
-    const isUsed = rows.some(({ index, cells }) => cells[place] !== '' || edits.get(index)?.has(place));
-    return all || isUsed ? [place] : [];
+  const others = columns.flatMap((_, column) => {
+    if (blamed.has(column)) return [];
+    const isUsed = rows.some(({ index, cells }) => cells[column] !== '' || edits.get(index)?.has(column));
+    return all || isUsed ? [column] : [];
   });
   return [...[...blamed].sort((one, other) => one - other), ...others];
 }
 
 /** The rows of each record; a record may begin on the page before. */
-function records(rows: readonly RejectedRow[]): readonly (readonly RejectedRow[])[] {
+function groupByRecord(rows: readonly RejectedRow[]): readonly (readonly RejectedRow[])[] {
   const all: RejectedRow[][] = [];
   for (const row of rows) {
     const last = all.at(-1);
@@ -112,7 +112,7 @@ function records(rows: readonly RejectedRow[]): readonly (readonly RejectedRow[]
 function recordBody(
   rows: readonly RejectedRow[],
   rejected: RejectedPage,
-  places: readonly number[],
+  shown: readonly number[],
   { edits, keys, leftOut }: CorrectView,
 ): Markup {
   const cause = rows.find(({ blamed }) => blamed.length > 0) ?? rows[0];
@@ -123,22 +123,22 @@ function recordBody(
       ? html` <span class="quiet">Later runs leave it out.</span>`
       : html` ${submitButton(actionOf('leave-out').button?.label, { name: 'go', value: `${LEAVE_OUT}${key}`, weight: '', about: key })}`);
   return html`<tbody>
-<tr class="correct-reason"><th scope="rowgroup" colspan="${places.length + 1}"><div class="correct-why">${foreign(cause?.reason ?? '')}${out}</div></th></tr>
+<tr class="correct-reason"><th scope="rowgroup" colspan="${shown.length + 1}"><div class="correct-why">${foreign(cause?.reason ?? '')}${out}</div></th></tr>
 ${rows.map(
   (row) =>
-    html`<tr><th scope="row">${row.place}</th>${places.map((place) => cellOf(row, place, rejected, edits))}</tr>\n`,
+    html`<tr><th scope="row">${row.place}</th>${shown.map((column) => cellOf(row, column, rejected, edits))}</tr>\n`,
 )}</tbody>`;
 }
 
-function cellOf(row: RejectedRow, place: number, rejected: RejectedPage, edits: CellEdits): Markup {
-  const old = row.cells[place] ?? '';
-  const typed = edits.get(row.index)?.get(place);
-  const isBad = row.blamed.includes(place);
+function cellOf(row: RejectedRow, column: number, rejected: RejectedPage, edits: CellEdits): Markup {
+  const old = row.cells[column] ?? '';
+  const typed = edits.get(row.index)?.get(column);
+  const isBad = row.blamed.includes(column);
   if (old.length > MAX_CELL_LENGTH)
     return html`<td><div class="correct-long">${foreign(old, SHOWN_OF_LONG)}</div><span class="quiet">${grouped(old.length)} characters: too long to be corrected here</span></td>`;
   const value = toFormValue(typed ?? old);
-  const label = `${columnName(rejected, place)}, ${row.place}`;
-  const name = cellName(row.index, place);
+  const label = `${columnName(rejected, column)}, ${row.place}`;
+  const name = cellName(row.index, column);
   const invalid = isBad && html` aria-invalid="true"`;
   const isLong =
     value.length > MAX_LINE_LENGTH || value.includes('\n') || old.includes('\n') || old.includes('\r');
@@ -152,7 +152,7 @@ function cellOf(row: RejectedRow, place: number, rejected: RejectedPage, edits: 
   return html`<td${(isBad || typed !== undefined) && html` class="${typed === undefined ? 'bad' : 'typed'}"`}>${field}${was}</td>`;
 }
 
-function columnName({ columns }: RejectedPage, place: number): string {
-  const name = columns[place] ?? '';
-  return name.trim() === '' ? `Column ${place + 1}` : name;
+function columnName({ columns }: RejectedPage, column: number): string {
+  const name = columns[column] ?? '';
+  return name.trim() === '' ? `Column ${column + 1}` : name;
 }

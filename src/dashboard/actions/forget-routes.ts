@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { bullets, code, foreign, html } from '../../report/html/markup.ts';
 import { FORGETS, forgetRecord, forgottenWords, REMAINS } from '../../run/records/forget-record.ts';
 import { findRecords } from '../../run/records/record-history.ts';
-import { notFound } from '../guard/page-error.ts';
+import { notFoundError } from '../guard/page-error.ts';
 import { historyHref } from '../pages/history-page.ts';
 import { accessTo, FORGET_PATH } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
@@ -15,7 +15,7 @@ export function forgetRoutes(app: FastifyInstance, { dashboard, uploads }: Route
   const contactOf = async ({ store = '', key = '' }: FormFields) => {
     const found = await findRecords(context, [dashboard.openWorkspace().store(store)], key, 2);
     const contact = found.find((record) => record.target.resource === 'contacts' && record.key === key);
-    if (contact === undefined) throw notFound('No contact has this key.');
+    if (contact === undefined) throw notFoundError('No contact has this key.');
     return contact;
   };
 

@@ -12,7 +12,15 @@ import { UPLOAD_LIMIT_BYTES } from '../actions/uploads.ts';
 import { XLSX } from '../file-routes.ts';
 import { PageError } from '../guard/page-error.ts';
 import { audit, type RouteParts, rememberedRun, sentenceOf, workspaceOf } from '../route-parts.ts';
-import { API, type Call, type Endpoint, findRun, KEY_HEADER, parseInput, runSchema } from './endpoint.ts';
+import {
+  API_PREFIX,
+  type Call,
+  type Endpoint,
+  findRun,
+  IDEMPOTENCY_HEADER,
+  parseInput,
+  runSchema,
+} from './endpoint.ts';
 
 /** What `retry` takes in place of JSON. */
 export const FILE_TYPES = ['text/csv', XLSX];
@@ -39,7 +47,7 @@ export function actionEndpoints(parts: RouteParts): readonly Endpoint[] {
     return [
       {
         ...place,
-        ...(name === 'retry' ? { takes: FILE_TYPES } : { body: ACTION_OPTIONS[name] }),
+        ...(name === 'retry' ? { fileTypes: FILE_TYPES } : { body: ACTION_OPTIONS[name] }),
         answer: runSchema,
         status: 202,
         handle: (call) => acceptAction(parts, name, call),
@@ -72,7 +80,7 @@ async function acceptAction(
 ): Promise<unknown> {
   const { dashboard } = parts;
   const { context, queue } = dashboard;
-  const key = request.headers[KEY_HEADER];
+  const key = request.headers[IDEMPOTENCY_HEADER];
   if (key !== undefined && (typeof key !== 'string' || !KEY.test(key)))
     throw new PageError(400, 'Invalid key', 'Idempotency-Key: expected 1 to 255 visible ASCII characters.');
   const id = key === undefined ? context.newRunId() : idOfKey(request.viewer.who, key);
@@ -128,7 +136,7 @@ async function acceptAction(
     );
   return await reply
     .code(202)
-    .header('location', `${API}/runs/${id}`)
+    .header('location', `${API_PREFIX}/runs/${id}`)
     .send((await findRun(parts, id, request.viewer)) ?? { run: id, job, status: 'queued', error: null });
 }
 

@@ -11,12 +11,20 @@ import { shownRejectsFile } from '../../run/report/read-stored-report.ts';
 import { refuseExcess } from '../access/sign-in.ts';
 import { RUN_FILES, sendExport, sendRunFile, XLSX } from '../file-routes.ts';
 import { refuseInvalidNames } from '../guard/guard-requests.ts';
-import { notFound, PageError } from '../guard/page-error.ts';
+import { notFoundError, PageError } from '../guard/page-error.ts';
 import { refusePersonalData } from '../pages/record-page.ts';
 import { audit, keptRun, type RouteParts, refuseLargeWorkbook, rememberedRun } from '../route-parts.ts';
 import { runEvents } from '../run-feed.ts';
 import { actionEndpoints, FILE_TYPES } from './action-endpoints.ts';
-import { API, type Call, type Endpoint, findRun, parseInput, runSchema, scopeRefusal } from './endpoint.ts';
+import {
+  API_PREFIX,
+  type Call,
+  type Endpoint,
+  findRun,
+  parseInput,
+  runSchema,
+  scopeRefusal,
+} from './endpoint.ts';
 
 const BODY_LIMIT_BYTES = 64 * 1_024;
 const RECORD_TYPES = {
@@ -61,7 +69,7 @@ export async function apiRoutes(app: FastifyInstance, parts: RouteParts): Promis
       scope.get('/openapi.json', { config: { role: 'anyone' } }, () => openApiDocument(endpoints));
       // The stream of an answer to HEAD would never end.
       const exposeHeadRoute = false;
-      for (const { method, path, scope: needed, takes, handle } of endpoints) {
+      for (const { method, path, scope: needed, fileTypes, handle } of endpoints) {
         scope.route<{ Params: Record<string, string> }>({
           method,
           exposeHeadRoute,
@@ -98,14 +106,14 @@ export async function apiRoutes(app: FastifyInstance, parts: RouteParts): Promis
             refuseInvalidNames(request);
           },
           handler(request, reply) {
-            if (takes === undefined && request.body instanceof Readable)
+            if (fileTypes === undefined && request.body instanceof Readable)
               throw new PageError(415, 'Not JSON', 'This address takes JSON, and no file.');
             return handle({ request, reply });
           },
         });
       }
     },
-    { prefix: API },
+    { prefix: API_PREFIX },
   );
 }
 
@@ -178,7 +186,7 @@ function readingEndpoints(parts: RouteParts, app: FastifyInstance): readonly End
         const { outcome, format } = parseInput(recordsQuery, call.request.query);
         const queued = await queue.find(call.request.subject);
         const { run, ledger } = await rememberedRun(dashboard, queued?.run ?? call.request.subject);
-        if (ledger === undefined) throw notFound('The run is an export: it has no records.');
+        if (ledger === undefined) throw notFoundError('The run is an export: it has no records.');
         refusePersonalData(ledger.target, call.request.viewer);
         await refuseLargeWorkbook(dashboard, ledger.id, format);
         await audit(dashboard, call.request, { action: 'download-records', job: ledger.job, run: ledger.id });
@@ -205,7 +213,7 @@ function readingEndpoints(parts: RouteParts, app: FastifyInstance): readonly End
       answer: [...new Set(RUN_FILES.map(({ type }) => type))],
       async handle(call) {
         const file = RUN_FILES.find(({ name }) => name === call.request.params['file']);
-        if (file === undefined) throw notFound();
+        if (file === undefined) throw notFoundError();
         if (!mayDo(call.request.viewer.role, file.action)) throw scopeRefusal('view', 'operate');
         return await sendRunFile(dashboard, call, (await begunRun(call)).id, file);
       },
@@ -237,7 +245,7 @@ function openApiDocument(endpoints: readonly Endpoint[]): object {
       description:
         'Runs and their results, for programs. Each scope of a token includes those before it: view, operate, approve.',
     },
-    servers: [{ url: API }],
+    servers: [{ url: API_PREFIX }],
     security: [{ token: [] }],
     paths,
     components: {
@@ -247,7 +255,17 @@ function openApiDocument(endpoints: readonly Endpoint[]): object {
   };
 }
 
-function operationOf({ method, path, scope, summary, query, body, takes, answer, status = 200 }: Endpoint) {
+function operationOf({
+  method,
+  path,
+  scope,
+  summary,
+  query,
+  body,
+  fileTypes,
+  answer,
+  status = 200,
+}: Endpoint) {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -269,7 +287,7 @@ function operationOf({ method, path, scope, summary, query, body, takes, answer,
   const files = (types: readonly string[]) =>
     Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }]));
   const json = (schema: object) => ({ 'application/json': { schema } });
-  const content = body === undefined ? takes && files(takes) : json(schemaOf(body));
+  const content = body === undefined ? fileTypes && files(fileTypes) : json(schemaOf(body));
   return {
     operationId: `${method} ${path}`.replaceAll(/\W+/g, '-').replace(/-$/, ''),
     summary,

@@ -10,11 +10,11 @@ import { PageError } from '../guard/page-error.ts';
 import type { RouteParts } from '../route-parts.ts';
 
 /** Where the API is. */
-export const API = '/api/v1';
+export const API_PREFIX = '/api/v1';
 /** The header that makes a request safe to repeat. */
-export const KEY_HEADER = 'idempotency-key';
+export const IDEMPOTENCY_HEADER = 'idempotency-key';
 
-/** A run as the API answers it; what else `runs RUN --json` has, comes along. */
+/** A run as the API answers it. It also has all other members of `runs RUN --json`. */
 export const runSchema = z
   .looseObject({
     run: z.string().meta({ description: 'Its id, by which it can be asked for.' }),
@@ -40,7 +40,7 @@ export interface Endpoint {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
   /** The types of a file that it takes in place of a JSON body. */
-  readonly takes?: readonly string[];
+  readonly fileTypes?: readonly string[];
   /** The schema of its JSON, or the types of a file. */
   readonly answer: z.ZodType | readonly string[];
   /** The status of its answer; default: 200. */
@@ -48,7 +48,7 @@ export interface Endpoint {
   readonly handle: (call: Call) => Promise<unknown>;
 }
 
-/** That a token may not do this. */
+/** The error for a token without the needed scope. */
 export function scopeRefusal(given: ApiScope, needed: ApiScope): PageError {
   return new PageError(403, 'Outside the scope', `The token has the scope ${given}; this needs ${needed}.`);
 }

@@ -31,7 +31,7 @@ import { checkMappings } from '../../run/inputs/open-mapping.ts';
 import { counted, listed, printable } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { keptReading } from '../actions/uploads.ts';
-import { notFound } from '../guard/page-error.ts';
+import { notFoundError } from '../guard/page-error.ts';
 import { previewPart, SHOW_AGAIN } from '../new-job/draft-page.ts';
 import { FETCH_WITHIN_MS } from '../new-job/draft-session.ts';
 import { columnsNotShown, fieldSelect, MAX_COLUMNS_SHOWN, recordRows } from '../new-job/file-grid.ts';
@@ -82,7 +82,7 @@ export function columnsRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
   const open = (name: string): OpenMatching => {
     const workspace = workspaceOf(dashboard, name);
     const job = workspace.job(name);
-    if (job.kind !== 'import') throw notFound(`The job ${name} is an export: it has no mapping.`);
+    if (job.kind !== 'import') throw notFoundError(`The job ${name} is an export: it has no mapping.`);
     const mapping = workspace.mapping(job.mapping);
     const target = mapping.shipped ? freeYamlName(join(workspace.dir, 'mappings'), name) : mapping.name;
     const others = workspace.jobNames().filter((other) => {

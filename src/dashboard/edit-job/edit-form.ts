@@ -35,7 +35,7 @@ const SOURCE_FIELDS: readonly EditField[] = [
   name,
   path: ['source', name],
   label,
-  usual: 'recognised',
+  defaultValue: 'recognised',
   hint,
   ...(name === 'headerRow' && { pattern: '[1-9][0-9]*', wrong: 'Give the number of a row, such as 3.' }),
 }));
@@ -50,7 +50,7 @@ const LIMIT: TypedCheck = {
   wrong: 'Give a whole number, a percentage such as 5%, or off.',
 };
 
-/** The values of a setting as choices: their words, with the value for those who know it. */
+/** The values of a setting as choices: their words, then the value in parentheses. */
 function wordChoices(words: Readonly<Record<string, string>>): readonly Choice[] {
   return Object.entries(words).map(([value, text]) => [
     value,
@@ -67,23 +67,23 @@ const MODE_GROUP: EditGroup = {
       ['mode'],
       'What happens in the store',
       wordChoices(recordOf(IMPORT_MODES, (mode) => MODE_WORDS[mode])),
-      { name: 'mode', usual: 'upsert' },
+      { name: 'mode', defaultValue: 'upsert' },
     ),
     choice(
       ['match'],
       'Products are found by',
       UPDATE_MATCHES.map((match): Choice => [match, MATCH_WORDS[match]]),
-      { when: 'mode=update', dropped: true, usual: 'url' },
+      { when: 'mode=update', removedWhenHidden: true, defaultValue: 'url' },
     ),
     {
       name: 'keep',
       path: ['keep'],
       label: 'Keep: fields that stay as the store has them',
       list: true,
-      usual: 'none',
+      defaultValue: 'none',
       hint: 'Names with commas between them, such as variants.quantity, where another job sends them.',
       when: 'mode=upsert|mirror',
-      dropped: true,
+      removedWhenHidden: true,
     },
   ],
 };
@@ -95,7 +95,7 @@ function duplicatesField(imports: 'products' | 'contacts'): EditField {
 }
 
 /** The fields that a guard can watch, as people call them. */
-const WATCHED: Readonly<Record<(typeof GUARD_FIELDS)[number], string>> = {
+const GUARD_FIELD_WORDS: Readonly<Record<(typeof GUARD_FIELDS)[number], string>> = {
   'variants.price': 'Price',
   'variants.regularPrice': 'Regular price',
   'variants.salePrice': 'Sale price',
@@ -109,7 +109,7 @@ const WATCHED: Readonly<Record<(typeof GUARD_FIELDS)[number], string>> = {
   type: 'Type',
   file: 'File',
 };
-const GUARD_DOES: Readonly<Record<(typeof GUARD_ACTIONS)[number], string>> = {
+const GUARD_ACTION_WORDS: Readonly<Record<(typeof GUARD_ACTIONS)[number], string>> = {
   hold: 'the product is held until somebody releases it',
   stop: 'the run stops before its first request',
   warn: 'the product is sent, and the report names it',
@@ -139,7 +139,7 @@ function guardGroup(number: number, isNew: boolean): EditGroup {
     fields: [
       choice(path('field'), 'Watches', [
         ['', isNew ? 'Nothing' : 'Nothing: remove this guard'],
-        ...GUARD_FIELDS.map((field): Choice => [field, `${WATCHED[field]} (${field})`]),
+        ...GUARD_FIELDS.map((field): Choice => [field, `${GUARD_FIELD_WORDS[field]} (${field})`]),
       ]),
       text('changeBy', 'Changes by at least', 'a percentage such as 50%', PERCENT),
       text('above', 'Becomes more than', 'a number', NUMBER),
@@ -149,7 +149,7 @@ function guardGroup(number: number, isNew: boolean): EditGroup {
       choice(
         path('action'),
         'Then',
-        GUARD_ACTIONS.map((action): Choice => [action, GUARD_DOES[action]]),
+        GUARD_ACTIONS.map((action): Choice => [action, GUARD_ACTION_WORDS[action]]),
         { when: `${name('field')}!=` },
       ),
     ],
@@ -203,18 +203,18 @@ const WAVES_GROUP: EditGroup = {
       path: ['apply', 'waves'],
       label: 'Records sent at the end of each wave',
       list: true,
-      usual: 'all at once',
+      defaultValue: 'all at once',
       hint: 'Numbers or percentages, the last is 100%: 10, 1%, 100%',
     },
     ...Object.entries(WAVE_LIMITS).map(
-      ([key, { default: usual, description }]): EditField => ({
+      ([key, { default: defaultValue, description }]): EditField => ({
         name: `apply.${key}`,
         path: ['apply', key],
         label: WAVE_LABELS[key] ?? key,
-        usual,
+        defaultValue,
         hint: description.replaceAll('`', ''),
         when: `${WAVES}!=`,
-        dropped: true,
+        removedWhenHidden: true,
         ...LIMIT,
       }),
     ),
@@ -228,7 +228,7 @@ function pictureField(part: string, label: string, hint: string): EditField {
   const name = path.join('.');
   return name === PICTURES
     ? { name, path, label, hint }
-    : { name, path, label, hint, when: `${PICTURES}!=`, dropped: true };
+    : { name, path, label, hint, when: `${PICTURES}!=`, removedWhenHidden: true };
 }
 
 const PICTURES_GROUP: EditGroup = {
@@ -258,7 +258,7 @@ const EXPORT_GROUP: EditGroup = {
       path: ['columns'],
       label: 'Columns, in their order',
       list: true,
-      usual: 'all',
+      defaultValue: 'all',
       hint: 'Names with commas between them, such as id, customer.email, total',
     },
   ],
@@ -272,16 +272,19 @@ const ORDER_FIELDS: readonly EditField[] = [
   ]),
 ];
 
-/** How a job names its source or destination, and where the file has it; null for what the form does not change. */
+/**
+ * The kind and the path of the source or destination in the file of a job; null for one that the form cannot change. `canChangeKind`:
+ * whether the form offers the other kinds.
+ */
 function placeOf(file: EditableFile) {
   const part = file.at(['export']) === undefined ? 'source' : 'destination';
-  const switches = part === 'source';
+  const canChangeKind = part === 'source';
   const text = (path: Path) => typeof file.at(path) === 'string';
-  if (text([part, 'path'])) return { kind: 'path', path: [part, 'path'], switches };
-  if (text([part, 'watch'])) return { kind: 'watch', path: [part, 'watch'], switches };
-  if (text([part, 'url'])) return { kind: 'url', path: [part, 'url'], switches };
+  if (text([part, 'path'])) return { kind: 'path', path: [part, 'path'], canChangeKind };
+  if (text([part, 'watch'])) return { kind: 'watch', path: [part, 'watch'], canChangeKind };
+  if (text([part, 'url'])) return { kind: 'url', path: [part, 'url'], canChangeKind };
   const address = [part, 'url', 'address'];
-  return text(address) ? { kind: 'url', path: address, switches: false } : null;
+  return text(address) ? { kind: 'url', path: address, canChangeKind: false } : null;
 }
 
 /** The file of a job, with what its mapping lets it set. */
@@ -289,12 +292,13 @@ export interface EditableJob extends EditableFile {
   readonly params: MappingSpec['params'];
 }
 
-/** What the mapping lets a job set, as far as it is text. */
+/** The parameters of the mapping whose values are text. */
 function paramGroup({ params = {} }: EditableJob): EditGroup {
   const fields = Object.entries(params).flatMap(([name, param]): EditField[] => {
-    const { default: usual = '', description } = typeof param === 'object' ? param : { default: param };
+    const { default: defaultValue = '', description } =
+      typeof param === 'object' ? param : { default: param };
     const own = { name: `params.${name}`, path: ['params', name], ...paramWords(name, description) };
-    return typeof usual === 'string' ? [{ ...own, usual }] : [];
+    return typeof defaultValue === 'string' ? [{ ...own, defaultValue }] : [];
   });
   return { legend: 'Settings of the format (params)', rare: true, fields };
 }
@@ -307,18 +311,19 @@ export function editForm(file: EditableJob): {
   readonly groups: readonly EditGroup[];
 } {
   const place = placeOf(file);
-  const location = place === null ? 'none' : place.switches ? 'any' : place.kind === 'url' ? 'url' : 'path';
+  const location =
+    place === null ? 'none' : place.canChangeKind ? 'any' : place.kind === 'url' ? 'url' : 'path';
   const imports = file.at(['import']);
   if (imports === 'products' || imports === 'contacts') {
     const always = limitsFor(imports, 'upsert');
     const limits = limitsFor(imports, 'mirror').map((name): EditField => {
-      const { title, default: usual, description } = safetyLimit(name);
+      const { title, default: defaultValue, description } = safetyLimit(name);
       const when = always.includes(name) ? {} : { when: 'mode=mirror' };
       return {
         name,
         path: ['safety', name],
         label: title,
-        usual,
+        defaultValue,
         hint: description.replaceAll('`', ''),
         ...when,
         ...LIMIT,
@@ -336,19 +341,19 @@ export function editForm(file: EditableJob): {
       ...(isOfProducts ? [PICTURES_GROUP] : []),
       ...notifyGroups(file),
     ];
-    return { location, what: 'source', source: SOURCE_FIELDS, groups: groups.filter(isPlainIn(file)) };
+    return { location, what: 'source', source: SOURCE_FIELDS, groups: groups.filter(canShowIn(file)) };
   }
   const exports = file.at(['export']);
   const fields = [...EXPORT_GROUP.fields, ...(exports === 'orders' ? ORDER_FIELDS : [])];
-  const group = { ...EXPORT_GROUP, fields: fields.filter((one) => isPlainIn(file)({ fields: [one] })) };
+  const group = { ...EXPORT_GROUP, fields: fields.filter((one) => canShowIn(file)({ fields: [one] })) };
   const groups = exports === undefined ? [] : [group, ...notifyGroups(file)];
-  return { location, what: 'destination', source: [], groups: groups.filter(isPlainIn(file)) };
+  return { location, what: 'destination', source: [], groups: groups.filter(canShowIn(file)) };
 }
 
 const LIMITS_HINT = `They stop a run before its first request. Each is a number, a percentage such as 5%, or off. ${FLOOR_TEXT}`;
 
 /** Whether a form can show all that a file has in the fields of a group. */
-function isPlainIn(file: EditableFile) {
+function canShowIn(file: EditableFile) {
   const isPlain = (value: unknown) => value === undefined || value === null || typeof value !== 'object';
   return ({ fields }: Pick<EditGroup, 'fields'>): boolean =>
     fields.length > 0 &&
@@ -386,14 +391,15 @@ export function pathsOf(file: EditableJob): ReadonlyMap<string, readonly Path[]>
 /** The value of a field of a file, as the form shows it. */
 export function fieldValue(
   file: Pick<EditableFile, 'at'>,
-  { path, list, member, choices, usual = '', shows }: EditField,
+  { path, list, member, choices, defaultValue = '', fixedValue }: EditField,
 ): string {
-  if (shows !== undefined) return shows;
+  if (fixedValue !== undefined) return fixedValue;
   const value = file.at(path);
   if (member !== undefined)
-    return (Array.isArray(value) ? value.includes(member) : usual === 'on') ? 'on' : '';
-  if (list === true) return Array.isArray(value) ? value.map(shown).join(', ') : shown(value);
-  return choices !== undefined && value === undefined ? usual : shown(value);
+    return (Array.isArray(value) ? value.includes(member) : defaultValue === 'on') ? 'on' : '';
+  if (list === true)
+    return Array.isArray(value) ? value.map(displayedValue).join(', ') : displayedValue(value);
+  return choices !== undefined && value === undefined ? defaultValue : displayedValue(value);
 }
 
 /** What must change in a file so that these fields have the wanted values. */
@@ -408,14 +414,14 @@ export function fieldEdits(
     ({ path }) => path.join('.'),
   );
   const edits = fields.flatMap((field): readonly YamlEdit[] => {
-    const { name, path, list, member, dropped } = field;
+    const { name, path, list, member, removedWhenHidden } = field;
     if (member !== undefined) return [];
     const isShown = isShownWith(field, wanted);
-    if (!isShown && dropped === true)
+    if (!isShown && removedWhenHidden === true)
       return file.at(path) === undefined ? [] : [{ set: path, to: undefined }];
     const typed = wanted[name] ?? '';
     if (now[name] === typed) return [];
-    if (list !== true || typed === '') return [{ set: path, to: writtenAs(typed, path, file.at(path)) }];
+    if (list !== true || typed === '') return [{ set: path, to: parseTyped(typed, path, file.at(path)) }];
     const value = typed.split(',').map((one) => one.trim());
     return [{ set: path, value: value.map((one) => (/^\d{1,15}$/.test(one) ? Number(one) : one)) }];
   });
@@ -430,7 +436,7 @@ export function fieldEdits(
 }
 
 /** Values of a file as its fields show them: on one line, placeholders as written. */
-function shown(value: unknown): string {
+function displayedValue(value: unknown): string {
   const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
   return isPlain ? String(value).replaceAll(/[\r\n]+/g, ' ') : '';
 }
@@ -442,12 +448,12 @@ export function valuesOf(file: EditableJob, timezone: string): EditValues {
   const schedule: unknown = file.at(['schedule']) ?? paused;
   const part = (name: 'cron' | 'timezone') =>
     typeof schedule === 'object' && schedule !== null && name in schedule
-      ? shown(Object.entries(schedule).find(([key]) => key === name)?.[1])
+      ? displayedValue(Object.entries(schedule).find(([key]) => key === name)?.[1])
       : undefined;
   const cron = part('cron') ?? '';
   const isOn = file.at(['schedule']) !== undefined;
   return {
-    ...(place === null ? {} : { place: place.kind, location: shown(file.at(place.path)) }),
+    ...(place === null ? {} : { place: place.kind, location: displayedValue(file.at(place.path)) }),
     ...Object.fromEntries(fieldsOf(file).map((field) => [field.name, fieldValue(file, field)])),
     ...timesOf(cron),
     ...(schedule === undefined && { schedule: 'no' }),
@@ -473,7 +479,7 @@ export function withTypedValues(file: EditableJob, values: EditValues, fields: F
 }
 
 /** The values that the form showed at first. */
-export function shownBefore(values: EditValues, fields: FormFields): EditValues {
+export function initialValues(values: EditValues, fields: FormFields): EditValues {
   return Object.fromEntries(
     Object.keys(values).map((name) => [name, fields[`was.${name}`] ?? values[name] ?? '']),
   );
@@ -483,9 +489,9 @@ export function shownBefore(values: EditValues, fields: FormFields): EditValues 
 export function editsOf(file: EditableJob, now: EditValues, wanted: EditValues): YamlEdit[] {
   const changed = (name: string) => now[name] !== wanted[name];
   const fields = fieldsOf(file).filter(({ path }) => path[0] !== 'guards' && path[0] !== 'notify');
-  const switches = placeOf(file)?.switches === true;
+  const canChangeKind = placeOf(file)?.canChangeKind === true;
   return withoutAbsent([
-    ...(changed('location') || (changed('place') && switches) ? locationEdits(file, wanted) : []),
+    ...(changed('location') || (changed('place') && canChangeKind) ? locationEdits(file, wanted) : []),
     ...fieldEdits(file, fields, now, wanted),
     ...notifyEdits(file, now, wanted),
     ...guardEdits(file, now, wanted),
@@ -521,7 +527,7 @@ function guardValue(typed: string): string | number | boolean {
   return /^-?\d+(\.\d+)?$/.test(typed) ? Number(typed) : typed;
 }
 
-function writtenAs(typed: string, path: Path, before: unknown): string | number | undefined {
+function parseTyped(typed: string, path: Path, before: unknown): string | number | undefined {
   if (typed === '') return undefined;
   const takesNumbers =
     typeof before === 'number' ||
@@ -535,7 +541,7 @@ function writtenAs(typed: string, path: Path, before: unknown): string | number 
 function locationEdits(file: EditableFile, { place = '', location = '' }: EditValues): YamlEdit[] {
   const before = placeOf(file);
   if (before === null) return [];
-  if (before.kind === place || !before.switches) return [{ set: before.path, to: location }];
+  if (before.kind === place || !before.canChangeKind) return [{ set: before.path, to: location }];
   const kind = ['url', 'watch'].find((known) => known === place) ?? 'path';
   return [
     { set: ['source', kind], to: location },

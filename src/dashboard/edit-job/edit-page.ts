@@ -133,8 +133,8 @@ function rarely(
   facts: EditPageFacts,
   hint: string | undefined = undefined,
 ): Markup {
-  const isSet = ({ name, usual = '', choices, member }: EditField) =>
-    facts.values[name] !== (choices === undefined && member === undefined ? '' : usual) ||
+  const isSet = ({ name, defaultValue = '', choices, member }: EditField) =>
+    facts.values[name] !== (choices === undefined && member === undefined ? '' : defaultValue) ||
     facts.errors.has(name);
   return html`<details class="more-fields"${fields.some(isSet) && html` open`}><summary>${legend}</summary>
 ${hint !== undefined && html`<p class="hint">${hint}</p>`}
@@ -201,7 +201,7 @@ export function aboutField(
 
 /** A field of the form, with its label and what is said of it. */
 export function controlOf(control: Control, facts: ControlFacts): Markup {
-  const { name, label, usual, choices, member, when, secret } = control;
+  const { name, label, defaultValue, choices, member, when, secret } = control;
   const { text, attributes } = aboutField(control, facts);
   const value = facts.values[name] ?? '';
   // A placeholder stands for a text of the environment.
@@ -212,7 +212,7 @@ export function controlOf(control: Control, facts: ControlFacts): Markup {
   const input =
     choices !== undefined
       ? select(name, choices, value, html` id="${name}"${attributes}`)
-      : html`<input id="${name}" name="${name}"${secret === true ? html` type="password"` : html` value="${value}"`}${usual !== undefined && html` placeholder="${usual}"`}${attributes}${isTyped && checkAttributes(control)}${zone && html` data-browser-timezone`} autocomplete="off" spellcheck="false">`;
+      : html`<input id="${name}" name="${name}"${secret === true ? html` type="password"` : html` value="${value}"`}${defaultValue !== undefined && html` placeholder="${defaultValue}"`}${attributes}${isTyped && checkAttributes(control)}${zone && html` data-browser-timezone`} autocomplete="off" spellcheck="false">`;
   const tick = html`<p class="field choice"><input type="checkbox" id="${name}" name="${name}" value="on"${value === 'on' && html` checked`}${attributes}> <label for="${name}">${label}</label></p>`;
   const whole = member === undefined ? field(name, label, input, text) : tick;
   if (when === undefined) return whole;

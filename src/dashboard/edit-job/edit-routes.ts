@@ -21,7 +21,7 @@ import type { Viewer } from '../access/sessions.ts';
 import { jobHref } from '../pages/link-button.ts';
 import type { EditValues } from '../pages/post-form.ts';
 import { audit, FOR_EDITORS, type RouteParts, workspaceOf } from '../route-parts.ts';
-import { editsOf, pathsOf, shownBefore, valuesOf, withTypedValues } from './edit-form.ts';
+import { editsOf, initialValues, pathsOf, valuesOf, withTypedValues } from './edit-form.ts';
 import { type EditPageFacts, editPage, LOCATION_MISSING } from './edit-page.ts';
 import { MAIL_SERVER, typedMailServer } from './notify-groups.ts';
 
@@ -77,7 +77,7 @@ export function editRoutes(app: FastifyInstance, { dashboard }: Pick<RouteParts,
     const facts = factsOf(workspace, name);
     const { file, values: now } = facts;
     const fields = request.fields;
-    const before = shownBefore(now, fields);
+    const before = initialValues(now, fields);
     const typed = withTypedValues(file, now, fields);
     const values = merged(now, before, typed);
     const again = (status: number, more: Partial<EditPageFacts>) => {

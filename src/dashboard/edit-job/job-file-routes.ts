@@ -16,7 +16,7 @@ import type { Workspace } from '../../config/workspace.ts';
 import { flow, schemaLine, yamlText } from '../../config/yaml-text.ts';
 import type { AuditedAction } from '../../model/audit-entry.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
-import { nameMarks, storeIdentity } from '../../model/remote-address.ts';
+import { namePlaceholders, storeIdentity } from '../../model/remote-address.ts';
 import { jobFile } from '../../model/run.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import { bullets, html, type Markup, type Slot } from '../../report/html/markup.ts';
@@ -43,7 +43,7 @@ interface JobForm {
   readonly button: string;
   readonly controls: readonly Parameters<typeof controlOf>[0][];
   readonly effects?: readonly string[];
-  readonly usual: EditValues;
+  readonly initialValues: EditValues;
   /** Gives the name of the job, or what is wrong by the fields; '' for no field. */
   readonly save: (values: EditValues) => Promise<string | Errors>;
 }
@@ -92,7 +92,7 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
   ) => {
     app.get(path, accessTo(does), ({ subject, viewer }, reply) => {
       const form = formOf(subject);
-      return reply.sendPage(jobFormPage(form, form.usual, {}, viewer));
+      return reply.sendPage(jobFormPage(form, form.initialValues, {}, viewer));
     });
     app.post(path, accessTo(does), async (request, reply) => {
       const form = formOf(request.subject);
@@ -117,7 +117,7 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     const file = readEditable(workspace, jobFile(job));
     return {
       ...duplicateForm(workspace, job),
-      usual: { name: `${job}-2`, store: String(file.at(['store']) ?? '') },
+      initialValues: { name: `${job}-2`, store: String(file.at(['store']) ?? '') },
       save: ({ name = '', store = '' }) => {
         const isKnown = storeChoices(workspace).some(([one]) => one === store);
         const errors = isKnown ? {} : { store: 'Choose a store.' };
@@ -211,7 +211,7 @@ function copyEdits(file: ReturnType<typeof readEditable>, name: string, store: s
     file.at(['store']) !== store && { set: ['store'], value: store },
     isOwn && {
       set: ['destination', 'path'],
-      value: `${EXPORTS}${[name, ...nameMarks(path)].join('-')}${extname(path)}`,
+      value: `${EXPORTS}${[name, ...namePlaceholders(path)].join('-')}${extname(path)}`,
     },
     file.at(['schedule']) !== undefined && { pause: 'schedule' },
   ]);
@@ -242,7 +242,7 @@ function renameForm(job: string) {
     back: jobHref(job),
     button: 'Rename',
     controls: [NAME],
-    usual: { name: job },
+    initialValues: { name: job },
     effects: [
       'Its runs, its schedule and what it has sent keep their history under the new name. Nothing is sent twice.',
       'Reports that were written before, and the audit log, have the old name.',
@@ -300,7 +300,7 @@ function exportForm(workspace: Workspace) {
       { ...NAME, hint: 'Its file is in the folder exports, with this name.' },
       ...scheduleControls(),
     ],
-    usual: { ...EXPORT_USUAL, store: stores[0]?.[0] ?? '' },
+    initialValues: { ...EXPORT_USUAL, store: stores[0]?.[0] ?? '' },
   };
 }
 

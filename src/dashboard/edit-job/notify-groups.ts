@@ -74,7 +74,7 @@ function recipientGroup(
       member,
       label: `Notify: ${words}`,
       when,
-      ...(USUALLY_NOTIFIED.includes(member) && { usual: 'on' }),
+      ...(USUALLY_NOTIFIED.includes(member) && { defaultValue: 'on' }),
     }),
   );
   const server = `Such as smtps://mail.example. Written with user and password into .env, for all jobs (${MAIL_SERVER}). Blank: the one that is there.`;
@@ -87,7 +87,7 @@ function recipientGroup(
         [...at, 'kind'],
         'How is the recipient reached?',
         [['', isNew ? 'Not at all' : 'Not any more: remove it'], ...Object.entries(KINDS)],
-        { name: name('kind'), shows: kind ?? '' },
+        { name: name('kind'), fixedValue: kind ?? '' },
       ),
       {
         name: name('address'),
@@ -99,9 +99,12 @@ function recipientGroup(
         when,
       },
       typed('from', 'Sender', 'The e-mail address that it comes from'),
-      typed('mailServer', 'Mail server', server, { shows: '' }),
-      typed('mailUser', 'User of the mail server', 'If it asks for one', { shows: '' }),
-      typed('mailPassword', 'Password of the mail server', 'Never shown again', { shows: '', secret: true }),
+      typed('mailServer', 'Mail server', server, { fixedValue: '' }),
+      typed('mailUser', 'User of the mail server', 'If it asks for one', { fixedValue: '' }),
+      typed('mailPassword', 'Password of the mail server', 'Never shown again', {
+        fixedValue: '',
+        secret: true,
+      }),
       choice([...at, 'when'], 'How often', OFTEN, { name: name('when'), when }),
       ...members,
     ],

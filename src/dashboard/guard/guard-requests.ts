@@ -6,7 +6,7 @@ import { sameText } from '../access/tokens.ts';
 import { type OwnAddresses, QUEUES_PATH } from '../dashboard-context.ts';
 import { decorateRequests, isReading } from '../pages/page.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
-import { isApiRequest, notFound, PageError, type ShowError } from './page-error.ts';
+import { isApiRequest, notFoundError, PageError, type ShowError } from './page-error.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -63,7 +63,7 @@ export async function guardRequests(
         'The dashboard does not answer under the host name of this address. Use localhost or its IP address, or start it with the name: storeferry dashboard --url https://...',
       );
     // A request to a proxy names another host in its first line.
-    if (!request.url.startsWith('/') || hasTraversal(request.url)) throw notFound();
+    if (!request.url.startsWith('/') || hasTraversal(request.url)) throw notFoundError();
     if (addresses.isSecure(host)) reply.header('strict-transport-security', HTTPS_ONLY);
     if (!isReading(request) && request.routeOptions.url?.startsWith(QUEUES_PATH) === true)
       throw new PageError(
@@ -163,7 +163,7 @@ function refuseForeignPage({ headers }: FastifyRequest, own: string): void {
 export function refuseInvalidNames({ params }: FastifyRequest): void {
   for (const [name, value] of Object.entries(params ?? {})) {
     const isName = name === 'job' || name === 'run' || name === 'store';
-    if (isName && !/^[\w-][\w.@-]{0,199}$/.test(String(value))) throw notFound();
+    if (isName && !/^[\w-][\w.@-]{0,199}$/.test(String(value))) throw notFoundError();
   }
 }
 

@@ -25,12 +25,12 @@ export function isApiRequest({ url }: Pick<FastifyRequest, 'url'>): boolean {
 }
 
 /** There is no page at this address. */
-export function notFound(message = 'There is no page at this address.'): PageError {
+export function notFoundError(message = 'There is no page at this address.'): PageError {
   return new PageError(404, 'Not found', message);
 }
 
 /** Shown below every error, for signed-in visitors. */
-const LINKS_ON = html`<p class="actions"><a class="button" href="/">All jobs</a> <a class="button" href="/runs">All runs</a></p>`;
+const HOME_LINKS = html`<p class="actions"><a class="button" href="/">All jobs</a> <a class="button" href="/runs">All runs</a></p>`;
 
 /** Shows an error as a page. */
 export type ShowError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
@@ -60,12 +60,12 @@ export function showErrors(app: FastifyInstance, dashboard: DashboardContext): S
         .type('application/problem+json')
         .send(JSON.stringify({ title, status, detail }));
     }
-    return reply.sendPage({ title, body: html`${body}${request.session !== null && LINKS_ON}` }, status);
+    return reply.sendPage({ title, body: html`${body}${request.session !== null && HOME_LINKS}` }, status);
   };
   app.setErrorHandler(show);
   app.setNotFoundHandler((request, reply) => {
     const noQueues = dashboard.redisUrl === undefined && /^\/queues\b/.test(request.url);
-    return show(notFound(noQueues ? NO_QUEUES : undefined), request, reply);
+    return show(notFoundError(noQueues ? NO_QUEUES : undefined), request, reply);
   });
   return show;
 }
@@ -76,11 +76,11 @@ function describeError(
   { program, redact }: DashboardContext,
   logBug: (reference: string) => void,
 ) {
-  if (error instanceof PageError) return described(error.statusCode, error.title, redact(error.message));
+  if (error instanceof PageError) return errorView(error.statusCode, error.title, redact(error.message));
   if (error instanceof ConfigurationError) {
     const words = error.problems.map(({ place, message }) => `${formatPlace(place)}: ${message}`);
     return {
-      ...described(422, 'The files of the workspace need a correction', ...words),
+      ...errorView(422, 'The files of the workspace need a correction', ...words),
       body: html`${problemList(error.problems)}<p>Correct them and load the page again; <code>${program} check</code> checks all files.</p>`,
     };
   }
@@ -88,7 +88,7 @@ function describeError(
     const { place, message, hint = '' } = error;
     const where = place === undefined ? '' : `${formatPlace(place)}: `;
     const words = [where + message, hint].filter((line) => line !== '').map(redact);
-    return described(STATUS_OF[error.code] ?? 500, 'This cannot be done', ...words);
+    return errorView(STATUS_OF[error.code] ?? 500, 'This cannot be done', ...words);
   }
   const code = codeOf(error) ?? '';
   if (NOT_WRITABLE.has(code)) {
@@ -97,7 +97,7 @@ function describeError(
         ? ` in the folder ${basename(dirname(String(error.path)))}`
         : '';
     const what = `A file${folder} cannot be read or changed (${code}).`;
-    return described(
+    return errorView(
       503,
       'This cannot be done',
       what,
@@ -106,15 +106,15 @@ function describeError(
   }
   const status = statusOf(error);
   if (status < 500) {
-    return described(status, 'Invalid request', INVALID[status] ?? 'Go back and try again.');
+    return errorView(status, 'Invalid request', REQUEST_PROBLEMS[status] ?? 'Go back and try again.');
   }
   const reference = randomUUID().slice(0, 8);
   logBug(reference);
   const bug = `This is a bug in Storeferry. The log of the dashboard has the details under the reference ${reference}; please report it.`;
-  return described(500, 'Something went wrong in the dashboard', bug);
+  return errorView(500, 'Something went wrong in the dashboard', bug);
 }
 
-function described(status: number, title: string, ...lines: readonly string[]) {
+function errorView(status: number, title: string, ...lines: readonly string[]) {
   return { status, title, lines, body: html`${lines.map((line) => html`<p>${line}</p>`)}` };
 }
 
@@ -131,7 +131,7 @@ function statusOf(error: unknown): number {
 }
 
 /** What is wrong with a request, by the status that fastify gives it. */
-const INVALID: Readonly<Record<number, string>> = {
+const REQUEST_PROBLEMS: Readonly<Record<number, string>> = {
   408: 'It took too long to arrive. Try again.',
   413: 'It is larger than the dashboard accepts.',
   415: 'Its content type is not one that the forms of the dashboard send.',

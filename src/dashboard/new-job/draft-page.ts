@@ -265,7 +265,7 @@ function questionField(
   problems: readonly FieldProblem[],
   rerenders: boolean,
 ): Markup {
-  const { id, text, reason, form, usual, choices, example } = question;
+  const { id, text, reason, form, defaultAnswer, choices, example } = question;
   const kind = questionKind(id);
   const { label: named } = kind === 'param' ? paramWords(text, reason) : { label: text };
   if (kind === 'records') return recordsTree(question);
@@ -277,7 +277,7 @@ function questionField(
   const ids = withoutAbsent([own.length > 0 && `wrong-${name}`, hint !== '' && `hint-${name}`]);
   const isOpen = question.answer === undefined;
   const answer = isOpen ? '' : question.answer;
-  const attributes = html` id="${name}"${rerenders && html` data-renders`}${ids.length > 0 && html` aria-describedby="${ids.join(' ')}"`}${(own.length > 0 || (rerenders && isOpen && form === 'choice')) && html` aria-invalid="true"`}${question.usual === undefined && checkAttributes({ missing: missingText(question) })}`;
+  const attributes = html` id="${name}"${rerenders && html` data-renders`}${ids.length > 0 && html` aria-describedby="${ids.join(' ')}"`}${(own.length > 0 || (rerenders && isOpen && form === 'choice')) && html` aria-invalid="true"`}${question.defaultAnswer === undefined && checkAttributes({ missing: missingText(question) })}`;
   const encoded = (value: string) => (isOfColumns ? `=${value}` : value);
   const offered = choices.map((choice): Choice => [encoded(choice.value), choice.name]);
   const typed = html`<input${attributes} name="${name}" autocomplete="off" spellcheck="false"`;
@@ -294,7 +294,7 @@ function questionField(
         : form === 'file'
           ? html`<span id="${name}">${isOpen ? 'Upload it at the end of this page.' : 'It was uploaded; another upload replaces it.'}</span>`
           : // A typed address with a user may have a password.
-            html`${typed} value="${answer === undefined || hasUser(answer) ? '' : answer}"${example !== undefined && html` placeholder="${example}"`}${INPUTS[kind]}${kind === 'timezone' && answer === usual && html` data-browser-timezone`}>`;
+            html`${typed} value="${answer === undefined || hasUser(answer) ? '' : answer}"${example !== undefined && html` placeholder="${example}"`}${INPUTS[kind]}${kind === 'timezone' && answer === defaultAnswer && html` data-browser-timezone`}>`;
   const about = html`${own.length > 0 && html`<span class="field-error" id="wrong-${name}">${own.map((problem) => problem.text).join(' ')}</span>`}${hint !== '' && html` <span class="quiet" id="hint-${name}">${hint}</span>`}`;
   const shown = SHOWN[kind];
   const label = html`<label for="${name}">${named}</label>${control}${about}`;
@@ -321,14 +321,14 @@ ${others.length > 0 && html`<details><summary>None of them: ${counted(others.len
 }
 
 function hintOf(
-  { id, text, reason, usual, answer, flag }: AskedQuestion,
+  { id, text, reason, defaultAnswer, answer, flag }: AskedQuestion,
   { pictures }: DraftSession,
 ): string {
   switch (questionKind(id)) {
     case 'param':
       return paramWords(text, reason).hint;
     case 'apiKey':
-      return `${usual === undefined && answer === undefined ? '' : 'A key is known for this address; leave this blank to use it. '}It is kept on the machine of this dashboard, readable for its owner only.`;
+      return `${defaultAnswer === undefined && answer === undefined ? '' : 'A key is known for this address; leave this blank to use it. '}It is kept on the machine of this dashboard, readable for its owner only.`;
     case 'imageBase':
       return `${sentence(reason ?? '')}. ${pictures === undefined ? 'If you have the files, upload them as a ZIP at the end of this page. Blank: no pictures are sent.' : `A run puts the files of ${pictures.upload.name} there.`}`;
     case 'currency':

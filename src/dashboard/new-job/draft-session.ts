@@ -117,7 +117,7 @@ export async function readDraft(session: DraftSession, dashboard: DashboardConte
   };
   const effects: DraftEffects = {
     // A page shows what it takes.
-    takesUsual: () => true,
+    acceptsDefault: () => true,
     findFile: async (id) => findFile(session, id, dashboard),
     async look(place, reading) {
       const key = JSON.stringify([place, reading]);

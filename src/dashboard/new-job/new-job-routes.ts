@@ -18,7 +18,7 @@ import { formatBytes } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { beginAction } from '../actions/confirmation.ts';
 import { receiveUpload, UPLOAD_LIMIT_BYTES, withoutFolder } from '../actions/uploads.ts';
-import { notFound } from '../guard/page-error.ts';
+import { notFoundError } from '../guard/page-error.ts';
 import { placeWords } from '../pages/job-card.ts';
 import { jobHref, jobLink } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
@@ -53,13 +53,13 @@ const FORM_LIMIT_BYTES = 1_000_000;
 export async function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: RouteParts): Promise<void> {
   const drafts = createDrafts(uploads);
   const { context } = dashboard;
-  const noPicture = () => notFound('The picture cannot be shown.');
+  const noPicture = () => notFoundError('The picture cannot be shown.');
   const limitPictures = limitReads(MAX_PICTURES_AT_ONCE, noPicture);
   const limit = formatBytes(UPLOAD_LIMIT_BYTES);
   const sessionOf = ({ subject }: FastifyRequest): DraftSession => {
     const session = drafts.find(subject);
     if (session === undefined || session.job !== undefined)
-      throw notFound('This new job is no longer remembered. Upload the file again.');
+      throw notFoundError('This new job is no longer remembered. Upload the file again.');
     return session;
   };
   const pageOf = (
@@ -141,7 +141,7 @@ export async function newJobRoutes(app: FastifyInstance, { dashboard, uploads }:
   app.get('/new/:draft/picture', FOR_EDITORS, async (request, reply) => {
     const session = sessionOf(request);
     const { picture } = session;
-    if (picture === undefined) throw notFound('There is no picture.');
+    if (picture === undefined) throw notFoundError('There is no picture.');
     const found = await limitPictures(async () => {
       const zipped = zippedPicture(session);
       if (zipped?.path !== undefined) {
@@ -237,7 +237,7 @@ export function uploadRoutes(app: FastifyInstance, { dashboard, uploads }: Route
     const { job } = workspace.inspectJob(name);
     const targets = job?.kind === 'import' ? uploadTargets(workspace, job) : [];
     const target = targets.find(({ id }) => id === file);
-    if (target === undefined) throw notFound(`The job ${name} reads no such file that can be uploaded.`);
+    if (target === undefined) throw notFoundError(`The job ${name} reads no such file that can be uploaded.`);
     return { workspace, job: name, target };
   };
 

@@ -24,7 +24,7 @@ import { changeText, valueText } from '../../run/records/run-records.ts';
 import { counted, formatBytes, shellWord } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { notFound } from '../guard/page-error.ts';
+import { notFoundError } from '../guard/page-error.ts';
 import type { PageRequest } from '../route-parts.ts';
 import {
   actionButton,
@@ -67,7 +67,7 @@ export async function historyPage(
   const [only] = hits;
   if (only !== undefined && (hits.length === 1 || key !== undefined))
     return await recordPage(dashboard, only, viewer);
-  if (key !== undefined) throw notFound('No record has this key.');
+  if (key !== undefined) throw notFoundError('No record has this key.');
   return {
     title: 'Records',
     section: 'records',

@@ -29,7 +29,7 @@ import {
 import { counted, listed, sentence } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { notFound } from '../guard/page-error.ts';
+import { notFoundError } from '../guard/page-error.ts';
 import { uploadedName, uploadTargets } from '../new-job/upload-targets.ts';
 import { type PageRequest, workspaceOf } from '../route-parts.ts';
 import { settledRuns } from './activity.ts';
@@ -58,7 +58,7 @@ export async function jobPage(
   const workspace = workspaceOf(dashboard, name);
   const { cards, keeper } = await readCards(dashboard, workspace, viewer, name);
   const [card] = cards;
-  if (card === undefined) throw notFound();
+  if (card === undefined) throw notFoundError();
   const { facts, job, problems, activity, need, history, runs, reading } = card;
   const { last } = facts;
   const uploads = job?.kind === 'import' ? uploadTargets(workspace, job) : [];

@@ -3,7 +3,7 @@ import { code, foreign, html, type Markup, quiet } from '../../report/html/marku
 import { changeText, RECORD_OUTCOMES, type RunRecord, runRecords } from '../../run/records/run-records.ts';
 import { counted, grouped } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { notFound } from '../guard/page-error.ts';
+import { notFoundError } from '../guard/page-error.ts';
 import { type PageRequest, rememberedRun } from '../route-parts.ts';
 import { historyHref } from './history-page.ts';
 import { actionButton, actionHref, queryOf, runLink } from './link-button.ts';
@@ -23,7 +23,7 @@ export async function outcomesPage(
 ): Promise<Page> {
   const { context } = dashboard;
   const { run, ledger } = await rememberedRun(dashboard, id);
-  if (ledger === undefined) throw notFound(`Run ${id} is an export: it has no records.`);
+  if (ledger === undefined) throw notFoundError(`Run ${id} is an export: it has no records.`);
   refusePersonalData(ledger.target, viewer);
   const outcome = RECORD_OUTCOMES.find((known) => known === fields['outcome']);
   const records: RunRecord[] = [];

@@ -163,7 +163,7 @@ export interface EditField extends TypedCheck {
   readonly path: Path;
   readonly label: string;
   /** What an empty field means; of a choice the value that a file need not have. */
-  readonly usual?: string;
+  readonly defaultValue?: string;
   readonly hint?: string;
   readonly choices?: readonly Choice[];
   /** The value is a list: texts with commas between them. */
@@ -173,11 +173,11 @@ export interface EditField extends TypedCheck {
   /** Where the field is shown, as another one and its value: `mode=update`. */
   readonly when?: string;
   /** What is shown, where it is not the value of the file as it stands. */
-  readonly shows?: string;
+  readonly fixedValue?: string;
   /** Typed and never shown. */
   readonly secret?: true;
   /** The setting is removed where it is not shown. */
-  readonly dropped?: true;
+  readonly removedWhenHidden?: true;
 }
 
 /** Fields under one heading. */
@@ -199,5 +199,5 @@ export function choice(
   choices: readonly Choice[],
   more: Partial<EditField> = {},
 ): EditField {
-  return { name: path.join('.'), path, label, choices, usual: choices[0]?.[0] ?? '', ...more };
+  return { name: path.join('.'), path, label, choices, defaultValue: choices[0]?.[0] ?? '', ...more };
 }

@@ -17,7 +17,7 @@ import { type RecordExamples, recordExamples, showRecord } from '../../run/show-
 import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { notFound, PageError } from '../guard/page-error.ts';
+import { notFoundError, PageError } from '../guard/page-error.ts';
 import { keptRun, limitConcurrentReads, type PageRequest } from '../route-parts.ts';
 import { jobLink, queryOf, runLink } from './link-button.ts';
 import { emptyBox, type Page } from './page.ts';
@@ -89,7 +89,7 @@ async function recordOf(dashboard: DashboardContext, run: Run, key: string): Pro
   const { context, openWorkspace } = dashboard;
   const workspace = openWorkspace();
   const job = workspace.job(run.job);
-  if (job.kind !== 'import') throw notFound(`The job ${run.job} is no import.`);
+  if (job.kind !== 'import') throw notFoundError(`The job ${run.job} is no import.`);
   const timeout = AbortSignal.timeout(READ_WITHIN_MS);
   try {
     const mapping = await openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());

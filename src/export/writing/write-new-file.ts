@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { ExportJob } from '../../config/job/job.ts';
-import { type FilePlace, nameMarks } from '../../model/remote-address.ts';
+import { type FilePlace, namePlaceholders } from '../../model/remote-address.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
 import { type RunFolder, sha256OfBytes } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
@@ -238,7 +238,7 @@ function filledPlace(
   place: FilePlace,
   { number, run, readAt }: Pick<Manifest, 'number' | 'run' | 'readAt'>,
 ): FilePlace {
-  const marks = nameMarks(place.remote?.location ?? place.path ?? '');
+  const marks = namePlaceholders(place.remote?.location ?? place.path ?? '');
   const isNumbered = marks.includes('{run}') || marks.includes('{number}');
   return renamed(place, (text) => {
     const complete = isNumbered ? text : text.replace(/(\.[^./]*)?$/, '-{number}$1');

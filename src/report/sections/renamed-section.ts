@@ -1,9 +1,8 @@
 import { type Plan, REDIRECTS_FILE } from '../../model/plan.ts';
 import { counted, grouped } from '../../text/printable.ts';
-import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
+import { isOnlyPlanned, REPORT_FILE, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, paragraph, type Section, styled, table } from '../section.ts';
 
-const REPORT_FILE = 'report.html';
 const PAIRS_SHOWN = { page: 100, text: 10 };
 const MAX_KEY_LENGTH = 80;
 

@@ -18,14 +18,14 @@ import {
 } from '../../export/writing/export-file.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { type Run, UNFINISHED } from '../../model/run.ts';
-import { lockLost } from '../../model/storeferry-error.ts';
+import { lockLostError } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
-import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
+import { NO_TOTALS, REPORT_FILE, type RunFacts } from '../../report/run-facts.ts';
 import { pathFrom } from '../../text/printable.ts';
 import { digestOf } from '../digest-of.ts';
 import { lockDestination, lockJob, whileHeld } from '../lock-job.ts';
 import { pruneRuns, RUNS_KEPT } from '../prune-runs.ts';
-import { REPORT_FILE, readRunReport } from '../report/read-stored-report.ts';
+import { readRunReport } from '../report/read-stored-report.ts';
 import { writeReport } from '../report/write-report.ts';
 import { abortingWith, type ExportRequest, type RunContext } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
@@ -219,7 +219,7 @@ async function writeStep(context: RunContext, request: ExportRequest, run: Run):
     readAt,
     signal: AbortSignal.any([
       context.signal,
-      abortingWith(lock.lost, () => lockLost('on the destination', 'nothing more is written.')),
+      abortingWith(lock.lost, () => lockLostError('on the destination', 'nothing more is written.')),
     ]),
     onProgress: (done) =>
       context.onEvent({

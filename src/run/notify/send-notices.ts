@@ -18,10 +18,15 @@ import {
   weeklyNotification,
   weekOf,
 } from '../../report/run-document.ts';
-import { type RunFacts, reasonsForWebhook, withoutPersonalData } from '../../report/run-facts.ts';
+import {
+  REPORT_FILE,
+  type RunFacts,
+  reasonsForWebhook,
+  withoutPersonalData,
+} from '../../report/run-facts.ts';
 import { findSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
 import { masked } from '../../text/masked.ts';
-import { REPORT_FILE, readStoredReport, withShownFiles } from '../report/read-stored-report.ts';
+import { readStoredReport, withShownFiles } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
 import { deliverNotification } from './deliver-notification.ts';
 

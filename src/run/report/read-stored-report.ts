@@ -15,7 +15,7 @@ import {
 import { UsageError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../rejects/rejects-file.ts';
-import { type RunFacts, runTotals, unsentDeletes } from '../../report/run-facts.ts';
+import { REPORT_FILE, type RunFacts, runTotals, unsentDeletes } from '../../report/run-facts.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { jobLockName, planLockName } from '../../state/state.ts';
 import { pathFrom } from '../../text/printable.ts';
@@ -197,9 +197,6 @@ export async function shownRejectsFile(context: RunContext, run: Run): Promise<s
   const file = await rejectsFileOf(context, run);
   return file === null ? null : shownFile(context.workspaceDir, file);
 }
-
-/** The report of a run as one file to view, print and mail, in the run's folder. */
-export const REPORT_FILE = 'report.html';
 
 /** Path of the report of a run; null if it has none. */
 async function reportFileIn(folder: RunFolder): Promise<string | null> {

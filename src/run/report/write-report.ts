@@ -1,9 +1,9 @@
 import { messageOf } from '../../model/storeferry-error.ts';
 import { runDocument } from '../../report/run-document.ts';
-import { type RunFacts, withoutPersonalData } from '../../report/run-facts.ts';
+import { REPORT_FILE, type RunFacts, withoutPersonalData } from '../../report/run-facts.ts';
 import { PROGRAM } from '../../text/printable.ts';
 import type { RunContext } from '../run-context.ts';
-import { REPORT_FILE, withShownFiles } from './read-stored-report.ts';
+import { withShownFiles } from './read-stored-report.ts';
 
 /**
  * Writes the report of a run that ends, replacing the report of an earlier end, and returns its path. If it cannot be

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { StateLoss } from '../../model/run.ts';
-import { lockLost, StateError } from '../../model/storeferry-error.ts';
+import { lockLostError, StateError } from '../../model/storeferry-error.ts';
 import {
   type FactsByKey,
   type KeyWrites,
@@ -239,7 +239,7 @@ export function redisSendingStore(
       requestsEndWithinMs = HEARTBEAT_VALID_MS + attemptMs;
       const args = [fence?.token ?? '', sender, known, requestsEndWithinMs];
       const answer = await ask(client.eval(HEARTBEAT_SCRIPT, 1 + lock.length, senders, ...lock, ...args));
-      if (answer === 'lost') throw lockLost(fence?.name ?? '');
+      if (answer === 'lost') throw lockLostError(fence?.name ?? '');
       if (answer === 'behind') await refuseBehind();
       heartbeatAt = asked;
     },

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { lockLost, StoreferryError } from '../../model/storeferry-error.ts';
+import { lockLostError, StoreferryError } from '../../model/storeferry-error.ts';
 import { pollForLock } from '../poll-for-lock.ts';
 import type { Lock, Locks } from '../state.ts';
 import { elapsedMs, type Moment, presentMoment } from '../stored-moment.ts';
@@ -117,7 +117,7 @@ function holdLease({ name, token, leaseMs, confirmed, renew, free, onEnd }: Leas
   const lose = () => {
     if (!held) return;
     stop();
-    loss.abort(lockLost(name, `it was not renewed in time.${trouble}`));
+    loss.abort(lockLostError(name, `it was not renewed in time.${trouble}`));
   };
   const isHeld = () => {
     if (held && elapsedMs(lastConfirmed) >= leaseMs) lose();

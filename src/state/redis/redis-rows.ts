@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { lockLost, StateError } from '../../model/storeferry-error.ts';
+import { lockLostError, StateError } from '../../model/storeferry-error.ts';
 import {
   type Doubt,
   type FactsByKey,
@@ -264,7 +264,7 @@ export function redisRows(
       given.push(hash, before, after, fields.length, ...fields);
     const names = [...written, ...others];
     const answer = await ask(client.eval(script, names.length, ...names, ...given, ...args));
-    if (answer === 'lost') throw lockLost(fence?.name ?? '');
+    if (answer === 'lost') throw lockLostError(fence?.name ?? '');
     return answer === 'changed' ? undefined : answer;
   };
   return {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { storedAuditEntries } from '../../model/audit-entry.ts';
 import { observationText } from '../../model/observation.ts';
 import type { Run } from '../../model/run.ts';
-import { lockLost, StateError } from '../../model/storeferry-error.ts';
+import { lockLostError, StateError } from '../../model/storeferry-error.ts';
 import type { Artifacts } from '../artifacts.ts';
 import { makeFolders } from '../file-access.ts';
 import { folderArtifacts } from '../folder-artifacts.ts';
@@ -96,7 +96,7 @@ export function sqliteState({ thread, path, locks, artifacts }: SqliteParts): St
   const witnesses = witnessFiles(artifacts);
   let senders = 0;
   const refuseWithout = (fence: Fence | undefined): void => {
-    if (fence !== undefined && !locks.holds(fence)) throw lockLost(fence.name);
+    if (fence !== undefined && !locks.holds(fence)) throw lockLostError(fence.name);
   };
   return {
     ledger: (target) => ledger(calls, target, witnesses.of(target)),
