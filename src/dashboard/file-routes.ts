@@ -98,7 +98,7 @@ export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
       const { run, ledger } = await rememberedRun(dashboard, request.subject);
       if (ledger === undefined) throw notFoundError('An export has no records.');
       refusePersonalData(ledger.target, request.viewer);
-      await refuseLargeWorkbook(dashboard, ledger.id, format);
+      await refuseLargeWorkbook(dashboard, ledger, format);
       await audit(dashboard, request, { action: 'download-records', job: ledger.job, run: ledger.id });
       const open = () => runRecords(dashboard.context, { ...ledger, run });
       const languages = request.headers['accept-language'] ?? '';

@@ -5,7 +5,7 @@ import { type AuditedAction, recordAction } from '../model/audit-entry.ts';
 import { MAX_SHEET_ROWS } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
-import { findLedgerOf } from '../run/records/run-records.ts';
+import { countRunRecords, findLedgerOf } from '../run/records/run-records.ts';
 import { didYouMean, grouped } from '../text/printable.ts';
 import type { ApiTokens } from './access/api-tokens.ts';
 import type { People } from './access/people.ts';
@@ -94,12 +94,10 @@ export async function rememberedRun(
 /** PageError where a workbook (`xlsx`) cannot hold the records of a run: an answer that has begun could only break off. */
 export async function refuseLargeWorkbook(
   { context }: Pick<DashboardContext, 'context'>,
-  id: string,
+  ledger: Parameters<typeof countRunRecords>[1],
   format: string,
 ): Promise<void> {
-  if (format !== 'xlsx') return;
-  const { applied, deleted, rejected } = await context.state.runs.tally(id);
-  if (applied + deleted + rejected < MAX_SHEET_ROWS) return;
+  if (format !== 'xlsx' || (await countRunRecords(context, ledger)) < MAX_SHEET_ROWS) return;
   const advice = `A workbook holds ${grouped(MAX_SHEET_ROWS - 1)} records: take the CSV file.`;
   throw new PageError(422, 'Too many records for a workbook', advice);
 }

@@ -188,7 +188,7 @@ function readingEndpoints(parts: RouteParts, app: FastifyInstance): readonly End
         const { run, ledger } = await rememberedRun(dashboard, queued?.run ?? call.request.subject);
         if (ledger === undefined) throw notFoundError('The run is an export: it has no records.');
         refusePersonalData(ledger.target, call.request.viewer);
-        await refuseLargeWorkbook(dashboard, ledger.id, format);
+        await refuseLargeWorkbook(dashboard, ledger, format);
         await audit(dashboard, call.request, { action: 'download-records', job: ledger.job, run: ledger.id });
         const content = recordContent(() => runRecords(context, { ...ledger, run, outcome }), format);
         return call.reply.type(RECORD_TYPES[format]).send(Readable.from(content, { objectMode: false }));

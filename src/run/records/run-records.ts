@@ -112,6 +112,24 @@ export async function* runRecords(
   }
 }
 
+/** How many records `runRecords` gives of a run, where it can be known without reading them; further copies of rejected keys come beside. */
+export async function countRunRecords(
+  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  { target, id }: Pick<RunRecordsOptions, 'target' | 'id'>,
+): Promise<number> {
+  const { applied, deleted, rejected } = await state.runs.tally(id);
+  const settled = applied + deleted + rejected;
+  const plan = await readPlan(artifacts.run(id));
+  if (plan !== undefined) {
+    const { counts, shards, edited } = plan;
+    const planned = shards.reduce((sum, { operations }) => sum + operations, 0);
+    return Math.max(settled, planned) + counts.rejected.records + counts.held.records + (edited?.kept ?? 0);
+  }
+  let versions = 0;
+  for await (const keys of state.history(target).keysOf(id)) versions += keys.length;
+  return Math.max(settled, versions);
+}
+
 /**
  * The ledger that a run wrote to: of the run itself, or of the one with this id, or its first characters, in the history, which
  * remembers runs that are no longer kept.
