@@ -1,4 +1,4 @@
-import { enableCompileCache } from 'node:module';
+import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 
 // The process of `WarmCommand`: it has the program loaded, and runs one command after the other as a process of its own would.
@@ -13,11 +13,12 @@ export interface CommandRequest {
   readonly end: string;
 }
 
-enableCompileCache();
 const [folder = '', extension = ''] = process.argv.slice(2);
 const { runCommandLine }: Pick<Main, 'runCommandLine'> = await import(join(folder, `commands${extension}`));
 const { processTerminal }: Pick<Main, 'processTerminal'> = await import(join(folder, `terminal${extension}`));
 const terminal = processTerminal();
+// It is killed in the end, when nothing is written any more.
+flushCompileCache();
 
 process.on('message', async ({ args, env, end }: CommandRequest) => {
   for (const name of Object.keys(process.env)) delete process.env[name];

@@ -51,7 +51,8 @@ class WarmProcess {
     this.main = main;
     const script = join(import.meta.dirname, 'command-process.ts');
     this.#child = startProcess(process.execPath, [script, dirname(main), extname(main)], {
-      env: { PATH: process.env['PATH'] },
+      // Otherwise each of these processes strips the types of the script.
+      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#ended = new Promise((resolve) => this.#child.once('close', resolve));
