@@ -32,6 +32,7 @@ export interface Service {
   perform(request: Arrived): Promise<Answer>;
 }
 
+const NAMED = z.object({ url: z.string() });
 const RESOURCE = /^\/api\/site\/([a-z-]+)(?:\/(\d+))?$/;
 
 function parseJson(text: string): unknown {
@@ -95,9 +96,7 @@ export function service({ shop, apiKey, work, onViolation, onEffect }: ServiceOp
       const id = RESOURCE.exec(url.pathname)?.[2];
       if (method === 'PUT') return id ?? null;
       if (method === 'DELETE') return shop.products.get(Number(id))?.url ?? `id ${id}`;
-      return method === 'POST'
-        ? (z.object({ url: z.string() }).safeParse(parseJson(body)).data?.url ?? null)
-        : null;
+      return method === 'POST' ? (NAMED.safeParse(parseJson(body)).data?.url ?? null) : null;
     },
     refuseHeaders({ method, headers, body }) {
       if (headers.authorization !== `Bearer ${apiKey}`) return failure(401, 'Invalid API key');
