@@ -75,10 +75,13 @@ async function approved(workspace: Workspace, ...planning: readonly string[]): P
   expect(planned, planned.stderr).toMatchObject({ code: 0 });
   const run = String(planned.json()['run']);
   // The lock of a killed process lasts for its lease.
-  const sent = await until(async () => {
-    const ended = await workspace.storeferry('approve', run, '--json');
-    return ended.stderr.includes('is already running') ? undefined : ended;
-  });
+  const sent = await until(
+    async () => {
+      const ended = await workspace.storeferry('approve', run, '--json');
+      return ended.stderr.includes('is already running') ? undefined : ended;
+    },
+    { everyMs: 500 },
+  );
   expect(sent, sent.stderr).toMatchObject({ code: 0 });
   return run;
 }
@@ -106,10 +109,10 @@ for (const [state, describeState, start] of STATES) {
       await until(async () => ((await held(production)).size > 20 ? true : undefined));
       killed.process.kill('SIGKILL');
       await killed.ended;
-      await until(async () => {
-        const again = (await workspace.storeferry(...promote, '--json')).json();
-        return again['status'] === 'planned' ? true : undefined;
-      });
+      await until(
+        async () => (await workspace.storeferry(...promote, '--json')).json()['status'] === 'planned',
+        { everyMs: 500 },
+      );
       await approved(workspace, ...promote);
       const now = await held(production);
       expect(now.size).toBe(PRODUCTS);

@@ -69,10 +69,13 @@ describeWithRedis('with a Redis', () => {
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(store.requests.length).toBe(sentBefore);
     await redis.restart();
-    const ended = await until(async () => {
-      const shown = (await workspace.storeferry('runs', run, '--json')).json();
-      return shown['status'] === 'done' ? shown : null;
-    });
+    const ended = await until(
+      async () => {
+        const shown = (await workspace.storeferry('runs', run, '--json')).json();
+        return shown['status'] === 'done' ? shown : null;
+      },
+      { everyMs: 250 },
+    );
     expect(ended).toMatchObject({ applied: 1_000, unsent: 0 });
     expect(store.figures()).toMatchObject({ duplicates: 0, maxOverlap: 1 });
     expect(resent(store)).toBeLessThanOrEqual(2 * 2 * 16);

@@ -144,6 +144,6 @@ async function stop(server: ReturnType<typeof startProcess>, folder: string): Pr
     server.kill('SIGKILL');
     await ended;
   }
-  await until(() => Promise.resolve(!succeeds('pgrep', '-f', folder)));
+  await until(() => !succeeds('pgrep', '-f', folder), { everyMs: 50 });
   await rm(folder, { recursive: true, force: true });
 }

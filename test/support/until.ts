@@ -5,7 +5,7 @@ import { testOver } from './processes.ts';
 const WITHIN_MS = 120_000;
 
 export interface UntilOptions {
-  /** How often to evaluate the condition; short enough to act in the middle of a run. Default 5 ms. */
+  /** How often to evaluate the condition. Default 5 ms, to act in the middle of a run; longer where it runs a command. */
   readonly everyMs?: number;
   /** How long to wait on a quiet machine. Default two minutes. */
   readonly withinMs?: number;

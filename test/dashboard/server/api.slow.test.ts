@@ -55,10 +55,11 @@ function program({ url }: Pick<ServedDashboard, 'url'>, token: string) {
     post,
     async ended(run: string) {
       let answer = await send(`/runs/${run}`);
-      await until(async () => {
+      const isOver = async () => {
         answer = await send(`/runs/${run}`);
         return !['queued', 'running', 'interrupted'].includes(answer.body.status);
-      });
+      };
+      await until(isOver, { everyMs: 50 });
       return answer.body;
     },
   };

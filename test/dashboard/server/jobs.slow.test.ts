@@ -92,7 +92,9 @@ it('verifies a job, and says why a store cannot be compared', async () => {
     'Edits made in the store since are overwritten',
   );
   await client.follow(await submit('/jobs/nightly/verify'));
-  await until(async () => !(await client.get('/jobs/nightly/drift')).words.includes('is running'));
+  await until(async () => !(await client.get('/jobs/nightly/drift')).words.includes('is running'), {
+    everyMs: 50,
+  });
   expect((await client.get('/jobs/nightly/drift?how=restore')).words).toContain('Nothing is sent now');
   const refused = await client.follow(await submit('/jobs/nightly/drift'));
   expect(refused.words).toContain('Nothing is known of how the products of main can be seen');

@@ -107,6 +107,7 @@ it.concurrent('people do what their role says; an approval is refused to the sta
   const { run: shared } = z.object({ run: z.string() }).parse(await begunByToken.json());
   await until(
     async () => (await workspace.storeferry('runs', shared, '--json')).json()['status'] === 'stopped',
+    { everyMs: 250 },
   );
   expect((await ben.get(`/runs/${shared}/approve`)).words).toContain('A token that people share has started');
   expect((await approve(ofAnna, shared)).status).toBe(403);
@@ -122,6 +123,7 @@ it.concurrent('people do what their role says; an approval is refused to the sta
     async () =>
       (await workspace.storeferry('runs', String(typed['run']), '--json')).json()['status'] ===
       'done-with-rejects',
+    { everyMs: 250 },
   );
   expect(nightly.store.requests).toHaveLength(4);
 

@@ -86,7 +86,9 @@ it('adds a store whose key is in .env only, and names no variable that is there'
 
 it('finds out in the background what a store does', async () => {
   await client.submit(await client.get('/stores/outlet/probe'), '/stores/outlet/probe');
-  await until(async () => (await client.get('/stores')).words.includes('Found out what outlet does'));
+  await until(async () => (await client.get('/stores')).words.includes('Found out what outlet does'), {
+    everyMs: 50,
+  });
   expect((await client.get('/stores')).words).toContain(
     'keeps the fields that an update of a product does not have: ',
   );
