@@ -1,22 +1,26 @@
+import { globSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ServedDashboard, serveDashboard } from '../dashboard/server/running-dashboard.ts';
-import { axeFindings, describeWithBrowser, openBrowser } from '../support/browser.ts';
+import { axeFindings, COLOUR_RULES, describeWithBrowser, openBrowser } from '../support/browser.ts';
 import { IMAGES, PICTURES, type PictureWords, WORDS_FILE, wordsOf } from './pictures.ts';
 import { type SampleShop, sampleShop } from './sample-shop.ts';
 import { DESKTOP, openVisitor, PHONE, signIn } from './visitor.ts';
 
 const DAYS = 3;
 
-/** What is wrong with the look of a page as it is open, in the light and in the dark: axe-core's findings, its headings, and what lies beyond its edge. */
+/**
+ * What is wrong with the look of a page as it is open, in the light and in the dark: axe-core's findings, its headings, and what
+ * lies beyond its edge. The dark differs by the colours of `light-dark()` alone, so only the rules about colours are asked again.
+ */
 async function findings(page: Page, name: string): Promise<string[]> {
   const found: string[] = [];
   for (const colorScheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme });
-    const seen = await axeFindings(page);
+    const seen = await axeFindings(page, colorScheme === 'dark' ? COLOUR_RULES : undefined);
     if ((await page.locator('h1').count()) !== 1) seen.push('it has not one h1');
     seen.push(...(await beyondEdge(page)));
     found.push(...seen.map((text) => `${name}, ${colorScheme}: ${text}`));
@@ -100,6 +104,12 @@ describeWithBrowser('every page in a browser', () => {
       ...['/stores', '/stores/new', '/stores/main/edit', '/exports/new', '/new', '/tokens', '/audit'],
     ];
   };
+
+  it('is dark by other colours alone', () => {
+    const sheets = globSync(join(import.meta.dirname, '../../src/**/*.css'));
+    expect(sheets.filter((file) => readFileSync(file, 'utf8').includes('light-dark('))).not.toEqual([]);
+    expect(sheets.filter((file) => readFileSync(file, 'utf8').includes('prefers-color-scheme'))).toEqual([]);
+  });
 
   it.each([
     ['on a desk', { viewport: DESKTOP, colorScheme: 'light' }],

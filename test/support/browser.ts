@@ -1,11 +1,15 @@
+import { existsSync } from 'node:fs';
 import axe, { type AxeResults } from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { describeWithServer } from './describe-with-server.ts';
 import { patience } from './pace.ts';
 import { endWithTest, succeeds } from './processes.ts';
 
-/** Debian's Chromium; `STOREFERRY_CHROMIUM` may name another one. */
-export const CHROMIUM = process.env['STOREFERRY_CHROMIUM'] || '/usr/bin/chromium';
+/** Debian's Chromium, the one without windows where it is there; `STOREFERRY_CHROMIUM` may name another one. */
+export const CHROMIUM =
+  process.env['STOREFERRY_CHROMIUM'] ||
+  ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path)) ||
+  'chromium';
 
 /** `describe` for tests in a real browser. Without one they are skipped and say so; with `CI` set that fails. */
 export function describeWithBrowser(name: string, suite: () => void): void {
@@ -35,12 +39,16 @@ export async function openBrowser(): Promise<Browser> {
   return browser;
 }
 
-/** What axe-core finds wrong with a page: rule, how bad, and where. */
-export async function axeFindings(page: Page): Promise<string[]> {
+/** Axe's rules that look at colours. */
+export const COLOUR_RULES = ['color-contrast', 'link-in-text-block'] as const;
+
+/** What axe-core finds wrong with a page, by these rules or by all: rule, how bad, and where. */
+export async function axeFindings(page: Page, runOnly?: readonly string[]): Promise<string[]> {
   // Evaluated by the debugger's protocol, which the page's content security policy does not bind; once for each document.
   if (await page.evaluate<boolean>('globalThis.axe === undefined')) await page.evaluate(axe.source);
   // Of what passes, axe would describe each element.
-  const run = `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)`;
+  const options = JSON.stringify({ resultTypes: ['violations'], runOnly });
+  const run = `axe.run(${options}).then(({ violations }) => violations)`;
   const violations = await page.evaluate<AxeResults['violations']>(run);
   return violations.map(
     ({ id, impact, nodes }) => `${id} (${impact}): ${nodes.map(({ html }) => html).join(' ')}`,
