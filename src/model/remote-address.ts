@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /**
  * A place outside the workspace for files, as the kinds in `src/remote/remote-kinds.ts` define it; each adds its own
  * fields.
@@ -220,6 +222,16 @@ export function isHttpUrl(text: string): boolean {
 export function hasUser(address: string): boolean {
   return /^[a-z][\w+.-]*:\/\/[^/\s]*@/i.test(address);
 }
+
+/** A text that goes to the store, or the beginning of one, such as an address of pictures. */
+export const sentText = z
+  .string()
+  .refine((text) => !hasUser(text), 'expected an address without user and password: the store shows it');
+
+/** The address of a folder with picture files. */
+export const pictureFolder = sentText
+  .refine(isHttpUrl, 'expected an http or https address')
+  .refine((address) => !/[?#]/.test(address), 'expected the address of a folder, without ? and #');
 
 /** What identifies a store: its address, and the optional `id` in stores.yaml. */
 interface StoreAddress {

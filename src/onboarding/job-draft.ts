@@ -1,5 +1,6 @@
 import { type MappingFile, unsetParams, updateMatch } from '../mapping/spec/mapping-spec.ts';
 import { withoutAbsent } from '../model/json-object.ts';
+import { sentText } from '../model/remote-address.ts';
 import { InterruptedError, StoreferryError } from '../model/storeferry-error.ts';
 import { didYouMean, listed } from '../text/printable.ts';
 import { askCrosswalk } from './ask-crosswalk.ts';
@@ -232,15 +233,18 @@ async function askMapping(
   if (spec === undefined || (proposal?.questions.length ?? 0) > 0) return open;
   for (const [name, param] of Object.entries(spec.params ?? {})) {
     const { default: defaultAnswer, description } = typeof param === 'object' ? param : { default: param };
-    inquiry.ask({
-      id: `param.${name}`,
-      text: name,
-      reason: description,
-      reliance: 'settled',
-      defaultAnswer: defaultAnswer === undefined ? undefined : '',
-      example: defaultAnswer === undefined ? undefined : String(defaultAnswer),
-      missing: `The mapping needs the parameter ${name}.`,
-    });
+    inquiry.ask(
+      {
+        id: `param.${name}`,
+        text: name,
+        reason: description,
+        reliance: 'settled',
+        defaultAnswer: defaultAnswer === undefined ? undefined : '',
+        example: defaultAnswer === undefined ? undefined : String(defaultAnswer),
+        missing: `The mapping needs the parameter ${name}.`,
+      },
+      (answer) => sentText.safeParse(answer).error?.issues[0]?.message,
+    );
   }
   return unsetParams(spec, guess.params).length > 0 ? open : { guess, spec };
 }

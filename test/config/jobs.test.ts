@@ -160,6 +160,12 @@ describe('an import job', () => {
     ]);
   });
 
+  it('sets no parameter to an address with a password, which the store would show', () => {
+    expect(problems(`${JOB}params: { prefix: "https://shop:hidden-word@images.example/" }\n`)).toEqual([
+      "5:19 params.prefix: expected an address without user and password: the store shows it, found 'https://…@images.example/'",
+    ]);
+  });
+
   it('sets the parameters that a mapping cannot do without', () => {
     const mapping = `import: products
 columns: { id: Id, price: Price }

@@ -170,6 +170,17 @@ describe('the draft of a new job', () => {
     expect(used?.map(({ header }) => header)).toEqual(['Bums']);
   });
 
+  it.each([
+    ['https://shop:hidden-word@images.example/', 'without user and password'],
+    ['https://images.example/?file=', 'without ? and #'],
+    ['images.example', 'an http or https address'],
+  ])('takes no address of pictures that the store cannot show: %s', async (imageBase, why) => {
+    const examined = await examineFile('Name,Price,Image\nMug,4.00,mug.jpg\n', { answers: { imageBase } });
+    expect(examined.state.questions.find(({ id }) => id === 'imageBase')?.problem).toContain(why);
+    expect(examined.state.made).toBeUndefined();
+    expect(pageOf(examined).toString()).not.toContain('hidden-word');
+  });
+
   it('forgets answers about the columns with another table, and keeps the others', () => {
     const draft = answerDraft(EMPTY_DRAFT, { sheet: 'Old', 'column.price': 'A', name: 'nightly' });
     expect(answerDraft(draft, { sheet: 'New' }).answers).toEqual({ sheet: 'New', name: 'nightly' });

@@ -21,6 +21,7 @@ import {
   nonEmpty,
   oneOrMore,
   scalar,
+  sentScalar,
   type Value,
   valueSchema,
 } from './value.ts';
@@ -176,9 +177,9 @@ const common = {
     z.record(
       nonEmpty,
       z.union([
-        scalar,
+        sentScalar,
         z.strictObject({
-          default: optional(scalar, 'Left out: the job must set it.'),
+          default: optional(sentScalar, 'Left out: the job must set it.'),
           description: z.string().exactOptional(),
         }),
       ]),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { addProblem, onlyKey, optional } from '../../model/json-object.ts';
+import { sentText } from '../../model/remote-address.ts';
 import { type Transform, transformSchema } from '../transforms/transforms.ts';
 
 /** A name, a column or a pattern. */
@@ -8,6 +9,7 @@ export const nonEmpty = z.string().min(1);
 /** One, or several. */
 export const oneOrMore = z.union([nonEmpty, z.array(nonEmpty).min(1)]);
 export const scalar = z.union([z.string(), z.number(), z.boolean()]);
+export const sentScalar = z.union([sentText, z.number(), z.boolean()]);
 const words = z.union([scalar, z.array(scalar).min(1)]);
 
 const test = z.strictObject({
@@ -84,7 +86,7 @@ const valueObject: z.ZodType<ValueObject> = z.lazy(() =>
   z
     .strictObject({
       value: optional(valueSchema, 'The value, with options below.'),
-      const: optional(scalar, 'Always this.'),
+      const: optional(sentScalar, 'Always this.'),
       first: optional(z.array(valueSchema).min(1), 'The first of these that is not blank.'),
       all: optional(
         z.array(valueSchema).min(1),
@@ -116,11 +118,13 @@ const valueObject: z.ZodType<ValueObject> = z.lazy(() =>
 
 /** The source of a field's value. */
 export const valueSchema: z.ZodType<Value> = z.lazy(() =>
-  z.union([nonEmpty, z.number(), z.boolean(), z.tuple([valueSchema], transformSchema), valueObject]).meta({
-    id: 'Value',
-    description:
-      'A column by its name; a text with `{column}` or `{param}`; a number or boolean; a pipeline `[column, transform, …]`; or a map.',
-  }),
+  z
+    .union([sentText.min(1), z.number(), z.boolean(), z.tuple([valueSchema], transformSchema), valueObject])
+    .meta({
+      id: 'Value',
+      description:
+        'A column by its name; a text with `{column}` or `{param}`; a number or boolean; a pipeline `[column, transform, …]`; or a map.',
+    }),
 );
 
 /** A yes/no field: a condition, or a value that ends in a boolean. */

@@ -204,6 +204,9 @@ it('shows the picture of a ZIP beside the file, and lets the job publish it', as
   const address = 'https://images.example/shop/';
   const answer = async (fields: Readonly<Record<string, string>>, of: Answer) =>
     await visitor.submit(of, actionOf(of), { url: store.baseUrl, apiKey: store.apiKey, ...fields });
+  const secret = await answer({ 'answer.imageBase': '=https://shop:hidden-word@images.example/' }, asked);
+  expect(secret.words).toContain('expected an address without user and password');
+  expect(secret.body).not.toContain('hidden-word');
   const missed = await answer({ 'answer.imageBase': `=${address}` }, asked);
   expect(missed.document.querySelector('.first-record')?.textContent).toContain(
     'falsch.zip has no file blau.png',
