@@ -35,7 +35,7 @@ export async function* convertTable(file: TableFile): AsyncGenerator<ConvertedRo
       if (rows > file.limits.rows)
         throw tableLimitError({ ...file, title: reader.title() }, 'rows', { line });
       width = Math.max(width, cells.length);
-      text += `${JSON.stringify([line, ...cells])}\n`;
+      text += cells.length === 0 ? `[${line}]\n` : `[${line},${JSON.stringify(cells).slice(1)}\n`;
     }
     if (text === '') continue;
     const { length = 0 } = reader.header() ?? [];

@@ -13,6 +13,8 @@ import {
 /** Cells and characters of one batch. */
 const MAX_CELLS_HELD = 100_000;
 const MAX_CHARACTERS_HELD = 1 << 20;
+/** A row of so many columns is expected to have few cells. */
+const WIDE_ROW = 1_024;
 
 /** Merged cells: the value of the first belongs to all of them. Rows from 1, columns from 0, both ends included. */
 export interface MergedCells {
@@ -91,10 +93,9 @@ export function sheetRows(file: LimitedTable, { merged = [], mergedFirst, usedWi
       }
       if (spanning.length > 0) fillMerged(line, cells, copies);
       refuseColumns(file, cells.length, line);
-      // Cells may be set in any order, and not all of them; `forEach` visits those that are.
       let width = 0;
       let characters = 0;
-      cells.forEach((cell, column) => {
+      eachCell(cells, (cell, column) => {
         if (cell.length > limits.cellBytes) throw tableLimitError(file, 'cellBytes', { line, column });
         if (cell !== '') width = Math.max(width, column + 1);
         characters += cell.length;
@@ -108,7 +109,10 @@ export function sheetRows(file: LimitedTable, { merged = [], mergedFirst, usedWi
       let batch: TableRow[] = [];
       let [heldCells, heldCharacters] = [0, 0];
       for (const { line, cells: set, copies, characters } of rows.splice(0)) {
-        const cells = Array.from(set, (cell) => cell ?? '');
+        const cells = new Array<string>(set.length).fill('');
+        eachCell(set, (cell, column) => {
+          cells[column] = cell;
+        });
         for (let copy = 0; copy < copies; copy += 1) {
           batch.push({ line: line + copy, cells });
           heldCells += cells.length;
@@ -122,6 +126,18 @@ export function sheetRows(file: LimitedTable, { merged = [], mergedFirst, usedWi
       if (batch.length > 0) yield batch;
     },
   };
+}
+
+/**
+ * Calls back for the cells that are set: they may be set in any order, and not all of them. In a wide row, of which V8 makes a
+ * dictionary, without a look at each column.
+ */
+function eachCell(cells: readonly string[], use: (cell: string, column: number) => void): void {
+  if (cells.length < WIDE_ROW) {
+    cells.forEach(use);
+    return;
+  }
+  for (const column of Object.keys(cells)) use(cells[Number(column)] ?? '', Number(column));
 }
 
 /** The facts about a sheet that decide which one is meant. */
