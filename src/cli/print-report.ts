@@ -1,4 +1,4 @@
-import { skipsMany } from '../model/plan.ts';
+import { hasManyUnaskedSkips } from '../model/plan.ts';
 import { hasDifferences, isDriftOpen, type RunStatus } from '../model/run.ts';
 import { documentText } from '../report/document-text.ts';
 import { type RunDocument, runDocument } from '../report/run-document.ts';
@@ -16,7 +16,8 @@ import type { RecordOutput } from './with-json-result.ts';
 export function exitCodeOf({ run, plan, totals }: RunFacts): number {
   const leavesSome =
     (run.status === 'planned' &&
-      (totals.rejected + totals.held > 0 || (plan !== null && run.undo === undefined && skipsMany(plan)))) ||
+      (totals.rejected + totals.held > 0 ||
+        (plan !== null && run.undo === undefined && hasManyUnaskedSkips(plan)))) ||
     (run.status === 'done' && run.verification !== undefined && hasDifferences(run.verification)) ||
     (run.kind === 'drift' && run.status === 'done' && run.drift !== undefined && isDriftOpen(run.drift));
   return leavesSome ? EXIT_CODES['done-with-rejects'] : EXIT_CODES[run.status];

@@ -364,7 +364,7 @@ export type PlannedRejection = Stored<typeof rejectionSchema>;
 export const NOT_IN_SAMPLE = 'not-in-sample';
 
 /** Records that are left out although no `skip` of the mapping says so: those without a price. */
-export function skippedUnasked({ skips }: Pick<Plan, 'skips'>): number {
+export function countUnaskedSkips({ skips }: Pick<Plan, 'skips'>): number {
   const unasked = skips.filter(({ code, field }) => code === NO_PRICE && field !== null);
   return unasked.reduce((sum, { records }) => sum + records, 0);
 }
@@ -374,9 +374,9 @@ const MANY_PERCENT = 10;
 const FEW_RECORDS = 5;
 
 /** Whether so many records are left out, without a `skip` of the mapping, that somebody should look. */
-export function skipsMany(plan: Pick<Plan, 'counts' | 'skips'>): boolean {
+export function hasManyUnaskedSkips(plan: Pick<Plan, 'counts' | 'skips'>): boolean {
   const records = consideredRecords(plan);
-  return records >= FEW_RECORDS && skippedUnasked(plan) * 100 > records * MANY_PERCENT;
+  return records >= FEW_RECORDS && countUnaskedSkips(plan) * 100 > records * MANY_PERCENT;
 }
 
 /** The records of a plan that its run considers: all of them, or those of its sample. */

@@ -18,7 +18,10 @@ export interface SafetyFigures {
   /** Keys that this job has in the ledger. */
   readonly keysOfJob: number;
   readonly rejected: number;
-  /** Left out although no `skip` of the mapping says so; if all records are left out: all. Null where other records are left out too. */
+  /**
+   * Records that are skipped although no `skip` of the mapping names them; all records if every record is skipped. Null for a sample,
+   * a restore and `mode: create`, which skip others on purpose.
+   */
   readonly skipped: number | null;
   readonly records: number;
   /** Null if only a sample of the source is planned. */
@@ -36,7 +39,10 @@ export interface SafetyFigures {
   readonly prices: readonly Move[];
   /** Products that the store would give one price for all variants, with the keys of the first ones. */
   readonly lostPrices: { readonly products: number; readonly examples: readonly string[] };
-  /** New records, with those that wait because they may be known ones, and missing keys, if keys are made differently than in the last completed run; otherwise null. */
+  /**
+   * If the mapping of keys differs from that of the last completed run: the new and held records, and the keys that
+   * are missing. Otherwise null.
+   */
   readonly keyChange: { readonly new: number; readonly missing: number } | null;
 }
 
@@ -86,7 +92,7 @@ const PRODUCTS = ['products'] as const;
 const FEW_RECORDS = { of: 'base', least: 5, unit: 'records' } as const;
 /** A price is a price move if it is multiplied or divided by at least this factor. */
 const FACTOR = 3;
-/** 0.3 is three times 0.1, though not in binary. */
+/** 0.3 counts as three times 0.1, although its binary form is smaller. */
 const ROUNDING = 1e-9;
 /** What a price move is, after 'a price that becomes'. */
 const PRICE_MOVE = `at least ${FACTOR} times as high, at most a third, or 0`;

@@ -12,12 +12,12 @@ import {
 import type { ConflictRules, ConflictSide } from '../model/observation.ts';
 import {
   consideredRecords,
+  countUnaskedSkips,
   type ImageFindings,
   type PictureFindings,
   type Plan,
   type PlannedShard,
   type PlanSource,
-  skippedUnasked,
   type UndoFacts,
 } from '../model/plan.ts';
 import type { Sample } from '../model/run.ts';
@@ -358,7 +358,7 @@ async function figuresOf(
 function skippedOf(plan: Omit<Plan, 'safety'>, mode: ImportMode, isPart: boolean): number | null {
   if (mode === 'create' || isPart) return null;
   const { skipped, records } = plan.counts;
-  return skipped.records === records ? records : skippedUnasked(plan);
+  return skipped.records === records ? records : countUnaskedSkips(plan);
 }
 
 /** Keys that a plan does not delete, because a new record is the same product, or may be. */

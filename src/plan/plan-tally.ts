@@ -12,7 +12,7 @@ import { type Count, ReasonTally } from '../model/reason.ts';
 import { EDITED_SHOWN, type EditedFound } from '../model/run.ts';
 import { isPriceMove, type Move, type Moves } from '../model/safety-limits.ts';
 import { truncate } from '../model/truncate.ts';
-import { hidden } from '../text/masked.ts';
+import { maskKeepingShape } from '../text/masked.ts';
 import { ADVANCED_FIELD, type VariantPairs, variantName } from './changes/field-changes.ts';
 import type { PlannedUpdate } from './changes/plan-update.ts';
 
@@ -103,7 +103,7 @@ export function sampleOf(
 ): FieldChanges['samples'][number] {
   const personal =
     resource === 'contacts' && (personalFields.has(change.field) || change.field.startsWith('properties'));
-  const render = (value: unknown) => (personal ? hidden(plainText(value)) : plainText(value));
+  const render = (value: unknown) => (personal ? maskKeepingShape(plainText(value)) : plainText(value));
   const old = change.old === undefined ? null : render(change.old);
   const now = change.new === undefined ? null : render(change.new);
   const from = old === null || now === null ? 0 : differsAt(old, now);

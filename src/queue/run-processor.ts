@@ -17,7 +17,7 @@ import type { DeliverShards } from '../run/import/apply-step.ts';
 import { hasDied, readStoredReport } from '../run/report/read-stored-report.ts';
 import { RunBug, type RunContext, type RunEvent } from '../run/run-context.ts';
 import { importTarget, targetLockName } from '../state/state.ts';
-import { masked } from '../text/masked.ts';
+import { maskPersonalData } from '../text/masked.ts';
 import { logTick, type TickOutcome } from './keep-schedules.ts';
 import { logRunEvents, type WorkerFiles, type WorkerLog, type WorkerSettings } from './worker-settings.ts';
 
@@ -127,7 +127,7 @@ export function runProcessor({
       }
       if (error instanceof InterruptedError) return { kind: 'returned' };
       if (error instanceof StoreferryError) {
-        const problem = masked(context.redact?.(explainError(error)) ?? explainError(error));
+        const problem = maskPersonalData(context.redact?.(explainError(error)) ?? explainError(error));
         log.error({ job, reason: problem }, 'run could not begin');
         await notifyRecipients(own, notifyOf(job), job, { kind: 'not-begun', problem });
         return { kind: 'ended', run: null, error: problem };

@@ -4,7 +4,7 @@ import type { Reason, ReasonGroup } from '../model/reason.ts';
 import type { ChangedId, Exported, Run, RunTotals, Traffic } from '../model/run.ts';
 import type { ListHistory } from '../model/subscriber-list.ts';
 import type { OutcomeTally } from '../state/state.ts';
-import { masked, withoutPeople } from '../text/masked.ts';
+import { maskPeople, maskPersonalData } from '../text/masked.ts';
 
 /** The report of a run as one file to view, print and mail, in the run's folder. */
 export const REPORT_FILE = 'report.html';
@@ -89,12 +89,12 @@ const OF_STORE = /^(?:store|answer)-/;
  */
 export function withoutPersonalData<Facts extends MayQuotePeople>(facts: Facts): Facts {
   const { run, plan } = facts;
-  const ours = (text: string) => (run.resource === 'products' ? text : masked(text));
+  const ours = (text: string) => (run.resource === 'products' ? text : maskPersonalData(text));
   const unquoted = <Quoting extends { readonly code: string; readonly message: string }>(
     reason: Quoting,
   ) => ({
     ...reason,
-    message: OF_STORE.test(reason.code) ? withoutPeople(reason.message, []) : ours(reason.message),
+    message: OF_STORE.test(reason.code) ? maskPeople(reason.message, []) : ours(reason.message),
   });
   return {
     ...facts,

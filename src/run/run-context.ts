@@ -19,7 +19,7 @@ import type { Artifacts } from '../state/artifacts.ts';
 import type { FileAccess } from '../state/file-access.ts';
 import type { LockHolder, SharedStore, State } from '../state/state.ts';
 import type { Attempt, Storefront, StorefrontEvent } from '../storefront/storefront.ts';
-import { masked, withoutPeople } from '../text/masked.ts';
+import { maskPeople, maskPersonalData } from '../text/masked.ts';
 import type { MappingSource } from './inputs/open-mapping.ts';
 
 /** What the steps of a run need from their process; created once at the edge (cli/, queue/). */
@@ -211,9 +211,9 @@ export function runErrorOf(
 ): string {
   const error = firstError(failure);
   if (resource === 'products') return redact(explainFailure(error));
-  if (!(error instanceof StoreferryError)) return redact(withoutPeople(explainFailure(error), []));
+  if (!(error instanceof StoreferryError)) return redact(maskPeople(explainFailure(error), []));
   const { place, hint, unquoted: message } = error;
-  return redact(masked(explainError({ place, hint, message })));
+  return redact(maskPersonalData(explainError({ place, hint, message })));
 }
 
 /** A signal that aborts when the other does, with its own reason. */

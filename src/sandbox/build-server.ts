@@ -9,7 +9,7 @@ import {
   type FastifyRequest,
   fastify,
 } from 'fastify';
-import { type Answer, type Route, refuse } from './route.ts';
+import { type Answer, type Route, refusalAnswer } from './route.ts';
 import type { Random } from './seed-database.ts';
 
 /** A product of 200 variants with a long description fits many times over. */
@@ -35,7 +35,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     forceCloseConnections: true,
     // A malformed address is answered like an unknown one.
     frameworkErrors: (_error, _request, reply) =>
-      send(reply, refuse(404, 'Resource not found: the address is malformed')),
+      send(reply, refusalAnswer(404, 'Resource not found: the address is malformed')),
     clientErrorHandler: answerBrokenRequest,
   });
   const parseJson = server.getDefaultJsonParser('error', 'error');
@@ -59,7 +59,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   });
   server.setErrorHandler((error: FastifyError, _request, reply) => {
     const status = error.statusCode ?? 500;
-    return send(reply, refuse(status, explain(status, error)));
+    return send(reply, refusalAnswer(status, explain(status, error)));
   });
 
   const openApi = JSON.stringify(parts.openApi);
@@ -76,10 +76,10 @@ function gate(
 ): Answer | undefined {
   if (request.routeOptions.url === '/openapi.json') return undefined;
   if (!isAuthentic(request.headers.authorization))
-    return refuse(401, 'Unauthorized: send the API key as "Authorization: Bearer <API_KEY>"');
-  if (request.is404) return refuse(404, 'Resource not found: no such address');
+    return refusalAnswer(401, 'Unauthorized: send the API key as "Authorization: Bearer <API_KEY>"');
+  if (request.is404) return refusalAnswer(404, 'Resource not found: no such address');
   if (request.url.startsWith(API_PREFIX) && !request.headers['user-agent']?.trim())
-    return refuse(400, 'The User-Agent header is missing: every request names its client');
+    return refusalAnswer(400, 'The User-Agent header is missing: every request names its client');
   return undefined;
 }
 
@@ -106,14 +106,14 @@ function addRoute(
           return send(reply, respond(request));
         case 'too-many':
           reply.header('retry-after', fault.retryAfterSeconds);
-          return send(reply, refuse(429, 'Too many requests: wait as long as Retry-After says'));
+          return send(reply, refusalAnswer(429, 'Too many requests: wait as long as Retry-After says'));
         case 'fail-before':
         case 'fail-after': {
           const when = fault.kind === 'fail-after' ? 'after' : 'before';
           if (when === 'after') respond(request);
           return send(
             reply,
-            refuse(503, `The service is unavailable (injected ${when} the request was carried out)`),
+            refusalAnswer(503, `The service is unavailable (injected ${when} the request was carried out)`),
           );
         }
         default:
@@ -135,7 +135,7 @@ function addWrongMethods(server: FastifyInstance, routes: readonly Route[]): voi
       url,
       onRequest: (_request, reply) => {
         reply.header('allow', allowed.join(', '));
-        send(reply, refuse(405, `Method not allowed: this address knows ${allowed.join(', ')}`));
+        send(reply, refusalAnswer(405, `Method not allowed: this address knows ${allowed.join(', ')}`));
       },
       handler: () => undefined,
     });

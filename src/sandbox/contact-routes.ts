@@ -4,7 +4,7 @@ import { recordOf } from '../model/json-object.ts';
 import { CONTACT_TEXT_FIELDS } from '../model/mapped-record.ts';
 import { numberColumn, textColumn } from './open-database.ts';
 import type { Profiles } from './profiles.ts';
-import { found, type Route, refuse, route, withBody } from './route.ts';
+import { answerRecord, type Route, refusalAnswer, route, withBody } from './route.ts';
 
 const property = z.strictObject({ name: z.string(), value: z.string() });
 
@@ -45,8 +45,8 @@ export function contactRoutes(contacts: ContactTable, profiles: Profiles): Route
   const update: Route['handle'] = (call) =>
     withBody(contactBody, call, (body) =>
       profiles.has('refuses-empty-put') && !Object.values(body).some(isFilled)
-        ? refuse(422, 'body: expected a field that is not empty')
-        : found(call, (id) => contacts.update(id, body)),
+        ? refusalAnswer(422, 'body: expected a field that is not empty')
+        : answerRecord(call, (id) => contacts.update(id, body)),
     );
   return [route('PUT', '/api/site/contacts/:id', summary, 'Contact', update, { takes: 'ContactRequest' })];
 }

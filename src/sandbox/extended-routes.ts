@@ -6,10 +6,10 @@ import { changedProductBody, type ProductTable, type SentCategory } from './prod
 import {
   type Answer,
   answer,
-  found,
-  notFound,
+  answerDelete,
+  answerRecord,
+  notFoundAnswer,
   type Route,
-  removed,
   route,
   withBody,
   withQuery,
@@ -94,9 +94,9 @@ export function extendedRoutes({ database, products, contacts, categories, now }
     route('GET', '/api/site/products/categories', 'The categories', 'Any[]', (call) =>
       withQuery(parentQuery, call, ({ parent }) => answer(200, categories.list(parent))),
     ),
-    route('GET', '/api/site/products/:id', 'One product', 'Any', (call) => found(call, products.read)),
+    route('GET', '/api/site/products/:id', 'One product', 'Any', (call) => answerRecord(call, products.read)),
     route('PUT', '/api/site/products/:id', 'Set fields of a product', 'Any', (call) =>
-      withBody(changedProductBody, call, (body) => found(call, (id) => products.updateById(id, body))),
+      withBody(changedProductBody, call, (body) => answerRecord(call, (id) => products.updateById(id, body))),
     ),
     route('GET', '/api/site/contacts', 'A page of contacts', 'Any', (call) =>
       withQuery(periodQuery, call, ({ limit, skip, created_at_min, created_at_max }) =>
@@ -119,12 +119,12 @@ export function extendedRoutes({ database, products, contacts, categories, now }
     route('GET', '/api/site/contacts/search-by-email', 'The contact with an e-mail address', 'Any', (call) =>
       withQuery(emailQuery, call, ({ email }) => {
         const known = contacts.findByEmail(email);
-        return known === undefined ? notFound() : { status: 200, json: known.json };
+        return known === undefined ? notFoundAnswer() : { status: 200, json: known.json };
       }),
     ),
-    route('GET', '/api/site/contacts/:id', 'One contact', 'Any', (call) => found(call, contacts.read)),
+    route('GET', '/api/site/contacts/:id', 'One contact', 'Any', (call) => answerRecord(call, contacts.read)),
     route('DELETE', '/api/site/contacts/:id', 'Delete a contact', 'DeleteResult', (call) =>
-      removed(call, contacts.remove),
+      answerDelete(call, contacts.remove),
     ),
     route('GET', '/api/site/orders', 'A page of orders, newest first', 'Any', (call) =>
       withQuery(periodQuery, call, ({ limit, skip, created_at_min, created_at_max }) => {
@@ -136,10 +136,10 @@ export function extendedRoutes({ database, products, contacts, categories, now }
         );
       }),
     ),
-    route('GET', '/api/site/orders/:id', 'One order', 'Any', (call) => found(call, order)),
+    route('GET', '/api/site/orders/:id', 'One order', 'Any', (call) => answerRecord(call, order)),
     route('PUT', '/api/site/orders/:id', 'Set fields of an order', 'Any', (call) =>
       withBody(changedOrder, call, ({ notifyCustomer: _notify, status, ...fields }) =>
-        found(call, (id) => {
+        answerRecord(call, (id) => {
           const stored = order(id);
           if (stored === undefined) return undefined;
           const changed = { ...fields, ...(status !== undefined && { status: status.toLowerCase() }) };
@@ -156,18 +156,18 @@ export function extendedRoutes({ database, products, contacts, categories, now }
       }),
     ),
     route('GET', '/api/site/subscriber-lists/:id', 'One list', 'Any', (call) =>
-      found(call, (id) => jsonOfRow(listById.get(id))),
+      answerRecord(call, (id) => jsonOfRow(listById.get(id))),
     ),
     route('PUT', '/api/site/subscriber-lists/:id', 'Name a list', 'Any', (call) =>
       withBody(listName, call, ({ name }) =>
-        found(call, (id) => {
+        answerRecord(call, (id) => {
           nameList.run(name, id);
           return jsonOfRow(listById.get(id));
         }),
       ),
     ),
     route('DELETE', '/api/site/subscriber-lists/:id', 'Delete a list', 'DeleteResult', (call) =>
-      removed(call, (id) => removeList.run(id).changes > 0),
+      answerDelete(call, (id) => removeList.run(id).changes > 0),
     ),
     route('GET', '/api/site/webhooks', 'The webhooks, which the sandbox never calls', 'Any[]', () =>
       answer(
@@ -183,7 +183,7 @@ export function extendedRoutes({ database, products, contacts, categories, now }
       }),
     ),
     route('DELETE', '/api/site/webhooks/:id', 'Remove a webhook', 'DeleteResult', (call) =>
-      removed(call, (id) => webhooks.delete(id)),
+      answerDelete(call, (id) => webhooks.delete(id)),
     ),
   ];
 }

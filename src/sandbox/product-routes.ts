@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { PRODUCT_TYPES } from '../model/mapped-record.ts';
 import { numberColumn, textColumn } from './open-database.ts';
 import type { Profiles } from './profiles.ts';
-import { type Route, removed, route, withBody, withQuery } from './route.ts';
+import { answerDelete, type Route, route, withBody, withQuery } from './route.ts';
 
 const category = z.strictObject({
   id: z.int().optional(),
@@ -113,7 +113,7 @@ export function productRoutes(products: ProductTable, profiles: Profiles): Route
       { takes: 'ProductRequest', query: createQuery },
     ),
     route('DELETE', '/api/site/products/:id', 'Delete a product', 'DeleteResult', (call) =>
-      removed(call, products.remove),
+      answerDelete(call, products.remove),
     ),
   ];
 }

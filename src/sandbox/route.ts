@@ -45,7 +45,7 @@ export function answer(status: number, body: unknown): Answer {
 }
 
 /** The error body of storefront-api.md, section 2. */
-export function refuse(status: number, message: string): Answer {
+export function refusalAnswer(status: number, message: string): Answer {
   return answer(status, { success: false, message });
 }
 
@@ -56,21 +56,21 @@ function idOf(call: Call): number | undefined {
 }
 
 /** 404: the record of an address, or of a query, is not there. */
-export function notFound(): Answer {
-  return refuse(404, 'Resource not found: no such record');
+export function notFoundAnswer(): Answer {
+  return refusalAnswer(404, 'Resource not found: no such record');
 }
 
 /** The record that a call names, as JSON text. */
-export function found(call: Call, read: (id: number) => string | undefined): Answer {
+export function answerRecord(call: Call, read: (id: number) => string | undefined): Answer {
   const id = idOf(call);
   const json = id === undefined ? undefined : read(id);
-  return json === undefined ? notFound() : { status: 200, json };
+  return json === undefined ? notFoundAnswer() : { status: 200, json };
 }
 
 /** The answer to a delete of the record that a call names. */
-export function removed(call: Call, remove: (id: number) => boolean): Answer {
+export function answerDelete(call: Call, remove: (id: number) => boolean): Answer {
   const id = idOf(call);
-  return id !== undefined && remove(id) ? answer(200, { success: true, message: '' }) : notFound();
+  return id !== undefined && remove(id) ? answer(200, { success: true, message: '' }) : notFoundAnswer();
 }
 
 /** Handles a call whose body fits a schema. */
@@ -107,7 +107,7 @@ function withInput<Value>(
     return `${place}: ${issue.message.replace(/^Invalid input: /, '')}`;
   });
   const more = error.issues.length - shown.length;
-  return refuse(422, `${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`);
+  return refusalAnswer(422, `${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`);
 }
 
 /** `variants[2].price`. */

@@ -5,7 +5,7 @@ import { isJsonObject } from '../model/json-object.ts';
 import { AS_SENT } from '../model/operation.ts';
 import { errorCode } from '../model/storeferry-error.ts';
 import { isTransientStatus, retryAfterMs } from '../remote/remote-client.ts';
-import { withoutPeople } from '../text/masked.ts';
+import { maskPeople } from '../text/masked.ts';
 import { cleanMessage } from './clean-message.ts';
 import { type Expectation, type Proof, reportsFailure } from './proof.ts';
 import { isExcessive, MAX_CONTAINERS, MAX_LEVELS, parseJson } from './read-page.ts';
@@ -321,7 +321,7 @@ function messageOf(answer: RawAnswer, value: unknown, reader: Reader): string {
   // this machine.
   const isOfProduct = expected?.personalData === null && isRefusal(answer.status);
   const unnamed = (words: string) =>
-    isOfProduct ? words : withoutPeople(words, expected?.personalData?.() ?? []);
+    isOfProduct ? words : maskPeople(words, expected?.personalData?.() ?? []);
   const message = typeof text === 'string' ? cleanMessage(text, apiKey, { unnamed }) : '';
   return message === '' ? withoutMessage(answer, value, reader) : message;
 }
@@ -350,7 +350,7 @@ function startOf({ body }: RawAnswer, { apiKey, expected }: Reader): string {
  * The start of an answer about a contact: JSON keeps its shape, other text keeps its words except those about people.
  */
 function withoutPersonalText(start: string, values: readonly string[]): string {
-  return /^\s*[[{]/.test(start) ? start.replaceAll(TEXT_VALUES, '$1"…"') : withoutPeople(start, values);
+  return /^\s*[[{]/.test(start) ? start.replaceAll(TEXT_VALUES, '$1"…"') : maskPeople(start, values);
 }
 
 function failedVerdict(

@@ -1,8 +1,8 @@
 import type { Row } from '../model/row.ts';
 import { HeaderRowError } from '../model/storeferry-error.ts';
 
-/** The rows after a supposed header that are compared with it. */
-const ROWS_LOOKED_AT = 50;
+/** The most rows after a supposed header that are compared with it. */
+const MAX_COMPARED_ROWS = 50;
 /** The most lines above a header. */
 const MAX_PREAMBLE_LINES = 20;
 const MAX_NAME_LENGTH = 60;
@@ -11,16 +11,16 @@ const MAX_NAME_LENGTH = 60;
  * The doubt that the first line is the title of a report and the header is further down, among the data; null without
  * doubt.
  */
-export function titleAbove(
+export function detectTitle(
   first: Row,
   rows: readonly Row[],
   file: string,
   noun: 'line' | 'row' = 'line',
 ): HeaderRowError | null {
-  const header = headerBelow(first, rows);
+  const header = findHeaderBelow(first, rows);
   if (header === undefined) return null;
   return new HeaderRowError(
-    `${noun[0]?.toUpperCase()}${noun.slice(1)} ${first.line} looks like a title, not like a header: the names of ${filled(header).length} columns seem to be in ${noun} ${header.line}.`,
+    `${noun[0]?.toUpperCase()}${noun.slice(1)} ${first.line} looks like a title, not like a header: the names of ${filledCells(header).length} columns seem to be in ${noun} ${header.line}.`,
     header.line,
     {
       place: { file, line: first.line },
@@ -30,8 +30,8 @@ export function titleAbove(
 }
 
 /** The header below a title, or below a comment. */
-function headerBelow(first: Row, rows: readonly Row[]): Row | undefined {
-  const texts = filled(first);
+function findHeaderBelow(first: Row, rows: readonly Row[]): Row | undefined {
+  const texts = filledCells(first);
   const named = [...new Set(texts)];
   const isRepeated = texts.length > named.length;
   const isComment = texts.every((text) => /^#\s*\S/.test(text));
@@ -39,7 +39,7 @@ function headerBelow(first: Row, rows: readonly Row[]): Row | undefined {
   // A title in merged cells, as sheets have it: each of them holds it.
   const isMerged = named.length === 1 && isRepeated;
   for (const [index, row] of rows.slice(0, MAX_PREAMBLE_LINES).entries()) {
-    const below = rows.slice(index + 1, index + 1 + ROWS_LOOKED_AT);
+    const below = rows.slice(index + 1, index + 1 + MAX_COMPARED_ROWS);
     const names = withoutBlankColumns(row, below);
     const { length } = names;
     // A header with a single name is as wide as its rows, and the name is one word.
@@ -55,7 +55,7 @@ function headerBelow(first: Row, rows: readonly Row[]): Row | undefined {
     ) {
       return row;
     }
-    if (new Set(filled(row)).size > 2) return undefined;
+    if (new Set(filledCells(row)).size > 2) return undefined;
   }
   return undefined;
 }
@@ -81,7 +81,7 @@ function areNames(cells: readonly string[]): boolean {
 /** Recognises repeated headers: the same names, or, in the first row, words above columns of values. */
 export function headingRows(header: Row, rows: readonly Row[]): (row: Row) => boolean {
   const names = header.cells.map((cell) => cell.trim());
-  const several = filled(header).length > 1;
+  const several = filledCells(header).length > 1;
   const [first, ...others] = rows;
   const second = first !== undefined && isSecondHeader(first, others) ? first : undefined;
   return (row) =>
@@ -95,9 +95,9 @@ const MIN_ROWS_PER_KIND = 3;
 
 /** A second header, such as units: words above at least two columns of values, and no value among them. */
 function isSecondHeader(first: Row, others: readonly Row[]): boolean {
-  const texts = filled(first);
+  const texts = filledCells(first);
   if (texts.length < 2 || new Set(texts).size < texts.length || texts.some(isValue)) return false;
-  const looked = others.slice(0, ROWS_LOOKED_AT);
+  const looked = others.slice(0, MAX_COMPARED_ROWS);
   const ofValues = first.cells.filter((text, column) => {
     const cells = looked.map((row) => (row.cells[column] ?? '').trim()).filter((cell) => cell !== '');
     return text.trim() !== '' && cells.length >= MIN_ROWS_PER_KIND && cells.every(isValue);
@@ -114,6 +114,6 @@ function isValue(text: string): boolean {
   );
 }
 
-function filled(row: Row): readonly string[] {
+function filledCells(row: Row): readonly string[] {
   return row.cells.map((cell) => cell.trim()).filter((cell) => cell !== '');
 }

@@ -5,7 +5,7 @@ import { type Dialect, LineSplitter, type Row, type StagedTable, type TablePlace
 import { CsvError } from '../model/storeferry-error.ts';
 import type { ConvertedFile, ConvertedRows } from './convert-table.ts';
 import { type CsvOptions, type CsvTable, readCsv } from './csv/read-csv.ts';
-import { headingRows, titleAbove } from './heading-rows.ts';
+import { detectTitle, headingRows } from './heading-rows.ts';
 import { columnLetters } from './number-text.ts';
 import { type TableFile, tableError } from './table-file.ts';
 
@@ -156,7 +156,7 @@ async function openRows(
           )
         : {},
     },
-    doubt: isSheet && headerRow === undefined ? titleAbove(withoutBlanks(top), below, name, 'row') : null,
+    doubt: isSheet && headerRow === undefined ? detectTitle(withoutBlanks(top), below, name, 'row') : null,
     counts,
     async *batches() {
       try {

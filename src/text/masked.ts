@@ -255,9 +255,9 @@ const MIN_VALUE_LENGTH = 2;
 const MIN_WORD_LENGTH = 3;
 
 /** Keeps the shape of addresses, telephone numbers and query values in a sentence, and hides the personal content. */
-export function masked(sentence: string): string {
+export function maskPersonalData(sentence: string): string {
   return [ADDRESS, QUERY_VALUE, STREET, IRISH, PHONE].reduce(
-    (text, pattern) => text.replaceAll(pattern, hidden),
+    (text, pattern) => text.replaceAll(pattern, maskKeepingShape),
     sentence,
   );
 }
@@ -266,11 +266,11 @@ export function masked(sentence: string): string {
  * A message of a store about a contact without personal data: the given values of the contact, and everything that
  * looks like another person's name, address or number, are masked. Names of fields are kept.
  */
-export function withoutPeople(sentence: string, values: Iterable<string>): string {
+export function maskPeople(sentence: string, values: Iterable<string>): string {
   const own = patternOfValues(values, sentence.normalize('NFC'));
   // The shapes first: after a word of a street is hidden, the street is no longer recognised.
-  const shapeless = masked(sentence.normalize('NFC'));
-  const unnamed = own === null ? shapeless : shapeless.replaceAll(own, hidden);
+  const shapeless = maskPersonalData(sentence.normalize('NFC'));
+  const unnamed = own === null ? shapeless : shapeless.replaceAll(own, maskKeepingShape);
   const unquoted = hideNames(unnamed.replaceAll(QUOTED, hideUnlessField));
   return [LABELLED, OWNED].reduce((text, pattern) => text.replaceAll(pattern, hideUnordinary), unquoted);
 }
@@ -298,12 +298,14 @@ function patternOfValues(values: Iterable<string>, sentence: string): RegExp | n
 
 function hideUnlessField(quoted: string): string {
   const words = quoted.slice(1, -1).split(/[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u);
-  return words.every((word) => word === '' || ORDINARY.has(word.toLowerCase())) ? quoted : hidden(quoted);
+  return words.every((word) => word === '' || ORDINARY.has(word.toLowerCase()))
+    ? quoted
+    : maskKeepingShape(quoted);
 }
 
 function hideUnordinary(words: string): string {
   return words.replaceAll(/[\p{L}\p{N}•]+/gu, (word) =>
-    ORDINARY.has(word.toLowerCase()) ? word : hidden(word),
+    ORDINARY.has(word.toLowerCase()) ? word : maskKeepingShape(word),
   );
 }
 
@@ -322,13 +324,13 @@ function hideNames(sentence: string): string {
       else if (!PARTICLES.has(parts[at] ?? '')) break;
     }
     if (last > from || DOUBLE_NAME.test(parts[from] ?? ''))
-      for (let at = from; at <= last; at += 2) parts[at] = hidden(parts[at] ?? '');
+      for (let at = from; at <= last; at += 2) parts[at] = maskKeepingShape(parts[at] ?? '');
     from = last;
   }
   return parts.join('');
 }
 
 /** Keeps the shape and hides the person: `anna@example.com` is `a•••@e••••••.c••`. */
-export function hidden(found: string): string {
+export function maskKeepingShape(found: string): string {
   return found.replaceAll(/(?<=[\p{L}\p{N}\p{M}])[\p{L}\p{N}\p{M}]/gu, '•');
 }

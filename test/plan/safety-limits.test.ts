@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { safetySchema } from '../../src/config/job/import-job-schema.ts';
 import type { Mapped, MappedSkip } from '../../src/model/mapped-record.ts';
-import { skipsMany } from '../../src/model/plan.ts';
+import { hasManyUnaskedSkips } from '../../src/model/plan.ts';
 import type { SafetyFigures } from '../../src/model/safety-limits.ts';
 import { judgeSafety } from '../../src/plan/judge-safety.ts';
 import { judgeRejectsWhileApplying } from '../../src/plan/plan-file.ts';
@@ -234,7 +234,7 @@ describe('records that are left out without a `skip` of the mapping', () => {
     const job = { name: 'nightly', import: 'products', mode: 'upsert', duplicates: 'reject' } as const;
     const { plan } = await planOf({ mapped, options: { job: { ...job, safety: DEFAULTS } } });
     const verdict = plan.safety.find(({ limit }) => limit === 'maxSkipped');
-    return { figure: verdict?.figure, stops: verdict?.exceeded, many: skipsMany(plan) };
+    return { figure: verdict?.figure, stops: verdict?.exceeded, many: hasManyUnaskedSkips(plan) };
   };
 
   it('stop a run beyond maxSkipped, and are many above a tenth', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { reasonsForWebhook, withoutPersonalData } from '../../src/report/run-facts.ts';
-import { masked } from '../../src/text/masked.ts';
+import { maskPersonalData } from '../../src/text/masked.ts';
 import { facts } from './run-facts.ts';
 
 const refusal = (message: string) => ({
@@ -10,12 +10,14 @@ const refusal = (message: string) => ({
 
 describe('what a store says of a contact', () => {
   it('keeps its meaning and shows no person', () => {
-    expect(masked("The address 'anna.smith@example.com' is taken")).toBe(
+    expect(maskPersonalData("The address 'anna.smith@example.com' is taken")).toBe(
       "The address 'a•••.s••••@e••••••.c••' is taken",
     );
-    expect(masked('Call +44 (0)20 7946 0958 first')).toBe('Call +4• (0)2• 7••• 0••• first');
-    expect(masked('müller@exämple.de, zoë@example.com')).not.toMatch(/üller|zoë/);
-    expect(masked('Field name: at most 255 letters (422)')).toBe('Field name: at most 255 letters (422)');
+    expect(maskPersonalData('Call +44 (0)20 7946 0958 first')).toBe('Call +4• (0)2• 7••• 0••• first');
+    expect(maskPersonalData('müller@exämple.de, zoë@example.com')).not.toMatch(/üller|zoë/);
+    expect(maskPersonalData('Field name: at most 255 letters (422)')).toBe(
+      'Field name: at most 255 letters (422)',
+    );
   });
 
   it('is hidden in reports of contacts and of products, with the lines that say whose row it is', () => {

@@ -54,8 +54,8 @@ it('recognises a pattern that takes quadratic or exponential time', () => {
 async function constructAll(): Promise<void> {
   vi.resetModules();
   for (const file of constructing.keys()) await import(/* @vite-ignore */ `../../${file}`);
-  const { secretRedactor, withoutPeople } = await import('../../src/text/masked.ts');
-  withoutPeople('Anna Smith, 5 Long Road, a@b.example', ['Anna  Smith', '5 Long Road', 'a@b.example']);
+  const { secretRedactor, maskPeople } = await import('../../src/text/masked.ts');
+  maskPeople('Anna Smith, 5 Long Road, a@b.example', ['Anna  Smith', '5 Long Road', 'a@b.example']);
   const redactor = secretRedactor();
   redactor.add('https://me:pass%20word@host.example/a path?key=12345678');
   redactor.redact('');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { textsIn } from '../../src/model/json-object.ts';
-import { withoutPeople } from '../../src/text/masked.ts';
+import { maskPeople } from '../../src/text/masked.ts';
 
 const ANNA = {
   name: 'Anna Müller-Smith',
@@ -41,7 +41,7 @@ describe('the words of a store about a contact', () => {
     ['<b>Bob</b> <i>Smith</i> has it', /Bob|Smith/],
     ['conflict with Bob-Smith', /Bob|Smith/],
   ])('name no person: %s', (sentence, people) => {
-    expect(withoutPeople(sentence, textsIn(ANNA))).not.toMatch(people);
+    expect(maskPeople(sentence, textsIn(ANNA))).not.toMatch(people);
   });
 
   it.each([
@@ -58,16 +58,16 @@ describe('the words of a store about a contact', () => {
     'contact: not found',
     'email: already used by another contact',
   ])('keep their sense: %s', (sentence) => {
-    expect(withoutPeople(sentence, textsIn(ANNA))).toBe(sentence);
+    expect(maskPeople(sentence, textsIn(ANNA))).toBe(sentence);
   });
 
   it('are made from values of any length', () => {
     const note = `${'lorem '.repeat(100_000)}Ghislaine ${'x'.repeat(1_000_000)}`;
     const many = Array.from({ length: 20_000 }, (_, index) => `w${index}`).join(' ');
-    expect(withoutPeople('the note of ghislaine, w19999 is too long', [note, many])).toBe(
+    expect(maskPeople('the note of ghislaine, w19999 is too long', [note, many])).toBe(
       'the note of g••••••••, w••••• is too long',
     );
-    expect(withoutPeople('Anna \t Smith', ['ANNA  SMITH'])).not.toMatch(/anna|smith/i);
+    expect(maskPeople('Anna \t Smith', ['ANNA  SMITH'])).not.toMatch(/anna|smith/i);
   });
 
   it('hold no value of the contact, whatever it is', () => {
@@ -76,7 +76,7 @@ describe('the words of a store about a contact', () => {
       .filter((text) => /^[\p{L}\p{N}]{4,}$/u.test(text));
     fc.assert(
       fc.property(value, value, (name, city) => {
-        const found = withoutPeople(`Contact ${name} of ${city} exists`, [name, city]);
+        const found = maskPeople(`Contact ${name} of ${city} exists`, [name, city]);
         expect(found.toLowerCase()).not.toContain(name.toLowerCase());
         expect(found.toLowerCase()).not.toContain(city.toLowerCase());
       }),

@@ -44,15 +44,15 @@ async function findWorkers(
 ): Promise<Facts> {
   const folder = join(dir, '.storeferry');
   // A check creates no state; and queues wait for Redis without a limit, so they are opened only when it answers.
-  if (redisUrl === undefined && !existsSync(join(folder, 'state.db'))) return noWorker(0, scheduled);
-  if (redisUrl !== undefined && !(await answers(redisUrl)))
+  if (redisUrl === undefined && !existsSync(join(folder, 'state.db'))) return noWorkerFacts(0, scheduled);
+  if (redisUrl !== undefined && !(await isRedisReachable(redisUrl)))
     return { verdict: 'not-checked', message: 'workers are found through Redis, which does not answer' };
   await using state = await openState({ redisUrl, dir: folder, withoutThread: true });
   await using queue = await openRunQueue({ redisUrl, context: { state, newRunId } });
   return await judgeWorkers(queue, scheduled);
 }
 
-async function answers(redisUrl: string): Promise<boolean> {
+async function isRedisReachable(redisUrl: string): Promise<boolean> {
   const { checkRedisServer } = await import('../../state/redis/redis-connection.ts');
   return (await checkRedisServer(redisUrl).catch(() => undefined)) !== undefined;
 }
@@ -60,10 +60,10 @@ async function answers(redisUrl: string): Promise<boolean> {
 async function judgeWorkers(queue: RunQueue, scheduled: readonly string[]): Promise<Facts> {
   const count = await queue.workers();
   if (count > 0) return { verdict: 'ok', message: `${count} running` };
-  return noWorker((await queue.waiting()).length, scheduled);
+  return noWorkerFacts((await queue.waiting()).length, scheduled);
 }
 
-function noWorker(waiting: number, scheduled: readonly string[]): Facts {
+function noWorkerFacts(waiting: number, scheduled: readonly string[]): Facts {
   if (waiting > 0) {
     const runs = waiting === 1 ? '1 run waits' : `${waiting} runs wait`;
     return { verdict: 'warning', message: `none is running, and ${runs} for one`, hint: START };

@@ -1,5 +1,11 @@
 import { withoutAbsent } from '../../model/json-object.ts';
-import { consideredRecords, type Plan, safetyFound, skippedUnasked, skipsMany } from '../../model/plan.ts';
+import {
+  consideredRecords,
+  countUnaskedSkips,
+  hasManyUnaskedSkips,
+  type Plan,
+  safetyFound,
+} from '../../model/plan.ts';
 import { hasDrifted, type Run } from '../../model/run.ts';
 import { isPriceMove, type Move, safetyRule } from '../../model/safety-limits.ts';
 import { stoppedWave, waveSizes } from '../../model/wave-limits.ts';
@@ -133,7 +139,7 @@ function ofImport(facts: RunFacts): Headline {
 /** `3 of 511 products that were rejected`, `10 of 511 products held by a guard`. */
 function leftOut(facts: RunFacts): string[] {
   const { rejected, held, refusedDeletes = 0 } = facts.totals;
-  const skipped = facts.plan !== null && skipsMany(facts.plan) ? skippedUnasked(facts.plan) : 0;
+  const skipped = facts.plan !== null && hasManyUnaskedSkips(facts.plan) ? countUnaskedSkips(facts.plan) : 0;
   return withoutAbsent([
     skipped > 0 && `${partOf(skipped, facts)} without a price`,
     (rejected > 0 || held + skipped + refusedDeletes === 0) &&
@@ -160,11 +166,11 @@ function ofPlan(facts: RunFacts, plan: Plan): Headline {
   const effects = effectsOf(plan);
   const [rejected, held] = [counts.rejected.records, counts.held.records];
   const one = resourceNoun(plan.resource);
-  const skipped = skippedUnasked(plan);
+  const skipped = countUnaskedSkips(plan);
   const omitted = (figure: number, why: string) =>
     `${counted(figure, one)} ${why}, and ${figure === 1 ? 'is' : 'are'} left out.`;
   const left = withoutAbsent([
-    skipsMany(plan) && omitted(skipped, `${skipped === 1 ? 'has' : 'have'} no price`),
+    hasManyUnaskedSkips(plan) && omitted(skipped, `${skipped === 1 ? 'has' : 'have'} no price`),
     rejected > 0 && omitted(rejected, 'cannot be sent'),
     held > 0 && `${counted(held, one)} would be ${heldWords(facts)}.`,
   ]);

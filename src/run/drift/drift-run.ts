@@ -15,7 +15,7 @@ import type { DriftRequest, RunContext } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
 import { endOf } from '../watched-run.ts';
 import { noteFindings } from './drift-finding.ts';
-import { driftWay, findDrift, readSelection, sliceName } from './find-drift.ts';
+import { comparisonMethod, findDrift, readSelection, sliceName } from './find-drift.ts';
 
 /**
  * Compares the records of a job with the store, field by field with what it last answered, and records what differs.
@@ -29,7 +29,7 @@ export async function driftRun(surroundings: RunContext, request: DriftRequest):
     run: newRun(surroundings, store, { job: job.name, kind: 'drift', resource: job.import, step: 'apply' }),
     lock: lockJob,
     async admit(run) {
-      await driftWay(surroundings, store, job);
+      await comparisonMethod(surroundings, store, job);
       return run;
     },
     async steps(work) {

@@ -61,15 +61,15 @@ interface DriftSearch extends DriftSelection {
   readonly random: () => number;
 }
 
-/** How the records of a store can be seen. */
+/** `reading`: by lists. `touching`: by updates that change nothing and are answered with the whole record. */
 type DriftWay = Drift['by'];
 
 /**
- * How the records of a store can be seen, as its last probe has learned.
+ * How the records of a store can be compared, by what its last probe has learned.
  *
  * @throws UsageError where there is no way, or none is known.
  */
-export async function driftWay(
+export async function comparisonMethod(
   { artifacts }: RunContext,
   store: StoreConfig,
   { import: resource, name }: ImportJob,
@@ -124,7 +124,7 @@ export async function findDrift(
 ): Promise<{ readonly drift: Drift; readonly requests: number; readonly unedited: readonly string[] }> {
   const { run, job } = search;
   const folder = context.artifacts.run(run.id);
-  const selected = (await readSelection(folder)) ?? (await select(context, search));
+  const selected = (await readSelection(folder)) ?? (await selectKeys(context, search));
   const looking = new Looking(context, search, selected);
   if (selected.by === 'reading') await looking.read();
   else await looking.touch();
@@ -145,9 +145,9 @@ export async function findDrift(
   return { drift, requests: looking.requests, unedited: looking.unedited };
 }
 
-async function select(context: RunContext, search: DriftSearch): Promise<SelectedKeys> {
+async function selectKeys(context: RunContext, search: DriftSearch): Promise<SelectedKeys> {
   const { run, job, store, sample, slice, random } = search;
-  const by = await driftWay(context, store, job);
+  const by = await comparisonMethod(context, store, job);
   const { keys, known, notComparable } = await sampleLedger(context.state.ledger(importTarget(run)), {
     job: job.name,
     resource: job.import,
@@ -198,7 +198,7 @@ interface KnownRecord {
 const ITEMS_PER_PAGE = 50;
 const KEYS_AT_ONCE = 500;
 
-/** Looks at the records of a selection. */
+/** Compares the records of a selection. */
 class Looking {
   readonly #context: RunContext;
   readonly #search: DriftSearch;
@@ -289,9 +289,9 @@ class Looking {
     }
     for (const record of wanted.values()) {
       const again = [...others].find(([url]) => url === record.key)?.[1].shift();
-      findings.push(again === undefined ? goneRecord(record) : await this.#recreated(record, again));
+      findings.push(again === undefined ? deletedFinding(record) : await this.#recreated(record, again));
     }
-    if (this.#seeksStrangers) findings.push(...[...others.values()].flat().map(stranger));
+    if (this.#seeksStrangers) findings.push(...[...others.values()].flat().map(strangerFinding));
     return findings;
   }
 
@@ -341,7 +341,7 @@ class Looking {
         (item, index) =>
           marks[index] === undefined && (byId[index]?.length ?? 0) === 0 && !unconfirmed.has(urlOf(item)),
       )
-      .map(stranger);
+      .map(strangerFinding);
   }
 
   #inFlight: Promise<ReadonlySet<string>> | null = null;
@@ -352,7 +352,7 @@ class Looking {
     return this.#inFlight;
   }
 
-  /** By writes that change nothing, part by part. */
+  /** Compares the records by updates that change nothing, part by part. */
   async touch(): Promise<void> {
     const { keys } = this.#selected;
     this.#context.onEvent({ type: 'touching', run: this.#search.run, records: keys.length });
@@ -385,8 +385,8 @@ class Looking {
         answer = value;
       });
       if (outcome.kind === 'rejected' && outcome.absent === true && outcome.atWork !== true) {
-        findings.push(goneRecord(record));
-        return UNSEEN;
+        findings.push(deletedFinding(record));
+        return NOT_FOUND;
       }
       if (outcome.kind === 'rejected') this.unchecked += 1;
       if (outcome.kind !== 'applied' || !isJsonObject(answer)) return outcome;
@@ -394,14 +394,14 @@ class Looking {
         findings.push(...this.#compared(record, answer));
         return outcome;
       }
-      if (outcome.id === null || !isBare(answer)) {
+      if (outcome.id === null || !hasOnlyTitleAndUrl(answer)) {
         findings.push(await this.#recreated(record, answer));
-        return UNSEEN;
+        return NOT_FOUND;
       }
       // The touch itself has created it.
       const removed = await storefront.deleteProduct(outcome.id, options);
-      if (removed.kind === 'applied') findings.push(goneRecord(record));
-      if (removed.kind === 'applied') return UNSEEN;
+      if (removed.kind === 'applied') findings.push(deletedFinding(record));
+      if (removed.kind === 'applied') return NOT_FOUND;
       return removed.kind === 'left' ? removed : { ...removed, inDoubt: true };
     };
     const empty = JSON.stringify(
@@ -426,7 +426,7 @@ class Looking {
           look(
             url,
             (record, onAnswer) =>
-              storefront.upsertProduct({ url, body: touchOf(record) }, { ...options, onAnswer }),
+              storefront.upsertProduct({ url, body: unchangedUpsertBody(record) }, { ...options, onAnswer }),
             options,
           ),
         updateContact: (id, _body, options) =>
@@ -490,8 +490,8 @@ class Looking {
   }
 }
 
-/** The store was asked, and does not have the record as the ledger knows it. */
-const UNSEEN: Applied = { kind: 'applied', id: null };
+/** The outcome for a record that the store has not under the id in the ledger. */
+const NOT_FOUND: Applied = { kind: 'applied', id: null };
 
 function operationOf({ key, mark, body }: KnownRecord, index: number, resource: Resource): ShardOperation {
   const { memo } = mark;
@@ -503,7 +503,7 @@ function operationOf({ key, mark, body }: KnownRecord, index: number, resource: 
 }
 
 /** An upsert that changes nothing. The blank keeps an answer from repeating it as it is: it must be parsed. */
-function touchOf({ key, body }: KnownRecord): string {
+function unchangedUpsertBody({ key, body }: KnownRecord): string {
   const whole: unknown = JSON.parse(body);
   const title = isJsonObject(whole) ? member(whole, 'title') : undefined;
   return `{ "url":${JSON.stringify(key)},"title":${JSON.stringify(title ?? key)}}`;
@@ -512,7 +512,7 @@ function touchOf({ key, body }: KnownRecord): string {
 const CONTENT = ['description', 'images', 'categories', 'options', 'variants', 'subscription', 'file'];
 
 /** Whether a product has nothing but a title and a url. */
-function isBare(product: JsonObject): boolean {
+function hasOnlyTitleAndUrl(product: JsonObject): boolean {
   return CONTENT.every((name) => isEmpty(member(product, name) ?? null));
 }
 
@@ -526,11 +526,12 @@ function idOf(record: JsonObject): number | null {
   return Number.isSafeInteger(id) ? id : null;
 }
 
-function goneRecord({ key, mark }: KnownRecord): DriftFinding {
+function deletedFinding({ key, mark }: KnownRecord): DriftFinding {
   return { kind: 'deleted', key, id: mark.id, differences: [], values: {} };
 }
 
-function stranger(product: JsonObject): DriftFinding {
+/** A product of the store that no job has sent. */
+function strangerFinding(product: JsonObject): DriftFinding {
   return { kind: 'stranger', key: urlOf(product), id: idOf(product), differences: [], values: {} };
 }
 

@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import type { StoreConfig } from '../../config/store-config.ts';
-import { hasRejectsWorkbook, type Plan, REDIRECTS_FILE, skipsMany } from '../../model/plan.ts';
+import { hasManyUnaskedSkips, hasRejectsWorkbook, type Plan, REDIRECTS_FILE } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { formatRow, inertCell, MAX_SHEET_ROWS } from '../../model/row.ts';
 import { partOf, type Run, type RunStatus, refusedIn, SENDING_KINDS } from '../../model/run.ts';
@@ -152,7 +152,7 @@ const KEPT: Readonly<Record<End, { readonly rejects: boolean; readonly planFiles
 
 /** Whether a run of the whole source leaves out so many records, unasked, that somebody should look. */
 function leavesMany({ kind, sample }: RunFacts['run'], plan: Plan): boolean {
-  return (kind === 'run' || kind === 'plan') && sample === undefined && skipsMany(plan);
+  return (kind === 'run' || kind === 'plan') && sample === undefined && hasManyUnaskedSkips(plan);
 }
 
 function statusOf({ run, plan, totals, unsentDeletes }: RunFacts, failure: unknown): End {

@@ -25,7 +25,7 @@ import {
   withoutPersonalData,
 } from '../../report/run-facts.ts';
 import { findSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
-import { masked } from '../../text/masked.ts';
+import { maskPersonalData } from '../../text/masked.ts';
 import { readStoredReport, withShownFiles } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
 import { deliverNotification } from './deliver-notification.ts';
@@ -89,7 +89,7 @@ function occurrencesOf(context: RunContext, job: string, news: News, week: strin
       return withoutAbsent([endOccurrence(context, news.report), weekOccurrence(context, news.report, week)]);
     case 'not-begun': {
       const id = context.newRunId();
-      const reason = masked(context.redact?.(news.problem) ?? news.problem);
+      const reason = maskPersonalData(context.redact?.(news.problem) ?? news.problem);
       return [
         {
           kind: 'other',

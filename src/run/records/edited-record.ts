@@ -17,8 +17,8 @@ export interface EditedRecord {
 }
 
 /**
- * What a run has found of edits in the store when it ends: what its plan has held or overwritten, and the edits that the ledger now knows
- * of records that it has sent, which it lists in its folder. Undefined if there are none.
+ * The edits in the store that an ended run has found: those that its plan held or overwrote, and those of records that it sent, which it
+ * lists in its folder. Undefined if there are none.
  */
 export async function editedByRun(
   { state, artifacts }: RunContext,

@@ -126,18 +126,18 @@ function score(encoding: string, words: readonly Uint8Array[]): number {
     }
   }
   const characters = CHARACTERS.get(encoding);
-  if (characters !== undefined) return average(words.flatMap((word) => characterWorths(word, characters)));
+  if (characters !== undefined) return average(words.flatMap((word) => scoreCharacters(word, characters)));
   const languages = LANGUAGES.get(encoding) ?? [];
   return Math.max(
-    ...languages.map((language) => average(texts.flatMap((text) => letterWorths(text, language)))),
+    ...languages.map((language) => average(texts.flatMap((text) => scoreLetters(text, language)))),
   );
 }
 
-function average(worths: readonly number[]): number {
-  return worths.length === 0 ? 0 : worths.reduce((sum, worth) => sum + worth, 0) / worths.length;
+function average(scores: readonly number[]): number {
+  return scores.length === 0 ? 0 : scores.reduce((sum, worth) => sum + worth, 0) / scores.length;
 }
 
-function characterWorths(word: Uint8Array, characters: readonly Characters[]): number[] {
+function scoreCharacters(word: Uint8Array, characters: readonly Characters[]): number[] {
   const worths: number[] = [];
   const end = Math.min(word.length, WORD_BYTES);
   for (let at = 0; at < end; ) {
@@ -171,16 +171,16 @@ const NO_TEXT = /[\p{Cc}\p{Co}\p{Cn}]/u;
 const USUAL_SIGN = /[€£©®°–—‘’“”„…«»·¡¿ºª№×]/u;
 
 /** How well each character beyond ASCII fits the language and its neighbours, from -3 (hardly text) to 1.3. */
-function letterWorths(text: string, language: Language): number[] {
+function scoreLetters(text: string, language: Language): number[] {
   const characters = [...text];
   return characters.flatMap((character, index) =>
     character < '\u0080'
       ? []
-      : [worthOf(character, characters[index - 1] ?? ' ', characters[index + 1] ?? ' ', language)],
+      : [scoreLetter(character, characters[index - 1] ?? ' ', characters[index + 1] ?? ' ', language)],
   );
 }
 
-function worthOf(character: string, before: string, after: string, language: Language): number {
+function scoreLetter(character: string, before: string, after: string, language: Language): number {
   if (USUAL_SIGN.test(character)) return 0.5;
   if (!LETTER.test(character)) return NO_TEXT.test(character) ? -3 : -1;
   // A capital after a small letter, or a neighbour of another script, indicates a misreading.

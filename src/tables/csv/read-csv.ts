@@ -13,7 +13,7 @@ import { DEFAULT_LIMITS, fileLimitError } from '../../model/input-limits.ts';
 import { DELIMITER_CHARACTERS, type Dialect, type Row, type Table } from '../../model/row.ts';
 import { CsvError } from '../../model/storeferry-error.ts';
 import { releaseBuffer } from '../../remote/read-next.ts';
-import { headingRows, titleAbove } from '../heading-rows.ts';
+import { detectTitle, headingRows } from '../heading-rows.ts';
 import { ByteWindow } from './byte-window.ts';
 import {
   byteOrderMark,
@@ -187,7 +187,7 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
       bom: charset.bom,
     },
     headerLine: header.line,
-    doubt: options.headerRow === undefined ? titleAbove(header, below.rows, name) : null,
+    doubt: options.headerRow === undefined ? detectTitle(header, below.rows, name) : null,
     counts: {
       get rows() {
         return counts.rows;
@@ -312,7 +312,7 @@ async function* readRows(
     if (finder !== undefined) {
       const most = finder.index.longest + searched;
       if (window.bytes.length < most) await window.grow(most + blockBytes);
-      const known = takeKnown(window, reading, finder, expected, decoder);
+      const known = takeKnownBlocks(window, reading, finder, expected, decoder);
       if (known !== undefined) {
         expected = known.to + 1;
         searched = SEARCHED_BYTES;
@@ -334,7 +334,7 @@ async function* readRows(
       continue;
     }
 
-    const found = finder && findLater(window, scan, finder);
+    const found = finder && findNextKnownBlock(window, scan, finder);
     if (found !== undefined) expected = found.block;
     const until = found === undefined ? scan : rowsBefore(scan, found.row);
     // The window reuses its memory.
@@ -367,7 +367,7 @@ async function* readRows(
 }
 
 /** The blocks that stand at the beginning of the window, one after another as in the index; they are dropped from it. */
-function takeKnown(
+function takeKnownBlocks(
   window: ByteWindow,
   reading: Reading,
   { index, table }: BlockFinder,
@@ -409,7 +409,7 @@ function takeKnown(
 }
 
 /** The first known block that begins with a row other than the first one. */
-function findLater(
+function findNextKnownBlock(
   { bytes, final }: ByteWindow,
   { starts }: RowScan,
   { index, table }: BlockFinder,
@@ -442,7 +442,7 @@ function toRows(
 ): Pick<RowsPiece, 'rows' | 'offsets' | 'blankLines'> {
   const { file, limits } = reading;
   const found = newlineOf(scan.newlines);
-  const even = found === 'mixed' ? evenNewlines(block, reading.quotes) : block;
+  const even = found === 'mixed' ? normaliseNewlines(block, reading.quotes) : block;
   const newline = found === 'mixed' ? '\n' : found;
   let text: string;
   try {
@@ -537,7 +537,7 @@ function parseBlock(text: string, rows: number, options: ParseBlockOptions): str
  * Replaces every line end outside quotes by LF: Papa Parse accepts one kind of line end and would take others for content.
  * The rows must have passed `scanRows`, so that quotes are paired in every cell.
  */
-function evenNewlines(bytes: Uint8Array, quotes: 'standard' | 'none'): Uint8Array {
+function normaliseNewlines(bytes: Uint8Array, quotes: 'standard' | 'none'): Uint8Array {
   const result = new Uint8Array(bytes.length);
   let length = 0;
   let quoted = false;

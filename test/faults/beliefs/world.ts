@@ -5,7 +5,7 @@ import { readPlan } from '../../../src/plan/plan-file.ts';
 import { fingerprintOf } from '../../../src/plan/shard-writer.ts';
 import { REJECTS_FILE } from '../../../src/rejects/rejects-file.ts';
 import { noteFindings } from '../../../src/run/drift/drift-finding.ts';
-import { driftWay, findDrift } from '../../../src/run/drift/find-drift.ts';
+import { comparisonMethod, findDrift } from '../../../src/run/drift/find-drift.ts';
 import { applyStep } from '../../../src/run/import/apply-step.ts';
 import {
   continueOrBegin,
@@ -201,7 +201,7 @@ export class World {
   async #compare(work: Work, job: JobName, accept: boolean, after?: string): Promise<Run> {
     const { context, process } = work;
     const { store, job: config } = requestOf(job, work.settings);
-    await driftWay(context, store, config);
+    await comparisonMethod(context, store, config);
     const run = await this.#create(work, { job, kind: 'drift', digest: null });
     const storefront = storefrontOf(this.store, {
       process,
