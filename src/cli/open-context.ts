@@ -12,7 +12,7 @@ import {
   storeClients,
 } from '../run/run-context.ts';
 import { openArtifacts, openState, type StateOptions } from '../state/open-state.ts';
-import { type SecretRedactor, secretRedactor } from '../text/masked.ts';
+import { type SecretRedactor, secretRedactor } from '../text/mask-personal-data.ts';
 import { counted, listed, PROGRAM } from '../text/printable.ts';
 import type { Invocation } from './define-command.ts';
 import { packageVersion } from './package-version.ts';

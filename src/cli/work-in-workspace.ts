@@ -307,7 +307,7 @@ async function debugLog(
 ): Promise<DebugLog | undefined> {
   if (level !== 'debug' && level !== 'trace') return undefined;
   const [{ secretRedactor }, { logRunEvents }, { logStoreTraffic, workerLogger }] = await Promise.all([
-    import('../text/masked.ts'),
+    import('../text/mask-personal-data.ts'),
     import('../queue/start-worker.ts'),
     import('./worker/worker-logger.ts'),
   ]);

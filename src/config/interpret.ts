@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ConfigurationProblem, Place } from '../model/storeferry-error.ts';
-import { looksSecret } from '../text/masked.ts';
+import { looksSecret } from '../text/mask-personal-data.ts';
 import type { Environment, SecretField } from './environment.ts';
 import { expectation, explainIssues, type Finding, wordFinding } from './explain-issues.ts';
 import { type Path, pathKey, setValueAt, valueAt } from './value-at.ts';

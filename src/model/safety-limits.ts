@@ -20,7 +20,7 @@ export interface SafetyFigures {
   readonly rejected: number;
   /**
    * Records that are skipped although no `skip` of the mapping names them; all records if every record is skipped. Null for a sample,
-   * a restore and `mode: create`, which skip others on purpose.
+   * an undo and `mode: create`, which skip others on purpose.
    */
   readonly skipped: number | null;
   readonly records: number;

@@ -16,7 +16,7 @@ import { type MappingSpec, updateMatch } from '../mapping/spec/mapping-spec.ts';
 import { isTimezone } from '../model/clock.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import { delimiterName } from '../model/row.ts';
-import { looksSecret } from '../text/masked.ts';
+import { looksSecret } from '../text/mask-personal-data.ts';
 import type { CrosswalkAnswer } from './ask-crosswalk.ts';
 import { askCurrency, askWeightUnit, type StoreAnswer } from './ask-store.ts';
 import type { DraftFile, DraftSetting, Inquiry, PlacedFile, PreviewUnit } from './inquiry.ts';

@@ -17,7 +17,7 @@ import type { DeliverShards } from '../run/import/apply-step.ts';
 import { hasDied, readStoredReport } from '../run/report/read-stored-report.ts';
 import { RunBug, type RunContext, type RunEvent } from '../run/run-context.ts';
 import { importTarget, targetLockName } from '../state/state.ts';
-import { maskPersonalData } from '../text/masked.ts';
+import { maskPersonalData } from '../text/mask-personal-data.ts';
 import { logTick, type TickOutcome } from './keep-schedules.ts';
 import { logRunEvents, type WorkerFiles, type WorkerLog, type WorkerSettings } from './worker-settings.ts';
 

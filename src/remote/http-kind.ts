@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { addProblem, optional } from '../model/json-object.ts';
 import { isHttpUrl } from '../model/remote-address.ts';
-import { looksSecret } from '../text/masked.ts';
+import { looksSecret } from '../text/mask-personal-data.ts';
 import {
   GOOGLE_TOKEN_URL,
   googleSheetExport,

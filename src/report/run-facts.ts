@@ -4,7 +4,7 @@ import type { Reason, ReasonGroup } from '../model/reason.ts';
 import type { ChangedId, Exported, Run, RunTotals, Traffic } from '../model/run.ts';
 import type { ListHistory } from '../model/subscriber-list.ts';
 import type { OutcomeTally } from '../state/state.ts';
-import { maskPeople, maskPersonalData } from '../text/masked.ts';
+import { maskPeople, maskPersonalData } from '../text/mask-personal-data.ts';
 
 /** The report of a run as one file to view, print and mail, in the run's folder. */
 export const REPORT_FILE = 'report.html';

@@ -19,7 +19,7 @@ import type { Artifacts } from '../state/artifacts.ts';
 import type { FileAccess } from '../state/file-access.ts';
 import type { LockHolder, SharedStore, State } from '../state/state.ts';
 import type { Attempt, Storefront, StorefrontEvent } from '../storefront/storefront.ts';
-import { maskPeople, maskPersonalData } from '../text/masked.ts';
+import { maskPeople, maskPersonalData } from '../text/mask-personal-data.ts';
 import type { MappingSource } from './inputs/open-mapping.ts';
 
 /** What the steps of a run need from their process; created once at the edge (cli/, queue/). */

@@ -5,7 +5,7 @@ import { isJsonObject } from '../model/json-object.ts';
 import { AS_SENT } from '../model/operation.ts';
 import { errorCode } from '../model/storeferry-error.ts';
 import { isTransientStatus, retryAfterMs } from '../remote/remote-client.ts';
-import { maskPeople } from '../text/masked.ts';
+import { maskPeople } from '../text/mask-personal-data.ts';
 import { cleanMessage } from './clean-message.ts';
 import { type Expectation, type Proof, reportsFailure } from './proof.ts';
 import { isExcessive, MAX_CONTAINERS, MAX_LEVELS, parseJson } from './read-page.ts';

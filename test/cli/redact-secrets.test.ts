@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { workerLogger } from '../../src/cli/worker/worker-logger.ts';
-import { secretRedactor } from '../../src/text/masked.ts';
+import { secretRedactor } from '../../src/text/mask-personal-data.ts';
 
 function redactorOf(...secrets: readonly string[]) {
   const redactor = secretRedactor();

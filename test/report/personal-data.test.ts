@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { reasonsForWebhook, withoutPersonalData } from '../../src/report/run-facts.ts';
-import { maskPersonalData } from '../../src/text/masked.ts';
+import { maskPersonalData } from '../../src/text/mask-personal-data.ts';
 import { facts } from './run-facts.ts';
 
 const refusal = (message: string) => ({

@@ -21,7 +21,9 @@ const { literals, constructing } = findPatterns();
 
 it('finds the patterns of the program', () => {
   expect(literals.length).toBeGreaterThan(400);
-  expect(literals).toContainEqual(expect.objectContaining({ file: 'src/text/masked.ts', flags: 'giu' }));
+  expect(literals).toContainEqual(
+    expect.objectContaining({ file: 'src/text/mask-personal-data.ts', flags: 'giu' }),
+  );
 });
 
 it('takes linear time with every written pattern', () => {
@@ -54,7 +56,7 @@ it('recognises a pattern that takes quadratic or exponential time', () => {
 async function constructAll(): Promise<void> {
   vi.resetModules();
   for (const file of constructing.keys()) await import(/* @vite-ignore */ `../../${file}`);
-  const { secretRedactor, maskPeople } = await import('../../src/text/masked.ts');
+  const { secretRedactor, maskPeople } = await import('../../src/text/mask-personal-data.ts');
   maskPeople('Anna Smith, 5 Long Road, a@b.example', ['Anna  Smith', '5 Long Road', 'a@b.example']);
   const redactor = secretRedactor();
   redactor.add('https://me:pass%20word@host.example/a path?key=12345678');

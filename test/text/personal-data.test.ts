@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { textsIn } from '../../src/model/json-object.ts';
-import { maskPeople } from '../../src/text/masked.ts';
+import { maskPeople } from '../../src/text/mask-personal-data.ts';
 
 const ANNA = {
   name: 'Anna Müller-Smith',

@@ -15,7 +15,7 @@ import { knownStore } from '../../onboarding/new-workspace.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import type { RunningWorker } from '../../queue/start-worker.ts';
 import { openProcessFolder } from '../../state/file-access.ts';
-import { secretRedactor } from '../../text/masked.ts';
+import { secretRedactor } from '../../text/mask-personal-data.ts';
 import {
   actionRunner,
   argumentsOf,

@@ -20,7 +20,7 @@ import {
 } from '../../dashboard/dashboard-context.ts';
 import { explainError, StateError, UsageError } from '../../model/storeferry-error.ts';
 import { type RunningWorker, startWorker, type WorkerFiles } from '../../queue/start-worker.ts';
-import { type SecretRedactor, secretRedactor } from '../../text/masked.ts';
+import { type SecretRedactor, secretRedactor } from '../../text/mask-personal-data.ts';
 import { defineCommand, text } from '../define-command.ts';
 import { untilAborted } from '../interrupt-signal.ts';
 import { type OpenContext, openContext } from '../open-context.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import pino from 'pino';
 import type { StoreListener } from '../../run/run-context.ts';
-import type { SecretRedactor } from '../../text/masked.ts';
+import type { SecretRedactor } from '../../text/mask-personal-data.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** Slower answers are logged at info. */

@@ -15,7 +15,7 @@ import { hasUser } from '../../model/remote-address.ts';
 import { jobFile } from '../../model/run.ts';
 import { placeInWorkspace } from '../../onboarding/preview-source.ts';
 import { testNotifications } from '../../run/execute-run.ts';
-import { secretRedactor } from '../../text/masked.ts';
+import { secretRedactor } from '../../text/mask-personal-data.ts';
 import { serverTimezone } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { jobHref } from '../pages/link-button.ts';

@@ -25,7 +25,7 @@ import {
   withoutPersonalData,
 } from '../../report/run-facts.ts';
 import { findSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
-import { maskPersonalData } from '../../text/masked.ts';
+import { maskPersonalData } from '../../text/mask-personal-data.ts';
 import { readStoredReport, withShownFiles } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
 import { deliverNotification } from './deliver-notification.ts';

@@ -1,4 +1,4 @@
-import maskingWords from './masked-words.json' with { type: 'json' };
+import maskingWords from './mask-personal-data-words.json' with { type: 'json' };
 
 /** Shorter values are not secrets, and redacting them would damage ordinary words. */
 const MIN_SECRET_LENGTH = 4;
