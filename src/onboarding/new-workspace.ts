@@ -152,7 +152,8 @@ export function dotEnvText(variables: Readonly<Record<string, string>>): string 
     .join('');
 }
 
-const IGNORED = ['.env', '.storeferry/'] as const;
+/** What a process that was killed leaves of `.env` has a name of its own. */
+const IGNORED = ['.env', '.storeferry/', '.*.tmp'] as const;
 
 /** The text to add to a `.gitignore` (null: there is none), so that git ignores keys and state; '' for nothing. */
 export function gitignoreAddition(existing: string | null): string {

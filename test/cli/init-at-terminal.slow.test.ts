@@ -65,7 +65,7 @@ describe.skipIf(!hasPseudoTerminal)(
         `STORE_URL=https://shop.example\nSTORE_API_KEY='${KEY}'\n`,
       );
       expect((await stat(join(shop, '.env'))).mode & 0o777).toBe(0o600);
-      expect(await readFile(join(shop, '.gitignore'), 'utf8')).toBe('.env\n.storeferry/\n');
+      expect(await readFile(join(shop, '.gitignore'), 'utf8')).toBe('.env\n.storeferry/\n.*.tmp\n');
       expect(await readFile(join(shop, 'stores.yaml'), 'utf8')).not.toContain(KEY);
       const job = await readFile(join(shop, 'jobs', 'nightly.yaml'), 'utf8');
       expect(job).toContain(`path: ${JSON.stringify('my "best" export.csv')}`);

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -9,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, matchesGlob } from 'node:path';
 import { parseEnv } from 'node:util';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -50,10 +51,10 @@ describe('texts of a new workspace', () => {
   });
 
   it('add to .gitignore only what it lacks', () => {
-    expect(gitignoreAddition(null)).toBe('.env\n.storeferry/\n');
-    expect(gitignoreAddition('node_modules')).toBe('\n.env\n.storeferry/\n');
-    expect(gitignoreAddition('/.env\r\n')).toBe('.storeferry/\n');
-    expect(gitignoreAddition('.storeferry/\n.env\n')).toBe('');
+    expect(gitignoreAddition(null)).toBe('.env\n.storeferry/\n.*.tmp\n');
+    expect(gitignoreAddition('node_modules')).toBe('\n.env\n.storeferry/\n.*.tmp\n');
+    expect(gitignoreAddition('/.env\r\n')).toBe('.storeferry/\n.*.tmp\n');
+    expect(gitignoreAddition('.*.tmp\n.storeferry/\n.env\n')).toBe('');
   });
 });
 
@@ -69,6 +70,29 @@ describe('files written together', () => {
     dir = mkdtempSync(join(tmpdir(), 'storeferry-together-'));
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+  it('leave of a killed process a key that git ignores, and are written by the next', () => {
+    const key = { path: at('.env'), content: { text: 'K=v\n' }, mode: 0o600, existing: 'add' as const };
+    const editing = import.meta.resolve('../../src/config/edit-file.ts');
+    const killed = spawnSync(process.execPath, [
+      '--input-type=module',
+      '--eval',
+      `import fs, { linkSync } from 'node:fs';
+      import { syncBuiltinESMExports } from 'node:module';
+      fs.linkSync = (from, to) => (to.endsWith('.env') ? process.kill(process.pid, 'SIGKILL') : linkSync(from, to));
+      syncBuiltinESMExports();
+      const { writeTogether } = await import('${editing}');
+      writeTogether(${JSON.stringify([file('stores.yaml', 'main: {}\n'), key])});`,
+    ]);
+    expect(killed.signal).toBe('SIGKILL');
+    const patterns = gitignoreAddition(null).split('\n');
+    const keys = readdirSync(dir).filter((name) => readFileSync(at(name), 'utf8').includes('K=v'));
+    expect(keys).toEqual([expect.stringMatching(/^\.\.env\..*\.tmp$/)]);
+    expect(keys.filter((name) => !patterns.some((pattern) => matchesGlob(name, pattern)))).toEqual([]);
+    expect(statSync(at(keys[0] ?? '')).mode & 0o777).toBe(0o600);
+    writeTogether([key]);
+    expect(readFileSync(at('.env'), 'utf8')).toBe('K=v\n');
+  });
 
   it('are all there afterwards, and nothing else', () => {
     writeFileSync(at('source.csv'), 'a,b\n', { mode: 0o444 });
