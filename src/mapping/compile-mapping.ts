@@ -53,7 +53,7 @@ export {
   reportColumns,
   requiredColumns,
 } from './columns/bind-table.ts';
-export { CurrencyWatch, currenciesNamed, type KnownCurrency } from './currency-watch.ts';
+export { CurrencyWatch, type KnownCurrency } from './currency-watch.ts';
 export { applyPriceRules, type PriceRules } from './price-rules.ts';
 export type { FindPicture } from './product/compile-product.ts';
 export { weightUnit } from './product/compile-weight.ts';

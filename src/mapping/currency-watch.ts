@@ -1,37 +1,5 @@
-import currencyNames from './currency-names.json' with { type: 'json' };
+import { currenciesNamed } from '../model/row.ts';
 import { refuse } from './values/cell.ts';
-
-/** Codes of ISO 4217, as the runtime knows them. */
-export const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
-
-/**
- * Signs, usual abbreviations and names besides the codes, in lower case and without a final dot, with the currencies that each may
- * mean.
- */
-const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
-  currencyNames.names.flatMap(({ words, currencies }) =>
-    words.split(' ').map((word) => [word, currencies.split(' ')] as const),
-  ),
-);
-
-/** Codes that people also write in lower case. Others are words in some language: try, all, cup, top. */
-const WRITTEN_LOOSELY: ReadonlySet<string> = new Set(currencyNames.writtenLoosely.split(' '));
-
-/** The sign of a currency, but neither of its subunit (10¢ is not 10 dollars) nor the generic one (¤). */
-const SIGN = /^(?![¢￠₥₰¤])\p{Sc}$/u;
-
-/**
- * The currencies that a code, a sign, or a usual abbreviation or name may mean; undefined for other words. A sign that is not listed
- * means only itself.
- */
-export function currenciesNamed(text: string): readonly string[] | undefined {
-  // A code that was replaced and that feeds still write.
-  if (text === 'RUR') return ['RUB'];
-  const code = text.toUpperCase();
-  if (CURRENCIES.has(code) && (text === code || WRITTEN_LOOSELY.has(code))) return [code];
-  const word = text.toLowerCase().replace(/\.$/, '');
-  return NAMES.get(word) ?? (SIGN.test(text) ? [text] : undefined);
-}
 
 /** What is known of the currency of the prices before a source is read. */
 export interface KnownCurrency {
@@ -137,9 +105,9 @@ function differs(message: string): never {
   return refuse('currency-differs', message);
 }
 
-/** Refuses an amount that is not in the currency from which it is converted. */
-export function checkConverted(word: string, from: string): void {
+/** Refuses an amount that is not in the currency from which it is converted, or as which it is read. */
+export function checkConverted(word: string, from: string, does = 'converts it from'): void {
   const meant = currenciesNamed(word) ?? [word];
   if (meant.includes(from.trim().toUpperCase())) return;
-  differs(`the price is in ${shown(meant, word)}, and the mapping converts it from ${from}`);
+  differs(`the price is in ${shown(meant, word)}, and the mapping ${does} ${from}`);
 }

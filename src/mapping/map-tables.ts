@@ -8,7 +8,7 @@ import type {
   SourceItem,
 } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
-import { blankCellsBeyond, type Row } from '../model/row.ts';
+import { blankCellsBeyond, type CellCurrencies, type Row } from '../model/row.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import type { Binding, ColumnReport } from './columns/bind-table.ts';
 import type { CompiledMapping, RecordMapper } from './compile-mapping.ts';
@@ -240,7 +240,9 @@ function bind(mapping: CompiledMapping, { header, file, name }: Table): Binding 
 function sourceRow(mapping: CompiledMapping, binding: Binding, row: Row, seq: number): SourceRow {
   const cells = cellsBySlot(row, binding);
   const misaligned = mapping.alignment(row, cells, binding);
-  const bound = { table: binding.table, seq, line: row.line, cells, misaligned, chars: charsOf(row) };
+  const { line, currencies: named } = row;
+  const currencies = named && currenciesBySlot(named, binding);
+  const bound = { table: binding.table, seq, line, cells, currencies, misaligned, chars: charsOf(row) };
   if (misaligned === undefined && row.heading !== true) mapping.mapper.joins.fill(bound, cells);
   return bound;
 }
@@ -257,8 +259,21 @@ function cellsBySlot(row: Row, binding: Binding): (string | undefined)[] {
   return cells;
 }
 
-function hasSameCells({ cells }: Row, { cells: others }: Row): boolean {
-  return cells.length === others.length && cells.every((cell, index) => cell === others[index]);
+function currenciesBySlot(named: CellCurrencies, { indexes }: Binding): CellCurrencies {
+  const currencies: Record<number, string> = {};
+  for (let slot = 0; slot < indexes.length; slot++) {
+    const currency = named[indexes[slot] ?? -1];
+    if (currency !== undefined) currencies[slot] = currency;
+  }
+  return currencies;
+}
+
+function hasSameCells({ cells, currencies }: Row, { cells: others, currencies: named }: Row): boolean {
+  return (
+    cells.length === others.length &&
+    cells.every((cell, index) => cell === others[index]) &&
+    JSON.stringify(currencies) === JSON.stringify(named)
+  );
 }
 
 function charsOf({ cells }: Row): number {

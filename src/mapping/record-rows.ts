@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { MappedRecord } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
-import type { RowSpan } from '../model/row.ts';
+import type { CellCurrencies, RowSpan } from '../model/row.ts';
 
 /** A file from the view of the mapping. */
 export interface BoundTable {
@@ -34,6 +34,8 @@ export interface SourceRow {
   readonly seq: number;
   readonly line: number;
   readonly cells: readonly (string | undefined)[];
+  /** By slot; undefined if no cell has one. */
+  readonly currencies?: CellCurrencies | undefined;
   readonly misaligned: Misalignment | undefined;
   /** The total length of its cells: they are slices of one text, which stays in memory as long as any of them. */
   readonly chars: number;
@@ -103,6 +105,7 @@ export function memoOf(context: string, { head, rows, children, childOptions }: 
       table = row.table;
       shape += ` ${index}:${table.digest}`;
     }
+    if (row.currencies !== undefined) shape += ` ${index}${JSON.stringify(row.currencies)}`;
     if (row === head && index > 0) shape += ` head ${index}`;
     cells += `\0${row.cells.join('\0')}`;
   }

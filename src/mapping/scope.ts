@@ -76,6 +76,10 @@ export interface Scope {
   readonly custom?: CustomTransforms | undefined;
   /** The currency from which the amounts that are compiled are converted, as `convert` has it; undefined where they are not. */
   readonly convertsFrom?: string | undefined;
+  /** Whether what is compiled gives amounts: then the formats of its cells are checked. */
+  readonly readsAmounts?: boolean;
+  /** The currency in which a later `number` reads the amounts, as it has it; undefined where none does. */
+  readonly readsAs?: string | undefined;
 }
 
 /** The parts of a scope besides the mapping. */

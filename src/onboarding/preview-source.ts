@@ -5,7 +5,6 @@ import {
   type CompiledMapping,
   CurrencyWatch,
   compileMapping,
-  currenciesNamed,
   lookupsOfStoreLists,
 } from '../mapping/compile-mapping.ts';
 import { storeListsTable } from '../mapping/lookup-table.ts';
@@ -16,6 +15,7 @@ import { leavesOf, type Mapped, type TracedField } from '../model/mapped-record.
 import type { Reason } from '../model/reason.ts';
 import { expandBraces, type FilePlace } from '../model/remote-address.ts';
 import {
+  currenciesNamed,
   type Dialect,
   delimiterName,
   isSheet,

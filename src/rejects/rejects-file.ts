@@ -3,9 +3,11 @@ import { z } from 'zod';
 import { withoutAbsent } from '../model/json-object.ts';
 import { faultsOf, type Reason } from '../model/reason.ts';
 import {
+  currenciesNamed,
   type Dialect,
   formatRow,
   inertCell,
+  type Row,
   type RowSpan,
   rowPlace,
   type Table,
@@ -39,12 +41,14 @@ export interface WriteRejectsOptions {
   readonly rejections: AsyncIterable<readonly Rejection[]>;
   /** What the index needs to know about the keys of these rejections. */
   readonly describeKeys?: ((keys: Iterable<string>) => Promise<RejectedKey[]>) | undefined;
+  /** What the store sells in. */
+  readonly currency?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
  * Writes the rejected rows of the snapshot in source order, unaltered but for marks where a spreadsheet would run a formula
- * (`inertCell`), each with why and from where: what the user
+ * (`inertCell`) and currencies (`withCurrencies`), each with why and from where: what the user
  * corrects, and a copy that stays untouched. Gives how many rows that are; no file is written for none.
  *
  * Under several headers, the columns are those of all, by name; a row's cells are under its own. Of several files,
@@ -140,7 +144,7 @@ type GatheredRow = z.infer<typeof gatheredRow>;
  */
 async function* gather(
   { rejected, keyless }: Readonly<Record<'rejected' | 'keyless', RejectedSpans>>,
-  { sources, signal }: WriteRejectsOptions,
+  { sources, currency, signal }: WriteRejectsOptions,
   gathered: Gathered,
 ): AsyncGenerator<string> {
   for (const [file, source] of sources.entries()) {
@@ -159,7 +163,7 @@ async function* gather(
       for (const row of batch) {
         const reason = lines.at(row.line);
         if (reason === undefined) continue;
-        const cells = withoutBlankSurplus(row.cells, columns);
+        const cells = withoutBlankSurplus(withCurrencies(row, table.header, reason, currency), columns);
         const line = sources.length > 1 ? `${source.name}:${row.line}` : String(row.line);
         gathered.rows += 1;
         if (withoutKey?.at(row.line) !== undefined) gathered.keyless.push(line);
@@ -176,6 +180,23 @@ async function* gather(
       if ((batch.at(-1)?.line ?? 0) >= lines.lastLine) break;
     }
   }
+}
+
+/** A retry reads texts, without the formats of a workbook: an amount that is in another currency, or refused, keeps its own. */
+function withCurrencies(
+  { cells, currencies }: Row,
+  header: readonly string[],
+  reason: string,
+  sold: string | undefined,
+): readonly string[] {
+  if (currencies === undefined) return cells;
+  return cells.map((cell, index) => {
+    const named = currencies[index];
+    if (named === undefined) return cell;
+    const fits = (word: string) => sold !== undefined && currenciesNamed(word)?.includes(sold) === true;
+    const isKept = sold === undefined ? reason.includes(header[index] ?? '') : !named.split(' ').every(fits);
+    return isKept ? `${cell} ${named}` : cell;
+  });
 }
 
 function indexOfHeader({ headers }: Gathered, header: readonly string[]): number {

@@ -7,7 +7,7 @@ export interface ConvertedFile extends Pick<TableFile, 'name' | 'format' | 'choi
   readonly parts: readonly string[];
 }
 
-/** Rows, each as a line of JSON: its number, then its cells. */
+/** Rows, each as a line of JSON: its number, or a pair of that and its currencies, then its cells. */
 export interface ConvertedRows {
   readonly text: string;
   /** The table so far, where these rows have changed it. */
@@ -30,12 +30,13 @@ export async function* convertTable(file: TableFile): AsyncGenerator<ConvertedRo
   for await (const batch of reader.batches) {
     const before = width;
     let text = '';
-    for (const { line, cells } of batch) {
+    for (const { line, cells, currencies } of batch) {
       rows += 1;
       if (rows > file.limits.rows)
         throw tableLimitError({ ...file, title: reader.title() }, 'rows', { line });
       width = Math.max(width, cells.length);
-      text += cells.length === 0 ? `[${line}]\n` : `[${line},${JSON.stringify(cells).slice(1)}\n`;
+      const place = currencies === undefined ? line : JSON.stringify([line, currencies]);
+      text += cells.length === 0 ? `[${place}]\n` : `[${place},${JSON.stringify(cells).slice(1)}\n`;
     }
     if (text === '') continue;
     const { length = 0 } = reader.header() ?? [];

@@ -1,3 +1,4 @@
+import { currenciesNamed } from '../model/row.ts';
 import builtInFormats from './built-in-formats.json' with { type: 'json' };
 
 /** How a sheet shows a number, as far as it matters here. */
@@ -31,13 +32,15 @@ export function formatById(id: number, spelledOut: ReadonlyMap<number, string>):
   return numberFormat(code);
 }
 
+/** Quoted text, escaped, skipped and filling characters, sections in brackets, then anything else. */
+const TOKEN = /"[^"]*"|\\.|[_*].|\[[^[\]]*\]|;|./gs;
+
 /** Reads a format such as `#,##0.00 "kg"`; of several sections the first. */
 function numberFormat(code: string): NumberFormat {
   let template = '';
   let pattern = '';
   let isDuration = false;
-  // Quoted text, escaped, skipped and filling characters, sections in brackets, then anything else.
-  for (const [token] of code.matchAll(/"[^"]*"|\\.|[_*].|\[[^[\]]*\]|;|./gs)) {
+  for (const [token] of code.matchAll(TOKEN)) {
     if (token === ';') break;
     if (/^\[(?:h+|m+|s+)\]$/i.test(token)) isDuration = true;
     else if (token.startsWith('[') || /^[_*]/.test(token)) continue;
@@ -65,6 +68,55 @@ function numberFormat(code: string): NumberFormat {
   if (shape.includes('%')) return { kind: 'percent', least, most: decimals.length };
   if (/^[^0#?., ]*(?:0[^0#?., ]*){2,}$/.test(shape)) return { kind: 'code', template: template.trim() };
   return { kind: 'fixed', least, most: decimals.length };
+}
+
+/** Signs, abbreviations and names beside the digits. */
+const WORD = /[\p{L}\p{Sc}][\p{L}\p{M}\p{Sc}\u200c./]*/gu;
+
+/** The codes and signs of currencies in the text that a format shows beside the digits: `€` in ` €/kg`. */
+export function currenciesBeside(text: string): readonly string[] {
+  return (text.match(WORD) ?? []).flatMap((word) =>
+    [word, ...word.split('/')].filter((part) => currenciesNamed(part) !== undefined).slice(0, 1),
+  );
+}
+
+/** Longer than any sign or name of a currency. */
+const MAX_SIGN_LENGTH = 40;
+
+/** What a format declares to be a currency, known or not; undefined without a letter or sign. */
+export function declaredCurrency(sign: string): string | undefined {
+  const word = sign.trim().slice(0, MAX_SIGN_LENGTH).replaceAll(/\s+/g, '_');
+  return /[\p{L}\p{Sc}]/u.test(word) ? word : undefined;
+}
+
+/** A sign and a code. More are in formats that no program writes, and would be stored with each cell. */
+const MAX_WORDS = 4;
+
+/** As in `CellCurrencies`; undefined for none. */
+export function joinedCurrencies(words: readonly (string | undefined)[]): string | undefined {
+  const distinct = new Set(words.filter((word) => word !== undefined));
+  return [...distinct].slice(0, MAX_WORDS).join(' ') || undefined;
+}
+
+/**
+ * The currencies in all sections of a format such as `[$$-409]#,##0.00`, `0.00 "USD"` or `0.00\ €`; undefined if it names none. A
+ * locale alone (`[$-409]`) is none, and neither is a built-in format, which each country shows with its own sign.
+ */
+export function formatCurrencies(code: string): string | undefined {
+  const declared: (string | undefined)[] = [];
+  let beside = '';
+  for (const [token] of code.matchAll(TOKEN)) {
+    const [, sign] = /^\[\$([^-\]]*)/.exec(token) ?? [];
+    if (sign !== undefined) declared.push(declaredCurrency(sign));
+    beside += token.startsWith('"')
+      ? token.slice(1, -1)
+      : token.startsWith('\\')
+        ? token.slice(1)
+        : /^[\p{L}\p{Sc}]$/u.test(token)
+          ? token
+          : ' ';
+  }
+  return joinedCurrencies([...declared, ...currenciesBeside(beside)]);
 }
 
 /** From here on Excel has lost digits: it keeps fifteen. */

@@ -1,7 +1,14 @@
 import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { runIsolated } from '../isolation/run-isolated.ts';
-import { type Dialect, LineSplitter, type Row, type StagedTable, type TablePlaces } from '../model/row.ts';
+import {
+  type CellCurrencies,
+  type Dialect,
+  LineSplitter,
+  type Row,
+  type StagedTable,
+  type TablePlaces,
+} from '../model/row.ts';
 import { CsvError } from '../model/storeferry-error.ts';
 import type { ConvertedFile, ConvertedRows } from './convert-table.ts';
 import { type CsvOptions, type CsvTable, readCsv } from './csv/read-csv.ts';
@@ -15,7 +22,7 @@ export { formatOfText, formatOfZip, TABLE_FORMATS } from './table-formats.ts';
 
 /** A table that is written to a snapshot. */
 interface TableStaging {
-  /** Each row as a line of JSON: its number, then its cells. */
+  /** As in `ConvertedRows`. */
   readonly content: AsyncIterable<string>;
   /** The facts that the snapshot stores, of the content that has been read. */
   readonly describe: () => StagedTable;
@@ -177,6 +184,8 @@ async function openRows(
   };
 }
 
+type StagedRow = [place: number | [number, CellCurrencies], ...cells: string[]];
+
 /** Fills each row up to the widest one: cells cannot shift in these formats, so no row must count as shifted. */
 async function* rowsOf(
   input: Readable,
@@ -192,11 +201,12 @@ async function* rowsOf(
       if (text.length > MAX_ROW_CHARACTERS) {
         throw tableError(
           { name },
-          `The row ${Number.parseInt(text.slice(1), 10)} has more than ${MAX_ROW_CHARACTERS} characters.`,
+          `The row ${/\d+/.exec(text)?.[0]} has more than ${MAX_ROW_CHARACTERS} characters.`,
           'Shorten its cells, or remove columns that no mapping needs.',
         );
       }
-      const [line, ...cells]: [number, ...string[]] = JSON.parse(text);
+      const [place, ...cells]: StagedRow = JSON.parse(text);
+      const [line, currencies] = typeof place === 'number' ? [place] : place;
       padding += width - cells.length;
       if (padding > MAX_PADDING_CELLS) {
         throw tableError(
@@ -206,7 +216,7 @@ async function* rowsOf(
         );
       }
       while (cells.length < width) cells.push('');
-      batch.push({ file, line, cells });
+      batch.push({ file, line, cells, currencies });
       if (batch.length < BATCH_ROWS && padding < turnEndsAt) continue;
       yield batch;
       batch = [];

@@ -1,5 +1,11 @@
 import { MAX_SHEET_ROWS } from '../model/row.ts';
-import { NO_RESULT, numberText } from './number-text.ts';
+import {
+  currenciesBeside,
+  declaredCurrency,
+  joinedCurrencies,
+  NO_RESULT,
+  numberText,
+} from './number-text.ts';
 import { readXml, type XmlHandlers } from './read-xml.ts';
 import { chooseSheet, type MergedFirst, type SheetInfo, sheetRows } from './sheet-rows.ts';
 import {
@@ -23,11 +29,12 @@ const CONTENT = 'content.xml';
 /** Reads one sheet of a LibreOffice workbook as a stream; cells become texts as those of an Excel workbook do. */
 export async function readOds(file: TableFile): Promise<TableReader> {
   await refusePassword(file);
-  const { sheets, codes } = await readDocument(file);
+  const document = await readDocument(file);
+  const { sheets } = document;
   const sheet = await chooseSheet(file, sheets, async ({ filled }) => filled);
   const merged: MergedFirst = [];
   return {
-    batches: rowsOf({ ...file, title: sheet.name }, sheet, codes, merged),
+    batches: rowsOf({ ...file, title: sheet.name }, sheet, document, merged),
     title: () => sheet.name,
     header: () => null,
     merged,
@@ -58,6 +65,8 @@ interface OdsDocument {
   readonly sheets: readonly OdsSheet[];
   /** The styles of cells whose numbers are codes with leading zeros, such as `ART-0042`. */
   readonly codes: ReadonlySet<string>;
+  /** What the styles of cells name, as in `CellCurrencies`. */
+  readonly currencies: ReadonlyMap<string, string>;
 }
 
 /** All sheets are in one part, which is first read completely to find them and the styles. */
@@ -67,7 +76,9 @@ async function readDocument(file: TableFile): Promise<OdsDocument> {
   const hiddenStyles = new Set<string>();
   const codeFormats = new Set<string>();
   const formatByStyle = new Map<string, string>();
+  const wordsByFormat = new Map<string, (string | undefined)[]>();
   let style = '';
+  let beside: string | undefined;
   const handlers: XmlHandlers = {
     open(name, attributes) {
       style = attributes['style:name'] ?? style;
@@ -75,6 +86,7 @@ async function readDocument(file: TableFile): Promise<OdsDocument> {
         const inherited = formatByStyle.get(attributes['style:parent-style-name'] ?? '');
         formatByStyle.set(style, attributes['style:data-style-name'] ?? inherited ?? '');
       }
+      if (isBesideNumber(name)) beside = '';
       if (name === 'number:number' && isCode(attributes)) codeFormats.add(style);
       if (name === 'style:table-properties' && attributes['table:display'] === 'false')
         hiddenStyles.add(style);
@@ -91,13 +103,36 @@ async function readDocument(file: TableFile): Promise<OdsDocument> {
       sheet.filled ||= hasValue;
       sheet.width = Math.max(sheet.width, column);
     },
+    text(part) {
+      if (beside !== undefined && beside.length < MAX_BESIDE) beside += part.slice(0, MAX_BESIDE);
+    },
+    close(name) {
+      if (beside === undefined || !isBesideNumber(name)) return;
+      const words = name === 'number:text' ? currenciesBeside(beside) : [declaredCurrency(beside)];
+      const known = wordsByFormat.get(style);
+      if (known === undefined) wordsByFormat.set(style, [...words]);
+      else known.push(...words);
+      beside = undefined;
+    },
   };
   const namedStyles = file.parts.get('styles.xml')?.();
   if (namedStyles !== undefined)
     for await (const _ of readXml(namedStyles, handlers, { file, localNames: false }));
   for await (const _ of readXml(openContent(file), handlers, { file, localNames: false }));
   const codes = [...formatByStyle].filter(([, format]) => codeFormats.has(format)).map(([one]) => one);
-  return { sheets, codes: new Set(codes) };
+  const currencies = new Map<string, string>();
+  for (const [one, format] of formatByStyle) {
+    const named = joinedCurrencies(wordsByFormat.get(format) ?? []);
+    if (named !== undefined) currencies.set(one, named);
+  }
+  return { sheets, codes: new Set(codes), currencies };
+}
+
+/** Characters that a format shows beside a number. */
+const MAX_BESIDE = 100;
+
+function isBesideNumber(name: string): boolean {
+  return name === 'number:currency-symbol' || name === 'number:text';
 }
 
 function isCell(name: string): boolean {
@@ -116,7 +151,7 @@ function isCode(number: Readonly<Record<string, string>>): boolean {
 async function* rowsOf(
   file: TableFile,
   sheet: OdsSheet,
-  codes: OdsDocument['codes'],
+  { codes, currencies: currencyByStyle }: OdsDocument,
   mergedFirst: MergedFirst,
 ): AsyncGenerator<readonly TableRow[]> {
   const rows = sheetRows(file, { usedWidth: sheet.width, mergedFirst });
@@ -126,6 +161,7 @@ async function* rowsOf(
   let line = 0;
   let [rowRepeats, cellRepeats] = [1, 1];
   let cells: string[] = [];
+  let currencies: Record<number, string> | undefined;
   let column = 0;
   let cell: Readonly<Record<string, string>> | undefined;
   let text = '';
@@ -137,10 +173,15 @@ async function* rowsOf(
   let rowStyle: string | undefined;
   const columnStyles: string[] = [];
 
-  const put = (value: string) => {
+  const put = (value: string, currency: string | undefined) => {
     if (value !== '') {
       refuseColumns(file, column + cellRepeats, line);
-      for (let at = column; at < column + cellRepeats; at += 1) cells[at] = value;
+      for (let at = column; at < column + cellRepeats; at += 1) {
+        cells[at] = value;
+        if (currency === undefined) continue;
+        currencies ??= {};
+        currencies[at] = currency;
+      }
     }
     column += cellRepeats;
   };
@@ -168,6 +209,7 @@ async function* rowsOf(
           rowRepeats = countOf(attributes['table:number-rows-repeated']);
           line += 1;
           cells = [];
+          currencies = undefined;
           column = 0;
           break;
         case 'table:table-cell':
@@ -207,15 +249,19 @@ async function* rowsOf(
           if (cell === undefined) break;
           const style = cell['table:style-name'] ?? rowStyle ?? columnStyles[column] ?? '';
           const value = cellText(cell, text, codes.has(style));
+          const type = cell['office:value-type'];
+          const isNumber = type === 'float' || type === 'currency';
+          const own = declaredCurrency(cell['office:currency'] ?? '');
+          const currency = isNumber ? (currencyByStyle.get(style) ?? own) : undefined;
           const [columns, spanned] = [
             countOf(cell['table:number-columns-spanned']),
             countOf(cell['table:number-rows-spanned']),
           ];
           if (columns > 1 || spanned > 1) {
             const [lastRow, lastColumn] = [line + spanned - 1, column + columns - 1];
-            rows.span({ firstRow: line, lastRow, firstColumn: column, lastColumn }, value);
+            rows.span({ firstRow: line, lastRow, firstColumn: column, lastColumn }, value, currency);
           }
-          put(value);
+          put(value, currency);
           cell = undefined;
           break;
         }
@@ -233,7 +279,7 @@ async function* rowsOf(
               'Delete the copies, and save the document again.',
             );
           }
-          rows.end(line, cells, rowRepeats);
+          rows.end(line, cells, currencies, rowRepeats);
           line += rowRepeats - 1;
           break;
         default:

@@ -1,5 +1,12 @@
 import { MAX_SHEET_ROWS } from '../model/row.ts';
-import { FIRST_DAY_1904, formatById, NO_RESULT, type NumberFormat, numberText } from './number-text.ts';
+import {
+  FIRST_DAY_1904,
+  formatById,
+  formatCurrencies,
+  NO_RESULT,
+  type NumberFormat,
+  numberText,
+} from './number-text.ts';
 import { readXml, type XmlHandlers } from './read-xml.ts';
 import { chooseSheet, type MergedCells, type MergedFirst, type SheetInfo, sheetRows } from './sheet-rows.ts';
 import {
@@ -143,12 +150,20 @@ async function hasContent(file: TableFile, sheet: XlsxSheet): Promise<boolean> {
   return found;
 }
 
-/** The format of each style of cells. */
-async function readStyles(file: TableFile, path: string | undefined): Promise<readonly NumberFormat[]> {
-  const formats: NumberFormat[] = [];
+/** How a style shows numbers. */
+interface NumberStyle {
+  readonly format: NumberFormat;
+  /** As in `CellCurrencies`. */
+  readonly currency: string | undefined;
+}
+
+const PLAIN_STYLE: NumberStyle = { format: { kind: 'general' }, currency: undefined };
+
+async function readStyles(file: TableFile, path: string | undefined): Promise<readonly NumberStyle[]> {
+  const formats: NumberStyle[] = [];
   if (path === undefined) return formats;
   const spelledOut = new Map<number, string>();
-  const known = new Map<number, NumberFormat>();
+  const known = new Map<number, NumberStyle>();
   let inCells = false;
   await readPart(file, path, {
     open(name, { numFmtId = '0', formatCode = '' }) {
@@ -156,15 +171,20 @@ async function readStyles(file: TableFile, path: string | undefined): Promise<re
       if (name === 'numFmt' && formatCode.length <= MAX_FORMAT_LENGTH) spelledOut.set(id, formatCode);
       if (name === 'cellXfs') inCells = true;
       if (name !== 'xf' || !inCells) return;
-      const format = known.get(id) ?? formatById(id, spelledOut);
-      known.set(id, format);
-      formats.push(format);
+      const style = known.get(id) ?? styleOf(formatById(id, spelledOut), spelledOut.get(id));
+      known.set(id, style);
+      formats.push(style);
     },
     close(name) {
       if (name === 'cellXfs') inCells = false;
     },
   });
   return formats;
+}
+
+function styleOf(format: NumberFormat, code: string | undefined): NumberStyle {
+  const isAmount = format.kind === 'fixed' || format.kind === 'general' || format.kind === 'code';
+  return { format, currency: isAmount && code !== undefined ? formatCurrencies(code) : undefined };
 }
 
 /** The texts that cells refer to by number. */
@@ -244,6 +264,7 @@ async function* rowsOf(
   let line = 0;
   let column = -1;
   let cells: string[] = [];
+  let currencies: Record<number, string> | undefined;
   let characters = 0;
   let cell: Readonly<Record<string, string>> = {};
   let value = '';
@@ -272,8 +293,15 @@ async function* rowsOf(
       case 'str':
       case 'e':
         return unescaped(value);
-      default:
-        return value === '' ? '' : numberText(value, formats[Number(style)] ?? { kind: 'general' }, firstDay);
+      default: {
+        if (value === '') return '';
+        const { format, currency } = formats[Number(style)] ?? PLAIN_STYLE;
+        if (currency !== undefined) {
+          currencies ??= {};
+          currencies[column] = currency;
+        }
+        return numberText(value, format, firstDay);
+      }
     }
   };
   const handlers: XmlHandlers = {
@@ -285,6 +313,7 @@ async function* rowsOf(
           if (!(line >= 1 && line <= MAX_SHEET_ROWS))
             throw tableLimitError(file, 'rows', { line: MAX_SHEET_ROWS });
           cells = [];
+          currencies = undefined;
           characters = 0;
           column = -1;
           break;
@@ -326,7 +355,7 @@ async function* rowsOf(
           break;
         }
         case 'row':
-          rows.end(line, cells);
+          rows.end(line, cells, currencies);
           break;
         default:
           text.close(name);

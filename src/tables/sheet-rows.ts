@@ -1,3 +1,4 @@
+import type { CellCurrencies } from '../model/row.ts';
 import { TableChoiceError } from '../model/storeferry-error.ts';
 import { columnLetters } from './number-text.ts';
 import {
@@ -48,7 +49,11 @@ export function sheetRows(file: LimitedTable, { merged = [], mergedFirst, usedWi
   const { limits } = file;
   const mostColumns = Math.min(usedWidth, limits.columns);
   let nextMerged = 0;
-  let spanning: { readonly cells: MergedCells; readonly text: string }[] = [];
+  let spanning: {
+    readonly cells: MergedCells;
+    readonly text: string;
+    readonly currency: string | undefined;
+  }[] = [];
   /** For each column the last row of the merged cells that reach it. */
   const mergedUntil: number[] = [];
   let filled = 0;
@@ -56,7 +61,7 @@ export function sheetRows(file: LimitedTable, { merged = [], mergedFirst, usedWi
   const rows: (TableRow & { readonly copies: number; readonly characters: number })[] = [];
 
   /** Merged cells that become known when their first row begins. SourceError if they overlap others with a value. */
-  const span = (cells: MergedCells, text: string) => {
+  const span = (cells: MergedCells, text: string, currency: string | undefined) => {
     if (text === '') return;
     const { firstRow, lastRow, firstColumn } = cells;
     const lastColumn = Math.min(cells.lastColumn, mostColumns - 1);
@@ -71,27 +76,35 @@ export function sheetRows(file: LimitedTable, { merged = [], mergedFirst, usedWi
       mergedUntil[column] = lastRow;
     }
     if (lastColumn < firstColumn) return;
-    spanning.push({ cells: { ...cells, lastColumn }, text });
+    spanning.push({ cells: { ...cells, lastColumn }, text, currency });
     if (firstRow <= MAX_MERGED_ROWS && mergedFirst.length < MAX_MERGED_NAMED)
       mergedFirst.push([firstRow, lastRow, firstColumn, lastColumn]);
   };
-  const fillMerged = (line: number, cells: string[], copies: number) => {
+  /** Returns the currencies of the cells, with those of merged ones. */
+  const fillMerged = (line: number, cells: string[], copies: number, own: CellCurrencies | undefined) => {
     spanning = spanning.filter((one) => one.cells.lastRow >= line);
-    for (const { cells: area, text } of spanning) {
+    const named = { ...own };
+    for (const { cells: area, text, currency } of spanning) {
       filled += copies * (area.lastColumn - area.firstColumn + 1);
       if (filled > limits.mergedCells) throw tableLimitError(file, 'mergedCells', { line });
-      for (let column = area.firstColumn; column <= area.lastColumn; column += 1) cells[column] = text;
+      for (let column = area.firstColumn; column <= area.lastColumn; column += 1) {
+        cells[column] = text;
+        if (currency === undefined) delete named[column];
+        else named[column] = currency;
+      }
     }
+    return Object.keys(named).length > 0 ? named : undefined;
   };
   return {
     span,
     /** Ends the row with this number (from 1), which may represent several equal ones. */
-    end(line: number, cells: string[], copies = 1) {
+    end(line: number, cells: string[], own: CellCurrencies | undefined, copies = 1) {
       for (let area = merged[nextMerged]; area && area.firstRow <= line; area = merged[nextMerged]) {
-        if (area.firstRow === line) span(area, cells[area.firstColumn] ?? '');
+        const { firstRow, firstColumn } = area;
+        if (firstRow === line) span(area, cells[firstColumn] ?? '', own?.[firstColumn]);
         nextMerged += 1;
       }
-      if (spanning.length > 0) fillMerged(line, cells, copies);
+      const currencies = spanning.length > 0 ? fillMerged(line, cells, copies, own) : own;
       refuseColumns(file, cells.length, line);
       let width = 0;
       let characters = 0;
@@ -102,19 +115,19 @@ export function sheetRows(file: LimitedTable, { merged = [], mergedFirst, usedWi
       });
       refuseRowBytes(file, characters, line);
       cells.length = width;
-      if (width > 0) rows.push({ line, cells, copies, characters });
+      if (width > 0) rows.push({ line, cells, currencies, copies, characters });
     },
     /** The rows so far that have not been taken, a few at a time: one may represent a million. */
     *take(): Generator<readonly TableRow[]> {
       let batch: TableRow[] = [];
       let [heldCells, heldCharacters] = [0, 0];
-      for (const { line, cells: set, copies, characters } of rows.splice(0)) {
+      for (const { line, cells: set, currencies, copies, characters } of rows.splice(0)) {
         const cells = new Array<string>(set.length).fill('');
         eachCell(set, (cell, column) => {
           cells[column] = cell;
         });
         for (let copy = 0; copy < copies; copy += 1) {
-          batch.push({ line: line + copy, cells });
+          batch.push({ line: line + copy, cells, currencies });
           heldCells += cells.length;
           heldCharacters += characters;
           if (heldCells < MAX_CELLS_HELD && heldCharacters < MAX_CHARACTERS_HELD) continue;

@@ -1,6 +1,6 @@
 import { beyondLimit, type InputLimits, raiseLimit } from '../model/input-limits.ts';
 import { withoutUndefined } from '../model/json-object.ts';
-import { rowPlace, type StagedTable, type TableFormat } from '../model/row.ts';
+import { type CellCurrencies, rowPlace, type StagedTable, type TableFormat } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 import { columnLetters } from './number-text.ts';
 
@@ -43,6 +43,7 @@ export type LimitedTable = Pick<TableFile, 'name' | 'limits' | 'format' | 'choic
 export interface TableRow {
   readonly line: number;
   readonly cells: readonly string[];
+  readonly currencies?: CellCurrencies | undefined;
 }
 
 /** The result of reading a format: rows, and facts about the table after they have been read. */

@@ -1,9 +1,10 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { startStore } from '../support/store.ts';
 import { makeWorkspace, type Workspace } from '../support/workspace.ts';
+import { makeXlsx } from '../tables/workbooks.ts';
 
 const HEADER = 'id,title,description,price,availability,image_link,link';
 const feed = (...prices: readonly string[]) =>
@@ -68,6 +69,35 @@ describe('prices in several currencies', () => {
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
       'the source has prices in USD, EUR, TRY, and the store can sell in one currency only: set `currency:`',
     );
+  });
+
+  it('are refused in a workbook by the formats of its cells, and keep their currencies in the rejects', async () => {
+    const { store, workspace } = await setUp();
+    await using _store = store;
+    await using _workspace = workspace;
+    const price = (format: string) => ({ number: '12.5', format });
+    const rows = [
+      ['Key', 'Price'],
+      ['a', price('[$€-407]0.00')],
+      ['b', price('[$$-409]0.00')],
+      ['c', price('0.00')],
+    ];
+    const mapping = `import: products
+columns: { key: Key, price: Price }
+product: { url: key, title: key }
+variants: { pricing: { price: price } }`;
+    await workspace.write('stores.yaml', stores(store.baseUrl, ', currency: EUR'));
+    await workspace.write('mappings/own.yaml', mapping);
+    await workspace.write(
+      'jobs/book.yaml',
+      JOB.replace('feed.csv', 'a.xlsx').replace(/mapping: .*/, 'mapping: own'),
+    );
+    await writeFile(join(workspace.dir, 'a.xlsx'), makeXlsx([{ name: 'Prices', rows }]));
+    const { json } = await workspace.storeferry('run', 'book', '--json');
+    expect(json()).toMatchObject({ applied: 2, rejected: 1 });
+    const rejects = await readFile(join(workspace.dir, String(json()['rejectsFile'])), 'utf8');
+    expect(rejects).toContain("the price is in '$', and the store sells in EUR");
+    expect(rejects).toContain('\nb,12.50 $,');
   });
 
   it('are never sent later either: the first currency stays', async () => {

@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { CurrencyWatch, currenciesNamed, type KnownCurrency } from '../../src/mapping/currency-watch.ts';
+import { CurrencyWatch, type KnownCurrency } from '../../src/mapping/currency-watch.ts';
 import { lookupTable } from '../../src/mapping/lookup-table.ts';
-import { brief, mapAll, mappingOf, products, shippedMapping, table } from './mapping-setup.ts';
+import { type CellCurrencies, currenciesNamed } from '../../src/model/row.ts';
+import {
+  brief,
+  formattedTable,
+  mapAll,
+  mappingOf,
+  products,
+  shippedMapping,
+  table,
+} from './mapping-setup.ts';
 
 const STRIP = mappingOf(`
 import: products
@@ -118,6 +127,101 @@ variants: { pricing: { price: [price, { number: { currency: strip } }], rule: [{
     );
     expect(mapped.map((one) => one.kind)).toEqual(['record', 'rejected', 'rejected']);
     expect(products(mapped)[0]?.variants[0]?.price).toBe(5);
+  });
+});
+
+describe('prices in cells whose format names a currency', () => {
+  const HEADER = ['Key', 'Price', 'Weight', 'Sale'];
+  const PLAIN = 'pricing: { regular: price, sale: sale }';
+  const specOf = (variants: string, more = '') =>
+    mappingOf(`
+import: products
+columns: { key: Key, price: Price, weight: Weight, sale: Sale }
+product: { url: key, title: key }
+${more}
+variants: { sku: weight, ${variants} }`);
+  const mapOne = async (variants: string, currencies: CellCurrencies, known: KnownCurrency, more = '') => {
+    const rates = lookupTable(['from', 'to', 'rate'], [['USD', 'EUR', '0.5']], 'from') ?? expect.fail();
+    const watch = new CurrencyWatch(known);
+    const tables = [formattedTable(HEADER, [[['a', '10', '1', '8'], currencies]])];
+    const lookups = new Map(more === '' ? [] : [['rates', rates]]);
+    const [mapped] = (await mapAll(specOf(variants, more), tables, { currencies: watch, lookups })).mapped;
+    return { mapped: mapped ?? expect.fail(), watch };
+  };
+
+  it.each([
+    [{ 1: '€' }, 'EUR'],
+    [{ 1: '$', 3: 'CAD' }, 'CAD'],
+    [{ 2: '$' }, 'EUR'],
+    [{ 0: '$' }, 'EUR'],
+    [{}, 'EUR'],
+  ])('are sent if %j fits %s', async (currencies, store) => {
+    expect((await mapOne(PLAIN, currencies, { store })).mapped.kind).toBe('record');
+  });
+
+  it.each([
+    [PLAIN, { 1: '$' }, 'Price'],
+    [PLAIN, { 1: '€', 3: 'USD' }, 'Sale'],
+    [PLAIN, { 1: 'Talers' }, 'Price'],
+    [PLAIN, { 1: '$ EUR' }, 'Price'],
+    ['pricing: { price: { first: [price, sale] } }', { 1: '$' }, 'Price'],
+    ['pricing: { price: [price, { number: { currency: strip, otherwise: blank } }] }', { 1: '$' }, 'Price'],
+    ['pricing: { price: { sum: [price, sale] } }', { 3: '$' }, 'Sale'],
+    ['pricing: { price: price, plus: sale }', { 3: '$' }, 'Sale'],
+  ])('are rejected in a store that sells in EUR: %s %j', async (variants, currencies, column) => {
+    const { mapped } = await mapOne(variants, currencies, { store: 'EUR' });
+    expect(mapped).toMatchObject({
+      ...{ kind: 'rejected', reason: { code: 'currency-differs', field: 'variants.price', line: 2, column } },
+    });
+  });
+
+  it('are rejected where the mapping reads or converts another one, and converted where it fits', async () => {
+    const readAs = 'pricing: { price: [price, { number: { currency: EUR } }] }';
+    expect((await mapOne(readAs, { 1: '$' }, {})).mapped).toMatchObject({
+      reason: { message: "the price is in '$', and the mapping reads it as EUR" },
+    });
+    const rates = 'lookups: { rates: { path: r.csv, match: from } }';
+    const converted = [
+      'pricing: { price: [price, number, { convert: { rates: rates, from: USD, to: EUR } }] }',
+      'pricing: { price: price, rule: [{ convert: { rates: rates, from: USD, to: EUR } }] }',
+    ];
+    for (const variants of converted) {
+      const { mapped } = await mapOne(variants, { 1: '$' }, { store: 'EUR' }, rates);
+      expect(products([mapped])[0]?.variants[0]?.price).toBe(5);
+      expect((await mapOne(variants, { 1: '€' }, { store: 'EUR' }, rates)).mapped.kind).toBe('rejected');
+    }
+  });
+
+  it('are in one currency, which the next run expects, where the store says none', async () => {
+    const { mapped, watch } = await mapOne(PLAIN, { 1: '€', 3: 'USD' }, {});
+    expect([mapped.kind, watch.isMixed, watch.words]).toEqual(['record', true, ['EUR', 'USD']]);
+    expect((await mapOne(PLAIN, { 1: '€' }, {})).watch.found).toBe('EUR');
+    expect((await mapOne(PLAIN, { 1: '$' }, { earlier: 'EUR' })).mapped.kind).toBe('rejected');
+  });
+
+  const GROUPED = `
+import: products
+columns: { key: Key, title: Title, size: Size, price: Price }
+product: { url: key, title: title }
+options: { columns: { Size: size } }
+variants: { inherit: [price], pricing: { price: price } }`;
+  it.each([
+    ['that stands anywhere', 'anywhere', [undefined, { 3: '$' }], ['4', '5'], [3]],
+    ['that is adjacent', 'adjacent', [undefined, { 3: '$' }], ['4', '5'], [3]],
+    ['that has the price of the head', 'adjacent', [{ 3: '$' }, undefined], ['4', ''], [2, 3]],
+    ['that has its own price', 'adjacent', [{ 3: '$' }, undefined], ['4', '5'], [2]],
+  ] as const)('are rejected in a row %s', async (_, rows, [first, second], [price, other], lines) => {
+    const head = [['a', 'A', 'M', price], first] as const;
+    const tables = [
+      formattedTable(['Key', 'Title', 'Size', 'Price'], [head, [['a', '', 'S', other], second]]),
+    ];
+    const currencies = new CurrencyWatch({ store: 'EUR' });
+    const spec = mappingOf(`${GROUPED}\ngroup: { by: key, rows: ${rows}, head: { title: present } }`);
+    const [mapped] = (await mapAll(spec, tables, { currencies })).mapped;
+    if (mapped?.kind !== 'rejected') throw new Error('the product is not rejected');
+    expect([mapped.reason, ...(mapped.reason.also ?? [])].map(({ code, line }) => [code, line])).toEqual(
+      lines.map((line) => ['currency-differs', line]),
+    );
   });
 });
 

@@ -7,7 +7,7 @@ import { compileMapping, type MappingContext } from '../../src/mapping/compile-m
 import { mapTables, type Table } from '../../src/mapping/map-tables.ts';
 import { type MappingSpec, mappingSchema } from '../../src/mapping/spec/mapping-spec.ts';
 import type { Mapped, Product } from '../../src/model/mapped-record.ts';
-import type { Row } from '../../src/model/row.ts';
+import type { CellCurrencies, Row } from '../../src/model/row.ts';
 import { openRowScratch } from '../../src/state/sqlite/open-row-scratch.ts';
 
 /** A mapping written as YAML. */
@@ -37,6 +37,15 @@ export function table(
 ): Table {
   const all: Row[] = rows.map((cells, index) => ({ file, line: index + 2, cells }));
   return { header, file, batches: batches(all, batch) };
+}
+
+/** A table of a workbook, whose rows have cells and the currencies of their formats. */
+export function formattedTable(
+  header: readonly string[],
+  rows: readonly (readonly [cells: readonly string[], currencies: CellCurrencies | undefined])[],
+): Table {
+  const all = rows.map(([cells, currencies], index) => ({ file: 0, line: index + 2, cells, currencies }));
+  return { header, file: 0, batches: batches(all, all.length) };
 }
 
 async function* batches(rows: readonly Row[], size: number): AsyncIterable<readonly Row[]> {

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileMapping } from '../../src/mapping/compile-mapping.ts';
 import { deferTables, type Table } from '../../src/mapping/map-tables.ts';
+import type { CellCurrencies } from '../../src/model/row.ts';
 import { openRowScratch } from '../../src/state/sqlite/open-row-scratch.ts';
-import { CONTEXT, mappingOf, table } from './mapping-setup.ts';
+import { CONTEXT, formattedTable, mappingOf, table } from './mapping-setup.ts';
 
 const ROWS = mappingOf(`
 import: products
@@ -27,6 +28,15 @@ async function memosOf(tables: readonly Table[], context = 'context'): Promise<(
 }
 
 describe('a memo', () => {
+  it('is another where the format of a cell names another currency', async () => {
+    const memoOf = async (currencies?: CellCurrencies) => {
+      return (await memosOf([formattedTable(HEADER, [[['a', 'A', 'S', '1'], currencies]])]))[0];
+    };
+    const memos = await Promise.all([memoOf(), memoOf({ 3: '$' }), memoOf({ 3: '€' }), memoOf({ 3: '$' })]);
+    expect(new Set(memos).size).toBe(3);
+    expect(memos[1]).toBe(memos[3]);
+  });
+
   it('is the same for the same cells, wherever they stand and whatever stands in other columns', async () => {
     const [here] = await memosOf([table(HEADER, [['a', 'A', 'S', '1']])]);
     const there = await memosOf([

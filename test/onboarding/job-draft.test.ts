@@ -129,6 +129,24 @@ const CASES: readonly (readonly [content: string | Uint8Array, more?: Parameters
 const STORE_QUESTIONS = new Set<string>(['storeKind', 'url', 'apiKey', 'store']);
 
 describe('the draft of a new job', () => {
+  it('asks in which currency the store sells where the formats of a workbook mix several', async () => {
+    const price = (format: string) => ({ number: '12.5', format });
+    const bookOf = (...formats: readonly string[]) => {
+      const rows = formats.map((format, index) => [`a${index}`, `Mug ${index}`, price(format)]);
+      return makeXlsx([{ name: 'P', rows: [['SKU', 'Name', 'Price'], ...rows] }]);
+    };
+    const mixed = bookOf('[$€-407]0.00', '[$USD-409] 0.00');
+    const { state } = await examineFile(mixed, { name: 'a.xlsx' });
+    expect(state.questions.find(({ id }) => id === 'currency')).toMatchObject({
+      defaultAnswer: undefined,
+      reason: 'The prices are in EUR, USD; those in another currency are rejected.',
+    });
+    const of = async (bytes: Uint8Array) =>
+      JSON.stringify((await examineFile(bytes, { name: 'a.xlsx', setting: KNOWN_STORE })).state.file);
+    expect(await of(mixed)).toContain('the price is in USD, and the store sells in EUR');
+    expect(await of(bookOf('[$€-407]0.00', '0.00'))).not.toContain('the store sells in');
+  });
+
   it('asks each kind of question of some file, and the browser shows each that is asked', async () => {
     const shown = new Set<string>();
     for (const [content, more] of CASES) {

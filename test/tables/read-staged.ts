@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
+import type { Row } from '../../src/model/row.ts';
 import { type SourcePlace, type StageOptions, stageSource } from '../../src/source/snapshot.ts';
 import { openTable } from '../../src/tables/open-table.ts';
 import { workspaceWith } from '../source/folder-on-disk.ts';
@@ -21,7 +22,7 @@ export async function readStaged(
   if (file?.table === undefined) throw new Error(`${name} was not read as a table`);
   const bytes = createReadStream(join(workspace.folder.location, file.stored));
   using table = await openTable(bytes, file.table, { name, file: 0, headerRow, dataRow });
-  const rows: { line: number; cells: readonly string[]; heading?: true }[] = [];
+  const rows: Omit<Row, 'file'>[] = [];
   for await (const batch of table.batches()) {
     for (const { file: _, ...row } of batch) rows.push(row);
   }

@@ -207,6 +207,106 @@ describe('a cell of a LibreOffice sheet', () => {
   });
 });
 
+describe('the currency that the format of a number names', () => {
+  const currenciesOf = async (cell: CellToWrite, format: 'xlsx' | 'ods' = 'xlsx') => {
+    const rows = [
+      ['a', 'b'],
+      ['x', cell],
+      ['y', 'text'],
+    ];
+    const make = format === 'xlsx' ? makeXlsx : makeOds;
+    const { rows: read } = await readStaged(`a.${format}`, make([{ name: 'S', rows }]));
+    return read.map(({ cells, currencies }) => [cells[1], currencies?.[1]]);
+  };
+
+  it.each([
+    ['[$$-409]#,##0.00', '$'],
+    ['[$€-407]#,##0.00', '€'],
+    ['#,##0.00\\ [$€-x-euro2]', '€'],
+    ['[$USD] 0.00', 'USD'],
+    ['"USD" 0.00', 'USD'],
+    ['0.00\\ \\k\\r', 'kr'],
+    ['_-* #,##0.00\\ "€"_-;\\-* #,##0.00\\ "€"_-;_-* "-"??\\ "€"_-;_-@_-', '€'],
+    ['$#,##0.00_);[Red]($#,##0.00)', '$'],
+    ['"R"$0.00', 'R$'],
+    ['[$$-409]0.00 "CAD"', '$ CAD'],
+    ['0.00;-£0.00', '£'],
+    ['0.00 "€/kg"', '€'],
+    ['[$Talers-409] 0.00', 'Talers'],
+  ])('of an Excel sheet: %s', async (format, currency) => {
+    expect(await currenciesOf({ number: '12.5', format })).toEqual([
+      ['12.50', currency],
+      ['text', undefined],
+    ]);
+  });
+
+  it.each(['[$-409]0.00', '0.00', '0.00 "kg"', '[Red]0.00', '"Price:" 0.00', '0.00 "¢"'])(
+    'of an Excel sheet is none: %s',
+    async (format) => {
+      expect(await currenciesOf({ number: '12.5', format })).toEqual([
+        ['12.50', undefined],
+        ['text', undefined],
+      ]);
+    },
+  );
+
+  it('is none of days, percentages and built-in formats, which each country shows with its own sign', async () => {
+    const of = async (format: string) => (await currenciesOf({ number: '44624', format }))[0]?.[1];
+    expect(await of('[$-409]d "USD" mmm')).toBeUndefined();
+    expect(await of('0% "EUR"')).toBeUndefined();
+    const styles = '<styleSheet><cellXfs><xf numFmtId="7"/></cellXfs></styleSheet>';
+    const more = { 'xl/styles.xml': styles };
+    const bytes = makeXlsx([{ name: 'S', rows: [['a'], [1]] }], { more });
+    expect((await readStaged('a.xlsx', bytes)).rows).toEqual([{ line: 2, cells: ['1.00'] }]);
+  });
+
+  it('belongs to all merged cells', async () => {
+    const price = { number: '5', format: '[$$-409]0.00' };
+    const rows = [
+      ['a', 'b'],
+      [price, 'x'],
+      [null, 'y'],
+      ['1', 'z'],
+    ];
+    const { rows: read } = await readStaged('a.xlsx', makeXlsx([{ name: 'S', rows, merged: ['A2:A3'] }]));
+    expect(read.map(({ currencies }) => currencies)).toEqual([{ 0: '$' }, { 0: '$' }, undefined]);
+  });
+
+  const number = (type: string, style: string, more = '') =>
+    `<table:table-cell table:style-name="${style}" office:value-type="${type}" office:value="12.5" ${more}><text:p>12,50 x</text:p></table:table-cell>`;
+  it.each([
+    ['the sign', number('currency', 'dollar'), '$'],
+    ['the sign rather than the code', number('currency', 'dollar', 'office:currency="USD"'), '$'],
+    ['the code of the cell', number('currency', 'plain', 'office:currency="CHF"'), 'CHF'],
+    ['the text beside the digits', number('float', 'text'), 'EUR'],
+    ['a unit', number('float', 'kilos'), undefined],
+    ['a locale', number('float', 'locale'), undefined],
+    ['no number', number('string', 'dollar'), undefined],
+  ])('of a LibreOffice sheet: %s', async (_, cell, currency) => {
+    const format = (name: string, inner: string) =>
+      `<number:currency-style style:name="N-${name}"><number:number number:decimal-places="2"/>${inner}</number:currency-style><style:style style:name="${name}" style:data-style-name="N-${name}"/>`;
+    const symbol = (text: string) =>
+      `<number:currency-symbol number:language="en" number:country="US">${text}</number:currency-symbol>`;
+    const text = (one: string) => `<number:text>${one}</number:text>`;
+    const styles = [
+      format('dollar', symbol('$')),
+      format('text', text(' EUR')),
+      format('kilos', text(' kg')),
+      format('locale', symbol('')),
+      format('plain', ''),
+    ].join('');
+    const header = '<table:table-cell office:value-type="string"><text:p>a</text:p></table:table-cell>';
+    const rows = [header, cell].map((one) => `<table:table-row>${one}</table:table-row>`).join('');
+    const bytes = makeZip(
+      Object.entries({
+        mimetype: 'application/vnd.oasis.opendocument.spreadsheet',
+        'content.xml': `<a>${styles}<table:table table:name="S">${rows}</table:table></a>`,
+      }).map(([name, content]) => ({ name, content })),
+    );
+    expect((await readStaged('a.ods', bytes)).rows[0]?.currencies?.[0]).toBe(currency);
+  });
+});
+
 describe('which sheet is read', () => {
   const of = (name: string, more: object = {}) => ({
     name,

@@ -20,6 +20,7 @@ type StoredRow = [
   cells: (string | null)[],
   isAside: boolean,
   misaligned: SourceRow['misaligned'] | null,
+  currencies: SourceRow['currencies'] | null,
 ];
 
 /** Rows of one record may be anywhere: all of them are kept until the source has ended. */
@@ -31,7 +32,7 @@ export function scratchGrouper(
 ): Grouper {
   const tables: BoundTable[] = [];
   const memberOf = (member: RecordMember): Member => {
-    const [number, line, cells, isAside, misaligned]: StoredRow = JSON.parse(member.text);
+    const [number, line, cells, isAside, misaligned, currencies]: StoredRow = JSON.parse(member.text);
     const table = tables[number];
     if (table === undefined) throw new Error('a row of the scratch is not as it was written');
     const row = {
@@ -39,6 +40,7 @@ export function scratchGrouper(
       seq: member.seq,
       line,
       cells: cells.map((cell) => cell ?? undefined),
+      currencies: currencies ?? undefined,
       misaligned: misaligned ?? undefined,
       chars: member.text.length,
     };
@@ -83,11 +85,12 @@ export function scratchGrouper(
     add(rows) {
       for (const row of rows) {
         const links = linksOf(row);
-        const { seq, line, table, cells, misaligned } = row;
+        const { seq, line, table, cells, misaligned, currencies } = row;
         const isAside = links.silent || links.stray !== undefined;
         const known = tables.lastIndexOf(table);
         const number = known < 0 ? tables.push(table) - 1 : known;
-        scratch.add({ seq, line, text: JSON.stringify([number, line, cells, isAside, misaligned]) }, links);
+        const text = JSON.stringify([number, line, cells, isAside, misaligned, currencies]);
+        scratch.add({ seq, line, text }, links);
       }
       return [];
     },

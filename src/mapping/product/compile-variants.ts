@@ -432,6 +432,7 @@ function inheriting(
 
 function withInherited(row: SourceRow, head: SourceRow, inherited: readonly Inherited[]) {
   const cells = [...row.cells];
+  let { currencies } = row;
   let sharesStock = false;
   for (const { named, words, isStock } of inherited) {
     const slots = named.kind === 'column' ? [named.slot] : named.family.slots.values();
@@ -439,9 +440,10 @@ function withInherited(row: SourceRow, head: SourceRow, inherited: readonly Inhe
       const own = cleanCell(cells[slot]);
       if (words === undefined ? own === undefined : own !== undefined && words.has(own.toLowerCase())) {
         cells[slot] = head.cells[slot];
+        if (currencies !== head.currencies) currencies = { ...currencies, [slot]: head.currencies?.[slot] };
         sharesStock ||= isStock && words !== undefined;
       }
     }
   }
-  return { made: { ...row, cells }, sharesStock };
+  return { made: { ...row, cells, currencies }, sharesStock };
 }

@@ -344,10 +344,12 @@ export function compileSpread(
         return members.map((member, index): SourceRow => {
           const cells = [...row.cells];
           for (const { slot, text } of member.cells) cells[slot] = text;
+          const moved = member.cells.map(({ slot, from }) => [slot, row.currencies?.[from]] as const);
+          const currencies = row.currencies && { ...row.currencies, ...Object.fromEntries(moved) };
           cells[labelSlot] = member.label;
           // Between the positions of its row and the next one.
           const seq = row.seq + index / members.length;
-          const made = { ...row, table: tableOf(row.table, member), cells, seq };
+          const made = { ...row, table: tableOf(row.table, member), cells, currencies, seq };
           return outer.trace?.inherited(made, made, made) ?? made;
         });
       }),

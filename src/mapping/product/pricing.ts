@@ -27,11 +27,13 @@ const DAY_MS = 86_400_000;
 export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, clock: Clock) {
   const convertsFrom = (spec.rule ?? []).flatMap((step) => convertedFrom(step) ?? [])[0];
   const scope = { ...outer, field: 'variants.price', convertsFrom };
+  const ofAmounts = { ...scope, readsAmounts: true };
   const money = (key: 'was' | 'sale' | 'plus' | 'percent' | 'amount'): Expression | undefined => {
-    return given(spec[key], (value) => compileAs(scope, [...path, key], value, 'number').read);
+    const of = key === 'percent' ? scope : ofAmounts;
+    return given(spec[key], (value) => compileAs(of, [...path, key], value, 'number').read);
   };
   const base = given(spec.price ?? spec.regular, (value) =>
-    compileAs(scope, [...path, spec.price === undefined ? 'regular' : 'price'], value, 'number'),
+    compileAs(ofAmounts, [...path, spec.price === undefined ? 'regular' : 'price'], value, 'number'),
   );
   const plus = money('plus');
   const was = money('was');
@@ -39,7 +41,7 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
   const amount = money('amount');
   const sale = money('sale');
   const onSale = compileSale(scope, path, spec, sale, clock);
-  const ruled = compileRule({ ...scope, convertsFrom: undefined }, path, spec.rule);
+  const ruled = compileRule({ ...ofAmounts, convertsFrom: undefined }, path, spec.rule);
   const checkCurrency = compileCurrency(scope, path, spec);
   const missingPrice = (row: SourceRow): never =>
     refuse('price-missing', 'the price is blank', row.line, base && headerOf(scope, base.sources, row));

@@ -66,6 +66,13 @@ export const number = defineTransform({
   ],
 });
 
+const readAsSchema = z.object({ number: z.object({ currency: z.string() }) });
+
+/** The `currency` of a step that reads numbers; undefined for other steps. */
+export function currencyRead(step: unknown): string | undefined {
+  return readAsSchema.safeParse(step).data?.number.currency;
+}
+
 /** How numbers are written, with the params of the mapping. Paths of problems begin with `number`. */
 export function formatOf(
   written: DeepReadonly<z.infer<typeof numberOptions>>,

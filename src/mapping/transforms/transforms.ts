@@ -13,7 +13,6 @@ import { slug } from './slug.ts';
 import { custom, defaultValue, email, textTransforms } from './text-transforms.ts';
 
 // What a guess tries with the cells of a file.
-export { currenciesNamed } from '../currency-watch.ts';
 export { cleanContactCell } from '../values/cell.ts';
 export { spellingsOf } from './boolean.ts';
 export { compilePattern } from './compile-pattern.ts';

@@ -20,7 +20,7 @@ import {
   type Step,
   type TransformContext,
 } from '../transforms/define-transform.ts';
-import { numberStep } from '../transforms/number.ts';
+import { currencyRead, numberStep } from '../transforms/number.ts';
 import { PLAIN_NUMBER } from '../transforms/read-number.ts';
 import { compileTransform, type Transform, transformName } from '../transforms/transforms.ts';
 import {
@@ -97,8 +97,43 @@ function contextOf(scope: Scope, at: Path): TransformContext {
 function compileCurrencyCheck(scope: Scope, at: Path): CurrencyCheck {
   const { convertsFrom, currencies } = scope;
   if (convertsFrom === undefined) return (word) => currencies.check(word);
-  const from = compileTemplate({ ...scope, problems: new Problems() }, at, convertsFrom, false);
+  const from = compileCode(scope, at, convertsFrom);
   return (word, row, n) => checkConverted(word, from(row, n) ?? '');
+}
+
+/** A code, or what the param or column in braces holds. */
+function compileCode(scope: Scope, at: Path, code: string): Expression<string | undefined> {
+  return compileTemplate({ ...scope, problems: new Problems(), readsAmounts: false }, at, code, false);
+}
+
+/** The scope of the value that these transforms read. */
+export function scopeBefore(scope: Scope, transforms: readonly Transform[]): Scope {
+  const [convertsFrom = scope.convertsFrom] = transforms.flatMap((step) => convertedFrom(step) ?? []);
+  const [readsAs = scope.readsAs] = transforms.flatMap((step) => currencyRead(step) ?? []);
+  const readsAmounts = scope.readsAmounts === true || readsAs !== undefined;
+  return { ...scope, convertsFrom, readsAs, readsAmounts };
+}
+
+/** The same expression; where amounts are read, it refuses a cell whose format names another currency than what is sent. */
+export function watchFormat(
+  scope: Scope,
+  at: Path,
+  read: Expression<string | undefined>,
+  slotOf: (n: number) => number,
+): Expression<string | undefined> {
+  if (scope.readsAmounts !== true) return read;
+  const check = compileCurrencyCheck(scope, at);
+  const readsAs = compileCode(scope, at, scope.readsAs ?? '');
+  return (row, n) => {
+    const text = read(row, n);
+    const named = text === undefined ? undefined : row.currencies?.[slotOf(n)];
+    for (const word of named?.split(' ') ?? []) {
+      const code = readsAs(row, n) || 'strip';
+      if (code !== 'strip') checkConverted(word, code, 'reads it as');
+      check(word, row, n);
+    }
+    return text;
+  };
 }
 
 /** As many as a number keeps exactly. */
@@ -296,11 +331,17 @@ function namedPart(scope: Scope, path: Path, name: string): Expression<string | 
   switch (named?.kind) {
     case 'column': {
       const { slot } = named;
-      return (row) => clean(row.cells[slot]);
+      return watchFormat(
+        scope,
+        path,
+        (row) => clean(row.cells[slot]),
+        () => slot,
+      );
     }
     case 'family': {
       const { slots } = named.family;
-      return (row, n) => clean(row.cells[slots.get(n) ?? -1]);
+      const slotOf = (n: number) => slots.get(n) ?? -1;
+      return watchFormat(scope, path, (row, n) => clean(row.cells[slotOf(n)]), slotOf);
     }
     case 'param': {
       const text = String(named.value);

@@ -15,13 +15,20 @@ import {
   type TypedExpression,
 } from './cell.ts';
 import { asksForBlank, columnsOf, compileCondition } from './compile-condition.ts';
-import { applySteps, coerce, compileSteps, compileTemplate } from './compile-steps.ts';
+import {
+  applySteps,
+  coerce,
+  compileSteps,
+  compileTemplate,
+  scopeBefore,
+  watchFormat,
+} from './compile-steps.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 
 /** An expression that can always be read. */
-function certain(kind: Kind, read: Expression, sources = NONE): TypedExpression {
-  return { read, kind, sources, certain: true };
+function certain(kind: Kind, read: Expression): TypedExpression {
+  return { read, kind, sources: NONE, certain: true };
 }
 
 /** An expression of others. */
@@ -58,16 +65,27 @@ function isPipeline(value: Value): value is readonly [Value, ...Transform[]] {
 function compileName(scope: Scope, path: Path, name: string): TypedExpression {
   const named = resolveName(scope, name);
   const { clean } = scope;
+  const ofCells = (kind: Kind, read: Expression): TypedExpression => {
+    return { read, kind, sources: new Set([name]), certain: scope.readsAmounts !== true };
+  };
   switch (named?.kind) {
     case 'column': {
       const { slot } = named;
-      return certain('text', (row) => clean(row.cells[slot]), new Set([name]));
+      return ofCells(
+        'text',
+        watchFormat(
+          scope,
+          path,
+          (row) => clean(row.cells[slot]),
+          () => slot,
+        ),
+      );
     }
     case 'family': {
       const { family } = named;
-      const sources = new Set([name]);
-      const member = (row: SourceRow, n: number) => clean(row.cells[family.slots.get(n) ?? -1]);
-      if (scope.eachMember) return certain('text', member, sources);
+      const slotOf = (n: number) => family.slots.get(n) ?? -1;
+      const member = watchFormat(scope, path, (row, n) => clean(row.cells[slotOf(n)]), slotOf);
+      if (scope.eachMember) return ofCells('text', member);
       const members: Expression = (row) => {
         const items: string[] = [];
         for (const number of family.numbers) {
@@ -76,7 +94,7 @@ function compileName(scope: Scope, path: Path, name: string): TypedExpression {
         }
         return items.length === 0 ? undefined : items;
       };
-      return certain('text[]', members, sources);
+      return ofCells('text[]', members);
     }
     case 'param': {
       const { value } = named;
@@ -89,7 +107,7 @@ function compileName(scope: Scope, path: Path, name: string): TypedExpression {
         return certain('text', () => undefined);
       }
       const fill = compileTemplate(scope, path, name, false);
-      return certain('text', fill);
+      return { ...certain('text', fill), certain: scope.readsAmounts !== true };
     }
     default:
       return named satisfies never;
@@ -103,7 +121,7 @@ function compilePipeline(
 ): TypedExpression {
   const [first, ...transforms] = pipeline;
   const written = transforms.map((transform, index) => ({ path: [...path, index + 1], transform }));
-  return withTransforms(scope, compileValue(scope, [...path, 0], first), written);
+  return withTransforms(scope, compileValue(scopeBefore(scope, transforms), [...path, 0], first), written);
 }
 
 /** An expression followed by transforms. */
@@ -382,11 +400,12 @@ function compileOverRows(scope: Scope, path: Path, value: Value, wanted: Kind): 
   if (!isObject(source) || source.all === undefined || 'when' in source || 'unless' in source)
     return undefined;
   const sourcePath = isPipeline(value) ? [...path, 0] : path;
+  const [, ...written] = isPipeline(value) ? value : [value];
+  const ofLists = scopeBefore(scope, written);
   const lists = source.all.map((one, index) =>
-    compileAs(scope, [...sourcePath, 'all', index], one, 'text[]'),
+    compileAs(ofLists, [...sourcePath, 'all', index], one, 'text[]'),
   );
   const order = given(source.order, (column) => compileAs(scope, [...sourcePath, 'order'], column, 'number'));
-  const [, ...written] = isPipeline(value) ? value : [value];
   const transforms = written.map((transform, index) => ({ path: [...path, index + 1], transform }));
   const sources = new Set(lists.flatMap((list) => [...list.sources]));
   // The collected list replaces a cell: transforms are applied to it.

@@ -212,6 +212,7 @@ async function writeRunRejects(
     folder,
     sources,
     rejections: refused(context, run),
+    currency: request.store.currency,
     describeKeys: (keys) => positionsOf(context, run, keys),
   });
   if (hasRejectsWorkbook(source) && rows > 0 && rows < MAX_SHEET_ROWS) {
