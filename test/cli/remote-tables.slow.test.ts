@@ -162,7 +162,8 @@ describe('a crosswalk on the web', () => {
       {
         'stores.yaml': `main: { baseUrl: "${store.baseUrl}", apiKey: "\${STORE_API_KEY}" }\n`,
         'jobs/crm.yaml': `import: contacts\nstore: main\nsource: { path: crm.csv }\nmapping: people\ncrosswalk: { url: { address: "${server.url}/ids.json", allowPrivateAddresses: true }, match: email }\n`,
-        'mappings/people.yaml': 'import: contacts\ncolumns: { email, note }\ncontact: { email, note }\n',
+        'mappings/people.yaml':
+          'import: contacts\ncolumns: { email: email, note: note }\ncontact: { email: email, note: note }\n',
       },
       { STORE_API_KEY: 'key-of-the-store' },
     );
