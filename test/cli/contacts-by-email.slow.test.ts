@@ -136,7 +136,7 @@ function suite(env: () => Readonly<Record<string, string>>, most: number) {
 }
 
 describe('contacts by e-mail address, with the embedded state', () => {
-  suite(() => ({}), 1_000);
+  suite(() => ({}), 4_000);
 
   it('compares what it has read: only a difference is sent', async () => {
     await using shop = await scene();

@@ -102,22 +102,22 @@ syncBuiltinESMExports();
 }
 
 describe('exporting new orders', () => {
-  it('writes each new or changed version of 2 000 orders once, through kills at twenty points', {
+  it('writes each new or changed version of 10 000 orders once, through kills at twenty points', {
     timeout: patience(240_000),
   }, async () => {
     using killer = killAfterRename();
     await using setup = await setupExports(JOBS, {}, killer.env);
     const { store, workspace } = setup;
-    store.shop.orders.push(...datedOrders(2_000));
+    store.shop.orders.push(...datedOrders(10_000));
     expect((await workspace.storeferry('run', 'fresh', '--json')).json()).toMatchObject({
       status: 'done',
-      rows: 2_000,
+      rows: 10_000,
     });
     change(setup);
     for (let point = 1; point <= 20 - RENAMES.length; point++) {
       const before = store.requests.length;
       const command = workspace.start('run', 'fresh');
-      await until(() => store.requests.length > before + point * 3);
+      await until(() => store.requests.length > before + point * 15);
       command.process.kill('SIGKILL');
       expect((await command.ended).code).toBeNull();
     }
@@ -137,7 +137,7 @@ describe('exporting new orders', () => {
     expect(versions.filter((line) => line.endsWith(',new'))).toHaveLength(300);
     const reconcile = async () =>
       (await workspace.storeferry('export', 'reconcile', 'fresh', '--json')).json();
-    const whole = { files: files.length, records: 2_340, missing: 0, damaged: 0 };
+    const whole = { files: files.length, records: 10_340, missing: 0, damaged: 0 };
     expect(await reconcile()).toEqual(whole);
     const second = files[1];
     if (second === undefined) throw new Error('a second file was expected');
