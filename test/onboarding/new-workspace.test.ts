@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -19,6 +18,7 @@ import { z } from 'zod';
 import { writeTogether } from '../../src/config/edit-file.ts';
 import { fillTemplate, parseTemplate, yamlText } from '../../src/config/yaml-text.ts';
 import { dotEnvText, gitignoreAddition, knownStore } from '../../src/onboarding/new-workspace.ts';
+import { runProcess } from '../support/processes.ts';
 
 describe('texts of a new workspace', () => {
   it('write any value into YAML so that it reads back as it was, and fills in no variable', () => {
@@ -71,10 +71,10 @@ describe('files written together', () => {
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-  it('leave of a killed process a key that git ignores, and are written by the next', () => {
+  it('leave of a killed process a key that git ignores, and are written by the next', async () => {
     const key = { path: at('.env'), content: { text: 'K=v\n' }, mode: 0o600, existing: 'add' as const };
     const editing = import.meta.resolve('../../src/config/edit-file.ts');
-    const killed = spawnSync(process.execPath, [
+    const killed = await runProcess(process.execPath, [
       '--input-type=module',
       '--eval',
       `import fs, { linkSync } from 'node:fs';
@@ -84,7 +84,7 @@ describe('files written together', () => {
       const { writeTogether } = await import('${editing}');
       writeTogether(${JSON.stringify([file('stores.yaml', 'main: {}\n'), key])});`,
     ]);
-    expect(killed.signal).toBe('SIGKILL');
+    expect(killed.code).toBeNull();
     const patterns = gitignoreAddition(null).split('\n');
     const keys = readdirSync(dir).filter((name) => readFileSync(at(name), 'utf8').includes('K=v'));
     expect(keys).toEqual([expect.stringMatching(/^\.\.env\..*\.tmp$/)]);
