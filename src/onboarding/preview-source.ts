@@ -10,12 +10,12 @@ import {
 import { storeListsTable } from '../mapping/lookup-table.ts';
 import { mapTables } from '../mapping/map-tables.ts';
 import { type MappingSpec, updateMatch } from '../mapping/spec/mapping-spec.ts';
+import { currenciesNamed } from '../model/currencies.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import { leavesOf, type Mapped, type TracedField } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
 import { expandBraces, type FilePlace } from '../model/remote-address.ts';
 import {
-  currenciesNamed,
   type Dialect,
   delimiterName,
   isSheet,

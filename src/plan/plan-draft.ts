@@ -113,14 +113,11 @@ export interface BlockOptions {
  * A record with its serialised body, and without the body itself: two batches of them wait for the ledger at a time,
  * and the garbage collector copies everything that they reference, twice (a third of all time was spent on that).
  */
-interface SerialisedRecord extends TalliedRecord {
+interface SerialisedRecord extends Omit<MappedRecord, 'kind' | 'body' | 'memo'> {
   readonly kind: 'serialised';
   readonly body: string;
   readonly fingerprint: string;
-  readonly memo: string | undefined;
-  readonly owner: string | undefined;
-  readonly inStore: MappedRecord['inStore'];
-  readonly lacksPictures: MappedRecord['lacksPictures'];
+  readonly memo?: string | undefined;
 }
 
 /** Rows that are not sent. `records` is 0 for another copy of a key that was already counted. */
@@ -710,32 +707,9 @@ interface RecordComparison extends RecordHits {
 const NO_HITS: RecordHits = { hits: [], held: false };
 
 /** Serialised once, so that the fingerprint belongs to the body that is sent. */
-function serialise({
-  key,
-  rows,
-  spans,
-  notes,
-  memo,
-  owner,
-  inStore,
-  lacksPictures,
-  body: unserialised,
-}: MappedRecord): SerialisedRecord {
-  const body = JSON.stringify(unserialised);
-  const fingerprint = fingerprintOf(body);
-  return {
-    kind: 'serialised',
-    key,
-    rows,
-    spans,
-    notes,
-    memo,
-    owner,
-    inStore,
-    lacksPictures,
-    body,
-    fingerprint,
-  };
+function serialise(record: MappedRecord): SerialisedRecord {
+  const body = JSON.stringify(record.body);
+  return { ...record, kind: 'serialised', body, fingerprint: fingerprintOf(body) };
 }
 
 function picturesOf({ images }: JsonObject): number {

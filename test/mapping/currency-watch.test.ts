@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { CurrencyWatch, type KnownCurrency } from '../../src/mapping/currency-watch.ts';
 import { lookupTable } from '../../src/mapping/lookup-table.ts';
-import { type CellCurrencies, currenciesNamed } from '../../src/model/row.ts';
+import { currenciesNamed } from '../../src/model/currencies.ts';
+import type { CellCurrencies } from '../../src/model/row.ts';
 import {
   brief,
   formattedTable,

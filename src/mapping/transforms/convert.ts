@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { CURRENCIES } from '../../model/currencies.ts';
 import { Decimal } from '../../model/decimal.ts';
-import { CURRENCIES } from '../../model/row.ts';
 import { workspacePathSchema } from '../../remote/remote-kinds.ts';
 import { type LookupTable, RATE_MATCH, ratePair, SEVERAL_RATES } from '../lookup-table.ts';
 import { refuse } from '../values/cell.ts';

@@ -114,8 +114,30 @@ export function scopeBefore(scope: Scope, transforms: readonly Transform[]): Sco
   return { ...scope, convertsFrom, readsAs, readsAmounts };
 }
 
+/** Reads the cell of a column. */
+export function readColumn(scope: Scope, at: Path, slot: number): Expression<string | undefined> {
+  const { clean } = scope;
+  return watchFormat(
+    scope,
+    at,
+    (row) => clean(row.cells[slot]),
+    () => slot,
+  );
+}
+
+/** Reads the cell of the member of a family of columns, by the slots of its members. */
+export function readMember(
+  scope: Scope,
+  at: Path,
+  slots: ReadonlyMap<number, number>,
+): Expression<string | undefined> {
+  const { clean } = scope;
+  const slotOf = (n: number) => slots.get(n) ?? -1;
+  return watchFormat(scope, at, (row, n) => clean(row.cells[slotOf(n)]), slotOf);
+}
+
 /** The same expression; where amounts are read, it refuses a cell whose format names another currency than what is sent. */
-export function watchFormat(
+function watchFormat(
   scope: Scope,
   at: Path,
   read: Expression<string | undefined>,
@@ -127,7 +149,8 @@ export function watchFormat(
   return (row, n) => {
     const text = read(row, n);
     const named = text === undefined ? undefined : row.currencies?.[slotOf(n)];
-    for (const word of named?.split(' ') ?? []) {
+    if (named === undefined) return text;
+    for (const word of named.split(' ')) {
       const code = readsAs(row, n) || 'strip';
       if (code !== 'strip') checkConverted(word, code, 'reads it as');
       check(word, row, n);
@@ -327,22 +350,11 @@ export function compileTemplate(
 
 function namedPart(scope: Scope, path: Path, name: string): Expression<string | undefined> {
   const named = namedAt(scope, path, name);
-  const { clean } = scope;
   switch (named?.kind) {
-    case 'column': {
-      const { slot } = named;
-      return watchFormat(
-        scope,
-        path,
-        (row) => clean(row.cells[slot]),
-        () => slot,
-      );
-    }
-    case 'family': {
-      const { slots } = named.family;
-      const slotOf = (n: number) => slots.get(n) ?? -1;
-      return watchFormat(scope, path, (row, n) => clean(row.cells[slotOf(n)]), slotOf);
-    }
+    case 'column':
+      return readColumn(scope, path, named.slot);
+    case 'family':
+      return readMember(scope, path, named.family.slots);
     case 'param': {
       const text = String(named.value);
       return () => text;

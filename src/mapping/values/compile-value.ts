@@ -20,8 +20,9 @@ import {
   coerce,
   compileSteps,
   compileTemplate,
+  readColumn,
+  readMember,
   scopeBefore,
-  watchFormat,
 } from './compile-steps.ts';
 
 const NONE: ReadonlySet<string> = new Set();
@@ -64,27 +65,15 @@ function isPipeline(value: Value): value is readonly [Value, ...Transform[]] {
 
 function compileName(scope: Scope, path: Path, name: string): TypedExpression {
   const named = resolveName(scope, name);
-  const { clean } = scope;
   const ofCells = (kind: Kind, read: Expression): TypedExpression => {
     return { read, kind, sources: new Set([name]), certain: scope.readsAmounts !== true };
   };
   switch (named?.kind) {
-    case 'column': {
-      const { slot } = named;
-      return ofCells(
-        'text',
-        watchFormat(
-          scope,
-          path,
-          (row) => clean(row.cells[slot]),
-          () => slot,
-        ),
-      );
-    }
+    case 'column':
+      return ofCells('text', readColumn(scope, path, named.slot));
     case 'family': {
       const { family } = named;
-      const slotOf = (n: number) => family.slots.get(n) ?? -1;
-      const member = watchFormat(scope, path, (row, n) => clean(row.cells[slotOf(n)]), slotOf);
+      const member = readMember(scope, path, family.slots);
       if (scope.eachMember) return ofCells('text', member);
       const members: Expression = (row) => {
         const items: string[] = [];

@@ -1,7 +1,7 @@
 import type { Condition, PricingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ProductConcept } from '../column-fields.ts';
-import { type AppliedStock, askStock, MAX_STATES } from './draft-quantity.ts';
+import { type AppliedStock, askStock } from './draft-quantity.ts';
 import { SIZE } from './draft-spread.ts';
 import {
   type CandidateAnswer,
@@ -19,6 +19,7 @@ import {
   isMarked,
   isMissingValue,
   isMostly,
+  MAX_STATES,
   marking,
   readAmount,
   readCount,

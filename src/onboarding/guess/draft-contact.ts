@@ -17,6 +17,8 @@ import {
   isMissingValue,
   isMostly,
   isPhone,
+  MAX_STATES,
+  marking,
   readerOfFlags,
   type SampledColumn,
   shareOf,
@@ -171,8 +173,6 @@ function draftSubscribed(guess: ContactGuess): Flag | undefined {
 
 /** A column of flags has no more different values. */
 const MAX_FLAGS = 4;
-/** Nor has a column of states. */
-const MAX_STATES = 12;
 
 const NOT_SENT = 'neither: nothing is sent about it';
 type Answer = 'yes' | 'no' | 'not-sent';
@@ -304,8 +304,7 @@ function refusalsOf(column: ContactColumn): Refusals | undefined {
   if (says('unsubscribed') || says('refused')) {
     const test = (cell: string) =>
       /[^\s0:.-]/.test(cell) && !isMissingValue(cell) && booleanOf(cell) !== false && !isAddresses(cell);
-    const others = wordsThat((cell) => !test(cell) && booleanOf(cell) === undefined);
-    return { test, when: (name) => ({ not: { [name]: ['blank', 'no', ...others] } }) };
+    return { test, when: (name) => marking(name, column, test) };
   }
   if (hasWord(column.header, headerParts.otherChannels) || column.values.length === 0) return undefined;
   if (says('confirmed') || says('subscribed')) {

@@ -19,6 +19,7 @@ import {
   isMarked,
   isMissingValue,
   isMostly,
+  MAX_STATES,
   marking,
   readAmount,
   readCount,
@@ -121,9 +122,6 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
   ]);
   return [guess.use('quantity', words), ...steps];
 }
-
-/** A column of states has no more different values. */
-export const MAX_STATES = 12;
 
 /** What other columns take from the stock, according to answers. */
 export interface AppliedStock {

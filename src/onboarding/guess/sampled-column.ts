@@ -245,11 +245,14 @@ export function areFlags(column: SampledColumn): boolean {
   );
 }
 
-/** The condition for the rows that a column marks. */
-export function marking(name: string, { values }: SampledColumn): Condition {
-  const none = values.filter((value) => !isMarked(value) && booleanOf(value) === undefined);
+/** The condition for the rows that a column marks; `marks`: which cells do. */
+export function marking(name: string, { values }: SampledColumn, marks = isMarked): Condition {
+  const none = values.filter((value) => !marks(value) && booleanOf(value) === undefined);
   return { not: { [name]: ['blank', 'no', ...new Set(none.map((value) => value.toLowerCase()))] } };
 }
+
+/** A column of states has no more different values. */
+export const MAX_STATES = 12;
 
 /** Whether words say that a product is available; undefined for other words. */
 export function availabilityOf(value: string): boolean | undefined {
