@@ -43,7 +43,23 @@ describe('rows that may stand anywhere', () => {
   });
 
   it('are refused when two rows describe one record', async () => {
-    expect(await outcome([A1, A1], ', head: { type: P }')).toEqual(['rejected a described-twice (2 rows)']);
+    for (const rows of [
+      [A1, A1.with(4, '2')],
+      [A1, A2, A1],
+    ]) {
+      expect(await outcome(rows, ', head: { type: P }')).toEqual([
+        `rejected a described-twice (${rows.length} rows)`,
+      ]);
+    }
+  });
+
+  it('are left out where they repeat the row before them in every cell', async () => {
+    expect(await outcome([A1, A1, A2, A2, B1], ', head: { type: P }')).toEqual([
+      'skipped a identical-copy (1 row)',
+      'skipped a identical-copy (1 row)',
+      'record a (2 rows)',
+      'record b (1 row)',
+    ]);
   });
 
   it('are rejected alone without a key', async () => {

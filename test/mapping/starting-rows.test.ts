@@ -49,6 +49,14 @@ describe('rows that continue the one before', () => {
     expect(await outcome([A, A])).toEqual(['record a (1 row)', 'record a (1 row)']);
   });
 
+  it('are left out where they repeat the row before them in every cell', async () => {
+    expect(await outcome([A, A2, A2, B])).toEqual([
+      'skipped null identical-copy (1 row)',
+      'record a (2 rows)',
+      'record b (1 row)',
+    ]);
+  });
+
   it('are all in doubt after a misaligned row, until the next record begins', async () => {
     expect(await outcome([A, A2, ['', '', 'x', '', 'M', '2'], A2, B])).toEqual([
       'rejected a neighbour-misaligned (2 rows)',

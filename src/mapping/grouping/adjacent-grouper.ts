@@ -137,8 +137,8 @@ function isNamed(row: SourceRow, key: string): boolean {
 type Beginning = 'starts' | 'continues' | 'unknown';
 
 /**
- * A row that meets the condition begins a record, and the following rows that do not meet it continue it. After an
- * unreadable row, the next rows belong to an unknown record, until a record begins again.
+ * A row that meets the condition begins a record, and the following rows that do not meet it continue it; one that repeats the row
+ * before it is left out. After an unreadable row, the next rows belong to an unknown record, until a record begins again.
  */
 export function startsGrouper(
   starts: Expression<boolean>,
@@ -174,6 +174,8 @@ export function startsGrouper(
     } else if (current === undefined) {
       const message = 'the row continues the product above it, but there is none';
       out.push(ungroupedRow(row, { code: 'nothing-to-continue', message, line: row.line }));
+    } else if (row.isCopy === true) {
+      out.push(repeatedRow(row, null));
     } else if (current.size >= mostRows) {
       // Rejected piece by piece, so that it need not be kept as a whole.
       const fault = tooManyRows(current.firstLine, mostRows);

@@ -113,7 +113,7 @@ export function ungroupedRow(row: SourceRow, fault: Reason, key: string | null =
 }
 
 /** A row that repeats the one before it, of the record with this key. */
-export function repeatedRow(row: SourceRow, key: string): RecordRows {
+export function repeatedRow(row: SourceRow, key: string | null): RecordRows {
   const message = 'the row before it has the same cells';
   return { ...ungroupedRow(row, { code: 'identical-copy', message, line: row.line }, key), isLeftOut: true };
 }

@@ -2,7 +2,7 @@ import type { LinkFault, RecordMember, RowLinks, RowScratch } from '../../model/
 import type { Reason } from '../../model/reason.ts';
 import type { BoundTable, RecordRows, SourceRow } from '../record-rows.ts';
 import type { Expression } from '../values/cell.ts';
-import { type Grouper, recordOf, spansOf, tooManyRows } from './grouping.ts';
+import { type Grouper, recordOf, repeatedRow, spansOf, tooManyRows } from './grouping.ts';
 
 const BATCH = 200;
 
@@ -23,7 +23,10 @@ type StoredRow = [
   currencies: SourceRow['currencies'] | null,
 ];
 
-/** Rows of one record may be anywhere: all of them are kept until the source has ended. */
+/**
+ * Rows of one record may be anywhere: all of them are kept until the source has ended, but those that repeat the row before
+ * them and belong to a record are left out.
+ */
 export function scratchGrouper(
   scratch: RowScratch,
   linksOf: (row: SourceRow) => RowLinks,
@@ -83,16 +86,21 @@ export function scratchGrouper(
       // Rows of one record may be in several files.
     },
     add(rows) {
+      const repeated: RecordRows[] = [];
       for (const row of rows) {
         const links = linksOf(row);
         const { seq, line, table, cells, misaligned, currencies } = row;
+        if (row.isCopy === true && misaligned === undefined && links.belongs !== null) {
+          repeated.push(repeatedRow(row, links.belongs));
+          continue;
+        }
         const isAside = links.silent || links.stray !== undefined;
         const known = tables.lastIndexOf(table);
         const number = known < 0 ? tables.push(table) - 1 : known;
         const text = JSON.stringify([number, line, cells, isAside, misaligned, currencies]);
         scratch.add({ seq, line, text }, links);
       }
-      return [];
+      return repeated;
     },
     *end() {
       let batch: RecordRows[] = [];
