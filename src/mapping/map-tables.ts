@@ -168,7 +168,7 @@ async function* readTables<Item>(
           for (const [index, row] of rows.entries()) {
             const read = batch[index];
             if (read === undefined || !isHeading(read)) data.push(row);
-            else headings.push(read.heading === true ? headingRecord(mapping, row) : sectionRecord(row));
+            else headings.push(headingRecord(mapping, row, read.heading === true));
           }
           return [...headings, ...grouper.add(data)];
         },
@@ -204,22 +204,21 @@ function withEvenRows(binding: Binding, header: readonly string[], batch: readon
   return { ...binding, width: binding.width + more, surplus: [...binding.surplus, ...surplus] };
 }
 
-/** A repeated header row is between records and belongs to none. */
-function headingRecord({ mapper }: CompiledMapping, row: SourceRow): RecordRows {
-  const reason = {
-    code: 'second-header',
-    message: 'this row is a repeated header, or has units or explanations, but no data: delete it',
-    line: row.line,
-  };
-  const stray = ungroupedRow(row, reason);
-  const key = keyOf(mapper, { ...stray, head: row, rows: [row] });
-  return typeof key === 'string' ? { ...stray, key } : stray;
-}
+const SECOND_HEADER = {
+  code: 'second-header',
+  message: 'this row is a repeated header, or has units or explanations, but no data: delete it',
+};
+const A_HEADING = { code: 'a-heading', message: 'a heading, no product' };
 
-/** A heading between records, which the mapping leaves out. */
-function sectionRecord(row: SourceRow): RecordRows {
-  const reason = { code: 'a-heading', message: 'a heading, no product', line: row.line };
-  return { ...ungroupedRow(row, reason), isLeftOut: true };
+/**
+ * A row between records, which belongs to none: a repeated header, or a heading that the mapping leaves out. A key that it
+ * has is present in the source: nothing is deleted for a row that lost all other cells.
+ */
+function headingRecord({ mapper }: CompiledMapping, row: SourceRow, isHeader: boolean): RecordRows {
+  const stray = ungroupedRow(row, { ...(isHeader ? SECOND_HEADER : A_HEADING), line: row.line });
+  const key = keyOf(mapper, { ...stray, head: row, rows: [row] });
+  const found = typeof key === 'string' ? { ...stray, key } : stray;
+  return isHeader ? found : { ...found, isLeftOut: true };
 }
 
 /** A file within a zip, by its staged label. */
@@ -326,7 +325,7 @@ function mapWithKey(
   const reject = (reason: Reason): Mapped => ({ kind: 'rejected', key, reason, ...from });
   if (key !== null && mapper.leftOut.has(key)) return { kind: 'skipped', key, reason: LEFT_OUT, ...from };
   if (fault !== undefined)
-    return isLeftOut ? { kind: 'skipped', key, reason: fault, ...from } : reject(fault);
+    return isLeftOut ? { kind: 'skipped', key, reason: fault, isNoRecord: true, ...from } : reject(fault);
   const skip = head && mapper.skips.find(({ test }) => test(head, 0));
   if (skip !== undefined) {
     const reason = { code: slugify(skip.reason), message: skip.reason, line: head?.line ?? 0 };

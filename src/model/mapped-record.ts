@@ -134,6 +134,8 @@ export interface MappedSkip extends FromRows {
   readonly kind: 'skipped';
   readonly key: string | null;
   readonly reason: Reason;
+  /** Set if it is certain that the rows describe no record of their own: without a key, none is missing. */
+  readonly isNoRecord?: true;
 }
 
 /** The common fields of every result. */

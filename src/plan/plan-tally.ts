@@ -283,7 +283,7 @@ export class PlanTally {
   countSkipped(skip: MappedSkip, records: 0 | 1): void {
     this.#count('skipped', records, skip.rows);
     this.skips.add({ ...skip, records });
-    if (skip.key === null) this.unreadableKeys++;
+    if (skip.key === null && skip.isNoRecord === undefined) this.unreadableKeys++;
   }
 
   /** Skipped rows turn out to share their key with a record or rejection: they count as one record, there. */

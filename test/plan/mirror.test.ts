@@ -33,6 +33,16 @@ describe('a mirror', () => {
     expect(plan.shards).toEqual([]);
   });
 
+  it('deletes although a heading has no key: it describes no product', async () => {
+    const heading = { ...skipped(null, { line: 9 }), isNoRecord: true } as const;
+    const { plan } = await planOf({
+      mapped: [...products(0, 3), heading],
+      ledger: ledgerOf(0, 5),
+      mode: 'mirror',
+    });
+    expect(plan).toMatchObject({ counts: { removed: 2, deletes: 2 }, deletesWithheld: null });
+  });
+
   it('counts removed products whose id the store never answered, since they cannot be deleted', async () => {
     const ledger = ledgerOf(0, 3).put('p9', product('p9'), { id: null });
     const { plan } = await planOf({ mapped: products(0, 2), ledger, mode: 'mirror' });
