@@ -1,6 +1,7 @@
 import { Decimal } from '../model/decimal.ts';
 import type { JoinFacts } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
+import type { CellCurrencies, Row } from '../model/row.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import { didYouMean } from '../text/printable.ts';
 import { joinedName } from './columns/columns.ts';
@@ -44,7 +45,12 @@ export function joinTable(
   const matchAt = columnAt(file, header, [match]);
   const read = columns.map((column) => {
     const values: Values = [];
-    return { column, values, at: columnAt(file, header, column.headers) };
+    return {
+      column,
+      values,
+      currencies: new Map<number, string>(),
+      at: columnAt(file, header, column.headers),
+    };
   });
   /** The line of the first row of each key. */
   const lines: number[] = [];
@@ -102,8 +108,8 @@ export function joinTable(
     get isFaulty() {
       return faults.size > 0;
     },
-    /** Takes a row; one without a key is left out. `line` is for messages; `width` is how many cells a row has. */
-    add(cells: readonly string[], line: number, width: number) {
+    /** Takes a row; one without a key is left out. `width` is how many cells a row has. */
+    add({ cells, line, currencies }: Omit<Row, 'file'>, width: number) {
       const key = lookupKey(cells[matchAt] ?? '');
       if (key === '') return;
       const known = numbers.get(key);
@@ -116,10 +122,17 @@ export function joinTable(
         const message = `${file}, line ${line}: the row has ${cells.length} cells where others have ${width}: a quote or a delimiter may be missing, or there is one too many`;
         faults.set(number, { code: 'join-unreadable', message });
       }
-      for (const { column, values, at } of read) {
+      for (const { column, values, currencies: kept, at } of read) {
         const cell = (cells[at] ?? '').trim();
         if (known === undefined) values.push(undefined);
-        if (cell !== '') values[number] = combined(column, values[number], cell, number, line);
+        if (cell === '') continue;
+        const named = currencies?.[at];
+        const isTaken = column.take !== 'first' || values[number] === undefined;
+        if (named !== undefined && isTaken) {
+          const before = kept.get(number)?.split(' ') ?? [];
+          kept.set(number, [...new Set([...before, ...named.split(' ')])].join(' '));
+        }
+        values[number] = combined(column, values[number], cell, number, line);
       }
     },
     /** The number of a key, from 0; undefined where no row has it. */
@@ -130,6 +143,8 @@ export function joinTable(
       if (value !== undefined) return String(value);
       return columns[column]?.take === 'count' ? '0' : '';
     },
+    /** The currencies that the formats of its cells name, separated by blanks. */
+    currency: (number: number, column: number): string | undefined => read[column]?.currencies.get(number),
     /** What is wrong with the rows of a key. */
     fault: (number: number): KeyFault | undefined => faults.get(number),
   };
@@ -250,13 +265,22 @@ export function compileJoins(
   const mayFault = joins.filter(({ table, rejectsMissing }) => rejectsMissing || table.isFaulty);
   return {
     any: joins.length > 0,
-    /** Fills the joined cells of a row. If the key has no row in the table, the row gets no joined cells. */
-    fill(row: SourceRow, cells: (string | undefined)[]) {
+    /**
+     * Fills the joined cells of a row, and gives the currencies of their formats by slot. If the key has no row in the table, the row
+     * gets no joined cells.
+     */
+    fill(row: SourceRow, cells: (string | undefined)[]): CellCurrencies | undefined {
+      let currencies: Record<number, string> | undefined;
       for (const { table, key, slots } of joins) {
         const number = numberOf(table, key(row, 0));
         if (number === undefined) continue;
-        for (const [index, slot] of slots.entries()) cells[slot] = table.cell(number, index);
+        for (const [index, slot] of slots.entries()) {
+          cells[slot] = table.cell(number, index);
+          const currency = table.currency(number, index);
+          if (currency !== undefined) currencies = { ...currencies, [slot]: currency };
+        }
       }
+      return currencies;
     },
     /** Why a record cannot be imported: its key has no row, or contradictory rows. */
     fault(rows: RecordRows): Reason | undefined {

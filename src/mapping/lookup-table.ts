@@ -1,10 +1,13 @@
 import { withoutUndefined } from '../model/json-object.ts';
+import type { CellCurrencies } from '../model/row.ts';
 import { loosened } from '../text/printable.ts';
 
 /** The rows of a lookup file by the value of their matched column, in lower case and trimmed; each row by column. */
 export interface LookupTable {
   readonly columns: readonly string[];
   readonly rows: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** Of the rows with formats that name a currency: the currencies, by column. */
+  readonly currencies?: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** Of a table with the columns from, to and rate, matched by from: the rate of each pair, as written. */
   readonly rates?: ReadonlyMap<string, string | typeof SEVERAL_RATES>;
   /** The message for a missing value, if the table has a better one than the mapping. */
@@ -43,12 +46,14 @@ export function ratePair(from: string, to: string): string {
 
 /**
  * A lookup table of a header line and its rows. The first row wins where the matched column repeats itself.
+ * @param formats of each row, the currencies that the formats of its cells name.
  * @param match the header of the column that values are compared with; `undefined` is returned when it is not there.
  */
 export function lookupTable(
   header: readonly string[],
-  rows: Iterable<readonly string[]>,
+  rows: readonly (readonly string[])[],
   match: string,
+  formats: readonly (CellCurrencies | undefined)[] = [],
 ): LookupTable | undefined {
   const columns = header.map((text) => text.trim());
   const columnAt = (name: string) => columns.findIndex((text) => lookupKey(text) === lookupKey(name));
@@ -57,10 +62,14 @@ export function lookupTable(
   const [toAt, rateAt] = [columnAt('to'), columnAt('rate')];
   const rates = lookupKey(match) === RATE_MATCH && toAt >= 0 && rateAt >= 0 ? newRates() : undefined;
   const byKey = new Map<string, ReadonlyMap<string, string>>();
-  for (const cells of rows) {
+  const currencies = new Map<string, ReadonlyMap<string, string>>();
+  for (const [index, cells] of rows.entries()) {
     const key = lookupKey(cells[at] ?? '');
     if (key !== '' && !byKey.has(key)) {
       byKey.set(key, new Map(columns.map((name, index) => [name, (cells[index] ?? '').trim()])));
+      const named = formats[index];
+      if (named !== undefined)
+        currencies.set(key, new Map(columns.flatMap((name, at) => (named[at] ? [[name, named[at]]] : []))));
     }
     if (rates === undefined || key === '') continue;
     const [pair, rate] = [ratePair(key, cells[toAt] ?? ''), (cells[rateAt] ?? '').trim()];
@@ -69,6 +78,7 @@ export function lookupTable(
   return withoutUndefined({
     columns: [...columns.slice(at, at + 1), ...columns.filter((_, index) => index !== at)],
     rows: byKey,
+    currencies,
     rates,
   });
 }

@@ -242,8 +242,9 @@ function sourceRow(mapping: CompiledMapping, binding: Binding, row: Row, seq: nu
   const { line, currencies: named } = row;
   const currencies = named && currenciesBySlot(named, binding);
   const bound = { table: binding.table, seq, line, cells, currencies, misaligned, chars: charsOf(row) };
-  if (misaligned === undefined && row.heading !== true) mapping.mapper.joins.fill(bound, cells);
-  return bound;
+  if (misaligned !== undefined || row.heading === true) return bound;
+  const joined = mapping.mapper.joins.fill(bound, cells);
+  return joined === undefined ? bound : { ...bound, currencies: { ...currencies, ...joined } };
 }
 
 /** The cells that the mapping uses, by slot. Missing cells of a short row are blank. */

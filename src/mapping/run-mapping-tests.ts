@@ -121,7 +121,7 @@ function joinedOf(spec: MappingSpec, test: MappingTest): ReadonlyMap<string, Joi
       const left = joinColumns(join).filter(({ headers }) => !headers.some((one) => header.includes(one)));
       const whole = [...header, ...left.map(({ headers }) => headers[0] ?? '')];
       const table = openers.get(name)?.(name, whole);
-      for (const [index, cells] of rows.entries()) table?.add(cells, index + 2, cells.length);
+      for (const [index, cells] of rows.entries()) table?.add({ cells, line: index + 2 }, cells.length);
       return table === undefined ? [] : [[name, table]];
     }),
   );

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { joinOpeners } from '../../src/mapping/compile-mapping.ts';
 import { CurrencyWatch, type KnownCurrency } from '../../src/mapping/currency-watch.ts';
 import { lookupTable } from '../../src/mapping/lookup-table.ts';
 import { currenciesNamed } from '../../src/model/currencies.ts';
@@ -223,6 +224,64 @@ variants: { inherit: [price], pricing: { price: price } }`;
     expect([mapped.reason, ...(mapped.reason.also ?? [])].map(({ code, line }) => [code, line])).toEqual(
       lines.map((line) => ['currency-differs', line]),
     );
+  });
+});
+
+describe('prices of another table whose cells have formats that name a currency', () => {
+  const HEADER = ['Key', 'Price', 'Qty'];
+  const rows: readonly (readonly [readonly string[], CellCurrencies | undefined])[] = [
+    [['a', '5', '1'], { 1: '€' }],
+    [['b', '6', '1'], { 1: '$' }],
+    [['c', '7', '1'], undefined],
+    [['d', '8', '1'], { 2: '$' }],
+    [['c', '7', '1'], { 1: '$' }],
+  ];
+  const kinds = async (lookup: string, pricing: string) => {
+    const spec = mappingOf(`
+import: products
+columns: { key: Key }
+lookups: { list: { path: list.xlsx, match: Key${lookup} } }
+product: { url: key, title: key }
+variants: { pricing: ${pricing} }`);
+    const joined = joinOpeners(spec, {}).get('list')?.('list.xlsx', HEADER);
+    for (const [index, [cells, currencies]] of rows.entries())
+      joined?.add({ cells, currencies, line: index + 2 }, HEADER.length);
+    const cells = rows.map((row) => row[0]);
+    const looked =
+      lookupTable(
+        HEADER,
+        cells,
+        'Key',
+        rows.map((row) => row[1]),
+      ) ?? expect.fail();
+    const { mapped } = await mapAll(spec, [table(['Key'], [['a'], ['b'], ['c'], ['d']])], {
+      currencies: new CurrencyWatch({ store: 'EUR' }),
+      lookups: new Map([['list', looked]]),
+      joins: new Map(joined === undefined ? [] : [['list', joined]]),
+    });
+    return mapped.map((one) =>
+      one.kind === 'record' ? one.kind : one.kind === 'rejected' && one.reason.code,
+    );
+  };
+  const differs = 'currency-differs';
+
+  it.each([
+    ['{ price: Price }', ['record', differs, differs, 'record']],
+    ['{ price: { first: Price } }', ['record', differs, 'record', 'record']],
+    ['{ price: { sum: Price } }', ['record', differs, differs, 'record']],
+    ['{ price: { max: Price }, qty: Qty }', ['record', differs, differs, 'record']],
+  ])('are refused where they are joined as %s', async (columns, expected) => {
+    const join = `, join: { on: key, columns: ${columns} }`;
+    expect(await kinds(join, '{ price: list.price }')).toEqual(expected);
+  });
+
+  it('are refused where they are looked up, or read as another currency', async () => {
+    const price = '{ table: list, column: Price }';
+    const first = ['record', differs, 'record', 'record'];
+    expect(await kinds('', `{ price: [key, ${price}] }`)).toEqual(first);
+    expect(await kinds('', `{ price: [key, ${price}, { number: { currency: EUR } }] }`)).toEqual(first);
+    const usd = await kinds('', `{ price: [key, ${price}, { number: { currency: USD } }] }`);
+    expect(usd).toEqual([differs, differs, 'record', 'record']);
   });
 });
 

@@ -29,7 +29,7 @@ it('a joined table holds what its rows hold of each key, in exact numbers', () =
       if (table === undefined) throw new Error('no join');
       const text = (cents: number) => String(cents / 100);
       for (const [index, { key, cents }] of rows.entries()) {
-        table.add([key, cents === null ? '' : text(cents)], index + 2, 2);
+        table.add({ cells: [key, cents === null ? '' : text(cents)], line: index + 2 }, 2);
       }
       const keys = new Set(rows.map(({ key }) => key.trim().toLowerCase()).filter((key) => key !== ''));
       expect(table.size).toBe(keys.size);

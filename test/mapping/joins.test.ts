@@ -28,7 +28,7 @@ async function mapJoined(
 ) {
   const joined = joinOpeners(spec, {}).get('stock')?.('stock.csv', HEADER);
   if (joined === undefined) throw new Error('no join');
-  for (const [index, cells] of stock.entries()) joined.add(cells, index + 2, HEADER.length);
+  for (const [index, cells] of stock.entries()) joined.add({ cells, line: index + 2 }, HEADER.length);
   const mapping = compileMapping(spec, { ...CONTEXT, joins: new Map([['stock', joined]]) });
   const rows = codes.map((code) => [code, '10']);
   const mapped: Mapped[] = [];
@@ -152,7 +152,8 @@ lookups: { stock: { path: stock.csv, match: Article, join: { on: mail, columns: 
 contact: { id: id, name: stock.qty }
 `);
     const joined = joinOpeners(spec, {}).get('stock')?.('stock.csv', HEADER) ?? expect.fail();
-    for (const qty of ['Ann', 'Bob']) joined.add(['ann@mail.example', qty, ''], 2, HEADER.length);
+    for (const qty of ['Ann', 'Bob'])
+      joined.add({ cells: ['ann@mail.example', qty, ''], line: 2 }, HEADER.length);
     const mapping = compileMapping(spec, { ...CONTEXT, joins: new Map([['stock', joined]]) });
     const mapped: Mapped[] = [];
     const rows = [

@@ -65,6 +65,8 @@ export interface TransformContext {
   /** The text of a cell for a message; cells of contacts are not quoted. */
   readonly quote: (text: string) => string;
   readonly checkCurrency: CurrencyCheck;
+  /** The same for the currencies of the format of a cell, separated by blanks; undefined where no amount is read. */
+  readonly checkFormat: CurrencyCheck | undefined;
   /** Undefined where those of the workspace are not known: then their texts stay as they are. */
   readonly custom: CustomTransforms | undefined;
   /** The most characters of a pattern. */

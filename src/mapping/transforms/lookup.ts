@@ -79,19 +79,21 @@ export const table = defineTransform({
       column: optional(z.string(), 'With `table`: the column to take. Default: the first not matched.'),
       [FALLBACK]: fallbackSchema,
     },
-    compile: ({ table: name, column, [FALLBACK]: rule }, { complain, lookupTable, quote }) => {
+    compile: ({ table: name, column, [FALLBACK]: rule }, { complain, lookupTable, checkFormat, quote }) => {
       const found = lookupTable(['table'], name);
       if (found === undefined) return textStep((text) => text);
-      const { ambiguous, columns, rows, unknown } = found;
+      const { ambiguous, columns, currencies, rows, unknown } = found;
       if (column !== undefined && !columns.includes(column)) {
         complain(['column'], `the table ${name} has no column ${column}${didYouMean(column, columns)}`);
       }
       const taken = column ?? columns[1] ?? columns[0] ?? '';
       const missing = rule ?? (unknown === undefined ? 'blank' : 'reject');
-      return textStep((text) => {
+      return textStep((text, row, n) => {
         const key = lookupKey(text);
         if (ambiguous?.keys.has(key) === true) return refuse(ambiguous.code, ambiguous.message);
         const cell = rows.get(key)?.get(taken);
+        const named = currencies?.get(key)?.get(taken);
+        if (named !== undefined) checkFormat?.(named, row, n);
         if (cell !== undefined) return cell === '' ? undefined : cell;
         return missing === 'reject' && unknown !== undefined
           ? refuse(unknown.code, unknown.message)

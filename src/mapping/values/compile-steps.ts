@@ -51,11 +51,8 @@ export function compileSteps(
   const steps: Step[] = [];
   let kind = from;
   for (const [index, { path, transform }] of transforms.entries()) {
-    const converted = transforms.slice(index + 1).flatMap((later) => convertedFrom(later.transform) ?? [])[0];
-    const compiled = compileTransform(
-      transform,
-      contextOf({ ...scope, convertsFrom: converted ?? scope.convertsFrom }, path),
-    );
+    const later = transforms.slice(index + 1).map((one) => one.transform);
+    const compiled = compileTransform(transform, contextOf(scopeBefore(scope, later), path));
     const step = scope.trace?.step(transform, transformName(transform), scope.params, compiled) ?? compiled;
     const reading = step.takes === 'number' ? readingStepFor(scope, kind, 'number') : undefined;
     if (reading !== undefined) {
@@ -89,6 +86,7 @@ function contextOf(scope: Scope, at: Path): TransformContext {
     },
     quote,
     checkCurrency: compileCurrencyCheck(scope, at),
+    checkFormat: compileFormatCheck(scope, at),
     custom: scope.custom,
     patternLength: scope.limits.patternLength,
   };
@@ -143,19 +141,27 @@ function watchFormat(
   read: Expression<string | undefined>,
   slotOf: (n: number) => number,
 ): Expression<string | undefined> {
-  if (scope.readsAmounts !== true) return read;
-  const check = compileCurrencyCheck(scope, at);
-  const readsAs = compileCode(scope, at, scope.readsAs ?? '');
+  const check = compileFormatCheck(scope, at);
+  if (check === undefined) return read;
   return (row, n) => {
     const text = read(row, n);
     const named = text === undefined ? undefined : row.currencies?.[slotOf(n)];
-    if (named === undefined) return text;
+    if (named !== undefined) check(named, row, n);
+    return text;
+  };
+}
+
+/** Where amounts are read, refuses the currencies that the format of a cell names if one is not what is sent. */
+function compileFormatCheck(scope: Scope, at: Path): CurrencyCheck | undefined {
+  if (scope.readsAmounts !== true) return undefined;
+  const check = compileCurrencyCheck(scope, at);
+  const readsAs = compileCode(scope, at, scope.readsAs ?? '');
+  return (named, row, n) => {
     for (const word of named.split(' ')) {
       const code = readsAs(row, n) || 'strip';
       if (code !== 'strip') checkConverted(word, code, 'reads it as');
       check(word, row, n);
     }
-    return text;
   };
 }
 

@@ -249,13 +249,14 @@ export async function readMappingTables(
       let width: number | undefined;
       for await (const batch of read()) {
         width ??= header.length + blankCellsBeyond(header, batch);
-        for (const { cells, line } of batch) joined.add(cells, line, width);
+        for (const row of batch) joined.add(row, width);
       }
       continue;
     }
-    const rows: (readonly string[])[] = [];
-    for await (const batch of read()) rows.push(...batch.map(({ cells }) => cells));
-    const lookup = lookupTable(header, rows, table.match);
+    const rows: Row[] = [];
+    for await (const batch of read()) rows.push(...batch);
+    const [cells, formats] = [rows.map((row) => row.cells), rows.map((row) => row.currencies)];
+    const lookup = lookupTable(header, cells, table.match, formats);
     if (lookup === undefined) throw columnMissing(table, header);
     lookups.set(table.name, lookup);
   }
