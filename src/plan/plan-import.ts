@@ -26,22 +26,16 @@ import { waveEnds } from '../model/wave-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { chunksOf, type Ledger, type OwnedKey } from '../state/state.ts';
 import { judgeGuards, judgeSafety } from './judge-safety.ts';
-import {
-  type BlockOptions,
-  type DraftOptions,
-  deleteOfRenamed,
-  type RenamedProduct,
-  type UpdateOptions,
-} from './plan-draft.ts';
+import { deleteOfRenamed, type RenamedProduct } from './make-operation.ts';
+import type { BlockOptions, DraftOptions } from './plan-draft.ts';
 import { writePlan } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
 import { missingKeys, type Predecessors } from './predecessors.ts';
+import type { UpdateOptions } from './record-comparer.ts';
 import { cutIntoWaves, ShardWriter } from './shard-writer.ts';
 import { draftPlan, type FullDraft, type PlanProgress, takeSample } from './source-pass.ts';
 import { UpdatePass } from './update-pass.ts';
 
-// Exported to show a single record as its plan has it, and to compare one with its store.
-export type { ProductToRead } from './plan-draft.ts';
 // Runs name more predecessors of new records: products of the store, and renamed ones.
 export {
   findRenamed,
@@ -52,6 +46,8 @@ export {
   predecessorsOf,
 } from './predecessors.ts';
 export { MATCH_KINDS, MATCH_SCORES, type MatchCandidate, ProductMatcher } from './product-matcher.ts';
+// Exported to show a single record as its plan has it, and to compare one with its store.
+export type { ProductToRead } from './record-comparer.ts';
 export { fingerprintOf } from './shard-writer.ts';
 export { takeSample } from './source-pass.ts';
 
