@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import type { StoreConfig } from '../config/store-config.ts';
 import { openWorkspace, type Workspace } from '../config/workspace.ts';
-import type { Run } from '../model/run.ts';
+import { CLONE_JOB, jobFile, jobFileName, type Run } from '../model/run.ts';
 import { explainError, type StateError, UsageError } from '../model/storeferry-error.ts';
 import {
   type RunContext,
@@ -112,6 +113,7 @@ export async function openContext(
       state,
       artifacts,
       redact,
+      hasJob: (job) => jobFileName(job) === CLONE_JOB || existsSync(workspace.path(jobFile(job))),
       version,
       program,
       clock: Date.now,

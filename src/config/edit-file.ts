@@ -249,7 +249,7 @@ export function moveNew(from: string, to: string): void {
 }
 
 /** Whether two names are links of one file; where case does not count, one link has several names. */
-export function isOneFile(path: string, other: string): boolean {
+function isOneFile(path: string, other: string): boolean {
   const [one, two] = [path, other].map((each) => lstatSync(each, { throwIfNoEntry: false }));
   return one !== undefined && one.nlink > 1 && one.ino === two?.ino && one.dev === two.dev;
 }

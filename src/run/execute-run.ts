@@ -43,7 +43,7 @@ export {
   pairName,
   readDecisions,
 } from './import/adoption.ts';
-export { renameJob } from './rename-job.ts';
+export { removeJob, renameJob, settleRenames } from './rename-job.ts';
 
 /** The task of a run. */
 export type RunTask =

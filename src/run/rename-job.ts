@@ -1,10 +1,12 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { moveNew } from '../config/edit-file.ts';
 import { parsedJson } from '../model/json-object.ts';
-import { UsageError } from '../model/storeferry-error.ts';
+import { RESOURCES } from '../model/mapped-record.ts';
+import { jobFile } from '../model/run.ts';
+import { LockedError, UsageError } from '../model/storeferry-error.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { importTarget, type LedgerTarget, targetTag } from '../state/state.ts';
 import { adoptedFile } from './import/adoption.ts';
@@ -13,7 +15,7 @@ import type { RunContext } from './run-context.ts';
 
 /** The folder of the renames that have begun: a file for each new name. */
 const FOLDER = 'renames';
-const begunSchema = z.object({ from: z.string() });
+const MARKER = /^(.+)\.json$/;
 
 /** The folders of a job beside those of its runs. */
 const OF_JOBS = ['export', 'notices'] as const;
@@ -24,16 +26,21 @@ interface NamedTarget extends LedgerTarget {
 }
 
 /** What is known of a job by its name, beside its file. */
-interface KnownOfJob {
-  readonly targets: readonly LedgerTarget[];
+const knownSchema = z.object({
+  targets: z.array(z.object({ storeId: z.string(), resource: z.enum(RESOURCES) })),
   /** The names of its stores: with each it may have a table of adopted products. */
-  readonly stores: ReadonlySet<string>;
-}
+  stores: z.array(z.string()),
+});
+type KnownOfJob = Readonly<z.infer<typeof knownSchema>>;
+
+/** A rename that has begun. */
+const begunSchema = knownSchema.extend({ from: z.string() });
+type Begun = Readonly<z.infer<typeof begunSchema>>;
 
 /**
  * Gives a job another name, with its runs, the records that it has sent, its decisions about products of the store, its schedule and
  * the position of an export. `moveFile` does the same with its file, at last; where that fails, all has its old name again. If the
- * process is killed, the same call again finishes it. UsageError if something else is known under the new name, LockedError while a run of the job is at work.
+ * process is killed, `settleRenames` ends it. UsageError if something else is known under the new name, LockedError while a run of the job is at work.
  */
 export async function renameJob(
   context: RunContext,
@@ -45,36 +52,79 @@ export async function renameJob(
   moveFile: () => void,
 ): Promise<void> {
   const { state, artifacts } = context;
-  const id = context.newRunId();
-  await using _old = await lockJob(context, { job: from, id });
-  await using _new = await lockJob(context, { job: to, id });
+  await settleRenames(context, from);
+  await using _locks = await lockBoth(context, from, to);
   const runs = await state.runs.list({ job: from });
   const sent = runs.filter(({ resource }) => resource === 'products' || resource === 'contacts');
   const all = [...sent.map((run) => ({ ...importTarget(run), store: run.store })), ...targets];
   const known: KnownOfJob = {
     targets: [...new Map(all.map(({ store: _, ...target }) => [targetTag(target), target])).values()],
-    stores: new Set(all.map(({ store }) => store)),
+    stores: [...new Set(all.map(({ store }) => store))],
   };
   const folder = artifacts.run(FOLDER);
   const marker = `${to}.json`;
-  const begun = (await folder.exists(marker))
-    ? begunSchema.safeParse(parsedJson(await text(await folder.read(marker)))).data
-    : undefined;
-  if (begun?.from !== from) {
-    await refuseKnown(context, to, known);
-    await folder.write(marker, [JSON.stringify({ from })]);
-  }
+  await refuseKnown(context, to, known);
+  await folder.write(marker, [JSON.stringify({ from, ...known } satisfies Begun)]);
   try {
     await moveKnown(context, known, from, to);
     moveFile();
   } catch (error) {
-    // The file has its old name: a schedule would run it without its history. The same call finishes what fails here too.
+    // The file has its old name: a schedule would run it without its history. What fails here too, `settleRenames` does.
     await moveKnown(context, known, to, from)
       .then(() => folder.remove([marker]))
       .catch(() => {});
     throw error;
   }
   await folder.remove([marker]);
+}
+
+/** Moves the file of a job away. LockedError while a run of the job is at work: it would send for a job that no longer exists. */
+export async function removeJob(context: RunContext, job: string, moveFile: () => void): Promise<void> {
+  await using _lock = await lockJob(context, { job, id: context.newRunId() });
+  moveFile();
+}
+
+/**
+ * Ends the renames of a process that was killed, so that no run of such a job begins without its history: where the file has its new
+ * name too, the job gets it, and otherwise keeps its old one. Those of a process that is at work stay as they are. `job`: only those
+ * of this old or new name.
+ */
+export async function settleRenames(context: RunContext, job?: string): Promise<void> {
+  const folder = context.artifacts.run(FOLDER);
+  for (const marker of await folder.list()) {
+    const [, to] = MARKER.exec(marker) ?? [];
+    const begun = begunSchema.safeParse(parsedJson(await text(await folder.read(marker)))).data;
+    if (to === undefined || begun === undefined) continue;
+    if (job !== undefined && job !== to && job !== begun.from) continue;
+    try {
+      await using _locks = await lockBoth(context, begun.from, to);
+      // Another process may have ended it before the locks were free.
+      if (await folder.exists(marker)) await settleRename(context, begun, to);
+      await folder.remove([marker]);
+    } catch (error) {
+      if (!(error instanceof LockedError)) throw error;
+    }
+  }
+}
+
+async function settleRename(context: RunContext, { from, ...known }: Begun, to: string): Promise<void> {
+  const [old, renamed] = [from, to].map((job) => readIfThere(join(context.workspaceDir, jobFile(job))));
+  if (renamed === undefined || (old !== undefined && !old.equals(renamed)))
+    return await moveKnown(context, known, to, from);
+  await moveKnown(context, known, from, to);
+  rmSync(join(context.workspaceDir, jobFile(from)), { force: true });
+}
+
+function readIfThere(path: string): Buffer | undefined {
+  return existsSync(path) ? readFileSync(path) : undefined;
+}
+
+/** Both names of a job. LockedError while a run of either is at work. */
+async function lockBoth(context: RunContext, from: string, to: string): Promise<AsyncDisposable> {
+  const id = context.newRunId();
+  await using locks = new AsyncDisposableStack();
+  for (const job of [from, to]) locks.use(await lockJob(context, { job, id }));
+  return locks.move();
 }
 
 /** After a kill, the same call again finishes it. */

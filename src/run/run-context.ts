@@ -26,6 +26,8 @@ import type { MappingSource } from './inputs/open-mapping.ts';
 export interface RunContext extends FileAccess {
   readonly state: State;
   readonly artifacts: Artifacts;
+  /** Whether the workspace has a job now, which may be renamed or deleted at any time. Default: it has each. */
+  readonly hasJob?: (job: string) => boolean;
   /** The version of Storeferry: part of a run's digest, because another version may plan differently. */
   readonly version: string;
   /** The beginning of commands for this workspace, for reports; default: `storeferry`. */

@@ -7,10 +7,12 @@ import {
   StateError,
   StoreferryError,
   UnknownKeysError,
+  UsageError,
 } from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import type { Lock } from '../state/state.ts';
 import { refuseUnlessHeld } from './lock-job.ts';
+import { settleRenames } from './rename-job.ts';
 import { RunBug, type RunContext } from './run-context.ts';
 import { watchedRun } from './watched-run.ts';
 
@@ -43,14 +45,16 @@ export interface RunPipeline {
 
 /**
  * The common part of all runs: lock, watch, steps, finish. Rejects with LockedError while another process holds the
- * lock and when the lock is lost (then the other process ends the run), with UnknownKeysError, whose run is removed, with any
- * error of `admit`, and with RunBug,
+ * lock and when the lock is lost (then the other process ends the run), with UsageError when the job is gone, with UnknownKeysError,
+ * whose run is removed, with any error of `admit`, and with RunBug,
  * after the end is recorded, if a step threw no StoreferryError. Any other failure becomes the run's status and
  * error.
  */
 export async function runPipeline(surroundings: RunContext, pipeline: RunPipeline): Promise<RunFacts> {
   const { admit, steps, finish } = pipeline;
+  await settleRenames(surroundings, pipeline.run.job);
   await using lock = await pipeline.lock(surroundings, pipeline.run);
+  refuseMissingJob(surroundings, pipeline.run);
   const begun = admit === undefined ? pipeline.run : await admit(pipeline.run);
   using watched = watchedRun(surroundings, begun);
   const { context } = watched;
@@ -84,6 +88,17 @@ export async function runPipeline(surroundings: RunContext, pipeline: RunPipelin
   });
   if (failure !== null && !(failure instanceof StoreferryError)) throw new RunBug(facts, failure);
   return facts;
+}
+
+/**
+ * UsageError for a job that was renamed or deleted after its file was read, before the lock was free: what it sends would belong to a
+ * job that does not exist.
+ */
+function refuseMissingJob({ hasJob }: RunContext, { job }: Run): void {
+  if (hasJob === undefined || hasJob(job)) return;
+  throw new UsageError(`The job ${job} was renamed or deleted just now: nothing was begun.`, {
+    hint: '`storeferry runs` lists the jobs.',
+  });
 }
 
 /**

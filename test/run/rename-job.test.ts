@@ -1,14 +1,15 @@
 import { existsSync } from 'node:fs';
 import { link, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openContext } from '../../src/cli/open-context.ts';
 import { readImportRequest } from '../../src/cli/read-request.ts';
 import { moveNew } from '../../src/config/edit-file.ts';
-import { executeRun, renameJob } from '../../src/run/execute-run.ts';
+import { executeRun, removeJob, renameJob } from '../../src/run/execute-run.ts';
 import { importTarget } from '../../src/state/state.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { setupNightly } from '../support/nightly.ts';
+import { runProcess } from '../support/processes.ts';
 
 it('a renamed job keeps its decisions about products of the store: none is created twice, none deleted', async () => {
   await using setup = await setupNightly(3, {
@@ -85,4 +86,66 @@ it('a job whose file cannot be renamed keeps its old name, runs and decisions', 
     [0, 0, false, 0],
     [1, 2, true, 1],
   ]);
+});
+
+describe('a job whose rename was killed', () => {
+  const KILL = "process.kill(process.pid, 'SIGKILL')";
+  it.each([
+    { after: 'its history was moved', moveFile: KILL, has: ['nightly'], gets: 'nightly', not: 'outlet' },
+    {
+      after: 'its file had both names',
+      moveFile: `fs.linkSync(old, renamed); ${KILL}`,
+      has: ['nightly', 'outlet'],
+      gets: 'outlet',
+      not: 'nightly',
+    },
+  ])('after $after is one job, with its history, to the next run of either name', async (killed) => {
+    await using setup = await setupNightly(3, { mode: 'mirror', safety: '{ maxDeletes: off }' });
+    const { workspace, store } = setup;
+    await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
+    await workspace.storeferry('run', 'nightly');
+    const module = (name: string) => import.meta.resolve(`../../src/${name}`);
+    const { code } = await runProcess(process.execPath, [
+      '--input-type=module',
+      '--eval',
+      `import fs from 'node:fs';
+      import { openContext } from '${module('cli/open-context.ts')}';
+      import { renameJob } from '${module('run/execute-run.ts')}';
+      const [old, renamed] = ['nightly', 'outlet'].map((name) => '${workspace.dir}/jobs/' + name + '.yaml');
+      const { context } = await openContext('${workspace.dir}', () => {}, new AbortController().signal);
+      await renameJob(context, { from: 'nightly', to: 'outlet', targets: [] }, () => { ${killed.moveFile}; });`,
+    ]);
+    expect(code).toBeNull();
+    const jobs = () =>
+      ['nightly', 'outlet'].filter((name) => existsSync(join(workspace.dir, `jobs/${name}.yaml`)));
+    expect(jobs()).toEqual(killed.has);
+    await workspace.write('catalog.csv', shopifyCatalog(manyProducts(2)));
+    const run = async (job: string) => (await workspace.storeferry('run', job, '--json')).json();
+    if (killed.gets === 'outlet')
+      expect(await run('nightly')).toMatchObject({ error: expect.stringContaining('renamed or deleted') });
+    expect(await run(killed.gets)).toMatchObject({ status: 'done', unchanged: 2, deleted: 1 });
+    expect(jobs()).toEqual([killed.gets]);
+    const { runs } = (await workspace.storeferry('runs', '--json')).json();
+    expect(runs).toEqual([0, 1].map(() => expect.objectContaining({ job: killed.gets })));
+  });
+});
+
+it('begins no run of a job that was renamed or deleted after its file was read, and deletes none that works', async () => {
+  await using setup = await setupNightly(2);
+  const { workspace, store } = setup;
+  const { dir } = workspace;
+  await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
+  await using open = await openContext(dir, () => {}, new AbortController().signal);
+  const { context } = open;
+  const file = join(dir, 'jobs/nightly.yaml');
+  const request = await readImportRequest(open.workspace, 'nightly', false);
+  const removed = Promise.withResolvers<unknown>();
+  const onEvent: typeof context.onEvent = ({ type }) => {
+    if (type === 'begun')
+      removeJob(context, 'nightly', () => moveNew(file, `${file}.removed`)).catch(removed.resolve);
+  };
+  await executeRun({ ...context, onEvent }, { kind: 'run', request });
+  expect(String(await removed.promise)).toContain('is already running');
+  await removeJob(context, 'nightly', () => moveNew(file, `${file}.removed`));
+  await expect(executeRun(context, { kind: 'run', request })).rejects.toThrow('renamed or deleted');
 });

@@ -14,6 +14,7 @@ import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import { knownStore } from '../../onboarding/new-workspace.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import type { RunningWorker } from '../../queue/start-worker.ts';
+import { settleRenames } from '../../run/execute-run.ts';
 import { openProcessFolder } from '../../state/file-access.ts';
 import { secretRedactor } from '../../text/mask-personal-data.ts';
 import {
@@ -119,6 +120,9 @@ export const dashboardCommand = defineCommand({
       }),
     );
 
+    await settleRenames(context).catch((err: unknown) =>
+      log.error({ err }, 'a rename that was interrupted is not ended'),
+    );
     const queueBoard = await queue.board(QUEUES_PATH, (err) =>
       log.error({ err }, 'the queues cannot be shown'),
     );

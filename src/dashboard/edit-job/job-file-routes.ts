@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify';
 import {
   editedText,
   freeName,
-  isOneFile,
   moveNew,
   readEditable,
   writeTogether,
@@ -20,7 +19,7 @@ import { namePlaceholders, storeIdentity } from '../../model/remote-address.ts';
 import { jobFile } from '../../model/run.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import { bullets, html, type Markup, type Slot } from '../../report/html/markup.ts';
-import { renameJob } from '../../run/execute-run.ts';
+import { removeJob, renameJob, settleRenames } from '../../run/execute-run.ts';
 import { withLiveStatus } from '../../run/report/read-stored-report.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { confirmationPage } from '../actions/confirmation.ts';
@@ -139,10 +138,11 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
         await refuseActive(job);
         const from = workspace.path(jobFile(job));
         const to = workspace.path(jobFile(name));
+        await settleRenames(context, job);
+        // Another dashboard was killed while it renamed the job.
+        if (isName(name) && !existsSync(from) && existsSync(to)) return name;
         const errors = nameErrors(workspace, name);
-        // A rename that was killed has left both names of one file: the same again finishes it.
-        const isLeft = isName(name) && name !== job && isOneFile(from, to);
-        if (!isLeft && Object.keys(errors).length > 0) return errors;
+        if (Object.keys(errors).length > 0) return errors;
         const { job: known } = workspace.inspectJob(job);
         const targets =
           known?.kind === 'import'
@@ -174,7 +174,9 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     const workspace = workspaceWith(job);
     await refuseActive(job);
     const jobs = workspace.path('jobs');
-    moveNew(workspace.path(jobFile(job)), `${jobs}/${freeName(jobs, `${job}.yaml.removed`)}`);
+    await removeJob(context, job, () =>
+      moveNew(workspace.path(jobFile(job)), `${jobs}/${freeName(jobs, `${job}.yaml.removed`)}`),
+    );
     await audit(dashboard, request, { action: 'remove', job });
     return reply.redirect('/', 303);
   });
