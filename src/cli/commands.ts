@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { listed, nearest } from '../text/printable.ts';
+import { listed, nearestName } from '../text/printable.ts';
 import { examplesText, printJson, type RegisteredCommand } from './define-command.ts';
 import { type InterruptSignal, interruptSignal } from './interrupt-signal.ts';
 import { packageVersion } from './package-version.ts';
@@ -306,7 +306,7 @@ function withSuggestion(text: string): string {
   // The parser's own guess does not know the aliases.
   const error = text.replace(/^\(Did you mean .*\n/m, '');
   const names = COMMANDS.map(({ name }) => name);
-  const meant = nearest(typed, [...names, ...COMMANDS.flatMap(({ alias }) => alias)]) ?? '';
+  const meant = nearestName(typed, [...names, ...COMMANDS.flatMap(({ alias }) => alias)]) ?? '';
   const command = COMMANDS.find(({ name, alias }) => [name, ...alias].includes(meant));
   return `${error}${command === undefined ? `The commands are ${listed(names)}.` : `(Did you mean ${command.name}?)`}\n`;
 }

@@ -2,7 +2,7 @@ import { nextTick } from '../config/job/job.ts';
 import { readSchedules } from '../config/workspace.ts';
 import { KINDS_BUT_PLAN } from '../model/run.ts';
 import type { RunQueue } from '../queue/run-queue.ts';
-import type { ClockKeeper, JobFacts } from '../report/run-facts.ts';
+import type { JobFacts, ScheduleStatus } from '../report/run-facts.ts';
 import { withLiveStatus } from '../run/report/read-stored-report.ts';
 import type { OpenContext } from './open-context.ts';
 
@@ -13,7 +13,7 @@ type Listing = Pick<OpenContext, 'workspace' | 'context' | 'redisUrl'> & { reado
 export async function listJobs(
   { workspace, context, redisUrl, queue }: Listing,
   only?: readonly string[] | undefined,
-): Promise<{ readonly jobs: readonly JobFacts[]; readonly keeper: ClockKeeper }> {
+): Promise<{ readonly jobs: readonly JobFacts[]; readonly schedules: ScheduleStatus }> {
   const { scheduled, broken } = readSchedules(workspace);
   const kept = await queue.nextTicks();
   const now = context.clock();
@@ -33,5 +33,5 @@ export async function listJobs(
       };
     }),
   );
-  return { jobs, keeper: (await queue.workers()) > 0 ? 'worker' : 'no-worker' };
+  return { jobs, schedules: (await queue.workers()) > 0 ? 'worker' : 'no-worker' };
 }

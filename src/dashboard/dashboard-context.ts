@@ -4,7 +4,7 @@ import type { Workspace } from '../config/workspace.ts';
 import type { JobAction } from '../model/action.ts';
 import { errorCode, UsageError } from '../model/storeferry-error.ts';
 import type { knownStore } from '../onboarding/new-workspace.ts';
-import type { ClockKeeper, JobFacts } from '../report/run-facts.ts';
+import type { JobFacts, ScheduleStatus } from '../report/run-facts.ts';
 import type { RunContext } from '../run/run-context.ts';
 
 // Tokens of programs and accounts of people, which commands make too.
@@ -37,7 +37,7 @@ export interface DashboardContext {
   /** All jobs, or one named job, and what keeps their schedules. */
   readonly listJobs: (
     only?: string,
-  ) => Promise<{ readonly jobs: readonly JobFacts[]; readonly keeper: ClockKeeper }>;
+  ) => Promise<{ readonly jobs: readonly JobFacts[]; readonly schedules: ScheduleStatus }>;
   readonly actions: DashboardActions;
   readonly log: DashboardLog;
   /** What programs ask for waits there for a worker. */

@@ -1,6 +1,6 @@
 import { withoutUndefined } from '../model/json-object.ts';
 import type { CellCurrencies } from '../model/row.ts';
-import { loosened } from '../text/printable.ts';
+import { looseName } from '../text/printable.ts';
 
 /** The rows of a lookup file by the value of their matched column, in lower case and trimmed; each row by column. */
 export interface LookupTable {
@@ -30,7 +30,7 @@ export function lookupKey(text: string): string {
 export function columnsNamed(header: readonly string[], ...names: readonly string[]): readonly number[] {
   const called = (key: (text: string) => string) =>
     names.map((name) => header.flatMap((text, index) => (key(text) === key(name) ? [index] : [])));
-  return [...called(lookupKey), ...called(loosened)].find((found) => found.length > 0) ?? [];
+  return [...called(lookupKey), ...called(looseName)].find((found) => found.length > 0) ?? [];
 }
 
 /** The column that a table of rates is matched by. */

@@ -217,8 +217,7 @@ export interface Variant {
   readonly regularPrice: number;
   /** Absent if the variant is not on sale: a 0 would read as free. */
   readonly salePrice?: number;
-  /** Absent if stock is not tracked: a 0 would show as sold out. */
-  /** Null: not tracked, in a store that takes it. */
+  /** Absent if stock is not tracked, or null in a store that takes it: a 0 would show as sold out. */
   readonly quantity?: number | null;
   readonly sku?: string;
   readonly weight?: number;

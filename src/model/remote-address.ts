@@ -78,7 +78,7 @@ export interface RedisAddress {
 /** The form of a Redis address. */
 export const REDIS_URL_FORM = 'redis://[user:password@]host[:port][/number]';
 
-const PORT = 6379;
+const DEFAULT_REDIS_PORT = 6379;
 
 /** No colon, so that no prefix is the beginning of another prefix with its keys; no characters of patterns and hash tags. */
 export const REDIS_PREFIX = /^[\w-]{1,40}$/;
@@ -109,7 +109,7 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
   return {
     nodes: [first, ...others].map(({ hostname, port }) => ({
       host: hostname.replace(/^\[(.*)\]$/, '$1') || '127.0.0.1',
-      port: Number(port || PORT),
+      port: Number(port || DEFAULT_REDIS_PORT),
     })),
     db: Number(first.pathname.slice(1) || 0),
     ...(username === '' ? {} : { username }),
@@ -148,7 +148,7 @@ export const MAX_PATH_CHARACTERS = 4_096;
 export function expandBraces(pattern: string): readonly string[] | undefined {
   let expanded: readonly string[] = [''];
   for (let at = 0; at < pattern.length; ) {
-    const group = pattern[at] === '{' ? braceGroupAt(pattern, at) : undefined;
+    const group = pattern[at] === '{' ? parseBraceGroup(pattern, at) : undefined;
     const [text = ''] = /\{|(?:[^{\\]|\\.)+|\\/sy.exec(pattern.slice(at)) ?? [];
     const alternatives = group === undefined ? [text] : expandGroup(group.parts);
     if (alternatives === undefined || expanded.length * alternatives.length > MAX_BRACE_ALTERNATIVES)
@@ -166,7 +166,7 @@ interface BraceGroup {
 }
 
 /** The group that begins at a brace; undefined if the brace is never closed. */
-function braceGroupAt(pattern: string, start: number): BraceGroup | undefined {
+function parseBraceGroup(pattern: string, start: number): BraceGroup | undefined {
   const parts: string[] = [];
   let depth = 0;
   let from = start + 1;
@@ -224,12 +224,12 @@ export function hasUser(address: string): boolean {
 }
 
 /** A text that goes to the store, or the beginning of one, such as an address of pictures. */
-export const sentText = z
+export const storeTextSchema = z
   .string()
   .refine((text) => !hasUser(text), 'expected an address without user and password: the store shows it');
 
 /** The address of a folder with picture files. */
-export const pictureFolder = sentText
+export const pictureFolderSchema = storeTextSchema
   .refine(isHttpUrl, 'expected an http or https address')
   .refine((address) => !/[?#]/.test(address), 'expected the address of a folder, without ? and #');
 

@@ -2,7 +2,7 @@ import { matchableFields } from '../config/job/job.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import { explainError, InterruptedError, StoreferryError } from '../model/storeferry-error.ts';
-import { loosened } from '../text/printable.ts';
+import { looseName } from '../text/printable.ts';
 import { readContactHeader } from './guess/header-reading.ts';
 import { isEmail } from './guess/sampled-column.ts';
 import { words } from './guess/words.ts';
@@ -102,7 +102,7 @@ function askMatch(
 }
 
 function askId(inquiry: Inquiry, all: readonly CrosswalkColumn[], match: string): string | undefined {
-  const columns = all.filter(({ header }) => loosened(header) !== loosened(match));
+  const columns = all.filter(({ header }) => looseName(header) !== looseName(match));
   const answer = inquiry.ask(
     {
       id: 'crosswalkId',
@@ -143,7 +143,7 @@ interface CrosswalkMatch {
 /** A column that can identify contacts, with its field; undefined if no field matches. */
 function crosswalkMatch(column: CrosswalkColumn, fields: readonly string[]): CrosswalkMatch | undefined {
   const { header } = column;
-  const alike = fields.find((field) => loosened(field) === loosened(header));
+  const alike = fields.find((field) => looseName(field) === looseName(header));
   if (alike !== undefined)
     return { match: header.toLowerCase() === alike.toLowerCase() ? alike : header, field: undefined };
   return fields.includes('email') && isEmailColumn(column) ? { match: header, field: 'email' } : undefined;
@@ -170,7 +170,7 @@ function crosswalkColumns({ header, rows }: SourceLook): readonly CrosswalkColum
 function crosswalkColumn(columns: readonly CrosswalkColumn[], name: string): CrosswalkColumn | undefined {
   return (
     columns.find(({ header }) => header === name.trim()) ??
-    columns.find(({ header }) => loosened(header) === loosened(name))
+    columns.find(({ header }) => looseName(header) === looseName(name))
   );
 }
 

@@ -1,7 +1,7 @@
 import { reportColumns, requiredColumns } from '../mapping/compile-mapping.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
 import { MappingError } from '../model/storeferry-error.ts';
-import { loosened } from '../text/printable.ts';
+import { looseName } from '../text/printable.ts';
 import {
   type FileToGuess,
   guessImport,
@@ -60,8 +60,8 @@ function bind(spec: MappingSpec, header: readonly string[]) {
 function withoutRepeats(header: readonly string[]): readonly string[] {
   const known = new Set<string>();
   return header.map((text) => {
-    const isNew = !known.has(loosened(text));
-    known.add(loosened(text));
+    const isNew = !known.has(looseName(text));
+    known.add(looseName(text));
     return isNew ? text : '';
   });
 }

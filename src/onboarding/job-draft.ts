@@ -1,6 +1,6 @@
 import { type MappingFile, unsetParams, updateMatch } from '../mapping/spec/mapping-spec.ts';
 import { withoutAbsent } from '../model/json-object.ts';
-import { sentText } from '../model/remote-address.ts';
+import { storeTextSchema } from '../model/remote-address.ts';
 import { InterruptedError, StoreferryError } from '../model/storeferry-error.ts';
 import { didYouMean, listed } from '../text/printable.ts';
 import { askCrosswalk } from './ask-crosswalk.ts';
@@ -243,7 +243,7 @@ async function askMapping(
         example: defaultAnswer === undefined ? undefined : String(defaultAnswer),
         missing: `The mapping needs the parameter ${name}.`,
       },
-      (answer) => sentText.safeParse(answer).error?.issues[0]?.message,
+      (answer) => storeTextSchema.safeParse(answer).error?.issues[0]?.message,
     );
   }
   return unsetParams(spec, guess.params).length > 0 ? open : { guess, spec };

@@ -29,9 +29,7 @@ export { readShard, verifyShard } from './shard-writer.ts';
 /** The blocks of the source, in the folder of its run: words of 32 bits, as `encodeBlock` makes them. */
 export const BLOCKS_FILE = 'blocks.bin';
 
-/**
- * The file of the plan in the folder of its run. It is written last, so its presence shows that the plan is complete.
- */
+/** The file of the plan in the folder of its run. */
 export const PLAN_FILE = 'plan.json';
 
 /** Writes the plan with a checksum. It is the last of its files, so its presence shows that the plan is complete. */
@@ -150,7 +148,7 @@ export async function plannedRecord(
   for (const shard of plan.shards.filter(({ kind }) => kind === 'upserts')) {
     const operation = (await readShard(folder, shard)).find((one) => one.key === key);
     if (operation === undefined || operation.kind === 'delete-product') continue;
-    const body = bodyOf(operation);
+    const body = parseBody(operation);
     const same = mark?.fingerprint === operation.fingerprint;
     return {
       ...found,
@@ -162,7 +160,7 @@ export async function plannedRecord(
   for await (const batch of readHeld(folder, plan)) {
     const operation = batch.find(({ operation: one }) => one.key === key)?.operation;
     if (operation === undefined || operation.kind === 'delete-product') continue;
-    const body = bodyOf(operation);
+    const body = parseBody(operation);
     return { ...found, body, changes: changesOf(body), standing: 'held' };
   }
   for await (const batch of readRejections(folder)) {
@@ -176,7 +174,7 @@ export async function plannedRecord(
   return found;
 }
 
-function bodyOf({ body }: { readonly body: string }): JsonObject | null {
+function parseBody({ body }: { readonly body: string }): JsonObject | null {
   const parsed: unknown = JSON.parse(body);
   return isJsonObject(parsed) ? parsed : null;
 }

@@ -30,7 +30,7 @@ import { deleteOfRenamed, type RenamedProduct } from './make-operation.ts';
 import type { BlockOptions, DraftOptions } from './plan-draft.ts';
 import { writePlan } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
-import { missingKeys, type Predecessors } from './predecessors.ts';
+import { type Predecessors, readMissingKeys } from './predecessors.ts';
 import type { UpdateOptions } from './record-comparer.ts';
 import { cutIntoWaves, ShardWriter } from './shard-writer.ts';
 import { draftPlan, type FullDraft, type PlanProgress, takeSample } from './source-pass.ts';
@@ -40,10 +40,10 @@ import { UpdatePass } from './update-pass.ts';
 export {
   findRenamed,
   joinPredecessors,
-  newRecords,
   type Predecessor,
   type Predecessors,
-  predecessorsOf,
+  readKnownPredecessors as predecessorsOf,
+  readNewRecords as newRecords,
 } from './predecessors.ts';
 export { MATCH_KINDS, MATCH_SCORES, type MatchCandidate, ProductMatcher } from './product-matcher.ts';
 // Exported to show a single record as its plan has it, and to compare one with its store.
@@ -166,7 +166,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     keep: job.keep,
     updates: options.updates && {
       ...options.updates,
-      conflicts: conflictsOf(options),
+      conflicts: conflictRules(options),
       isUndo: undo !== undefined,
       isDecided: options.decided !== undefined,
     },
@@ -230,7 +230,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     ? []
     : [
         ...judgeGuards(planWithoutSafety.guards, options.run),
-        ...judgeSafety(job.safety, await figuresOf(options, full, planWithoutSafety), options.run),
+        ...judgeSafety(job.safety, await measureSafety(options, full, planWithoutSafety), options.run),
       ]
         .map((verdict) =>
           undo === undefined
@@ -252,7 +252,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
 }
 
 /** An undo gives back what its run sent, and nothing that somebody edited since; whoever releases a record has looked at its edits. */
-function conflictsOf({ job, undo, whole, decided }: PlanOptions): ConflictRules | undefined {
+function conflictRules({ job, undo, whole, decided }: PlanOptions): ConflictRules | undefined {
   if (undo !== undefined) return 'store';
   return whole === true ? (decided ?? 'source') : job.conflicts;
 }
@@ -283,7 +283,7 @@ function assemblePlan(
     takeovers: tally.takeovers(),
     renamed,
     adopted,
-    sharedFields: sharedFields(job, senders, fieldsChanged),
+    sharedFields: findSharedFields(job, senders, fieldsChanged),
     plannedAt,
     confirmed: confirmed.length === 0 ? undefined : confirmed,
     edited: tally.editedRecords(),
@@ -303,7 +303,7 @@ function assemblePlan(
  * The fields that this job keeps, with the jobs that send them; and those that it sends as well as another job, where either is an
  * update: that two catalogs of one store send the same fields of different products is as it should be.
  */
-function sharedFields(
+function findSharedFields(
   { name, mode, keep = [] }: PlanOptions['job'],
   senders: readonly SentFields[],
   changes: Plan['fieldsChanged'],
@@ -321,7 +321,7 @@ function sharedFields(
   });
 }
 
-async function figuresOf(
+async function measureSafety(
   { job, ledger, keyDigest, previous, sample, undo, deletes = undo?.deletes }: PlanOptions,
   { draft, seen }: FullDraft,
   unjudged: Omit<Plan, 'safety'>,
@@ -330,14 +330,14 @@ async function figuresOf(
   const keyChanged = keyDigest !== null && previous.keyDigest !== null && keyDigest !== previous.keyDigest;
   let missing = 0;
   if (keyChanged) {
-    for await (const batch of missingKeys(ledger, job.name, seen)) missing += batch.length;
+    for await (const batch of readMissingKeys(ledger, job.name, seen)) missing += batch.length;
   }
   return {
     resource,
     deletes: job.mode === 'mirror' ? counts.deletes : null,
     keysOfJob: await ledger.count(job.name),
     rejected: counts.rejected.records,
-    skipped: skippedOf(unjudged, job.mode, sample !== undefined || deletes !== undefined),
+    skipped: countSkipped(unjudged, job.mode, sample !== undefined || deletes !== undefined),
     records: consideredRecords(unjudged),
     rows: sample === undefined && deletes === undefined ? counts.rows : null,
     previousRows: previous.rows,
@@ -351,7 +351,7 @@ async function figuresOf(
   };
 }
 
-function skippedOf(plan: Omit<Plan, 'safety'>, mode: ImportMode, isPart: boolean): number | null {
+function countSkipped(plan: Omit<Plan, 'safety'>, mode: ImportMode, isPart: boolean): number | null {
   if (mode === 'create' || isPart) return null;
   const { skipped, records } = plan.counts;
   return skipped.records === records ? records : countUnaskedSkips(plan);
@@ -363,7 +363,7 @@ function sparedKeys(predecessors: Predecessors | null): ReadonlySet<string> {
   return new Set([...certain.values(), ...[...waiting.values()].flat()].map(({ key }) => key));
 }
 
-const RENAMES_AT_ONCE = 500;
+const RENAMES_PER_QUERY = 500;
 
 /** The deletes of renamed products under their old keys, of a store that cannot change a url. */
 async function planRenameDeletes(
@@ -373,7 +373,7 @@ async function planRenameDeletes(
   firstShard: number,
 ): Promise<readonly PlannedShard[]> {
   const writer = new ShardWriter(folder, 'renames', firstShard);
-  for (const some of chunksOf(renamed, RENAMES_AT_ONCE)) {
+  for (const some of chunksOf(renamed, RENAMES_PER_QUERY)) {
     const bodies = await idLookupBodies(ledger, some);
     for (const one of some) {
       if (one.id !== null) writer.add(deleteOfRenamed(one, one.id, bodies.get(one.key)));
@@ -432,7 +432,7 @@ async function planDeletes(
   let removed = 0;
   let deletes = 0;
   let withoutId = 0;
-  for await (const gone of listed?.() ?? missingKeys(ledger, job, seen)) {
+  for await (const gone of listed?.() ?? readMissingKeys(ledger, job, seen)) {
     signal.throwIfAborted();
     const missing = gone.filter(({ key }) => !spared.has(key));
     const bodies = await idLookupBodies(ledger, missing);

@@ -15,7 +15,7 @@ export interface Predecessor {
   readonly key: string;
   /** `history`: an undo brings back the key that the history has. `table`: a person has decided it. */
   readonly by: MatchKind | 'history' | 'table';
-  /** What deletes it under the old key; absent where the key stays the same. */
+  /** Its old key and id, by which it is renamed or deleted; absent where the key stays the same. */
   readonly renamed?: OwnedKey;
   /** The key that the source has, where the record is sent under the key of the store. */
   readonly origin?: string;
@@ -34,7 +34,7 @@ export interface Predecessors {
   readonly bodies: (keys: readonly string[]) => Promise<readonly (string | undefined)[]>;
 }
 
-/** A source that lacks more of what its job sent is a part of a catalog. */
+/** A source that lacks a larger share of what its job sent is a part of a catalog. */
 const MAX_MISSING_SHARE = 0.2;
 
 /** What the search for renamed products reads. */
@@ -43,7 +43,7 @@ interface RenameSearch {
   readonly ledger: Ledger;
   readonly job: string;
   readonly method: RenameMethod;
-  /** What the source lacks is gone. */
+  /** The source is the whole catalog: what it lacks is gone. */
   readonly isMirror: boolean;
   readonly upserts: readonly PlannedShard[];
   readonly tally: PlanTally;
@@ -72,29 +72,29 @@ export async function findRenamed(search: RenameSearch): Promise<Predecessors | 
       if (isJsonObject(body) && matcher.addKnown(one.key, body)) missing.set(one.key, one);
     }
   };
-  for await (const records of newRecords(search)) {
+  for await (const records of readNewRecords(search)) {
     for (const [key, body] of records) {
       matcher.addNew(key, body);
       skus.set(key, skusOf(body));
     }
     if (!isWhole)
       await addMissing(
-        await missingWith(
+        await findMissingBySku(
           search,
           records.flatMap(([, body]) => skusOf(body)),
         ),
       );
   }
-  for await (const owned of isWhole ? missingKeys(ledger, job, seen) : []) {
+  for await (const owned of isWhole ? readMissingKeys(ledger, job, seen) : []) {
     signal.throwIfAborted();
     await addMissing(owned);
   }
   const matches = matcher.matches();
-  const shared = await sharedSkus(
+  const shared = await findSharedSkus(
     search,
     matches.flatMap(({ key }) => skus.get(key) ?? []),
   );
-  const taken = search.method === 'put' ? await takenKeys(ledger, matches) : new Set();
+  const taken = search.method === 'put' ? await findTakenUrls(ledger, matches) : new Set();
   const certain = new Map<string, Predecessor>();
   const waiting = new Map<string, readonly MatchCandidate[]>();
   for (const { key, candidates, isCertain } of matches) {
@@ -117,7 +117,7 @@ export async function findRenamed(search: RenameSearch): Promise<Predecessors | 
  * New urls under which the store may have another product, of a request without an answer: it would refuse to give the url to the known
  * one. Where both keys are in doubt, that request may have been the change of the url itself.
  */
-async function takenKeys(
+async function findTakenUrls(
   ledger: Ledger,
   matches: ReturnType<ProductMatcher['matches']>,
 ): Promise<ReadonlySet<string>> {
@@ -135,7 +135,7 @@ async function takenKeys(
  * The predecessors that are known already, by the keys of the new records: those that this job still has in the ledger, and that may be
  * renamed. Null if there are none.
  */
-export async function predecessorsOf(
+export async function readKnownPredecessors(
   ledger: Ledger,
   job: string,
   method: RenameMethod,
@@ -157,7 +157,7 @@ function ownedKey(key: string, { id, idProof }: LedgerMark): OwnedKey {
   return idProof === undefined ? { key, id } : { key, id, idProof };
 }
 
-/** What a new url must not cost: the product under its old one, because its id is not known for certain. */
+/** Whether the product may lose its old url: its id, by which it is changed or deleted, is known for certain. */
 function mayRename(method: RenameMethod, { id, idProof }: OwnedKey): boolean {
   if (id === null || idProof === 'changed' || method === 'hold') return false;
   return method === 'create' || idProof === undefined;
@@ -166,12 +166,12 @@ function mayRename(method: RenameMethod, { id, idProof }: OwnedKey): boolean {
 async function hasMissing({ ledger, job, seen, tally }: RenameSearch, sent: number): Promise<boolean> {
   // Where no other job's products are among them, the figures say it without reading the keys.
   if (tally.takeovers().length === 0) return sent > tally.known;
-  for await (const batch of missingKeys(ledger, job, seen)) if (batch.length > 0) return true;
+  for await (const batch of readMissingKeys(ledger, job, seen)) if (batch.length > 0) return true;
   return false;
 }
 
 /** The keys that this job last sent and the source no longer has, in batches. Keys of other jobs are ignored. */
-export async function* missingKeys(
+export async function* readMissingKeys(
   ledger: Ledger,
   job: string,
   seen: KeySet,
@@ -182,7 +182,7 @@ export async function* missingKeys(
 }
 
 /** Those of them that have any of these SKUs. */
-async function missingWith(
+async function findMissingBySku(
   { ledger, job, seen }: RenameSearch,
   skus: readonly string[],
 ): Promise<readonly OwnedKey[]> {
@@ -196,7 +196,7 @@ async function missingWith(
 }
 
 /** Those of the SKUs that a product has which is still in the source. */
-async function sharedSkus(
+async function findSharedSkus(
   { ledger, seen }: RenameSearch,
   skus: readonly string[],
 ): Promise<ReadonlySet<string>> {
@@ -205,7 +205,7 @@ async function sharedSkus(
 }
 
 /** The records of a draft that the ledger does not know, with their bodies, in batches; those that guards hold, too. */
-export async function* newRecords({
+export async function* readNewRecords({
   folder,
   ledger,
   upserts,

@@ -55,13 +55,13 @@ export const METRICS: readonly MetricDefinition[] = [
     labels: ['queue', 'state'],
     read: ({ queued }) => queued,
   },
-  jobTime('last_run', 'When a run of the job last ended.', ({ last }) => last?.finishedAt),
-  jobTime(
+  jobTimestamp('last_run', 'When a run of the job last ended.', ({ last }) => last?.finishedAt),
+  jobTimestamp(
     'last_success',
     'When a run of the job last succeeded, with or without rejects.',
     ({ success }) => success?.finishedAt,
   ),
-  jobTime('next_run', 'When the job runs next.', ({ next }) => next),
+  jobTimestamp('next_run', 'When the job runs next.', ({ next }) => next),
   {
     name: 'storeferry_job_last_run_status',
     help: '1 for the status of the last run of the job.',
@@ -126,8 +126,8 @@ export function metricsReader(sources: MetricSources): () => Promise<string> {
       operations: counts.operations(),
       runs: counts.runs(),
       stores: storeStats(),
-      queued: samplesOf(await queued()),
-      jobs: await latestOf(jobNames(), runs, await nextTicks()),
+      queued: queueSamples(await queued()),
+      jobs: await readLatestRuns(jobNames(), runs, await nextTicks()),
       eventLoopLagMs: lag.percentile(99) / 1e6,
     };
     return prometheusText(METRICS.map((metric) => ({ ...metric, samples: metric.read(reading) })));
@@ -186,16 +186,18 @@ type Figure = (stats: StoreStats['stats']) => number | null;
 
 /** A counter continues when the configuration of a store changes, although the client is replaced. */
 function storeCounter(name: string, help: string, figure: Figure): MetricDefinition {
-  return ofStore(`${name}_total`, help, 'counter', (clients) =>
+  return storeMetric(`${name}_total`, help, 'counter', (clients) =>
     clients.reduce((sum, stats) => sum + (figure(stats) ?? 0), 0),
   );
 }
 
 function storeGauge(name: string, help: string, figure: Figure): MetricDefinition {
-  return ofStore(name, help, 'gauge', (clients) => clients.flatMap((stats) => figure(stats) ?? []).at(-1));
+  return storeMetric(name, help, 'gauge', (clients) =>
+    clients.flatMap((stats) => figure(stats) ?? []).at(-1),
+  );
 }
 
-function ofStore(
+function storeMetric(
   name: string,
   help: string,
   type: Metric['type'],
@@ -214,7 +216,7 @@ function ofStore(
   };
 }
 
-function jobTime(
+function jobTimestamp(
   name: string,
   help: string,
   time: (job: JobReading) => number | null | undefined,
@@ -245,13 +247,13 @@ export interface QueueCounts {
   readonly counts: { readonly [State in (typeof QUEUE_STATES)[number]]?: number };
 }
 
-function samplesOf(queues: readonly QueueCounts[]): readonly MetricSample[] {
+function queueSamples(queues: readonly QueueCounts[]): readonly MetricSample[] {
   return queues.flatMap(({ queue, counts }) =>
     QUEUE_STATES.map((state) => ({ labels: { queue, state }, value: counts[state] ?? 0 })),
   );
 }
 
-async function latestOf(
+async function readLatestRuns(
   jobs: readonly string[],
   runs: Pick<Runs, 'list'>,
   nextTicks: ReadonlyMap<string, number>,
@@ -290,12 +292,12 @@ export function prometheusText(metrics: readonly Metric[]): string {
     .flatMap(({ name, help, type, samples }) => [
       `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`,
       `# TYPE ${name} ${type}`,
-      ...samples.map(({ labels = {}, value }) => `${name}${labelsText(labels)} ${value}`),
+      ...samples.map(({ labels = {}, value }) => `${name}${formatLabels(labels)} ${value}`),
     ]);
   return `${lines.join('\n')}\n`;
 }
 
-function labelsText(labels: Readonly<Record<string, string>>): string {
+function formatLabels(labels: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }

@@ -22,7 +22,7 @@ import { logTick, type TickOutcome } from './keep-schedules.ts';
 import { logRunEvents, type WorkerFiles, type WorkerLog, type WorkerSettings } from './worker-settings.ts';
 
 /** When to look again at a run that waits: its job runs elsewhere, or its dead worker still has its lease. */
-export const HELD_MS = 1_000;
+export const RUN_RETRY_DELAY_MS = 1_000;
 
 /** A queued run that a worker has taken. */
 interface TakenRun {
@@ -30,7 +30,7 @@ interface TakenRun {
   /** The run that it became before, in a worker that was stopped or has died. */
   readonly run: string | null;
   /** The id that was printed when the run was queued. */
-  readonly promised: string | undefined;
+  readonly announcedId: string | undefined;
   /** False when it is taken again. */
   readonly isFirst: boolean;
   /** Aborts when the worker must stop, and when the queue takes the run away from it. */
@@ -54,7 +54,7 @@ interface RunProcessorOptions {
   readonly context: RunContext;
   readonly taskFor: WorkerFiles['taskFor'];
   /** The notifications that a job requests, if its file can be read. */
-  readonly notifyOf: (job: string) => readonly Notify[] | undefined;
+  readonly readRecipients: (job: string) => readonly Notify[] | undefined;
   /** Sends the shards of imports; left out: this process does. */
   readonly deliver?: DeliverShards;
   /** Called for every run that ends in this worker, with any status. */
@@ -69,7 +69,7 @@ interface RunProcessorOptions {
 export function runProcessor({
   context,
   taskFor,
-  notifyOf,
+  readRecipients,
   deliver,
   onEnd,
   log,
@@ -88,7 +88,7 @@ export function runProcessor({
       actors: action.by,
       signal,
       onEvent,
-      newRunId: await promisedId(context, taken.promised),
+      newRunId: await announcedIdFirst(context, taken.announcedId),
     };
     const ended = async (notify: readonly Notify[] | undefined, report: RunFacts): Promise<void> => {
       const { id, status, error } = report.run;
@@ -100,12 +100,12 @@ export function runProcessor({
     };
     let notify: readonly Notify[] | undefined;
     try {
-      const before = await endedBefore(context, taken);
+      const before = await findEndedRun(context, taken);
       if (before !== undefined) {
         const { id, error } = before.run;
         log.info({ run: id, job }, 'run had already ended');
         // Its worker may have died before it sent the notification; a second one has the same id.
-        await notifyRecipients(own, notifyOf(job), job, { kind: 'ended', report: before });
+        await notifyRecipients(own, readRecipients(job), job, { kind: 'ended', report: before });
         return { kind: 'ended', run: id, error };
       }
       const task = await taskFor(own, action);
@@ -129,7 +129,7 @@ export function runProcessor({
       if (error instanceof StoreferryError) {
         const problem = maskPersonalData(context.redact?.(explainError(error)) ?? explainError(error));
         log.error({ job, reason: problem }, 'run could not begin');
-        await notifyRecipients(own, notifyOf(job), job, { kind: 'not-begun', problem });
+        await notifyRecipients(own, readRecipients(job), job, { kind: 'not-begun', problem });
         return { kind: 'ended', run: null, error: problem };
       }
       if (error instanceof RunBug) await ended(notify, error.report);
@@ -152,12 +152,12 @@ function forWorkers(task: RunTask, workers: DeliverShards | undefined): RunTask 
 }
 
 /** New run ids: first the one that `enqueue` has printed, unless the job was taken before and has used it. */
-async function promisedId(
+async function announcedIdFirst(
   { state, newRunId }: RunContext,
-  promised: string | undefined,
+  announcedId: string | undefined,
 ): Promise<() => string> {
-  const isFree = promised !== undefined && (await state.runs.get(promised)) === undefined;
-  const ids = isFree ? [promised] : [];
+  const isFree = announcedId !== undefined && (await state.runs.get(announcedId)) === undefined;
+  const ids = isFree ? [announcedId] : [];
   return () => ids.pop() ?? newRunId();
 }
 
@@ -179,12 +179,12 @@ async function refuseWhileOthersWrite({ state }: RunContext, task: RunTask): Pro
  * could finish the job, leaves a job that is taken again. Running it again would send or append everything a second
  * time.
  */
-async function endedBefore(
+async function findEndedRun(
   context: RunContext,
-  { run: known, promised }: TakenRun,
+  { run: known, announcedId }: TakenRun,
 ): Promise<RunFacts | undefined> {
   // A run that failed before its first step has the announced id, but the entry does not name it.
-  const id = known ?? promised;
+  const id = known ?? announcedId;
   const run = id === undefined ? undefined : await context.state.runs.get(id);
   if (run === undefined) return undefined;
   const isOpen = run.status === 'running' || run.status === 'interrupted';
@@ -227,7 +227,7 @@ export function noticeSender(
     try {
       for (const job of files.jobNames()) {
         if (context.signal.aborted) return;
-        await notifyRecipients(context, files.notifyOf(job), job);
+        await notifyRecipients(context, files.readRecipients(job), job);
       }
     } catch (error) {
       const reason = messageOf(error);
@@ -246,7 +246,7 @@ export function noticeSender(
       const problem = logTick(log, tick);
       const { job, queued, added } = tick;
       const id = `tick-${queued}${added ? '' : '-dropped'}`;
-      const recipients = files.notifyOf(job);
+      const recipients = files.readRecipients(job);
       if (!recipients?.some(({ on }) => on.includes('missed'))) return;
       track(notifyRecipients(context, recipients, job, { kind: 'tick', id, problem }));
     },

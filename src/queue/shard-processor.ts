@@ -25,19 +25,19 @@ import {
 import { type RunConfiguration, WAITS_FOR_REQUESTS, type WorkerLog } from './worker-settings.ts';
 
 /** The delay before a second look at a shard that another process holds: its holder may have died. */
-const HELD_MS = 1_000;
+const SHARD_RETRY_DELAY_MS = 1_000;
 
 interface ShardProcessorOptions {
   readonly context: RunContext;
-  readonly configurationOf: (run: Run) => RunConfiguration;
+  readonly readConfiguration: (run: Run) => RunConfiguration;
   readonly log: WorkerLog;
 }
 
 /** Sends one shard of a run. */
-export function shardProcessor({ context, configurationOf, log }: ShardProcessorOptions) {
+export function shardProcessor({ context, readConfiguration, log }: ShardProcessorOptions) {
   const { runs, locks } = context.state;
   const deliverShard = shardDeliverer();
-  const endings = runEndings(runs);
+  const endings = watchRunEnds(runs);
 
   /** Undefined if another process holds the shard. */
   const deliver = async (
@@ -45,7 +45,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
     shard: number,
     signal: AbortSignal,
   ): Promise<ShardJobResult | undefined> => {
-    const { job, store } = configurationOf(run);
+    const { job, store } = readConfiguration(run);
     refuseOtherStore(run, store);
     await using lock = await tryLockShard(locks, importTarget(run), run, shard);
     if (lock === undefined) return undefined;
@@ -85,7 +85,7 @@ export function shardProcessor({ context, configurationOf, log }: ShardProcessor
     try {
       const result = await deliver(run, shard, signal);
       if (result === undefined) {
-        await queued.moveToDelayed(context.clock() + HELD_MS, token);
+        await queued.moveToDelayed(context.clock() + SHARD_RETRY_DELAY_MS, token);
         throw new DelayedError();
       }
       log.info(
@@ -175,7 +175,7 @@ interface Watched {
 }
 
 /** Watches for the end of runs, once for all shards of a run in this process. */
-function runEndings(runs: Pick<Runs, 'get' | 'update'>) {
+function watchRunEnds(runs: Pick<Runs, 'get' | 'update'>) {
   const watched = new Map<string, Watched>();
 
   const stop = (id: string): void => {

@@ -19,7 +19,7 @@ import {
   runIdOf,
   UNREADABLE_JOB,
 } from './queues.ts';
-import { HELD_MS, noticeSender, type ProcessRun, runProcessor } from './run-processor.ts';
+import { noticeSender, type ProcessRun, RUN_RETRY_DELAY_MS, runProcessor } from './run-processor.ts';
 import { shardProcessor } from './shard-processor.ts';
 import { errorLogger, type StartedWorker, type WorkerLog, type WorkerSettings } from './worker-settings.ts';
 
@@ -101,7 +101,7 @@ export async function startRedisWorker(
   ending.defer(async () => {
     await Promise.all([workers.close(), keeper?.close()]);
   });
-  const processShard = shardProcessor({ context, configurationOf: files.configurationOf, log });
+  const processShard = shardProcessor({ context, readConfiguration: files.readConfiguration, log });
   const served = new Set<string>();
   const serveStores = (): void => {
     for (const store of files.storeNames().filter((name) => !served.has(name))) {
@@ -121,9 +121,9 @@ export async function startRedisWorker(
     log,
   });
   const deliver = deliverByWorkers(queues);
-  const { taskFor, notifyOf, isScheduled } = files;
+  const { taskFor, readRecipients, isScheduled } = files;
   const onEnd = counts.runEnded;
-  const processRun = runProcessor({ context, taskFor, notifyOf, deliver, onEnd, log });
+  const processRun = runProcessor({ context, taskFor, readRecipients, deliver, onEnd, log });
   workers.take(queues.runs, RUNS_AT_ONCE, queuedRunProcessor(processRun, context, log));
   const { onTick } = noticeSender({ context, files, log }, ending);
   const processTick = tickProcessor({ queues, isScheduled, newRunId, clock, onTick, log });
@@ -170,7 +170,7 @@ function queuedRunProcessor(
     const processed = await processRun({
       action: data.action,
       run: data.run ?? null,
-      promised: runIdOf(queued.id),
+      announcedId: runIdOf(queued.id),
       isFirst: queued.attemptsStarted <= 1,
       signal: jobSignal(signal, cancelled),
       remember: (run) => queued.updateData({ ...data, run }),
@@ -179,7 +179,7 @@ function queuedRunProcessor(
       case 'ended':
         return { run: processed.run, error: processed.error };
       case 'delayed':
-        await queued.moveToDelayed(clock() + HELD_MS, token);
+        await queued.moveToDelayed(clock() + RUN_RETRY_DELAY_MS, token);
         throw new DelayedError();
       case 'returned':
         await queued.moveToWait(token);

@@ -15,7 +15,13 @@ import {
 import { fileDrop } from './file-drop.ts';
 import { keepSchedules, type ScheduleStore, type TickProcessorOptions } from './keep-schedules.ts';
 import { countOutcomes, metricsReader, type QueueCounts } from './metrics.ts';
-import { HELD_MS, noticeSender, type ProcessedRun, type ProcessRun, runProcessor } from './run-processor.ts';
+import {
+  noticeSender,
+  type ProcessedRun,
+  type ProcessRun,
+  RUN_RETRY_DELAY_MS,
+  runProcessor,
+} from './run-processor.ts';
 import { openRunQueue, type RunQueue } from './run-queue.ts';
 import type { RunningWorker, StartedWorker, WorkerLog, WorkerSettings } from './worker-settings.ts';
 
@@ -140,8 +146,14 @@ async function startEmbeddedWorker(
     await keeper.close();
     throw signal.reason;
   }
-  const { taskFor, notifyOf, isScheduled } = files;
-  const processRun = runProcessor({ context, taskFor, notifyOf, onEnd: counts.runEnded, log });
+  const { taskFor, readRecipients, isScheduled } = files;
+  const processRun = runProcessor({
+    context,
+    taskFor,
+    readRecipients,
+    onEnd: counts.runEnded,
+    log,
+  });
   const queueRunner = runQueue({ queue, processRun, signal, log });
   const { onTick } = noticeSender({ context, files, log }, ending);
   let polledAt = performance.now();
@@ -263,7 +275,7 @@ function runQueue({ queue, processRun, signal, log }: RunQueueOptions) {
       return await processRun({
         action,
         run,
-        promised: id,
+        announcedId: id,
         signal,
         isFirst: !waitsUntil.has(id),
         remember: (begun) => queue.beginEntry(id, begun),
@@ -284,7 +296,7 @@ function runQueue({ queue, processRun, signal, log }: RunQueueOptions) {
         return await untilDone(() => queue.endEntry(id, processed), signal);
       case 'delayed':
       case 'returned':
-        waitsUntil.set(id, performance.now() + HELD_MS);
+        waitsUntil.set(id, performance.now() + RUN_RETRY_DELAY_MS);
         return await untilDone(() => queue.releaseEntry(id), signal);
       default:
         return processed satisfies never;
@@ -315,7 +327,7 @@ async function untilDone(write: () => Promise<void>, signal: AbortSignal): Promi
       return await write();
     } catch {
       if (signal.aborted) return;
-      await sleep(HELD_MS, undefined, { signal }).catch(() => {});
+      await sleep(RUN_RETRY_DELAY_MS, undefined, { signal }).catch(() => {});
     }
   }
 }

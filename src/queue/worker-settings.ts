@@ -92,8 +92,8 @@ export interface WorkerFiles {
   readonly schedulesVersion: () => Promise<string>;
   readonly taskFor: (context: RunContext, action: JobAction) => Promise<RunTask>;
   /** The notifications that a job requests, if its file can be read. */
-  readonly notifyOf: (job: string) => readonly Notify[] | undefined;
-  readonly configurationOf: (run: Run) => RunConfiguration;
+  readonly readRecipients: (job: string) => readonly Notify[] | undefined;
+  readonly readConfiguration: (run: Run) => RunConfiguration;
 }
 
 /** The dependencies of a worker. */

@@ -51,7 +51,7 @@ export interface JobFacts {
 }
 
 /** Whether a worker keeps the schedules. */
-export type ClockKeeper = 'no-worker' | 'worker';
+export type ScheduleStatus = 'no-worker' | 'worker';
 
 /** For whom and when the facts are shown. */
 export interface View {

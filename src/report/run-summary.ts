@@ -9,7 +9,7 @@ import {
   type Verification,
 } from '../model/run.ts';
 import type { JudgedWave } from '../model/wave-limits.ts';
-import { type ClockKeeper, type JobFacts, NO_TOTALS, type RunFacts } from './run-facts.ts';
+import { type JobFacts, NO_TOTALS, type RunFacts, type ScheduleStatus } from './run-facts.ts';
 import { editedFacts } from './sections/edited-section.ts';
 
 /** The object that `--json` prints as the last line. The order of its members is fixed. */
@@ -173,7 +173,7 @@ export function listedRun(
 /** Jobs and runs (newest first) as `runs --json` prints them. A run in a list has its final totals. */
 export function runsSummary(
   jobs: readonly JobFacts[],
-  schedules: ClockKeeper,
+  schedules: ScheduleStatus,
   runs: readonly Pick<RunFacts, 'run' | 'rejectsFile'>[],
   now: number,
 ) {

@@ -10,15 +10,15 @@ import {
 } from '../model/run.ts';
 import { truncate } from '../model/truncate.ts';
 import {
+  capitalise,
   counted,
   formatBytes,
   formatBytesOf,
   formatDuration,
   grouped,
   printable,
-  sentence,
 } from '../text/printable.ts';
-import type { ClockKeeper } from './run-facts.ts';
+import type { ScheduleStatus } from './run-facts.ts';
 import type { Tone, Words } from './section.ts';
 
 /** The progress of a step. */
@@ -212,12 +212,12 @@ export function statusWords(
 
 /** A status alone: `Done, with rejects`. `outcome`: its words, as `statusWords` gives them. */
 export function statusLabel(status: RunStatus, outcome = statusWords(status)): string {
-  return sentence(outcome.replace(/,$/, ''));
+  return capitalise(outcome.replace(/,$/, ''));
 }
 
 /** Whether schedules are active, and what to do if they are not. */
-export function schedulesNote(keeper: ClockKeeper, program: string): Words {
-  if (keeper === 'worker') return 'Schedules are active: a worker is running.';
+export function schedulesNote(schedules: ScheduleStatus, program: string): Words {
+  if (schedules === 'worker') return 'Schedules are active: a worker is running.';
   return [
     'Schedules are inactive: no worker is running. Start one: ',
     { as: 'code', words: `${program} worker` },

@@ -10,7 +10,7 @@ import { takeSample } from '../plan/plan-import.ts';
 import type { RecordSuggestions, RecordView } from '../report/record-view.ts';
 import { loadSnapshot } from '../source/snapshot.ts';
 import { importTarget, type Ledger } from '../state/state.ts';
-import { nearest } from '../text/printable.ts';
+import { nearestName } from '../text/printable.ts';
 import { snapshotReading } from './import/plan-step.ts';
 import {
   readSnapshotThroughMapping,
@@ -250,7 +250,7 @@ class RecordSearch {
 
   /** Of each batch only the nearest key is remembered. */
   endBatch(): void {
-    const near = nearest(this.#key, this.#keys);
+    const near = nearestName(this.#key, this.#keys);
     this.#keys = [];
     if (near !== undefined) this.#nearest.push(near);
   }
@@ -259,7 +259,7 @@ class RecordSearch {
     const found: string[] = [];
     let left = [...new Set(this.#nearest)];
     while (found.length < SUGGESTED) {
-      const next = nearest(this.#key, left);
+      const next = nearestName(this.#key, left);
       if (next === undefined) break;
       found.push(next);
       left = left.filter((key) => key !== next);

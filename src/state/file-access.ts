@@ -16,7 +16,7 @@ import { hostname } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { expandBraces, MAX_BRACE_ALTERNATIVES } from '../model/remote-address.ts';
 import { errorCode, SourceError } from '../model/storeferry-error.ts';
-import { nearest } from '../text/printable.ts';
+import { nearestName } from '../text/printable.ts';
 
 /** A temporary file without a change for this long has no writer any more, on any machine. */
 const ABANDONED_AFTER_MS = 60 * 60 * 1_000;
@@ -312,7 +312,7 @@ async function nothingFound(path: string, access: FileAccess): Promise<SourceErr
       hint: 'Correct the link, or `path` in the source of the job.',
     });
   }
-  const meant = nearest(name, names ?? []);
+  const meant = nearestName(name, names ?? []);
   const where = folder === workspaceDir ? 'the workspace' : relative(workspaceDir, folder);
   const more = (names?.length ?? 0) > MAX_NAMES_SHOWN ? `, … (${names?.length})` : '';
   const shown = `${names?.slice(0, MAX_NAMES_SHOWN).join(', ')}${more}`;

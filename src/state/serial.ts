@@ -9,7 +9,7 @@ export interface Serial {
 }
 
 /** As `Ledger.position`. */
-export function positionOf(serial: Serial | null): string {
+export function formatPosition(serial: Serial | null): string {
   return serial === null || serial.value === 0 ? '' : `${serial.lineage} ${serial.value}`;
 }
 
@@ -36,7 +36,7 @@ export interface Witness extends StoredMoment {
 export const HEARTBEAT_VALID_MS = 2_000;
 
 /** What a state with this serial has lost, according to its witnesses; null: nothing. */
-export function lossOf(witnesses: readonly Witness[], known: Serial | null): StateLoss['kind'] | null {
+export function detectLoss(witnesses: readonly Witness[], known: Serial | null): StateLoss['kind'] | null {
   if (witnesses.length === 0) return known === null || known.value === 0 ? null : 'unwitnessed';
   if (witnesses.some(({ serial, lossSeen }) => !lossSeen && serial.lineage !== known?.lineage)) return 'lost';
   const isBehind = ({ serial, lossSeen }: Witness) => lossSeen === true || serial.value > (known?.value ?? 0);

@@ -104,17 +104,17 @@ export async function openTable(
   staged: StagedTable | undefined,
   options: CsvOptions,
 ): Promise<OpenedTable> {
-  return staged === undefined ? await readCsv(input, options) : await openRows(input, staged, options);
+  return staged === undefined ? await readCsv(input, options) : await openStagedRows(input, staged, options);
 }
 
 /** CsvError if a sheet has no header. */
-async function openRows(
+async function openStagedRows(
   input: Readable,
   staged: StagedTable,
   { name, file = 0, headerRow, dataRow = 0 }: CsvOptions,
 ): Promise<OpenedTable> {
   const width = Math.max(staged.width, staged.header?.length ?? 0);
-  const rows = rowsOf(input, { file, name, width })[Symbol.asyncIterator]();
+  const rows = readStagedRows(input, { file, name, width })[Symbol.asyncIterator]();
   let first: readonly Row[] = [];
   let below: readonly Row[] = [];
   let header = staged.header;
@@ -163,7 +163,8 @@ async function openRows(
           )
         : {},
     },
-    doubt: isSheet && headerRow === undefined ? detectTitle(withoutBlanks(top), below, name, 'row') : null,
+    doubt:
+      isSheet && headerRow === undefined ? detectTitle(withoutTrailingBlanks(top), below, name, 'row') : null,
     counts,
     async *batches() {
       try {
@@ -187,7 +188,7 @@ async function openRows(
 type StagedRow = [place: number | [number, CellCurrencies], ...cells: string[]];
 
 /** Fills each row up to the widest one: cells cannot shift in these formats, so no row must count as shifted. */
-async function* rowsOf(
+async function* readStagedRows(
   input: Readable,
   { file, name, width }: { readonly file: number; readonly name: string; readonly width: number },
 ): AsyncGenerator<Row[]> {
@@ -228,7 +229,7 @@ async function* rowsOf(
   if (batch.length > 0) yield batch;
 }
 
-function withoutBlanks(row: Row): Row {
+function withoutTrailingBlanks(row: Row): Row {
   const last = row.cells.findLastIndex((cell) => cell.trim() !== '');
   return { ...row, cells: row.cells.slice(0, last + 1) };
 }

@@ -3,7 +3,7 @@ import { getManyValues, type Many, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
 import { LineSplitter, rowPlace } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
-import { type RecordPaths, recordPaths } from './record-paths.ts';
+import { collectRecordPaths, type RecordPaths } from './record-paths.ts';
 import { type RecordsAsRows, recordsAsRows } from './records-as-rows.ts';
 import {
   recordsIn,
@@ -21,27 +21,31 @@ import {
  */
 export async function readJson(file: TableFile): Promise<TableReader> {
   const rows = recordsAsRows(file);
-  if (file.format === 'jsonl') return readerOf(file, linesOf(file, rows), () => rows);
+  if (file.format === 'jsonl') return makeReader(file, readLines(file, rows), () => rows);
   const single = recordsAsRows(file);
-  return readerOf(file, recordsOf(file, rows, single), () => (single.count > 0 ? single : rows));
+  return makeReader(file, readRecords(file, rows, single), () => (single.count > 0 ? single : rows));
 }
 
-function readerOf(file: TableFile, batches: TableReader['batches'], rows: () => RecordsAsRows): TableReader {
+function makeReader(
+  file: TableFile,
+  batches: TableReader['batches'],
+  rows: () => RecordsAsRows,
+): TableReader {
   return { batches, title: () => recordsIn(file.choice).path ?? '', header: () => rows().header };
 }
 
 /** `single` gets the outermost object as its record, if that has values and no lists of objects. */
-async function* recordsOf(
+async function* readRecords(
   file: TableFile,
   rows: RecordsAsRows,
   single: RecordsAsRows,
 ): AsyncGenerator<readonly TableRow[]> {
-  const repeated = recordPaths();
+  const repeated = collectRecordPaths();
   const { path } = recordsIn(file.choice);
   const recordWalker = documentWalker(rows, file, path ?? '', repeated);
-  const singleWalker = documentWalker(single, file, '', recordPaths(), true);
+  const singleWalker = documentWalker(single, file, '', collectRecordPaths(), true);
   let found: 'open' | 'records' | 'single' = path === undefined ? 'open' : 'records';
-  for await (const tokens of tokensOf(file)) {
+  for await (const tokens of readTokens(file)) {
     for (const token of tokens) {
       if (found !== 'single') recordWalker.take(token);
       if (found === 'records') continue;
@@ -70,7 +74,7 @@ async function* recordsOf(
 const PIECE_CHARACTERS = 4096;
 
 /** The tokens of each piece of input. */
-async function* tokensOf(file: TableFile): AsyncGenerator<readonly Token[]> {
+async function* readTokens(file: TableFile): AsyncGenerator<readonly Token[]> {
   const parse = tokenizer();
   let sinceToken = 0;
   const at = { line: 1, column: 1 };
@@ -78,26 +82,26 @@ async function* tokensOf(file: TableFile): AsyncGenerator<readonly Token[]> {
     try {
       return parse(text);
     } catch (cause) {
-      const end = text === none ? at : endOf(text, at);
+      const end = text === none ? at : advancePlace(text, at);
       const [lines, columns] = [`${at.line} to ${end.line}`, `${at.column} to ${end.column}`];
       const place = end.line > at.line ? `lines ${lines}` : `line ${at.line}, columns ${columns}`;
       throw syntaxError(file, cause, text === none ? 'at its end' : `in ${place}`);
     }
   };
-  for await (const whole of textOf(file)) {
-    for (const text of piecesOf(whole)) {
+  for await (const whole of decodeText(file)) {
+    for (const text of splitPieces(whole)) {
       const tokens = parsed(text);
       sinceToken = tokens.length > 0 ? 0 : sinceToken + text.length;
       if (sinceToken > file.limits.rowBytes) throw tableLimitError(file, 'rowBytes');
       yield tokens;
-      Object.assign(at, endOf(text, at));
+      Object.assign(at, advancePlace(text, at));
     }
   }
   yield parsed(none);
 }
 
 /** Splits a text at ends of lines, and a long line also within. */
-function* piecesOf(text: string): Generator<string> {
+function* splitPieces(text: string): Generator<string> {
   for (let from = 0; from < text.length; ) {
     const lineEnd = text.lastIndexOf('\n', from + PIECE_CHARACTERS - 1) + 1;
     const end = lineEnd > from ? lineEnd : from + PIECE_CHARACTERS;
@@ -111,7 +115,7 @@ interface JsonPlace {
   readonly column: number;
 }
 
-function endOf(text: string, { line, column }: JsonPlace): JsonPlace {
+function advancePlace(text: string, { line, column }: JsonPlace): JsonPlace {
   const lineStart = text.lastIndexOf('\n') + 1;
   const breaks = lineStart === 0 ? 0 : text.split('\n').length - 1;
   return { line: line + breaks, column: (breaks > 0 ? 1 : column) + text.length - lineStart };
@@ -133,7 +137,7 @@ function tokenizer(): (text: string | typeof none) => readonly Token[] {
 }
 
 /** The column of a line at which parsing fails. */
-function columnOfError(line: string): number {
+function findErrorColumn(line: string): number {
   const parse = tokenizer();
   let column = 1;
   for (const character of line) {
@@ -147,7 +151,7 @@ function columnOfError(line: string): number {
   return column;
 }
 
-async function* textOf(file: TableFile): AsyncGenerator<string> {
+async function* decodeText(file: TableFile): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   try {
     for await (const chunk of file.content()) yield decoder.decode(chunk, { stream: true });
@@ -302,7 +306,7 @@ function documentWalker(
 
 const MAX_DEPTH = 200;
 
-async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<readonly TableRow[]> {
+async function* readLines(file: TableFile, rows: RecordsAsRows): AsyncGenerator<readonly TableRow[]> {
   if (recordsIn(file.choice).path !== undefined) {
     throw tableError(
       file,
@@ -310,7 +314,7 @@ async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<re
       'Remove `records` from the source of the job.',
     );
   }
-  const lineWalker = documentWalker(rows, file, '', recordPaths());
+  const lineWalker = documentWalker(rows, file, '', collectRecordPaths());
   const splitter = new LineSplitter();
   let line = 0;
   const take = (text: string) => {
@@ -321,11 +325,11 @@ async function* linesOf(file: TableFile, rows: RecordsAsRows): AsyncGenerator<re
       for (const part of [text, none] as const) for (const token of parse(part)) lineWalker.take(token, line);
     } catch (cause) {
       if (cause instanceof SourceError) throw cause;
-      throw syntaxError(file, cause, `in line ${line}, column ${columnOfError(text)}`);
+      throw syntaxError(file, cause, `in line ${line}, column ${findErrorColumn(text)}`);
     }
     lineWalker.refuseNonObjects(line);
   };
-  for await (const text of textOf(file)) {
+  for await (const text of decodeText(file)) {
     for (const ended of splitter.take(text)) take(ended);
     refuseRowBytes(file, splitter.rest.length, line + 1);
     yield rows.take();

@@ -1,5 +1,5 @@
 import { readXml, type XmlHandlers } from './read-xml.ts';
-import { recordPaths } from './record-paths.ts';
+import { collectRecordPaths } from './record-paths.ts';
 import { type RecordsAsRows, recordsAsRows } from './records-as-rows.ts';
 import { recordsIn, type TableFile, type TableReader, type TableRow, tableLimitError } from './table-file.ts';
 
@@ -39,7 +39,7 @@ async function* recordsOf(
   rows: RecordsAsRows,
   isRecord: (path: string) => boolean,
 ): AsyncGenerator<readonly TableRow[]> {
-  const repeated = recordPaths();
+  const repeated = collectRecordPaths();
   const open: { readonly path: string; readonly isRecord: boolean; text: string; hasChildren: boolean }[] =
     [];
   const prefixes = columnPrefixes();

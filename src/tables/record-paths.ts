@@ -4,8 +4,8 @@ import type { TableFile } from './table-file.ts';
 
 const MAX_PATHS = 500;
 const MAX_LEAVES = 2_000;
-const PATHS_NAMED = 5;
-const PATHS_CHOSEN_FROM = 12;
+const MAX_PATHS_NAMED = 5;
+const MAX_CANDIDATES = 12;
 
 /** Usual names of the elements and keys that hold a record, and of the variants within it; in several languages, without namespace. */
 const RECORD_NAMES = new Set(recordNames.records.split(' '));
@@ -24,10 +24,10 @@ interface RepeatedPath {
 }
 
 /** The possible records of a file. */
-export type RecordPaths = ReturnType<typeof recordPaths>;
+export type RecordPaths = ReturnType<typeof collectRecordPaths>;
 
 /** Counts possible records of a file, to name their path if the job names none or a wrong one. */
-export function recordPaths() {
+export function collectRecordPaths() {
   const counts = new Map<string, number>();
   const leaves = new Set<string>();
   const lists = new Set<string>();
@@ -40,8 +40,8 @@ export function recordPaths() {
   const pathsIn = (some: ReadonlySet<string>): readonly RepeatedPath[] => {
     const paths = new Map([...counts].filter(([path]) => path !== '' && some.has(path)));
     const above = (path: string, among: ReadonlyMap<string, unknown>) => {
-      let up = parentOf(path);
-      while (up !== '' && !among.has(up)) up = parentOf(up);
+      let up = parentPath(path);
+      while (up !== '' && !among.has(up)) up = parentPath(up);
       return up === '' ? undefined : up;
     };
     const own = Map.groupBy(leaves, (leaf) => above(leaf, paths));
@@ -62,7 +62,7 @@ export function recordPaths() {
       const count = counts.get(path);
       if (count === undefined && counts.size >= MAX_PATHS) return;
       counts.set(path, (count ?? 0) + 1);
-      const above = counts.get(parentOf(path)) ?? 0;
+      const above = counts.get(parentPath(path)) ?? 0;
       if (seenIn.get(path) === above) repeats.add(path);
       seenIn.set(path, above);
       if (isListed) lists.add(path);
@@ -80,8 +80,8 @@ export function recordPaths() {
       const repeated = pathsIn(repeats);
       const doRepeat = repeated.length > 0;
       const paths = doRepeat ? repeated : pathsIn(lists).filter((one) => one.leaves.length > 0);
-      const options = optionsOf(paths);
-      const shown = paths.slice(0, PATHS_NAMED);
+      const options = recordOptions(paths);
+      const shown = paths.slice(0, MAX_PATHS_NAMED);
       const named = shown
         .map(({ path, count }) => `\`${path}\`${doRepeat ? ` (${count} times)` : ''}`)
         .join(', ');
@@ -94,8 +94,10 @@ export function recordPaths() {
         key: 'records',
         place: { file },
         hint,
-        candidates: [...new Map(all.map((one) => [one.value, one])).values()].slice(0, PATHS_CHOSEN_FROM),
-        likely: likelyOf(doRepeat ? options : options.filter(({ path }) => RECORD_NAMES.has(lastOf(path)))),
+        candidates: [...new Map(all.map((one) => [one.value, one])).values()].slice(0, MAX_CANDIDATES),
+        likely: likelyOption(
+          doRepeat ? options : options.filter(({ path }) => RECORD_NAMES.has(localName(path))),
+        ),
       });
     },
   };
@@ -105,12 +107,12 @@ export function recordPaths() {
 interface RecordOption extends TableCandidate {
   readonly path: string;
   readonly leaves: number;
-  /** Whether its records have lists that may be rows too, within the list that is. */
-  readonly isDeep: boolean;
+  /** Whether its rows have lists that may be rows as well: then nobody can tell which are meant. */
+  readonly hasDeeperList: boolean;
 }
 
 /** The lists of records with the variants in them, those with most leaves first; where none has leaves, all lists. */
-function optionsOf(repeated: readonly RepeatedPath[]): readonly RecordOption[] {
+function recordOptions(repeated: readonly RepeatedPath[]): readonly RecordOption[] {
   const holders = repeated.filter(({ leaves }) => leaves.length > 0);
   const within = (path: string) =>
     holders.filter((one) => one.path.startsWith(`${path}.`) && mayBeVariants(one));
@@ -119,39 +121,45 @@ function optionsOf(repeated: readonly RepeatedPath[]): readonly RecordOption[] {
     .flatMap(({ path, count, leaves }): readonly RecordOption[] => {
       const [inner] = within(path);
       if (inner === undefined)
-        return [{ value: path, path, records: count, leaves: leaves.length, isDeep: false }];
+        return [{ value: path, path, records: count, leaves: leaves.length, hasDeeperList: false }];
       const [deeper] = within(inner.path);
       const both = (outer: string, { path: list, count: records, leaves: own }: RepeatedPath) => ({
         value: `${outer} > ${list.slice(outer.length + 1)}`,
         path: outer,
         records,
         leaves: leaves.length + own.length,
-        isDeep: deeper !== undefined,
+        hasDeeperList: deeper !== undefined,
       });
       return deeper === undefined ? [both(path, inner)] : [both(inner.path, deeper), both(path, inner)];
     })
     .sort((a, b) => b.leaves - a.leaves || (b.records ?? 0) - (a.records ?? 0));
   if (options.length > 0) return options;
-  return repeated.map(({ path, count }) => ({ value: path, path, records: count, leaves: 0, isDeep: false }));
+  return repeated.map(({ path, count }) => ({
+    value: path,
+    path,
+    records: count,
+    leaves: 0,
+    hasDeeperList: false,
+  }));
 }
 
-function likelyOf(options: readonly RecordOption[]): string | undefined {
+function likelyOption(options: readonly RecordOption[]): string | undefined {
   const [best] = options;
-  if (best === undefined || best.isDeep) return undefined;
+  if (best === undefined || best.hasDeeperList) return undefined;
   const rivals = options.filter(({ leaves }) => leaves * 2 >= best.leaves);
-  const named = rivals.filter(({ path }) => RECORD_NAMES.has(lastOf(path)));
+  const named = rivals.filter(({ path }) => RECORD_NAMES.has(localName(path)));
   const [only, second] = rivals.length === 1 || named.length === 0 ? rivals : named;
   return second === undefined ? only?.value : undefined;
 }
 
 /** Whether a list within records has variants of them, or records in a group, and not their images or taxes. */
 function mayBeVariants({ path, leaves }: RepeatedPath): boolean {
-  const name = lastOf(path);
-  if (hasPart(name, otherLists)) return false;
+  const name = localName(path);
+  if (containsAny(name, otherLists)) return false;
   return (
     VARIANT_NAMES.has(name) ||
     RECORD_NAMES.has(name) ||
-    (leaves.length > 1 && leaves.some((leaf) => hasPart(lastOf(leaf), variantLeaves)))
+    (leaves.length > 1 && leaves.some((leaf) => containsAny(localName(leaf), variantLeaves)))
   );
 }
 
@@ -161,14 +169,14 @@ export function variantsWithin(
   rows: readonly (readonly string[])[],
 ): string | undefined {
   const columns = header.map((path, index) => ({ path: path.replaceAll('[]', ''), index }));
-  const lists = Map.groupBy(columns, ({ path }) => parentOf(path));
+  const lists = Map.groupBy(columns, ({ path }) => parentPath(path));
   const repeat = ({ index }: { readonly index: number }) =>
     rows.some((row) => row[index]?.includes('\n') === true);
   const [best] = [...lists]
     .map(([path, own]) => ({
       path,
       parent: undefined,
-      count: own.filter((one) => hasPart(lastOf(one.path), variantLeaves) && repeat(one)).length,
+      count: own.filter((one) => containsAny(localName(one.path), variantLeaves) && repeat(one)).length,
       leaves: own.map((one) => one.path),
     }))
     .filter((one) => one.path !== '' && one.count > 0 && one.leaves.length > 1 && mayBeVariants(one))
@@ -176,15 +184,15 @@ export function variantsWithin(
   return best?.path;
 }
 
-function parentOf(path: string): string {
+function parentPath(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf('.'), path.lastIndexOf('@')));
 }
 
 /** The last name of a path in lower case, without its namespace. */
-function lastOf(path: string): string {
+function localName(path: string): string {
   return path.replace(/^.*[.@:]/, '').toLowerCase();
 }
 
-function hasPart(name: string, parts: string): boolean {
+function containsAny(name: string, parts: string): boolean {
   return parts.split(' ').some((part) => name.includes(part));
 }

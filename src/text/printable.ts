@@ -8,7 +8,7 @@ import { truncate } from '../model/truncate.ts';
 
 export { grouped } from '../model/decimal.ts';
 
-// How texts, figures, sizes, durations, times and words of commands are printed, equal on every machine. Every start loads this
+// How texts, figures, sizes, durations, times and words of commands are printed, equal on every machine. Every command loads this
 // file, so it imports no schema.
 
 /**
@@ -45,12 +45,12 @@ export function listed(parts: readonly string[]): string {
   return `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }
 
-/** The same with an initial capital letter. */
-export function sentence(text: string): string {
+/** With an initial capital letter. */
+export function capitalise(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-const THINGS = {
+const NOUNS = {
   products: 'product',
   contacts: 'contact',
   orders: 'order',
@@ -58,12 +58,12 @@ const THINGS = {
 } as const;
 
 /** The noun for a record, or for an item of an export. */
-export function resourceNoun(resource: Run['resource']): (typeof THINGS)[Run['resource']] {
-  return THINGS[resource];
+export function resourceNoun(resource: Run['resource']): (typeof NOUNS)[Run['resource']] {
+  return NOUNS[resource];
 }
 
-/** `was` for one, `pastTenseOf` for all other figures. */
-export function pastTenseOf(figure: number): 'was' | 'were' {
+/** `was` for one, `were` for all other figures. */
+export function wasOrWere(figure: number): 'was' | 'were' {
   return figure === 1 ? 'was' : 'were';
 }
 
@@ -91,26 +91,26 @@ const ROUNDS_UP = 999.95;
 export function formatBytes(bytes: number): string {
   return Math.round(bytes) < STEP
     ? counted(Math.round(bytes), 'byte')
-    : `${figureOf(bytes, unitOf(bytes))} ${unitOf(bytes)}`;
+    : `${formatInUnit(bytes, chooseUnit(bytes))} ${chooseUnit(bytes)}`;
 }
 
 /** A part in the unit of the whole: `1.5 of 30.0 MB`. */
 export function formatBytesOf(part: number, whole: number): string {
   if (whole < STEP) return `${part} of ${formatBytes(whole)}`;
-  return `${figureOf(part, unitOf(whole))} of ${formatBytes(whole)}`;
+  return `${formatInUnit(part, chooseUnit(whole))} of ${formatBytes(whole)}`;
 }
 
 type Unit = (typeof UNITS)[number];
 
-function unitOf(bytes: number): Unit {
-  return UNITS.find((unit) => bytes / sizeOf(unit) < ROUNDS_UP) ?? 'TB';
+function chooseUnit(bytes: number): Unit {
+  return UNITS.find((unit) => bytes / bytesPer(unit) < ROUNDS_UP) ?? 'TB';
 }
 
-function figureOf(bytes: number, unit: Unit): string {
-  return (bytes / sizeOf(unit)).toFixed(1);
+function formatInUnit(bytes: number, unit: Unit): string {
+  return (bytes / bytesPer(unit)).toFixed(1);
 }
 
-function sizeOf(unit: Unit): number {
+function bytesPer(unit: Unit): number {
   return STEP ** (UNITS.indexOf(unit) + 1);
 }
 
@@ -124,9 +124,9 @@ export const DAY = 24 * HOUR;
 export function formatDuration(ms: number): string {
   if (Math.round(ms) < SECOND) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 99.95 * SECOND) return `${Number((ms / SECOND).toFixed(1))} s`;
-  if (ms < HOUR - SECOND / 2) return twoUnits(ms, MINUTE, 'min', SECOND, 's');
-  if (ms < DAY - MINUTE / 2) return twoUnits(ms, HOUR, 'h', MINUTE, 'min');
-  return twoUnits(ms, DAY, 'd', HOUR, 'h');
+  if (ms < HOUR - SECOND / 2) return formatTwoUnits(ms, MINUTE, 'min', SECOND, 's');
+  if (ms < DAY - MINUTE / 2) return formatTwoUnits(ms, HOUR, 'h', MINUTE, 'min');
+  return formatTwoUnits(ms, DAY, 'd', HOUR, 'h');
 }
 
 /** `just now`, `5 min ago`, `3 h ago`, `2 d ago`. */
@@ -137,7 +137,13 @@ export function formatAgo(ms: number): string {
   return `${Math.floor(ms / DAY)} d ago`;
 }
 
-function twoUnits(ms: number, large: number, largeName: string, small: number, smallName: string): string {
+function formatTwoUnits(
+  ms: number,
+  large: number,
+  largeName: string,
+  small: number,
+  smallName: string,
+): string {
   const smalls = Math.round(ms / small);
   const ratio = large / small;
   const rest = smalls % ratio;
@@ -230,7 +236,7 @@ const MIN_PART_LENGTH = 3;
  * dashes. Otherwise the only one that begins with the name, or has it as one of its words: `nightly` for
  * `nightly-catalog`.
  */
-export function nearest(name: string, choices: Iterable<string>): string | undefined {
+export function nearestName(name: string, choices: Iterable<string>): string | undefined {
   const folded = fold(name);
   const all = [...choices];
   let best: string | undefined;
@@ -243,10 +249,10 @@ export function nearest(name: string, choices: Iterable<string>): string | undef
       bestDistance = apart;
     }
   }
-  return best ?? (folded.length < MIN_PART_LENGTH ? undefined : onlyOneWith(folded, all));
+  return best ?? (folded.length < MIN_PART_LENGTH ? undefined : findOnlyMatch(folded, all));
 }
 
-function onlyOneWith(part: string, choices: readonly string[]): string | undefined {
+function findOnlyMatch(part: string, choices: readonly string[]): string | undefined {
   const beginning = choices.filter((choice) => fold(choice).startsWith(part));
   const found =
     beginning.length > 0
@@ -257,7 +263,7 @@ function onlyOneWith(part: string, choices: readonly string[]): string | undefin
 
 /** `; did you mean 'x'?`, or nothing if no choice is similar. */
 export function didYouMean(name: string, choices: Iterable<string>): string {
-  const meant = nearest(name, choices);
+  const meant = nearestName(name, choices);
   return meant === undefined ? '' : `; did you mean '${meant}'?`;
 }
 
@@ -268,7 +274,7 @@ export function suggestNames(name: string, known: readonly string[]): string {
 }
 
 /** A name without case, white space, hyphens and underscores. */
-export function loosened(name: string): string {
+export function looseName(name: string): string {
   return name
     .normalize('NFKC')
     .toLowerCase()

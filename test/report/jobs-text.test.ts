@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { jobsText } from '../../src/cli/commands/runs-command.ts';
 import type { Run } from '../../src/model/run.ts';
-import { type ClockKeeper, type JobFacts, NO_TOTALS } from '../../src/report/run-facts.ts';
+import { type JobFacts, NO_TOTALS, type ScheduleStatus } from '../../src/report/run-facts.ts';
 import { aRun, NOW } from './run-facts.ts';
 
 const HOUR = 3_600_000;
 const schedule = { cron: '15 2 * * *', timezone: 'Europe/London' };
 const aJob: JobFacts = { job: 'nightly', schedule, next: NOW + 5 * HOUR, broken: false, last: undefined };
 
-function lines(jobs: readonly JobFacts[], keeper: ClockKeeper = 'worker'): string[] {
+function lines(jobs: readonly JobFacts[], schedules: ScheduleStatus = 'worker'): string[] {
   const options = { colors: false, width: 120, now: NOW, program: 'storeferry -C shop' };
-  return jobsText(jobs, keeper, options).trimEnd().split('\n');
+  return jobsText(jobs, schedules, options).trimEnd().split('\n');
 }
 
 describe('the list of jobs', () => {

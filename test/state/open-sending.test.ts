@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LockedError } from '../../src/model/storeferry-error.ts';
 import { openSending, type SendingStore } from '../../src/state/open-sending.ts';
-import { HEARTBEAT_VALID_MS, lossOf } from '../../src/state/serial.ts';
+import { detectLoss, HEARTBEAT_VALID_MS } from '../../src/state/serial.ts';
 import { WitnessFile } from '../../src/state/witness-files.ts';
 import { MemoryRunFolder } from '../plan/memory-run-folder.ts';
 import { deletion, sampleRun, upsert } from './samples.ts';
@@ -114,7 +114,7 @@ describe('sending', () => {
     await using sending = await open(noting().store, new WitnessFile(folder, 'tag', 'process'));
     await expect(sending.begin([upsert(0, 'shirt')])).rejects.toThrow('The state is older');
     const witnesses = await new WitnessFile(folder, 'tag', 'another').all();
-    expect(lossOf(witnesses, { ...SERIAL, value: SERIAL.value + 9 })).toBe('behind');
+    expect(detectLoss(witnesses, { ...SERIAL, value: SERIAL.value + 9 })).toBe('behind');
   });
 
   it('writes no witness any more once its lock is lost', async () => {
@@ -148,6 +148,6 @@ describe('sending', () => {
     await other.serial({ lineage: 'l', value: 3 });
     connections++;
     await expect(sending.begin([upsert(1, 'hat')])).rejects.toThrow('older than the last requests');
-    expect(lossOf(await other.all(), { lineage: 'l', value: 9 })).toBe('behind');
+    expect(detectLoss(await other.all(), { lineage: 'l', value: 9 })).toBe('behind');
   });
 });

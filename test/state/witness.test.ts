@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
-import { lossOf, type Serial } from '../../src/state/serial.ts';
+import { detectLoss, type Serial } from '../../src/state/serial.ts';
 import { type WitnessFile, witnessFiles } from '../../src/state/witness-files.ts';
 
 const TARGET = { storeId: 'http://store.example', resource: 'products' } as const;
@@ -58,7 +58,7 @@ describe('the witnesses of a state', () => {
     for (let run = 1; run <= 30; run++) {
       const witness = folder.process();
       await witness.serial(serial(run));
-      expect(lossOf(await witness.all(), serial(run))).toBeNull();
+      expect(detectLoss(await witness.all(), serial(run))).toBeNull();
       await folder.age();
     }
     expect(await folder.files()).toHaveLength(1);
@@ -76,7 +76,7 @@ describe('the witnesses of a state', () => {
     const later = folder.process();
     await later.serial(serial(4));
     expect(await folder.files()).toHaveLength(4);
-    expect(lossOf(await later.all(), serial(4))).toBe('lost');
+    expect(detectLoss(await later.all(), serial(4))).toBe('lost');
   });
 
   it('say that a loss was seen, although the state has caught up since, until it is reconciled', async () => {
@@ -88,9 +88,9 @@ describe('the witnesses of a state', () => {
     await folder.age();
     const next = folder.process();
     await next.serial(serial(8));
-    expect(lossOf(await next.all(), serial(8))).toBe('behind');
+    expect(detectLoss(await next.all(), serial(8))).toBe('behind');
     await next.replaceOthers(serial(8), await next.all());
-    expect(lossOf(await next.all(), serial(8))).toBeNull();
+    expect(detectLoss(await next.all(), serial(8))).toBeNull();
   });
 
   it('last as long as those they replace: the state may be lost again before requests of a dead process are over', async () => {
@@ -111,7 +111,7 @@ describe('the witnesses of a state', () => {
       const reader = folder.process();
       await reader.serial(serial(5));
       const [found] = await Promise.all([reader.all(), folder.process().replaceOthers(serial(5), [])]);
-      expect(lossOf(found, serial(5))).not.toBe('lost');
+      expect(detectLoss(found, serial(5))).not.toBe('lost');
       await reader.serial(serial(6));
     }
   });
@@ -123,9 +123,9 @@ describe('the witnesses of a state', () => {
     const next = folder.process();
     await next.serial(serial(4));
     const found = await next.all();
-    expect(lossOf(found, serial(4))).toBe('behind');
+    expect(detectLoss(found, serial(4))).toBe('behind');
     await next.replaceOthers(serial(5), found);
-    expect(lossOf(await next.all(), serial(5))).toBeNull();
+    expect(detectLoss(await next.all(), serial(5))).toBeNull();
   });
 
   it('are read by their last whole line, and written again when another process has removed them', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearest } from '../../src/text/printable.ts';
+import { nearestName } from '../../src/text/printable.ts';
 
 describe('the nearest name', () => {
   const keys = ['concurrency', 'requestsPerSecond', 'store', 'source'];
@@ -11,11 +11,11 @@ describe('the nearest name', () => {
     ['stroe', 'store'],
     ['sources', 'source'],
   ])('of %s is %s', (written, meant) => {
-    expect(nearest(written, keys)).toBe(meant);
+    expect(nearestName(written, keys)).toBe(meant);
   });
 
   it('is none when nothing is near', () => {
-    expect(nearest('weather', keys)).toBeUndefined();
-    expect(nearest('x', [])).toBeUndefined();
+    expect(nearestName('weather', keys)).toBeUndefined();
+    expect(nearestName('x', [])).toBeUndefined();
   });
 });

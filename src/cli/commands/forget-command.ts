@@ -47,12 +47,12 @@ export const forgetCommand = defineCommand({
       const forgotten = await forgetRecord(context, record);
       await recordCommand(context, { action: 'forget' });
       if (json) printJson(terminal, { key: record.key, store: record.store, ...forgotten, remains: REMAINS });
-      else terminal.out(textOf(record, forgotten));
+      else terminal.out(formatForgotten(record, forgotten));
       return forgotten.erased ? 0 : 1;
     }),
 });
 
-function textOf({ key }: FoundRecord, forgotten: Forgotten): string {
+function formatForgotten({ key }: FoundRecord, forgotten: Forgotten): string {
   return `${withoutAbsent([
     ...(forgotten.erased ? [`Forgot the contact ${printable(key)}.`] : []),
     ...forgottenWords(forgotten),

@@ -4,7 +4,7 @@ import { UsageError } from '../../model/storeferry-error.ts';
 import { openRunQueue } from '../../queue/run-queue.ts';
 import { documentText, Page, type PageOptions } from '../../report/document-text.ts';
 import { requestsWaitText, runDocument } from '../../report/run-document.ts';
-import type { ClockKeeper, JobFacts, RunFacts, View } from '../../report/run-facts.ts';
+import type { JobFacts, RunFacts, ScheduleStatus, View } from '../../report/run-facts.ts';
 import { isoTime, listedRun, runsSummary } from '../../report/run-summary.ts';
 import { kindOf, schedulesNote, statusTone, totalsWords } from '../../report/status-words.ts';
 import {
@@ -129,7 +129,7 @@ async function list(
   await using queue = await openRunQueue(open);
   const options = { ...terminal, program, now: context.clock() };
   const named = namedJobs(open, job);
-  const { jobs, keeper } = await listJobs({ ...open, queue }, named);
+  const { jobs, schedules } = await listJobs({ ...open, queue }, named);
   const listed = await runsOf(open, named, limit);
   if (job !== undefined && jobs.length + listed.length === 0) workspace.job(job);
   const queued = (await queue.waiting()).filter((entry) => named?.includes(entry.job) !== false);
@@ -138,10 +138,10 @@ async function list(
     const shown = await Promise.all(
       live.map(async (run) => ({ run, rejectsFile: await shownRejectsFile(context, run) })),
     );
-    printJson(terminal, { ...runsSummary(jobs, keeper, shown, options.now), queued });
+    printJson(terminal, { ...runsSummary(jobs, schedules, shown, options.now), queued });
     return;
   }
-  terminal.out(jobsText(jobs, keeper, options));
+  terminal.out(jobsText(jobs, schedules, options));
   for (const { run, job: name } of queued)
     terminal.out(
       `Run ${run} of ${printable(name)} waits for a worker. To cancel it: ${program} cancel ${run}\n`,
@@ -274,7 +274,7 @@ export function runText(facts: RunFacts, view: View, options: PageOptions): stri
 /** Jobs, one per line: schedule, next run, last run and its result. Empty without jobs. */
 export function jobsText(
   jobs: readonly JobFacts[],
-  keeper: ClockKeeper,
+  schedules: ScheduleStatus,
   options: RunsTextOptions & { readonly program: string },
 ): string {
   const page = new Page(options);
@@ -293,7 +293,8 @@ export function jobsText(
     })),
   );
   const scheduled = jobs.some(({ schedule }) => schedule !== null);
-  if (scheduled && keeper !== 'worker') page.say(schedulesNote(keeper, options.program), { tone: 'warning' });
+  if (scheduled && schedules !== 'worker')
+    page.say(schedulesNote(schedules, options.program), { tone: 'warning' });
   if (jobs.some(({ broken }) => broken))
     page.say(`What is wrong with a broken job: ${options.program} check`, { tone: 'warning' });
   return `${page}\n`;

@@ -41,7 +41,7 @@ export const showCommand = defineCommand({
       }
       const page = new Page({ ...terminal, program });
       page.say(`${record.title ?? record.key}: ${record.key} in ${record.store}`, { tone: 'strong' });
-      page.figures(factsOf(found).map(([name, value]) => [name, '', printable(value)]));
+      page.figures(recordFacts(found).map(([name, value]) => [name, '', printable(value)]));
       if (found.fields.length > 0) page.heading('Acknowledged body');
       if (found.fields.length > 0)
         page.table(['Field', 'Value', 'Last changed by'], found.fields.map(fieldRow));
@@ -85,7 +85,7 @@ const STATES: Readonly<Record<RecordState['state'], string>> = {
   unknown: 'not known to be in the store: deleted, or never acknowledged',
 };
 
-function factsOf({ state, id, job, versions }: RecordState): (readonly [string, string])[] {
+function recordFacts({ state, id, job, versions }: RecordState): (readonly [string, string])[] {
   const [newest] = versions;
   const last =
     newest === undefined ? [] : [['Last version', `${formatMoment(newest.at)}, run ${newest.run}`] as const];

@@ -30,12 +30,12 @@ import { logStoreTraffic, logWarningsOfLibraries, workerLogger } from '../worker
 const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Without Redis some figures would not be available until it is back. */
-const METRICS_WITHIN_MS = 4_000;
+const METRICS_TIMEOUT_MS = 4_000;
 
 /** How containers and machines of a network address one another, with or without a port. */
 const NETWORK_NAME = /^[a-z0-9_-]+(?:\.(?:[a-z0-9_-]+\.)*(?:local|internal|lan|svc|home\.arpa))?(?::\d+)?$/i;
 
-/** What a worker shows and takes over HTTP. */
+/** The HTTP server of a worker. */
 interface WorkerServer extends AsyncDisposable {
   readonly url: string;
 }
@@ -71,7 +71,7 @@ export async function serveWorker(
       const problem = await worker.health();
       send(response, problem === null ? 200 : 503, `${problem ?? 'ok'}\n`);
     } else if (path === '/metrics')
-      send(response, 200, await withDeadline(METRICS_WITHIN_MS, worker.metrics()), PROMETHEUS_TYPE);
+      send(response, 200, await withDeadline(METRICS_TIMEOUT_MS, worker.metrics()), PROMETHEUS_TYPE);
     else send(response, 404, 'Not found. Known paths: /metrics and /healthz.\n');
   };
   // The content of an event is ignored: the run reads the store.
@@ -79,10 +79,10 @@ export async function serveWorker(
     { secret, accept }: ReceivedEvents,
     request: IncomingMessage,
     job: string,
-    typed = '',
+    query = '',
   ): Promise<[number, string]> => {
     const [, bearer] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
-    const given = bearer ?? new URLSearchParams(typed).get('secret') ?? '';
+    const given = bearer ?? new URLSearchParams(query).get('secret') ?? '';
     if (!sameText(given, secret)) return [401, 'Wrong secret.\n'];
     let bytes = 0;
     for await (const chunk of request) {
@@ -92,11 +92,11 @@ export async function serveWorker(
     return accept(job) ? [202, 'The export will run.\n'] : [404, 'No export has this name.\n'];
   };
   const server = createServer((request, response) => {
-    const [path = '', typed] = (request.url ?? '').split('?');
+    const [path = '', query] = (request.url ?? '').split('?');
     const [, job] = EVENTS_PATH.exec(path) ?? [];
     // Events come through a proxy, which may pass its own name on; their secret is proof enough.
     if (events !== undefined && job !== undefined && request.method === 'POST') {
-      receive(events, request, job, typed).then(
+      receive(events, request, job, query).then(
         ([status, words]) => {
           if (!request.complete) response.setHeader('connection', 'close');
           send(response, status, words);
@@ -148,9 +148,9 @@ function send(
 /** Of Redis. Far longer than a command waits: after this time the leases of all runs have expired. */
 const COMMAND_TIMEOUT_MS = 10 * 60_000;
 /** Long enough for a restart of Redis. */
-const START_WITHIN_MS = 60_000;
+const START_TIMEOUT_MS = 60_000;
 /** Longer than requests in flight may take; without Redis no work can be returned. */
-const CLOSE_WITHIN_MS = 7_000;
+const CLOSE_TIMEOUT_MS = 7_000;
 
 /**
  * `storeferry worker`: executes runs and shards until it is stopped. Then it returns unfinished work to the queue and
@@ -171,7 +171,7 @@ export const workerCommand = defineCommand({
     logWarningsOfLibraries(log);
     const address = listen === undefined ? undefined : parseListen(listen);
     const stop = interruptSignal((signal) => log.info({ signal }, 'stopping'), {
-      graceMs: CLOSE_WITHIN_MS,
+      graceMs: CLOSE_TIMEOUT_MS,
       onOverdue() {
         log.warn({}, 'stopped without returning its work to the queue; other workers will take it over');
         return 0;
@@ -190,7 +190,7 @@ export const workerCommand = defineCommand({
     };
 
     try {
-      const { gaveUp } = await startWithin(START_WITHIN_MS, stop, start());
+      const { gaveUp } = await startWithin(START_TIMEOUT_MS, stop, start());
       await untilAborted(AbortSignal.any([stop, gaveUp]));
       if (!stop.aborted) log.error({ reason: explainError(gaveUp.reason) }, 'exiting to be restarted');
       return stop.aborted ? 0 : 1;
@@ -200,7 +200,7 @@ export const workerCommand = defineCommand({
     } finally {
       // Whatever still hangs ends with the process.
       const closed = ending.disposeAsync().then(() => true);
-      const inTime = await Promise.race([closed, sleep(CLOSE_WITHIN_MS, false, { ref: false })]);
+      const inTime = await Promise.race([closed, sleep(CLOSE_TIMEOUT_MS, false, { ref: false })]);
       if (inTime) log.info('stopped');
     }
   },
@@ -323,8 +323,8 @@ export function workerFiles(directory: string, onSecret: (secret: string) => voi
     schedulesVersion: () => schedulesVersion(directory),
     taskFor: (context, action) =>
       reading((workspace) => readTask({ workspace, context }, action).finally(() => remember(workspace))),
-    notifyOf: (job) => reading(({ inspection }) => inspection.job(job)?.value?.notify),
-    configurationOf: (run) =>
+    readRecipients: (job) => reading(({ inspection }) => inspection.job(job)?.value?.notify),
+    readConfiguration: (run) =>
       reading((workspace) => {
         const job = workspace.job(run.job);
         if (job.kind !== 'import') throw new UsageError(`The job ${run.job} is not an import.`);

@@ -36,7 +36,7 @@ import {
   type GuessRequest,
   lookAtSource,
 } from '../../onboarding/preview-source.ts';
-import { didYouMean, sentence } from '../../text/printable.ts';
+import { capitalise, didYouMean } from '../../text/printable.ts';
 import { draftOf, type InitOptions, optionFor } from './init-options.ts';
 import type { CheckAnswer, Prompter } from './prompter.ts';
 
@@ -66,12 +66,12 @@ export async function askJob(asking: Asking): Promise<NewWorkspace> {
     if (prompter === null || begun.answers[id] !== undefined || draft.answers[id] === undefined)
       throw refusal;
     say(why);
-    draft = answerDraft(draft, { ...(id === 'file' ? NO_READING : {}), [id]: undefined });
+    draft = answerDraft(draft, { ...(id === 'file' ? CLEARED_READING : {}), [id]: undefined });
   };
   for (;;) {
     const state = await examine(draft);
     draft = rememberQuestions(draft, state);
-    for (const [key, lines] of findingsOf(state, asking)) {
+    for (const [key, lines] of describeFindings(state, asking)) {
       if (said.has(key)) continue;
       said.add(key);
       for (const line of lines) say(line);
@@ -92,12 +92,12 @@ export async function askJob(asking: Asking): Promise<NewWorkspace> {
     } else if (refused !== undefined) {
       retract(refused[0], new UsageError(refused[1]));
     } else if (wrong !== undefined) {
-      retract(wrong.id, new UsageError(refusalOf(wrong)));
+      retract(wrong.id, new UsageError(formatRefusal(wrong)));
     } else if (made !== undefined) {
       return made;
     } else {
       const open = state.questions.find(({ answer }) => answer === undefined);
-      if (open === undefined || prompter === null) throw unanswered(state.questions);
+      if (open === undefined || prompter === null) throw unansweredQuestions(state.questions);
       const answer = await ask(open, prompter, say, async (typed) => {
         const next = await examine(answerDraft(draft, { [open.id]: typed }));
         const checked = next.questions.find(({ id }) => id === open.id);
@@ -109,7 +109,7 @@ export async function askJob(asking: Asking): Promise<NewWorkspace> {
 }
 
 /** How a file was read belongs to that file. */
-const NO_READING = {
+const CLEARED_READING = {
   sheet: undefined,
   records: undefined,
   headerRow: undefined,
@@ -117,8 +117,8 @@ const NO_READING = {
   delimiter: undefined,
 };
 
-function refusalOf({ id, problem = '' }: AskedQuestion): string {
-  const text = /^expected /.test(problem) ? `${optionFor(id)}: ${problem}` : sentence(problem);
+function formatRefusal({ id, problem = '' }: AskedQuestion): string {
+  const text = /^expected /.test(problem) ? `${optionFor(id)}: ${problem}` : capitalise(problem);
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
@@ -142,24 +142,24 @@ function examiner(asking: Asking): (draft: JobDraft) => Promise<DraftState> {
       }
     },
     findFile: async (_, answer) => await findFile(answer, setting.dir),
-    look: keepResults(
+    look: memoise(
       (place, reading) => JSON.stringify([place, reading]),
       async (place: FoundFile['place'], reading: JobDraft['reading']) =>
         await lookAtSource(place, { ...reading, signal }),
     ),
-    guess: keepResults(
+    guess: memoise(
       ({ look: _look, known: _known, ...choices }) => JSON.stringify(choices),
       async (request: GuessRequest) => await examineIsolated(request.look, signal, 'guess', request),
     ),
     recognise: async (look, known) =>
       await examineIsolated(look, signal, 'recognise', fileToGuess(look), known),
-    knownProducts: keepResults((store, spec) => JSON.stringify([store, spec]), knownProducts),
+    knownProducts: memoise((store, spec) => JSON.stringify([store, spec]), knownProducts),
   };
   return async (draft) => await examineDraft(draft, setting, effects);
 }
 
 /** The same work once for each key. */
-function keepResults<Given extends readonly unknown[], Result>(
+function memoise<Given extends readonly unknown[], Result>(
   keyOf: (...given: Given) => string,
   work: (...given: Given) => Promise<Result>,
 ): (...given: Given) => Promise<Result> {
@@ -201,12 +201,12 @@ async function ask(
 const OTHER_HEADER = 'If the header is another row: --header-row NUMBER.';
 
 /** The questions that nobody answers, each with the option that does. */
-function unanswered(questions: readonly AskedQuestion[]): UsageError {
+function unansweredQuestions(questions: readonly AskedQuestion[]): UsageError {
   const open = questions.filter(({ answer }) => answer === undefined);
   const [first] = open;
   if (first === undefined) return new UsageError('The job cannot be made by these answers.');
   const { id, text, reason, missing, choices, place, flag } = first;
-  if (flag !== undefined) return leftOpen(open.filter((question) => question.flag !== undefined));
+  if (flag !== undefined) return unansweredColumns(open.filter((question) => question.flag !== undefined));
   const option = optionFor(id);
   const values = choices.map(({ value }) => delimiterName(value) ?? value).join(', ');
   const hint =
@@ -217,10 +217,10 @@ function unanswered(questions: readonly AskedQuestion[]): UsageError {
 }
 
 /** The questions about columns that must be answered before there can be a mapping. */
-function leftOpen(questions: readonly JobQuestion[]): UsageError {
+function unansweredColumns(questions: readonly JobQuestion[]): UsageError {
   const lines = questions.map(({ text, reason = '', flag = '', choices }) => {
     const others = choices.slice(1).map(({ value }) => (value === '' ? "'' for none" : `'${value}'`));
-    return `  ${text} ${sentence(reason)}.\n    ${flag}${others.length === 0 ? '' : ` (or ${others.join(', ')})`}`;
+    return `  ${text} ${capitalise(reason)}.\n    ${flag}${others.length === 0 ? '' : ` (or ${others.join(', ')})`}`;
   });
   const open = questions.length === 1 ? 'a question' : `${questions.length} questions`;
   return new UsageError(`The file leaves ${open} open:\n${lines.join('\n')}`, {
@@ -229,7 +229,7 @@ function leftOpen(questions: readonly JobQuestion[]): UsageError {
 }
 
 /** What was found out, in the order in which it is said; each part with a key, because it is said once. */
-function findingsOf(
+function describeFindings(
   { questions, notes, file }: DraftState,
   { options, prompter, setting }: Asking,
 ): readonly (readonly [key: string, lines: readonly string[]])[] {
@@ -252,7 +252,7 @@ function findingsOf(
       const value = /[ >]/.test(answer) ? `'${answer}'` : answer;
       return [id, [`${reason} Taken: ${optionFor(id)} ${value}.`]] as const;
     }),
-    ...(file === undefined ? [] : fileFindings(file, options, prompter === null)),
+    ...(file === undefined ? [] : describeFile(file, options, prompter === null)),
     ...questions
       .filter(
         ({ id, answer, defaultAnswer }) => id === 'currency' && Boolean(answer) && answer === defaultAnswer,
@@ -267,7 +267,7 @@ function findingsOf(
   ];
 }
 
-function fileFindings(
+function describeFile(
   { name, look, guess, findings }: DraftFile,
   options: InitOptions,
   isLast: boolean,

@@ -17,7 +17,7 @@ import {
   UPDATE_MATCHES,
 } from '../../model/mapped-record.ts';
 import { CONFLICT_FIELDS, CONFLICT_POLICIES } from '../../model/observation.ts';
-import { pictureFolder, sentText } from '../../model/remote-address.ts';
+import { pictureFolderSchema, storeTextSchema } from '../../model/remote-address.ts';
 import { tableFields } from '../../model/row.ts';
 import {
   FLOOR_TEXT,
@@ -244,7 +244,7 @@ const { s3, sftp } = remoteFields('destination');
 const publishSchema = z
   .strictObject({
     from: workspacePathSchema.describe('A folder or ZIP with the files that cells name.'),
-    address: pictureFolder
+    address: pictureFolderSchema
       .meta({
         description: 'The web address of the published folder.',
         examples: ['https://images.example/products/'],
@@ -332,7 +332,7 @@ const fields = z.strictObject({
     .min(1, 'expected the name of a mapping')
     .describe('A file in `mappings/`, or one shipped with Storeferry.'),
   params: z
-    .record(z.string(), z.union([sentText, z.number(), z.boolean()]))
+    .record(z.string(), z.union([storeTextSchema, z.number(), z.boolean()]))
     .default({})
     .describe('Values for params of the mapping.'),
   prices: optional(priceRulesSchema, 'Products only: instead of `prices` of the store; `[]`: none.'),

@@ -3,7 +3,7 @@ import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { type DeepReadonly, recordOf, withoutAbsent } from '../../model/json-object.ts';
 import { CONTACT_TEXT_FIELDS, type ImportMode, type UpdateMatch } from '../../model/mapped-record.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
-import { loosened } from '../../text/printable.ts';
+import { looseName } from '../../text/printable.ts';
 import { withoutPlace } from '../complete-places.ts';
 import type { exportJobSchema } from './export-job-schema.ts';
 import type { importJobSchema } from './import-job-schema.ts';
@@ -161,7 +161,7 @@ export function crosswalkField(
   contact: ContactMappingSpec['contact'],
 ): string | undefined {
   const fields = matchableFields(contact);
-  return fields.find((name) => name === field) ?? fields.find((name) => loosened(name) === loosened(field));
+  return fields.find((name) => name === field) ?? fields.find((name) => looseName(name) === looseName(field));
 }
 
 /** The schedule of a job. */

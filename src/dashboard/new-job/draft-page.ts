@@ -22,7 +22,7 @@ import {
 } from '../../onboarding/preview-source.ts';
 import { bullets, code, foreign, html, type Markup, quiet } from '../../report/html/markup.ts';
 import { valueText } from '../../report/record-view.ts';
-import { counted, grouped, listed, sentence } from '../../text/printable.ts';
+import { capitalise, counted, grouped, listed } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { alertText, noticeText, type Page } from '../pages/page.ts';
 import {
@@ -62,14 +62,14 @@ export interface FieldProblem {
 export function problemsOf({ questions, problem }: DraftState): readonly FieldProblem[] {
   const found = questions.flatMap((question): FieldProblem[] => {
     const wrong = question.answer === undefined ? missingText(question) : question.problem;
-    return wrong === undefined ? [] : [{ field: fieldName(question), text: sentence(wrong) }];
+    return wrong === undefined ? [] : [{ field: fieldName(question), text: capitalise(wrong) }];
   });
   if (found.length > 0 || problem === null) return found;
   return [{ field: null, text: 'The file cannot be imported.' }];
 }
 
 function missingText({ text, missing = `Answer: ${text}` }: AskedQuestion): string {
-  return sentence(missing);
+  return capitalise(missing);
 }
 
 /** The part of the page that shows a kind of question. */
@@ -330,13 +330,17 @@ function hintOf(
     case 'apiKey':
       return `${defaultAnswer === undefined && answer === undefined ? '' : 'A key is known for this address; leave this blank to use it. '}It is kept on the machine of this dashboard, readable for its owner only.`;
     case 'imageBase':
-      return `${sentence(reason ?? '')}. ${pictures === undefined ? 'If you have the files, upload them as a ZIP at the end of this page. Blank: no pictures are sent.' : `A run puts the files of ${pictures.upload.name} there.`}`;
+      return `${capitalise(reason ?? '')}. ${pictures === undefined ? 'If you have the files, upload them as a ZIP at the end of this page. Blank: no pictures are sent.' : `A run puts the files of ${pictures.upload.name} there.`}`;
     case 'currency':
       return flag === undefined
         ? `${reason ?? ''} A price in another currency is rejected. Blank: all prices must be in one currency.`.trim()
-        : `${sentence(reason ?? '')}.`;
+        : `${capitalise(reason ?? '')}.`;
     default:
-      return reason === undefined ? '' : /[.?!]$/.test(reason) ? sentence(reason) : `${sentence(reason)}.`;
+      return reason === undefined
+        ? ''
+        : /[.?!]$/.test(reason)
+          ? capitalise(reason)
+          : `${capitalise(reason)}.`;
   }
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../../onboarding/preview-source.ts';
 import { code, foreign, html, type Markup, quiet, type Slot, styledText } from '../../report/html/markup.ts';
 import { valueText } from '../../report/record-view.ts';
-import { counted, grouped, printable, sentence } from '../../text/printable.ts';
+import { capitalise, counted, grouped, printable } from '../../text/printable.ts';
 import type { Upload } from '../actions/uploads.ts';
 import { type Choice, select } from '../pages/post-form.ts';
 
@@ -99,7 +99,7 @@ function columnHead(
       : name.trim() === ''
         ? quiet('no name')
         : isFixed
-          ? sentence(field).replace(/\.$/, '')
+          ? capitalise(field).replace(/\.$/, '')
           : html`<input type="hidden" name="was.${index}" value="${field ?? ''}"><input type="hidden" name="header.${index}" value="${columnName(header, index)}">${fieldSelect(index, name, fields, field ?? '', proposed.isOpen ? 'Still open' : undefined)}`;
   return html`<th scope="col" class="${style}">${shown}${choice}</th>`;
 }

@@ -6,7 +6,7 @@ import type { Resource } from '../../model/mapped-record.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
 import { fitHeader, type LookOptions, lookAtSource, openPictures } from '../../onboarding/preview-source.ts';
 import { sideTablesOf } from '../../run/inputs/open-mapping.ts';
-import { listHeaders, loosened, quotableHeaders } from '../../text/printable.ts';
+import { listHeaders, looseName, quotableHeaders } from '../../text/printable.ts';
 import type { Upload } from '../actions/uploads.ts';
 
 /** The folder of the workspace for uploaded files. */
@@ -113,7 +113,7 @@ function looking(reading: LookOptions, refuse: Refusing): UploadTarget['refuse']
 
 function needing(names: readonly string[], resource: Resource): Refusing {
   return (header) => {
-    const lacking = names.find((name) => !header.some((text) => loosened(text) === loosened(name)));
+    const lacking = names.find((name) => !header.some((text) => looseName(text) === looseName(name)));
     if (lacking === undefined) return;
     throw new MappingError(
       `The file has no column '${lacking}'. Columns found: ${listHeaders(header, quotableHeaders(resource, header))}.`,

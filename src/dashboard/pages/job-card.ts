@@ -46,7 +46,7 @@ export async function readCards(
   viewer: Viewer,
   only?: string,
 ) {
-  const { jobs, keeper } = await listJobs(only);
+  const { jobs, schedules } = await listJobs(only);
   const atWork = await actions.atWork();
   const reading = readingOf(context, viewer);
   const cards = await Promise.all(
@@ -66,7 +66,7 @@ export async function readCards(
       };
     }),
   );
-  return { cards, keeper };
+  return { cards, schedules };
 }
 
 /** A job that needs attention or is running. */

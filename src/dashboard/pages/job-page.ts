@@ -26,7 +26,7 @@ import {
   type Slot,
   section,
 } from '../../report/html/markup.ts';
-import { counted, listed, sentence } from '../../text/printable.ts';
+import { capitalise, counted, listed } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFoundError } from '../guard/page-error.ts';
@@ -44,7 +44,7 @@ import {
   readCards,
   scheduleFacts,
 } from './job-card.ts';
-import { clockNote } from './jobs-page.ts';
+import { scheduleNotice } from './jobs-page.ts';
 import { actionButton, actionHref, jobHref } from './link-button.ts';
 import { noticeText, type Page, problemList } from './page.ts';
 import { runsTable } from './runs-page.ts';
@@ -56,7 +56,7 @@ export async function jobPage(
 ): Promise<Page> {
   const { program } = dashboard;
   const workspace = workspaceOf(dashboard, name);
-  const { cards, keeper } = await readCards(dashboard, workspace, viewer, name);
+  const { cards, schedules } = await readCards(dashboard, workspace, viewer, name);
   const [card] = cards;
   if (card === undefined) throw notFoundError();
   const { facts, job, problems, activity, need, history, runs, reading } = card;
@@ -70,7 +70,7 @@ export async function jobPage(
     body: html`${job !== undefined && html`<p class="page-lead">${describeMove(job)}.</p>`}
 ${problems.length > 0 && html`<section class="notice bad"><h2>This job cannot run: its file has errors</h2>${problemList(problems)}<p>Correct the file and load this page again.</p></section>`}
 ${activity !== null ? noticeText(activityWords(activity, reading)) : need !== null && problems.length === 0 && noticeText(need.why, need.tone)}
-${facts.schedule !== null && keeper !== 'worker' && clockNote(keeper, program)}
+${facts.schedule !== null && schedules !== 'worker' && scheduleNotice(schedules, program)}
 ${uploads
   .filter(({ isThere }) => !isThere)
   .map(({ what, path }) =>
@@ -116,7 +116,7 @@ function importSettings(job: ImportJob): Slot {
     fact('Imports', `${job.import} into the store ${job.store}`),
     fact('Source', sourceWords(job)),
     fact('Columns are read', html`as the mapping ${code(job.mapping)} says${paramsWords(job)}`),
-    fact('In the store', `${sentence(MODE_WORDS[mode])} (${mode})`),
+    fact('In the store', `${capitalise(MODE_WORDS[mode])} (${mode})`),
     mode === 'update' && fact('Products are found', `by ${match}`),
     keep !== undefined && fact('Keep', `${keep.join(', ')} as the store has it`),
     leaveOut.length > 0 &&
@@ -124,7 +124,7 @@ function importSettings(job: ImportJob): Slot {
         'Left out by choice',
         html`<a href="${actionHref('leave-out', job.name)}">${counted(leaveOut.length, 'record')}</a>`,
       ),
-    fact('Duplicates', `${sentence(DUPLICATES_WORDS[job.duplicates])} (${job.duplicates})`),
+    fact('Duplicates', `${capitalise(DUPLICATES_WORDS[job.duplicates])} (${job.duplicates})`),
     crosswalk !== undefined &&
       fact('Ids of the store', html`from ${placeWords(crosswalk)}, matched by ${code(crosswalk.match)}`),
     fact('Safety limits', safetyWords(limitWords(job))),
@@ -140,8 +140,8 @@ function exportSettings(job: ExportJob): Slot {
     fact('Destination', placeWords(destination)),
     ...(destination.table === undefined
       ? [
-          fact('The file', `${sentence(DESTINATION_WORDS[destination.mode])} (${destination.mode})`),
-          fact('Format', `${sentence(FORMAT_WORDS[destination.format])} (${destination.format})`),
+          fact('The file', `${capitalise(DESTINATION_WORDS[destination.mode])} (${destination.mode})`),
+          fact('Format', `${capitalise(FORMAT_WORDS[destination.format])} (${destination.format})`),
         ]
       : [fact('The table', 'adds rows, or updates those with the same id')]),
     columns !== undefined &&

@@ -12,7 +12,7 @@ import {
   section,
   styledText,
 } from '../../report/html/markup.ts';
-import type { ClockKeeper } from '../../report/run-facts.ts';
+import type { ScheduleStatus } from '../../report/run-facts.ts';
 import { schedulesNote } from '../../report/status-words.ts';
 import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
@@ -29,14 +29,14 @@ export async function jobsPage(dashboard: DashboardContext, { viewer }: PageRequ
   const { problems, warnings, unset } = checkWorkspace(workspace);
   // A workspace that was made for the dashboard has no store before its first job.
   const isNew = workspace.jobNames().length === 0 && workspace.files.stores() === undefined;
-  const { cards, keeper } = await readCards(dashboard, workspace, viewer);
+  const { cards, schedules } = await readCards(dashboard, workspace, viewer);
   const scheduled = cards.some(({ facts: { schedule } }) => schedule !== null);
   return {
     title: 'Jobs',
     section: 'jobs',
     body: html`${problems.length > 0 && !isNew && problemsBox(problems, program)}
 ${unset.length > 0 && unsetBox(unset)}
-${scheduled && clockNote(keeper, program)}
+${scheduled && scheduleNotice(schedules, program)}
 ${cards.length === 0 ? noJobs(viewer) : html`${mayDo(viewer.role, 'make-job') && newJobButtons()}${jobGroups(cards, viewer)}`}
 ${warnings.length > 0 && html`<details class="worth-knowing"><summary>${counted(warnings.length, 'note')} on the files of the workspace</summary>${problemList(warnings)}</details>`}`,
   };
@@ -95,7 +95,7 @@ ${mayDo(role, 'make-job') && newJobButtons({ weight: 'primary' })}`,
 }
 
 /** Whether schedules are active, and what to do if they are not. */
-export function clockNote(keeper: ClockKeeper, program: string): Markup {
-  const style = { worker: 'quiet', 'no-worker': 'notice warning' }[keeper];
-  return html`<p class="${style}">${wordsMarkup(schedulesNote(keeper, program))}</p>`;
+export function scheduleNotice(schedules: ScheduleStatus, program: string): Markup {
+  const style = { worker: 'quiet', 'no-worker': 'notice warning' }[schedules];
+  return html`<p class="${style}">${wordsMarkup(schedulesNote(schedules, program))}</p>`;
 }

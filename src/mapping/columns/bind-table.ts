@@ -1,5 +1,5 @@
 import { MappingError } from '../../model/storeferry-error.ts';
-import { didYouMean, listHeaders, loosened, quotableHeaders } from '../../text/printable.ts';
+import { didYouMean, listHeaders, looseName, quotableHeaders } from '../../text/printable.ts';
 import { type BoundTable, memoDigest } from '../record-rows.ts';
 import type { MappingSpec } from '../spec/mapping-spec.ts';
 import { type Column, Columns, type Family, type FoundHeader, HeaderLine } from './columns.ts';
@@ -224,7 +224,7 @@ const MAX_PLACES_NAMED = 10;
 function repeated(index: number, { headers }: HeaderLine): MappingError {
   const header = headers[index] ?? '';
   const places = headers.flatMap((text, at) =>
-    loosened(text) === loosened(header) ? [`${at + 1} ('${text}')`] : [],
+    looseName(text) === looseName(header) ? [`${at + 1} ('${text}')`] : [],
   );
   const more = places.length - MAX_PLACES_NAMED;
   const named = `${places.slice(0, MAX_PLACES_NAMED).join(', ')}${more > 0 ? `, and ${more} more` : ''}`;

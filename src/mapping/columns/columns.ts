@@ -1,4 +1,4 @@
-import { loosened } from '../../text/printable.ts';
+import { looseName } from '../../text/printable.ts';
 import type { ColumnSpec } from '../spec/mapping-spec.ts';
 
 /** A header as a mapping writes it: literal text with `{n}` for a number and `{word}` for a capture. */
@@ -44,12 +44,12 @@ export class HeaderLine {
   constructor(header: readonly string[]) {
     this.headers = header.map((text) => text.replace(/^[\s\ufeff]+|(?<![\s\ufeff])[\s\ufeff]+$/g, ''));
     this.#exact = textsOf(this.headers);
-    this.#loose = textsOf(this.headers.map(loosened));
+    this.#loose = textsOf(this.headers.map(looseName));
   }
 
   /** The headers that match, in their order, with what they capture. A blank header matches nothing. */
   matching({ parts }: HeaderPattern, loose: boolean): readonly FoundHeader[] {
-    const compared = loose ? parts.map((part) => (typeof part === 'string' ? loosened(part) : part)) : parts;
+    const compared = loose ? parts.map((part) => (typeof part === 'string' ? looseName(part) : part)) : parts;
     const { texts, places } = loose ? this.#loose : this.#exact;
     const [first = '', ...others] = compared;
     if (typeof first === 'string' && others.length === 0)

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { addProblem, onlyKey, optional } from '../../model/json-object.ts';
-import { sentText } from '../../model/remote-address.ts';
+import { storeTextSchema } from '../../model/remote-address.ts';
 import { type Transform, transformSchema } from '../transforms/transforms.ts';
 
 /** A name, a column or a pattern. */
@@ -9,7 +9,7 @@ export const nonEmpty = z.string().min(1);
 /** One, or several. */
 export const oneOrMore = z.union([nonEmpty, z.array(nonEmpty).min(1)]);
 export const scalar = z.union([z.string(), z.number(), z.boolean()]);
-export const sentScalar = z.union([sentText, z.number(), z.boolean()]);
+export const sentScalar = z.union([storeTextSchema, z.number(), z.boolean()]);
 const words = z.union([scalar, z.array(scalar).min(1)]);
 
 const test = z.strictObject({
@@ -119,7 +119,13 @@ const valueObject: z.ZodType<ValueObject> = z.lazy(() =>
 /** The source of a field's value. */
 export const valueSchema: z.ZodType<Value> = z.lazy(() =>
   z
-    .union([sentText.min(1), z.number(), z.boolean(), z.tuple([valueSchema], transformSchema), valueObject])
+    .union([
+      storeTextSchema.min(1),
+      z.number(),
+      z.boolean(),
+      z.tuple([valueSchema], transformSchema),
+      valueObject,
+    ])
     .meta({
       id: 'Value',
       description:

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { optional } from '../../model/json-object.ts';
-import { sentText } from '../../model/remote-address.ts';
+import { storeTextSchema } from '../../model/remote-address.ts';
 import { messageOf } from '../../model/storeferry-error.ts';
 import { refuse } from '../values/cell.ts';
 import { compilePattern, rememberingLast } from './compile-pattern.ts';
@@ -112,7 +112,7 @@ export const textTransforms: readonly TransformDefinition[] = [
     name: 'template',
     map: {
       shape: {
-        template: sentText.min(1).describe('A text with `{value}`, `{column}` or `{param}`.'),
+        template: storeTextSchema.min(1).describe('A text with `{value}`, `{column}` or `{param}`.'),
       },
       compile: ({ template: written }, context) => {
         const fill = context.template(['template'], written);

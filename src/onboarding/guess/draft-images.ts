@@ -1,5 +1,5 @@
 import type { Value } from '../../mapping/spec/mapping-spec.ts';
-import { pictureFolder } from '../../model/remote-address.ts';
+import { pictureFolderSchema } from '../../model/remote-address.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { countedShare, isCalled, isExactlyCalled, type ProductGuess } from './guess.ts';
 import {
@@ -31,7 +31,7 @@ export function draftImages(guess: ProductGuess, isGrouped: boolean): Value | un
           reason: `'${file.header}' contains names of files such as ${file.values[0]}, and no addresses`,
           answers: [],
         });
-  const [wrong] = base ? (pictureFolder.safeParse(base).error?.issues ?? []) : [];
+  const [wrong] = base ? (pictureFolderSchema.safeParse(base).error?.issues ?? []) : [];
   if (wrong !== undefined) throw new UsageError(`The address of the images: ${wrong.message}.`);
   const columns = found.length > 0 ? found : base === undefined || base === '' ? [] : files;
   const ordered = columns.toSorted(

@@ -1,7 +1,7 @@
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { truncate } from '../../model/truncate.ts';
-import { loosened } from '../../text/printable.ts';
+import { looseName } from '../../text/printable.ts';
 import type { ColumnField, ContactConcept, ProductConcept } from '../column-fields.ts';
 import type { HeaderReading, Meaning } from './header-reading.ts';
 import type { SampledColumn } from './sampled-column.ts';
@@ -136,9 +136,9 @@ export class Guess<Concept extends string> {
     const given = this.given(field);
     if (given !== undefined)
       return given === 'none' ? given : this.claim(field, given, 'your answer', 'certain');
-    const before = this.free.find(({ header }) => this.#earlier.get(loosened(header))?.field === field);
+    const before = this.free.find(({ header }) => this.#earlier.get(looseName(header))?.field === field);
     if (before === undefined || (before.values.length > 0 && !fits(before))) return undefined;
-    const mapping = this.#earlier.get(loosened(before.header))?.mapping ?? '';
+    const mapping = this.#earlier.get(looseName(before.header))?.mapping ?? '';
     return this.claim(
       field,
       before,
@@ -190,7 +190,7 @@ export class Guess<Concept extends string> {
     const exact = this.columns.filter(({ header }) => header === written.trim());
     const alike = exact.length > 0 ? exact : this.columns.filter(({ header }) => header === wanted);
     const found =
-      alike.length > 0 ? alike : this.columns.filter(({ header }) => loosened(header) === loosened(wanted));
+      alike.length > 0 ? alike : this.columns.filter(({ header }) => looseName(header) === looseName(wanted));
     const column = nth === undefined || exact.length > 0 ? found[0] : found[Number(nth) - 1];
     if (column !== undefined && (found.length === 1 || nth !== undefined)) return column;
     const names = this.columns.filter(({ header }) => header !== '').map(({ header }) => header);

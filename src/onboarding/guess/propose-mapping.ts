@@ -3,7 +3,7 @@ import type { MappingFile, MappingSpec, ProductMappingSpec } from '../../mapping
 import { cleanContactCell } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { didYouMean, loosened } from '../../text/printable.ts';
+import { didYouMean, looseName } from '../../text/printable.ts';
 import {
   COLUMN_FIELDS,
   columnOf,
@@ -241,7 +241,7 @@ function earlierUses(mappings: readonly EarlierMapping[]): EarlierUse {
       const written = column === undefined ? undefined : spec.columns[column];
       const headers = typeof written === 'object' && 'header' in written ? written.header : (written ?? []);
       for (const header of [headers].flat()) {
-        if (!header.includes('{')) uses.set(loosened(header), { mapping: name, field });
+        if (!header.includes('{')) uses.set(looseName(header), { mapping: name, field });
       }
     }
   }

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { Action } from '../../model/action.ts';
 import {
+  capitalise,
   formatDuration,
   formatMoment,
   formatShare,
   grouped,
   printable,
-  sentence,
 } from '../../text/printable.ts';
 import { linePlots } from '../plots/line-plots.ts';
 import type { RunDocument } from '../run-document.ts';
@@ -223,7 +223,7 @@ function tableMarkup(table: Table): Markup {
 }
 
 function moreMarkup(left: string | null): Markup | false {
-  return left !== null && html`<p class="more">${sentence(left)}.</p>\n`;
+  return left !== null && html`<p class="more">${capitalise(left)}.</p>\n`;
 }
 
 function listMarkup(list: List): Markup {

@@ -1,6 +1,6 @@
 import { withoutAbsent } from '../../model/json-object.ts';
 import { type Drift, hasDrifted, type Run } from '../../model/run.ts';
-import { counted, grouped, listed, pastTenseOf, resourceNoun } from '../../text/printable.ts';
+import { counted, grouped, listed, resourceNoun, wasOrWere } from '../../text/printable.ts';
 import type { RunFacts, View } from '../run-facts.ts';
 import { type Block, foreign, paragraph, type Section, styled, table, type Words } from '../section.ts';
 
@@ -89,7 +89,7 @@ function notesOf({ by, notComparable, checked, known, slice, accepted }: Drift, 
         ? 'The store cannot be read, so a title that was edited there by hand is overwritten and not found, a product whose url was changed counts as deleted, and strangers are not seen.'
         : 'The store cannot be read, so contacts that no job has sent are not seen.'),
     notComparable > 0 &&
-      `${counted(notComparable, `further ${one}`)} of this job ${pastTenseOf(notComparable)} not compared, because ${notComparable === 1 ? 'it is' : 'they are'} in doubt or ${notComparable === 1 ? 'has' : 'have'} no id. The next run sends records in doubt again.`,
+      `${counted(notComparable, `further ${one}`)} of this job ${wasOrWere(notComparable)} not compared, because ${notComparable === 1 ? 'it is' : 'they are'} in doubt or ${notComparable === 1 ? 'has' : 'have'} no id. The next run sends records in doubt again.`,
     slice !== undefined &&
       `This was ${sliceWords(slice)} of ${grouped(slice.of)}: further runs compare the other parts.`,
     slice === undefined && checked < known && 'This was a sample: other records were not compared.',
@@ -114,9 +114,9 @@ export function driftHeadline(
   if (!hasDrifted(drift))
     return { sentence: `Of ${of}, all are as the store last answered them.`, explanation: [] };
   const parts = withoutAbsent([
-    edited > 0 && `${grouped(edited)} ${pastTenseOf(edited)} edited (${counted(fields, 'field')})`,
-    deleted > 0 && `${grouped(deleted)} ${pastTenseOf(deleted)} deleted`,
-    recreated > 0 && `${grouped(recreated)} ${pastTenseOf(recreated)} made again under another id`,
+    edited > 0 && `${grouped(edited)} ${wasOrWere(edited)} edited (${counted(fields, 'field')})`,
+    deleted > 0 && `${grouped(deleted)} ${wasOrWere(deleted)} deleted`,
+    recreated > 0 && `${grouped(recreated)} ${wasOrWere(recreated)} made again under another id`,
   ]);
   return { sentence: `Of ${of}, ${listed(parts)} in the store.`, explanation: [] };
 }

@@ -1,5 +1,5 @@
 import { truncate } from '../../model/truncate.ts';
-import { counted, grouped, printable, sentence } from '../../text/printable.ts';
+import { capitalise, counted, grouped, printable } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { foreign, onlyIn, type Section, styled, table, type Words } from '../section.ts';
 import { fieldWords } from './prices-section.ts';
@@ -20,7 +20,7 @@ export function fieldsSection(facts: RunFacts): Section | null {
     blocks: [
       table(
         `In how many ${resource} each field differs from what the store last confirmed, with samples`,
-        ['Field', [sentence(resource), 'numeric'], ['Samples: old → new', 'bare']],
+        ['Field', [capitalise(resource), 'numeric'], ['Samples: old → new', 'bare']],
         fieldsChanged.map(({ field, records, samples }) => [
           [onlyIn('page', [commonName(field), ' ']), styled('setting', foreign(field, MAX_NAME_LENGTH))],
           [grouped(records), { as: 'drawing', drawing: { of: 'share', share: records / most } }],

@@ -9,7 +9,7 @@ import {
 import { hasDrifted, type Run } from '../../model/run.ts';
 import { isPriceMove, type Move, safetyRule } from '../../model/safety-limits.ts';
 import { stoppedWave, waveSizes } from '../../model/wave-limits.ts';
-import { counted, grouped, listed, pastTenseOf, resourceNoun, sampleFlags } from '../../text/printable.ts';
+import { counted, grouped, listed, resourceNoun, sampleFlags, wasOrWere } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, onlyIn, paragraph, type Section, styled, type Words } from '../section.ts';
 import { driftHeadline } from './drift-section.ts';
@@ -143,7 +143,7 @@ function leftOut(facts: RunFacts): string[] {
   return withoutAbsent([
     skipped > 0 && `${partOf(skipped, facts)} without a price`,
     (rejected > 0 || held + skipped + refusedDeletes === 0) &&
-      `${partOf(rejected, facts)} that ${pastTenseOf(rejected)} rejected`,
+      `${partOf(rejected, facts)} that ${wasOrWere(rejected)} rejected`,
     held > 0 && `${partOf(held, facts)} ${heldWords(facts)}`,
     refusedDeletes > 0 &&
       `${counted(refusedDeletes, resourceNoun(facts.run.resource))} that the store did not delete`,
@@ -218,7 +218,7 @@ function ofStop(facts: RunFacts): Headline {
     const of = plan === null ? '' : ` of ${waveSizes(plan.shards).length}`;
     return said(
       `Stopped after wave ${wave.number}${of}: ${wave.stop}.`,
-      `${counted(totals.applied, resourceNoun(run.resource))} ${pastTenseOf(totals.applied)} sent; ${unsentOf(facts)} not sent.`,
+      `${counted(totals.applied, resourceNoun(run.resource))} ${wasOrWere(totals.applied)} sent; ${unsentOf(facts)} not sent.`,
     );
   }
   const when =
@@ -258,16 +258,14 @@ function ofSuccess(facts: RunFacts): Headline {
   const { applied, deleted } = totals;
   // Only the first part has the noun and the verb.
   const gone =
-    applied > 0
-      ? grouped(deleted)
-      : `${counted(deleted, resourceNoun(run.resource))} ${pastTenseOf(deleted)}`;
+    applied > 0 ? grouped(deleted) : `${counted(deleted, resourceNoun(run.resource))} ${wasOrWere(deleted)}`;
   const done = withoutAbsent([
-    applied > 0 && `${things} ${pastTenseOf(applied)} sent${made}`,
+    applied > 0 && `${things} ${wasOrWere(applied)} sent${made}`,
     deleted > 0 && `${gone} deleted`,
   ]);
   const stay =
     totals.unchanged > 0
-      ? `${grouped(totals.unchanged)} ${pastTenseOf(totals.unchanged)} unchanged and needed no request.`
+      ? `${grouped(totals.unchanged)} ${wasOrWere(totals.unchanged)} unchanged and needed no request.`
       : null;
   return said(`Done: ${listed(done)}.`, stay);
 }
@@ -287,7 +285,7 @@ function ofBreak(facts: RunFacts, what: 'Failed' | 'Interrupted'): Headline {
   if (run.kind === 'plan') return said(`${what} while planning.`, NOTHING_SENT);
   const stays =
     totals.applied > 0
-      ? `${counted(totals.applied, resourceNoun(run.resource))} ${pastTenseOf(totals.applied)} sent and will not be sent again.`
+      ? `${counted(totals.applied, resourceNoun(run.resource))} ${wasOrWere(totals.applied)} sent and will not be sent again.`
       : totals.requests === 0
         ? NOTHING_SENT
         : 'The store confirmed nothing.';

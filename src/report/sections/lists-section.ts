@@ -1,7 +1,7 @@
 import { withoutAbsent } from '../../model/json-object.ts';
 import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
 import { truncate } from '../../model/truncate.ts';
-import { counted, formatAgo, grouped, listed, printable, sentence } from '../../text/printable.ts';
+import { capitalise, counted, formatAgo, grouped, listed, printable } from '../../text/printable.ts';
 import type { RunFacts, View } from '../run-facts.ts';
 import {
   type Block,
@@ -53,7 +53,7 @@ export function latestFigures(
     withoutAbsent([
       { header: 'List' },
       ...MEASURES.flatMap(({ name }) => [
-        { header: sentence(name), numeric: true },
+        { header: capitalise(name), numeric: true },
         { header: 'Change', numeric: true, bare: detailed },
       ]),
       detailed && { header: 'Read', short: true },

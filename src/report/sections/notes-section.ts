@@ -3,7 +3,7 @@ import type { Plan } from '../../model/plan.ts';
 import { APPLIED_SINCE } from '../../model/reason.ts';
 import { COMPLETED, type Run, type StateLoss } from '../../model/run.ts';
 import { counted, formatDuration, grouped, listed, printable, resourceNoun } from '../../text/printable.ts';
-import { exampleWords } from '../place-words.ts';
+import { formatExamplePlace } from '../format-place.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { foreign, type Section } from '../section.ts';
 import { verificationNotes } from './verification-section.ts';
@@ -250,7 +250,7 @@ function duplicates({ duplicates: found, resource, source }: Plan): string[] {
   const field = resource === 'products' ? 'url' : 'id';
   const named = examples
     .slice(0, KEYS_NAMED)
-    .map(({ key, ...place }) => `${printable(key)}${exampleWords(place, source)}`);
+    .map(({ key, ...place }) => `${printable(key)}${formatExamplePlace(place, source)}`);
   const same = identical > 0 ? `, ${grouped(identical)} of them identical and skipped` : '';
   return [
     `${counted(keys, field)} ${keys === 1 ? 'occurs' : 'occur'} more than once, ${counted(copies, 'copy', 'copies')} in all${same}; the job ${COPIES[policy]} (duplicates: ${policy}). They are: ${named.join(', ')}${keys > KEYS_NAMED ? ' …' : ''}.`,

@@ -1,7 +1,7 @@
 import { withoutAbsent } from '../../model/json-object.ts';
 import type { KeyExample, Plan, PlanSource } from '../../model/plan.ts';
 import { counted, formatShare, grouped, listed, newWord, resourceNoun } from '../../text/printable.ts';
-import { exampleWords } from '../place-words.ts';
+import { formatExamplePlace } from '../format-place.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import {
   foreign,
@@ -187,7 +187,7 @@ function firstOf(examples: readonly KeyExample[], source: PlanSource): Words {
     ({ key, ...place }, index): Words => [
       index > 0 && ', ',
       foreign(key, MAX_KEY_LENGTH),
-      exampleWords(place, source),
+      formatExamplePlace(place, source),
     ],
   );
   return styled('examples', ['first: ', named]);

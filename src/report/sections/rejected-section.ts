@@ -2,8 +2,8 @@ import { withoutAbsent } from '../../model/json-object.ts';
 import { hasRejectsWorkbook, type PlanSource } from '../../model/plan.ts';
 import { isUnmatched, LINES_KEPT, type ReasonGroup } from '../../model/reason.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../../rejects/rejects-file.ts';
-import { counted, listed, printable, sentence } from '../../text/printable.ts';
-import { hasOwnPlaces, placeWords } from '../place-words.ts';
+import { capitalise, counted, listed, printable } from '../../text/printable.ts';
+import { formatPlace, hasNamedRows } from '../format-place.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import {
   type Block,
@@ -111,14 +111,14 @@ function reasonsTable(caption: string, groups: readonly ReasonGroup[], { plan }:
       return {
         cells: [
           [
-            onlyIn('page', [styled('text', foreign(sentence(message))), ' ', styled('setting', code)]),
+            onlyIn('page', [styled('text', foreign(capitalise(message))), ' ', styled('setting', code)]),
             onlyIn('text', [foreign(message), subject !== '' && [' [', foreign(subject), ']']]),
           ],
           styled('strong', reasonAmount(group)),
           [
             onlyIn('page', [
               places !== '' &&
-                styled('places', foreign(places.startsWith('line') ? sentence(places) : places)),
+                styled('places', foreign(places.startsWith('line') ? capitalise(places) : places)),
               subject !== '' && [' ', styled('subject', foreign(subject))],
               places === '' && subject === '' && '–',
             ]),
@@ -151,8 +151,8 @@ function reasonPlaces({ lines, rows, column }: ReasonGroup, files: PlanSource['f
   const more = lines.length === LINES_KEPT && rows > LINES_KEPT;
   const inOrder = lines.toSorted((a, b) => a.file - b.file || a.line - b.line);
   const nameOf = (file: number) => (files.length > 1 ? (files[file]?.name ?? `file ${file + 1}`) : undefined);
-  const places = inOrder.map(({ file, line }) => placeWords(line, column, files[file], nameOf(file)));
-  const isNumbered = files.length <= 1 && !hasOwnPlaces(files[0]);
+  const places = inOrder.map(({ file, line }) => formatPlace(line, column, files[file], nameOf(file)));
+  const isNumbered = files.length <= 1 && !hasNamedRows(files[0]);
   const word = !isNumbered ? '' : lines.length === 1 ? 'line ' : 'lines ';
   return `${word}${more ? `${places.join(', ')} …` : listed(places)}`;
 }

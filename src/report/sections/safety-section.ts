@@ -2,7 +2,7 @@ import { type SafetyVerdict, safetyFound } from '../../model/plan.ts';
 import { refusedIn } from '../../model/run.ts';
 import { safetyLimit, safetyRule } from '../../model/safety-limits.ts';
 import { stoppedWave } from '../../model/wave-limits.ts';
-import { sentence } from '../../text/printable.ts';
+import { capitalise } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { onlyIn, type Section, styled, table, type Words } from '../section.ts';
 
@@ -37,7 +37,7 @@ export function safetySection(facts: RunFacts): Section | null {
                 ? { as: 'badge', tone: 'bad', words: isMinimum(verdict) ? 'not met' : 'exceeded' }
                 : { as: 'badge', tone: 'good', words: 'within' },
             ],
-            [onlyIn('page', sentence(safetyFound(verdict, run))), meter(verdict)],
+            [onlyIn('page', capitalise(safetyFound(verdict, run))), meter(verdict)],
             limitWords(verdict) ?? '–',
           ],
         })),

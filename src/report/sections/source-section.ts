@@ -1,7 +1,7 @@
 import { withoutAbsent } from '../../model/json-object.ts';
 import type { JoinFacts } from '../../model/plan.ts';
 import { delimiterName, isSheet, type TablePlaces } from '../../model/row.ts';
-import { counted, grouped, pastTenseOf, resourceNoun } from '../../text/printable.ts';
+import { counted, grouped, resourceNoun, wasOrWere } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { type Block, foreign, onlyIn, type Section, table, type Words } from '../section.ts';
 
@@ -97,7 +97,7 @@ function joinWords(join: JoinFacts, what: string, isWhole: boolean): Words[] {
     `${grouped(matched)} of ${counted(records, what)} matched in `,
     foreign(file, MAX_NAME_LENGTH),
     ...lacking,
-    isWhole ? `; ${grouped(unused)} of its ${counted(keys, 'key')} ${pastTenseOf(unused)} not used` : '',
+    isWhole ? `; ${grouped(unused)} of its ${counted(keys, 'key')} ${wasOrWere(unused)} not used` : '',
   ];
 }
 

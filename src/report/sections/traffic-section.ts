@@ -5,16 +5,16 @@ import type { RunFacts } from '../run-facts.ts';
 import { type Block, paragraph, type Section } from '../section.ts';
 
 /** With fewer requests a rate says nothing. */
-const MIN_REQUESTS_PER_RATE = 10;
+const MIN_REQUESTS_FOR_RATE = 10;
 /** With fewer requests the limits of the store are not known yet. */
-const REQUESTS_OF_LIMITS = 100;
+const MIN_REQUESTS_FOR_LIMITS = 100;
 
 /** The requests, the latency of the store and the final sending rate; null if nothing was sent. */
 export function trafficSection(facts: RunFacts): Section | null {
   const samples = facts.traffic?.samples ?? [];
-  const limits = limitsWords(facts);
+  const limits = describeLimits(facts);
   if (samples.length === 0 && limits === null) return null;
-  const words = samples.length === 0 ? [] : trafficWords(samples);
+  const words = samples.length === 0 ? [] : describeTraffic(samples);
   const blocks: Block[] = withoutAbsent([
     words.length !== 0 && paragraph([...words, limits], { only: 'page' }),
     limits !== null && paragraph([limits], words.length === 0 ? {} : { only: 'text' }),
@@ -24,7 +24,7 @@ export function trafficSection(facts: RunFacts): Section | null {
 }
 
 /** Sentences about the requests of a run and the answers of the store. */
-function trafficWords(samples: readonly TrafficSample[]): string[] {
+function describeTraffic(samples: readonly TrafficSample[]): string[] {
   const sum = (of: (sample: TrafficSample) => number) =>
     samples.reduce((whole, sample) => whole + of(sample), 0);
   const [requests, failed, retries] = [
@@ -35,13 +35,13 @@ function trafficWords(samples: readonly TrafficSample[]): string[] {
   const [pausedMs, busyMs] = [sum((one) => one.pausedMs), sum((one) => one.ms)];
   const perSecond = requests / Math.max(0.001, busyMs / 1000);
   const rate =
-    requests < MIN_REQUESTS_PER_RATE
+    requests < MIN_REQUESTS_FOR_RATE
       ? ''
       : `, ${perSecond.toLocaleString('en', { maximumSignificantDigits: 3 })} per second`;
   const repeated = retries > 0 ? `; ${counted(retries, 'request was a retry', 'requests were retries')}` : '';
   return withoutAbsent([
     `${counted(requests, 'request')} in ${formatDuration(busyMs)}${rate}.`,
-    ...latencyWords(samples),
+    ...describeLatency(samples),
     failed > 0 && `${grouped(failed)} failed${repeated}.`,
     pausedMs > 0 &&
       `Sending paused for ${formatDuration(pausedMs)} because the store failed or asked to wait.`,
@@ -52,7 +52,7 @@ function trafficWords(samples: readonly TrafficSample[]): string[] {
  * The percentiles of a run cannot be computed from those of its samples, so it gives the median of the medians and
  * the highest p95.
  */
-function latencyWords(samples: readonly TrafficSample[]): string[] {
+function describeLatency(samples: readonly TrafficSample[]): string[] {
   const medians = samples.flatMap(({ p50 }) => (p50 === null ? [] : [p50]));
   const slow = samples.flatMap(({ p95 }) => (p95 === null ? [] : [p95]));
   if (medians.length === 0 || slow.length === 0) return [];
@@ -63,8 +63,8 @@ function latencyWords(samples: readonly TrafficSample[]): string[] {
 }
 
 /** The concurrency and rate at the end, with their causes; null if too little was sent. */
-function limitsWords({ run, totals }: RunFacts): string | null {
-  if (run.limits === undefined || totals.requests < REQUESTS_OF_LIMITS) return null;
+function describeLimits({ run, totals }: RunFacts): string | null {
+  if (run.limits === undefined || totals.requests < MIN_REQUESTS_FOR_LIMITS) return null;
   const { concurrency, because, rate } = run.limits;
   const atOnce = `Concurrency at the end: ${counted(concurrency, 'request')} (${because})`;
   if (rate === null) return `${atOnce}.`;

@@ -1,6 +1,6 @@
 import { withoutAbsent } from '../../model/json-object.ts';
 import { forgotten, type Run, type Verification } from '../../model/run.ts';
-import { counted, formatShare, grouped, listed, pastTenseOf, resourceNoun } from '../../text/printable.ts';
+import { counted, formatShare, grouped, listed, resourceNoun, wasOrWere } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { type Section, table } from '../section.ts';
 
@@ -47,7 +47,7 @@ export function verificationHeadline(
   const gone =
     lost === 0
       ? 'none was missing from the store'
-      : `${grouped(lost)} ${pastTenseOf(lost)} missing from the store${otherIds}`;
+      : `${grouped(lost)} ${wasOrWere(lost)} missing from the store${otherIds}`;
   return { sentence: `${ended}Of ${of} sent again, ${gone}.`, explanation: [shareSentence(found, resource)] };
 }
 

@@ -50,7 +50,7 @@ interface DriftSelection {
   readonly slice?: Drift['slice'];
 }
 
-/** What compares a store with its ledger. */
+/** A comparison of the store with the ledger, for a run. */
 interface DriftSearch extends DriftSelection {
   readonly run: Run;
   readonly job: ImportJob;
@@ -62,7 +62,7 @@ interface DriftSearch extends DriftSelection {
 }
 
 /** `reading`: by lists. `touching`: by updates that change nothing and are answered with the whole record. */
-type DriftWay = Drift['by'];
+type DriftMethod = Drift['by'];
 
 /**
  * How the records of a store can be compared, by what its last probe has learned.
@@ -73,7 +73,7 @@ export async function comparisonMethod(
   { artifacts }: RunContext,
   store: StoreConfig,
   { import: resource, name }: ImportJob,
-): Promise<DriftWay> {
+): Promise<DriftMethod> {
   const probe = (await readProbe(artifacts, store))?.properties;
   const isProduct = resource === 'products';
   const [reads, answers] = isProduct
@@ -125,9 +125,9 @@ export async function findDrift(
   const { run, job } = search;
   const folder = context.artifacts.run(run.id);
   const selected = (await readSelection(folder)) ?? (await selectKeys(context, search));
-  const looking = new Looking(context, search, selected);
-  if (selected.by === 'reading') await looking.read();
-  else await looking.touch();
+  const comparison = new DriftComparison(context, search, selected);
+  if (selected.by === 'reading') await comparison.read();
+  else await comparison.touch();
   const quotes = job.import === 'products';
   const tally = await tallyFindings(folder, { quotes });
   const { known, notComparable, keys, by } = selected;
@@ -137,12 +137,12 @@ export async function findDrift(
     by,
     known,
     notComparable,
-    checked: keys.length - looking.unchecked,
+    checked: keys.length - comparison.unchecked,
     ...tally,
-    strangers: looking.isListed && quotes && search.slice === undefined ? tally.strangers : null,
+    strangers: comparison.isListed && quotes && search.slice === undefined ? tally.strangers : null,
     ...(search.slice !== undefined && { slice: search.slice }),
   };
-  return { drift, requests: looking.requests, unedited: looking.unedited };
+  return { drift, requests: comparison.requests, unedited: comparison.unedited };
 }
 
 async function selectKeys(context: RunContext, search: DriftSearch): Promise<SelectedKeys> {
@@ -169,7 +169,7 @@ async function selectKeys(context: RunContext, search: DriftSearch): Promise<Sel
   return selected;
 }
 
-/** Parts of the records of a job, by name. */
+/** The name of these parts of a job's records, by which an interrupted comparison is found again. */
 export function sliceName(slice: DriftSelection['slice']): string {
   return slice === undefined ? '' : `${slice.number}+${slice.parts}/${slice.of}`;
 }
@@ -196,10 +196,10 @@ interface KnownRecord {
 }
 
 const ITEMS_PER_PAGE = 50;
-const KEYS_AT_ONCE = 500;
+const KEYS_PER_QUERY = 500;
 
 /** Compares the records of a selection. */
-class Looking {
+class DriftComparison {
   readonly #context: RunContext;
   readonly #search: DriftSearch;
   readonly #selected: SelectedKeys;
@@ -228,8 +228,8 @@ class Looking {
     if (await hasFindings(this.#folder, 1)) return;
     const { keys, known } = this.#selected;
     const client = await this.#context.openStorefront(this.#search.store);
-    const isFew = this.#resource === 'products' && keys.length * ITEMS_PER_PAGE < known;
-    const findings = isFew || keys.length === 0 ? await this.#readEach(client) : undefined;
+    const readsSingly = this.#resource === 'products' && keys.length * ITEMS_PER_PAGE < known;
+    const findings = readsSingly || keys.length === 0 ? await this.#readEach(client) : undefined;
     await writeFindings(this.#folder, 1, findings ?? (await this.#readList(client)));
   }
 
@@ -263,7 +263,7 @@ class Looking {
     }
     const findings: DriftFinding[] = [];
     /** Products with the url of a record, and another id: strangers if the record itself is found. */
-    const others = new Map<string, JsonObject[]>();
+    const sameUrl = new Map<string, JsonObject[]>();
     const reading = {
       ...this.#sending(),
       concurrency: this.#search.store.limits.concurrency,
@@ -276,22 +276,22 @@ class Looking {
       for (const item of items) {
         const key = byId.get(String(item['id']));
         const record = key === undefined ? undefined : wanted.get(key);
-        const url = urlOf(item);
+        const url = readUrl(item);
         if (record !== undefined) {
           findings.push(...this.#compared(record, item));
           wanted.delete(record.key);
           byId.delete(String(item['id']));
         } else if (what === 'products' && this.#isOwn(url, byId)) {
-          others.set(url, [...(others.get(url) ?? []), item]);
+          sameUrl.set(url, [...(sameUrl.get(url) ?? []), item]);
         } else unknown.push(item);
       }
       findings.push(...(await this.#strangers(unknown)));
     }
     for (const record of wanted.values()) {
-      const again = [...others].find(([url]) => url === record.key)?.[1].shift();
+      const again = [...sameUrl].find(([url]) => url === record.key)?.[1].shift();
       findings.push(again === undefined ? deletedFinding(record) : await this.#recreated(record, again));
     }
-    if (this.#seeksStrangers) findings.push(...[...others.values()].flat().map(strangerFinding));
+    if (this.#seeksStrangers) findings.push(...[...sameUrl.values()].flat().map(strangerFinding));
     return findings;
   }
 
@@ -301,12 +301,12 @@ class Looking {
   async #recreated(record: KnownRecord, found: JsonObject): Promise<DriftFinding> {
     this.#proof ??= this.#ledger.proveIdsAgain();
     await this.#proof;
-    return { kind: 'recreated', ...differencesOf(record, found) };
+    return { kind: 'recreated', ...compareFields(record, found) };
   }
 
   /** A finding where the store has other values than it last answered. */
   #compared(record: KnownRecord, found: JsonObject): DriftFinding[] {
-    const finding = differencesOf(record, found);
+    const finding = compareFields(record, found);
     if (finding.differences.length > 0) return [{ kind: 'edited', ...finding }];
     if (Object.values(record.observation.edited).some(({ accepted }) => accepted !== true))
       this.unedited.push(record.key);
@@ -329,7 +329,7 @@ class Looking {
   async #strangers(items: readonly JsonObject[]): Promise<DriftFinding[]> {
     if (items.length === 0 || !this.#seeksStrangers) return [];
     const [marks, byId, unconfirmed] = await Promise.all([
-      this.#ledger.marks(items.map(urlOf)),
+      this.#ledger.marks(items.map(readUrl)),
       this.#ledger.keysBy(
         'id',
         items.map(({ id }) => String(id)),
@@ -339,7 +339,7 @@ class Looking {
     return items
       .filter(
         (item, index) =>
-          marks[index] === undefined && (byId[index]?.length ?? 0) === 0 && !unconfirmed.has(urlOf(item)),
+          marks[index] === undefined && (byId[index]?.length ?? 0) === 0 && !unconfirmed.has(readUrl(item)),
       )
       .map(strangerFinding);
   }
@@ -373,20 +373,20 @@ class Looking {
     const records = await this.#known(keys);
     const byKey = new Map(records.map((record) => [record.key, record]));
     const findings: DriftFinding[] = [];
-    const look = async (
+    const sendAndCompare = async (
       key: string,
       send: (record: KnownRecord, onAnswer: (answer: unknown) => void) => Promise<Outcome>,
       options: SendOptions,
     ): Promise<Outcome> => {
       const record = byKey.get(key);
-      if (record === undefined) throw new Error(`${key} is not looked at`);
+      if (record === undefined) throw new Error(`${key} is not compared`);
       let answer: unknown;
       const outcome = await send(record, (value) => {
         answer = value;
       });
       if (outcome.kind === 'rejected' && outcome.absent === true && outcome.atWork !== true) {
         findings.push(deletedFinding(record));
-        return NOT_FOUND;
+        return GONE;
       }
       if (outcome.kind === 'rejected') this.unchecked += 1;
       if (outcome.kind !== 'applied' || !isJsonObject(answer)) return outcome;
@@ -396,12 +396,12 @@ class Looking {
       }
       if (outcome.id === null || !hasOnlyTitleAndUrl(answer)) {
         findings.push(await this.#recreated(record, answer));
-        return NOT_FOUND;
+        return GONE;
       }
       // The touch itself has created it.
       const removed = await storefront.deleteProduct(outcome.id, options);
       if (removed.kind === 'applied') findings.push(deletedFinding(record));
-      if (removed.kind === 'applied') return NOT_FOUND;
+      if (removed.kind === 'applied') return GONE;
       return removed.kind === 'left' ? removed : { ...removed, inDoubt: true };
     };
     const empty = JSON.stringify(
@@ -415,7 +415,7 @@ class Looking {
       store,
       lock,
       operations: (async function* () {
-        yield records.map((record, index) => operationOf(record, index, job.import));
+        yield records.map((record, index) => unchangedOperation(record, index, job.import));
       })(),
       firstShard: 1,
       changesNothing: {
@@ -423,14 +423,14 @@ class Looking {
       },
       storefront: {
         upsertProduct: ({ url }, options) =>
-          look(
+          sendAndCompare(
             url,
             (record, onAnswer) =>
               storefront.upsertProduct({ url, body: unchangedUpsertBody(record) }, { ...options, onAnswer }),
             options,
           ),
         updateContact: (id, _body, options) =>
-          look(
+          sendAndCompare(
             id,
             (_record, onAnswer) => storefront.updateContact(id, empty, { ...options, onAnswer }),
             options,
@@ -464,7 +464,7 @@ class Looking {
 
   async *#records(): AsyncGenerator<readonly KnownRecord[]> {
     const { keys } = this.#selected;
-    for (const some of chunksOf(keys, KEYS_AT_ONCE)) yield await this.#known(some);
+    for (const some of chunksOf(keys, KEYS_PER_QUERY)) yield await this.#known(some);
   }
 
   /** What the ledger has of the keys; without those that another run has put in doubt since they were chosen. */
@@ -490,10 +490,14 @@ class Looking {
   }
 }
 
-/** The outcome for a record that the store has not under the id in the ledger. */
-const NOT_FOUND: Applied = { kind: 'applied', id: null };
+/** The outcome for a record that the store no longer has under its id in the ledger. */
+const GONE: Applied = { kind: 'applied', id: null };
 
-function operationOf({ key, mark, body }: KnownRecord, index: number, resource: Resource): ShardOperation {
+function unchangedOperation(
+  { key, mark, body }: KnownRecord,
+  index: number,
+  resource: Resource,
+): ShardOperation {
   const { memo } = mark;
   const fingerprint = mark.fingerprint === IN_DOUBT ? fingerprintOf(body) : mark.fingerprint;
   const operation = { index, key, rows: 0, spans: [], body, fingerprint, memo, shard: 1 };
@@ -516,12 +520,12 @@ function hasOnlyTitleAndUrl(product: JsonObject): boolean {
   return CONTENT.every((name) => isEmpty(member(product, name) ?? null));
 }
 
-function urlOf(product: JsonObject): string {
+function readUrl(product: JsonObject): string {
   const url = member(product, 'url');
   return typeof url === 'string' ? url : '';
 }
 
-function idOf(record: JsonObject): number | null {
+function readId(record: JsonObject): number | null {
   const id = Number(member(record, 'id'));
   return Number.isSafeInteger(id) ? id : null;
 }
@@ -532,31 +536,31 @@ function deletedFinding({ key, mark }: KnownRecord): DriftFinding {
 
 /** A product of the store that no job has sent. */
 function strangerFinding(product: JsonObject): DriftFinding {
-  return { kind: 'stranger', key: urlOf(product), id: idOf(product), differences: [], values: {} };
+  return { kind: 'stranger', key: readUrl(product), id: readId(product), differences: [], values: {} };
 }
 
-/** Stock does not count: sales change it. */
-const SALES_CHANGE = 'variants.quantity';
+/** Not compared: sales change it. */
+const STOCK_PATH = 'variants.quantity';
 
-function differencesOf(record: KnownRecord, found: JsonObject): Omit<DriftFinding, 'kind'> {
+function compareFields(record: KnownRecord, found: JsonObject): Omit<DriftFinding, 'kind'> {
   const { key, body } = record;
   const believed: unknown = JSON.parse(body);
   const differing = isJsonObject(believed)
     ? storeDifferences(believed, found).filter(({ field }) => !isExpected(record, field, found))
     : [];
-  const url = urlOf(found);
+  const url = readUrl(found);
   const isMoved = url !== '' && !isNormalisedUrl(key, url) && isJsonObject(believed) && 'url' in believed;
   const differences = differing
     .filter(({ field }) => field !== 'url')
     .flatMap(({ paths, ...one }) =>
       paths
-        .filter((path) => path !== SALES_CHANGE)
+        .filter((path) => path !== STOCK_PATH)
         .map((path) => ({ path, believed: valueAt(one.believed, path), found: valueAt(one.found, path) })),
     );
   const fields = new Set(differences.map(({ path }) => path.split('.', 1)[0]));
   return {
     key,
-    id: idOf(found),
+    id: readId(found),
     differences: [...(isMoved ? [{ path: 'url', believed: key, found: url }] : []), ...differences],
     values: Object.fromEntries(
       differing.flatMap(({ field, found: value }) => (fields.has(field) ? [[field, value]] : [])),

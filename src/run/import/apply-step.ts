@@ -311,11 +311,12 @@ async function deliverWithTraffic(
     await traffic.during(storefront, send);
   } finally {
     // Information for people only: its failure must not hide the error that ended the run.
-    if (lock.isHeld()) await runs.update(run.id, { limits: foundLimits(store, storefront) }).catch(() => {});
+    if (lock.isHeld())
+      await runs.update(run.id, { limits: readFoundLimits(store, storefront) }).catch(() => {});
   }
 }
 
-function foundLimits({ limits }: StoreConfig, storefront: Storefront): FoundLimits {
+function readFoundLimits({ limits }: StoreConfig, storefront: Storefront): FoundLimits {
   const { limit: concurrency, because, requestsPerSecond } = storefront.stats();
   if (requestsPerSecond === null) return { concurrency, because, rate: null };
   const isGiven = requestsPerSecond === limits.requestsPerSecond;
@@ -335,7 +336,7 @@ export function shardDeliverer() {
   let known: { readonly run: string; readonly plan: Plan } | null = null;
   let turns = 0;
   const traffics = new Map<string, RunTraffic>();
-  const trafficOf = (context: RunContext, run: Run): RunTraffic => {
+  const findOrCreateTraffic = (context: RunContext, run: Run): RunTraffic => {
     const traffic = traffics.get(run.id) ?? newTraffic(context, run);
     traffics.set(run.id, traffic);
     for (const [id, { isOpen }] of traffics) {
@@ -356,7 +357,7 @@ export function shardDeliverer() {
     known = { run: id, plan };
     turns++;
     await deliverWithTraffic(
-      trafficOf(context, delivery.run),
+      findOrCreateTraffic(context, delivery.run),
       context,
       { ...delivery, plan },
       [shard],

@@ -10,14 +10,21 @@ import {
   UNKNOWN,
 } from '../ledger-rules.ts';
 import type { SendingStore } from '../open-sending.ts';
-import { HEARTBEAT_VALID_MS, lossOf, positionOf, type Serial, serialSince, type Witness } from '../serial.ts';
+import {
+  detectLoss,
+  formatPosition,
+  HEARTBEAT_VALID_MS,
+  type Serial,
+  serialSince,
+  type Witness,
+} from '../serial.ts';
 import { chunksOf, type Fence, type LedgerTarget, targetTag } from '../state.ts';
 import { presentStoredMoment, remainingMs } from '../stored-moment.ts';
 import type { WitnessFile } from '../witness-files.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import { CHUNK, hashPages, type LedgerDoubts } from './redis-ledger.ts';
-import { changesOf, parseDoubt, parseMark, type ReadRows, redisRows, senderChange } from './redis-rows.ts';
+import { parseDoubt, parseMark, type ReadRows, redisRows, rowChanges, senderChange } from './redis-rows.ts';
 
 /*
  * The row of a sender, separated by blanks: the time of its last heartbeat by the clock of Redis; how long after that its last
@@ -59,17 +66,17 @@ export function redisDoubts(
     const read = await Promise.all(chunksOf(wanted, CHUNK).map((chunk) => rows.read(chunk, true)));
     return new Map(read.flatMap(({ facts }) => [...facts]));
   };
-  const known = async (): Promise<Serial | null> => {
+  const readSerial = async (): Promise<Serial | null> => {
     const [lineage, value] = await ask(client.hmget(keys.serial(tag), 'lineage', 'value'));
     return typeof lineage === 'string' ? { lineage, value: Number(value ?? 0) } : null;
   };
   /** Records how long requests of senders that the state has lost may run, according to the witnesses. */
-  const noteSenders = async (witnesses: readonly Witness[]): Promise<void> => {
+  const storeLostSenders = async (witnesses: readonly Witness[]): Promise<void> => {
     const [seconds] = await ask(client.time());
     const redisMs = Number(seconds) * 1_000;
     for (const [place, { requestsEndWithinMs, ...from }] of witnesses.entries()) {
       const agoMs = requestsEndWithinMs - remainingMs(from, requestsEndWithinMs, presentStoredMoment());
-      const row = senderOfAnyKey(redisMs - agoMs, requestsEndWithinMs);
+      const row = anyKeySenderRow(redisMs - agoMs, requestsEndWithinMs);
       await ask(client.hset(keys.senders(tag), `witness ${place}`, row));
     }
   };
@@ -77,7 +84,7 @@ export function redisDoubts(
     async *unconfirmed(job) {
       for await (const page of hashPages(connection, keys.doubts(tag))) {
         const facts = await readFacts(page.map(([key]) => key));
-        yield [...facts].flatMap(([key, known]) => (ledgerRules.isUnconfirmed(job, known) ? [key] : []));
+        yield [...facts].flatMap(([key, fact]) => (ledgerRules.isUnconfirmed(job, fact) ? [key] : []));
       }
     },
     async sharedIds(ids) {
@@ -105,9 +112,9 @@ export function redisDoubts(
     async hasDoubts() {
       return (await ask(client.hlen(keys.doubts(tag)))) > 0;
     },
-    position: async () => positionOf(await known()),
+    position: async () => formatPosition(await readSerial()),
     async writtenSince(position, wanted) {
-      const since = serialSince(position, positionOf(await known()));
+      const since = serialSince(position, formatPosition(await readSerial()));
       if (since === undefined) return new Set(wanted);
       const written = await Promise.all(
         chunksOf(wanted, CHUNK).map(async (chunk) => {
@@ -129,23 +136,23 @@ export function redisDoubts(
       if (doubtedAt !== null && Number(doubtedAt) >= sequence) return true;
       // The state is read after its witnesses, so other processes can only have moved it ahead.
       const witnesses = await witness?.all();
-      return witnesses !== undefined && lossOf(witnesses, await known()) !== null;
+      return witnesses !== undefined && detectLoss(witnesses, await readSerial()) !== null;
     },
     async reconcile(mode): Promise<StateLoss | null> {
       if (witness === undefined) return null;
       const witnesses = await witness.all();
       if (mode === 'witnessed-only' && witnesses.length === 0) return null;
-      const own = await known();
-      const kind = lossOf(witnesses, own);
+      const own = await readSerial();
+      const kind = detectLoss(witnesses, own);
       if (kind === null) return null;
-      await noteSenders(witnesses);
+      await storeLostSenders(witnesses);
       const lowest = Math.max(own?.value ?? 0, ...witnesses.map((one) => one.serial.value)) + 1;
       const lost = await updateAll((facts) => ledgerRules.loseMarks(facts, lowest));
       const doubtedAt = (await ask(client.get(keys.runSequence()))) ?? '0';
-      const given = [randomUUID(), lowest, doubtedAt];
+      const args = [randomUUID(), lowest, doubtedAt];
       const [lineage, value] = z
         .tuple([z.string(), z.coerce.number()])
-        .parse(await ask(client.eval(RAISE_SERIAL_SCRIPT, 1, keys.serial(tag), ...given)));
+        .parse(await ask(client.eval(RAISE_SERIAL_SCRIPT, 1, keys.serial(tag), ...args)));
       const serial: Serial = { lineage, value };
       await witness.replaceOthers(serial, witnesses);
       return { kind, keys: lost };
@@ -154,7 +161,7 @@ export function redisDoubts(
 }
 
 /** The row of a sender that may have sent any key. */
-function senderOfAnyKey(heartbeatMs: number, requestsEndWithinMs: number): string {
+function anyKeySenderRow(heartbeatMs: number, requestsEndWithinMs: number): string {
   return `${heartbeatMs} ${requestsEndWithinMs} *`;
 }
 
@@ -224,10 +231,10 @@ export function redisSendingStore(
             .filter((other) => other !== sender)
             .map((other) => senderChange(other, senders.get(other) ?? '')),
           senderChange(sender, own, heartbeat),
-          ...changesOf(writes, facts),
+          ...rowChanges(writes, facts),
         ];
         const serial = await rows.write({ changes, raises: true });
-        return serial === undefined ? undefined : { ...begun, serial: serialOf(serial) };
+        return serial === undefined ? undefined : { ...begun, serial: parseSerial(serial) };
       });
       last = begun.serial.value;
       lineage = begun.serial.lineage;
@@ -247,8 +254,8 @@ export function redisSendingStore(
       await rows.update(withdrawn, (facts) => ledgerRules.withdrawKeys(sender, facts));
     },
     async end(sender) {
-      const known = await ask(client.hvals(doubts));
-      if (!known.some((row) => ledgerRules.mayRun(sender, parseDoubt(row))))
+      const rows = await ask(client.hvals(doubts));
+      if (!rows.some((row) => ledgerRules.mayRun(sender, parseDoubt(row))))
         await ask(client.hdel(senders, sender));
     },
   };
@@ -273,7 +280,7 @@ function runningRequests(
 }
 
 /** The answer of WRITE_SCRIPT. */
-function serialOf(answer: unknown): Serial {
+function parseSerial(answer: unknown): Serial {
   const [lineage, value]: unknown[] = Array.isArray(answer) ? answer : [];
   return { lineage: String(lineage), value: Number(value) };
 }

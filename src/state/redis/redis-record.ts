@@ -20,7 +20,7 @@ import {
 import type { RedisConnection } from './redis-connection.ts';
 import { versionText } from './redis-history.ts';
 import type { RedisKeys } from './redis-keys.ts';
-import { APPLY_ROWS, changesOf, markText, type ReadRows, redisRows } from './redis-rows.ts';
+import { APPLY_ROWS, formatMark, type ReadRows, redisRows, rowChanges } from './redis-rows.ts';
 
 /** How Redis stores the kind of an outcome: one character at the position of the operation in its shard; `d` for a delete. */
 export const OUTCOME_KINDS = { a: 'applied', d: 'applied', r: 'rejected', u: 'unsent', l: 'left' } as const;
@@ -200,7 +200,7 @@ export function redisRecord(connection: RedisConnection, keys: RedisKeys): Runs[
       const marks = new Map(keepsSerial ? recorded.map((key) => [key, {}]) : []);
       return await rows.write({
         script: RECORD_SCRIPT,
-        changes: changesOf({ doubts: settled, marks }, facts),
+        changes: rowChanges({ doubts: settled, marks }, facts),
         others,
         args: [run.id, shard, requests, process, calls, ...args],
       });
@@ -212,7 +212,7 @@ const NO_EFFECT: SettledEffect = { doubt: KEEP_AT_WORK };
 const NOTHING_READ: Pick<ReadRows, 'facts'> = { facts: new Map() };
 
 function markArg({ doubt, acknowledged }: OutcomeEffect, serial: number): string {
-  if (acknowledged !== undefined) return markText({ ...acknowledged.mark, serial });
+  if (acknowledged !== undefined) return formatMark({ ...acknowledged.mark, serial });
   return doubt === FORGET_KEY ? '' : '-';
 }
 

@@ -32,7 +32,7 @@ function serialText(serial: number): string {
  * A mark as Redis stores it, in three lines: id (with a sign if it is not proven) and serial, fingerprint (with a blank and the memo, if
  * there is one) and job. COMPARE_SCRIPT finds memo and job together at the end.
  */
-export function markText({ id, idProof, fingerprint, job, memo, serial }: StoredMark): string {
+export function formatMark({ id, idProof, fingerprint, job, memo, serial }: StoredMark): string {
   const sign = idProof === undefined ? '' : PROOF_SIGNS[idProof];
   const print = memo === undefined || fingerprint === IN_DOUBT ? fingerprint : `${fingerprint} ${memo}`;
   return `${id ?? ''}${sign} ${serialText(serial)}\n${print}\n${job}`;
@@ -181,7 +181,7 @@ interface RowChange {
 }
 
 /** The rows to change for the writes of a rule. A key without facts has no doubt, or ends one that it did not read. */
-export function changesOf({ doubts, marks }: KeyWrites, facts: ReadRows['facts']): RowChange[] {
+export function rowChanges({ doubts, marks }: KeyWrites, facts: ReadRows['facts']): RowChange[] {
   const changes: RowChange[] = [];
   for (const [doubt, keys] of doubts) {
     const after = doubt === null ? '' : doubtText(doubt);
@@ -192,7 +192,7 @@ export function changesOf({ doubts, marks }: KeyWrites, facts: ReadRows['facts']
   }
   for (const [key, change] of marks) {
     const { mark, markRow = '' } = facts.get(key) ?? {};
-    const after = mark ? markText({ ...mark, ...change }) : markRow;
+    const after = mark ? formatMark({ ...mark, ...change }) : markRow;
     changes.push({ hash: MARKS, before: markRow, after, fields: [key] });
   }
   return changes;
@@ -282,7 +282,7 @@ export function redisRows(
     ): Promise<unknown> =>
       repeat(async () => {
         const { facts } = await read(wanted, true);
-        return await write({ changes: changesOf(rule(facts), facts), raises });
+        return await write({ changes: rowChanges(rule(facts), facts), raises });
       }),
   };
 }

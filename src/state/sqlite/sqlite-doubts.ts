@@ -13,7 +13,7 @@ import {
   type StoredMark,
   UNKNOWN,
 } from '../ledger-rules.ts';
-import { HEARTBEAT_VALID_MS, lossOf, positionOf, type Serial, type Witness } from '../serial.ts';
+import { detectLoss, formatPosition, HEARTBEAT_VALID_MS, type Serial, type Witness } from '../serial.ts';
 import { type Begun, IN_DOUBT, type LedgerTarget } from '../state.ts';
 import { presentStoredMoment, remainingMs } from '../stored-moment.ts';
 import type { Journal } from './journal.ts';
@@ -314,16 +314,18 @@ export function createSqliteDoubts(
         apply(number, ledgerRules.confirmKeys(facts), facts, raised(number).value);
       });
     },
-    position: (target) => positionOf(known(names.findTarget(target) ?? 0)),
+    position: (target) => formatPosition(known(names.findTarget(target) ?? 0)),
     lostSince(target, run, witnesses) {
       const number = names.findTarget(target) ?? 0;
-      return doubtedSince.get(run, number)?.['doubted'] === 1 || lossOf(witnesses, known(number)) !== null;
+      return (
+        doubtedSince.get(run, number)?.['doubted'] === 1 || detectLoss(witnesses, known(number)) !== null
+      );
     },
     reconcile(target, witnesses) {
       journal.merge();
       return durably(() => {
         const number = names.target(target);
-        const kind = lossOf(witnesses, known(number));
+        const kind = detectLoss(witnesses, known(number));
         if (kind === null) return null;
         // Stored as remaining time: with a clock that was ahead a witness would never expire.
         const now = presentStoredMoment();

@@ -104,7 +104,7 @@ const BURST_FACTOR = 2;
 const MIN_INCREASE = 0.02;
 const ESTIMATED_INCREASE = 0.25;
 const MAX_INCREASE = 0.5;
-/** How long the rate rests after a push-back, before a second is measured; shorter if it was estimated, and probably too low. */
+/** How long the rate rests after a reduction; shorter if it was estimated before a second was measured, and is probably too low. */
 const REST_MS = 2_000;
 const ESTIMATED_REST_MS = 500;
 /** The lowest rate, in requests per second: only the breaker and Retry-After stop sending. */
@@ -116,7 +116,7 @@ const MIN_REQUESTS_PER_SECOND = 0.5;
 const MIN_UNAVAILABLE_SHARE = 1 / 3;
 const MIN_UNAVAILABLE_ANSWERS = 6;
 
-/** The first rate where a store refuses before it has accepted anything: others send to it as well. */
+/** The first rate where a store refuses before it has accepted anything, because others send to it as well. */
 const FIRST_REQUESTS_PER_SECOND = 2;
 
 /**
@@ -135,8 +135,9 @@ export function learnedRate(ceiling = Number.POSITIVE_INFINITY) {
   const reduce = (now: number): void => {
     const before = Math.min(rate, ceiling);
     const isKnown = before !== Number.POSITIVE_INFINITY;
-    const isEven = accepted.densityPerSecond(now) <= BURST_FACTOR * accepted.perSecond(now);
-    const isMeasured = accepted.isWhole(now) && now - reducedAt >= MEASURED_AFTER_MS && (isKnown || isEven);
+    const isSpread = accepted.densityPerSecond(now) <= BURST_FACTOR * accepted.perSecond(now);
+    const isMeasured =
+      accepted.coversWindow(now) && now - reducedAt >= MEASURED_AFTER_MS && (isKnown || isSpread);
     const perSecond = isMeasured ? accepted.bestPerSecond(now) : accepted.perSecond(now);
     const belowAccepted =
       perSecond === 0 && rate === Number.POSITIVE_INFINITY ? FIRST_REQUESTS_PER_SECOND : perSecond * DECREASE;
@@ -174,10 +175,10 @@ export function learnedRate(ceiling = Number.POSITIVE_INFINITY) {
       answers++;
       refusals++;
       const isFresh = endedAt - reducedAt >= MEASURED_AFTER_MS;
-      const keepComing = refusals >= MIN_REFUSALS && refusals >= answers / 2;
+      const isContinuing = refusals >= MIN_REFUSALS && refusals >= answers / 2;
       const isTooMany =
         explicit || (answers >= MIN_UNAVAILABLE_ANSWERS && refusals >= MIN_UNAVAILABLE_SHARE * answers);
-      if (isTooMany && (isFresh || keepComing)) reduce(endedAt);
+      if (isTooMany && (isFresh || isContinuing)) reduce(endedAt);
     },
   };
 }
@@ -188,7 +189,7 @@ const SLOTS = 20;
 const WINDOW_MS = SLOT_MS * SLOTS;
 
 /** This many whole seconds before the last one are kept. */
-const SECONDS_REMEMBERED = 5;
+const MAX_SECONDS_KEPT = 5;
 
 /** How many requests per second the store has accepted. */
 function acceptedRate() {
@@ -199,11 +200,11 @@ function acceptedRate() {
 
   const total = (): number => counts.reduce((sum, count) => sum + count, 0);
 
-  const forward = (now: number): void => {
+  const discardExpired = (now: number): void => {
     startedAt ??= now;
     const current = Math.floor(now / SLOT_MS);
     if (Math.floor(current / SLOTS) > Math.floor(slot / SLOTS)) {
-      seconds = [total(), ...seconds].slice(0, SECONDS_REMEMBERED);
+      seconds = [total(), ...seconds].slice(0, MAX_SECONDS_KEPT);
     }
     for (let passed = Math.max(slot + 1, current - SLOTS + 1); passed <= current; passed++)
       counts[passed % SLOTS] = 0;
@@ -212,32 +213,32 @@ function acceptedRate() {
 
   /** Over the last second, or since the first request if that is shorter. */
   const perSecond = (now: number): number => {
-    forward(now);
+    discardExpired(now);
     const spanMs = Math.min(WINDOW_MS, Math.max(SLOT_MS, now - (startedAt ?? now)));
     return (total() * 1_000) / spanMs;
   };
 
   return {
     count(now: number): void {
-      forward(now);
+      discardExpired(now);
       counts[slot % SLOTS] = (counts[slot % SLOTS] ?? 0) + 1;
     },
     perSecond,
     /** The highest of the last second and the whole seconds before it: a busy process sends less than it could. */
     bestPerSecond: (now: number): number => Math.max(perSecond(now), ...seconds),
-    /** Over the last tenth of a second: the density within a burst. */
+    /** The rate over the last two slots: how dense a burst is. */
     densityPerSecond(now: number): number {
-      forward(now);
+      discardExpired(now);
       const recent = (counts[slot % SLOTS] ?? 0) + (counts[(slot + SLOTS - 1) % SLOTS] ?? 0);
       return (recent * 1_000) / (2 * SLOT_MS);
     },
     /** Whether a whole second has been counted. */
-    isWhole: (now: number): boolean => startedAt !== null && now - startedAt >= WINDOW_MS,
+    coversWindow: (now: number): boolean => startedAt !== null && now - startedAt >= WINDOW_MS,
   };
 }
 
-/** A timer fires late by about this much. A delay up to this is compensated, and no more. */
-const SLACK_MS = 20;
+/** Timers fire late by about this much. The next request makes up for a delay up to this, and no more. */
+const MAX_TIMER_DELAY_MS = 20;
 
 /** Spaces requests evenly, so that no second has more than its share. `rate`: requests per second. */
 export function tokenBucket(rate = Number.POSITIVE_INFINITY) {
@@ -250,17 +251,17 @@ export function tokenBucket(rate = Number.POSITIVE_INFINITY) {
     },
     /** Records the request that is sent now. */
     take(now: number): void {
-      nextAt = Math.max(nextAt, now - SLACK_MS) + 1_000 / this.rate;
+      nextAt = Math.max(nextAt, now - MAX_TIMER_DELAY_MS) + 1_000 / this.rate;
     },
   };
 }
 
 /** Start times are reserved this far ahead: ten reservations per second, and a process that dies loses no more than this. */
-const AHEAD_MS = 100;
+const RESERVE_AHEAD_MS = 100;
 /** A reservation that was not used for this long is lost, so that no second has more than its share. */
 const STALE_MS = 100;
 /** A failed reservation is repeated after this time. */
-const RESERVE_AGAIN_MS = 500;
+const RESERVE_RETRY_DELAY_MS = 500;
 
 interface SharedReservationsOptions extends RateLimitOptions {
   readonly shared: SharedRate;
@@ -273,7 +274,7 @@ interface SharedReservationsOptions extends RateLimitOptions {
 function sharedReservations(options: SharedReservationsOptions) {
   const { clock, requestsPerSecond, shared, onReserved } = options;
   const gapMs = 1_000 / requestsPerSecond;
-  const maxReserved = Math.max(1, Math.floor(AHEAD_MS / gapMs));
+  const maxReserved = Math.max(1, Math.floor(RESERVE_AHEAD_MS / gapMs));
   let left = 0;
   let nextAt = 0;
   let reserving = false;
@@ -285,7 +286,7 @@ function sharedReservations(options: SharedReservationsOptions) {
       left = reserved;
       nextAt = clock.monotonic() + afterMs;
     } catch {
-      await new Promise<void>((resolve) => clock.after(RESERVE_AGAIN_MS, resolve));
+      await new Promise<void>((resolve) => clock.after(RESERVE_RETRY_DELAY_MS, resolve));
     }
     reserving = false;
     onReserved();

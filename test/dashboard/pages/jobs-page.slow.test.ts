@@ -67,8 +67,8 @@ describe('the page of jobs', () => {
 
   it('says whether schedules are active, and what to do where they are not', async () => {
     const files = { 'stores.yaml': STORES, 'jobs/nightly.yaml': NIGHTLY };
-    const said = async (keeper: 'worker' | 'no-worker') => {
-      await using scene = await setupPages(files, { ...at, keeper });
+    const said = async (schedules: 'worker' | 'no-worker') => {
+      await using scene = await setupPages(files, { ...at, schedules });
       return textOf((await scene.get('/')).document.querySelector('main'));
     };
     expect(await said('worker')).toContain('Schedules are active: a worker is running.');

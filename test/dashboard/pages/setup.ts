@@ -10,7 +10,7 @@ import { decorateRequests } from '../../../src/dashboard/pages/page.ts';
 import { registerPages } from '../../../src/dashboard/start-dashboard.ts';
 import { knownStore } from '../../../src/onboarding/new-workspace.ts';
 import { openRunQueue } from '../../../src/queue/run-queue.ts';
-import type { ClockKeeper } from '../../../src/report/run-facts.ts';
+import type { ScheduleStatus } from '../../../src/report/run-facts.ts';
 import type { RunContext } from '../../../src/run/run-context.ts';
 import { folderArtifacts } from '../../../src/state/folder-artifacts.ts';
 import { openSqliteState } from '../../../src/state/sqlite/open-sqlite-state.ts';
@@ -51,7 +51,7 @@ export interface PagesScene extends AsyncDisposable {
 
 export interface SceneOptions {
   readonly env?: Readonly<Record<string, string>>;
-  readonly keeper?: ClockKeeper;
+  readonly schedules?: ScheduleStatus;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
   readonly redisUrl?: string;
@@ -71,7 +71,7 @@ export async function setupPages(
 /** Opens the pages over a workspace that is there. */
 export async function pagesOf(
   workspace: Workspace,
-  { env = {}, keeper = 'worker', now = Date.now, redisUrl, atWork = {} }: SceneOptions = {},
+  { env = {}, schedules = 'worker', now = Date.now, redisUrl, atWork = {} }: SceneOptions = {},
 ): Promise<PagesScene> {
   const home = join(workspace.dir, '.storeferry');
   // The thread would take longer to start than most pages take.
@@ -107,7 +107,7 @@ export async function pagesOf(
           { workspace, context, redisUrl: undefined, queue },
           only === undefined ? undefined : [only],
         )),
-        keeper,
+        schedules,
       };
     },
     queue: { enqueue: refuse, find: async () => undefined, waiting: async () => [], workers: async () => 0 },
