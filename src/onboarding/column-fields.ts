@@ -89,7 +89,10 @@ const OTHER_CONCEPTS = {
       'cost',
       'otherAmount',
       'discount',
+      'taxRate',
       'saleDate',
+      'begins',
+      'ends',
       'discontinued',
       'reserved',
       'soldOut',
@@ -102,7 +105,7 @@ const OTHER_CONCEPTS = {
     ...(['gtin', 'mpn', 'parent', 'id', 'position', 'page', 'size', 'color', 'option'] as const),
     ...(['material', 'none'] as const),
   ],
-  contacts: ['refused', 'confirmed', 'none'],
+  contacts: ['refused', 'confirmed', 'middleName', 'addressLine', 'none'],
 } as const;
 
 type Fields = typeof COLUMN_FIELDS;

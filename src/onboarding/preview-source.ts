@@ -366,8 +366,8 @@ export interface SourceGuess {
 
 /** Guesses what was not chosen, and maps the rows of the look. */
 export async function guessSource(request: GuessRequest): Promise<SourceGuess> {
-  const { look, known, answers } = request;
-  const file = fileToGuess(look);
+  const { look, known, answers, now } = request;
+  const file = { ...fileToGuess(look), now };
   const recognised = recogniseFile(file, known);
   const own = known.find(({ name }) => name === (request.mapping ?? recognised.best?.name));
   const chosen = request.mapping === null ? undefined : own;

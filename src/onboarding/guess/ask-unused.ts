@@ -25,7 +25,7 @@ import {
   readCount,
   type SampledColumn,
 } from './sampled-column.ts';
-import { words } from './words.ts';
+import { currencyCode, words } from './words.ts';
 
 /** What the mapping reads from unused columns, according to answers. */
 export interface AppliedColumns extends AppliedStock {
@@ -55,8 +55,12 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
     const without = column.values.find((value) => booleanOf(value) === false);
     if (without !== undefined) ask(guess, [column], `has '${without}': prices may be without tax`, []);
   }
-  for (const column of called('priceUnit').filter(({ values }) => values.some(isSeveral)))
-    ask(guess, [column], `${shown(column, isSeveral)} may say for how many pieces the price is`, []);
+  const isMore = (value: string) => !isPiece(value);
+  for (const column of called('priceUnit').filter(({ values }) => values.some(isMore)))
+    ask(guess, [column], `${shown(column, isMore)} may say for what the price is, if not for a piece`, []);
+  const isRate = (value: string) => /^\d+(?:[.,]\d+)?\s?%?$/.test(value) && isDiscount(value);
+  for (const column of isTaxOpen(guess) ? called('taxRate').filter(({ values }) => values.some(isRate)) : [])
+    ask(guess, [column], `${shown(column, isRate)} the prices may be without it`, []);
   if (!isTaken('sale', 'was'))
     for (const column of free.filter((one) => mayBeDiscount(one) && one.values.some(isDiscount))) {
       const answer = ask(
@@ -151,9 +155,22 @@ function mayBeSurcharge(value: string): boolean {
   return readAmount(value.replace(/^\+ ?/, '')) !== undefined;
 }
 
-/** Whether a value names more than one piece: 100, per 10. */
-function isSeveral(value: string): boolean {
-  return /(?:^|\D)(?:[2-9]|[1-9]\d+)/.test(value);
+/** Whether a value stands for one piece: 1, pc, per piece; a column of price units may also have the currency. */
+function isPiece(value: string): boolean {
+  const { headerParts, cells } = words();
+  const known = [headerParts.perPiece, headerParts.piece, cells.pieces];
+  const parts = value.toLowerCase().replace(/\.$/, '').split(' ');
+  return (
+    isMissingValue(value) ||
+    currencyCode(value) !== undefined ||
+    parts.every((part) => /^1(?:[.,]0{1,9})?$/.test(part) || known.some((some) => some.has(part)))
+  );
+}
+
+/** Whether neither the header of the price nor another price says whether it is with tax. */
+function isTaxOpen(guess: ProductGuess): boolean {
+  const prices = guess.columns.filter((column) => isCalled(column, 'price', 'regular'));
+  return prices.every(({ reading }) => reading.qualifiers.tax === undefined);
 }
 
 /** A column called a discount, or a sale with percentages. */

@@ -1,7 +1,7 @@
 import type { CategoriesSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { named } from './draft-images.ts';
 import type { ProductColumn, ProductGuess } from './guess.ts';
-import { isMostly, isText, type SampledColumn } from './sampled-column.ts';
+import { isMarkup, isMostly, isText, type SampledColumn } from './sampled-column.ts';
 import { words } from './words.ts';
 
 /** The categories: names, lists of names, or paths. Undefined also while a question is open. */
@@ -17,14 +17,17 @@ export function draftCategories(guess: ProductGuess): CategoriesSpec | Value | u
   const sub = guess.pick('subcategory', choice);
   const column = main ?? sub;
   if (column === undefined) return undefined;
-  const name = guess.use('category', column);
+  const used = guess.use('category', column);
+  const isEncoded = column.values.some(isMarkup);
+  const name: Value = isEncoded ? [used, { html: 'strip' }] : used;
   if (main !== undefined && sub !== undefined) {
     guess.notes.push(
       `The category of a product is its '${sub.header}', or its '${main.header}' where that is blank.`,
     );
     return { first: [guess.use('subcategory', sub), name] };
   }
-  const signs = separatorsOf(guess, column);
+  const decoded = column.values.map((value) => value.replaceAll(/&#?\w+;/g, '&'));
+  const signs = separatorsOf(guess, { ...column, values: decoded });
   if (signs === undefined) return undefined;
   const { path, list } = signs;
   if (path !== undefined)
@@ -33,7 +36,8 @@ export function draftCategories(guess: ProductGuess): CategoriesSpec | Value | u
     );
   if (list !== undefined)
     guess.notes.push(`'${column.header}' lists several categories, separated by ${named(list)}.`);
-  const value: Value = list === undefined ? name : [name, { split: list }];
+  const value: Value =
+    list === undefined ? name : [used, ...(isEncoded ? [{ html: 'strip' } as const] : []), { split: list }];
   return path === undefined ? value : { value, path };
 }
 

@@ -5,9 +5,16 @@ import type {
   Flag,
   Value,
 } from '../../mapping/spec/mapping-spec.ts';
-import { withoutUndefined } from '../../model/json-object.ts';
+import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import { COLUMN_FIELDS } from '../column-fields.ts';
-import { type ContactColumn, type ContactGuess, countedShare, isCalled, LEAVE_OUT } from './guess.ts';
+import {
+  type ContactColumn,
+  type ContactGuess,
+  countedShare,
+  isCalled,
+  isExactlyCalled,
+  LEAVE_OUT,
+} from './guess.ts';
 import { hasWord } from './header-reading.ts';
 import {
   areFlags,
@@ -22,6 +29,7 @@ import {
   readerOfFlags,
   type SampledColumn,
   shareOf,
+  visibilityOf,
 } from './sampled-column.ts';
 import { words } from './words.ts';
 
@@ -69,23 +77,46 @@ export function draftContact(guess: ContactGuess): ContactMappingSpec | undefine
     if (first === undefined) first = name;
     else last = name;
   }
-  const phones = (column: SampledColumn) => isMostly(column, isPhone);
-  const phone = pick('phone', phones);
-  const mobile = pick('mobile', phones);
+  /** As pick, of values that all have this form; a column that has the name of the field and other values is asked about. */
+  const pickOf = (field: keyof typeof COLUMN_FIELDS.contacts, isOne: (value: string) => boolean) => {
+    const found = pick(field, (column) => isMostly(column, isOne));
+    const other = guess.free.find((one) => isExactlyCalled(one, field) && one.values.length > 0);
+    const isOpen = found === undefined && guess.given(field) === undefined && !guess.isAsked(field);
+    const sample = other?.values.find((value) => !isOne(value));
+    if (isOpen && other !== undefined && sample !== undefined)
+      guess.askColumn(field, [other], `'${other.header}' is called that, and has '${sample}'`);
+    return found;
+  };
+  const phone = pickOf('phone', isPhone);
+  const mobile = pickOf('mobile', isPhone);
   const address = pick('address');
   const house = pick('houseNumber');
-  const others = (['companyName', 'city', 'zip', 'state', 'country', 'note'] as const).map(
-    (field) => [field, pick(field)] as const,
+  const [companyName, note] = [pick('companyName'), pick('note')];
+  const city = pickOf('city', (value) => /\p{L}/u.test(value));
+  const country = pickOf('country', (value) => /\p{L}/u.test(value));
+  // Active is the state of a contact, and of no address.
+  const state = pickOf(
+    'state',
+    (value) => booleanOf(value) !== undefined || visibilityOf(value) === undefined,
   );
+  const zip = pickOf('zip', (value) => /\d/.test(value) && !/,|E\+|^\d{4}-\d{2}-\d{2}/i.test(value));
   askAddressParts(guess);
+  const postalCode = zip && zipValue(guess, zip, country);
   const tags = pick('tags');
   const subscribed = draftSubscribed(guess);
   if (email === undefined || guess.questions.length > 0) return undefined;
   const use = (field: string, column: SampledColumn | undefined) => column && guess.use(field, column);
   const list = (['|', ';', ','] as const).find((sign) => tags?.values.some((value) => value.includes(sign)));
-  const names = first && last && [guess.use('firstName', first), guess.use('lastName', last)];
+  const isJson = tags !== undefined && shareOf(tags, (value) => /^\[.*\]$/s.test(value)) === 1;
+  const parts = (concept: 'middleName' | 'addressLine') =>
+    guess.free
+      .filter((column) => isExactlyCalled(column, concept) && column.values.length > 0)
+      .map((column) => guess.use(concept, guess.claim(concept, column, 'header is a part of it', 'likely')));
+  const names = first &&
+    last && [guess.use('firstName', first), ...parts('middleName'), guess.use('lastName', last)];
   const street = use('address', address);
   const number = street && use('houseNumber', house);
+  const more = street === undefined ? [] : parts('addressLine');
   const tagged = use('tags', tags);
   const contact: ContactSpec = withoutUndefined({
     email: [guess.use('email', email), 'email'],
@@ -93,10 +124,16 @@ export function draftContact(guess: ContactGuess): ContactMappingSpec | undefine
       names === undefined
         ? use('name', name)
         : { join: guess.languages.some(isFamilyNameFirst) ? names.reverse() : names },
-    phone: firstOf([phone, mobile].flatMap((one) => use('phone', one) ?? [])),
-    address: street && number ? { join: [street, number] } : street,
-    ...Object.fromEntries(others.map(([field, column]) => [field, use(field, column)])),
-    tags: tagged && [tagged, { split: list ?? ';' }],
+    phone: firstOf(withoutAbsent([phone, mobile]).map((one) => numberValue(guess, 'phone', one))),
+    address:
+      street && (number || more.length > 0) ? { join: withoutAbsent([street, number, ...more]) } : street,
+    companyName: use('companyName', companyName),
+    city: use('city', city),
+    zip: postalCode,
+    state: use('state', state),
+    country: use('country', country),
+    note: use('note', note),
+    tags: tagged && [tagged, ...(isJson ? [{ replace: '[\\[\\]"]' }] : []), { split: list ?? ';' }],
     subscribed,
   });
   const required = [...guess.used].flatMap(([key, { column }]) =>
@@ -128,7 +165,7 @@ function askAddressParts(guess: ContactGuess): void {
         candidates,
         'without it, the store keeps the old one beside the new address',
         undefined,
-        `${COLUMN_FIELDS.contacts[field].what} of the address`,
+        field === 'address' ? 'the street' : `${COLUMN_FIELDS.contacts[field].what} of the address`,
       );
   }
 }
@@ -138,7 +175,52 @@ function isPostalCode(value: string): boolean {
   return /^(?=(?:.*\d){2})[A-Z0-9]{2,5}(?:[ -][A-Z0-9]{2,4})?$/i.test(value);
 }
 
-function firstOf(values: readonly string[]): Value | undefined {
+/** A column of digits; a program may have made numbers of them: 491512.0. */
+function numberValue(guess: ContactGuess, field: string, column: ContactColumn): Value {
+  const name = guess.use(field, column);
+  return column.values.some((value) => /^\d+\.0$/.test(value)) ? [name, { replace: '[.]0$' }] : name;
+}
+
+/** The postal code. A spreadsheet takes the zero from 01067: codes of four digits among those of five are asked about. */
+function zipValue(
+  guess: ContactGuess,
+  zip: ContactColumn,
+  country: ContactColumn | undefined,
+): Value | undefined {
+  const codes = zip.cells.map((cell) => cell.replace(/\.0$/, ''));
+  const countriesOf = (length: number) =>
+    new Set(
+      codes.flatMap((code, row) =>
+        /^\d+$/.test(code) && code.length === length ? [country?.cells[row] ?? ''] : [],
+      ),
+    );
+  const whole = countriesOf(5);
+  const short = [...countriesOf(4)].filter((one) => whole.has(one));
+  const plain = numberValue(guess, 'zip', zip);
+  if (short.length === 0 || codes.some((code) => code.startsWith('0'))) return plain;
+  const row = codes.findIndex((code, at) => code.length === 4 && short.includes(country?.cells[at] ?? ''));
+  const answer = guess.ask({
+    id: `unused.${zip.header}`,
+    text: `Has a spreadsheet taken the first zero of postal codes in '${zip.header}'?`,
+    reason: `it has '${codes[row]}' beside codes of five digits, and none begins with 0`,
+    answers: [
+      { value: 'as-is', label: 'no: they are sent as they are' },
+      { value: 'add-zero', label: 'yes: those of four digits get it back' },
+    ],
+  });
+  if (answer?.toLowerCase() !== 'add-zero') return plain;
+  const steps = typeof plain === 'string' ? [] : [{ replace: '[.]0$' }];
+  const padded: Value = [guess.use('zip', zip), ...steps, { replace: '^([0-9]{4})$', with: '0$1' }];
+  if (country === undefined) return padded;
+  return {
+    first: [
+      { value: padded, when: { [guess.use('country', country)]: short.map((one) => one || 'blank') } },
+      plain,
+    ],
+  };
+}
+
+function firstOf(values: readonly Value[]): Value | undefined {
   const [only, second] = values;
   return second === undefined ? only : { first: values };
 }

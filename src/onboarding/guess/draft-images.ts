@@ -19,6 +19,13 @@ export function draftImages(guess: ProductGuess, isGrouped: boolean): Value | un
   const called = guess.free.filter((column) => isCalled(column, 'image') && column.values.length > 0);
   const pictures = guess.free.filter((column) => isMostly(column, isPictures));
   const addressed = called.filter(holds);
+  // A picture that several products share may be that of their brand.
+  const shared = pictures.find(({ distinct, values }) => distinct < values.length);
+  if (given === undefined && addressed.length === 0 && shared !== undefined && !isGrouped) {
+    const reason = `no header is called an image, and products share addresses in '${shared.header}'`;
+    guess.askColumn('images', pictures, reason);
+    return undefined;
+  }
   const found = given !== undefined ? [given] : addressed.length > 0 ? addressed : pictures;
   const files = called.filter((column) => isMostly(column, isPictureFile));
   const [file] = files;
@@ -51,8 +58,15 @@ export function draftImages(guess: ProductGuess, isGrouped: boolean): Value | un
       isExactlyCalled(column, 'image') ? 'certain' : 'likely',
     );
     const name = guess.use('image', column);
-    if (base !== undefined)
-      return [name, { split: [',', ';', '|'] }, { template: `${base.replace(/\/?$/, '/')}{value}` }];
+    if (base !== undefined) {
+      const folder = column.values.some((value) => /\\|(?:^|[,;|\s])\//.test(value));
+      return [
+        name,
+        { split: [',', ';', '|'] },
+        ...(folder ? [{ replace: '^\\s*(?:.*\\\\|/+)' }] : []),
+        { template: `${base.replace(/\/?$/, '/')}{value}` },
+      ];
+    }
     const [first] = several;
     if (first === undefined) return name;
     const separators = new Set(several.flatMap(separatorsOf));

@@ -87,7 +87,9 @@ function pickPrice(guess: ProductGuess): ProductColumn | undefined {
   const called = (concept: ProductConcept, how: 'exact' | 'near') =>
     guess.free.filter((column) => {
       const { qualifiers } = column.reading;
-      const isPlain = !qualifiers.isPerMeasure && qualifiers.number === undefined;
+      const { isPerMeasure, number, unit } = qualifiers;
+      // In Cena (gr) the unit is one of money.
+      const isPlain = !isPerMeasure && number === undefined && unit === undefined;
       return isPlain && meaningOf(column, [concept])?.how === how && fits(column);
     });
   const take = (column: ProductColumn, why: string) =>
@@ -140,7 +142,9 @@ function pickPrice(guess: ProductGuess): ProductColumn | undefined {
     [...new Set([...damaged, ...regular, ...amounts.filter(mayBePrice)])],
     misfit === undefined || misfit.values.length === 0
       ? 'no header is called a price that customers pay'
-      : `'${misfit.header}' is called a price, but ${shown(misfit)} (the first is '${sampleOf(misfit)}')`,
+      : fits(misfit)
+        ? `'${misfit.header}' may be for another unit`
+        : `'${misfit.header}' is called a price, but ${shown(misfit)} (the first is '${sampleOf(misfit)}')`,
   );
   return undefined;
 }
@@ -156,7 +160,15 @@ function mayBePrice({ header, reading, values }: ProductColumn): boolean {
   return !values.every((value) => /^\d{8,}$/.test(value));
 }
 
-const PRICES: readonly ProductConcept[] = ['price', 'regular', 'was', 'sale', 'cost', 'otherAmount'];
+const PRICES: readonly ProductConcept[] = [
+  'price',
+  'regular',
+  'was',
+  'sale',
+  'cost',
+  'otherAmount',
+  'taxRate',
+];
 const NO_PRICES: readonly ProductConcept[] = [
   'sku',
   'gtin',
@@ -167,6 +179,7 @@ const NO_PRICES: readonly ProductConcept[] = [
   'quantity',
   'weight',
   'image',
+  'taxRate',
   'none',
 ];
 

@@ -30,9 +30,11 @@ import {
   isGtin,
   isHtml,
   isMark,
+  isMarkup,
   isMissingValue,
   isMostly,
   isText,
+  momentsOf,
   readerOfFlags,
   type SampledColumn,
   shareOf,
@@ -71,10 +73,11 @@ export function draftProduct(
   if (url === undefined || guess.questions.length > 0) return undefined;
 
   const title = guess.use('title', titleColumn);
+  const titleText: Value = titleColumn.values.some(isMarkup) ? [title, { html: 'strip' }] : title;
   const product: ProductSpec = withoutUndefined({
     url,
-    title: variants.group?.starts === undefined ? title : { value: title, from: 'any' },
-    description: description && guess.use('description', description),
+    title: variants.group?.starts === undefined ? titleText : { value: titleText, from: 'any' },
+    description: description && descriptionOf(guess, description),
     hidden,
     images,
     categories,
@@ -127,7 +130,8 @@ function pricingOf({ pricing }: PriceDraft, { during, discount }: AppliedColumns
 function pickSku(guess: ProductGuess): ProductColumn | undefined {
   const shown = (column: SampledColumn) =>
     `${column.distinct} of ${column.values.length} values are different, as codes are`;
-  const isPadded = (value: string) => /^(?:\d+\.0|\d{4}-\d{2}-\d{2})$/.test(value);
+  const isPadded = (value: string) =>
+    /^(?:\d+\.0|\d{4}-\d{2}-\d{2}|\d{1,3}(?:,\d{3})+|\d(?:[.,]\d+)?E\+\d+)$/i.test(value);
   const padded = guess.free.filter(
     (column) => isExactlyCalled(column, 'sku') && column.values.some(isPadded),
   );
@@ -187,9 +191,19 @@ function pickTitle(guess: ProductGuess, sku: ProductColumn | undefined): Product
   const mayBeNone = mayUpdate(guess, sku);
   const given = guess.given('title');
   if (given === 'none' && mayBeNone) return given;
+  const called = guess.free.filter((column) => isExactlyCalled(column, 'title') && isText(column));
+  const [products = [], names = []] = [true, false].map((is) =>
+    called.filter(({ header }) => isProductWord(header) === is),
+  );
+  const mayHaveVariants = guess.columns.some((column) =>
+    isExactlyCalled(column, 'size', 'color', 'option', 'material', 'parent'),
+  );
+  // Beside a column Product, that of names that repeat may have the brands.
+  const areRepeated =
+    !mayHaveVariants && products.some((one) => names.every(({ distinct }) => distinct < one.distinct));
   const title = guess.pick('title', {
     isRequired: true,
-    prefer: ({ header }) => !isProductWord(header),
+    prefer: ({ header }) => !isProductWord(header) && !areRepeated,
     fits: isText,
     shown: (column) => `${column.distinct} of ${column.values.length} values are different`,
   });
@@ -227,6 +241,7 @@ function draftUpdate(guess: ProductGuess, sku: ProductColumn): ProductMappingSpe
   const prices = hasPrices || guess.given('price') !== undefined ? draftPrices(guess, undefined) : undefined;
   const quantity = draftQuantity(guess);
   const weight = draftWeight(guess);
+  askDates(guess, () => true);
   const applied = askUnused(guess);
   const stock = stockOf(applied, quantity ?? applied.quantity);
   if (prices === undefined && stock === undefined && weight === undefined && guess.questions.length === 0)
@@ -269,6 +284,13 @@ function pickDescription(guess: ProductGuess): ProductColumn | undefined {
   if (long !== undefined || guess.isAsked('description')) return long;
   if (guess.answers['column.description'] !== undefined) return undefined;
   return guess.pick('description', { ...choice, concepts: ['summary'] });
+}
+
+/** The description; HTML that is written with entities (&lt;p&gt;) is decoded. */
+function descriptionOf(guess: ProductGuess, column: ProductColumn): Value {
+  const name = guess.use('description', column);
+  const isEncoded = !column.values.some(isHtml) && column.values.some((value) => /&lt;\/?[a-z]/i.test(value));
+  return isEncoded ? [name, { html: 'decode' }] : name;
 }
 
 /** The key of a product: a handle of the file, else its SKU or its name, whichever is unique. */
@@ -387,6 +409,7 @@ function draftHidden(
       'certain',
     );
     askHiding(guess, marked, (cell) => (cell !== '') === isVisible);
+    askDates(guess, (row) => (marked.cells[row] !== '') === isVisible);
     return { [guess.use(field, marked)]: isVisible ? 'blank' : 'present' };
   }
   const choice = {
@@ -397,6 +420,7 @@ function draftHidden(
   const hidden = visible === undefined ? guess.pick('hidden', choice) : undefined;
   const column = visible ?? hidden;
   if (column === undefined) {
+    askDates(guess, () => true);
     const unclear = guess.free.filter(
       (one) =>
         one.values.length > 0 &&
@@ -416,17 +440,21 @@ function draftHidden(
   }));
   if (meanings.some(({ isShown }) => isShown === undefined)) return undefined;
   const shownWords = new Set(meanings.flatMap(({ word, isShown }) => (isShown === true ? [word] : [])));
+  const hiddenWords = new Set(meanings.flatMap(({ word, isShown }) => (isShown === false ? [word] : [])));
   askHiding(guess, column, (cell) => shownWords.has(cell.toLowerCase()));
+  askDates(guess, (row) => !hiddenWords.has(column.cells[row]?.toLowerCase() ?? ''));
   const isCoded = meanings.some(({ word }) => readerOfFlags(column)(word) !== booleanOf(word));
-  const meaning = (isShown: boolean) => {
-    const found = meanings
+  const found = (isShown: boolean) =>
+    meanings
       .filter((one) => one.isShown === isShown)
       .map(({ word }) => {
         const yes = isCoded ? undefined : booleanOf(word);
         return yes === undefined ? word : yes ? 'yes' : 'no';
       });
-    const general = isNegative === isShown ? 'no' : 'yes';
-    return [...new Set(found.length > 0 ? found : [isCoded ? (isShown ? 'shown' : 'hidden') : general])];
+  const meaning = (isShown: boolean) => {
+    const own = found(isShown);
+    const general = (isNegative === isShown) !== found(!isShown).includes('no') ? 'no' : 'yes';
+    return [...new Set(own.length > 0 ? own : [isCoded ? (isShown ? 'shown' : 'hidden') : general])];
   };
   const blanks = isGrouped ? 0 : column.cells.filter(isBlank).length;
   const isMixed = blanks > 0 && shownWords.size > 0 && shownWords.size < meanings.length;
@@ -472,6 +500,23 @@ function askHiding(guess: ProductGuess, column: ProductColumn, isShown: (cell: s
   }
 }
 
+/** Asks about dates from which on products are offered, or until which, where the store would offer them now. */
+function askDates(guess: ProductGuess, isShown: (row: number) => boolean): void {
+  const { now } = guess;
+  if (now === undefined) return;
+  for (const column of guess.free) {
+    if (guess.fields().includes('sale') && isCalled(column, 'saleDate')) continue;
+    const begins = isExactlyCalled(column, 'begins');
+    if (!begins && !isExactlyCalled(column, 'ends')) continue;
+    const isOutside = (moment: number) => (begins ? moment > now : moment < now - DAY_MS);
+    const found = column.cells.find((cell, row) => isShown(row) && momentsOf(cell).some(isOutside));
+    if (found !== undefined)
+      guess.askUnused([column], `has '${found}', and the store would offer the product now`, [LEAVE_OUT]);
+  }
+}
+
+const DAY_MS = 86_400_000;
+
 /** Whether a word says that a product is not ready: it must not be published. */
 function isUnpublished(value: string): boolean {
   const isRemoved = words().cells.removed.has(value.toLowerCase());
@@ -497,7 +542,10 @@ function shownOf(
   word: string,
   isHiddenColumn: boolean,
 ): boolean | undefined {
-  const known = saysShown(column, word, isHiddenColumn);
+  const { meanings, mentions } = column.reading;
+  // Not published, invisible: what yes says there is not known.
+  const isUnclear = meanings.length === 0 && (mentions.has('visible') || mentions.has('hidden'));
+  const known = isUnclear ? undefined : saysShown(column, word, isHiddenColumn);
   if (known !== undefined) return known;
   const answer = guess.askWord(word, column, {
     shown: 'the store shows the product',

@@ -93,6 +93,8 @@ const SAMPLE_LENGTH = 30;
 export class Guess<Concept extends string> {
   readonly columns: readonly ReadColumn<Concept>[];
   readonly answers: MappingAnswers;
+  /** Milliseconds since the epoch; undefined if no date is compared with it. */
+  readonly now: number | undefined;
   readonly questions: MappingQuestion[] = [];
   /** Sentences: how cells are read, and what is not sent. */
   readonly notes: string[] = [];
@@ -118,6 +120,7 @@ export class Guess<Concept extends string> {
     read: (header: string) => HeaderReading<Concept>,
     answers: MappingAnswers,
     earlier: EarlierUse,
+    now?: number,
   ) {
     const readings = sampled.map(({ header }) => read(header));
     const main = mainLanguages(readings);
@@ -126,6 +129,7 @@ export class Guess<Concept extends string> {
       reading: within(readings[at] ?? read(column.header), main),
     }));
     this.answers = answers;
+    this.now = now;
     this.#fields = fields;
     this.#earlier = earlier;
     this.languages = main;

@@ -153,13 +153,23 @@ function understood<Concept extends string>(text: string, index: Index<Concept>)
   }
   const composed = composedOf(rest, index);
   if (composed.length > 0) return reading(composed);
+  const mentions = new Set<Concept>();
   for (const candidate of candidatesOf(rest)) {
     const near = nearestWord(index, candidate);
-    if (near !== undefined) return reading(meaningsAt(index, near, 'near'));
+    const meanings = near === undefined ? [] : meaningsAt(index, near, 'near');
+    if (meanings.some(({ concept }) => !NEVER_MISSPELT.has(concept))) return reading(meanings);
+    for (const { concept } of meanings) mentions.add(concept);
   }
   const parts = rest.flatMap((word) => (WITHOUT_BLANKS.test(word) ? substringsOf(word) : [word]));
-  return { ...reading([]), mentions: new Set(parts.flatMap((word) => [...(index.get(word)?.keys() ?? [])])) };
+  for (const word of parts) for (const concept of index.get(word)?.keys() ?? []) mentions.add(concept);
+  return { ...reading([]), mentions };
 }
+
+/** Concepts that two characters may turn: invisible, is visible; Anmeldedatum, Abmeldedatum. A header that resembles them mentions them. */
+const NEVER_MISSPELT: ReadonlySet<string> = new Set([
+  ...['visible', 'hidden', 'subscribed', 'unsubscribed'],
+  ...['begins', 'ends'],
+]);
 
 /** Scripts that write no blanks between words. */
 const WITHOUT_BLANKS = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]{2,}$/u;

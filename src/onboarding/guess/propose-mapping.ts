@@ -51,6 +51,8 @@ export interface FileToGuess {
   readonly header: readonly string[];
   /** The cells of the sampled rows. */
   readonly rows: readonly (readonly string[])[];
+  /** Milliseconds since the epoch; undefined if no date is compared with it. */
+  readonly now?: number | undefined;
 }
 
 /** A mapping of the workspace, or one that is shipped, which teaches nothing. */
@@ -63,7 +65,7 @@ type EarlierMapping = Pick<MappingFile, 'name' | 'spec' | 'shipped'>;
  */
 export function proposeMapping(
   imports: MappingSpec['import'],
-  { header, rows }: FileToGuess,
+  { header, rows, now }: FileToGuess,
   answers: MappingAnswers = {},
   earlier: readonly EarlierMapping[] = [],
 ): MappingProposal {
@@ -78,7 +80,7 @@ export function proposeMapping(
   const uses = earlierUses(earlier.filter(({ spec, shipped }) => !shipped && spec.import === imports));
   switch (imports) {
     case 'products': {
-      const guess = new Guess(sampled, COLUMN_FIELDS.products, readProductHeader, answers, uses);
+      const guess = new Guess(sampled, COLUMN_FIELDS.products, readProductHeader, answers, uses, now);
       const spec = draftProduct(guess, headings);
       return { imports, ...resultOf(guess, spec && withShortRows(guess, spec, { header, rows })) };
     }

@@ -203,6 +203,11 @@ export function isHtml(value: string): boolean {
   return /<\/?(?:p|br|div|span|ul|ol|li|b|strong|em|i|h[1-6]|table|a)\b[^<>]*>/i.test(value);
 }
 
+/** Whether a text has tags or entities, which are no part of a name: <b>Mug</b>, Salt &amp; pepper. */
+export function isMarkup(value: string): boolean {
+  return isHtml(value) || /&(?:[a-z]{2,8}|#\d{2,5}|#x[\da-f]{2,4});/i.test(value);
+}
+
 const YES: ReadonlySet<string> = new Set(spellingsOf('yes'));
 const NO: ReadonlySet<string> = new Set(spellingsOf('no'));
 
@@ -267,6 +272,29 @@ export function visibilityOf(value: string): boolean | undefined {
   const { shown, hidden } = words().cells;
   return shown.has(word) ? true : hidden.has(word) ? false : booleanOf(value);
 }
+
+/** The moments that a date can mean, in milliseconds since the epoch: 3.4.2026 may be in March or in April. */
+export function momentsOf(value: string): readonly number[] {
+  const [, first = '', second = '', third = ''] =
+    /^(\d{1,4})[-./](\d{1,2})[-./](\d{1,4})(?!\d)/.exec(value) ?? [];
+  if (first === '') {
+    const written = /^20\d{6}$/.test(value) ? value.replace(/(....)(..)(..)/, '$1-$2-$3') : value;
+    // The number of a day in a spreadsheet.
+    const moment = /^[45]\d{4}$/.test(value) ? (Number(value) - 25_569) * DAY_MS : Date.parse(written);
+    return /\b20\d{2}\b|^[45]\d{4}$/.test(written) && Number.isFinite(moment) ? [moment] : [];
+  }
+  const parts = [first, second, third].map(Number);
+  const [a = 0, b = 0, c = 0] = first.length > 2 ? parts.toReversed() : parts;
+  const year = c < 100 ? 2000 + c : c;
+  return [
+    [a, b],
+    [b, a],
+  ].flatMap(([day = 0, month = 0], index) =>
+    month > 12 || (first.length > 2 && index > 0) ? [] : [Date.UTC(year, month - 1, day)],
+  );
+}
+
+const DAY_MS = 86_400_000;
 
 /** A number of pieces as a cell writes it. */
 interface WrittenCount {

@@ -87,11 +87,36 @@ describe('a column that changes what the price is', () => {
   it.each([
     ['Preiseinheit', '100', '1'],
     ['Price per', '10 pcs', '1 pc'],
-  ])('by the number of pieces (%s) is asked about', async (header, several, one) => {
+    ['Preiseinheit', 'kg', 'Stück'],
+    ['PE', '1000', '1'],
+    ['Price unit', '100 g', 'EUR'],
+    ['Billing period', 'monthly', ''],
+    ['VAT %', '20', '0'],
+    ['MwSt', '19 %', ''],
+    ['Tax', '0.76', 'standard'],
+  ])('%s %s is asked about', async (header, several, one) => {
     const text = `Name;Price;${header}\nMug;4.00;${several}\nJug;5.00;${one}`;
     expect(await prices(text)).toEqual([`unused.${header}`]);
     expect(await prices(text.replace(several, one))).toHaveLength(2);
   });
+});
+
+describe('a price', () => {
+  it('beside a tax is not asked about where its header, or another price, says whether it is with tax', async () => {
+    const text = 'Name;Price incl. VAT;VAT %\nMug;4.80;20\nJug;6.00;20';
+    expect(await prices(text)).toHaveLength(2);
+    expect(await prices('Name;Net price;Price;VAT\nMug;4.00;4.80;20\nJug;5.00;6.00;20')).toEqual([
+      [4.8, false],
+      [6, false],
+    ]);
+  });
+
+  it.each(['Cena (gr)', 'Price (g)', 'Price / oz', 'Retailer price'])(
+    'called %s is asked about',
+    async (header) => {
+      expect(await prices(`Name;${header}\nMug;400\nJug;500`)).toEqual(['column.price']);
+    },
+  );
 });
 
 describe('a mark that a product is sold no more', () => {

@@ -35,6 +35,9 @@ describe('a consent that another column takes back', () => {
     ['Werbesperre', 'nein', 'ja'],
     ['Deceased', '-', 'x'],
     ['State of mail', 'ok', 'cleaned'],
+    ['GDPR consent', 'yes', 'no'],
+    ['Active', '1', '0'],
+    ['Deleted', '0', '1'],
   ])('by %s is asked about, and counts or not, as the answer says', async (header, agreeing, refusing) => {
     const text = `Newsletter;${header}\nyes;${agreeing}\nyes;${refusing}\nno;${agreeing}`;
     const id = `unused.${header}`;
@@ -72,6 +75,13 @@ describe('a column that says who gets no e-mails', () => {
     ]);
   });
 
+  it('is never nearly called so: the day of a registration is not that of its end', async () => {
+    expect(await subscribed('Anmeldedatum\n2024-01-02\n2024-01-03')).toEqual([null, null]);
+    expect(await subscribed('Abmeldedatum\n2024-01-02\n')).toEqual([false, null]);
+    expect(await subscribed('Abmeldedatun\n2024-01-02\n')).toEqual(['column.unsubscribed']);
+    expect(await subscribed('Subscriped\nyes\nno')).toEqual(['column.subscribed']);
+  });
+
   it('is not offered as one that says who gets them', async () => {
     expect(await subscribed('Not subscribed to anything\nyes\nno')).toEqual(['column.unsubscribed']);
   });
@@ -101,5 +111,73 @@ describe('words that say whether a contact gets e-mails', () => {
   it('are found below a header that does not say what it is about', async () => {
     expect(await subscribed('Status\nsubscribed\ncleaned')).toEqual(['column.subscribed']);
     expect(await subscribed('Status\nnew\nold')).toEqual([null, null]);
+  });
+});
+
+/** What is asked of a table like the above, or what is sent of each contact. */
+async function contacts(text: string, answers: Answers = {}) {
+  const [header = [], ...rows] = text
+    .split('\n')
+    .map((line, row) => [row === 0 ? 'Email' : `a${row}@x.example`, ...line.split(';')]);
+  const { spec, questions } = proposeMapping('contacts', { header, rows }, answers);
+  if (spec === null) return questions.map(({ id }) => id);
+  if (spec.import !== 'contacts') throw new Error('no contacts');
+  const contact = { ...spec.contact, id: { const: 7 } };
+  const { mapped } = await mapAll({ ...spec, contact }, [table(header, rows)]);
+  return mapped.map((one) => {
+    const { email: _, ...sent } = one.kind === 'record' && 'email' in one.body ? one.body : expect.fail();
+    return sent;
+  });
+}
+
+describe('a postal code', () => {
+  it('that a spreadsheet may have shortened is asked about, and gets its zero back', async () => {
+    const text = 'ZIP\n1067\n10115';
+    expect(await contacts(text)).toEqual(['unused.ZIP']);
+    expect(await contacts(text, { 'unused.ZIP': 'as-is' })).toEqual([{ zip: '1067' }, { zip: '10115' }]);
+    expect(await contacts(text, { 'unused.ZIP': 'add-zero' })).toEqual([{ zip: '01067' }, { zip: '10115' }]);
+    const floats = text.replace('1067', '1067.0').replace('10115', '10115.0');
+    expect(await contacts(floats, { 'unused.ZIP': 'add-zero' })).toEqual([
+      { zip: '01067' },
+      { zip: '10115' },
+    ]);
+    expect(await contacts('ZIP\n01067\n1010\n10115')).toHaveLength(3);
+  });
+
+  it('of four digits is one of its own country', async () => {
+    expect(await contacts('ZIP;Country\n1010;AT\n10115;DE')).toEqual([
+      { zip: '1010', country: 'AT' },
+      { zip: '10115', country: 'DE' },
+    ]);
+    const mixed = 'ZIP;Country\n1010;AT\n10115;DE\n1067;DE';
+    expect(await contacts(mixed, { 'unused.ZIP': 'add-zero' })).toMatchObject([
+      { zip: '1010' },
+      { zip: '10115' },
+      { zip: '01067' },
+    ]);
+  });
+});
+
+describe('a column with the name of a field', () => {
+  it.each([
+    ['state', 'State', 'active'],
+    ['city', 'City', '10115'],
+    ['zip', 'ZIP', 'Berlin'],
+    ['zip', 'ZIP', '10,115'],
+    ['phone', 'Phone', '4.91512E+11'],
+  ])('and other values is asked about: %s', async (field, header, value) => {
+    expect(await contacts(`Name;${header}\nAda;${value}`)).toEqual([`column.${field}`]);
+    expect(await contacts(`Name;${header}\nAda;${value}`, { [`column.${field}`]: '' })).toEqual([
+      { name: 'Ada' },
+    ]);
+  });
+
+  it('and the parts of it are joined', async () => {
+    const text =
+      'Voornaam;Tussenvoegsel;Achternaam;Straat;Huisnummer;Toevoeging;Telefoon;Labels\nAda;van der;Low;Weg;1;A;491512345678.0;["a","b"]\nBo;;Ray;Laan;2;;;';
+    expect(await contacts(text)).toEqual([
+      { name: 'Ada van der Low', address: 'Weg 1 A', phone: '491512345678', tags: ['a', 'b'] },
+      { name: 'Bo Ray', address: 'Laan 2' },
+    ]);
   });
 });

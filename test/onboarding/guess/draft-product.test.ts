@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { proposeMapping } from '../../../src/onboarding/guess/propose-mapping.ts';
+import { mapAll, products, table } from '../../mapping/mapping-setup.ts';
 import { guessed } from './guess-setup.ts';
 
 type Answers = Readonly<Record<string, string>>;
@@ -44,6 +45,55 @@ describe('whether a product is hidden', () => {
   });
 });
 
+describe('a header that is nearly one for what is shown', () => {
+  it.each([
+    ['Invisble', '0', '1'],
+    ['Not visible to guests', 'no', 'yes'],
+    ['Visble', 'no', 'yes'],
+  ])('%s is asked about, and so are its words: it may say the opposite', async (header, no, yes) => {
+    const text = `Name;Price;${header}\nMug;4.00;${no}\nJug;5.00;${yes}`;
+    expect(await hidden(text)).toEqual(['column.visible']);
+    const column = { 'column.visible': header };
+    expect(await hidden(text, column)).toEqual([`word.${no}`, `word.${yes}`]);
+    const turned = { ...column, [`word.${no}`]: 'shown', [`word.${yes}`]: 'hidden' };
+    expect(await hidden(text, turned)).toEqual([false, true]);
+    const alone = `Name;Price;${header}\nMug;4.00;${no}`;
+    expect(await hidden(alone, { ...column, [`word.${no}`]: 'shown' })).toEqual([false]);
+  });
+
+  it.each(['Invisible', 'Not published', 'Hors ligne', 'Nicht sichtbar'])(
+    'is none where it is %s',
+    async (header) => {
+      expect(await hidden(`Name;Price;${header}\nMug;4.00;0\nJug;5.00;1`)).toEqual([false, true]);
+    },
+  );
+});
+
+describe('a date', () => {
+  const asked = async (header: string, date: string, more = '') =>
+    await titles(`Name;Price;${header}\nMug;4.00;${date}${more}`);
+
+  it.each([
+    ['Publish at', '2026-07-01 10:00'],
+    ['Available from', '1/7/2026'],
+    ['Verfügbar ab', '01.07.26'],
+    ['Release date', '46300'],
+    ['Price valid from', 'July 1, 2026'],
+    ['Date de sortie', '20260701'],
+    ['Valid until', '2026-06-01'],
+  ])('%s %s is asked about: the store would offer the product now', async (header, date) => {
+    expect(await asked(header, date)).toEqual([`unused.${header}`]);
+  });
+
+  it('is not asked about where it has come, or the product is hidden anyway', async () => {
+    expect(await asked('Available from', '2026-06-01')).toEqual(['Mug']);
+    expect(await asked('Valid until', '2026-07-01')).toEqual(['Mug']);
+    expect(await asked('Visible;Publish at', 'no;2026-07-01')).toEqual(['Mug']);
+    expect(await asked('Visible;Publish at', 'yes;2026-07-01')).toEqual(['unused.Publish at']);
+    expect(await asked('Availability (days)', '14')).toEqual(['column.quantity']);
+  });
+});
+
 describe('what a product is', () => {
   it('is asked where rows with one SKU have different names', async () => {
     const text = 'SKU;Name;Price;Language\nA1;Hemd;5.00;de\nA1;Shirt;5.00;en\nA2;Coat;7.00;en';
@@ -51,10 +101,17 @@ describe('what a product is', () => {
     expect(await titles(text, { group: 'none' })).toEqual(['Hemd', 'Shirt', 'Coat']);
   });
 
-  it.each(['123.0', '2026-03-15'])('is asked where a program may have changed its SKU to %s', async (sku) => {
-    const text = `SKU;Name;Price\n${sku};Mug;4.00\nA-2;Jug;5.00`;
-    expect(await titles(text)).toEqual(['column.sku']);
-    expect(await titles(text, { 'column.sku': 'SKU' })).toEqual(['Mug', 'Jug']);
+  it.each(['123.0', '2026-03-15', '1,001'])(
+    'is asked where a program may have changed its SKU to %s',
+    async (sku) => {
+      const text = `SKU;Name;Price\n${sku};Mug;4.00\nA-2;Jug;5.00`;
+      expect(await titles(text)).toEqual(['column.sku']);
+      expect(await titles(text, { 'column.sku': 'SKU' })).toEqual(['Mug', 'Jug']);
+    },
+  );
+
+  it('is asked where a spreadsheet has shortened its SKU', async () => {
+    expect(await titles('SKU;Name;Price\n4.01E+12;Mug;4.00\n4.02E+12;Jug;5.00')).toEqual(['column.sku']);
   });
 
   it('is not asked because of errors of a spreadsheet: their rows are rejected', () => {
@@ -65,6 +122,23 @@ describe('what a product is', () => {
       ['Can', '6.00', '3', 'no'],
     ];
     expect(proposeMapping('products', { header, rows }).questions).toEqual([]);
+  });
+
+  it('is asked where names repeat beside a column of products', async () => {
+    const text = 'Name;Product;Price\nAcme;Mug;4.00\nAcme;Jug;5.00';
+    expect(await titles(text)).toEqual(['column.title']);
+    expect(await titles(text, { 'column.title': 'Product' })).toEqual(['Mug', 'Jug']);
+    expect(await titles(text.replace('Acme;Jug', 'Bolt;Jug'))).toEqual(['Acme', 'Bolt']);
+  });
+
+  it('is said without tags and entities', async () => {
+    const header = ['SKU', 'Name', 'Price', 'Description', 'Category'];
+    const rows = [['A1', 'Salt &amp; <b>Pepper</b>', '4.00', '&lt;p&gt;Hot&lt;/p&gt;', 'Food &amp; Drink']];
+    const { spec } = proposeMapping('products', { header, rows });
+    const { mapped } = await mapAll(spec ?? expect.fail(), [table(header, rows)]);
+    expect(products(mapped)).toMatchObject([
+      { title: 'Salt & Pepper', description: '<p>Hot</p>', categories: [{ name: 'Food & Drink' }] },
+    ]);
   });
 
   it('is never said by a price or a stock', async () => {
@@ -82,6 +156,33 @@ describe('what a product is', () => {
     expect(await titles('SKU;Name;Price\nA1;Mug;4.00\nA2;Total care kit;5.00')).toEqual([
       'Mug',
       'Total care kit',
+    ]);
+  });
+});
+
+describe('pictures', () => {
+  const images = (text: string, answers?: Answers) => guessed(text, (product) => product.images, answers);
+
+  it.each([
+    ['C:\\pics\\mug.jpg', 'mug.jpg'],
+    ['/media/mug.jpg', 'media/mug.jpg'],
+    ['media/mug.jpg', 'media/mug.jpg'],
+    ['/a/1.jpg, /a/2.jpg', 'a/1.jpg https://x.example/i/a/2.jpg'],
+  ])('called %s are below the address that is answered', async (file, path) => {
+    const answers = { imageBase: 'https://x.example/i/' };
+    expect(await images(`Name;Price;Image\nMug;4.00;${file}`, answers)).toEqual([
+      `https://x.example/i/${path}`.split(' '),
+    ]);
+  });
+
+  it('that products share are asked about where no header is called an image', async () => {
+    const text = 'Name;Price;Logo\nMug;4.00;https://x.example/a.png\nJug;5.00;https://x.example/a.png';
+    expect(await images(text)).toEqual(['column.images']);
+    expect(await images(text, { 'column.images': '' })).toEqual([undefined, undefined]);
+    expect(await images(text.replace('Logo', 'Image'))).toHaveLength(2);
+    expect(await images(text.replace('5.00;https://x.example/a', '5.00;https://x.example/b'))).toEqual([
+      ['https://x.example/a.png'],
+      ['https://x.example/b.png'],
     ]);
   });
 });

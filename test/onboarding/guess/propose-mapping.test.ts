@@ -249,7 +249,7 @@ describe('what is asked', () => {
     ],
     [
       'whether a column that mentions it hides products',
-      'Name;Preis;Sichtbar im Webshop\nTasse;4,00;ja\nDose;5,00;nein',
+      'Name;Preis;Sichtbar für Gäste\nTasse;4,00;ja\nDose;5,00;nein',
       ['column.visible'],
     ],
     [
