@@ -15,8 +15,9 @@ import {
 import type { Environment, SecretField } from './environment.ts';
 import { type Interpretation, interpret } from './interpret.ts';
 import { type Path, pathKey, valueAt } from './value-at.ts';
+import { literalSecrets, type WrittenAddress, writeAddress } from './write-address.ts';
 import { parseYaml, type YamlFile } from './yaml-file.ts';
-import { escapePlaceholders, parseTemplate, placeholder, type Template } from './yaml-text.ts';
+import { parseTemplate, placeholder, type Template } from './yaml-text.ts';
 
 /** Refuses a source, a crosswalk or a destination that names no file, or several. */
 export function exactlyOnePlace(
@@ -138,13 +139,25 @@ export function completePlaces<Written, T>(
   return { ...read, value: isWhole ? change(value, placeAt) : undefined, problems, unset };
 }
 
+/** An address on the web that a visitor typed: the file there, and how a job writes it. */
+export interface WebPlace extends WrittenAddress {
+  readonly place: FilePlace;
+}
+
 /** The place of an address on the web that a visitor typed, which has no placeholders; or its problems. */
-export function completeWebAddress(typed: string, context: Context): Interpretation<FilePlace> {
-  const yaml = parseYaml(JSON.stringify({ url: escapePlaceholders(typed) }), 'address');
+export function completeWebAddress(typed: string, context: Context): Interpretation<WebPlace> {
+  const { environment } = context;
+  const written = writeAddress(typed, { isFree: (name) => environment.get(name) === undefined });
+  const get = (name: string) => written.variables[name] ?? environment.get(name);
+  const typedContext = { ...context, environment: { ...environment, get } };
+  const yaml = parseYaml(JSON.stringify({ url: written.url }), 'address');
   const schema = z.strictObject({ url: REMOTE_KINDS.url.schema });
-  const read = interpret(yaml, { ...context, schema, at: [], secretFields: placeSecrets(yaml, [[]]) });
+  const read = interpret(yaml, { ...typedContext, schema, at: [], secretFields: placeSecrets(yaml, [[]]) });
   const place = (value: { readonly url: WrittenPlace['url'] }) => value;
-  return completePlaces(read, yaml, [[]], context, place, (_, placeAt) => placeAt([]));
+  return completePlaces(read, yaml, [[]], typedContext, place, (_, placeAt) => ({
+    ...written,
+    place: placeAt([]),
+  }));
 }
 
 /**
@@ -181,22 +194,6 @@ function variablesOfQuery(template: Template): string[] {
   return query < 0
     ? []
     : template.slice(query).flatMap((part) => (typeof part === 'string' ? [] : [part.name]));
-}
-
-/** Names of parameters whose values are secrets. */
-const SECRET_PARAMETER =
-  /(?:token|secret|passw(?:or)?d|signature|api_?key|access_?key|consumer_?key)$|^(?:key|sig|auth|pwd)$/i;
-/** A long value in which letters and digits alternate is probably a secret. */
-const RANDOM_VALUE = /^(?=[\w%+/=~-]{20,}$)(?:[^\d]*\d+[^\d]*[a-z]){3}/i;
-const PARAMETER = /[?&]([^=&#?\s"']+)=([^&#\s"']+)/g;
-
-/** The parameters of addresses in a text with values that are secrets, or look like them, and stand in the text itself. */
-export function literalSecrets(text: string) {
-  return [...text.matchAll(PARAMETER)].flatMap(([, name = '', value = '']) => {
-    if (value.includes('${')) return [];
-    const isCertain = SECRET_PARAMETER.test(name);
-    return isCertain || RANDOM_VALUE.test(value) ? [{ name, value, isCertain }] : [];
-  });
 }
 
 /** Refuses a parameter of an address with a secret name whose value does not come from the environment. */

@@ -24,6 +24,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, parse } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { isDeepStrictEqual, parseEnv } from 'node:util';
+import { jobFile, jobFileName } from '../model/run.ts';
 import {
   type ConfigurationProblem,
   errorCode,
@@ -31,13 +32,16 @@ import {
   StoreferryError,
   UsageError,
 } from '../model/storeferry-error.ts';
-import { addressAt, literalSecrets } from './complete-places.ts';
+import { addressAt } from './complete-places.ts';
 import { editYaml, pausedPart, type YamlEdit } from './edit-yaml.ts';
 import type { Inspection } from './inspection.ts';
 import { type Path, valueAt } from './value-at.ts';
 import type { Workspace } from './workspace.ts';
+import { literalSecrets, type WrittenAddress, writeAddress } from './write-address.ts';
 import { parseYaml } from './yaml-file.ts';
-import { keepPlaceholders } from './yaml-text.ts';
+import { keepPlaceholders, placeholder } from './yaml-text.ts';
+
+export { freeVariable, hasSecret, variableOf, type WrittenAddress } from './write-address.ts';
 
 /** A file that is written completely or not at all. */
 export interface FileToWrite {
@@ -329,26 +333,54 @@ const SETTINGS_OF_NO_SERVER: readonly string[] = ['address', 'newest'];
 
 /**
  * The edits, where an address that leads to another server (scheme, host or port) gives up what was meant for the old one: its
- * placeholders, and the settings beside it, such as `auth`, `headers` and `allowPrivateAddresses`.
+ * placeholders, and the settings beside it, such as `auth`, `headers` and `allowPrivateAddresses`. Secrets of a typed address go into
+ * variables.
  */
-function editsOfOrigins(
-  { fill }: Workspace,
-  file: Pick<EditableFile, 'at'>,
+function editsOfAddresses(
+  workspace: Workspace,
+  file: string,
+  { at }: Pick<EditableFile, 'at'>,
   edits: readonly YamlEdit[],
-): readonly YamlEdit[] {
-  return edits.flatMap((edit): readonly YamlEdit[] => {
+): { readonly edits: readonly YamlEdit[]; readonly variables: WrittenAddress['variables'] } {
+  const { fill } = workspace;
+  const variables: Record<string, string> = {};
+  const written = edits.flatMap((edit): readonly YamlEdit[] => {
     const address = 'to' in edit && typeof edit.to === 'string' ? addressAt(edit.set) : undefined;
     if (address === undefined || !('to' in edit) || typeof edit.to !== 'string') return [edit];
-    const before = file.at(edit.set);
+    const before = at(edit.set);
     const origin = typeof before === 'string' ? originOf(fill(before)) : undefined;
-    if (origin !== undefined && origin === originOf(fill(keepPlaceholders(edit.to, before)))) return [edit];
-    const settings = address.settings === null ? undefined : file.at(address.settings);
-    const others = Object.keys(typeof settings === 'object' && settings !== null ? settings : {}).filter(
-      (key) => !SETTINGS_OF_NO_SERVER.includes(key) && key !== edit.set.at(-1),
+    const isSame = origin !== undefined && origin === originOf(fill(keepPlaceholders(edit.to, before)));
+    const typed = writeAddress(edit.to, {
+      isFree: (name) => fill(placeholder(name)) === placeholder(name),
+      before: isSame ? before : undefined,
+      mayReplace: (name) => workspace.isInDotEnv(name) && !isUsedElsewhere(workspace, file, name),
+    });
+    Object.assign(variables, typed.variables);
+    const { settings } = address;
+    const own = settings === null ? undefined : at(settings);
+    const others = Object.keys(typeof own === 'object' && own !== null ? own : {}).filter(
+      (key) => !isSame && !SETTINGS_OF_NO_SERVER.includes(key) && key !== edit.set.at(-1),
     );
-    const parent = address.settings ?? [];
-    return [{ ...edit, foreign: true }, ...others.map((key) => ({ set: [...parent, key], to: undefined }))];
+    const removed = others.map((key) => ({ set: [...(settings ?? []), key], to: undefined }));
+    if (Object.keys(typed.variables).length === 0)
+      return [isSame ? edit : { ...edit, foreign: true }, ...removed];
+    if (typeof typed.url === 'string' || settings === null)
+      return [{ set: edit.set, template: typed.url }, ...removed];
+    const { address: text, auth } = typed.url;
+    return [{ set: edit.set, template: text }, ...removed, { set: [...settings, 'auth'], template: auth }];
   });
+  return { edits: written, variables };
+}
+
+/** Whether another file of the workspace has a placeholder of this variable, or of one whose name begins so. */
+function isUsedElsewhere({ files }: Workspace, file: string, variable: string): boolean {
+  const jobs = files.jobNames.filter((job) => jobFile(jobFileName(job)) !== file);
+  const others = [
+    files.stores(),
+    ...jobs.map((job) => files.job(job)),
+    ...files.ownMappingNames.map((name) => files.mapping(name)?.yaml),
+  ];
+  return others.some((one) => JSON.stringify(one?.content ?? null).includes(`\${${variable}`));
 }
 
 function originOf(address: string): string | undefined {
@@ -395,11 +427,12 @@ export function editFile(
 ): Saved {
   const shown = readEditable(workspace, file);
   if (shown.sha256 !== sha256) return { kind: 'outdated' };
-  const safe = editsOfOrigins(workspace, shown, edits);
+  const { edits: safe, variables: secrets } = editsOfAddresses(workspace, file, shown, edits);
+  const allVariables = { ...variables, ...secrets };
   const edited = editedText(shown, safe);
   if ('problem' in edited) return { kind: 'refused', problems: [{ at: undefined, message: edited.problem }] };
   const { text } = edited;
-  const problems = check(workspace.inspectionWith({ [file]: text }, variables));
+  const problems = check(workspace.inspectionWith({ [file]: text }, allVariables));
   if (problems.length > 0) {
     const yaml = parseYaml(text, file);
     const isAt = (place: string, path: Path) =>
@@ -413,7 +446,7 @@ export function editFile(
       })),
     };
   }
-  setVariables(workspace.dir, variables);
+  setVariables(workspace.dir, allVariables);
   if (!replaceFile(workspace.path(file), text, sha256)) return { kind: 'outdated' };
   const removed = safe.flatMap((edit) =>
     'to' in edit && edit.to === undefined && !edits.includes(edit) ? [String(edit.set.at(-1))] : [],

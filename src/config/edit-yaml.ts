@@ -12,7 +12,7 @@ import {
 } from 'yaml';
 import { UsageError } from '../model/storeferry-error.ts';
 import { type Path, setValueAt, valueAt } from './value-at.ts';
-import { flow, keepPlaceholders, placeholder, yamlTemplate } from './yaml-text.ts';
+import { flow, keepPlaceholders, yamlTemplate } from './yaml-text.ts';
 
 /** A change of a YAML file. */
 export type YamlEdit =
@@ -25,8 +25,8 @@ export type YamlEdit =
   | { readonly set: Path; readonly value: unknown }
   /** Makes a list of a value: its only item. */
   | { readonly list: string }
-  /** Sets a value that the environment has under this name. */
-  | { readonly set: Path; readonly variable: string }
+  /** Sets texts and maps as a file writes them: their placeholders are none that a visitor has typed. */
+  | { readonly set: Path; readonly template: unknown }
   /** Turns the lines of a key of the file into comments, or back, or removes these comments. */
   | { readonly pause: string }
   | { readonly resume: string }
@@ -66,15 +66,10 @@ function unsupportedYaml(): UsageError {
 
 /** Applies one edit to the text, and to its plain content. */
 function applied(text: string, edit: YamlEdit, wanted: unknown): string {
-  if ('value' in edit) {
-    const value = flow(edit.value);
+  if ('value' in edit || 'template' in edit) {
+    const value = 'value' in edit ? flow(edit.value) : flow(edit.template, yamlTemplate);
     setDeep(wanted, edit.set, valueAt(plain(`v: ${value}`), ['v']));
     return withValue(text, edit.set, () => value);
-  }
-  if ('variable' in edit) {
-    const value = placeholder(edit.variable);
-    setDeep(wanted, edit.set, value);
-    return withValue(text, edit.set, () => yamlTemplate(value));
   }
   if ('set' in edit) {
     const path = edit.to === undefined ? emptied(wanted, edit.set) : edit.set;

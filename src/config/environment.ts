@@ -57,6 +57,9 @@ export function loadEnvironment(dir: string, variables: Variables) {
       const value = own(variables, name) ?? own(dotEnv, name) ?? fromFile(name);
       return value === '' ? undefined : value;
     },
+    /** Whether a variable has a value, and has it from `.env`. */
+    isInDotEnv: (name: string): boolean =>
+      own(variables, name) === undefined && (own(dotEnv, name) ?? '') !== '',
     /** The variables in `.env` that have another value in the environment, which is used instead. */
     overridden: (): readonly string[] =>
       Object.keys(dotEnv)

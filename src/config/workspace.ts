@@ -3,11 +3,10 @@ import { statSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { MappingFile } from '../mapping/spec/mapping-spec.ts';
-import type { FilePlace } from '../model/remote-address.ts';
 import { jobFileName, jobForStore } from '../model/run.ts';
 import { ConfigurationError, type ConfigurationProblem, UsageError } from '../model/storeferry-error.ts';
 import { didYouMean } from '../text/printable.ts';
-import { completeWebAddress } from './complete-places.ts';
+import { completeWebAddress, type WebPlace } from './complete-places.ts';
 import { loadEnvironment } from './environment.ts';
 import { type Inspection, inspectFiles } from './inspection.ts';
 import { type Interpretation, whyUnset } from './interpret.ts';
@@ -49,8 +48,10 @@ export interface Workspace {
   path(written: string): string;
   /** A text as a file writes it, with its placeholders filled in; one without value stays as it is. */
   fill(written: string): string;
-  /** The place of a web address that a visitor typed, without placeholders. ConfigurationError where a job could not name it. */
-  webPlace(address: string): FilePlace;
+  /** A web address that a visitor typed, without placeholders. ConfigurationError where a job could not name it. */
+  webPlace(address: string): WebPlace;
+  /** Whether a variable has a value, and has it from `.env`. */
+  isInDotEnv(name: string): boolean;
   /** The variables in `.env` that have another value in the environment. */
   overriddenVariables(): readonly string[];
   /** The secrets that were read so far from the environment, and those in `.env`, for redaction. */
@@ -134,6 +135,7 @@ export function openWorkspace(
       fillTemplate(parseTemplate(written) ?? [written], (name) => environment.get(name)).text,
     webPlace: (address) =>
       usable(completeWebAddress(address, { environment, onSecret: (secret) => void secrets.add(secret) })),
+    isInDotEnv: environment.isInDotEnv,
     overriddenVariables: environment.overridden,
     secrets: () => [...new Set([...secrets, ...environment.secretsInFiles()])],
   };

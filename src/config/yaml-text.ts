@@ -15,12 +15,12 @@ export function yamlTemplate(literal: string): string {
     : JSON.stringify(literal);
 }
 
-/** A value as YAML in one line. */
-export function flow(value: unknown): string {
-  if (typeof value === 'string') return yamlText(value);
-  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
+/** A value as YAML in one line; `write`: its texts, which by default have no placeholders. */
+export function flow(value: unknown, write = yamlText): string {
+  if (typeof value === 'string') return write(value);
+  if (Array.isArray(value)) return `[${value.map((one) => flow(one, write)).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const entries = Object.entries(value).map(([key, one]) => `${yamlTemplate(key)}: ${flow(one)}`);
+  const entries = Object.entries(value).map(([key, one]) => `${yamlTemplate(key)}: ${flow(one, write)}`);
   return `{ ${entries.join(', ')} }`;
 }
 

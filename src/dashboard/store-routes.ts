@@ -1,9 +1,17 @@
 import { existsSync } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { editFile, readEditable, setVariables, writeTogether, type YamlEdit } from '../config/edit-file.ts';
+import {
+  editFile,
+  freeVariable,
+  readEditable,
+  setVariables,
+  variableOf,
+  writeTogether,
+  type YamlEdit,
+} from '../config/edit-file.ts';
 import { API_KEY, baseUrlSchema, isName, type StoreConfig } from '../config/store-config.ts';
 import { overriddenText, type Workspace } from '../config/workspace.ts';
-import { parseTemplate, placeholder } from '../config/yaml-text.ts';
+import { placeholder } from '../config/yaml-text.ts';
 import { mayDo } from '../model/action.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
@@ -377,12 +385,12 @@ function wantedStore(form: StoreForm, values: EditValues, key: string): WantedSt
   const more = { weightUnit, currency: currency === '' ? undefined : currency.toUpperCase() };
   if (isNew) {
     const isFirst = file === undefined;
-    const variable = isFirst ? STORE_VARIABLES.apiKey : freeVariable(workspace, name);
+    const variable = isFirst ? STORE_VARIABLES.apiKey : keyVariable(workspace, name);
     const variables = { [variable]: key, ...(isFirst && { [STORE_VARIABLES.url]: baseUrl }) };
     const given = storeFields(name).filter((one) => (values[one.name] ?? '') !== '');
     const edits: YamlEdit[] = [
       { set: [name], value: { baseUrl } },
-      { set: [name, 'apiKey'], variable },
+      { set: [name, 'apiKey'], template: placeholder(variable) },
       ...fieldEdits({ at: () => undefined }, given, {}, values),
     ];
     return { store, variables, edits, ...more };
@@ -406,19 +414,10 @@ function originOf(address: string): string {
   return new URL(address).origin;
 }
 
-/** The variable of a value that is one placeholder and nothing else. */
-function variableOf(written: unknown): string | undefined {
-  const [part, ...rest] = typeof written === 'string' ? (parseTemplate(written.trim()) ?? []) : [];
-  return typeof part === 'object' && rest.length === 0 ? part.name : undefined;
-}
-
 /** A variable for the key of a new store that has no value yet. */
-function freeVariable({ fill }: Workspace, store: string): string {
+function keyVariable({ fill }: Workspace, store: string): string {
   const base = `STORE_${store.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')}_API_KEY`;
-  const isFree = (name: string) => fill(placeholder(name)) === placeholder(name);
-  let name = base;
-  for (let number = 2; !isFree(name); number++) name = `${base}_${number}`;
-  return name;
+  return freeVariable(base, (name) => fill(placeholder(name)) === placeholder(name));
 }
 
 function storeCard(

@@ -183,7 +183,7 @@ export function composeWorkspace({
     dir,
     weightUnit,
     currency,
-    variables: { ...store.variables, ...variables },
+    variables: { ...store.variables, ...source.variables, ...variables },
     unset: (store.known?.unset ?? []).filter((variable) => variables[variable] === undefined),
     sandbox: store.isSandbox,
     copies: [

@@ -6,7 +6,7 @@ import type { StoreferryError } from '../model/storeferry-error.ts';
 import { MAPPING_QUESTIONS } from './guess/propose-mapping.ts';
 import type { MappingCandidate, RecognisedFile } from './guess-mapping.ts';
 import type { Reading, WrittenPlace } from './job-text.ts';
-import type { knownStore } from './new-workspace.ts';
+import type { knownStore, NewWorkspace } from './new-workspace.ts';
 import type { GuessRequest, SourceGuess, SourceLook } from './preview-source.ts';
 
 /** The kinds of questions about a new job: asked once, or for each name (`param.currency`). */
@@ -218,6 +218,8 @@ export interface FoundFile {
   readonly name: string;
   /** As the job writes it, if it stays where it is. */
   readonly written: WrittenPlace;
+  /** The secrets of its address, for `.env`. */
+  readonly variables?: NewWorkspace['variables'];
   /** Its path in the workspace as a copy; undefined where none can be made. */
   readonly copy: string | undefined;
   /** Whether to copy it is asked; otherwise it is copied if it can be. */
@@ -273,15 +275,16 @@ export async function askFile(
 /** The source as the job writes it, and the file that is copied there. */
 export interface PlacedFile {
   readonly written: FoundFile['written'];
+  readonly variables?: FoundFile['variables'];
   readonly copyOf: string | undefined;
 }
 
 /** Asks whether the job reads a file where it is or from a copy; undefined while the question is open. */
 export function askPlace(
   inquiry: Inquiry,
-  { place, written, copy, mayStay }: FoundFile,
+  { place, written, variables = {}, copy, mayStay }: FoundFile,
 ): PlacedFile | undefined {
-  if (copy === undefined || typeof place !== 'string') return { written, copyOf: undefined };
+  if (copy === undefined || typeof place !== 'string') return { written, variables, copyOf: undefined };
   const answer = mayStay
     ? inquiry.ask({
         id: 'place',

@@ -1,5 +1,13 @@
+import type { WrittenAddress } from '../config/edit-file.ts';
 import type { ImportJob } from '../config/job/job.ts';
-import { escapePlaceholders, placeholder, schemaLine, yamlTemplate, yamlText } from '../config/yaml-text.ts';
+import {
+  escapePlaceholders,
+  flow,
+  placeholder,
+  schemaLine,
+  yamlTemplate,
+  yamlText,
+} from '../config/yaml-text.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import type { UpdateMatch } from '../model/mapped-record.ts';
@@ -8,7 +16,7 @@ import { limitsFor, safetyLimit } from '../model/safety-limits.ts';
 /** Where the source of a new job is, as its file writes it. */
 export type WrittenPlace =
   | { readonly path: string; readonly url?: undefined }
-  | { readonly url: string; readonly path?: undefined };
+  | { readonly url: WrittenAddress['url']; readonly path?: undefined };
 
 /** How a file is read, as far as somebody has said it. */
 export interface Reading {
@@ -60,7 +68,7 @@ export function jobText(job: NewJob): string {
     `store: ${yamlText(job.store)} # a name in stores.yaml`,
     'source:',
     job.source.path === undefined
-      ? `  url: ${JSON.stringify(escapePlaceholders(job.source.url))} # the address of the file; each run reads it again`
+      ? `  url: ${flow(job.source.url, yamlTemplate)} # the address of the file; each run reads it again`
       : `  path: ${yamlText(job.source.path)} # a file, or a glob such as exports/*.csv; gzip and zip files are unpacked`,
     ...optional('  sheet', job.source.sheet, 'the sheet of the workbook: its name, or its number'),
     ...optional('  records', job.source.records, 'the path of the records in the file'),

@@ -87,7 +87,8 @@ async function examineFile(
 
 /** The page of a draft. */
 function pageOf({ state, draft }: Awaited<ReturnType<typeof examineFile>>) {
-  const source = { kind: 'web', url: 'https://shop.example/file.csv' } as const;
+  const address = 'https://shop.example/file.csv';
+  const source = { kind: 'web', url: address, name: address } as const;
   const session: DraftSession = { id: 'a', source, crosswalk: undefined, draft, looks: new Map() };
   const facts = { state, problems: [], program: 'storeferry', hasWorker: false };
   return parseHTML(`<main>${draftPage(session, facts, ACTING).body}</main>`).document;

@@ -3,6 +3,7 @@ import {
   type EditableFile,
   editedText,
   editFile,
+  hasSecret,
   type Path,
   readEditable,
   type YamlEdit,
@@ -11,7 +12,6 @@ import { scheduleProblems, whyNoSchedule } from '../../config/job/job.ts';
 import { overriddenText, type Workspace } from '../../config/workspace.ts';
 import { placeholder } from '../../config/yaml-text.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
-import { hasUser } from '../../model/remote-address.ts';
 import { jobFile } from '../../model/run.ts';
 import { placeInWorkspace } from '../../onboarding/preview-source.ts';
 import { testNotifications } from '../../run/execute-run.ts';
@@ -82,7 +82,7 @@ export function editRoutes(app: FastifyInstance, { dashboard }: Pick<RouteParts,
     const values = merged(now, before, typed);
     const again = (status: number, more: Partial<EditPageFacts>) => {
       const page = { ...facts, values, ...more };
-      const shown = { ...page, values: withoutUsers(page.values, now) };
+      const shown = { ...page, values: withoutSecrets(page.values, now) };
       return reply.sendPage(editPage(shown, request.viewer), status);
     };
     const outdated = () => {
@@ -115,15 +115,8 @@ export function editRoutes(app: FastifyInstance, { dashboard }: Pick<RouteParts,
     switch (saved.kind) {
       case 'outdated':
         return outdated();
-      case 'refused': {
-        const errors = besideFields(saved.problems, paths, dashboard.redact);
-        // A typed secret is not sent back.
-        const isSecret = errors.get('location')?.some((message) => message.includes('secret')) === true;
-        return again(422, {
-          errors,
-          ...(isSecret && { values: { ...values, location: now['location'] ?? '' } }),
-        });
-      }
+      case 'refused':
+        return again(422, { errors: besideFields(saved.problems, paths, dashboard.redact) });
       case 'saved':
         await audit(dashboard, request, { action: 'edit', job: name });
         if (isTest) return reply.sendPage(await testedPage(name, request.viewer));
@@ -147,7 +140,7 @@ function mailProblem(
   server: string | null | undefined,
 ): string | undefined {
   if (server === null) return 'Give the address of a mail server, such as smtps://mail.example.';
-  const isNeeded = edits.some((edit) => 'variable' in edit && edit.variable === MAIL_SERVER);
+  const isNeeded = edits.some((edit) => 'template' in edit && edit.template === placeholder(MAIL_SERVER));
   const isKnown = fill(placeholder(MAIL_SERVER)) !== placeholder(MAIL_SERVER);
   if (!isNeeded || isKnown || server !== undefined) return undefined;
   return 'Give the mail server: none is known yet.';
@@ -174,10 +167,10 @@ function merged(now: EditValues, before: EditValues, typed: EditValues): EditVal
   );
 }
 
-/** A typed address with a user may have a password, which is not sent back. */
-function withoutUsers(values: EditValues, now: EditValues): EditValues {
+/** A typed secret of an address is not sent back. */
+function withoutSecrets(values: EditValues, now: EditValues): EditValues {
   return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, hasUser(value) ? (now[name] ?? '') : value]),
+    Object.entries(values).map(([name, value]) => [name, hasSecret(value) ? (now[name] ?? '') : value]),
   );
 }
 

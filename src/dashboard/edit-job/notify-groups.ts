@@ -1,5 +1,6 @@
 import type { EditableFile, Path, YamlEdit } from '../../config/edit-file.ts';
 import { NOTIFY_WORDS } from '../../config/job/job.ts';
+import { placeholder } from '../../config/yaml-text.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { type Choice, choice, type EditField, type EditGroup, type EditValues } from '../pages/post-form.ts';
 
@@ -158,7 +159,7 @@ export function notifyEdits(file: EditableFile, now: EditValues, wanted: EditVal
 }
 
 function serverEdits(at: Path, isWanted: boolean): readonly YamlEdit[] {
-  return isWanted ? [{ set: [...at, 'server'], variable: MAIL_SERVER }] : [];
+  return isWanted ? [{ set: [...at, 'server'], template: placeholder(MAIL_SERVER) }] : [];
 }
 
 function listOf(typed: string): readonly string[] {

@@ -133,7 +133,7 @@ function fieldName(question: AskedQuestion): string {
 /** The page that makes a job: how the file is read, its columns, its first records, the store and the schedule. */
 export function draftPage(session: DraftSession, facts: DraftPageFacts, viewer: Viewer): Page {
   const { state, problems } = facts;
-  const name = session.source.kind === 'file' ? basename(session.source.upload.path) : session.source.url;
+  const name = session.source.kind === 'file' ? basename(session.source.upload.path) : session.source.name;
   return {
     title: `New job from ${name}`,
     section: 'jobs',
@@ -476,8 +476,7 @@ ${postForm(
     body: html`<h2>Use a link</h2>
 <p><label for="address">Link to a file on the web, or to a Google Sheet</label>
 <input id="address" name="address" type="text" inputmode="url" required value="${address}" placeholder="https://shop.example/export.csv" autocomplete="off" spellcheck="false"${isWrong && html` autofocus aria-invalid="true" aria-describedby="wrong-address"`}>${isWrong && html`<span class="field-error" id="wrong-address">${problem}</span>`}</p>
-<p class="hint">Each run downloads the file again. Do not type a link with a secret, such as a token.</p>
-<details class="worth-knowing"><summary>A link with a secret</summary><p>Make the job from a file, put the secret into the file <code>.env</code> as <code>FEED_TOKEN</code>, and write the link into the file of the job, with <code>\${FEED_TOKEN}</code> for the secret. Placeholders that are typed here are plain text.</p></details>
+<p class="hint">Each run downloads the file again. A token or a password in the link is kept apart (in <code>.env</code>), and not shown.</p>
 <p class="actions">${submitButton('Continue')}</p>`,
   },
   viewer,

@@ -34,7 +34,8 @@ export interface DraftSession {
   readonly id: string;
   readonly source:
     | { readonly kind: 'file'; readonly upload: Upload }
-    | { readonly kind: 'web'; readonly url: string };
+    /** `name`: the address without its secrets. */
+    | { readonly kind: 'web'; readonly url: string; readonly name: string };
   crosswalk: Upload | undefined;
   /** A ZIP with the files that cells name as pictures, and their paths in it. */
   pictures?: { readonly upload: Upload; readonly names: readonly string[] };
@@ -62,7 +63,7 @@ export function createDrafts(uploads: Uploads) {
   const sessions = new Map<string, DraftSession>();
   return {
     open(source: DraftSession['source']): DraftSession {
-      const file = source.kind === 'file' ? source.upload.id : source.url;
+      const file = source.kind === 'file' ? source.upload.id : source.name;
       const session: DraftSession = {
         id: randomUUID(),
         source,
@@ -168,8 +169,8 @@ function findFile(
 ): FoundFile | { readonly problem: string } {
   const workspace = dashboard.openWorkspace();
   if (id === 'file' && source.kind === 'web') {
-    const { url } = source;
-    return { place: workspace.webPlace(url), name: url, written: { url }, copy: undefined, mayStay: true };
+    const { place, url, variables } = workspace.webPlace(source.url);
+    return { place, name: source.name, written: { url }, variables, copy: undefined, mayStay: true };
   }
   const upload = source.kind === 'file' && id === 'file' ? source.upload : crosswalk;
   if (upload === undefined) return { problem: 'upload the file again' };

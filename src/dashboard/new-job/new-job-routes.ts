@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { writeTogether, writeWhole } from '../../config/edit-file.ts';
+import { hasSecret, writeTogether, writeWhole } from '../../config/edit-file.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { ConfigurationError, SourceError } from '../../model/storeferry-error.ts';
 import { answerDraft, type DraftState } from '../../onboarding/job-draft.ts';
@@ -92,19 +92,18 @@ export async function newJobRoutes(app: FastifyInstance, { dashboard, uploads }:
   app.post('/new/address', async (request, reply) => {
     const url = (request.fields['address'] ?? '').trim();
     try {
-      dashboard.openWorkspace().webPlace(url);
+      const { place } = dashboard.openWorkspace().webPlace(url);
+      const name = hasSecret(url) ? (place.remote?.location ?? '') : url;
+      return reply.redirect(`/new/${drafts.open({ kind: 'web', url, name }).id}`, 303);
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       // The places of its problems are those in a file.
       const texts = error.problems.map(({ message }) => message.replace(/^url: /, ''));
       const message = dashboard.redact(texts.join(' '));
       // A typed secret is not sent back.
-      const isSecret = /secret|password/.test(message);
-      const problem = isSecret ? `${message}. Do so in the file of the job, by hand.` : message;
-      const address = isSecret ? '' : url;
-      return reply.sendPage(newJobPage({ limit, address, problem }, request.viewer), 422);
+      const address = hasSecret(url) ? '' : url;
+      return reply.sendPage(newJobPage({ limit, address, problem: message }, request.viewer), 422);
     }
-    return reply.redirect(`/new/${drafts.open({ kind: 'web', url }).id}`, 303);
   });
 
   /** What a new store says to its key. One that cannot be reached is taken when it is wanted a second time. */
@@ -148,7 +147,8 @@ export async function newJobRoutes(app: FastifyInstance, { dashboard, uploads }:
         await using files = await openUploaded(zipped.zip);
         return await files.read(zipped.path);
       }
-      const { remote } = dashboard.openWorkspace().webPlace(picture);
+      const { place } = dashboard.openWorkspace().webPlace(picture);
+      const { remote } = place;
       const signal = AbortSignal.any([context.signal, AbortSignal.timeout(PICTURE_WITHIN_MS)]);
       return remote && (await fetchPicture(remote, signal));
     }).catch(() => undefined);

@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { parseHTML } from 'linkedom';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { editFile, readEditable } from '../../../src/config/edit-file.ts';
 import { editRoutes } from '../../../src/dashboard/edit-job/edit-routes.ts';
 import { readForms } from '../../../src/dashboard/route-parts.ts';
@@ -64,4 +66,68 @@ it('a file stays as it is if the variables that it would use cannot be written',
     });
   expect(edit).toThrow('cannot be written into .env');
   expect(await readFile(join(scene.workspace.dir, FILE), 'utf8')).toBe(text);
+});
+
+describe('a secret of a typed address', () => {
+  const open = (name: string) => `$${'{'}${name}}`;
+  const byLink = (url: string) =>
+    FILES[FILE]?.replace(/source:.*/, () => `source: { url: ${JSON.stringify(url)} }`) ?? '';
+  const edited = async (files: Readonly<Record<string, string>>, location: string, env = {}) => {
+    await using scene = await setupPages({ ...FILES, ...files }, { env });
+    const { app, dashboard, workspace } = scene;
+    readForms(app);
+    editRoutes(app, { dashboard });
+    const { sha256 } = readEditable(dashboard.openWorkspace(), FILE);
+    const { statusCode, body } = await app.inject({
+      method: 'POST',
+      url: '/jobs/nightly/edit',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: new URLSearchParams({ sha256, place: 'url', location }).toString(),
+    });
+    const read = async (file: string) => await readFile(join(workspace.dir, file), 'utf8');
+    const { source } = parse(await read(FILE));
+    return { statusCode, body, url: source.url, variables: parseEnv(await read('.env')) };
+  };
+
+  it('goes into .env, and its placeholder into the job', async () => {
+    const { statusCode, url, variables } = await edited(
+      {},
+      'https://shop.example/a.csv?lang=de&token=se-cret',
+    );
+    expect(statusCode).toBe(303);
+    expect(url).toBe(`https://shop.example/a.csv?lang=de&token=${open('FEED_TOKEN')}`);
+    expect(variables).toEqual({ STORE_API_KEY: 'a-key-of-nobody', FEED_TOKEN: 'se-cret' });
+  });
+
+  it('replaces the one of before, unless another file uses its variable, or the environment names it', async () => {
+    const files = {
+      [FILE]: byLink(`https://shop.example/a.csv?token=${open('FEED_TOKEN')}`),
+      '.env': 'STORE_API_KEY=a-key-of-nobody\nFEED_TOKEN=old\n',
+    };
+    const typed = 'https://shop.example/a.csv?token=new';
+    const alone = await edited(files, typed);
+    expect([alone.url, alone.variables]).toEqual([
+      `https://shop.example/a.csv?token=${open('FEED_TOKEN')}`,
+      { STORE_API_KEY: 'a-key-of-nobody', FEED_TOKEN: 'new' },
+    ]);
+    const other = { 'jobs/other.yaml': byLink(`https://shop.example/b.csv?token=${open('FEED_TOKEN')}`) };
+    for (const { url, variables } of [
+      await edited({ ...files, ...other }, typed),
+      await edited(files, typed, { FEED_TOKEN: 'old' }),
+      await edited(files, 'https://other.example/a.csv?token=new'),
+    ]) {
+      expect(url).toMatch(`.example/a.csv?token=${open('FEED_TOKEN_2')}`);
+      expect(variables).toMatchObject({ FEED_TOKEN: 'old', FEED_TOKEN_2: 'new' });
+    }
+  });
+
+  it('of a user is the auth of the address, on another server instead of that of before', async () => {
+    const typed = 'https://me:pass-word@shop.example/a.csv';
+    const auth = { user: 'me', password: open('FEED_PASSWORD') };
+    expect((await edited({}, typed)).url).toEqual({ address: 'https://shop.example/a.csv', auth });
+    const map = `{ address: https://old.example/a.csv, auth: { bearer: "${open('STORE_API_KEY')}" }, headers: { Accept: text/csv } }`;
+    const moved = await edited({ [FILE]: byLink('').replace('url: ""', () => `url: ${map}`) }, typed);
+    expect(moved.url).toEqual({ address: 'https://shop.example/a.csv', auth });
+    expect(moved.variables).toMatchObject({ FEED_PASSWORD: 'pass-word' });
+  });
 });

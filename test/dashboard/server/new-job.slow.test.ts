@@ -47,10 +47,13 @@ it('says of an address beside its field what is wrong, and keeps what was typed,
     "expected an address such as https://shop.example/export.csv, found 'shop.example/list'",
   );
   expect(typedIn(wrong, 'address')).toBe('shop.example/list');
-  const secret = await give('https://shop.example/list.csv?token=abcdef123');
-  expect(besideOf(secret, 'address')).toContain('a secret must not be in a file');
-  expect(secret.body).not.toContain('abcdef123');
-  expect((await give('https://me:pass-word@shop.example/list.csv')).body).not.toContain('pass-word');
+  for (const [address, secret] of [
+    ['http://127.0.0.1:9/list.csv?token=abcdef123', 'abcdef123'],
+    ['http://me:pass-word@127.0.0.1:9/list.csv', 'pass-word'],
+    ['ftp://shop.example/list.csv?token=abcdef123', 'abcdef123'],
+    ['http://a-token-1@127.0.0.1:9/list.csv', 'a-token-1'],
+  ] as const)
+    expect((await give(address)).body).not.toContain(secret);
 });
 
 it('asks the store whether it takes the key before anything is written', async () => {
