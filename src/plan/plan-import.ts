@@ -1,6 +1,6 @@
 import type { ImportJob } from '../config/job/job.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
-import { isJsonObject, withoutUndefined } from '../model/json-object.ts';
+import { withoutUndefined } from '../model/json-object.ts';
 import type { HashKey, KeySet } from '../model/key-set.ts';
 import {
   type DeferredRecord,
@@ -24,15 +24,14 @@ import type { Sample } from '../model/run.ts';
 import type { SafetyFigures } from '../model/safety-limits.ts';
 import { waveEnds } from '../model/wave-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
-import { chunksOf, type Ledger, type OwnedKey } from '../state/state.ts';
+import type { Ledger, OwnedKey } from '../state/state.ts';
 import { judgeGuards, judgeSafety } from './judge-safety.ts';
-import { deleteOfRenamed, type RenamedProduct } from './make-operation.ts';
+import { type PlannedDeletes, planDeletes, planRenameDeletes } from './plan-deletes.ts';
 import type { BlockOptions, DraftOptions } from './plan-draft.ts';
 import { writePlan } from './plan-file.ts';
-import type { PlanTally } from './plan-tally.ts';
 import { type Predecessors, readMissingKeys } from './predecessors.ts';
 import type { UpdateOptions } from './record-comparer.ts';
-import { cutIntoWaves, ShardWriter } from './shard-writer.ts';
+import { cutIntoWaves } from './shard-writer.ts';
 import { draftPlan, type FullDraft, type PlanProgress, takeSample } from './source-pass.ts';
 import { UpdatePass } from './update-pass.ts';
 
@@ -141,7 +140,50 @@ export interface UndoSource {
  * with the signal's reason if aborted, and with errors of reading, ledger or folder.
  */
 export async function planImport(options: PlanOptions): Promise<Plan> {
-  const { job, folder, ledger, signal, retry, sample, undo, admit = (records) => records } = options;
+  const { job, folder, ledger, signal, retry, sample, undo } = options;
+  const { drafted, files: draftFiles, predecessors } = await draftInPasses(options);
+  const { upserts: drafts, renames: puts, ...checksums } = draftFiles;
+  const { waves = [] } = retry ? {} : (job.apply ?? {});
+  const ends = waveEnds(
+    waves,
+    drafts.reduce((sum, { operations }) => sum + operations, 0),
+  );
+  const upserts = waves.length === 0 ? drafts : await cutIntoWaves(folder, drafts, ends);
+  const renames = [
+    ...puts.map((shard, index) => ({ ...shard, number: upserts.length + index + 1 })),
+    ...(await planRenameDeletes(folder, ledger, drafted.draft.renamed, upserts.length + puts.length + 1)),
+  ];
+  const deletes = await planDeletes(
+    {
+      folder,
+      ledger,
+      job: job.name,
+      mode: job.mode,
+      listed: options.deletes ?? (undo && (() => undo.deletes())),
+      signal,
+      partial: retry ? 'retry' : sample === undefined ? null : 'sample',
+      spared: sparedKeys(predecessors),
+    },
+    drafted.seen,
+    drafted.draft.tally,
+    upserts.length + renames.length + 1,
+  );
+  const files = { shards: [...upserts, ...renames, ...deletes.shards], ...checksums };
+  const unjudged = assemblePlan(options, drafted, deletes, files);
+  const plan = withoutUndefined<Plan>({
+    ...unjudged,
+    safety: await judgePlan(options, drafted, unjudged),
+    images: await options.checkImages?.(upserts),
+    pictures: await options.findPictures?.([...upserts, ...renames], unjudged.counts),
+    undo: undo?.facts(),
+  });
+  await writePlan(folder, plan);
+  return plan;
+}
+
+/** Drafts the plan; again where what a pass has found decides how records are read, compared or held. */
+async function draftInPasses(options: PlanOptions) {
+  const { job, ledger, signal, sample, undo, blocks, undecided, admit = (records) => records } = options;
   const { mergedCopies: maxMerged } = job.limits ?? DEFAULT_LIMITS;
   const updates =
     job.mode === 'update' && options.whole !== true
@@ -154,7 +196,6 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
           advanced: options.advanced,
         })
       : undefined;
-  const { blocks } = options;
   const openMapped = () =>
     sample === undefined ? options.openMapped() : takeSample(options.openMapped(), sample);
   const draftOptions = {
@@ -177,78 +218,38 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     guards: job.guards,
     hashKey: options.hashKey,
   };
-  const { undecided } = options;
   // Records in the blocks that are left out are not compared one by one.
   if (undecided !== undefined) blocks?.index?.leaveOut((key) => undecided.hasHash(key));
-  let drafted = await draftPlan(draftOptions);
-  let draftFiles = await drafted.draft.finish();
-  if ((await options.mustReadAgain?.()) === true) {
-    drafted = await draftPlan(draftOptions);
-    draftFiles = await drafted.draft.finish();
-  }
-  const predecessors = await options.predecessorsIn?.({ ...drafted, upserts: draftFiles.upserts });
-  if (predecessors != null) {
-    drafted = await draftPlan({ ...draftOptions, predecessors });
-    draftFiles = await drafted.draft.finish();
-  }
+  const draft = async (changed: Pick<DraftOptions, 'predecessors' | 'holding'> = {}) => {
+    const drafted = await draftPlan({ ...draftOptions, ...changed });
+    return { ...drafted, files: await drafted.draft.finish() };
+  };
+  let drafted = await draft();
+  if ((await options.mustReadAgain?.()) === true) drafted = await draft();
+  const predecessors = await options.predecessorsIn?.({ ...drafted, upserts: drafted.files.upserts });
+  if (predecessors != null) drafted = await draft({ predecessors });
   const holding = drafted.draft.watch.newlyHoldingGuards();
-  if (holding.length > 0) {
-    // Some were placed before their share was known.
-    drafted = await draftPlan({ ...draftOptions, predecessors, holding });
-    draftFiles = await drafted.draft.finish();
-  }
-  const full = { ...drafted, duplicates: updates?.duplicates ?? drafted.duplicates };
-  const { upserts: drafts, renames: puts, ...checksums } = draftFiles;
-  const { waves = [] } = retry ? {} : (job.apply ?? {});
-  const ends = waveEnds(
-    waves,
-    drafts.reduce((sum, { operations }) => sum + operations, 0),
-  );
-  const upserts = waves.length === 0 ? drafts : await cutIntoWaves(folder, drafts, ends);
-  const renames = [
-    ...puts.map((shard, index) => ({ ...shard, number: upserts.length + index + 1 })),
-    ...(await planRenameDeletes(folder, ledger, full.draft.renamed, upserts.length + puts.length + 1)),
-  ];
-  const deletes = await planDeletes(
-    {
-      folder,
-      ledger,
-      job: job.name,
-      mode: job.mode,
-      listed: options.deletes ?? (undo && (() => undo.deletes())),
-      signal,
-      partial: retry ? 'retry' : sample === undefined ? null : 'sample',
-      spared: sparedKeys(predecessors ?? null),
-    },
-    full.seen,
-    full.draft.tally,
-    upserts.length + renames.length + 1,
-  );
-  const files = { shards: [...upserts, ...renames, ...deletes.shards], ...checksums };
-  const planWithoutSafety = assemblePlan(options, full, deletes, files);
-  const safety = retry
-    ? []
-    : [
-        ...judgeGuards(planWithoutSafety.guards, options.run),
-        ...judgeSafety(job.safety, await measureSafety(options, full, planWithoutSafety), options.run),
-      ]
-        .map((verdict) =>
-          undo === undefined
-            ? verdict
-            : { ...verdict, message: `undo of run ${undo.facts().of}: ${verdict.message}` },
-        )
-        .sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
-  const images = await options.checkImages?.(upserts);
-  const pictures = await options.findPictures?.([...upserts, ...renames], planWithoutSafety.counts);
-  const plan = withoutUndefined<Plan>({
-    ...planWithoutSafety,
-    safety,
-    images,
-    pictures,
-    undo: undo?.facts(),
-  });
-  await writePlan(folder, plan);
-  return plan;
+  // Some records were placed before the share of these guards was known.
+  if (holding.length > 0) drafted = await draft({ predecessors, holding });
+  const duplicates = updates?.duplicates ?? drafted.duplicates;
+  return { drafted: { ...drafted, duplicates }, files: drafted.files, predecessors: predecessors ?? null };
+}
+
+/** How the plan compares with guards and safety limits, exceeded ones first. */
+async function judgePlan(
+  options: PlanOptions,
+  drafted: FullDraft,
+  unjudged: Omit<Plan, 'safety'>,
+): Promise<Plan['safety']> {
+  const { job, run, retry, undo } = options;
+  if (retry) return [];
+  const verdicts = [
+    ...judgeGuards(unjudged.guards, run),
+    ...judgeSafety(job.safety, await measureSafety(options, drafted, unjudged), run),
+  ].sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
+  if (undo === undefined) return verdicts;
+  const { of } = undo.facts();
+  return verdicts.map((verdict) => ({ ...verdict, message: `undo of run ${of}: ${verdict.message}` }));
 }
 
 /** An undo gives back what its run sent, and nothing that somebody edited since; whoever releases a record has looked at its edits. */
@@ -361,126 +362,4 @@ function countSkipped(plan: Omit<Plan, 'safety'>, mode: ImportMode, isPart: bool
 function sparedKeys(predecessors: Predecessors | null): ReadonlySet<string> {
   const { certain = new Map(), waiting = new Map() } = predecessors ?? {};
   return new Set([...certain.values(), ...[...waiting.values()].flat()].map(({ key }) => key));
-}
-
-const RENAMES_PER_QUERY = 500;
-
-/** The deletes of renamed products under their old keys, of a store that cannot change a url. */
-async function planRenameDeletes(
-  folder: RunFolder,
-  ledger: Ledger,
-  renamed: readonly RenamedProduct[],
-  firstShard: number,
-): Promise<readonly PlannedShard[]> {
-  const writer = new ShardWriter(folder, 'renames', firstShard);
-  for (const some of chunksOf(renamed, RENAMES_PER_QUERY)) {
-    const bodies = await idLookupBodies(ledger, some);
-    for (const one of some) {
-      if (one.id !== null) writer.add(deleteOfRenamed(one, one.id, bodies.get(one.key)));
-    }
-    await writer.waitForWrites();
-  }
-  return await writer.finish();
-}
-
-/** The input for planning the deletes of a mirror. */
-interface DeleteOptions {
-  readonly folder: RunFolder;
-  readonly ledger: Ledger;
-  readonly job: string;
-  readonly mode: ImportMode;
-  /** The plan has only a part of the source: other keys are not missing. */
-  readonly partial: 'retry' | 'sample' | null;
-  /** Keys that are not missing, but renamed, or may be. */
-  readonly spared: ReadonlySet<string>;
-  /** What is deleted in place of what the source no longer has. */
-  readonly listed: UndoSource['deletes'] | undefined;
-  readonly signal: AbortSignal;
-}
-
-/** The deletes of a plan. */
-interface PlannedDeletes {
-  readonly removed: number;
-  readonly deletes: number;
-  readonly withheld: Plan['deletesWithheld'];
-  readonly withoutId: number;
-  readonly unconfirmed: Plan['unconfirmed'];
-  readonly shards: readonly PlannedShard[];
-}
-
-/** How many keys are named. */
-const EXAMPLES = 10;
-
-/**
- * Plans a delete for every key that this job last sent and the source no longer has, in separate shards. If the key
- * of any row cannot be read, that row may belong to any of them: then they are counted, and nothing is deleted.
- */
-async function planDeletes(
-  options: DeleteOptions,
-  seen: KeySet,
-  tally: PlanTally,
-  firstShard: number,
-): Promise<PlannedDeletes> {
-  const { folder, ledger, job, mode, partial, listed, signal, spared } = options;
-  const none = { removed: 0, deletes: 0, withoutId: 0, withheld: null, shards: [] };
-  const unconfirmed: { keys: number; examples: string[] } = { keys: 0, examples: [] };
-  if (mode !== 'mirror') return { ...none, unconfirmed };
-  if (partial !== null) return { ...none, unconfirmed, withheld: partial };
-  const isEmpty = (await ledger.count(job)) === 0;
-  const unreadable = tally.unreadableKeys > 0;
-  const writer = new ShardWriter(folder, 'deletes', firstShard);
-  let removed = 0;
-  let deletes = 0;
-  let withoutId = 0;
-  for await (const gone of listed?.() ?? readMissingKeys(ledger, job, seen)) {
-    signal.throwIfAborted();
-    const missing = gone.filter(({ key }) => !spared.has(key));
-    const bodies = await idLookupBodies(ledger, missing);
-    for (const { key, id, idProof } of missing) {
-      removed++;
-      tally.addExample('removed', key);
-      const idLookupBody = bodies.get(key);
-      if (id === null || idProof === 'changed' || (idProof === 'once' && idLookupBody === undefined)) {
-        withoutId++;
-      } else if (!unreadable) {
-        deletes++;
-        writer.add({ kind: 'delete-product', key, id, idLookupBody, rows: 0, spans: [] });
-      }
-    }
-    await writer.waitForWrites();
-  }
-  for await (const keys of listed === undefined ? ledger.unconfirmed(job) : []) {
-    signal.throwIfAborted();
-    for (const key of keys.filter((key) => !seen.has(key))) {
-      removed++;
-      tally.addExample('removed', key);
-      unconfirmed.keys++;
-      if (unconfirmed.examples.length < EXAMPLES) unconfirmed.examples.push(key);
-    }
-  }
-  const shards = await writer.finish();
-  const unknown = isEmpty && unconfirmed.keys === 0 && listed === undefined;
-  const withheld = unreadable ? 'key-unreadable' : unknown ? 'ledger-empty' : null;
-  return { removed, deletes, withoutId, unconfirmed, withheld, shards };
-}
-
-/**
- * For each product whose id the store must answer again: its acknowledged body, hidden because it is about to be deleted. Only where
- * the body says so anyway: if the delete fails and the product comes back, a store that keeps absent fields would keep it hidden.
- */
-async function idLookupBodies(
-  ledger: Ledger,
-  missing: readonly OwnedKey[],
-): Promise<ReadonlyMap<string, string>> {
-  const keys = missing.filter(({ idProof }) => idProof === 'once').map(({ key }) => key);
-  if (keys.length === 0) return new Map();
-  const bodies = await ledger.bodies(keys);
-  return new Map(
-    keys.flatMap((key, position) => {
-      const product: unknown = JSON.parse(bodies[position] ?? 'null');
-      if (!isJsonObject(product)) return [];
-      const hidden = Object.hasOwn(product, 'hidden') ? { hidden: true } : {};
-      return [[key, JSON.stringify({ ...product, ...hidden })]];
-    }),
-  );
 }
