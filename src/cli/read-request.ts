@@ -106,7 +106,7 @@ export async function readTask(
       const { id: of, job } = await knownRun(context, action.run);
       const { only, conflicts } = action;
       const request = await readImportRequest(workspace, job, false);
-      const release = { of, ...(only === undefined ? {} : { only }) };
+      const release = { of, ...(only !== undefined && { only }) };
       return {
         kind: 'release',
         request,

@@ -95,8 +95,8 @@ export function readSettings(environment: Pick<Environment, 'get'>, dir: string)
     redisUrl:
       REDIS_URL &&
       redisUrlWith(REDIS_URL, {
-        ...(prefix === undefined ? {} : { prefix }),
-        ...(REDIS_CA === undefined ? {} : { ca: resolve(dir, REDIS_CA) }),
+        ...(prefix !== undefined && { prefix }),
+        ...(REDIS_CA !== undefined && { ca: resolve(dir, REDIS_CA) }),
       }),
     artifacts: artifacts.place,
     allowedFolders: foldersIn(STOREFERRY_ALLOW ?? ''),

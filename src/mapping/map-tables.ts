@@ -353,7 +353,7 @@ function mapWithKey(
     ...built,
     ...from,
     // Notes are counted per record, even if several cells of a record give the same note.
-    ...(mapper.notes.length === 0 ? {} : { notes: [...new Set(mapper.notes)] }),
+    ...(mapper.notes.length !== 0 && { notes: [...new Set(mapper.notes)] }),
     ...(memo === undefined || mapper.notes.length > 0 || mapper.clock.asked ? {} : { memo }),
   };
 }

@@ -94,5 +94,5 @@ export async function recordAction(
   by: Pick<AuditEntry, 'at' | 'who' | 'by'>,
   { action, job = null, run = null, of = null, outcome = 'done', about }: AuditedAction,
 ): Promise<void> {
-  await audit.append({ ...by, action, job, run, of, outcome, ...(about === undefined ? {} : { about }) });
+  await audit.append({ ...by, action, job, run, of, outcome, ...(about !== undefined && { about }) });
 }

@@ -112,10 +112,10 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
       port: Number(port || DEFAULT_REDIS_PORT),
     })),
     db: Number(first.pathname.slice(1) || 0),
-    ...(username === '' ? {} : { username }),
-    ...(password === '' ? {} : { password }),
+    ...(username !== '' && { username }),
+    ...(password !== '' && { password }),
     tls: first.protocol === 'rediss:',
-    ...(ca === undefined ? {} : { ca }),
+    ...(ca !== undefined && { ca }),
     prefix,
   };
 }

@@ -74,8 +74,8 @@ export function judgeGuards(findings: readonly GuardFinding[], run: string): Saf
       const found = `guard: ${guard}: ${grouped(figure)} of ${grouped(base)} records${share === null ? '' : `; it allows ${text}`}`;
       return {
         ...verdict,
-        ...(share === null ? {} : { allowed }),
-        ...(isTriggered && named.length > 0 ? { examples: named.slice(0, EXAMPLES_KEPT) } : {}),
+        ...(share !== null && { allowed }),
+        ...(isTriggered && named.length > 0 && { examples: named.slice(0, EXAMPLES_KEPT) }),
         message: isTriggered ? `${found}${exampleText(named, figure)}${wayOut(run)}` : found,
       };
     });

@@ -36,8 +36,8 @@ export function makeOperation(
         knownId: putId ?? mark?.id ?? null,
         part,
         owner: record.owner ?? (mode === 'update' ? mark?.job : undefined),
-        ...(renamed === undefined ? {} : { renames: renamed.key }),
-        ...(putId === undefined ? {} : { putId }),
+        ...(renamed !== undefined && { renames: renamed.key }),
+        ...(putId !== undefined && { putId }),
       };
     }
     case 'contacts':

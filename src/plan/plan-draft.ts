@@ -208,7 +208,7 @@ export class PlanDraft {
       const heldSha256 = await this.#held?.finish();
       await this.#blocks?.finish();
       await this.#tellLedger(1);
-      return { upserts, renames, rejectionsSha256, ...(heldSha256 === undefined ? {} : { heldSha256 }) };
+      return { upserts, renames, rejectionsSha256, ...(heldSha256 !== undefined && { heldSha256 }) };
     } catch (error) {
       await this.abandon();
       throw error;

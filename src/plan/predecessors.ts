@@ -239,7 +239,7 @@ export function joinPredecessors(
     method: second.method,
     certain: new Map([...second.certain, ...first.certain]),
     waiting: new Map([...second.waiting, ...first.waiting]),
-    ...(first.adopting === undefined ? {} : { adopting: first.adopting }),
+    ...(first.adopting !== undefined && { adopting: first.adopting }),
     bodies: async (keys) => {
       const [ofFirst, ofSecond] = await Promise.all([first.bodies(keys), second.bodies(keys)]);
       return keys.map((_, index) => ofFirst[index] ?? ofSecond[index]);

@@ -195,7 +195,7 @@ function mergedInto(
       key,
       body: merged.product,
       ...together(patches),
-      ...(notes.length === 0 ? {} : { notes: [...new Set(notes)] }),
+      ...(notes.length !== 0 && { notes: [...new Set(notes)] }),
     },
   ];
 }

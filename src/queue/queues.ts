@@ -128,7 +128,7 @@ export async function connectQueues(redisUrl: string, patient: boolean): Promise
     maxRetriesPerRequest: null,
     socketTimeout: SILENT_MS,
     retryStrategy: reconnectDelayMs,
-    ...(patient ? {} : { commandTimeout: COMMAND_TIMEOUT_MS }),
+    ...(!patient && { commandTimeout: COMMAND_TIMEOUT_MS }),
   };
   return { ...(await bullConnection({ url: redisUrl }, options)), prefix: queuePrefix(redisUrl) };
 }

@@ -156,7 +156,7 @@ async function openBoard(queues: Queues, path: string, onBug: (error: Error) => 
     queues: [],
     serverAdapter: adapter,
     options: {
-      ...(existsSync(PAGES) ? { uiBasePath: PAGES } : {}),
+      ...(existsSync(PAGES) && { uiBasePath: PAGES }),
       uiConfig: {
         boardTitle: 'Storeferry queues',
         boardLogo: { path: '/assets/icon.svg' },

@@ -352,7 +352,7 @@ export function versionOf(headers: Headers): string | null {
 
 function validatorsIn(version: string): Validators {
   const { etag, lastModified, young }: Partial<Validators> = JSON.parse(version);
-  return { etag: etag ?? null, lastModified: lastModified ?? null, ...(young ? { young } : {}) };
+  return { etag: etag ?? null, lastModified: lastModified ?? null, ...(young && { young }) };
 }
 
 /** Headers that request the file only if it no longer has this version. */

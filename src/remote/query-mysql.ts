@@ -28,7 +28,7 @@ function connectMysql({ url }: Pick<DatabaseAddress, 'url'>, signal: AbortSignal
     user: decodeURIComponent(username),
     password: decodeURIComponent(password),
     database: decodeURIComponent(pathname.slice(1)),
-    ...(searchParams.get('ssl') === 'true' ? { ssl: { verifyIdentity: true } } : {}),
+    ...(searchParams.get('ssl') === 'true' && { ssl: { verifyIdentity: true } }),
     connectTimeout: CONNECTION_TIMEOUTS.connectMs,
     charset: 'utf8mb4',
     rowsAsArray: true,

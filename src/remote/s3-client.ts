@@ -106,7 +106,7 @@ export function s3Client(at: S3Address, timeouts: S3Timeouts = CONNECTION_TIMEOU
       try {
         const answer = await send(signal, () =>
           client.send(
-            new GetObjectCommand({ Bucket, Key: path, ...(unless === null ? {} : { IfNoneMatch: unless }) }),
+            new GetObjectCommand({ Bucket, Key: path, ...(unless !== null && { IfNoneMatch: unless }) }),
             { abortSignal: signal },
           ),
         );
@@ -170,9 +170,9 @@ function connectS3(at: S3Place, attempts: number, timeouts: S3Timeouts = CONNECT
   };
   const client = new S3Client({
     region,
-    ...(endpoint === null ? {} : { endpoint }),
+    ...(endpoint !== null && { endpoint }),
     forcePathStyle: pathStyle,
-    credentials: { ...keys, ...(sessionToken === null ? {} : { sessionToken }) },
+    credentials: { ...keys, ...(sessionToken !== null && { sessionToken }) },
     // Few services besides Amazon accept checksums in trailers.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',

@@ -54,9 +54,9 @@ export async function connectSsh(at: SftpAddress, signal: AbortSignal) {
       client.connect({
         sock: socket,
         username: at.user,
-        ...(at.password === null ? {} : { password: at.password, tryKeyboard: true }),
-        ...(at.privateKey === null ? {} : { privateKey: at.privateKey }),
-        ...(at.passphrase === null ? {} : { passphrase: at.passphrase }),
+        ...(at.password !== null && { password: at.password, tryKeyboard: true }),
+        ...(at.privateKey !== null && { privateKey: at.privateKey }),
+        ...(at.passphrase !== null && { passphrase: at.passphrase }),
         readyTimeout: READY_MS,
         keepaliveInterval: KEEP_ALIVE_MS,
         hostVerifier: (key: Buffer) => {

@@ -99,7 +99,7 @@ export function withoutPersonalData<Facts extends MayQuotePeople>(facts: Facts):
   return {
     ...facts,
     run: run.error === null ? run : { ...run, error: ours(run.error) },
-    ...(plan == null ? {} : { plan: { ...plan, rejections: plan.rejections.map(unquoted) } }),
+    ...(plan != null && { plan: { ...plan, rejections: plan.rejections.map(unquoted) } }),
     refusals: facts.refusals.map(unquoted),
     unsentReasons: facts.unsentReasons.map(({ reason, count }) => ({ reason: unquoted(reason), count })),
   };

@@ -163,7 +163,7 @@ export function listedRun(
     retryOf,
     undoOf: undo?.of ?? null,
     releaseOf: release?.of ?? null,
-    ...(copy === undefined ? {} : { copyOf: copy.of ?? copy.store }),
+    ...(copy !== undefined && { copyOf: copy.of ?? copy.store }),
     startedAt: isoTime(startedAt),
     finishedAt: finishedAt === null ? null : isoTime(finishedAt),
     progress: progress && { done: progress.done, total: progress.total, unit: progress.unit },

@@ -294,13 +294,13 @@ function runOf(context: RunContext, task: ImportTask): Run {
     step: 'stage',
     resend,
     retryOf,
-    ...(task.request.job.approval === undefined ? {} : { approval: task.request.job.approval.by }),
-    ...(sample === undefined ? {} : { sample }),
-    ...(task.kind === 'undo' ? { undo: task.undo } : {}),
-    ...(task.kind === 'copy' ? { copy: task.copy } : {}),
-    ...(task.kind === 'restore' ? { restore: task.restore, resend: true } : {}),
+    ...(task.request.job.approval !== undefined && { approval: task.request.job.approval.by }),
+    ...(sample !== undefined && { sample }),
+    ...(task.kind === 'undo' && { undo: task.undo }),
+    ...(task.kind === 'copy' && { copy: task.copy }),
+    ...(task.kind === 'restore' && { restore: task.restore, resend: true }),
     // Somebody has seen the values that are released.
-    ...(task.kind === 'release' ? { release: task.release, approved: true } : {}),
+    ...(task.kind === 'release' && { release: task.release, approved: true }),
   });
 }
 
@@ -415,7 +415,7 @@ async function approvePlan(
     finishedAt: null,
     progress: null,
     totals: null,
-    ...(isBegun ? {} : { interruptAskedAt: null }),
+    ...(!isBegun && { interruptAskedAt: null }),
     step: 'apply',
     ...(planned.waves === undefined
       ? {}

@@ -28,8 +28,8 @@ export async function createReconciledRun(context: RunContext, begun: Run): Prom
   const foundGone = await goneBefore(context, begun);
   const run = {
     ...begun,
-    ...(loss === null ? {} : { stateLoss: loss }),
-    ...(foundGone === undefined ? {} : { foundGone }),
+    ...(loss !== null && { stateLoss: loss }),
+    ...(foundGone !== undefined && { foundGone }),
   };
   await context.state.runs.create(run);
   return run;

@@ -158,7 +158,7 @@ export function newRun(context: RunContext, store: StoreConfig, beginning: Begin
     approved: false,
     resend: false,
     retryOf: null,
-    ...(context.actors === undefined ? {} : { startedBy: [...context.actors] }),
+    ...(context.actors !== undefined && { startedBy: [...context.actors] }),
     ...beginning,
   };
 }

@@ -34,7 +34,7 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
       const run = await runs.update(id, {
         progress: latest,
         workedMs: workedMs(),
-        ...(waiting === null ? {} : { waiting }),
+        ...(waiting !== null && { waiting }),
       });
       if (id === followed.id && run.interruptAskedAt != null) asked.abort(new InterruptedOnRequestError());
     } catch {

@@ -214,8 +214,8 @@ export async function stageSourceUnless(
     const isQuery = source.query !== undefined || source.remote?.isQuery === true;
     return {
       ...snapshotOf(files),
-      ...(found === null ? {} : { version: found }),
-      ...(isQuery ? { readAs: { encoding: 'utf-8', delimiter: ',' } } : {}),
+      ...(found !== null && { version: found }),
+      ...(isQuery && { readAs: { encoding: 'utf-8', delimiter: ',' } }),
     };
   } catch (error) {
     // An error of the clean-up must not hide its cause; leftovers are deleted with the run's folder.

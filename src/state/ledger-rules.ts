@@ -236,7 +236,7 @@ function outcomeEffect(job: string, { operation, outcome, observation }: Operati
     id,
     job: owner,
     ...(idProof === 'proven' ? {} : { idProof }),
-    ...(memo === undefined ? {} : { memo }),
+    ...(memo !== undefined && { memo }),
   };
   return {
     doubt,
@@ -246,7 +246,7 @@ function outcomeEffect(job: string, { operation, outcome, observation }: Operati
       body,
       observation: observation === undefined ? null : observationText(observation),
     },
-    ...(outcome.part === undefined ? {} : { part: outcome.part }),
+    ...(outcome.part !== undefined && { part: outcome.part }),
     version: version('acknowledged', id, owner === job ? undefined : owner),
   };
 }

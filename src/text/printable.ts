@@ -169,7 +169,7 @@ export function formatMoment(
     weekday: 'short',
     day: 'numeric',
     month: 'short',
-    ...(year ? { year: 'numeric' } : {}),
+    ...(year && { year: 'numeric' }),
     hour: '2-digit',
     minute: '2-digit',
     hourCycle: 'h23',

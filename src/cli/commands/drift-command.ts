@@ -40,7 +40,7 @@ not what was sent. An interrupted comparison goes on where it was.
   run: (invocation, { job: named }, { sample, restore, accept, json }) =>
     runInWorkspace(
       invocation,
-      { json, action: 'drift', about: named, ...(restore ? {} : { summarise: failedDrift }) },
+      { json, action: 'drift', about: named, ...(!restore && { summarise: failedDrift }) },
       (open, tools, name) =>
         tools.readTask(open, { does: 'drift', job: name, restore, accept }, { records: sample }),
     ),

@@ -174,7 +174,7 @@ export function recipientsOf(written: z.infer<typeof notifySchema> | undefined):
     .flat()
     .flatMap(({ url, secret, slack, teams, email, server, from, on, when }): Notify[] => {
       const shared = { on, when };
-      if (url) return [{ kind: 'url', address: url, ...(secret === undefined ? {} : { secret }), ...shared }];
+      if (url) return [{ kind: 'url', address: url, ...(secret !== undefined && { secret }), ...shared }];
       if (slack) return [{ kind: 'slack', address: slack, ...shared }];
       if (teams) return [{ kind: 'teams', address: teams, ...shared }];
       if (email === undefined || !server || from === undefined) return [];

@@ -98,7 +98,7 @@ export function openPeople(context: KeptListContext) {
       const { password: made } = await withPassword(person, password);
       await replace(person.name, ({ password: _old, ...known }) => ({
         ...known,
-        ...(made === undefined ? {} : { password: made }),
+        ...(made !== undefined && { password: made }),
       }));
     },
     /** Ends the sessions of the person, and revokes the tokens that the person has made. UsageError if there is none. */

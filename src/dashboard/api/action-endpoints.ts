@@ -100,7 +100,7 @@ async function acceptAction(
   const isFile = does === 'retry' && request.body !== undefined;
   const options = isFile ? {} : parseInput(ACTION_OPTIONS[does], request.body);
   const { names: by } = request.viewer;
-  const action = jobActionSchema.parse({ does, job, by, ...(of === null ? {} : { run: of }), ...options });
+  const action = jobActionSchema.parse({ does, job, by, ...(of !== null && { run: of }), ...options });
   const store = async (): Promise<void> => {
     if ((await queue.find(id)) !== undefined || (await context.state.runs.get(id)) !== undefined) return;
     if ((await queue.workers()) === 0)

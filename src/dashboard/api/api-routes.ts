@@ -293,7 +293,7 @@ function operationOf({
     summary,
     description: `Scope: ${scope}.`,
     parameters: [...inPath, ...inQuery, ...(status === 202 ? [key] : [])],
-    ...(content === undefined ? {} : { requestBody: { content } }),
+    ...(content !== undefined && { requestBody: { content } }),
     responses: {
       [status]: {
         description: status === 202 ? 'Stored: a worker will execute it.' : 'The answer.',

@@ -453,7 +453,7 @@ export function valuesOf(file: EditableJob, timezone: string): EditValues {
   const cron = part('cron') ?? '';
   const isOn = file.at(['schedule']) !== undefined;
   return {
-    ...(place === null ? {} : { place: place.kind, location: displayedValue(file.at(place.path)) }),
+    ...(place !== null && { place: place.kind, location: displayedValue(file.at(place.path)) }),
     ...Object.fromEntries(fieldsOf(file).map((field) => [field.name, fieldValue(file, field)])),
     ...timesOf(cron),
     ...(schedule === undefined && { schedule: 'no' }),

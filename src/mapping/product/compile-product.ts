@@ -357,7 +357,7 @@ function known(
   const id = Number(row.get('id') || Number.NaN);
   const parent = Number(row.get('parentCategory') ?? 0);
   return {
-    ...(Number.isSafeInteger(id) ? { id } : {}),
+    ...(Number.isSafeInteger(id) && { id }),
     name: row.get('name') || name,
     url: row.get('url') || slugify(row.get('name') || name),
     parentCategory: Number.isSafeInteger(parent) ? parent : 0,

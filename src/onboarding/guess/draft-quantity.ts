@@ -114,7 +114,7 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
     style !== undefined && {
       number: {
         decimal: style.decimal,
-        ...(thousands && style.decimal !== 'auto' ? { thousands: style.decimal === ',' ? '.' : ',' } : {}),
+        ...(thousands && style.decimal !== 'auto' && { thousands: style.decimal === ',' ? '.' : ',' }),
       },
     },
     'integer',

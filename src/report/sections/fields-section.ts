@@ -16,7 +16,7 @@ export function fieldsSection(facts: RunFacts): Section | null {
   return {
     id: 'fields',
     title: 'What changes',
-    ...(isOnlyPlanned(facts) ? {} : { only: 'page' }),
+    ...(!isOnlyPlanned(facts) && { only: 'page' }),
     blocks: [
       table(
         `In how many ${resource} each field differs from what the store last confirmed, with samples`,

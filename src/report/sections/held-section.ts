@@ -26,7 +26,7 @@ export function heldSection({ run, plan, totals }: RunFacts): Section | null {
         'The values that guards of the job have found, with samples',
         ['Guard', ['Records', 'bare', 'leads'], ['Values: old → new', 'bare']],
         hit.map((finding) => ({
-          ...(finding.isTriggered ? {} : { tone: 'quiet' as const }),
+          ...(!finding.isTriggered && { tone: 'quiet' as const }),
           cells: [
             styled('text', foreign(finding.guard, 160)),
             `${grouped(finding.records)} of ${grouped(finding.of)}, ${effectOf(finding, run)}`,

@@ -71,7 +71,7 @@ function unusualPrices(facts: RunFacts, { moves, priceMoves, safety }: Plan): Bl
       kind: 'list',
       style: 'alert',
       // After the prices are sent, only the page lists them.
-      ...(isOnlyPlanned(facts) ? {} : { only: 'page' }),
+      ...(!isOnlyPlanned(facts) && { only: 'page' }),
       title: [styled('strong', `${what}:`), ' prices that change more than usual'],
       items: items.map((words) => ({ words, tone: 'warning' })),
     },

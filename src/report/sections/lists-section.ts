@@ -66,7 +66,7 @@ export function latestFigures(
       ]),
     ),
     {
-      ...(detailed ? {} : { shown: { page: LISTS_SHOWN, text: LISTS_SHOWN } }),
+      ...(!detailed && { shown: { page: LISTS_SHOWN, text: LISTS_SHOWN } }),
       more: (left) => `and ${counted(left, 'more list')}`,
     },
   );

@@ -137,7 +137,7 @@ function sent({ run, plan, totals }: RunFacts): Outcome[] {
       records: totals.applied,
       rows: totals.inRows.applied,
       meaning: 'sent, and confirmed by the store',
-      ...(plan === null ? {} : { note: onlyIn('text', inPlan(plan)) }),
+      ...(plan !== null && { note: onlyIn('text', inPlan(plan)) }),
     },
     {
       // For a running run this is not a problem; the warning colour is for records that stay unsent.

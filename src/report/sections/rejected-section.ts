@@ -43,7 +43,7 @@ export function skippedSection(facts: RunFacts): Section | null {
   return {
     id: 'skipped',
     title: 'Skipped, and why',
-    ...(isOnlyPlanned(facts) ? {} : { only: 'page' }),
+    ...(!isOnlyPlanned(facts) && { only: 'page' }),
     blocks: [reasonsTable('Left out on purpose', skips, facts)],
   };
 }

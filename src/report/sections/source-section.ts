@@ -18,7 +18,7 @@ export function sourceSection(facts: RunFacts): Section | null {
   return {
     id: 'source',
     title: 'What was read',
-    ...(isOnlyPlanned(facts) ? {} : { only: 'page' }),
+    ...(!isOnlyPlanned(facts) && { only: 'page' }),
     blocks: [
       table(
         'Files of the source',

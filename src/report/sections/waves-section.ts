@@ -24,7 +24,7 @@ export function wavesSection({ run, plan }: RunFacts): Section | null {
         sizes.map((records, index) => {
           const wave = judged[index];
           return {
-            ...(wave?.stop == null ? {} : { tone: 'bad' as const }),
+            ...(wave?.stop != null && { tone: 'bad' as const }),
             cells: [`Wave ${index + 1}`, grouped(records), answersWords(wave, index + 1 < sizes.length)],
           };
         }),

@@ -166,7 +166,7 @@ export async function tallyFindings(
       if (counts[kind] > EXAMPLES_KEPT) continue;
       const fields = differences.map(({ path, believed, found }) => ({
         path,
-        ...(quotes ? { believed: valueText(believed), found: valueText(found) } : {}),
+        ...(quotes && { believed: valueText(believed), found: valueText(found) }),
       }));
       examples.push({ kind, key, fields });
     }

@@ -236,7 +236,7 @@ async function writeStep(context: RunContext, request: ExportRequest, run: Run):
     location: pathFrom(context.workspaceDir, location),
     mode,
     ...(table !== undefined && { isTable: true }),
-    ...(written.begun === true ? { begun: true } : {}),
+    ...(written.begun === true && { begun: true }),
     format,
     readAt,
     items: totals.records,

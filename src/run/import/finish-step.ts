@@ -55,7 +55,7 @@ export async function finishStep(
   const ending = await context.state.runs.update(run.id, {
     step: 'finish',
     progress: null,
-    ...(edited === undefined ? {} : { edited }),
+    ...(edited !== undefined && { edited }),
   });
   const before = await readRunReport(context, ending, plan);
   const status = statusOf(before, failure);

@@ -78,7 +78,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     updates: await productUpdates(context, request, run),
     senders: request.senders,
     openMapped: () => (adoption === undefined ? reading.open() : adoption.rekey(reading.open())),
-    ...(hasBlocks ? { blocks } : {}),
+    ...(hasBlocks && { blocks }),
     plannedAt,
     undecided: run.kind === 'retry' ? undefined : await undecidedKeys(context, run),
     admit: (records) =>

@@ -100,13 +100,13 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
         blankLines: counts.blankLines,
         delimiter: dialect.delimiter,
         encoding: dialect.encoding,
-        ...(places === undefined ? {} : { places }),
+        ...(places !== undefined && { places }),
       }));
       const joins = mapping?.mapper.joins.facts() ?? [];
       return {
         files,
         ...nameColumns(reading.request, [...columnsNotUsed]),
-        ...(joins.length === 0 ? {} : { joins }),
+        ...(joins.length !== 0 && { joins }),
         dates: mapping?.mapper.clock.judged() ?? null,
         ...(snapshot.readAs?.ofWorkbook === true ? { ofWorkbook: true } : {}),
       };
@@ -121,7 +121,7 @@ function nameColumns(
   const findKnown = knownContactHeaders && (() => knownContactHeaders(headers));
   const columnsNotUsed = quotableHeaders(mapping.spec.import, headers, findKnown);
   const columnsNotNamed = headers.length - columnsNotUsed.length;
-  return { columnsNotUsed, ...(columnsNotNamed === 0 ? {} : { columnsNotNamed }) };
+  return { columnsNotUsed, ...(columnsNotNamed !== 0 && { columnsNotNamed }) };
 }
 
 /** Reads a snapshot again, and traces the records that `wanted` chooses; all others give null. */

@@ -69,7 +69,7 @@ export async function stageStep(
   const found = digest(sha256, lists);
   return await runs.update(run.id, {
     ...(found === settled?.digest ? unchanged(settled) : { ...staged, digest: found }),
-    ...(version === undefined ? {} : { source: { version, sha256 } }),
+    ...(version !== undefined && { source: { version, sha256 } }),
   });
 }
 
@@ -114,10 +114,10 @@ export function runDigest(
       ...rest,
       source: withoutSecrets(source),
       crosswalk: crosswalk && withoutSecrets(crosswalk),
-      ...(adopt === undefined ? {} : { adopt: typeof adopt === 'object' ? withoutSecrets(adopt) : adopt }),
+      ...(adopt !== undefined && { adopt: typeof adopt === 'object' ? withoutSecrets(adopt) : adopt }),
     },
-    ...(adopted === null ? {} : { adopted }),
-    ...(pictures === null ? {} : { pictures }),
+    ...(adopted !== null && { adopted }),
+    ...(pictures !== null && { pictures }),
     store: [storeIdentity(store), store.weightUnit, store.currency ?? null],
     version,
     kind: run.kind === 'retry' ? run.retryOf : null,

@@ -112,7 +112,7 @@ export async function stageWithSideTables(
     ...snapshot,
     tables: found.map(({ file }) => file),
     sha256: digestOf([sha256, tablesDigest(found.map(({ file }) => file))]),
-    ...(versions.includes(null) ? {} : { version: JSON.stringify(versions) }),
+    ...(!versions.includes(null) && { version: JSON.stringify(versions) }),
   };
 }
 

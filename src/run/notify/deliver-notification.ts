@@ -92,7 +92,7 @@ const teams: Transport<'teams'> = ({ address }, { notification }, { post }) =>
             type: 'TextBlock',
             text: line,
             wrap: true,
-            ...(index === 0 ? { weight: 'bolder' } : {}),
+            ...(index === 0 && { weight: 'bolder' }),
           })),
         },
       },

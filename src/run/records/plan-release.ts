@@ -101,7 +101,7 @@ export async function planRelease(
     openMapped,
     predecessorsIn: () => predecessorsOf(ledger, job.name, method, renamed),
     whole: true,
-    ...(conflicts === undefined ? {} : { decided: conflicts, undecided }),
+    ...(conflicts !== undefined && { decided: conflicts, undecided }),
     updates: await productUpdates(context, request, run),
     describeSource: () => ({ files, columnsNotUsed: [], dates }),
     retry: true,
@@ -197,7 +197,7 @@ function released({ operation, refusal }: ReleasableRecord): readonly Mapped[] {
   if (refusal !== null) return [{ kind: 'rejected', key, rows, spans, reason: refusal }];
   // It was written by `heldLine`; it is serialised to the same bytes again.
   const body: Product | Contact = JSON.parse(operation.body);
-  return [{ kind: 'record', key, body, rows, spans, ...(memo === undefined ? {} : { memo }) }];
+  return [{ kind: 'record', key, body, rows, spans, ...(memo !== undefined && { memo }) }];
 }
 
 /** A completed run, with the keys that it rejects, and those that it holds with their fingerprints. */

@@ -244,7 +244,7 @@ export function versionFacts(version: Version): Omit<RecordVersion, 'changes'> {
     line: first?.from ?? null,
     place: placeOf(spans, run.files),
     created: before === null && kind === 'acknowledged' && renamed === undefined,
-    ...(renamed === undefined ? {} : { renamed }),
+    ...(renamed !== undefined && { renamed }),
   };
 }
 

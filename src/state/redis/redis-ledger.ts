@@ -302,7 +302,7 @@ export function redisLedger(
         const found = await readMarks(page);
         yield page.map((key, position) => {
           const { id = null, idProof } = found[position] ?? {};
-          return { key, id, ...(idProof === undefined ? {} : { idProof }) };
+          return { key, id, ...(idProof !== undefined && { idProof }) };
         });
         from = `(${last}`;
       }

@@ -50,8 +50,8 @@ export function parseMark(text: string): StoredMark | undefined {
     fingerprint: blank < 0 ? line : line.slice(0, blank),
     ...(blank < 0 ? {} : { memo: line.slice(blank + 1) }),
     id: id === '' ? null : Number(id),
-    ...(sign === PROOF_SIGNS.once ? { idProof: 'once' } : {}),
-    ...(sign === PROOF_SIGNS.changed ? { idProof: 'changed' } : {}),
+    ...(sign === PROOF_SIGNS.once && { idProof: 'once' }),
+    ...(sign === PROOF_SIGNS.changed && { idProof: 'changed' }),
     job: text.slice(second + 1),
     serial: Number(serial),
   };

@@ -121,7 +121,7 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
           id: integerOrNull(row[2], 'marks.id'),
           job,
           ...proofOf(integer(row[5], 'marks.id_proof')),
-          ...(memo === null ? {} : { memo }),
+          ...(memo !== null && { memo }),
         };
       }
       return found;

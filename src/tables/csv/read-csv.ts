@@ -526,7 +526,7 @@ function parseBlock(text: string, rows: number, options: ParseBlockOptions): str
     delimiter: options.delimiter,
     newline: options.newline,
     // By default it depends on whether the text has a quote, which is safe; set, it ignores quotes.
-    ...(options.quotes === 'none' ? { fastMode: true } : {}),
+    ...(options.quotes === 'none' && { fastMode: true }),
   });
   // `true` ignores the empty row after the last line end.
   const { data, errors }: Papa.ParseResult<string[]> = parser.parse(text, 0, true);
