@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { nextSlice } from '../../src/run/drift/drift-run.ts';
-import { isInSlice } from '../../src/run/drift/find-drift.ts';
+import { isInSlice } from '../../src/run/drift/drift-selection.ts';
 
 type Progress = Parameters<typeof nextSlice>[0];
 

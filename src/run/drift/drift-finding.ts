@@ -2,19 +2,16 @@ import { text } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { StoreConfig } from '../../config/store-config.ts';
-import { plainText } from '../../model/json-object.ts';
-import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
-import { AS_ACKNOWLEDGED, type StoreEdit } from '../../model/observation.ts';
-import type { UpsertProduct } from '../../model/operation.ts';
-import { DRIFT_FILE, type Plan } from '../../model/plan.ts';
+import { isJsonObject, type JsonObject, member, plainText } from '../../model/json-object.ts';
+import { AS_ACKNOWLEDGED, type Observation, observeAnswer, type StoreEdit } from '../../model/observation.ts';
+import { isNormalisedUrl, storeDifferences, type UpsertProduct } from '../../model/operation.ts';
+import { DRIFT_FILE } from '../../model/plan.ts';
 import { formatRow, inertCell } from '../../model/row.ts';
-import type { Drift, Run, RunPart } from '../../model/run.ts';
-import { StateError } from '../../model/storeferry-error.ts';
+import type { Drift, Run } from '../../model/run.ts';
 import { truncate } from '../../model/truncate.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
-import { FORGOTTEN_BODY, IN_DOUBT, importTarget, type Lock } from '../../state/state.ts';
-import { planRecords, withoutGuards } from '../records/plan-records.ts';
-import type { ImportRequest, RunContext } from '../run-context.ts';
+import { IN_DOUBT, importTarget, type LedgerMark, type Lock } from '../../state/state.ts';
+import type { RunContext } from '../run-context.ts';
 import { versionTime } from '../send-operations.ts';
 
 const differenceSchema = z.object({
@@ -39,6 +36,82 @@ const findingSchema = z.object({
 /** A record in which a store differs from what it last answered. */
 export type DriftFinding = z.infer<typeof findingSchema>;
 
+/** What the ledger has of a key. */
+export interface KnownRecord {
+  readonly key: string;
+  readonly mark: LedgerMark;
+  readonly body: string;
+  /** What answers have shown beside the body. */
+  readonly observation: Observation;
+}
+
+/** The url of a product of the store; '' without one. */
+export function readUrl(product: JsonObject): string {
+  const url = member(product, 'url');
+  return typeof url === 'string' ? url : '';
+}
+
+function readId(record: JsonObject): number | null {
+  const id = Number(member(record, 'id'));
+  return Number.isSafeInteger(id) ? id : null;
+}
+
+/** A record that the store no longer has. */
+export function deletedFinding({ key, mark }: KnownRecord): DriftFinding {
+  return { kind: 'deleted', key, id: mark.id, differences: [], values: {} };
+}
+
+/** A product of the store that no job has sent. */
+export function strangerFinding(product: JsonObject): DriftFinding {
+  return { kind: 'stranger', key: readUrl(product), id: readId(product), differences: [], values: {} };
+}
+
+/** Not compared: sales change it. */
+const STOCK_PATH = 'variants.quantity';
+
+/** How the store differs from what it last answered for a record. */
+export function compareFields(record: KnownRecord, found: JsonObject): Omit<DriftFinding, 'kind'> {
+  const { key, body } = record;
+  const believed: unknown = JSON.parse(body);
+  const differing = isJsonObject(believed)
+    ? storeDifferences(believed, found).filter(({ field }) => !isExpected(record, field, found))
+    : [];
+  const url = readUrl(found);
+  const isMoved = url !== '' && !isNormalisedUrl(key, url) && isJsonObject(believed) && 'url' in believed;
+  const differences = differing
+    .filter(({ field }) => field !== 'url')
+    .flatMap(({ paths, ...one }) =>
+      paths
+        .filter((path) => path !== STOCK_PATH)
+        .map((path) => ({ path, believed: valueAt(one.believed, path), found: valueAt(one.found, path) })),
+    );
+  const fields = new Set(differences.map(({ path }) => path.split('.', 1)[0]));
+  return {
+    key,
+    id: readId(found),
+    differences: [...(isMoved ? [{ path: 'url', believed: key, found: url }] : []), ...differences],
+    values: Object.fromEntries(
+      differing.flatMap(({ field, found: value }) => (fields.has(field) ? [[field, value]] : [])),
+    ),
+  };
+}
+
+/** Whether the value of a field is the one that the store has made of what it was sent, or an edit that was accepted. */
+function isExpected({ body, observation }: KnownRecord, field: string, found: JsonObject): boolean {
+  const { altered, edited } = observation;
+  if (altered[field] === undefined && edited[field]?.accepted !== true) return false;
+  const seen = { body, sent: [], answer: found, before: observation, unaltered: [], at: 0 };
+  const edit = observeAnswer(seen).edited[field];
+  return edit === undefined ? altered[field] !== undefined : edit === edited[field] && edit.accepted === true;
+}
+
+/** Of variants the values of the member that a path names. */
+function valueAt(value: unknown, path: string): unknown {
+  const [, name] = path.split('.', 2);
+  if (name === undefined || !Array.isArray(value)) return value;
+  return value.map((one: unknown) => (isJsonObject(one) ? (member(one, name) ?? null) : null));
+}
+
 /** The findings of a part of the checked records. */
 function partName(part: number): string {
   return `drift-${part}.jsonl`;
@@ -61,7 +134,7 @@ export async function writeFindings(
 }
 
 /** The findings of all parts, in batches. */
-async function* readFindings(folder: RunFolder): AsyncGenerator<readonly DriftFinding[]> {
+export async function* readFindings(folder: RunFolder): AsyncGenerator<readonly DriftFinding[]> {
   for (let part = 1; await hasFindings(folder, part); part += 1) {
     const lines = (await text(await folder.read(partName(part)))).split('\n').slice(0, -1);
     yield lines.map((line) => findingSchema.parse(JSON.parse(line)));
@@ -207,76 +280,4 @@ export async function writeDriftTable(
 
 function valueText(value: unknown): string {
   return value === null ? '' : truncate(plainText(value), VALUE_LENGTH);
-}
-
-/**
- * Plans to send what the ledger has of records that a comparison has found edited, deleted or made again in the store. What
- * was sent since is left out, and so are products whose url was changed there: they would be created a second time.
- */
-export async function planRestore(
-  context: RunContext,
-  { job }: ImportRequest,
-  run: Run,
-  { of }: RunPart,
-): Promise<Plan> {
-  const { artifacts, signal, state } = context;
-  const compared = await state.runs.get(of);
-  if (compared === undefined) throw new StateError(`The comparison ${of} is gone.`);
-  const ledger = state.ledger(importTarget(run));
-  const folder = artifacts.run(of);
-  const openMapped = async function* (): AsyncGenerator<readonly Mapped[]> {
-    for await (const batch of readFindings(folder)) {
-      signal.throwIfAborted();
-      const findings = batch.filter(({ kind }) => kind !== 'stranger');
-      const keys = findings.map(({ key }) => key);
-      const [bodies, since] = await Promise.all([
-        ledger.bodies(keys),
-        ledger.writtenSince(compared.endPosition ?? '', keys),
-      ]);
-      yield findings.flatMap((finding, index) => restored(finding, bodies[index], since.has(finding.key)));
-    }
-  };
-  return await planRecords(context, run, {
-    job: withoutGuards(job, job.mode === 'update' ? 'update' : 'upsert'),
-    openMapped,
-    whole: true,
-    resend: true,
-    retry: true,
-  });
-}
-
-function restored(
-  { kind, key, differences }: DriftFinding,
-  body: string | undefined,
-  isWritten: boolean,
-): readonly Mapped[] {
-  const left = (code: string, message: string): readonly Mapped[] => [
-    { kind: 'skipped', key, rows: 0, spans: [], reason: { code, message } },
-  ];
-  if (body === undefined || body === FORGOTTEN_BODY)
-    return left('forgotten', 'its values are no longer known');
-  if (isWritten) return left('changed-since', 'it was sent since the comparison');
-  if (differences.some(({ path }) => path === 'url')) {
-    return left(
-      'other-url',
-      'its url was changed in the store, so that sending it would create a second product',
-    );
-  }
-  // The body was acknowledged, so it is what it claims to be; it is serialised to the same bytes again.
-  const value: Product | Contact = JSON.parse(body);
-  // Contacts are not created again.
-  const isGone = kind === 'deleted' && 'title' in value;
-  return [
-    {
-      kind: 'record',
-      key,
-      body: value,
-      rows: 0,
-      spans: [],
-      inStore: isGone
-        ? null
-        : differences.map(({ path, believed, found }) => ({ field: path, old: found, new: believed })),
-      ...(isGone && { notes: ['was deleted in the store: is created again, under a new id'] }),
-    },
-  ];
 }

@@ -15,7 +15,8 @@ import type { DriftRequest, RunContext } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
 import { endOf } from '../watched-run.ts';
 import { noteFindings } from './drift-finding.ts';
-import { comparisonMethod, findDrift, readSelection, sliceName } from './find-drift.ts';
+import { comparisonMethod, readSelection, sliceName } from './drift-selection.ts';
+import { findDrift } from './find-drift.ts';
 
 /**
  * Compares the records of a job with the store, field by field with what it last answered, and records what differs.

@@ -1,21 +1,9 @@
-import { json } from 'node:stream/consumers';
-import { z } from 'zod';
-import type { ImportJob } from '../../config/job/job.ts';
-import type { StoreConfig } from '../../config/store-config.ts';
 import { readPaged } from '../../export/reading/read-items.ts';
 import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
 import type { Resource } from '../../model/mapped-record.ts';
-import { AS_ACKNOWLEDGED, type Observation, observeAnswer } from '../../model/observation.ts';
-import {
-  type Applied,
-  isEmpty,
-  isNormalisedUrl,
-  type Outcome,
-  SHARD_SIZE,
-  storeDifferences,
-} from '../../model/operation.ts';
-import type { Drift, Run } from '../../model/run.ts';
-import { StateError, UsageError } from '../../model/storeferry-error.ts';
+import { AS_ACKNOWLEDGED } from '../../model/observation.ts';
+import { type Applied, isEmpty, type Outcome, SHARD_SIZE } from '../../model/operation.ts';
+import type { Drift } from '../../model/run.ts';
 import { fingerprintOf } from '../../plan/plan-import.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import {
@@ -24,8 +12,6 @@ import {
   IN_DOUBT,
   importTarget,
   type Ledger,
-  type LedgerMark,
-  type Lock,
   unconfirmedKeys,
 } from '../../state/state.ts';
 import type { SendOptions, Storefront } from '../../storefront/storefront.ts';
@@ -33,83 +19,20 @@ import { forEachConcurrently } from '../for-each-concurrently.ts';
 import type { RunContext } from '../run-context.ts';
 import { type ShardOperation, sendOperations } from '../send-operations.ts';
 import { readProbe } from '../store-properties.ts';
-import { isComparable, sampleLedger } from '../verify/sample-ledger.ts';
+import { isComparable } from '../verify/sample-ledger.ts';
 import {
+  compareFields,
   type DriftFinding,
+  deletedFinding,
   hasFindings,
+  type KnownRecord,
+  readUrl,
+  strangerFinding,
   tallyFindings,
   writeDriftTable,
   writeFindings,
 } from './drift-finding.ts';
-
-/** Which records of a job are compared. */
-interface DriftSelection {
-  /** At most this many, drawn at random; null: all. */
-  readonly sample: number | null;
-  /** Only the keys of these parts. */
-  readonly slice?: Drift['slice'];
-}
-
-/** A comparison of the store with the ledger, for a run. */
-interface DriftSearch extends DriftSelection {
-  readonly run: Run;
-  readonly job: ImportJob;
-  readonly store: StoreConfig;
-  /** The lock of the target, which allows writing. */
-  readonly lock: Lock;
-  /** In [0, 1), like Math.random. */
-  readonly random: () => number;
-}
-
-/** `reading`: by lists. `touching`: by updates that change nothing and are answered with the whole record. */
-type DriftMethod = Drift['by'];
-
-/**
- * How the records of a store can be compared, by what its last probe has learned.
- *
- * @throws UsageError where there is no way, or none is known.
- */
-export async function comparisonMethod(
-  { artifacts }: RunContext,
-  store: StoreConfig,
-  { import: resource, name }: ImportJob,
-): Promise<DriftMethod> {
-  const probe = (await readProbe(artifacts, store))?.properties;
-  const isProduct = resource === 'products';
-  const [reads, answers] = isProduct
-    ? [probe?.readsProducts, probe?.partialProductAnswersWhole === true && probe.absentFieldsStay === true]
-    : [probe?.readsContacts, probe?.emptyContactPutAnswersWhole];
-  if (reads === true) return 'reading';
-  if (answers === true || answers === 'email') return 'touching';
-  if (probe === undefined) {
-    throw new UsageError(`Nothing is known of how the ${resource} of ${store.name} can be seen.`, {
-      hint: `Learn it first: storeferry probe ${store.name}`,
-    });
-  }
-  throw new UsageError(
-    `The ${resource} of ${store.name} cannot be seen: its last probe found that it neither lists them nor answers an update that changes nothing with the whole ${isProduct ? 'product' : 'contact'}.`,
-    {
-      hint: `To probe it again: storeferry probe ${store.name}${isProduct ? '' : ' --contact ID'}. What is lost can be estimated: storeferry verify ${name}`,
-    },
-  );
-}
-
-const SELECTION_FILE = 'drift-keys.json';
-const selectionSchema = z.object({
-  by: z.enum(['reading', 'touching']),
-  sample: z.int().nullable(),
-  slice: z.string().default(''),
-  known: z.int(),
-  notComparable: z.int(),
-  keys: z.array(z.string()),
-});
-type SelectedKeys = z.infer<typeof selectionSchema>;
-
-/** The keys that a run has chosen to compare; undefined before that. */
-export async function readSelection(folder: RunFolder): Promise<SelectedKeys | undefined> {
-  if (!(await folder.exists(SELECTION_FILE))) return undefined;
-  return selectionSchema.safeParse(await json(await folder.read(SELECTION_FILE))).data;
-}
+import { type DriftSearch, readSelection, type SelectedKeys, selectKeys } from './drift-selection.ts';
 
 /**
  * Compares records of a job with the store, field by field with what it last answered. The ledger stays as it is. `unedited`: records
@@ -143,56 +66,6 @@ export async function findDrift(
     ...(search.slice !== undefined && { slice: search.slice }),
   };
   return { drift, requests: comparison.requests, unedited: comparison.unedited };
-}
-
-async function selectKeys(context: RunContext, search: DriftSearch): Promise<SelectedKeys> {
-  const { run, job, store, sample, slice, random } = search;
-  const by = await comparisonMethod(context, store, job);
-  const { keys, known, notComparable } = await sampleLedger(context.state.ledger(importTarget(run)), {
-    job: job.name,
-    resource: job.import,
-    size: sample ?? Number.MAX_SAFE_INTEGER,
-    includes: slice && ((key) => isInSlice(key, slice)),
-    random,
-    signal: context.signal,
-  });
-  if (keys.length === 0 && slice === undefined) {
-    throw new StateError(
-      notComparable > 0
-        ? `Nothing of the job ${job.name} can be compared: its records are in doubt or have no id.`
-        : `The ledger has no acknowledged record of the job ${job.name}.`,
-      { hint: `Run it first: storeferry run ${job.name}` },
-    );
-  }
-  const selected = { by, sample, slice: sliceName(slice), known, notComparable, keys: [...keys] };
-  await context.artifacts.run(run.id).write(SELECTION_FILE, [JSON.stringify(selected)]);
-  return selected;
-}
-
-/** The name of these parts of a job's records, by which an interrupted comparison is found again. */
-export function sliceName(slice: DriftSelection['slice']): string {
-  return slice === undefined ? '' : `${slice.number}+${slice.parts}/${slice.of}`;
-}
-
-/**
- * Whether a key belongs to these parts. It depends on the key alone, so that products which come and go move no other one to a part
- * that was compared already.
- */
-export function isInSlice(key: string, { number, of, parts }: NonNullable<DriftSelection['slice']>): boolean {
-  let sum = 0;
-  for (let at = 0; at < key.length; at += 1) sum = (Math.imul(sum, 31) + key.charCodeAt(at)) >>> 0;
-  const mixed = Math.imul(sum ^ (sum >>> 15), 0x85ebca6b) >>> 0;
-  const part = Math.floor((((mixed ^ (mixed >>> 13)) >>> 0) * of) / 2 ** 32);
-  return (part - number + of) % of < parts;
-}
-
-/** What the ledger has of a key. */
-interface KnownRecord {
-  readonly key: string;
-  readonly mark: LedgerMark;
-  readonly body: string;
-  /** What answers have shown beside the body. */
-  readonly observation: Observation;
 }
 
 const ITEMS_PER_PAGE = 50;
@@ -518,68 +391,4 @@ const CONTENT = ['description', 'images', 'categories', 'options', 'variants', '
 /** Whether a product has nothing but a title and a url. */
 function hasOnlyTitleAndUrl(product: JsonObject): boolean {
   return CONTENT.every((name) => isEmpty(member(product, name) ?? null));
-}
-
-function readUrl(product: JsonObject): string {
-  const url = member(product, 'url');
-  return typeof url === 'string' ? url : '';
-}
-
-function readId(record: JsonObject): number | null {
-  const id = Number(member(record, 'id'));
-  return Number.isSafeInteger(id) ? id : null;
-}
-
-function deletedFinding({ key, mark }: KnownRecord): DriftFinding {
-  return { kind: 'deleted', key, id: mark.id, differences: [], values: {} };
-}
-
-/** A product of the store that no job has sent. */
-function strangerFinding(product: JsonObject): DriftFinding {
-  return { kind: 'stranger', key: readUrl(product), id: readId(product), differences: [], values: {} };
-}
-
-/** Not compared: sales change it. */
-const STOCK_PATH = 'variants.quantity';
-
-function compareFields(record: KnownRecord, found: JsonObject): Omit<DriftFinding, 'kind'> {
-  const { key, body } = record;
-  const believed: unknown = JSON.parse(body);
-  const differing = isJsonObject(believed)
-    ? storeDifferences(believed, found).filter(({ field }) => !isExpected(record, field, found))
-    : [];
-  const url = readUrl(found);
-  const isMoved = url !== '' && !isNormalisedUrl(key, url) && isJsonObject(believed) && 'url' in believed;
-  const differences = differing
-    .filter(({ field }) => field !== 'url')
-    .flatMap(({ paths, ...one }) =>
-      paths
-        .filter((path) => path !== STOCK_PATH)
-        .map((path) => ({ path, believed: valueAt(one.believed, path), found: valueAt(one.found, path) })),
-    );
-  const fields = new Set(differences.map(({ path }) => path.split('.', 1)[0]));
-  return {
-    key,
-    id: readId(found),
-    differences: [...(isMoved ? [{ path: 'url', believed: key, found: url }] : []), ...differences],
-    values: Object.fromEntries(
-      differing.flatMap(({ field, found: value }) => (fields.has(field) ? [[field, value]] : [])),
-    ),
-  };
-}
-
-/** Whether the value of a field is the one that the store has made of what it was sent, or an edit that was accepted. */
-function isExpected({ body, observation }: KnownRecord, field: string, found: JsonObject): boolean {
-  const { altered, edited } = observation;
-  if (altered[field] === undefined && edited[field]?.accepted !== true) return false;
-  const seen = { body, sent: [], answer: found, before: observation, unaltered: [], at: 0 };
-  const edit = observeAnswer(seen).edited[field];
-  return edit === undefined ? altered[field] !== undefined : edit === edited[field] && edit.accepted === true;
-}
-
-/** Of variants the values of the member that a path names. */
-function valueAt(value: unknown, path: string): unknown {
-  const [, name] = path.split('.', 2);
-  if (name === undefined || !Array.isArray(value)) return value;
-  return value.map((one: unknown) => (isJsonObject(one) ? (member(one, name) ?? null) : null));
 }

@@ -19,7 +19,7 @@ import { loadSnapshot, type Snapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
-import { planRestore } from '../drift/drift-finding.ts';
+import { planRestore } from '../drift/plan-restore.ts';
 import { comparableKeyDigest, readMappingTables } from '../inputs/open-mapping.ts';
 import { tablesDigest } from '../inputs/side-table.ts';
 import { sourceNamer } from '../read-corrections.ts';

@@ -5,7 +5,8 @@ import { readPlan } from '../../../src/plan/plan-file.ts';
 import { fingerprintOf } from '../../../src/plan/shard-writer.ts';
 import { REJECTS_FILE } from '../../../src/rejects/rejects-file.ts';
 import { noteFindings } from '../../../src/run/drift/drift-finding.ts';
-import { comparisonMethod, findDrift } from '../../../src/run/drift/find-drift.ts';
+import { comparisonMethod } from '../../../src/run/drift/drift-selection.ts';
+import { findDrift } from '../../../src/run/drift/find-drift.ts';
 import { applyStep } from '../../../src/run/import/apply-step.ts';
 import {
   continueOrBegin,
