@@ -235,7 +235,7 @@ function outcomeEffect(job: string, { operation, outcome, observation }: Operati
     fingerprint,
     id,
     job: owner,
-    ...(idProof === 'proven' ? {} : { idProof }),
+    ...(idProof !== 'proven' && { idProof }),
     ...(memo !== undefined && { memo }),
   };
   return {

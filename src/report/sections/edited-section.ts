@@ -41,7 +41,7 @@ export function editedSection(facts: RunFacts): Section | null {
         'Records that somebody edited in the store',
         ['Record', ['Edit', 'bare', 'leads'], ['Fields', 'bare']],
         records.map(({ key, how, fields }) => ({
-          ...(how === 'kept' ? {} : { tone: 'warning' as const }),
+          ...(how !== 'kept' && { tone: 'warning' as const }),
           cells: [styled('key', foreign(key, MAX_NAME_LENGTH)), how, listed(fields)],
         })),
         { more: (left) => `and ${counted(left, 'more record')}` },

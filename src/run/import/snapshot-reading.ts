@@ -108,7 +108,7 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
         ...nameColumns(reading.request, [...columnsNotUsed]),
         ...(joins.length !== 0 && { joins }),
         dates: mapping?.mapper.clock.judged() ?? null,
-        ...(snapshot.readAs?.ofWorkbook === true ? { ofWorkbook: true } : {}),
+        ...(snapshot.readAs?.ofWorkbook === true && { ofWorkbook: true }),
       };
     },
   };
@@ -169,9 +169,7 @@ async function* openTables(reading: SnapshotReading, opened: OpenedTable[]) {
       file: index,
       name: file.name,
       batches: table.batches(),
-      ...(pieces === undefined
-        ? {}
-        : { text: { dialect: `${dialect.delimiter}${quotes}${dataRow}`, pieces } }),
+      ...(pieces !== undefined && { text: { dialect: `${dialect.delimiter}${quotes}${dataRow}`, pieces } }),
     };
   }
 }
