@@ -364,3 +364,8 @@ export class LineSplitter {
     return lines;
   }
 }
+
+/** The headers of a file without the white space and byte order marks around them. */
+export function trimHeaders(header: readonly string[]): readonly string[] {
+  return header.map((text) => text.replace(/^[\s\ufeff]+|(?<![\s\ufeff])[\s\ufeff]+$/g, ''));
+}

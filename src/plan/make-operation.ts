@@ -1,8 +1,6 @@
-import type { ImportMode, Resource } from '../model/mapped-record.ts';
 import { isNewContactKey, type ProductPart } from '../model/operation.ts';
 import type { OwnedKey } from '../state/state.ts';
-import type { RenameMethod } from './predecessors.ts';
-import type { ComparedRecord } from './record-comparer.ts';
+import type { ComparedRecord, CompareOptions } from './record-comparer.ts';
 import type { UnplacedOperation } from './shard-writer.ts';
 
 /** A product of this job that gets a new url. */
@@ -10,26 +8,18 @@ export interface RenamedProduct extends OwnedKey {
   readonly to: string;
 }
 
-interface OperationOptions {
-  readonly resource: Resource;
-  readonly mode: ImportMode;
-  /** How products get a new url. */
-  readonly method: RenameMethod | undefined;
-  /** Left out: the whole body is sent. */
-  readonly part?: ProductPart | undefined;
-}
-
-/** The operation that sends a record. */
+/** The operation that sends a record; without `part` its whole body. */
 export function makeOperation(
   { record, mark, predecessor }: Pick<ComparedRecord, 'record' | 'mark' | 'predecessor'>,
-  { resource, mode, method, part }: OperationOptions,
+  { resource, mode, predecessors }: Pick<CompareOptions, 'resource' | 'mode' | 'predecessors'>,
+  part?: ProductPart,
 ): UnplacedOperation {
   const { key, rows, spans, body, fingerprint, memo } = record;
   const upsert = { key, rows, spans, body, fingerprint, memo };
   switch (resource) {
     case 'products': {
       const renamed = predecessor?.renamed;
-      const putId = method === 'put' ? (renamed?.id ?? undefined) : undefined;
+      const putId = predecessors?.method === 'put' ? (renamed?.id ?? undefined) : undefined;
       return {
         kind: 'upsert-product',
         ...upsert,

@@ -10,7 +10,6 @@ import type {
   MappedSkip,
   SourceItem,
 } from '../model/mapped-record.ts';
-import type { ProductPart } from '../model/operation.ts';
 import type { Plan, PlannedShard } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { IN_DOUBT, type LedgerMark, type MemoFact } from '../state/state.ts';
@@ -30,7 +29,7 @@ import {
   RecordComparer,
   serialise,
 } from './record-comparer.ts';
-import { ShardWriter, type UnplacedOperation } from './shard-writer.ts';
+import { ShardWriter } from './shard-writer.ts';
 
 /**
  * The number of records per query to the ledger, fewer if their bodies are large. With 500, more of them outlived the
@@ -348,7 +347,7 @@ export class PlanDraft {
 
   #send(compared: ComparedRecord): void {
     const { record, predecessor, update } = compared;
-    const operation = this.#makeOperation(compared, update?.part);
+    const operation = makeOperation(compared, this.#options, update?.part);
     if (operation.kind === 'upsert-contact') this.tally.created++;
     const putId = operation.kind === 'upsert-product' ? operation.putId : undefined;
     if (predecessor !== undefined) this.tally.countContinued(record.key, predecessor, putId !== undefined);
@@ -372,7 +371,7 @@ export class PlanDraft {
     this.tally.countHeld(record, standing);
     this.#held ??= new LineWriter(this.#options.folder, HELD_FILE);
     const before = mark?.fingerprint ?? null;
-    this.#held.add(heldLine({ operation: this.#makeOperation(compared), before, hits }));
+    this.#held.add(heldLine({ operation: makeOperation(compared, this.#options), before, hits }));
   }
 
   #countRecord(record: TalliedRecord, mark: LedgerMark | undefined, standing: Standing): void {
@@ -382,11 +381,6 @@ export class PlanDraft {
     if (mark !== undefined && mark.job !== this.#options.job && this.#options.mode !== 'update') {
       this.tally.countTakeover(mark.job, record.key, standing);
     }
-  }
-
-  #makeOperation(compared: ComparedRecord, part?: ProductPart): UnplacedOperation {
-    const { resource, mode, predecessors } = this.#options;
-    return makeOperation(compared, { resource, mode, method: predecessors?.method, part });
   }
 }
 

@@ -216,7 +216,6 @@ async function draftInPasses(options: PlanOptions) {
     duplicates: job.duplicates,
     maxMerged,
     guards: job.guards,
-    hashKey: options.hashKey,
   };
   // Records in the blocks that are left out are not compared one by one.
   if (undecided !== undefined) blocks?.index?.leaveOut((key) => undecided.hasHash(key));

@@ -417,7 +417,9 @@ async function approvePlan(
     totals: null,
     ...(!isBegun && { interruptAskedAt: null }),
     step: 'apply',
-    ...(planned.waves !== undefined && { waves: planned.waves.map((wave) => ({ ...wave, approved: wave.approved || wave.stop !== null })) }),
+    ...(planned.waves !== undefined && {
+      waves: planned.waves.map((wave) => ({ ...wave, approved: wave.approved || wave.stop !== null })),
+    }),
   });
   return { run, plan };
 }

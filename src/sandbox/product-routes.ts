@@ -242,7 +242,7 @@ export function openProductTable(
     /** The product as JSON text; undefined when there is none. */
     read(id: number): string | undefined {
       const row = byId.get(id);
-      return row === undefined ? undefined : withId(id, textColumn(row, 'body'));
+      return row && productJson(row);
     },
     /** Sets fields of a product; undefined when there is none. */
     updateById(id: number, body: ChangedProduct): string | undefined {
@@ -251,9 +251,7 @@ export function openProductTable(
     },
     /** Products by id, of a category or with a part of their title. */
     find: (title: string | undefined, categoryId: number | undefined): string[] =>
-      page
-        .all(title ?? null, categoryId ?? null)
-        .map((row) => withId(numberColumn(row, 'id'), textColumn(row, 'body'))),
+      page.all(title ?? null, categoryId ?? null).map(productJson),
     /** Creates a product; its url gets a number appended when it is taken, and is made of the title when absent. */
     create: (body: ProductBody): SavedProduct => add(body, freeUrl(body.url ?? urlFromTitle(body.title))),
     /** False when there is no such product. */
@@ -266,10 +264,14 @@ export function openProductTable(
         const lastRow = rows.at(-1);
         if (lastRow === undefined) return;
         last = numberColumn(lastRow, 'id');
-        yield rows.map((row) => withId(numberColumn(row, 'id'), textColumn(row, 'body')));
+        yield rows.map(productJson);
       }
     },
   };
+}
+
+function productJson(row: Record<string, SQLOutputValue>): string {
+  return withId(numberColumn(row, 'id'), textColumn(row, 'body'));
 }
 
 function withId(id: number, json: string): string {

@@ -1,3 +1,4 @@
+import { trimHeaders } from '../../model/row.ts';
 import { looseName } from '../../text/printable.ts';
 import type { ColumnSpec } from '../spec/mapping-spec.ts';
 
@@ -42,7 +43,7 @@ export class HeaderLine {
   readonly #loose: HeaderTexts;
 
   constructor(header: readonly string[]) {
-    this.headers = header.map((text) => text.replace(/^[\s\ufeff]+|(?<![\s\ufeff])[\s\ufeff]+$/g, ''));
+    this.headers = trimHeaders(header);
     this.#exact = textsOf(this.headers);
     this.#loose = textsOf(this.headers.map(looseName));
   }

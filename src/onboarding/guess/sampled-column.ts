@@ -2,7 +2,7 @@ import { weightUnit } from '../../mapping/compile-mapping.ts';
 import type { Condition } from '../../mapping/spec/mapping-spec.ts';
 import { spellingsOf } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
-import { isErrorValue } from '../../model/row.ts';
+import { isErrorValue, trimHeaders } from '../../model/row.ts';
 import { currencyCode, oneOf, words } from './words.ts';
 
 /** A column of a file, as far as rows were sampled. */
@@ -25,7 +25,7 @@ export function sampleColumns(
   header: readonly string[],
   rows: readonly (readonly string[])[],
 ): readonly SampledColumn[] {
-  const names = header.map((text) => text.replace(/^[\s\ufeff]+|(?<![\s\ufeff])[\s\ufeff]+$/g, ''));
+  const names = trimHeaders(header);
   const places = Map.groupBy(names.keys(), (index) => names[index] ?? '');
   return names.map((name, index) => {
     const cells = rows.map((row) => (row[index] ?? '').trim());

@@ -273,9 +273,10 @@ class DriftComparison {
       }
       // The touch itself has created it.
       const removed = await storefront.deleteProduct(outcome.id, options);
-      if (removed.kind === 'applied') findings.push(deletedFinding(record));
-      if (removed.kind === 'applied') return GONE;
-      return removed.kind === 'left' ? removed : { ...removed, inDoubt: true };
+      if (removed.kind === 'left') return removed;
+      if (removed.kind !== 'applied') return { ...removed, inDoubt: true };
+      findings.push(deletedFinding(record));
+      return GONE;
     };
     const empty = JSON.stringify(
       (await readProbe(this.#context.artifacts, store))?.properties.emptyContactPutAnswersWhole === 'email'
@@ -295,6 +296,7 @@ class DriftComparison {
         doubted: new Set(records.flatMap(({ key, mark }) => (mark.fingerprint === IN_DOUBT ? [key] : []))),
       },
       storefront: {
+        ...storefront,
         upsertProduct: ({ url }, options) =>
           sendAndCompare(
             url,
@@ -308,10 +310,6 @@ class DriftComparison {
             (_record, onAnswer) => storefront.updateContact(id, empty, { ...options, onAnswer }),
             options,
           ),
-        updateProduct: storefront.updateProduct,
-        upsertContact: storefront.upsertContact,
-        deleteProduct: storefront.deleteProduct,
-        subscriberLists: storefront.subscriberLists,
       },
       onProgress: (tally) => {
         this.requests = before + tally.requests;

@@ -196,13 +196,8 @@ async function cancelDeletesOfUnrenamed(
       const mark = marks[index];
       const isKnown = mark !== undefined && mark.fingerprint !== IN_DOUBT;
       if (isKnown && mark.id !== operation.id) return [];
-      const isSame = isKnown && mark.id === operation.id;
-      return [
-        {
-          operation,
-          outcome: isSame ? ({ kind: 'applied', id: null } as const) : ({ kind: 'left' } as const),
-        },
-      ];
+      const outcome = isKnown ? ({ kind: 'applied', id: null } as const) : ({ kind: 'left' } as const);
+      return [{ operation, outcome }];
     });
     if (results.length === 0) continue;
     await context.state.runs.record(run, shard.number, results, 0, lock.fence, versionTime(context, store));

@@ -121,7 +121,9 @@ const sendMail: Transport<'email'> = async (
     host: hostname,
     port: port === '' ? (isSecure ? 465 : 587) : Number(port),
     secure: isSecure,
-    ...(username !== '' && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+    ...(username !== '' && {
+      auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) },
+    }),
     requireTLS: !isLocal,
     ignoreTLS: isLocal,
     connectionTimeout: attemptMs,
