@@ -104,7 +104,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
   }
   if (!isTaken('visible', 'hidden'))
     for (const column of free.filter((one) => isWithdrawal(one) && one.values.some(isMarked)))
-      ask(guess, [column], `${shown(column, isMarked)} marks products that may no longer be sold`, []);
+      ask(guess, [column], `${shown(column, isMarked)} marks products that may not be sold`, []);
   for (const column of guess.isAsked('price') ? [] : free.filter(mayBePrice))
     ask(
       guess,

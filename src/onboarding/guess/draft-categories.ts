@@ -1,7 +1,17 @@
-import type { CategoriesSpec, Value } from '../../mapping/spec/mapping-spec.ts';
+import type { CategoriesSpec, ProductSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { named } from './draft-images.ts';
-import type { ProductColumn, ProductGuess } from './guess.ts';
-import { isMarkup, isMostly, isText, type SampledColumn } from './sampled-column.ts';
+import { isExactlyCalled, LEAVE_OUT, type ProductColumn, type ProductGuess } from './guess.ts';
+import {
+  areFlags,
+  booleanOf,
+  isMarked,
+  isMarkup,
+  isMostly,
+  isText,
+  MAX_STATES,
+  marking,
+  type SampledColumn,
+} from './sampled-column.ts';
 import { words } from './words.ts';
 
 /** The categories: names, lists of names, or paths. Undefined also while a question is open. */
@@ -41,12 +51,55 @@ export function draftCategories(guess: ProductGuess): CategoriesSpec | Value | u
   return path === undefined ? value : { value, path };
 }
 
+/** Which products are digital goods or services, according to answers: others are sent as physical ones, to be shipped. */
+export function draftType(guess: ProductGuess): ProductSpec['type'] {
+  const { digital, services } = words().cells;
+  for (const column of guess.free.filter(({ distinct }) => distinct <= MAX_STATES)) {
+    const among = (some: ReadonlySet<string>) => [
+      ...new Set(column.values.map((value) => value.toLowerCase()).filter((value) => some.has(value))),
+    ];
+    const byWord = { digital: among(digital), service: among(services) };
+    const isShipped = isExactlyCalled(column, 'shipped');
+    const isFlag = (isShipped || isExactlyCalled(column, 'unshipped')) && areFlags(column);
+    const isOther = (value: string) => isFlag && (isShipped ? booleanOf(value) === false : isMarked(value));
+    const [word] = [...byWord.digital, ...byWord.service];
+    const shown = word ?? column.values.find(isOther);
+    if (shown === undefined) continue;
+    const answer = guess.askUnused(
+      [column],
+      `has '${shown}', and all products would be sent as physical ones`,
+      word === undefined ? [LEAVE_OUT, ...KINDS] : [LEAVE_OUT, BY_WORD],
+    );
+    const kinds = (['digital', 'service'] as const).filter(
+      (kind) => answer === kind || (answer === BY_WORD.value && byWord[kind].length > 0),
+    );
+    if (kinds.length === 0) continue;
+    const name = guess.use('type', guess.claim('type', column, 'your answer', 'certain'));
+    const marked = isShipped ? { [name]: 'no' } : marking(name, column);
+    const conditionOf = (kind: 'digital' | 'service') =>
+      answer === BY_WORD.value ? { [name]: byWord[kind] } : marked;
+    return { is: Object.fromEntries(kinds.map((kind) => [kind, conditionOf(kind)])) };
+  }
+  return undefined;
+}
+
+const BY_WORD = {
+  value: 'by-word',
+  label: 'says which products are digital goods, and which are services',
+};
+const KINDS = [
+  { value: 'digital', label: 'these products are digital goods' },
+  { value: 'service', label: 'these products are services, or not shipped' },
+];
+
 /** Whether a column says of what kind a record is, not in which category: type, @type. */
 function isKind(column: SampledColumn): boolean {
   const isCalled = /(?:^|@|[._ ])type$/i.test(column.header) && !/product.type$/i.test(column.header);
   const isConstant = column.values.length > 1 && column.distinct === 1;
+  const { productKinds, digital, services } = words().cells;
+  const kinds = [productKinds, digital, services];
   return (
-    isMostly(column, (value) => words().cells.productKinds.has(value.toLowerCase())) ||
+    isMostly(column, (value) => kinds.some((some) => some.has(value.toLowerCase()))) ||
     (isCalled && isConstant)
   );
 }

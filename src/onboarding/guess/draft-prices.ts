@@ -140,11 +140,9 @@ function pickPrice(guess: ProductGuess): ProductColumn | undefined {
   askPrice(
     guess,
     [...new Set([...damaged, ...regular, ...amounts.filter(mayBePrice)])],
-    misfit === undefined || misfit.values.length === 0
+    misfit === undefined || misfit.values.length === 0 || fits(misfit)
       ? 'no header is called a price that customers pay'
-      : fits(misfit)
-        ? `'${misfit.header}' may be for another unit`
-        : `'${misfit.header}' is called a price, but ${shown(misfit)} (the first is '${sampleOf(misfit)}')`,
+      : `'${misfit.header}' is called a price, but ${shown(misfit)} (the first is '${sampleOf(misfit)}')`,
   );
   return undefined;
 }

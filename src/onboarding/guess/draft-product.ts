@@ -8,7 +8,7 @@ import type {
 import { compilePattern, slugify, type Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import { type AppliedColumns, askUnused } from './ask-unused.ts';
-import { draftCategories } from './draft-categories.ts';
+import { draftCategories, draftType } from './draft-categories.ts';
 import { draftImages } from './draft-images.ts';
 import { draftPrices, type PriceDraft } from './draft-prices.ts';
 import { draftQuantity, draftWeight, stockOf } from './draft-quantity.ts';
@@ -18,6 +18,7 @@ import {
   countedShare,
   isCalled,
   isExactlyCalled,
+  isOfList,
   LEAVE_OUT,
   type ProductColumn,
   type ProductGuess,
@@ -62,6 +63,7 @@ export function draftProduct(
   const quantity = spread?.quantity ?? draftQuantity(guess);
   const weight = draftWeight(guess);
   const hidden = draftHidden(guess, titleColumn, variants?.group !== undefined);
+  const type = draftType(guess);
   const applied = askUnused(guess);
   const stock = stockOf(applied, quantity ?? applied.quantity);
   if (titleColumn === undefined || prices === undefined || variants === undefined) return undefined;
@@ -81,6 +83,7 @@ export function draftProduct(
     hidden,
     images,
     categories,
+    type,
   });
   const { rows, inherit, group, options } = variants;
   const variantsSpec: VariantsSpec = withoutUndefined({
@@ -144,7 +147,10 @@ function pickSku(guess: ProductGuess): ProductColumn | undefined {
   const sku = guess.pick('sku', {
     fits: (column) => isMostly(column, isCode) && !isRowNumber(guess, column),
     shown,
-    prefer: ({ header }) => /^(?:product |variant )?sku$/i.test(header.replaceAll('_', ' ').trim()),
+    prefer: (column) =>
+      isOfList(column) ||
+      (!guess.free.some((other) => isOfList(other) && isExactlyCalled(other, 'sku')) &&
+        /^(?:product |variant )?sku$/i.test(column.header.replaceAll('_', ' ').trim())),
   });
   if (sku !== undefined || guess.answers['column.sku'] !== undefined) return sku;
   if (guess.isAsked('sku')) return undefined;
@@ -203,7 +209,7 @@ function pickTitle(guess: ProductGuess, sku: ProductColumn | undefined): Product
     !mayHaveVariants && products.some((one) => names.every(({ distinct }) => distinct < one.distinct));
   const title = guess.pick('title', {
     isRequired: true,
-    prefer: ({ header }) => !isProductWord(header) && !areRepeated,
+    prefer: (column) => !isProductWord(column.header) && !areRepeated && !isOfList(column),
     fits: isText,
     shown: (column) => `${column.distinct} of ${column.values.length} values are different`,
   });

@@ -129,6 +129,8 @@ export interface AppliedStock {
   readonly reserved: Value | undefined;
   /** Which rows are sold out, whatever the stock is. */
   readonly soldOut: Condition | undefined;
+  /** Which rows can be bought whatever the stock is. */
+  readonly untracked: Condition | undefined;
 }
 
 /** Asks about columns that have a part of the stock, or mark what is sold out. */
@@ -151,7 +153,7 @@ export function askStock(guess: ProductGuess): AppliedStock {
       reserved = [use('reserved', column), 'integer', { times: -1 }];
   }
   const isSold = (cell = '1') =>
-    !/^0*$/.test(cell) && availabilityOf(cell) !== false && booleanOf(cell) !== false;
+    !/^(?:0*|-\d.*)$/.test(cell) && availabilityOf(cell) !== false && booleanOf(cell) !== false;
   for (const column of guess.free.filter((one) => isExactlyCalled(one, 'soldOut') && areFlags(one))) {
     const marked = column.cells.find((cell, row) => isMarked(cell) && isSold(stock?.cells[row]));
     if (marked === undefined) continue;
@@ -159,16 +161,35 @@ export function askStock(guess: ProductGuess): AppliedStock {
     if (guess.askUnused([column], why, [LEAVE_OUT, SOLD_OUT]) === 'sold-out')
       soldOut = marking(use('soldOut', column), column);
   }
-  return { reserved, soldOut };
+  let untracked: Condition | undefined;
+  for (const column of guess.free.filter(
+    (one) => isExactlyCalled(one, 'tracked', 'backorder') && areFlags(one),
+  )) {
+    const isTracking = isCalled(column, 'tracked');
+    const isBuyable = (cell: string) => (isTracking ? booleanOf(cell) === false : isMarked(cell));
+    const row = column.cells.findIndex((cell, at) => isBuyable(cell) && !isSold(stock?.cells[at]));
+    if (row === -1) continue;
+    const why = `has '${column.cells[row]}' for a stock of ${stock?.cells[row]}, which is sent as sold out`;
+    if (guess.askUnused([column], why, [LEAVE_OUT, BUYABLE]) === 'buyable') {
+      const name = use('untracked', column);
+      untracked = isTracking ? { [name]: 'no' } : marking(name, column);
+    }
+  }
+  return { reserved, soldOut, untracked };
 }
 
 const SUBTRACT = { value: 'subtract', label: 'a part of the stock, which is subtracted' };
+const BUYABLE = { value: 'buyable', label: 'such products can be bought: their stock is not sent' };
 const SOLD_OUT = { value: 'sold-out', label: 'the marked products are sold out: their stock is 0' };
 
 /** The stock, less what is reserved; 0 of what is sold out. */
-export function stockOf({ reserved, soldOut }: AppliedStock, stock: Value | undefined): Value | undefined {
-  const free: Value | undefined =
+export function stockOf(
+  { reserved, soldOut, untracked }: AppliedStock,
+  stock: Value | undefined,
+): Value | undefined {
+  const whole: Value | undefined =
     stock === undefined || reserved === undefined ? stock : [{ sum: [stock, reserved] }, { min: 0 }];
+  const free = whole === undefined || untracked === undefined ? whole : { value: whole, unless: untracked };
   if (soldOut === undefined) return free;
   const none: Value = { value: { const: 0 }, when: soldOut };
   return free === undefined ? none : { first: [none, free] };

@@ -2,6 +2,7 @@ import type { MappingSpec, OptionsSpec, Value, VariantsSpec } from '../../mappin
 import type { ProductConcept } from '../column-fields.ts';
 import {
   isExactlyCalled,
+  isOfList,
   type MappingQuestion,
   nameOf,
   type ProductColumn,
@@ -61,6 +62,17 @@ export function draftVariants(
   }
   if (title.distinct === title.values.length && by === undefined)
     return listsChoices(guess, choices) || sharesCode(guess, sku) ? undefined : ALONE;
+  if (choices.length === 0 && guess.columns.some(isOfList)) {
+    const products = Map.groupBy(cells.keys(), (row) => cells[row]);
+    guess.askColumn(
+      'option',
+      guess.free.filter((column) => mayBeChoice(column, [...products.values()])),
+      `rows with the same '${title.header}' are from one list, and no column is called a size or colour`,
+      'none of them: each row is one product',
+      'the option in which the variants of a product differ',
+    );
+    return undefined;
+  }
   const combination = (row: number) =>
     JSON.stringify([cells[row], ...choices.map((column) => column.cells[row])]);
   const rows = cells.flatMap((cell, row) => (cell === '' ? [] : [row]));

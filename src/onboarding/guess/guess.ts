@@ -441,6 +441,11 @@ export function isExactlyCalled<Concept extends string>(
   return meaningOf(column, concepts)?.how === 'exact';
 }
 
+/** Whether a column has values of a list within each record, as variants in JSON. */
+export function isOfList({ header }: Pick<SampledColumn, 'header'>): boolean {
+  return header.includes('[].');
+}
+
 /** The headers of columns, as sentences have them. */
 export function quotedHeaders(columns: readonly SampledColumn[], between = ', '): string {
   return columns.map(({ header }) => `'${header}'`).join(between);

@@ -73,6 +73,9 @@ const wordsSchema = z
       totals: list,
       /** What kind of product it is, not in which category. */
       productKinds: list,
+      /** Kinds of products that are not shipped. */
+      digital: list,
+      services: list,
       /** Before or behind a lowest price. */
       from: list,
       fromBehind: list,

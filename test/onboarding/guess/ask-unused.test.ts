@@ -125,6 +125,10 @@ describe('a mark that a product is sold no more', () => {
     ['Kennzeichen', 'gelöscht', ''],
     ['Blocked', 'yes', 'no'],
     ['Not for sale', 'x', ''],
+    ['Bloqueado', 'si', 'no'],
+    ['Geblokkeerd', 'ja', 'nee'],
+    ['is_deleted', 'true', 'false'],
+    ['B2B only', 'yes', ''],
   ])('in a column %s is asked about', async (header, mark, other) => {
     const text = `Name;Price;${header}\nMug;4.00;${mark}\nJug;5.00;${other}`;
     expect(await titles(text)).toEqual([`unused.${header}`]);

@@ -63,6 +63,10 @@ describe('a column that says who gets no e-mails', () => {
     expect(await subscribed(text, { 'word.no': 'subscribed' })).toEqual([false, true, null]);
     expect(await subscribed(text, { 'word.no': 'not-sent' })).toEqual([false, null, null]);
     expect(await subscribed('Opt-out\nyes\n')).toEqual([false, null]);
+    expect(await subscribed('Eintragung;Austragung\n2024-01-02;2024-02-03\n2024-01-02;')).toEqual([
+      false,
+      null,
+    ]);
   });
 
   it('may have the date of it', async () => {

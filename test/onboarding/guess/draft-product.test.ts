@@ -160,6 +160,54 @@ describe('what a product is', () => {
   });
 });
 
+describe('a product that is not shipped', () => {
+  const types = (text: string, answers?: Answers) => guessed(text, ({ type }) => type, answers);
+
+  it.each([
+    ['Type', 'Digital', 'Service'],
+    ['Artikeltyp', 'download', 'Dienstleistung'],
+  ])('is found by words of %s', async (header, digital, service) => {
+    const text = `Name;Price;${header}\nBook;4.00;${digital}\nMug;5.00;physical\nRepair;6.00;${service}`;
+    const id = `unused.${header}`;
+    expect(await types(text)).toEqual([id]);
+    expect(await types(text, { [id]: 'by-word' })).toEqual(['digital', 'physical', 'service']);
+    expect(await types(text, { [id]: 'leave-out' })).toEqual(['physical', 'physical', 'physical']);
+  });
+
+  it.each([
+    ['Requires shipping', 'no', 'yes'],
+    ['Virtual', 'yes', 'no'],
+    ['Download', 'x', ''],
+  ])('is marked by %s: %s', async (header, unshipped, other) => {
+    const text = `Name;Price;${header}\nBook;4.00;${unshipped}\nMug;5.00;${other}`;
+    const id = `unused.${header}`;
+    expect(await types(text)).toEqual([id]);
+    expect(await types(text, { [id]: 'digital' })).toEqual(['digital', 'physical']);
+    expect(await types(text, { [id]: 'service' })).toEqual(['service', 'physical']);
+    expect(await types(text.replace(`4.00;${unshipped}`, `4.00;${other}`))).toEqual(['physical', 'physical']);
+  });
+});
+
+describe('rows from a list within each product', () => {
+  const text =
+    'title;sku;variants[].sku;variants[].price;variants[].title\nMug;M;M-1;4.00;Small\nMug;M;M-2;5.00;Large\nJug;J;J-1;6.00;Small';
+  const variants = (answers?: Answers) =>
+    guessed(text, (one) => [one.title, ...one.variants.map(({ sku, price }) => `${sku} ${price}`)], answers);
+
+  it('are variants by the option that is answered, or products', async () => {
+    expect(await variants()).toEqual(['column.option']);
+    expect(await variants({ 'column.option': 'variants[].title' })).toEqual([
+      ['Mug', 'M-1 4', 'M-2 5'],
+      ['Jug', 'J-1 6'],
+    ]);
+    expect(await variants({ 'column.option': '' })).toEqual([
+      ['Mug', 'M-1 4'],
+      ['Mug', 'M-2 5'],
+      ['Jug', 'J-1 6'],
+    ]);
+  });
+});
+
 describe('pictures', () => {
   const images = (text: string, answers?: Answers) => guessed(text, (product) => product.images, answers);
 

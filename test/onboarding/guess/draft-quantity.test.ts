@@ -74,3 +74,21 @@ describe('the unit of a weight', () => {
     expect(await weights(differing, { weightIn: 'g' })).toEqual([0.3, 0.5]);
   });
 });
+
+describe('a stock of 0', () => {
+  it.each([
+    ['Track inventory', 'no', 'yes'],
+    ['Lagerführung', 'nein', 'ja'],
+    ['Backorders allowed', 'x', ''],
+    ['Pre-order', '1', '0'],
+  ])('beside %s %s is asked about, and not sent if it can be bought', async (header, buyable, other) => {
+    const text = `Name;Price;Stock;${header}\nMug;4.00;0;${buyable}\nJug;5.00;0;${other}\nCan;6.00;-2;${buyable}`;
+    const quantities = (answers?: Readonly<Record<string, string>>, rows = text) =>
+      guessed(rows, ({ variants: [one] }) => one?.quantity ?? null, answers);
+    const id = `unused.${header}`;
+    expect(await quantities()).toEqual([id]);
+    expect(await quantities({ [id]: 'leave-out' })).toEqual([0, 0, 0]);
+    expect(await quantities({ [id]: 'buyable' })).toEqual([null, 0, null]);
+    expect(await quantities({}, text.replace(';0;', ';3;').replace('-2', '2'))).toEqual([3, 0, 2]);
+  });
+});
