@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { describe, expect, it } from 'vitest';
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { API_KEY, setup } from '../sandbox/setup.ts';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
@@ -114,6 +116,39 @@ it('drift says what it has found, and where', async () => {
   const table = await readFile(file, 'utf8');
   expect(table.split('\n').filter((line) => line.startsWith('edited'))).toHaveLength(51);
   expect(table).toContain('stranger,four');
+});
+
+it('a second product with the url of one that is found is a stranger, also at the end of the list', async () => {
+  await using store = await setup({ profiles: ['extended'] });
+  let doubles = false;
+  const doubling = createServer(async (request, response) => {
+    const { method = '', url = '', headers } = request;
+    const { authorization = '', 'content-type': type } = headers;
+    const answer = await fetch(new URL(url, store.url), {
+      method,
+      headers: { authorization, ...(type !== undefined && { 'content-type': type }) },
+      body: (await text(request)) || null,
+    });
+    const found = JSON.parse(await answer.text());
+    if (doubles && Array.isArray(found.items)) {
+      found.items.push({ ...found.items[0], id: 4_711 });
+      found.totalCount += 1;
+    }
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(JSON.stringify(found));
+  });
+  onTestFinished(() => void doubling.close());
+  const port = await new Promise((resolve) => {
+    doubling.listen(0, '127.0.0.1', () => resolve(Object(doubling.address()).port));
+  });
+  await using workspace = await makeWorkspace(
+    catalogWorkspace(`http://127.0.0.1:${port}`, shopifyCatalog(manyProducts(10))),
+    { STORE_API_KEY: API_KEY },
+  );
+  expect((await workspace.storeferry('run', 'nightly')).code).toBe(0);
+  expect((await workspace.storeferry('probe', 'main')).code).toBe(0);
+  doubles = true;
+  const found = await workspace.storeferry('drift', 'nightly', '--json');
+  expect(found.json()).toMatchObject({ checked: 10, edited: 0, deleted: 0, recreated: 0, strangers: 1 });
 });
 
 it.each([[['extended'] as const], [[] as const]])(

@@ -134,6 +134,7 @@ class DriftComparison {
         byId.set(what === 'contacts' ? record.key : String(record.mark.id), record.key);
       }
     }
+    const own = new Set(wanted.keys());
     const findings: DriftFinding[] = [];
     /** Products with the url of a record, and another id: strangers if the record itself is found. */
     const sameUrl = new Map<string, JsonObject[]>();
@@ -154,7 +155,7 @@ class DriftComparison {
           findings.push(...this.#compared(record, item));
           wanted.delete(record.key);
           byId.delete(String(item['id']));
-        } else if (what === 'products' && this.#isOwn(url, byId)) {
+        } else if (what === 'products' && own.has(url)) {
           sameUrl.set(url, [...(sameUrl.get(url) ?? []), item]);
         } else unknown.push(item);
       }
@@ -184,13 +185,6 @@ class DriftComparison {
     if (Object.values(record.observation.edited).some(({ accepted }) => accepted !== true))
       this.unedited.push(record.key);
     return [];
-  }
-
-  #ownKeys: Set<string> | null = null;
-
-  #isOwn(url: string, byId: ReadonlyMap<string, string>): boolean {
-    this.#ownKeys ??= new Set(byId.values());
-    return this.#ownKeys.has(url);
   }
 
   /** A part of the records says nothing about products that no job has sent. */
