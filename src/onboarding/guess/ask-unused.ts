@@ -105,6 +105,14 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
   if (!isTaken('visible', 'hidden'))
     for (const column of free.filter((one) => isWithdrawal(one) && one.values.some(isMarked)))
       ask(guess, [column], `${shown(column, isMarked)} marks products that may not be sold`, []);
+  for (const column of isTaken('price') ? free.filter((one) => one.distinct <= MAX_STATES) : []) {
+    const { dealers } = words().cells;
+    // Without the number of a list or its year: Dealer 2026.
+    const isDealer = (value: string) => dealers.has(value.toLowerCase().replace(/[ \d.:/-]{0,12}$/, ''));
+    const found = column.values.find(isDealer);
+    if (found !== undefined)
+      ask(guess, [column], `has '${found}': the prices may not be those of customers`, []);
+  }
   for (const column of guess.isAsked('price') ? [] : free.filter(mayBePrice))
     ask(
       guess,

@@ -114,7 +114,9 @@ function readHeader<Concept extends string>(header: string, index: Index<Concept
     .slice(0, MAX_HEADER_LENGTH)
     .replaceAll(/[\s\u200b\ufeff]+/g, ' ')
     .trim()
-    .replace(/^\p{L}{1,3}:(?=\p{L})/u, '');
+    .replace(/^\p{L}{1,3}:(?=\p{L})/u, '')
+    // Of a field that somebody has added in Salesforce, and of a list: Region__c, Categories (x;y;z...).
+    .replace(/__c$| ?\(\p{L}(?:[;,|]\p{L}){1,9}\.*\)/u, '');
   const whole = understood(text, index);
   if (whole.meanings.length > 0) return whole;
   // Paths of JSON and XML: offers[].g:price, price@currency.
@@ -155,7 +157,9 @@ function understood<Concept extends string>(text: string, index: Index<Concept>)
   if (composed.length > 0) return reading(composed);
   const mentions = new Set<Concept>();
   for (const candidate of candidatesOf(rest)) {
-    const near = nearestWord(index, candidate);
+    // In several words a single letter, or two other ones, make another column: Price A, rental price beside retail price.
+    const isMarked = rest.length > 1 && rest.some((word) => /^(?!d$|l$)\p{Script=Latin}$/u.test(word));
+    const near = isMarked ? undefined : nearestWord(index, candidate, rest.length > 1);
     const meanings = near === undefined ? [] : meaningsAt(index, near, 'near');
     if (meanings.some(({ concept }) => !NEVER_MISSPELT.has(concept))) return reading(meanings);
     for (const { concept } of meanings) mentions.add(concept);
@@ -227,8 +231,10 @@ function meaningsAt<Concept extends string>(
 /** The words joined: all of them, without words for product, and without linking words. */
 function candidatesOf(plain: readonly string[]): readonly string[] {
   const { product, links } = words().headerParts;
-  // The last word stays, because a single letter can distinguish columns: Price A.
-  const bare = plain.filter((word, index) => index === plain.length - 1 || !links.has(word));
+  // A single letter at the end stays, because it can distinguish columns: Price A.
+  const bare = plain.filter(
+    (word, index) => !links.has(word) || (index === plain.length - 1 && (word.length === 1 || index === 0)),
+  );
   const own = bare.filter((word) => !product.has(word));
   const joined = own.join('');
   const noun = [...product].find(
@@ -239,8 +245,12 @@ function candidatesOf(plain: readonly string[]): readonly string[] {
 }
 
 /** The only known word that a misspelt word can mean; its first character must be right. */
-function nearestWord<Concept extends string>(index: Index<Concept>, word: string): string | undefined {
-  const most = word.length >= 9 ? 2 : word.length >= 5 ? 1 : 0;
+function nearestWord<Concept extends string>(
+  index: Index<Concept>,
+  word: string,
+  isJoined: boolean,
+): string | undefined {
+  const most = word.length >= 9 && !isJoined ? 2 : word.length >= 5 ? 1 : 0;
   if (most === 0 || /\d/.test(word)) return undefined;
   let best: string | undefined;
   let bestDistance = most + 1;

@@ -76,6 +76,8 @@ const wordsSchema = z
       /** Kinds of products that are not shipped. */
       digital: list,
       services: list,
+      /** Whom prices are for that customers do not pay. */
+      dealers: list,
       /** Before or behind a lowest price. */
       from: list,
       fromBehind: list,

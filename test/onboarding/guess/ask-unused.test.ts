@@ -111,7 +111,19 @@ describe('a price', () => {
     ]);
   });
 
-  it.each(['Cena (gr)', 'Price (g)', 'Price / oz', 'Retailer price'])(
+  it.each([
+    ['Customer group', 'Wholesale', 'Retail'],
+    ['Preisliste', 'Händler 2026', 'Endkunden 2026'],
+    ['Channel', 'B2B', 'Shop'],
+  ])('is asked about where %s says %s: customers may not pay it', async (header, dealer, customer) => {
+    const text = `Name;Price;${header}\nMug;4.00;${dealer}\nJug;5.00;${customer}`;
+    expect(await prices(text)).toEqual([`unused.${header}`]);
+    expect(await prices(text, { [`unused.${header}`]: 'leave-out' })).toHaveLength(2);
+    expect(await prices(text.replace(dealer, customer))).toHaveLength(2);
+    expect(await prices(`${text.replace(dealer, customer)}\nCan;6.00;${dealer} Foods Ltd`)).toHaveLength(3);
+  });
+
+  it.each(['Rental price', 'Price A', 'Cena (gr)', 'Price (g)', 'Price / oz', 'Retailer price'])(
     'called %s is asked about',
     async (header) => {
       expect(await prices(`Name;${header}\nMug;400\nJug;500`)).toEqual(['column.price']);

@@ -14,3 +14,31 @@ it('understands a header of several known words', () => {
     'quantity',
   );
 });
+
+it.each([
+  ['Price A', 'Cena m2', 'Price k EUR', 'VK s'],
+  ['Rental price', 'Stock price', 'Retailor prices'],
+])('takes no other column for a misspelt one: %s', (...headers) => {
+  for (const header of headers) expect(readProductHeader(header).meanings, header).toEqual([]);
+});
+
+it('takes no id for a name', () => {
+  expect(readContactHeader('Contact ID').meanings).toEqual([]);
+  expect(readContactHeader('Company ID').meanings).toEqual([]);
+});
+
+it.each([
+  ['Prices', 'price', undefined],
+  ['VK-Preis in €', 'price', undefined],
+  ['Selling pric', 'price', undefined],
+  ['Price w/o VAT', 'price', 'net'],
+  ['Preis o. MwSt.', 'price', 'net'],
+  ['Prix HTVA', 'price', 'net'],
+  ['Prezzo ivato', 'price', 'gross'],
+  ['Categories (x;y;z...)', 'category', undefined],
+])('understands %s', (header, concept, tax) => {
+  const { meanings, qualifiers } = readProductHeader(header);
+  expect(meanings.map((one) => one.concept)).toContain(concept);
+  expect(qualifiers.tax).toBe(tax);
+  expect(readContactHeader('Region__c').meanings.map((one) => one.concept)).toEqual(['state']);
+});
