@@ -41,7 +41,7 @@ import { literalSecrets, type WrittenAddress, writeAddress } from './write-addre
 import { parseYaml } from './yaml-file.ts';
 import { keepPlaceholders, placeholder } from './yaml-text.ts';
 
-export { freeVariable, hasSecret, variableOf, type WrittenAddress } from './write-address.ts';
+export { freeVariable, hasSecret, hideSecrets, variableOf, type WrittenAddress } from './write-address.ts';
 
 /** A file that is written completely or not at all. */
 export interface FileToWrite {

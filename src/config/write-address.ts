@@ -22,6 +22,12 @@ export function hasSecret(address: string): boolean {
   return hasUser(address) || literalSecrets(address).length > 0;
 }
 
+/** An address as a report shows it: without its user, and without what is a secret in it, or looks like one. */
+export function hideSecrets(address: string): string {
+  const bare = address.replace(/^([a-z][a-z\d+.-]*:\/\/)[^/?#\s]*@/i, '$1***@');
+  return literalSecrets(bare).reduce((text, { value }) => text.replaceAll(`=${value}`, '=***'), bare);
+}
+
 /** An address on the web as a file of the workspace writes it: its secrets are in variables. */
 export interface WrittenAddress {
   /** With placeholders. */

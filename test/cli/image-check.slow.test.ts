@@ -79,8 +79,14 @@ describe('images: { check: warn }', () => {
     await using off = await setup(2, images, '{ check: off }');
     expect((await off.workspace.storeferry('plan', 'nightly')).stdout).not.toContain('Images');
     await using guarded = await setup(2, images, '{ check: warn }');
+    const signed = shopifyCatalog(manyProducts(2)).replaceAll(
+      /https:\S+?\.jpg/g,
+      `${images.url}/a.jpg?X-Amz-Signature=5f4dcc`,
+    );
+    await guarded.workspace.write('catalog.csv', signed);
     const { stdout } = await guarded.workspace.storeferry('plan', 'nightly');
     expect(stdout).toContain('is a private address');
+    expect([stdout.includes('X-Amz-Signature=***'), stdout.includes('5f4dcc')]).toEqual([true, false]);
     expect(images.requests).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hasSecret, writeAddress } from '../../src/config/write-address.ts';
+import { hasSecret, hideSecrets, writeAddress } from '../../src/config/write-address.ts';
 
 const nothingKnown = { isFree: () => true };
 const open = (name: string) => `$${'{'}${name}}`;
@@ -43,6 +43,18 @@ describe('an address that is typed', () => {
       variables: { FEED_PASSWORD: password },
     });
     expect(hasSecret(typed)).toBe(true);
+  });
+
+  it.each([
+    ['https://cdn.example/a.jpg?w=20&v=7', 'https://cdn.example/a.jpg?w=20&v=7'],
+    ['https://me:p@ss@cdn.example/a@b.jpg', 'https://***@cdn.example/a@b.jpg'],
+    [
+      'https://b.s3.example/p.jpg?X-Amz-Date=20260101T000000Z&X-Amz-Security-Token=abc&X-Amz-Signature=5f4d',
+      'https://b.s3.example/p.jpg?X-Amz-Date=20260101T000000Z&X-Amz-Security-Token=***&X-Amz-Signature=***',
+    ],
+    ['https://x.example/p.jpg?sp=r&sig=a%2Bb#token=c', 'https://x.example/p.jpg?sp=r&sig=***#token=c'],
+  ])('%s is shown as %s', (address, shown) => {
+    expect(hideSecrets(address)).toBe(shown);
   });
 
   it('names no variable by itself', () => {

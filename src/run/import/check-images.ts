@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hideSecrets } from '../../config/edit-file.ts';
 import type { ImportJob } from '../../config/job/job.ts';
 import { isJsonObject, member } from '../../model/json-object.ts';
 import type { ImageFindings, ImageProblem, PlannedShard } from '../../model/plan.ts';
@@ -178,13 +179,13 @@ async function askAll(
 function count(
   problems: Map<string, ImageProblem>,
   problem: string,
-  sample: ImageProblem['samples'][number],
+  { key, address }: ImageProblem['samples'][number],
 ): void {
   const { addresses, samples } = problems.get(problem) ?? { addresses: 0, samples: [] };
   problems.set(problem, {
     problem,
     addresses: addresses + 1,
-    samples: samples.length < SAMPLES ? [...samples, sample] : samples,
+    samples: samples.length < SAMPLES ? [...samples, { key, address: hideSecrets(address) }] : samples,
   });
 }
 
