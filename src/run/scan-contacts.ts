@@ -1,4 +1,12 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { writeWhole } from '../config/edit-file.ts';
 import { crosswalkOfStore } from '../config/job/job.ts';
@@ -15,6 +23,7 @@ import {
 } from '../model/storeferry-error.ts';
 import type { Storefront } from '../storefront/storefront.ts';
 import { forEachConcurrently } from './for-each-concurrently.ts';
+import { noteStoreOfTable } from './inputs/side-table.ts';
 import type { RunContext } from './run-context.ts';
 import { readProbe } from './store-properties.ts';
 
@@ -68,7 +77,7 @@ export async function scanContacts(context: RunContext, request: ScanRequest): P
   const probe = (await readProbe(artifacts, store))?.properties;
   const file = crosswalkOfStore(store.name).path;
   const path = join(workspaceDir, file);
-  const journal = new ScanJournal(workspaceDir, store.name);
+  const journal = new ScanJournal(workspaceDir, store);
   let requests = 0;
   const countRequest = () => {
     requests += 1;
@@ -109,6 +118,7 @@ export async function scanContacts(context: RunContext, request: ScanRequest): P
     }
   }
   const { found, absent, ambiguous, rows } = tableOf(journal.found);
+  await noteStoreOfTable(artifacts, file, storeIdentity(store));
   await writeWhole(path, ['id,email\n', ...rows], { mode: 0o600 });
   journal.remove();
   return { requests, found, absent, ambiguous, file };
@@ -247,17 +257,25 @@ const JOURNAL_SUFFIX = '.jsonl';
 /** The e-mail address of a contact; null where there is no contact with the id, '' for one without an address. */
 type Found = string | null;
 
-/** The results of a scan that has not ended, on disk before the next request of its slot. */
+/**
+ * The results of a scan that has not ended, on disk before the next request of its slot. Its first line has the identity of the store: by
+ * the same name another store may be meant now.
+ */
 class ScanJournal {
   readonly found = new Map<number, Found>();
   readonly #path: string;
 
-  constructor(workspaceDir: string, store: string) {
-    const path = join(workspaceDir, STATE_FOLDER, `${JOURNAL_PREFIX}${store}${JOURNAL_SUFFIX}`);
+  constructor(workspaceDir: string, store: StoreConfig) {
+    const path = join(workspaceDir, STATE_FOLDER, `${JOURNAL_PREFIX}${store.name}${JOURNAL_SUFFIX}`);
     this.#path = path;
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    if (!existsSync(path)) return;
-    for (const line of readFileSync(path, 'utf8').split('\n')) {
+    const head = JSON.stringify({ store: storeIdentity(store) });
+    const [first, ...lines] = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
+    if (first !== head) {
+      writeFileSync(path, `${head}\n`, { mode: 0o600 });
+      return;
+    }
+    for (const line of lines) {
       const [id, email] = lineIn(line);
       if (typeof id === 'number') this.found.set(id, typeof email === 'string' ? email : null);
     }

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { storeIdentity } from '../../src/model/remote-address.ts';
 import type { SandboxOptions } from '../../src/sandbox/start-sandbox.ts';
 import { API_KEY, type Client, setup } from '../sandbox/setup.ts';
 import { lyingStore } from '../support/lying-store.ts';
@@ -101,12 +102,43 @@ async function storeOf(contactId: number, isThere: (id: number) => boolean) {
   });
 }
 
+/** The first line of the journal of a scan. */
+const journalOf = (baseUrl: string) => JSON.stringify({ store: storeIdentity({ baseUrl }) });
+
+it('takes no id of a store for another one that has its name now', async () => {
+  await using shop = await scene({});
+  await using other = await setup({});
+  const { store, folder } = shop;
+  const [found] = await store.list('/_sandbox/contacts');
+  await other.send('PUT', '/api/site/contacts/1001', { email: 'somebody@else.example' });
+  await folder.storeferry('contacts', 'scan', '--ids', '1001-1003');
+  await folder.write('stores.yaml', FILES['stores.yaml'].replace(`\${STORE_URL}`, other.url));
+  await folder.write('crm.csv', `E-mail,Phone\n${found?.email},1\n`);
+  const before = await other.list('/_sandbox/contacts');
+  const run = (await folder.storeferry('run', 'crm', '--json')).json();
+  expect(run).toMatchObject({ status: 'failed', error: expect.stringContaining('those of other contacts') });
+  expect(await other.list('/_sandbox/contacts')).toEqual(before);
+  const journal = [journalOf(store.url), JSON.stringify([1001, found?.email]), ''];
+  await folder.write('.storeferry/contacts-scan-main.jsonl', journal.join('\n'));
+  await folder.storeferry('contacts', 'scan', '--ids', '1001-1001');
+  expect(await readFile(join(folder.dir, 'contacts-of-main.csv'), 'utf8')).toContain(
+    '1001,somebody@else.example',
+  );
+  expect((await folder.storeferry('run', 'crm', '--json')).json()).toMatchObject({
+    rejected: 1,
+    requests: 0,
+  });
+});
+
 it('grows beyond what an interrupted scan has asked for', async () => {
   await using store = await storeOf(1_000, (id) => id >= 1_000 && id < 1_300);
   await using folder = await makeWorkspace(FILES, { STORE_URL: store.url, STORE_API_KEY: API_KEY });
   const asked = Array.from({ length: 401 }, (_, index) => 800 + index);
   const journal = asked.map((id) => JSON.stringify([id, id < 1_000 ? null : `${id}@shop.example`]));
-  await folder.write('.storeferry/contacts-scan-main.jsonl', `${journal.join('\n')}\n`);
+  await folder.write(
+    '.storeferry/contacts-scan-main.jsonl',
+    [journalOf(store.url), ...journal, ''].join('\n'),
+  );
   // A slow machine also prints how far it is.
   expect((await folder.storeferry('contacts', 'scan')).code).toBe(0);
   const table = await readFile(join(folder.dir, 'contacts-of-main.csv'), 'utf8');

@@ -105,6 +105,14 @@ it.each([
     expect(await run('run', 'lamps')).toMatchObject({ applied: 2, held: 18, unchanged: 500 });
     expect(await urls()).toHaveLength(521);
     expect(await urls()).toContain('lamp-481');
+    // The name of the store means another one now.
+    await folder.write(
+      'stores.yaml',
+      `main: { baseUrl: "http://127.0.0.1:9", apiKey: "\${STORE_API_KEY}" }\n`,
+    );
+    expect(await run('plan', 'lamps')).toMatchObject({
+      error: expect.stringContaining(`${TABLE} is about the products of`),
+    });
   },
 );
 

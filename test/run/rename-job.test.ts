@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { link, readFile, rename, rm } from 'node:fs/promises';
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openContext } from '../../src/cli/open-context.ts';
@@ -45,6 +45,35 @@ it('a renamed job keeps its decisions about products of the store: none is creat
   expect((await run('outlet')).plan).toMatchObject({
     counts: { new: { records: 0 }, unchanged: { records: 3 }, removed: 0 },
   });
+});
+
+it('a plan keeps what was decided about adopted products while it read the store', async () => {
+  await using setup = await setupNightly(2, { adopt: '{ path: there.csv, mapping: shopify-products }' });
+  const { workspace, store } = setup;
+  await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
+  await workspace.write('there.csv', shopifyCatalog(manyProducts(3)).replaceAll(/^product-/gm, 'hand-'));
+  await workspace.storeferry('plan', 'nightly');
+  const table = join(workspace.dir, 'adopted-main-nightly.csv');
+  const decided = (await readFile(table, 'utf8')).replace(/adopt$/m, 'new');
+  await workspace.write('catalog.csv', shopifyCatalog(manyProducts(3)));
+  await using open = await openContext(workspace.dir, () => {}, new AbortController().signal);
+  const { artifacts } = open.context;
+  const deciding: typeof artifacts = {
+    ...artifacts,
+    run(id) {
+      const folder = artifacts.run(id);
+      const write: typeof folder.write = async (name, content) => {
+        if (name.startsWith('baseline')) await writeFile(table, decided);
+        return await folder.write(name, content);
+      };
+      return { ...folder, write };
+    },
+  };
+  const request = await readImportRequest(open.workspace, 'nightly', false);
+  await executeRun({ ...open.context, artifacts: deciding }, { kind: 'plan', request });
+  const lines = (await readFile(table, 'utf8')).trimEnd().split('\n');
+  expect(lines.slice(0, 3)).toEqual(decided.trimEnd().split('\n'));
+  expect(lines.slice(3)).toEqual([expect.stringMatching(/^product-3,hand-3,.*adopt$/)]);
 });
 
 it('a job whose file cannot be renamed keeps its old name, runs and decisions', async () => {

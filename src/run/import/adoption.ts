@@ -22,7 +22,7 @@ import { importTarget } from '../../state/state.ts';
 import { readCsv } from '../../tables/open-table.ts';
 import { digestOf } from '../digest-of.ts';
 import { readMappingTables } from '../inputs/open-mapping.ts';
-import { stageWithSideTables } from '../inputs/side-table.ts';
+import { noteStoreOfTable, otherStoreOfTable, stageWithSideTables } from '../inputs/side-table.ts';
 import { lockJob } from '../lock-job.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { readProbe } from '../store-properties.ts';
@@ -157,13 +157,18 @@ export class Adoption {
       if (decision === 'adopt') this.#adopted.set(url, storeUrl);
   }
 
-  /** UsageError where the table is not as it was written, or as a person may edit it. */
+  /** UsageError where the table is not as it was written, or as a person may edit it, or is about another store. */
   static async open(context: RunContext, request: ImportRequest, run: Run): Promise<Adoption> {
-    return new Adoption(
-      context,
-      request,
-      run,
-      await readDecisions(context.workspaceDir, adoptedFile(request)),
+    const file = adoptedFile(request);
+    const rows = await readDecisions(context.workspaceDir, file);
+    const other =
+      rows.length === 0 ? undefined : await otherStoreOfTable(context.artifacts, file, run.storeId);
+    if (other === undefined) return new Adoption(context, request, run, rows);
+    throw new UsageError(
+      `${file} is about the products of ${other}, and ${run.store} is ${run.storeId} now.`,
+      {
+        hint: 'Move it away: without it the store is matched again.',
+      },
     );
   }
 
@@ -246,8 +251,9 @@ export class Adoption {
           });
         }
       }
-      if (this.#rows.length > listed)
-        await writeDecisions(this.#context.workspaceDir, adoptedFile(this.#request), this.#rows);
+      if (this.#rows.length > listed) {
+        await this.#addRows(this.#rows.slice(listed));
+      }
     }
     if (certain.size + waiting.size === 0) return null;
     return {
@@ -262,6 +268,16 @@ export class Adoption {
         }),
     };
   };
+
+  /** Keeps what people have decided while the store was read. */
+  async #addRows(added: readonly AdoptedRow[]): Promise<void> {
+    const { artifacts, workspaceDir } = this.#context;
+    const file = adoptedFile(this.#request);
+    await noteStoreOfTable(artifacts, file, this.#run.storeId);
+    const rows = await readDecisions(workspaceDir, file);
+    const known = new Set(rows.map(({ url }) => url));
+    await writeDecisions(workspaceDir, file, [...rows, ...added.filter(({ url }) => !known.has(url))]);
+  }
 
   /** The products of the store, as it lists them, or as the file of the job has them. */
   async *#baseline(): AsyncGenerator<readonly JsonObject[]> {

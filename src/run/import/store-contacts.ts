@@ -1,3 +1,4 @@
+import { crosswalkOfStore } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
 import { readPaged } from '../../export/reading/read-items.ts';
 import { type Crosswalk, lookupKey } from '../../mapping/lookup-table.ts';
@@ -10,6 +11,7 @@ import { type RunFolder, readLines } from '../../state/artifacts.ts';
 import { openTemporaryDatabase } from '../../state/sqlite/open-row-scratch.ts';
 import { importTarget, type Ledger, unconfirmedKeys } from '../../state/state.ts';
 import { forEachConcurrently } from '../for-each-concurrently.ts';
+import { otherStoreOfTable } from '../inputs/side-table.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { readProbe } from '../store-properties.ts';
 
@@ -53,12 +55,24 @@ export async function storeContacts(
   const { job, store } = request;
   if (job.crosswalk?.isOfStore !== true) return undefined;
   const probe = (await readProbe(context.artifacts, store))?.properties;
-  const { table, folder } = source;
+  const { folder } = source;
+  const { path } = crosswalkOfStore(store.name);
+  const otherStore =
+    source.table === undefined ? undefined : await otherStoreOfTable(context.artifacts, path, run.storeId);
+  const table = otherStore === undefined ? source.table : undefined;
   const ledger = context.state.ledger(importTarget(run));
   const creates = job.createsContacts === true && probe?.upsertsContactsByEmail === true;
   const lists = probe?.readsContacts === true;
   const searches = probe?.searchesContactsByEmail === true;
-  if (!lists && !searches && !creates && table === undefined) throw noWayToFind(store, probe);
+  if (!lists && !searches && !creates && table === undefined) {
+    if (otherStore === undefined) throw noWayToFind(store, probe);
+    throw new UsageError(
+      `${path} has the ids of ${otherStore}: in ${run.storeId} they are those of other contacts.`,
+      {
+        hint: `Type: storeferry contacts scan --store ${store.name}`,
+      },
+    );
+  }
   const read = new ContactDirectory();
   const known = new ContactDirectory();
   if (!lists) await addAcknowledged(known, ledger);

@@ -1,6 +1,9 @@
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
 import type { CrosswalkSpec } from '../../config/job/job.ts';
 import type { JoinOpener } from '../../mapping/compile-mapping.ts';
 import { fileLimitError, type InputLimits } from '../../model/input-limits.ts';
+import { parsedJson } from '../../model/json-object.ts';
 import type { Resource } from '../../model/mapped-record.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import type { Row, Table, TableOptions } from '../../model/row.ts';
@@ -12,7 +15,7 @@ import {
   type StageOptions,
   stageSourceUnless,
 } from '../../source/snapshot.ts';
-import type { RunFolder } from '../../state/artifacts.ts';
+import type { Artifacts, RunFolder } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { openTable } from '../../tables/open-table.ts';
 import { digestOf } from '../digest-of.ts';
@@ -202,4 +205,31 @@ function nameTableIn(side: SideTable, error: unknown): unknown {
     ),
     cause: error,
   });
+}
+
+/** The folder of the stores that tables of the workspace are about: a file for each table. */
+const STORES_FOLDER = 'tables-of-stores';
+const noteSchema = z.object({ storeId: z.string() });
+
+/**
+ * Remembers that a table with ids or urls of a store is about the store with this identity: the table is named after the store, whose
+ * name may mean another one later.
+ */
+export async function noteStoreOfTable(artifacts: Artifacts, table: string, storeId: string): Promise<void> {
+  await artifacts.run(STORES_FOLDER).write(`${table}.json`, [JSON.stringify({ storeId })]);
+}
+
+/** The identity of the other store that a table is about; undefined where it is about this one, as from now on where nothing is known. */
+export async function otherStoreOfTable(
+  artifacts: Artifacts,
+  table: string,
+  storeId: string,
+): Promise<string | undefined> {
+  const folder = artifacts.run(STORES_FOLDER);
+  const name = `${table}.json`;
+  const note = (await folder.exists(name))
+    ? noteSchema.safeParse(parsedJson(await text(await folder.read(name)))).data
+    : undefined;
+  if (note === undefined) await noteStoreOfTable(artifacts, table, storeId);
+  return note === undefined || note.storeId === storeId ? undefined : note.storeId;
 }
