@@ -35,14 +35,14 @@ import { cutIntoWaves } from './shard-writer.ts';
 import { draftPlan, type FullDraft, type PlanProgress, takeSample } from './source-pass.ts';
 import { UpdatePass } from './update-pass.ts';
 
-// Runs name more predecessors of new records: products of the store, and renamed ones.
+// For runs that know predecessors of their own: products of a store to adopt, and what an undo or a release renames.
 export {
   findRenamed,
   joinPredecessors,
   type Predecessor,
   type Predecessors,
-  readKnownPredecessors as predecessorsOf,
-  readNewRecords as newRecords,
+  readKnownPredecessors,
+  readNewRecords,
 } from './predecessors.ts';
 export { MATCH_KINDS, MATCH_SCORES, type MatchCandidate, ProductMatcher } from './product-matcher.ts';
 // Exported to show a single record as its plan has it, and to compare one with its store.
@@ -105,7 +105,7 @@ export interface PlanOptions {
   readonly deletes?: UndoSource['deletes'];
   /** The records have their whole bodies, also for `mode: update`: nothing is merged into them. */
   readonly whole?: boolean;
-  /** The source is a corrected rejects file, or records that are released: no deletes, no safety limits. */
+  /** The source is a corrected rejects file, or records that are released or restored: no deletes, no safety limits. */
   readonly retry: boolean;
   /** The digest of what decides a record's key, in this run and in the last that proved its keys; null if unknown, and for an update. */
   readonly keyDigest: string | null;

@@ -287,7 +287,7 @@ export class PlanTally {
   }
 
   /** Skipped rows turn out to share their key with a record or rejection: they count as one record, there. */
-  skippedBelongsToOther(): void {
+  uncountSkipped(): void {
     this.counts.skipped.records--;
   }
 

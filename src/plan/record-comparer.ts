@@ -116,7 +116,7 @@ export interface ComparedRecord {
   readonly update: PlannedUpdate | undefined;
 }
 
-/** The ledger's answer for an entry with a key. */
+/** The ledger's answer for an entry with a key; `same` only for a deferred one: unchanged, by its memo. */
 export type LedgerAnswer = Awaited<ReturnType<Ledger['compare']>>[number];
 
 /** Compares batches of entries with the ledger; decides the bodies to send, and which rows need not be mapped. */

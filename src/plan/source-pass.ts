@@ -179,7 +179,7 @@ export class SourcePass implements Disposable {
     for (let block = from; block <= to; block++) {
       index.eachKey(block, (key) => {
         const before = this.seen.addHash(key, true);
-        if (before === 'noted') this.#draft.tally.skippedBelongsToOther();
+        if (before === 'noted') this.#draft.tally.uncountSkipped();
         if (before === 'claimed') this.#repeat(key);
       });
     }
@@ -211,7 +211,7 @@ export class SourcePass implements Disposable {
     }
   }
 
-  /** The held copies, each sent, rejected or left out. */
+  /** The copies that were held back, each sent, rejected or left out. */
   *heldBack(): Generator<ResolvedCopy> {
     if (this.#heldBack === null) return;
     for (const { groups } of this.#heldBack.spool.owners()) {
@@ -255,7 +255,7 @@ export class SourcePass implements Disposable {
   #claim(key: string, item: MappedRecord | MappedRejection): boolean {
     const before = this.seen.add(key, true);
     this.#noteKey();
-    if (before === 'noted') this.#draft.tally.skippedBelongsToOther();
+    if (before === 'noted') this.#draft.tally.uncountSkipped();
     if (this.#heldBack?.keys.has(key) === true) {
       this.#hasCopies = true;
       const print = item.kind === 'record' ? fingerprintOf(JSON.stringify(item.body)) : null;

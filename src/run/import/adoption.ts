@@ -12,10 +12,10 @@ import {
   MATCH_KINDS,
   MATCH_SCORES,
   type MatchCandidate,
-  newRecords,
   type PlanOptions,
   type Predecessor,
   ProductMatcher,
+  readNewRecords,
 } from '../../plan/plan-import.ts';
 import { stageSource } from '../../source/snapshot.ts';
 import { importTarget } from '../../state/state.ts';
@@ -206,7 +206,7 @@ export class Adoption {
     using matcher = new ProductMatcher(MATCH_KINDS);
     let unknown = 0;
     const search = { folder, ledger, upserts: draft.upserts, tally: draft.draft.tally, signal };
-    for await (const records of newRecords(search)) {
+    for await (const records of readNewRecords(search)) {
       for (const [key, body] of records) {
         const origin = origins.get(key);
         const rows = rowsOf.get(key);

@@ -6,7 +6,7 @@ import type { Reason } from '../../model/reason.ts';
 import { COMPLETED, HOLDING_KINDS, type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections, verifyHeld } from '../../plan/plan-file.ts';
-import { predecessorsOf } from '../../plan/plan-import.ts';
+import { readKnownPredecessors } from '../../plan/plan-import.ts';
 import { importTarget, type LedgerMark, type LedgerTarget } from '../../state/state.ts';
 import { passedDate } from '../import/continue-or-begin.ts';
 import { productUpdates } from '../import/product-updates.ts';
@@ -99,7 +99,7 @@ export async function planRelease(
     // An update leaves the product to the job that has it. Nothing else may depend on the mode: no record is left out.
     job: withoutGuards(job, plan.mode === 'update' ? 'update' : 'upsert'),
     openMapped,
-    predecessorsIn: () => predecessorsOf(ledger, job.name, method, renamed),
+    predecessorsIn: () => readKnownPredecessors(ledger, job.name, method, renamed),
     whole: true,
     ...(conflicts !== undefined && { decided: conflicts, undecided }),
     updates: await productUpdates(context, request, run),

@@ -4,7 +4,7 @@ import type { Plan } from '../../model/plan.ts';
 import { type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
-import { type Predecessors, predecessorsOf, type UndoSource } from '../../plan/plan-import.ts';
+import { type Predecessors, readKnownPredecessors, type UndoSource } from '../../plan/plan-import.ts';
 import { saveSnapshot, snapshotOf } from '../../source/snapshot.ts';
 import {
   chunksOf,
@@ -87,7 +87,7 @@ export async function planUndo(
     openMapped: () => source.records(),
     undo: source,
     predecessorsIn: async () => {
-      const found = await predecessorsOf(ledger, job.name, method, source.renamed());
+      const found = await readKnownPredecessors(ledger, job.name, method, source.renamed());
       if (method === 'put') source.keepsIds(found);
       return found;
     },
