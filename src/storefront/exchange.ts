@@ -251,7 +251,7 @@ export function exchange(options: ExchangeOptions): Exchange {
 }
 
 /** The uncertainty that failed attempts leave about an operation. */
-export interface Doubt {
+export interface Uncertainty {
   /** It may have taken effect in the store. */
   readonly mayHaveArrived: boolean;
   /** The store may still be processing it: none of its own answers has ended it. */
@@ -259,10 +259,10 @@ export interface Doubt {
 }
 
 /** Every attempt certainly had no effect. */
-export const NO_DOUBT: Doubt = { mayHaveArrived: false, mayBeAtWork: false };
+export const NO_EFFECT: Uncertainty = { mayHaveArrived: false, mayBeAtWork: false };
 
 /** Why an attempt will be repeated. */
-export interface Failure extends Doubt {
+export interface Failure extends Uncertainty {
   /** Stable: `store-503`, `store-redirect`, `answer-unreadable`, `answer-unproved`, `answer-not-success`, or a code of NoAnswer. */
   readonly code: string;
   readonly message: string;
@@ -356,7 +356,7 @@ function withoutPersonalText(start: string, values: readonly string[]): string {
 function failedVerdict(
   answer: RawAnswer,
   reader: Reader,
-  failure: Pick<Failure, 'code' | 'message' | 'movedTo'> & Doubt,
+  failure: Pick<Failure, 'code' | 'message' | 'movedTo'> & Uncertainty,
 ): Verdict {
   const retryAfter = retryAfterMs(answer.retryAfter, reader.now);
   return { kind: 'failed', failure: { ...failure, status: answer.status, retryAfterMs: retryAfter } };
@@ -454,7 +454,7 @@ export function readAnswer(answer: RawAnswer, reader: Reader): Verdict {
   return failedVerdict(answer, reader, {
     code: `store-${status}`,
     message,
-    ...(isRefusedForNow ? NO_DOUBT : { mayHaveArrived: true, mayBeAtWork: isOfGateway(status) }),
+    ...(isRefusedForNow ? NO_EFFECT : { mayHaveArrived: true, mayBeAtWork: isOfGateway(status) }),
   });
 }
 

@@ -5,14 +5,14 @@ import type { Reason } from '../model/reason.ts';
 import { StoreUnavailableError, UnauthorizedError } from '../model/storeferry-error.ts';
 import { rejectOnAbort } from '../remote/remote-client.ts';
 import {
-  type Doubt,
   type Exchange,
   type Failure,
-  NO_DOUBT,
+  NO_EFFECT,
   NoAnswer,
   readAnswer,
   type Settled,
   type StoreRequest,
+  type Uncertainty,
   type Verdict,
 } from './exchange.ts';
 import type { AttemptEnd, Gate, Ticket } from './gate/gate.ts';
@@ -80,10 +80,10 @@ export type Sent =
       /** The answer has the API's error body. */
       readonly isFromApi: boolean;
       /** The uncertainty that earlier attempts leave. */
-      readonly doubt: Doubt;
+      readonly uncertainty: Uncertainty;
     }
   /** All retries failed; `reason` is the last failure. */
-  | { readonly kind: 'unsent'; readonly reason: Reason; readonly doubt: Doubt };
+  | { readonly kind: 'unsent'; readonly reason: Reason; readonly uncertainty: Uncertainty };
 
 /** One attempt of a request, for logs. */
 export interface Attempt {
@@ -137,14 +137,14 @@ class AttemptError extends Error {
 }
 
 /** An operation between its first attempt and its outcome. */
-interface Sending extends Ticket {
+interface PendingRequest extends Ticket {
   readonly request: SentRequest;
   readonly options: SendOptions;
   /** Ends waiting. */
   readonly stopping: AbortSignal;
   /** Aborts if the store has failed for too long. */
   readonly outage: AbortSignal;
-  doubt: Doubt;
+  uncertainty: Uncertainty;
   /** A request was sent and has not ended. */
   inFlight: boolean;
   /** How many attempts of all operations had been answered when this one last failed. */
@@ -176,31 +176,31 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     );
   };
 
-  const report = (sending: Sending, verdict: Verdict, durationMs: number): void => {
-    const { request, options } = sending;
+  const report = (pending: PendingRequest, verdict: Verdict, durationMs: number): void => {
+    const { request, options } = pending;
     const failure = verdict.kind === 'failed' ? verdict.failure : null;
     if (onAttempt !== undefined) {
-      sending.requestId ??= randomUUID();
-      sending.attempts++;
+      pending.requestId ??= randomUUID();
+      pending.attempts++;
       onAttempt({
-        requestId: sending.requestId,
+        requestId: pending.requestId,
         about: options.about,
         method: request.method,
         path: request.path,
-        attempt: sending.attempts,
+        attempt: pending.attempts,
         status: verdict.kind === 'failed' ? verdict.failure.status : verdict.status,
         durationMs,
         failure: failure?.message ?? null,
       });
     }
-    options.onEnded?.(durationMs, failure !== null, sending.retry);
+    options.onEnded?.(durationMs, failure !== null, pending.retry);
   };
 
   /** One attempt through the gate. One function with few promises: each counts for every request (test/bench/README.md). */
-  const attemptOnce = async (sending: Sending): Promise<Settled | Failed> => {
-    const { request, options, stopping, outage } = sending;
+  const attemptOnce = async (pending: PendingRequest): Promise<Settled | Failed> => {
+    const { request, options, stopping, outage } = pending;
     outage.throwIfAborted();
-    const entering = gate.enter(sending, stopping);
+    const entering = gate.enter(pending, stopping);
     const admission = entering instanceof Promise ? await entering : entering;
     const sentAt = clock.monotonic();
     let end: AttemptEnd = ABANDONED;
@@ -210,56 +210,59 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
         await rejectOnAbort(permitted, AbortSignal.any([options.signal, stopping, outage]));
       }
       let verdict: Verdict;
-      sending.inFlight = true;
+      pending.inFlight = true;
       try {
         const answer = await exchange.send(request, options.signal, outage);
-        sending.inFlight = false;
+        pending.inFlight = false;
         verdict = readAnswer(answer, { apiKey, now: clock.now(), expected: request.expected });
       } catch (error) {
         if (!(error instanceof NoAnswer)) throw error;
-        sending.inFlight = false;
+        pending.inFlight = false;
         verdict = { kind: 'failed', failure: noAnswerFailure(error) };
       }
       const ms = clock.monotonic() - sentAt;
-      report(sending, verdict, ms);
+      report(pending, verdict, ms);
       if (verdict.kind !== 'failed') {
         refuseMoved({});
         // Before the slot is free for another request, which must not be sent with a key that may be wrong.
         if (needsConfirmation(verdict)) gate.hold();
         end = ANSWERED;
-        processing.answeredIn(ms);
+        processing.addAnswer(ms);
         return verdict;
       }
       const { failure } = verdict;
       const { status, retryAfterMs, message } = failure;
       end = { kind: 'failed', status, retryAfterMs, reason: message };
-      sending.suspect ||= sending.answeredBefore !== null && gate.answered > sending.answeredBefore;
-      sending.answeredBefore = gate.answered;
-      sending.doubt = doubtAfter(sending.doubt, failure);
+      pending.suspect ||= pending.answeredBefore !== null && gate.answered > pending.answeredBefore;
+      pending.answeredBefore = gate.answered;
+      pending.uncertainty = uncertaintyAfter(pending.uncertainty, failure);
       refuseMoved(failure);
-      return { kind: 'failed', failure, usesRetry: !admission.probe || sending.suspect };
+      return { kind: 'failed', failure, usesRetry: !admission.probe || pending.suspect };
     } finally {
       gate.leave(admission, end);
     }
   };
 
   /** What a 401 means: the answer to the request that confirms it. */
-  const confirmRefusal = async (sending: Sending, refused: Unauthorized): Promise<Settled | Failed> => {
-    const { stopping, outage } = sending;
-    const confirmed = await key.confirm(refused, sending, () => attemptOnce(sending), stopping, outage);
+  const confirmRefusal = async (
+    pending: PendingRequest,
+    refused: Unauthorized,
+  ): Promise<Settled | Failed> => {
+    const { stopping, outage } = pending;
+    const confirmed = await key.confirm(refused, pending, () => attemptOnce(pending), stopping, outage);
     return confirmed ?? { kind: 'failed', failure: unconfirmedFailure(refused), usesRetry: true };
   };
 
   /** Waits out the delay, then for the retry budget. A probe of a failing store waits for the gate only. */
-  const waitToRetry = async (sending: Sending, { failure, usesRetry }: Failed, retry: number) => {
-    const { stopping, outage, options, doubt } = sending;
-    sending.retry = true;
+  const waitToRetry = async (pending: PendingRequest, { failure, usesRetry }: Failed, retry: number) => {
+    const { stopping, outage, options, uncertainty } = pending;
+    pending.retry = true;
     const atWorkMs = failure.mayBeAtWork ? processing.longestMs : 0;
     if (!usesRetry) {
       if (atWorkMs > 0) await sleep(clock, atWorkMs, stopping, outage);
       return;
     }
-    const slot = doubt.mayHaveArrived ? undefined : options.slot;
+    const slot = uncertainty.mayHaveArrived ? undefined : options.slot;
     slot?.release();
     const { retryAfterMs = 0 } = failure;
     const delayMs = retryDelayMs({ retry, random: random(), retryAfterMs, atWorkMs });
@@ -269,14 +272,14 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
   };
 
   /** Repeats an operation after its first failure; p-retry counts the retries that are used up. */
-  const retry = async (sending: Sending, first: Failed): Promise<Sent> => {
+  const retry = async (pending: PendingRequest, first: Failed): Promise<Sent> => {
     try {
       return await pRetry(
         async (attemptNumber) => {
-          let attempted: Settled | Failed = attemptNumber === 1 ? first : await attemptOnce(sending);
-          if (needsConfirmation(attempted)) attempted = await confirmRefusal(sending, attempted);
+          let attempted: Settled | Failed = attemptNumber === 1 ? first : await attemptOnce(pending);
+          if (needsConfirmation(attempted)) attempted = await confirmRefusal(pending, attempted);
           if (attempted.kind === 'failed') throw new AttemptError(attempted);
-          return resultOf(attempted, sending.doubt);
+          return resultOf(attempted, pending.uncertainty);
         },
         {
           // The last retry is judged by `isRetryable`: a probe that fails after it is still repeated.
@@ -287,19 +290,19 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
           // Waits here, by the injected clock, with the delay that the store asks for.
           async onFailedAttempt({ error, retriesConsumed }) {
             if (isRetryable(error, retriesConsumed))
-              await waitToRetry(sending, error.failed, retriesConsumed + 1);
+              await waitToRetry(pending, error.failed, retriesConsumed + 1);
           },
         },
       );
     } catch (error) {
       if (!(error instanceof AttemptError)) throw error;
       const { code, message } = error.failed.failure;
-      return { kind: 'unsent', reason: { code, message }, doubt: sending.doubt };
+      return { kind: 'unsent', reason: { code, message }, uncertainty: pending.uncertainty };
     }
   };
 
   return async (request, options) => {
-    const sending: Sending = {
+    const pending: PendingRequest = {
       request,
       options,
       stopping: options.stopping ?? options.signal,
@@ -308,7 +311,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
       suspect: false,
       confirms: false,
       priority: options.priority ?? 0,
-      doubt: NO_DOUBT,
+      uncertainty: NO_EFFECT,
       inFlight: false,
       answeredBefore: null,
       requestId: null,
@@ -316,11 +319,11 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     };
     try {
       // Most requests need no retry, and pay nothing for p-retry.
-      let first = await attemptOnce(sending);
-      if (needsConfirmation(first)) first = await confirmRefusal(sending, first);
-      return first.kind === 'failed' ? await retry(sending, first) : resultOf(first, sending.doubt);
+      let first = await attemptOnce(pending);
+      if (needsConfirmation(first)) first = await confirmRefusal(pending, first);
+      return first.kind === 'failed' ? await retry(pending, first) : resultOf(first, pending.uncertainty);
     } catch (error) {
-      if (!sending.doubt.mayHaveArrived && !sending.inFlight) options.onNotApplied?.();
+      if (!pending.uncertainty.mayHaveArrived && !pending.inFlight) options.onNotApplied?.();
       throw error;
     } finally {
       gate.end();
@@ -337,7 +340,7 @@ const ANSWERED: AttemptEnd = { kind: 'answered' };
 
 /** A 401 that the next request did not confirm. */
 function unconfirmedFailure({ status, message }: Unauthorized): Failure {
-  return { code: `store-${status}`, message, status, retryAfterMs: undefined, ...NO_DOUBT };
+  return { code: `store-${status}`, message, status, retryAfterMs: undefined, ...NO_EFFECT };
 }
 
 /** An attempt without an answer: the store may still be processing it. */
@@ -346,7 +349,7 @@ function noAnswerFailure({ code, message, mayHaveArrived }: NoAnswer): Failure {
   return { code, message, status: null, retryAfterMs: undefined, mayHaveArrived, mayBeAtWork };
 }
 
-function resultOf(verdict: Settled, doubt: Doubt): Sent {
+function resultOf(verdict: Settled, uncertainty: Uncertainty): Sent {
   switch (verdict.kind) {
     case 'ok': {
       const { value, text, proof } = verdict;
@@ -354,7 +357,13 @@ function resultOf(verdict: Settled, doubt: Doubt): Sent {
     }
     case 'refused': {
       const { status, message, isFromApi } = verdict;
-      return { kind: 'refused', status, reason: { code: `store-${status}`, message }, isFromApi, doubt };
+      return {
+        kind: 'refused',
+        status,
+        reason: { code: `store-${status}`, message },
+        isFromApi,
+        uncertainty,
+      };
     }
     case 'unauthorized':
       throw wrongKeyError(verdict);
@@ -363,8 +372,8 @@ function resultOf(verdict: Settled, doubt: Doubt): Sent {
   }
 }
 
-/** The doubt after another failed attempt. It never ends here: a later refusal does not undo an earlier effect. */
-function doubtAfter(earlier: Doubt, attempt: Doubt): Doubt {
+/** The uncertainty after another failed attempt. It never ends here: a later refusal does not undo an earlier effect. */
+function uncertaintyAfter(earlier: Uncertainty, attempt: Uncertainty): Uncertainty {
   return {
     mayHaveArrived: earlier.mayHaveArrived || attempt.mayHaveArrived,
     mayBeAtWork: earlier.mayBeAtWork || attempt.mayBeAtWork,
@@ -408,7 +417,7 @@ export function processingTime() {
       if (meanMs === null) return RETRY_POLICY.capMs;
       return Math.min(RETRY_POLICY.capMs, Math.max(MIN_WORK_MS, SLOW_FACTOR * meanMs));
     },
-    answeredIn(ms: number): void {
+    addAnswer(ms: number): void {
       meanMs = meanMs === null ? ms : meanMs + ANSWER_WEIGHT * (ms - meanMs);
     },
   };

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../model/clock.ts';
 import { isJsonObject, type JsonObject } from '../model/json-object.ts';
 import type { Outcome } from '../model/operation.ts';
 import { StoreRefusedError, StoreUnavailableError } from '../model/storeferry-error.ts';
-import { type Doubt, exchange } from './exchange.ts';
+import { exchange, type Uncertainty } from './exchange.ts';
 import { type GateStats, gate, type OnStorefrontEvent, type SharedPause } from './gate/gate.ts';
 import type { SharedRate } from './gate/rate-limit.ts';
 import {
@@ -106,7 +106,7 @@ const PRODUCTS = '/api/site/products';
 /** Reads start with this many requests in flight: while the limit grows from one, a few thousand orders would be read. */
 const PAGES_AT_ONCE = 16;
 
-function doubtFlags({ mayHaveArrived, mayBeAtWork }: Doubt): { inDoubt?: true; atWork?: true } {
+function uncertaintyFlags({ mayHaveArrived, mayBeAtWork }: Uncertainty): { inDoubt?: true; atWork?: true } {
   return { ...(mayHaveArrived && { inDoubt: true }), ...(mayBeAtWork && { atWork: true }) };
 }
 
@@ -116,9 +116,9 @@ function outcomeOf(sent: Sent, { onAnswer }: SendOptions): Outcome {
       onAnswer?.(sent.value);
       return { kind: 'applied', ...sent.proof };
     case 'refused':
-      return { kind: 'rejected', reason: sent.reason, ...doubtFlags(sent.doubt) };
+      return { kind: 'rejected', reason: sent.reason, ...uncertaintyFlags(sent.uncertainty) };
     case 'unsent':
-      return { kind: 'unsent', reason: sent.reason, ...doubtFlags(sent.doubt) };
+      return { kind: 'unsent', reason: sent.reason, ...uncertaintyFlags(sent.uncertainty) };
     default:
       throw new Error(`Unknown result: ${sent satisfies never}`);
   }
