@@ -2,8 +2,9 @@ import { sentFields } from '../config/check-workspace.ts';
 import type { Workspace } from '../config/workspace.ts';
 import { headersOfMappings } from '../mapping/compile-mapping.ts';
 import type { RunAction } from '../model/action.ts';
+import { withoutUndefined } from '../model/json-object.ts';
 import { storeIdentity } from '../model/remote-address.ts';
-import type { Sample } from '../model/run.ts';
+import type { RunPart, Sample } from '../model/run.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import type { RejectsEdits } from '../rejects/rejects-edits.ts';
 import type { RunTask } from '../run/execute-run.ts';
@@ -106,12 +107,7 @@ export async function readTask(
       const { id: of, job } = await knownRun(context, action.run);
       const { only, conflicts } = action;
       const request = await readImportRequest(workspace, job, false);
-      const release = { of, ...(only !== undefined && { only }) };
-      return {
-        kind: 'release',
-        request,
-        release: conflicts === undefined ? release : { ...release, conflicts },
-      };
+      return { kind: 'release', request, release: withoutUndefined<RunPart>({ of, only, conflicts }) };
     }
     case 'undo': {
       const { findLedgerOf } = await import('../run/records/run-records.ts');
@@ -121,7 +117,7 @@ export async function readTask(
         kept ?? (await findLedgerOf(context, workspace, kept, action.run)) ?? refuseUnknownRun(action.run);
       const { only } = action;
       const request = await readImportRequest(workspace, job, false);
-      return { kind: 'undo', request, undo: only === undefined ? { of } : { of, only } };
+      return { kind: 'undo', request, undo: withoutUndefined<RunPart>({ of, only }) };
     }
     case 'verify': {
       const { job, store } = await readImportRequest(workspace, action.job, false);

@@ -34,13 +34,13 @@ function whyNotWebAddress(text: string): string | undefined {
 }
 
 /** Headers that undici sets itself; a second value would break the request. */
-const OF_THE_MESSAGE =
+const RESERVED_HEADERS =
   /^(host|connection|content-length|content-type|transfer-encoding|accept-encoding|expect|upgrade|if-.*)$/i;
 
 const headerNameSchema = z
   .string()
   .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'it is not a valid header name')
-  .refine((name) => !OF_THE_MESSAGE.test(name), 'it is set by Storeferry itself');
+  .refine((name) => !RESERVED_HEADERS.test(name), 'it is set by Storeferry itself');
 
 const authSchema = z.union([
   z.strictObject({

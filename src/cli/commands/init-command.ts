@@ -49,7 +49,7 @@ export const initCommand = defineCommand({
     const program = folder === undefined ? invocation.program : typedProgram(folder, process.env);
     const signal = invocation.interruptSignal();
     const existing = findExisting(dir);
-    if (existing.stores && (options.storeUrl !== undefined || options.sandbox)) throw storesAreKept();
+    if (existing.stores && (options.storeUrl !== undefined || options.sandbox)) throw storesKeptError();
     const asking: Asking = {
       options,
       signal,
@@ -86,7 +86,7 @@ function findExisting(dir: string) {
   return { workspace: isWorkspace(dir), stores };
 }
 
-function storesAreKept(): UsageError {
+function storesKeptError(): UsageError {
   return new UsageError('There is a stores.yaml already, and it is not changed.', {
     hint: 'Leave out --store-url and --sandbox; --store NAME chooses one of its stores.',
   });

@@ -12,14 +12,14 @@ import { MAIN } from '../package-version.ts';
 import { CHILD_VARIABLE, type ChildMessage } from '../parent-process.ts';
 
 /** The end of its messages contains the reason of a failure. */
-const WORDS_KEPT = 16_384;
+const MAX_MESSAGE_CHARS = 16_384;
 
 /** How a command ended. */
 interface ChildEnd {
   /** Null if a signal ended it. */
   readonly code: number | null;
   /** Its messages on standard error. */
-  readonly words: string;
+  readonly messages: string;
 }
 
 /** A command of Storeferry in its own process. */
@@ -38,16 +38,16 @@ export function startChildCommand(
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: { ...process.env, [CHILD_VARIABLE]: actors.join('\n'), NO_COLOR: '1' },
   });
-  let words = '';
+  let messages = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    words = (words + text).slice(-WORDS_KEPT);
+    messages = (messages + text).slice(-MAX_MESSAGE_CHARS);
   });
   child.on('message', (message) => {
     if (isChildMessage(message)) onRun(message.run);
   });
-  const ended = endOf(child).then(
-    (code): ChildEnd => ({ code, words }),
-    (error: Error): ChildEnd => ({ code: null, words: `It could not be started: ${error.message}` }),
+  const ended = waitForEnd(child).then(
+    (code): ChildEnd => ({ code, messages }),
+    (error: Error): ChildEnd => ({ code: null, messages: `It could not be started: ${error.message}` }),
   );
   return {
     ended,
@@ -62,7 +62,7 @@ export function startChildCommand(
  * Its exit code, after all its output and messages. The event `close` would have it too, but never comes if this side
  * closed the channel.
  */
-async function endOf(child: ChildProcess): Promise<number | null> {
+async function waitForEnd(child: ChildProcess): Promise<number | null> {
   const silent = child.stderr === null ? [] : [once(child.stderr, 'close')];
   const [[code]] = await Promise.all([once(child, 'exit'), once(child, 'disconnect'), ...silent]);
   return typeof code === 'number' ? code : null;
@@ -125,7 +125,9 @@ export function actionRunner({
   queued,
   log,
 }: ActionRunnerOptions): DashboardActions & AsyncDisposable {
+  /** By confirmation. */
   const remembered = new Map<string, StartedAction>();
+  /** By job. */
   const atWork = new Map<string, StartedAction>();
   const stop = new AbortController();
 
@@ -142,10 +144,10 @@ export function actionRunner({
       resolve();
     });
     started.child = child;
-    void child.ended.then(({ code, words }) => {
+    void child.ended.then(({ code, messages }) => {
       log[code === 1 ? 'error' : 'info']({ ...action, begun: started.run, code }, 'action ended');
       if (started.run === null)
-        started.refused = words.trim() || `It ended with the exit code ${code} and no message.`;
+        started.refused = messages.trim() || `It ended with the exit code ${code} and no message.`;
       atWork.delete(action.job);
       resolve();
     });
@@ -174,10 +176,10 @@ export function actionRunner({
 
   return {
     hasWorkers,
-    async begin(action, once, { before = async () => {}, settled = async () => {} } = {}) {
+    async begin(action, confirmation, { before = async () => {}, settled = async () => {} } = {}) {
       // A run ends before its command, which still sends notifications.
-      if (!remembered.has(once)) await waitBriefly(atWork.get(action.job)?.child?.ended);
-      const known = remembered.get(once);
+      if (!remembered.has(confirmation)) await waitBriefly(atWork.get(action.job)?.child?.ended);
+      const known = remembered.get(confirmation);
       const other = atWork.get(action.job);
       if (known === undefined && other !== undefined) {
         const busy = { kind: 'busy', run: other.run } as const;
@@ -194,7 +196,7 @@ export function actionRunner({
       };
       if (known === undefined) {
         log.info(action, 'action begun');
-        remembered.set(once, started);
+        remembered.set(confirmation, started);
         const [oldest] = remembered.keys();
         if (remembered.size > MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
         atWork.set(action.job, started);
@@ -210,8 +212,8 @@ export function actionRunner({
       const own = [...atWork].map(([job, { run }]) => [job, { by: 'dashboard', run }] as const);
       return new Map<string, AtWork>([...(await queued()), ...own]);
     },
-    async find(once) {
-      const started = remembered.get(once);
+    async find(confirmation) {
+      const started = remembered.get(confirmation);
       return started === undefined ? undefined : { action: started.action, result: await resultOf(started) };
     },
     async [Symbol.asyncDispose]() {

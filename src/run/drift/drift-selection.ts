@@ -73,7 +73,7 @@ const selectionSchema = z.object({
 });
 export type SelectedKeys = z.infer<typeof selectionSchema>;
 
-/** The keys that a run has chosen to compare; undefined before that. */
+/** The keys that a run has chosen to compare; undefined before that, and for a file of another version. */
 export async function readSelection(folder: RunFolder): Promise<SelectedKeys | undefined> {
   if (!(await folder.exists(SELECTION_FILE))) return undefined;
   return selectionSchema.safeParse(await json(await folder.read(SELECTION_FILE))).data;

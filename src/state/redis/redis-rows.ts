@@ -24,7 +24,7 @@ const PROOF_SIGNS = { once: '~', changed: '!' } as const;
 /** Stands for the present serial in a row; no row has it otherwise. */
 const PRESENT = '\0';
 
-function serialText(serial: number): string {
+function formatSerial(serial: number): string {
   return serial === PRESENT_SERIAL ? PRESENT : String(serial);
 }
 
@@ -35,10 +35,10 @@ function serialText(serial: number): string {
 export function formatMark({ id, idProof, fingerprint, job, memo, serial }: StoredMark): string {
   const sign = idProof === undefined ? '' : PROOF_SIGNS[idProof];
   const print = memo === undefined || fingerprint === IN_DOUBT ? fingerprint : `${fingerprint} ${memo}`;
-  return `${id ?? ''}${sign} ${serialText(serial)}\n${print}\n${job}`;
+  return `${id ?? ''}${sign} ${formatSerial(serial)}\n${print}\n${job}`;
 }
 
-/** The mark in a text of `markText`; undefined, as for an unknown key, for any other text. */
+/** The mark in a text of `formatMark`; undefined, as for an unknown key, for any other text. */
 export function parseMark(text: string): StoredMark | undefined {
   const first = text.indexOf('\n');
   const second = text.indexOf('\n', first + 1);
@@ -67,10 +67,10 @@ const UNREADABLE: Doubt = { isPrior: true, isAtWork: false, senders: [], job: nu
  * A doubt in three lines: `isPrior` and `isAtWork`, one digit each, the serial, and the fields if they are known, separated by commas; the
  * senders, separated by blanks; the job.
  */
-function doubtText({ isPrior, isAtWork, senders, job, serial, fields }: Doubt): string {
+function formatDoubt({ isPrior, isAtWork, senders, job, serial, fields }: Doubt): string {
   const digits = `${Number(isPrior)}${Number(isAtWork)}`;
   const part = fields === null ? '' : ` ${fields.join()}`;
-  return `${digits} ${serialText(serial)}${part}\n${senders.join(' ')}\n${job ?? SEVERAL_JOBS}`;
+  return `${digits} ${formatSerial(serial)}${part}\n${senders.join(' ')}\n${job ?? SEVERAL_JOBS}`;
 }
 
 /** The doubt in a row. */
@@ -172,7 +172,7 @@ export interface ReadRows {
   readonly senders: ReadonlyMap<string, string>;
 }
 
-/** Fields of a hash that all have one row, and get another one. */
+/** Fields of a hash that all have one row, and get another one. An empty row is none; ANY_ROW before it accepts each. */
 interface RowChange {
   readonly hash: number;
   readonly before: string;
@@ -184,7 +184,7 @@ interface RowChange {
 export function rowChanges({ doubts, marks }: KeyWrites, facts: ReadRows['facts']): RowChange[] {
   const changes: RowChange[] = [];
   for (const [doubt, keys] of doubts) {
-    const after = doubt === null ? '' : doubtText(doubt);
+    const after = doubt === null ? '' : formatDoubt(doubt);
     const unread = doubt === null ? ANY_ROW : '';
     for (const [before, fields] of Map.groupBy(keys, (key) => facts.get(key)?.doubtRow ?? unread)) {
       changes.push({ hash: DOUBTS, before, after, fields });
