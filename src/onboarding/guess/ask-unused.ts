@@ -75,13 +75,14 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
         once(discount, answer.value === 'amount' ? 'amount' : 'percent', value, column);
       }
     }
-  if (isTaken('sale', 'was'))
+  const hasDiscount = discount.percent !== undefined || discount.amount !== undefined;
+  if (isTaken('sale', 'was') || hasDiscount)
     for (const column of free.filter((one) => isCalled(one, 'saleDate') && one.values.length > 0)) {
       const answer = ask(
         guess,
         [column],
         `${shown(column)} limits the time of the sale; without it the sale is sent as already begun`,
-        dateAnswers(column),
+        hasDiscount ? [] : dateAnswers(column),
       );
       if (answer !== undefined) {
         const [begins, format] = [answer.value.startsWith('begins'), answer.format];

@@ -67,6 +67,12 @@ describe('a column that changes what the price is', () => {
     await expect(prices(text, { 'unused.Discount': 'percent' })).rejects.toThrow("or 'share' or 'amount'");
   });
 
+  it('for a time is asked about, as a discount has no dates', async () => {
+    const text = 'Name;Price;Discount;Discount until\nMug;4.00;25%;2024-01-01\nJug;5.00;;';
+    expect(await prices(text, { 'unused.Discount': 'percent' })).toEqual(['unused.Discount until']);
+    expect(await prices(text, { 'unused.Discount': 'leave-out' })).toHaveLength(2);
+  });
+
   it('by another dollar in some cells is asked about', async () => {
     const text = 'Name;Price\nMug;C$4.00\nJug;$5.00';
     expect(await prices(text)).toEqual(['currency']);

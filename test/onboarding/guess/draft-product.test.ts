@@ -81,6 +81,7 @@ describe('a date', () => {
     ['Price valid from', 'July 1, 2026'],
     ['Date de sortie', '20260701'],
     ['Valid until', '2026-06-01'],
+    ['Active to', '1.6.2026'],
   ])('%s %s is asked about: the store would offer the product now', async (header, date) => {
     expect(await asked(header, date)).toEqual([`unused.${header}`]);
   });
