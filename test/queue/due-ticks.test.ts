@@ -169,8 +169,9 @@ describe('the ticks of an embedded worker', () => {
   it('happen once a day where the clocks change: a time that is left out an hour later, one that repeats once', async () => {
     const runsOn = async (cron: string, timezone: string, from: string) => {
       const [ticking] = await worker(cron, timezone, Date.parse(from));
-      for (let minutes = 0; minutes < 24 * 60; minutes += 15) {
-        ticking.now += 15 * 60 * SECOND;
+      for (let minutes = 0; minutes < 24 * 60; minutes += 5) {
+        ticking.now += 5 * MINUTE;
+        await ticking.compare();
         await ticking.look();
       }
       return ticking.runs.map((at) => new Date(at).toISOString().slice(0, 16));
@@ -178,6 +179,18 @@ describe('the ticks of an embedded worker', () => {
     expect(await runsOn('30 1 * * *', 'Europe/London', '2026-03-28T12:00Z')).toEqual(['2026-03-29T01:30']);
     expect(await runsOn('30 1 * * *', 'Europe/London', '2026-10-24T12:00Z')).toEqual(['2026-10-25T00:30']);
     expect(await runsOn('30 2 * * *', 'America/New_York', '2026-03-07T12:00Z')).toEqual(['2026-03-08T07:30']);
+    expect(await runsOn('45 1 * * *', 'Australia/Lord_Howe', '2026-04-04T12:00Z')).toEqual([
+      '2026-04-04T14:45',
+    ]);
+  });
+
+  it('of a time that repeats do not come again where they were missed, and run once in its second hour', async () => {
+    const [ticking, schedule] = await worker('30 1 * * *', 'Europe/London', Date.parse('2026-10-24T12:00Z'));
+    ticking.now = Date.parse('2026-10-25T01:10Z');
+    await ticking.compare();
+    expect([await ticking.look(), await ticking.next()]).toEqual([1, Date.parse('2026-10-26T01:30Z')]);
+    for (const after of ['01:00', '01:29', '01:31', '02:05'])
+      expect(nextTick(schedule, Date.parse(`2026-10-25T${after}Z`))).toBe(Date.parse('2026-10-26T01:30Z'));
   });
 
   it('happen in both of the hours that occur twice where the schedule has every hour', async () => {

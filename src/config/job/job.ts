@@ -167,7 +167,12 @@ export function crosswalkField(
 /** The schedule of a job. */
 export type JobSchedule = Readonly<z.infer<typeof scheduleSchema>> & { readonly job: string };
 
-/** The first tick after a time (both in milliseconds since the epoch). */
+const HOUR_MS = 3_600_000;
+
+/**
+ * The first tick after a time (both in milliseconds since the epoch). An hour that occurs twice has its ticks the first time, and
+ * also the second time only for a schedule of every hour.
+ */
 export function nextTick({ cron, timezone }: Omit<JobSchedule, 'job'>, after: number): number {
   const next = (from: number, tz: string): number =>
     cronParser()
@@ -175,7 +180,11 @@ export function nextTick({ cron, timezone }: Omit<JobSchedule, 'job'>, after: nu
       .next()
       .getTime();
   try {
-    return next(after, timezone);
+    const wasSetBack = offsetMs(timezone, after - HOUR_MS) > offsetMs(timezone, after);
+    // cron-parser leaves the second time out only if it is asked before it.
+    let tick = next(wasSetBack ? after - HOUR_MS : after, timezone);
+    while (tick <= after) tick = next(tick, timezone);
+    return tick;
   } catch {
     // cron-parser 5.10 finds no tick on the day before clocks go back by half an hour (Australia/Lord_Howe). So it gets the time on
     // the wall there as if it were UTC.
