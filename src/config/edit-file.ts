@@ -7,6 +7,7 @@ import {
   copyFileSync,
   existsSync,
   fsyncSync,
+  globSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -71,7 +72,28 @@ export function writeTogether(files: readonly FileToWrite[]): void {
   for (const file of files) rmSync(temporaryOf(file.path), { force: true });
 }
 
-/** A failed undo step must not prevent the others, nor hide the first error. */
+/** The files of a workspace are in these folders. */
+const FOLDERS = ['.', 'jobs', 'mappings', 'schemas', 'uploads'] as const;
+const TEMPORARY = /^\..+\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
+/** No writer needs so long. */
+const ABANDONED_AFTER_MS = 60 * 60 * 1_000;
+
+/** Removes what killed processes have left of files that they wrote: copies of keys and sources. */
+export function removeTemporaryFiles(workspaceDir: string, now: number): void {
+  for (const path of globSync(
+    FOLDERS.map((folder) => join(folder, '.*.tmp')),
+    { cwd: workspaceDir },
+  )) {
+    const whole = join(workspaceDir, path);
+    const modified = TEMPORARY.test(basename(path))
+      ? lstatSync(whole, { throwIfNoEntry: false })?.mtimeMs
+      : undefined;
+    if (modified !== undefined && now - modified > ABANDONED_AFTER_MS)
+      attempt(() => rmSync(whole, { force: true }));
+  }
+}
+
+/** A step of a clean-up that fails must not prevent the others, nor hide the first error. */
 function attempt(step: () => void): void {
   try {
     step();

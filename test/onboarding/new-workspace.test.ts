@@ -15,7 +15,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { writeTogether } from '../../src/config/edit-file.ts';
+import { removeTemporaryFiles, writeTogether } from '../../src/config/edit-file.ts';
 import { fillTemplate, parseTemplate, yamlText } from '../../src/config/yaml-text.ts';
 import { dotEnvText, gitignoreAddition, knownStore } from '../../src/onboarding/new-workspace.ts';
 import { runProcess } from '../support/processes.ts';
@@ -92,6 +92,13 @@ describe('files written together', () => {
     expect(statSync(at(keys[0] ?? '')).mode & 0o777).toBe(0o600);
     writeTogether([key]);
     expect(readFileSync(at('.env'), 'utf8')).toBe('K=v\n');
+    // The next dashboard removes them, unless their writer may still be at work.
+    const temporary = () => readdirSync(dir).filter((name) => name.endsWith('.tmp'));
+    removeTemporaryFiles(dir, Date.now());
+    expect(temporary()).toContain(keys[0]);
+    writeFileSync(at('.mine.tmp'), '');
+    removeTemporaryFiles(dir, Date.now() + 2 * 3_600_000);
+    expect(temporary()).toEqual(['.mine.tmp']);
   });
 
   it('are all there afterwards, and nothing else', () => {

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { removeTemporaryFiles } from '../../config/edit-file.ts';
 import { isWorkspace, openWorkspace, type Workspace } from '../../config/workspace.ts';
 import {
   type ActionResult,
@@ -120,6 +121,7 @@ export const dashboardCommand = defineCommand({
       }),
     );
 
+    removeTemporaryFiles(open.workspace.dir, context.clock());
     await settleRenames(context).catch((err: unknown) =>
       log.error({ err }, 'a rename that was interrupted is not ended'),
     );
