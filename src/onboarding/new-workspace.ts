@@ -68,8 +68,12 @@ export function composeFiles(workspace: NewWorkspace): NewFile[] {
   const addText = (name: string, what: string, text: string) =>
     add(name, what, { content: { text }, existing: 'refuse' });
 
-  if (weightUnit !== undefined)
-    addText('stores.yaml', 'the store, without its key', storesText(weightUnit, currency));
+  // In this order: a process that is killed leaves no key that git would take, and no store without its address.
+  const ignored = gitignoreAddition(readIfThere(join(dir, '.gitignore')));
+  if (ignored !== '') {
+    const content = { text: ignored };
+    add('.gitignore', 'keeps .env and .storeferry/ out of git', { content, existing: 'add' });
+  }
   const dotEnv = dotEnvAddition(readIfThere(join(dir, '.env')), variables);
   if (dotEnv !== '')
     add('.env', `${Object.keys(variables).join(' and ')}, readable by you only`, {
@@ -77,11 +81,8 @@ export function composeFiles(workspace: NewWorkspace): NewFile[] {
       mode: ONLY_ITS_OWNER,
       existing: 'add',
     });
-  const ignored = gitignoreAddition(readIfThere(join(dir, '.gitignore')));
-  if (ignored !== '') {
-    const content = { text: ignored };
-    add('.gitignore', 'keeps .env and .storeferry/ out of git', { content, existing: 'add' });
-  }
+  if (weightUnit !== undefined)
+    addText('stores.yaml', 'the store, without its key', storesText(weightUnit, currency));
   for (const schema of SCHEMA_NAMES) {
     const name = `${SCHEMA_FOLDER}/${schema}.schema.json`;
     if (existsSync(join(dir, name))) continue;

@@ -17,7 +17,12 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { removeTemporaryFiles, writeTogether } from '../../src/config/edit-file.ts';
 import { fillTemplate, parseTemplate, yamlText } from '../../src/config/yaml-text.ts';
-import { dotEnvText, gitignoreAddition, knownStore } from '../../src/onboarding/new-workspace.ts';
+import {
+  composeFiles,
+  dotEnvText,
+  gitignoreAddition,
+  knownStore,
+} from '../../src/onboarding/new-workspace.ts';
 import { runProcess } from '../support/processes.ts';
 
 describe('texts of a new workspace', () => {
@@ -70,6 +75,18 @@ describe('files written together', () => {
     dir = mkdtempSync(join(tmpdir(), 'storeferry-together-'));
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+  it('put no key where git would take it, and no store without its address and key', () => {
+    const source = { path: 'a.csv' };
+    const job = { name: 'a', imports: 'products', store: 'main', source, mapping: 'a' } as const;
+    const files = composeFiles({
+      ...{ dir, weightUnit: 'kg', variables: { STORE_API_KEY: 'k' }, unset: [], sandbox: false },
+      job: { ...job, params: {}, paramValues: {}, timezone: 'UTC' },
+      ...{ crosswalkToCome: false, starter: undefined, copies: [] },
+    });
+    const names = files.map(({ name }) => name);
+    expect([names.slice(0, 3), names.at(-1)]).toEqual([['.gitignore', '.env', 'stores.yaml'], 'jobs/a.yaml']);
+  });
 
   it('leave of a killed process a key that git ignores, and are written by the next', async () => {
     const key = { path: at('.env'), content: { text: 'K=v\n' }, mode: 0o600, existing: 'add' as const };
