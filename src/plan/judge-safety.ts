@@ -184,9 +184,8 @@ export class GuardWatch {
   readonly #guards: readonly Guard[];
   readonly #holding: ReadonlySet<Guard>;
   readonly #found: { records: number; examples: GuardFinding['examples'][number][] }[];
-  /** Compared with an acknowledged body, or new. */
-  #known = 0;
-  #new = 0;
+  /** Records compared with an acknowledged body, and new ones. */
+  readonly #counts = { known: 0, new: 0 };
 
   /** `holding`: the guards that hold what they hit; whether others act is known only at the end. */
   constructor(guards: readonly Guard[], holding: ReadonlySet<Guard>) {
@@ -196,9 +195,8 @@ export class GuardWatch {
   }
 
   /** Counts records that guards could hit. */
-  count(isNew: boolean, records = 1): void {
-    if (isNew) this.#new += records;
-    else this.#known += records;
+  count(kind: 'new' | 'known', records = 1): void {
+    this.#counts[kind] += records;
   }
 
   /** A record without an acknowledged body. */
@@ -240,7 +238,7 @@ export class GuardWatch {
   findings(): GuardFinding[] {
     return this.#guards.map((guard, index) => {
       const { records, examples } = this.#found[index] ?? { records: 0, examples: [] };
-      const of = guard.changeBy === undefined ? this.#known + this.#new : this.#known;
+      const of = this.#counts.known + (guard.changeBy === undefined ? this.#counts.new : 0);
       const { action, share = null } = guard;
       return {
         guard: conditionText(guard),

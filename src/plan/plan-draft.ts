@@ -238,7 +238,7 @@ export class PlanDraft {
     switch (entry.kind) {
       case 'known': {
         const { record, mark } = entry;
-        this.watch.count(false);
+        this.watch.count('known');
         this.#countRecord(record, mark, 'unchanged');
         if (mark !== undefined && mark.job !== this.#options.job) this.#mayKeepBlock = false;
         break;
@@ -256,7 +256,7 @@ export class PlanDraft {
         break;
       case 'known-blocks': {
         const { records, rows } = entry.index.total(entry);
-        this.watch.count(false, records);
+        this.watch.count('known', records);
         this.tally.countUnchanged(records, rows);
         this.#addBlocks(entry.index.encoded(entry));
         break;
@@ -315,14 +315,17 @@ export class PlanDraft {
     const { key, body, inStore } = record;
     const { resend, changesInStore, predecessors } = this.#options;
     if (inStore === null) return { standing: 'new', ...NO_HITS };
-    if (inStore !== undefined && this.tally.changes.add(key, inStore))
+    if (inStore !== undefined && this.tally.changes.addSendable(key, inStore))
       return { standing: 'changed', ...NO_HITS };
     const isNew = mark === undefined && predecessor === undefined;
-    this.watch.count(isNew);
+    this.watch.count(isNew ? 'new' : 'known');
     if (isNew) {
       const changes = resend ? undefined : changesInStore?.(key, body);
       if (changes !== undefined)
-        return { standing: this.tally.changes.add(key, changes) ? 'changed' : 'unchanged', ...NO_HITS };
+        return {
+          standing: this.tally.changes.addSendable(key, changes) ? 'changed' : 'unchanged',
+          ...NO_HITS,
+        };
       const found = this.watch.hitsOfNew(key, body);
       const candidates = predecessors?.waiting.get(key) ?? [];
       if (candidates.length === 0) return { standing: 'new', ...found };
@@ -341,7 +344,11 @@ export class PlanDraft {
     if (changes.length === 0) return { standing: same, ...NO_HITS };
     const found = this.watch.hitsOfChanged(key, changes, variants);
     if (found.held) return { standing: 'changed', ...found };
-    const isSendable = this.tally.changes.add(key, changes, update !== undefined && update.hits.length > 0);
+    const isSendable = this.tally.changes.addSendable(
+      key,
+      changes,
+      update !== undefined && update.hits.length > 0,
+    );
     return { standing: isSendable ? 'changed' : same, ...found };
   }
 

@@ -40,7 +40,7 @@ class ChangeTally {
    * Counts the differences, and returns whether any of them can be sent: the API cannot empty a contact's field
    * (section 4.2), so if nothing else differs there is nothing to send. Those of a held record are not counted.
    */
-  add(key: string, changes: readonly FieldChange[], isHeld = false): boolean {
+  addSendable(key: string, changes: readonly FieldChange[], isHeld = false): boolean {
     if (isHeld) return changes.some((change) => !this.#isEmptied(change));
     let sendable = false;
     if (changes.every(({ field }) => field === ADVANCED_FIELD)) this.advancedOnly++;
