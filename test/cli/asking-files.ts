@@ -60,7 +60,7 @@ export const ASKING_COLUMNS: Readonly<
     visible: 'Name,Price,Visible,Published\nMug,4.00,yes,yes\nJug,5.00,no,no\n',
     hidden: 'Name,Price,Hidden,Unpublished\nMug,4.00,yes,yes\nJug,5.00,no,no\n',
     option:
-      'Code,Parent,Name,Flavour of it,Price\nA1,P1,Tea,Mint,5.00\nA2,P1,Tea,Lemon,5.50\nB1,P2,Jam,Plum,4.00\nB2,P2,Jam,Fig,4.25\n',
+      'Code,Parent,Name,Blend,Price\nA1,P1,Tea,Mint,5.00\nA2,P1,Tea,Lemon,5.50\nB1,P2,Jam,Plum,4.00\nB2,P2,Jam,Fig,4.25\n',
   },
   contacts: {
     email: 'Name,Ansprache\nAda,ada@example.com\nBob,x\n',
