@@ -107,12 +107,16 @@ describe('columns that each are a variant', () => {
     expect(await variantsOf(text, { [id]: answer })).toEqual(expected);
   });
 
-  it('do not take further columns that a pattern would match', async () => {
+  it('do not take further columns that a pattern would match, nor add the total to its parts', async () => {
     const text = 'Name;Price;Stock S;Stock M;Stock total\nShirt;4.00;5;1;6\nCoat;5.00;0;2;2';
-    expect(await variantsOf(text)).toEqual([
-      ['column.quantity', ['Stock S', 'Stock M', '']],
-      ['unused.Stock S', ['leave-out', 'sum']],
+    expect(await variantsOf(text)).toEqual([['unused.Stock S', ['leave-out', 'sum']]]);
+    expect(await variantsOf(text, { 'unused.Stock S': 'sum' })).toEqual([['4 6'], ['5 2']]);
+    expect(await variantsOf(text.replace('total', 'depot'), { 'unused.Stock S': 'sum' })).toEqual([
+      ['4 6'],
+      ['5 2'],
     ]);
+    const others = text.replace('total', 'depot').replace(';6', ';7');
+    expect(await variantsOf(others, { 'unused.Stock S': 'sum' })).toEqual([['4 13'], ['5 4']]);
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { importJobSchema, safetySchema } from '../../src/config/job/import-job-schema.ts';
 import { storesSchema } from '../../src/config/store-config.ts';
+import { writeAddress } from '../../src/config/write-address.ts';
 import { flow, placeholder } from '../../src/config/yaml-text.ts';
 import { checkMapping } from '../../src/mapping/compile-mapping.ts';
 import { mappingSchema } from '../../src/mapping/spec/mapping-spec.ts';
@@ -43,7 +44,8 @@ describe('the file of a new job', () => {
   it('has no placeholder that an answer or a file has brought', () => {
     const key = placeholder('STORE_API_KEY');
     const params = { list: { description: 'x' } };
-    const source = { url: `https://x.example/${key}`, sheet: key, records: key, delimiter: key };
+    const { url } = writeAddress(`https://x.example/${key}`, { isFree: () => true });
+    const source = { url, sheet: key, records: key, delimiter: key };
     const { source: written, ...job } = parse(
       jobText({ ...JOB, source, params, paramValues: { list: key } }),
     );

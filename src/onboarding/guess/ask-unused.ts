@@ -122,9 +122,11 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
       [],
     );
   const stock = askStock(guess);
-  for (const [concept, columns] of spreadOver(free)) {
+  for (const [concept, all] of spreadOver(free)) {
     const isStock = concept === 'quantity';
     if (isStock && isTaken('quantity')) continue;
+    const parts = all.filter((column) => !isTotalOf(column, all));
+    const columns = parts.length < 2 ? all : parts;
     const answer = ask(
       guess,
       columns,
@@ -138,6 +140,13 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
     ];
   }
   return { discount, during, quantity, ...stock };
+}
+
+/** Whether each cell of a column is the sum of those of the others. */
+function isTotalOf(column: ProductColumn, columns: readonly ProductColumn[]): boolean {
+  return column.cells.every(
+    (cell, row) => 2 * Number(cell) === columns.reduce((sum, { cells }) => sum + Number(cells[row]), 0),
+  );
 }
 
 /** An answer other than to leave the column out. */
