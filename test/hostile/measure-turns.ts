@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import threads, { isMainThread, Worker } from 'node:worker_threads';
@@ -6,7 +7,7 @@ import threads, { isMainThread, Worker } from 'node:worker_threads';
 export interface Usage {
   readonly cpuMs: number;
   readonly peakMib: number;
-  /** The longest time in which its main thread served nothing else. Of the processor, so that a busy machine changes nothing. */
+  /** The longest time in which its main thread served nothing else, of a server since its first request. Of the processor. */
   readonly longestTurnMs: number;
 }
 
@@ -60,6 +61,12 @@ export function watchTurns(): () => Usage {
     longestTurnMs = Math.max(longestTurnMs, (user + system) / 1_000);
   };
   const turning = setInterval(turn, 20).unref();
+  const serve = () => {
+    unsubscribe('http.server.request.start', serve);
+    turn();
+    longestTurnMs = 0;
+  };
+  subscribe('http.server.request.start', serve);
   return () => {
     clearInterval(turning);
     turn();
