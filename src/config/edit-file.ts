@@ -40,7 +40,7 @@ import { type Path, valueAt } from './value-at.ts';
 import type { Workspace } from './workspace.ts';
 import { literalSecrets, type WrittenAddress, writeAddress } from './write-address.ts';
 import { parseYaml } from './yaml-file.ts';
-import { keepPlaceholders, placeholder } from './yaml-text.ts';
+import { keepPlaceholders } from './yaml-text.ts';
 
 export { freeVariable, hasSecret, hideSecrets, variableOf, type WrittenAddress } from './write-address.ts';
 
@@ -373,7 +373,7 @@ function editsOfAddresses(
     const origin = typeof before === 'string' ? originOf(fill(before)) : undefined;
     const isSame = origin !== undefined && origin === originOf(fill(keepPlaceholders(edit.to, before)));
     const typed = writeAddress(edit.to, {
-      isFree: (name) => fill(placeholder(name)) === placeholder(name),
+      isFree: (name) => !workspace.hasVariable(name),
       before: isSame ? before : undefined,
       mayReplace: (name) => workspace.isInDotEnv(name) && !isUsedElsewhere(workspace, file, name),
     });

@@ -50,6 +50,8 @@ export interface Workspace {
   fill(written: string): string;
   /** A web address that a visitor typed, without placeholders. ConfigurationError where a job could not name it. */
   webPlace(address: string): WebPlace;
+  /** Whether a variable has a value. */
+  hasVariable(name: string): boolean;
   /** Whether a variable has a value, and has it from `.env`. */
   isInDotEnv(name: string): boolean;
   /** The variables in `.env` that have another value in the environment. */
@@ -135,6 +137,7 @@ export function openWorkspace(
       fillTemplate(parseTemplate(written) ?? [written], (name) => environment.get(name)).text,
     webPlace: (address) =>
       usable(completeWebAddress(address, { environment, onSecret: (secret) => void secrets.add(secret) })),
+    hasVariable: (name) => environment.get(name) !== undefined,
     isInDotEnv: environment.isInDotEnv,
     overriddenVariables: environment.overridden,
     secrets: () => [...new Set([...secrets, ...environment.secretsInFiles()])],

@@ -415,9 +415,9 @@ function originOf(address: string): string {
 }
 
 /** A variable for the key of a new store that has no value yet. */
-function keyVariable({ fill }: Workspace, store: string): string {
+function keyVariable({ hasVariable }: Workspace, store: string): string {
   const base = `STORE_${store.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')}_API_KEY`;
-  return freeVariable(base, (name) => fill(placeholder(name)) === placeholder(name));
+  return freeVariable(base, (name) => !hasVariable(name));
 }
 
 function storeCard(

@@ -180,11 +180,13 @@ export function nextTick({ cron, timezone }: Omit<JobSchedule, 'job'>, after: nu
       .next()
       .getTime();
   try {
-    const wasSetBack = offsetMs(timezone, after - HOUR_MS) > offsetMs(timezone, after);
-    // cron-parser leaves the second time out only if it is asked before it.
-    let tick = next(wasSetBack ? after - HOUR_MS : after, timezone);
-    while (tick <= after) tick = next(tick, timezone);
-    return tick;
+    const tick = next(after, timezone);
+    const isSoon = tick - after < HOUR_MS;
+    if (!isSoon || offsetMs(timezone, after - HOUR_MS) <= offsetMs(timezone, after)) return tick;
+    // The clocks were set back: cron-parser leaves the second time out only if it is asked before it.
+    let first = after - HOUR_MS;
+    while (first <= after) first = next(first, timezone);
+    return first;
   } catch {
     // cron-parser 5.10 finds no tick on the day before clocks go back by half an hour (Australia/Lord_Howe). So it gets the time on
     // the wall there as if it were UTC.

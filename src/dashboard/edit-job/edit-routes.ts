@@ -135,14 +135,13 @@ export function editRoutes(app: FastifyInstance, { dashboard }: Pick<RouteParts,
 
 /** What is wrong with the mail server of the form, or with none. */
 function mailProblem(
-  { fill }: Workspace,
+  { hasVariable }: Workspace,
   edits: readonly YamlEdit[],
   server: string | null | undefined,
 ): string | undefined {
   if (server === null) return 'Give the address of a mail server, such as smtps://mail.example.';
   const isNeeded = edits.some((edit) => 'template' in edit && edit.template === placeholder(MAIL_SERVER));
-  const isKnown = fill(placeholder(MAIL_SERVER)) !== placeholder(MAIL_SERVER);
-  if (!isNeeded || isKnown || server !== undefined) return undefined;
+  if (!isNeeded || hasVariable(MAIL_SERVER) || server !== undefined) return undefined;
   return 'Give the mail server: none is known yet.';
 }
 

@@ -37,7 +37,6 @@ export function fileGrid({ look, guess }: DraftFile): Markup {
     return { index, proposed, look: isUsed ? used : proposed?.isOpen === true ? 'open' : 'unused' };
   });
   const shown = columns.filter(({ index, look }) => index < MAX_COLUMNS_SHOWN || look !== 'unused');
-  const nameOf = columnNames(header);
   const hasRows = headerLine > 0;
   const leftOut = typeof preview === 'object' ? preview.leftOut : [];
   const dataLine = recordRows(look, preview)[0]?.line ?? headerLine + 1;
@@ -45,7 +44,7 @@ export function fileGrid({ look, guess }: DraftFile): Markup {
 <p class="hint">Scroll the table sideways to see all of its ${counted(shown.length, 'column')}.</p>
 <div class="grid-scroll" tabindex="0" role="region" aria-label="The first rows of the file" data-keeps-scroll>
 <table class="file-grid"><caption class="unseen">The first rows of the file, with the field of the store that each column fills</caption>
-<thead><tr><th scope="col">${isSheet(look.places) ? 'Row' : hasRows ? 'Line' : 'Record'}</th>${hasRows && html`<th scope="col" id="headerRow">Header</th><th scope="col">Data</th>`}${shown.map((column) => columnHead(column, fields, look, nameOf))}</tr></thead>
+<thead><tr><th scope="col">${isSheet(look.places) ? 'Row' : hasRows ? 'Line' : 'Record'}</th>${hasRows && html`<th scope="col" id="headerRow">Header</th><th scope="col">Data</th>`}${shown.map((column) => columnHead(column, fields, look))}</tr></thead>
 <tbody>${beginning.map(({ line, cells }) => {
     const why = leftOut.find(({ from, to }) => line >= from && line <= to);
     const what = rowKind(line, headerLine, rows[0]?.line ?? dataLine, why);
@@ -85,7 +84,6 @@ function columnHead(
   { index, proposed, look: style }: GridColumn,
   fields: readonly Choice[],
   look: SourceLook,
-  nameOf: (index: number) => string,
 ): Markup {
   const { header, headerLine } = look;
   const name = columnWords(header[index] ?? '', look);
@@ -102,7 +100,7 @@ function columnHead(
         ? quiet('no name')
         : isFixed
           ? capitalise(field).replace(/\.$/, '')
-          : html`<input type="hidden" name="was.${index}" value="${field ?? ''}"><input type="hidden" name="header.${index}" value="${nameOf(index)}">${fieldSelect(index, name, fields, field ?? '', proposed.isOpen ? 'Still open' : undefined)}`;
+          : html`<input type="hidden" name="was.${index}" value="${field ?? ''}"><input type="hidden" name="header.${index}" value="${proposed.name}">${fieldSelect(index, name, fields, field ?? '', proposed.isOpen ? 'Still open' : undefined)}`;
   return html`<th scope="col" class="${style}">${shown}${choice}</th>`;
 }
 
@@ -116,17 +114,6 @@ export function fieldSelect(
 ): Markup {
   const attributes = html` id="field-${index}" aria-label="Field of the column ${printable(header)}" data-renders`;
   return select(`field.${index}`, [['', none], ...choices], chosen, attributes);
-}
-
-/** Columns as answers name them: with their number where several have the same header. */
-function columnNames(headers: readonly string[]): (index: number) => string {
-  const columns = headers.map((text, index) => ({ header: text.trim(), index }));
-  const alike = Map.groupBy(columns, ({ header }) => header);
-  return (index) => {
-    const header = headers[index]?.trim() ?? '';
-    const same = alike.get(header) ?? [];
-    return same.length < 2 ? header : `${header}#${same.findIndex((one) => one.index === index) + 1}`;
-  };
 }
 
 /** What a row is besides data. */

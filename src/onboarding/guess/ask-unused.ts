@@ -125,8 +125,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
   for (const [concept, all] of spreadOver(free)) {
     const isStock = concept === 'quantity';
     if (isStock && isTaken('quantity')) continue;
-    const parts = all.filter((column) => !isTotalOf(column, all));
-    const columns = parts.length < 2 ? all : parts;
+    const columns = isStock ? withoutTotals(all) : all;
     const answer = ask(
       guess,
       columns,
@@ -142,11 +141,13 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
   return { discount, during, quantity, ...stock };
 }
 
-/** Whether each cell of a column is the sum of those of the others. */
-function isTotalOf(column: ProductColumn, columns: readonly ProductColumn[]): boolean {
-  return column.cells.every(
-    (cell, row) => 2 * Number(cell) === columns.reduce((sum, { cells }) => sum + Number(cells[row]), 0),
+/** The columns without those whose cells are each the sum of those of the others, unless fewer than two are left. */
+function withoutTotals(columns: readonly ProductColumn[]): readonly ProductColumn[] {
+  const sums = columns[0]?.cells.map((_, row) =>
+    columns.reduce((sum, { cells }) => sum + Number(cells[row]), 0),
   );
+  const parts = columns.filter(({ cells }) => !cells.every((cell, row) => 2 * Number(cell) === sums?.[row]));
+  return parts.length < 2 ? columns : parts;
 }
 
 /** An answer other than to leave the column out. */

@@ -26,6 +26,7 @@ import {
 import { isProductWord } from './header-reading.ts';
 import {
   booleanOf,
+  DAY_MS,
   isAddresses,
   isCode,
   isGtin,
@@ -520,8 +521,6 @@ function askDates(guess: ProductGuess, isShown: (row: number) => boolean): void 
       guess.askUnused([column], `has '${found}', and the store would offer the product now`, [LEAVE_OUT]);
   }
 }
-
-const DAY_MS = 86_400_000;
 
 /** Whether a word says that a product is not ready: it must not be published. */
 function isUnpublished(value: string): boolean {

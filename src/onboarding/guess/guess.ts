@@ -46,6 +46,8 @@ export type MappingAnswers = Readonly<Record<string, string>>;
 /** A column of the file, and how it is used. */
 export interface ProposedColumn {
   readonly header: string;
+  /** As `--column` names it: with its number where several have the header. */
+  readonly name: string;
   readonly index: number;
   /** The field it fills, as `--column` names it; null where it is not used. */
   readonly field: string | null;
@@ -368,6 +370,7 @@ export class Guess<Concept extends string> {
         .filter((concept) => concept !== claim?.field);
       return {
         header: column.header,
+        name: nameOf(column),
         index: column.index,
         field: claim?.field ?? null,
         isOpen,

@@ -294,7 +294,8 @@ export function momentsOf(value: string): readonly number[] {
   );
 }
 
-const DAY_MS = 86_400_000;
+/** A day, in milliseconds. */
+export const DAY_MS = 86_400_000;
 
 /** A number of pieces as a cell writes it. */
 interface WrittenCount {
