@@ -205,9 +205,9 @@ export interface QueryRows {
   readonly batches: AsyncIterable<readonly (readonly (string | null)[])[]>;
 }
 
-/** Many times the bytes of any row that is read. */
-const MAX_PENDING_BYTES = 128 * 1024 * 1024;
-const PENDING_CHECK_MS = 20;
+/** Many times the bytes of the rows of a fetch; the buffers of a client can take four times as much. */
+const MAX_PENDING_BYTES = 64 * 1024 * 1024;
+const PENDING_CHECK_MS = 5;
 
 /** Calls `onExcess` once, if more bytes arrive than any answer should have before `begin` is called again. */
 export function watchAnswerBytes(

@@ -64,17 +64,13 @@ async function judgeWorkers(queue: RunQueue, scheduled: readonly string[]): Prom
 }
 
 function noWorkerFacts(waiting: number, scheduled: readonly string[]): Facts {
-  if (waiting > 0) {
-    const runs = waiting === 1 ? '1 run waits' : `${waiting} runs wait`;
-    return { verdict: 'warning', message: `none is running, and ${runs} for one`, hint: START };
-  }
-  return scheduled.length === 0
+  const effects = [
+    ...(scheduled.length === 0 ? [] : [`so the schedules of ${scheduled.join(', ')} are inactive`]),
+    ...(waiting === 0 ? [] : [`and ${waiting === 1 ? '1 run waits' : `${waiting} runs wait`} for one`]),
+  ];
+  return effects.length === 0
     ? { verdict: 'ok', message: 'none is running, and no job has a schedule' }
-    : {
-        verdict: 'warning',
-        message: `none is running, so the schedules of ${scheduled.join(', ')} are inactive`,
-        hint: START,
-      };
+    : { verdict: 'warning', message: ['none is running', ...effects].join(', '), hint: START };
 }
 
 const EXIT_FAILED = 1;
