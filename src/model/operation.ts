@@ -23,6 +23,8 @@ export interface UpsertProduct extends FromRecord {
   readonly owner?: string | undefined;
   /** The key that the product had before. */
   readonly renames?: string;
+  /** Set if the store had the product before the first import. */
+  readonly adopts?: true;
   /** Set if the product gets its new url by its id: `PUT /api/site/products/{id}`, which some stores have beyond the document. */
   readonly putId?: number;
 }

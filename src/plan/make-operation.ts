@@ -27,6 +27,7 @@ export function makeOperation(
         part,
         owner: record.owner ?? (mode === 'update' ? mark?.job : undefined),
         ...(renamed !== undefined && { renames: renamed.key }),
+        ...(predecessor !== undefined && renamed === undefined && { adopts: true }),
         ...(putId !== undefined && { putId }),
       };
     }

@@ -177,6 +177,7 @@ const lineSchema = z.discriminatedUnion('kind', [
     part: partSchema.exactOptional(),
     owner: z.string().exactOptional(),
     renames: z.string().exactOptional(),
+    adopts: z.literal(true).exactOptional(),
     putId: z.int().exactOptional(),
   }),
   z.object({
@@ -213,8 +214,8 @@ export function shardLine(operation: UnplacedOperation): string {
   const { kind, key, rows } = operation;
   switch (operation.kind) {
     case 'upsert-product': {
-      const { fingerprint, memo, knownId, part, owner, renames, putId, body } = operation;
-      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, knownId, part, owner, renames, putId })}\t${body}\n`;
+      const { fingerprint, memo, knownId, part, owner, renames, adopts, putId, body } = operation;
+      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, knownId, part, owner, renames, adopts, putId })}\t${body}\n`;
     }
     case 'update-contact': {
       const { fingerprint, memo, part, body } = operation;

@@ -223,7 +223,14 @@ function outcomeEffect(job: string, { operation, outcome, observation }: Operati
   const doubt = doubtEffect(operation, outcome);
   const key = acknowledgedKey(operation, outcome);
   const version = (kind: VersionKind, id: number | null, owner?: string) =>
-    versionHead({ kind, id, spans: operation.spans, owner, renamed: otherKey(operation) });
+    versionHead({
+      kind,
+      id,
+      spans: operation.spans,
+      owner,
+      renamed: otherKey(operation),
+      adopted: operation.kind === 'upsert-product' && operation.adopts,
+    });
   if (doubt === FORGET_KEY) {
     return { doubt, key, version: version(outcome.kind === 'applied' ? 'deleted' : 'absent', null) };
   }

@@ -267,6 +267,8 @@ export interface Version {
   readonly owner?: string | undefined;
   /** The other key of a renamed product: the one before of a new key, and the new one of a deleted key. */
   readonly renamed?: string | undefined;
+  /** The store had the product before the first import: nobody knows what this version replaced. */
+  readonly adopted?: boolean | undefined;
 }
 
 /** How much the history of a target holds; `bytes` is an estimate of its size in the state. */

@@ -14,6 +14,8 @@ interface VersionParts {
   readonly owner?: string | undefined;
   /** The other key of a renamed product: the one before of a new key, and the new one of a deleted key. */
   readonly renamed?: string | undefined;
+  /** The store had the product before the first import. */
+  readonly adopted?: boolean | undefined;
   /** The body that this version replaced, as `encodeBefore` packed it; null where the ledger knew none. */
   readonly before: Uint8Array | null;
 }
@@ -25,9 +27,16 @@ const LINE_BREAK = 10;
 
 /**
  * The first part of a stored version: kind, id, rows, and perhaps the owner and, after `<`, the other key of a renamed product, as
- * in `a1234 4-6,1:9 catalog <old-key`; file 0 and a single row are left out.
+ * in `a1234 4-6,1:9 catalog <old-key`, or nothing for an adopted one; file 0 and a single row are left out.
  */
-export function versionHead({ kind, id, spans, owner, renamed }: Omit<VersionParts, 'before'>): string {
+export function versionHead({
+  kind,
+  id,
+  spans,
+  owner,
+  adopted,
+  renamed = adopted === true ? '' : undefined,
+}: Omit<VersionParts, 'before'>): string {
   const rows = spans
     .slice(0, MAX_SPANS)
     .map(({ file, from, to }) => `${file === 0 ? '' : `${file}:`}${from}${to === from ? '' : `-${to}`}`);
@@ -41,7 +50,7 @@ export function encodeVersion(head: string, before: Uint8Array | null): Buffer {
 }
 
 const HEAD =
-  /^([adx])(-?\d{0,16}) ((?:(?:\d+:)?\d+(?:-\d+)?(?:,(?:\d+:)?\d+(?:-\d+)?)*)?)(?: ([\w!'()*.~%-]+))?(?: <([\w!'()*.~%-]+))?$/;
+  /^([adx])(-?\d{0,16}) ((?:(?:\d+:)?\d+(?:-\d+)?(?:,(?:\d+:)?\d+(?:-\d+)?)*)?)(?: ([\w!'()*.~%-]+))?(?: <([\w!'()*.~%-]*))?$/;
 
 /** The version that `encodeVersion` stored. Of a damaged one nothing is known, nor of the body before it. */
 function decodeVersion(stored: Uint8Array): VersionParts {
@@ -56,7 +65,8 @@ function decodeVersion(stored: Uint8Array): VersionParts {
     id: id === '' ? null : Number(id),
     spans: rows === '' ? [] : rows.split(',').map(spanOf),
     owner: owner && decoded(owner),
-    renamed: renamed && decoded(renamed),
+    renamed: renamed ? decoded(renamed) : undefined,
+    adopted: renamed === '',
     before: end === -1 ? null : stored.subarray(end + 1),
   };
 }
@@ -130,11 +140,11 @@ export interface StoredVersion {
 export function restoreVersions(rows: readonly StoredVersion[], ledgerBody: string | null): Version[] {
   let known: string | null | undefined = ledgerBody;
   return rows.map(({ run, at, content }) => {
-    const { kind, id, spans, owner, renamed, before: packed } = decodeVersion(content);
+    const { kind, id, spans, owner, renamed, adopted, before: packed } = decodeVersion(content);
     const body = kind === 'acknowledged' ? (known ?? undefined) : null;
     const before = packed === null ? null : readableBefore(packed, body);
     known = before;
-    return { kind, run, at, id, spans, body, before, owner, renamed };
+    return { kind, run, at, id, spans, body, before, owner, renamed, adopted };
   });
 }
 

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { API_KEY, setup } from '../sandbox/setup.ts';
@@ -115,6 +115,32 @@ it.each([
     });
   },
 );
+
+it('a retry and a release adopt as a run does, and no undo deletes what the store had before', async () => {
+  await using shop = await openShop('store');
+  const { run, urls, folder } = shop;
+  const before = await urls();
+  await run('probe');
+  const [held = '', rejected = '', ...rest] = csvOf(IN_FILE.slice(0, 430)).trimEnd().split('\n').slice(1);
+  const rows = [held.replace(',10,', ',999,'), rejected.replace(',10,', ',ten,'), ...rest, 'new,New,10,NEW'];
+  await folder.write('lamps.csv', `Url,Title,Price,SKU\n${rows.join('\n')}\n`);
+  const job = await readFile(join(folder.dir, 'jobs/lamps.yaml'), 'utf8');
+  const guard = 'guards: [{ field: variants.price, above: 500, action: hold }]\n';
+  await folder.write('jobs/lamps.yaml', job + guard);
+  const first = await run('run', 'lamps');
+  expect(first).toMatchObject({ applied: 429, held: 1, rejected: 1 });
+  const rejects = join(folder.dir, String(first['rejectsFile']));
+  await writeFile(rejects, (await readFile(rejects, 'utf8')).replace(',ten,', ',10,'));
+  const others = [await run('release', String(first['run'])), await run('retry', String(first['run']))];
+  expect(others).toMatchObject([{ applied: 1 }, { applied: 1, adopted: 1 }]);
+  expect(await urls()).toEqual([...before, 'new']);
+  for (const { run: of } of [...others.reverse(), first]) {
+    const undo = await run('undo', String(of));
+    expect(undo).toMatchObject({ left: { records: of === first['run'] ? 428 : 1 } });
+    if (of === first['run']) await run('approve', String(undo['run']));
+  }
+  expect(await urls()).toEqual(before);
+});
 
 it('a store that is not known to list its products is not guessed: the plan says what to do', async () => {
   await using shop = await openShop('store');

@@ -24,6 +24,7 @@ import { digestOf } from '../digest-of.ts';
 import { readMappingTables } from '../inputs/open-mapping.ts';
 import { noteStoreOfTable, otherStoreOfTable, stageWithSideTables } from '../inputs/side-table.ts';
 import { lockJob } from '../lock-job.ts';
+import type { RetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { readProbe } from '../store-properties.ts';
 import { readSnapshotThroughMapping } from './snapshot-reading.ts';
@@ -172,9 +173,13 @@ export class Adoption {
     );
   }
 
-  /** The key that a record is sent under. */
-  keyOf(key: string): string {
-    return this.#adopted.get(key) ?? key;
+  /** The guard of a retry, which also sends rejected records under the keys that they have since. */
+  guardOf(guard: RetryGuard): RetryGuard {
+    const now = guard.keys.flatMap(([key, at]): RetryGuard['keys'] => {
+      const adopted = this.#adopted.get(key);
+      return adopted === undefined ? [] : [[adopted, at]];
+    });
+    return { ...guard, keys: [...guard.keys, ...now] };
   }
 
   /** Records under the urls that their products have in the store. */

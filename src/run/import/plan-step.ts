@@ -83,14 +83,13 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     undecided: run.kind === 'retry' ? undefined : await undecidedKeys(context, run),
     admit: (records) =>
       withRedactedReasons(
-        guard === undefined ? records : guardRetry(records, guard, ledger, job.mode),
+        guard === undefined
+          ? records
+          : guardRetry(records, adoption?.guardOf(guard) ?? guard, ledger, job.mode),
         redact,
       ),
     predecessorsIn: async (draft) =>
-      joinPredecessors(
-        run.kind === 'retry' ? null : ((await adoption?.predecessorsIn(draft)) ?? null),
-        (await renames?.(draft)) ?? null,
-      ),
+      joinPredecessors((await adoption?.predecessorsIn(draft)) ?? null, (await renames?.(draft)) ?? null),
     mustReadAgain: () => settleCurrency(context, run, source.currencies),
     describeSource: () => redactedSource(nameSource(reading.describe()), redact),
     changesInStore: source.contacts?.changesOf,

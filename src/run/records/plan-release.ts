@@ -6,7 +6,7 @@ import type { Reason } from '../../model/reason.ts';
 import { COMPLETED, HOLDING_KINDS, type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections, verifyHeld } from '../../plan/plan-file.ts';
-import { readKnownPredecessors } from '../../plan/plan-import.ts';
+import { joinPredecessors, type Predecessor, readKnownPredecessors } from '../../plan/plan-import.ts';
 import { importTarget, type LedgerMark, type LedgerTarget } from '../../state/state.ts';
 import { passedDate } from '../import/continue-or-begin.ts';
 import { productUpdates } from '../import/product-updates.ts';
@@ -81,6 +81,7 @@ export async function planRelease(
   const ledger = context.state.ledger(importTarget(run));
   const wanted = only && new Set(only);
   const renamed = new Map<string, string>();
+  const adopted = new Map<string, Predecessor>();
   /** If all that is held of them stays as it is in the store, nothing is sent, and they are held no more. */
   const undecided = new KeySet();
   const openMapped = async function* (): AsyncGenerator<readonly Mapped[]> {
@@ -89,6 +90,8 @@ export async function planRelease(
         undecided.add(operation.key, true);
         const old = renamedKey(operation);
         if (old !== undefined) renamed.set(operation.key, old);
+        if (operation.kind === 'upsert-product' && operation.adopts)
+          adopted.set(operation.key, { key: operation.key, by: 'table' });
       }
       yield batch.flatMap(released);
     }
@@ -99,7 +102,13 @@ export async function planRelease(
     // An update leaves the product to the job that has it. Nothing else may depend on the mode: no record is left out.
     job: withoutGuards(job, plan.mode === 'update' ? 'update' : 'upsert'),
     openMapped,
-    predecessorsIn: () => readKnownPredecessors(ledger, job.name, method, renamed),
+    predecessorsIn: async () =>
+      joinPredecessors(
+        adopted.size === 0
+          ? null
+          : { method, certain: adopted, waiting: new Map(), bodies: (keys) => ledger.bodies(keys) },
+        await readKnownPredecessors(ledger, job.name, method, renamed),
+      ),
     whole: true,
     ...(conflicts !== undefined && { decided: conflicts, undecided }),
     updates: await productUpdates(context, request, run),

@@ -215,7 +215,7 @@ class UndoneRecords implements UndoSource {
       return [{ ...recordOf(key, before), owner: earlier?.owner ?? (earlier?.run.job || undefined) }];
     }
     if (now.body === null) return [];
-    if (this.#run.resource !== 'products') {
+    if (this.#run.resource !== 'products' || versions[oldest]?.adopted === true) {
       return this.#leave(key, 'unknown-before', 'what the store had before the first import is not known');
     }
     if (mark === undefined || mark.job !== this.#run.job) {
