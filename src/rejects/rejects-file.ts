@@ -358,16 +358,19 @@ const MAX_REASON_LENGTH = 1000;
 
 /**
  * The rejected rows and their reasons: up to millions of spans in any order, which may overlap, stored as numbers.
- * Each distinct reason is stored once.
+ * Each distinct sentence is stored once: positions are added when a row is written.
  */
 export class RejectedSpans {
   #file = new Uint32Array(1024);
   #from = new Float64Array(1024);
   #to = new Float64Array(1024);
-  #reason = new Uint32Array(1024);
+  #sentence = new Uint32Array(1024);
+  /** The position of the cause; NaN if there is none. */
+  #cause = new Float64Array(1024);
+  #causeFile = new Uint32Array(1024);
   #count = 0;
-  readonly #reasons: KeptReason[] = [];
-  readonly #reasonIds = new Map<string, number>();
+  readonly #sentences: Sentence[] = [];
+  readonly #sentenceIds = new Map<string, number>();
   readonly #namesOf: NamesOf;
 
   constructor(namesOf: NamesOf = () => ({})) {
@@ -375,17 +378,18 @@ export class RejectedSpans {
   }
 
   add({ spans, reason }: Rejection): void {
-    const names = this.#namesOf(spans[0]?.file ?? 0);
-    for (const fault of faultsOf(reason)) this.#add(spans, this.#idOf(fault, names));
+    for (const fault of faultsOf(reason)) this.#add(spans, this.#idOf(fault), fault.line);
   }
 
-  #add(spans: Rejection['spans'], id: number): void {
+  #add(spans: Rejection['spans'], sentence: number, cause = Number.NaN): void {
     for (const { file, from, to } of spans) {
       if (this.#count === this.#file.length) this.#double();
       this.#file[this.#count] = file;
       this.#from[this.#count] = from;
       this.#to[this.#count] = to;
-      this.#reason[this.#count] = id;
+      this.#sentence[this.#count] = sentence;
+      this.#cause[this.#count] = cause;
+      this.#causeFile[this.#count] = spans[0]?.file ?? 0;
       this.#count += 1;
     }
   }
@@ -429,20 +433,27 @@ export class RejectedSpans {
   }
 
   #joined(active: readonly number[], line: number): string {
-    const ids = [...new Set(active.map((index) => this.#reason[index] ?? 0))];
-    const texts = ids.slice(0, MAX_REASONS).map((id) => textAt(this.#reasons[id], line));
-    if (ids.length > MAX_REASONS) texts.push(`${ids.length - MAX_REASONS} more`);
-    return texts.join(' / ');
+    const texts = [...new Set(active.map((index) => this.#textOf(index, line)))];
+    const shown = texts.slice(0, MAX_REASONS);
+    if (texts.length > MAX_REASONS) shown.push(`${texts.length - MAX_REASONS} more`);
+    return shown.join(' / ');
   }
 
-  #idOf(reason: Reason, names: RowNames): number {
-    const text = reasonText(reason, names);
-    const known = this.#reasonIds.get(text);
+  /** The reason of a span for the row on `line`: that of the cause itself has the position in another column. */
+  #textOf(index: number, line: number): string {
+    const sentence = this.#sentences[this.#sentence[index] ?? 0];
+    const cause = this.#cause[index] ?? Number.NaN;
+    if (sentence === undefined) return '';
+    const names = this.#namesOf(this.#causeFile[index] ?? 0);
+    return reasonText(sentence, names, Number.isNaN(cause) ? undefined : cause, line);
+  }
+
+  #idOf({ message, column }: Reason): number {
+    const key = `${message}\n${column ?? ''}`;
+    const known = this.#sentenceIds.get(key);
     if (known !== undefined) return known;
-    this.#reasonIds.set(text, this.#reasons.length);
-    const { line } = reason;
-    const atLine = line === undefined ? text : reasonText(reason, names, { ownLine: true });
-    return this.#reasons.push({ text, line, atLine }) - 1;
+    this.#sentenceIds.set(key, this.#sentences.length);
+    return this.#sentences.push({ message, column }) - 1;
   }
 
   #double(): void {
@@ -454,33 +465,29 @@ export class RejectedSpans {
     this.#file = grow(this.#file, new Uint32Array(size));
     this.#from = grow(this.#from, new Float64Array(size));
     this.#to = grow(this.#to, new Float64Array(size));
-    this.#reason = grow(this.#reason, new Uint32Array(size));
+    this.#sentence = grow(this.#sentence, new Uint32Array(size));
+    this.#cause = grow(this.#cause, new Float64Array(size));
+    this.#causeFile = grow(this.#causeFile, new Uint32Array(size));
   }
 }
 
-interface KeptReason {
-  readonly text: string;
-  /** The position of its cause. */
-  readonly line: number | undefined;
-  /** The text for the row that is the cause itself: its own column has the line. */
-  readonly atLine: string;
+/** What a reason says, without a position. */
+interface Sentence {
+  readonly message: string;
+  readonly column: string | undefined;
 }
 
-function textAt(reason: KeptReason | undefined, line: number): string {
-  if (reason === undefined) return '';
-  return reason.line === line ? reason.atLine : reason.text;
-}
-
-/** The text of a reason for a cell, with the position of its cause; `ownLine`: without the line, which another column has. */
+/** The text of a reason for a cell on `line`, with the position of its cause, unless that is the line: another column has it. */
 function reasonText(
-  { message, line, column }: Reason,
+  { message, column }: Sentence,
   { places, sourceRows }: RowNames,
-  { ownLine } = { ownLine: false },
+  cause: number | undefined,
+  line: number,
 ): string {
-  const row = line === undefined || ownLine ? undefined : rowPlace(line, column, places);
+  const row = cause === undefined || cause === line ? undefined : rowPlace(cause, column, places);
   const place = withoutAbsent([
     row,
-    line === undefined ? undefined : sourceRows?.[line],
+    cause === undefined ? undefined : sourceRows?.[cause],
     column === undefined || `${message}${row}`.includes(column) ? undefined : `column ${column}`,
   ]);
   return `${message}${place.length === 0 ? '' : ` (${place.join(', ')})`}`.slice(0, MAX_REASON_LENGTH);
