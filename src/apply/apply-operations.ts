@@ -1,8 +1,10 @@
 import { type Clock, systemClock } from '../model/clock.ts';
+import { isJsonObject, member } from '../model/json-object.ts';
 import {
   bodyOfPart,
   type DeleteProduct,
   fieldsOfPart,
+  isEmpty,
   type Operation,
   type Outcome,
   type ProductPart,
@@ -271,7 +273,8 @@ export function sendOperation(
 
 /**
  * Sends a part of a product. Where the store no longer has the product, an upsert by url has made one of this part alone, which another
- * id than the known one shows, and an update by id has done nothing: then the whole body is sent at once.
+ * id than the known one shows, and an update by id has done nothing: then the whole body is sent at once. So it is where the store, other
+ * than a probe has seen, has emptied what the part does not have.
  */
 async function sendPart(
   storefront: WritingStorefront,
@@ -280,16 +283,48 @@ async function sendPart(
   options: SendOptions,
 ): Promise<Outcome> {
   const body = bodyOfPart(whole, part);
+  let answer: unknown;
+  const listening: SendOptions = {
+    ...options,
+    onAnswer(value) {
+      answer = value;
+      options.onAnswer?.(value);
+    },
+  };
   const outcome =
     part.byId === true && knownId !== null
-      ? await storefront.updateProduct(knownId, { url, body }, options)
-      : await storefront.upsertProduct({ url, body, isPart: true }, options);
-  const isGone =
-    outcome.kind === 'rejected' ? outcome.absent : outcome.kind === 'applied' && outcome.id !== knownId;
-  if (isGone !== true) return outcome.kind === 'applied' ? { ...outcome, part: fieldsOfPart(part) } : outcome;
+      ? await storefront.updateProduct(knownId, { url, body }, listening)
+      : await storefront.upsertProduct({ url, body, isPart: true }, listening);
+  const isLost =
+    outcome.kind === 'rejected'
+      ? outcome.absent
+      : outcome.kind === 'applied' && (outcome.id !== knownId || isEmptied(answer, whole, body));
+  if (isLost !== true) return outcome.kind === 'applied' ? { ...outcome, part: fieldsOfPart(part) } : outcome;
   const { onNotApplied: _, ...further } = options;
   const again = await storefront.upsertProduct({ url, body: whole }, further);
   return again.kind === 'rejected' || again.kind === 'unsent' ? { ...again, inDoubt: true } : again;
+}
+
+/** Fields that no store empties, or whose loss says nothing. */
+const FIXED: ReadonlySet<string> = new Set(['title', 'type', 'hidden']);
+
+/**
+ * Whether an answer has nothing in the fields that were not sent. A person who edits a product in the store empties neither its title nor
+ * everything else.
+ */
+function isEmptied(answer: unknown, whole: string, sent: string): boolean {
+  const [before, part]: unknown[] = [JSON.parse(whole), JSON.parse(sent)];
+  if (!isJsonObject(answer) || !isJsonObject(before) || !isJsonObject(part)) return false;
+  const isNowEmpty = (name: string) => isEmpty(member(answer, name) ?? null);
+  const others = Object.keys(before).filter(
+    (name) => !FIXED.has(name) && !Object.hasOwn(part, name) && !isEmpty(before[name]),
+  );
+  const lacksTitle = !Object.hasOwn(part, 'title') && isNowEmpty('title');
+  return (
+    (lacksTitle || others.length > 1) &&
+    others.every(isNowEmpty) &&
+    ['title', ...others].some((name) => Object.hasOwn(answer, name) && isNowEmpty(name))
+  );
 }
 
 /** Sends a part of a contact. The blank keeps an answer from repeating it as it is: it must be parsed. */

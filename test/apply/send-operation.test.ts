@@ -7,15 +7,20 @@ const OPTIONS = { signal: new AbortController().signal };
 const DONE: Outcome = { kind: 'applied', id: null };
 
 /** A store that answers upserts so, and notes what it was sent. */
-function storefront(upserted: Outcome = { kind: 'applied', id: 7 }, updated: Outcome = upserted) {
+function storefront(
+  upserted: Outcome = { kind: 'applied', id: 7 },
+  updated: Outcome = upserted,
+  answer: unknown = undefined,
+) {
   const sent: string[] = [];
   const writing: WritingStorefront = {
     async upsertProduct({ url, body }) {
       sent.push(`upsert ${url} ${body}`);
       return upserted;
     },
-    async updateProduct(id, { body }) {
+    async updateProduct(id, { body }, { onAnswer }) {
       sent.push(`update ${id} ${body}`);
+      onAnswer?.(answer);
       return updated;
     },
     async updateContact(id) {
@@ -75,6 +80,23 @@ describe('sending an operation', () => {
     const gone: Outcome = { kind: 'rejected', reason: { code: 'store-404', message: 'gone' }, absent: true };
     const absent = storefront({ kind: 'applied', id: 8 }, gone);
     expect(await sendOperation(absent.writing, byId, OPTIONS)).toEqual({ kind: 'applied', id: 8 });
+  });
+
+  it.each([
+    ['emptied with its title', { title: '', images: [], description: '' }, true],
+    ['emptied except its title', { title: 'Mug', images: [], description: '' }, true],
+    ['edited by hand in one field', { title: 'Mug', images: ['a.png'], description: '' }, false],
+    ['answered in part', {}, false],
+  ])('sends the whole body at once of a product that is %s by a part', async (_, left, isSent) => {
+    const fields = { title: 'Mug', images: ['a.png'], description: 'Blue', variants: [{ price: 3 }] };
+    const whole = JSON.stringify({ type: 'physical', url: 'mug', ...fields });
+    const part = { fields: ['variants'], byId: true as const };
+    const mug = product(1, { key: 'mug', body: whole, knownId: 7, part });
+    const answer = { id: 7, url: 'mug', type: 'physical', variants: fields.variants, ...left };
+    const { sent, writing } = storefront(undefined, undefined, answer);
+    const outcome = await sendOperation(writing, mug, OPTIONS);
+    expect(outcome).toEqual({ kind: 'applied', id: 7, ...(!isSent && { part: ['variants'] }) });
+    expect(sent.slice(1)).toEqual(isSent ? [`upsert mug ${whole}`] : []);
   });
 
   it('deletes by an id that was answered once only when it is answered again', async () => {
