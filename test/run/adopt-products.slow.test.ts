@@ -94,6 +94,10 @@ it.each([
     expect([all.length, new Set(all).size]).toEqual([520, 520]);
     expect(all.filter((url) => url.startsWith('lamp-'))).toHaveLength(20);
     expect(await run('run', 'lamps')).toMatchObject({ requests: 0, unchanged: 500, held: 20 });
+    // Another twin is no more certain than those that wait.
+    await folder.write('lamps.csv', `${csvOf(IN_FILE)}lamp-600,Twin 240,10,SKU-600\n`);
+    expect(await run('run', 'lamps')).toMatchObject({ requests: 0, unchanged: 500, held: 21 });
+    await folder.write('lamps.csv', csvOf(IN_FILE));
     // A person decides: the first twin is the product that the store has, the second is new.
     const table = await readFile(join(folder.dir, TABLE), 'utf8');
     expect(table.split('\n')[0]).toBe('url,store_url,store_id,found_by,score,decision');

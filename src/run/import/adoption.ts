@@ -115,7 +115,7 @@ export function pairName({ url, storeUrl }: AdoptedRow): string {
 
 /**
  * Decides about open pairs of a job, by their names. LockedError while the job works, because its run writes the table;
- * UsageError if a record would be two products.
+ * UsageError if a record would be two products, or two records one.
  */
 export async function decidePairs(
   context: RunContext,
@@ -126,10 +126,14 @@ export async function decidePairs(
   await using _job = await lockJob(context, { job, id: context.newRunId() });
   const rows = await readDecisions(context.workspaceDir, file);
   const decided = new Set(openPairs(rows).filter((row) => chosen.has(pairName(row))));
-  const urls = [...decided].map(({ url }) => url);
-  const twice = decision === 'adopt' ? urls.find((url, index) => urls.indexOf(url) < index) : undefined;
-  if (twice !== undefined)
-    throw new UsageError(`${twice} is chosen twice.`, { hint: 'Choose one product of the store for it.' });
+  const adopted =
+    decision === 'new' ? [] : rows.filter((row) => row.decision === 'adopt' || decided.has(row));
+  for (const side of ['url', 'storeUrl'] as const) {
+    const urls = adopted.map((row) => row[side]);
+    const twice = urls.find((url, index) => urls.indexOf(url) < index);
+    if (twice !== undefined)
+      throw new UsageError(`${twice} is chosen twice.`, { hint: 'Choose one product for each record.' });
+  }
   const now = rows.map((row) => (decided.has(row) ? { ...row, decision } : row));
   await writeDecisions(context.workspaceDir, file, now);
 }
@@ -239,8 +243,13 @@ export class Adoption {
           if (marks[index] === undefined && matcher.addKnown(url, body)) known.set(url, body);
         }
       }
-      for (const { key, candidates, isCertain } of matcher.matches()) {
+      const claimed = new Set(
+        this.#rows.flatMap(({ storeUrl, decision }) => (decision === 'new' ? [] : [storeUrl])),
+      );
+      for (const { key, candidates, isCertain: isOnlyMatch } of matcher.matches()) {
         const [first] = candidates;
+        // Another record may be the same product.
+        const isCertain = isOnlyMatch && candidates.every((one) => !claimed.has(one.key));
         if (isCertain && first !== undefined) {
           certain.set(first.key, { key: first.key, by: first.by, origin: key });
           this.#adopted.set(key, first.key);
