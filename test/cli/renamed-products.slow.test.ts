@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { API_KEY, setup } from '../sandbox/setup.ts';
@@ -61,3 +61,29 @@ it.each([
     expect([...(await ids()).keys()].sort()).toEqual([...before.keys()].sort());
   },
 );
+
+it('a product with a new url that was rejected is not created a second time by a retry', async () => {
+  await using store = await setup({ profiles: ['extended'] });
+  await using folder = await makeWorkspace(
+    {
+      ...FILES,
+      'jobs/lamps.yaml': FILES['jobs/lamps.yaml'].replace('mirror', 'upsert'),
+      'stores.yaml': `main: { baseUrl: "${store.url}", apiKey: "\${STORE_API_KEY}" }\n`,
+      'lamps.csv': lamps('first', 'second'),
+    },
+    { STORE_API_KEY: API_KEY },
+  );
+  const urls = async () => (await store.list('/_sandbox/products')).map(({ url }) => url);
+  await folder.storeferry('probe');
+  await folder.storeferry('run', 'lamps');
+  const before = await urls();
+  await folder.write('lamps.csv', lamps('brass', 'second').replace(',10,', ',ten,'));
+  const { run, rejectsFile } = (await folder.storeferry('run', 'lamps', '--json')).json();
+  const rejects = join(folder.dir, String(rejectsFile));
+  await writeFile(rejects, (await readFile(rejects, 'utf8')).replace(',ten,', ',10,'));
+  expect((await folder.storeferry('retry', String(run), '--json')).json()).toMatchObject({ held: 1 });
+  expect(await urls()).toEqual(before);
+  await folder.write('lamps.csv', lamps('brass', 'second'));
+  expect((await folder.storeferry('run', 'lamps', '--json')).json()).toMatchObject({ renamed: 1 });
+  expect(await urls()).toHaveLength(before.length);
+});

@@ -129,11 +129,13 @@ async function renamesIn(
   { job, store }: ImportRequest,
   run: Run,
 ): Promise<PlanOptions['predecessorsIn']> {
-  if (run.kind === 'retry' || job.import !== 'products' || job.renames === false) return undefined;
+  if (job.import !== 'products' || job.renames === false) return undefined;
   if (job.mode !== 'mirror' && job.mode !== 'upsert') return undefined;
-  const isMirror = job.mode === 'mirror';
+  // What a retry does not have may be in the source.
+  const isPart = run.kind === 'retry';
+  const isMirror = job.mode === 'mirror' && !isPart;
   const withoutPut = isMirror || job.renames === true ? 'create' : 'hold';
-  const method = (await changesUrls(artifacts, store)) ? 'put' : withoutPut;
+  const method = isPart ? 'hold' : (await changesUrls(artifacts, store)) ? 'put' : withoutPut;
   const folder = artifacts.run(run.id);
   const ledger = state.ledger(importTarget(run));
   return async ({ draft: { tally }, seen, upserts }) =>
