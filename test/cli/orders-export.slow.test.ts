@@ -75,11 +75,13 @@ describe('exporting orders', () => {
     await using setup = await setupExports(JOBS);
     const { orders } = setup.store.shop;
     orders.push({ id: 1, status: 'new' }, { id: 2, status: 'new' });
+    orders.push({ id: 4, status: 'new' });
     await setup.workspace.storeferry('run', 'added');
-    orders.splice(0, 2, { id: 3, status: 'new', coupon: 'X' }, { id: 2, status: 'shipped' });
+    const paid = { id: 4, status: 'new', coupon: 'Y' };
+    orders.splice(0, 3, { id: 3, status: 'new', coupon: 'X' }, { id: 2, status: 'shipped' }, paid);
     const run = await setup.workspace.storeferry('run', 'added', '--json');
-    expect(run.json()).toMatchObject({ status: 'done', rows: 2, records: 2 });
-    const lines = '1,new,\n2,new,\n3,new,X\n2,shipped,\n';
+    expect(run.json()).toMatchObject({ status: 'done', rows: 3, records: 3 });
+    const lines = '1,new,\n2,new,\n4,new,\n3,new,X\n2,shipped,\n4,new,Y\n';
     expect(await setup.read('out/added.csv')).toBe(`id,status,coupon\n${lines}`);
   });
 

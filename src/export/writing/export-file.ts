@@ -349,6 +349,7 @@ export async function appendTable(destination: Destination, options: AppendTable
   const places = header.map((name) => shape.columns.indexOf(name));
   const keyPlaces = shape.keyColumns.map((name) => shape.columns.indexOf(name));
   const common = found.header.map((name) => shape.columns.indexOf(name)).filter((place) => place >= 0);
+  const addedPlaces = added.map((name) => shape.columns.indexOf(name));
   const notes = [...found.notes];
   if (added.length > 0)
     notes.push(`The file had no column ${added.join(', ')}. It was added, and is blank in earlier lines.`);
@@ -376,7 +377,8 @@ export async function appendTable(destination: Destination, options: AppendTable
         const key = keyPlaces.map((place) => cells[place] ?? '');
         if (key[0] === '') throw withoutId(destination);
         const compared = lineKey(common.map((place) => cells[place] ?? ''));
-        if (hasLine(known, lineKey(key), compared, shape)) {
+        const hasMore = !shape.isHistory && addedPlaces.some((place) => cells[place] !== '');
+        if (!hasMore && hasLine(known, lineKey(key), compared, shape)) {
           there++;
           continue;
         }
