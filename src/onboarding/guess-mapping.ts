@@ -44,15 +44,26 @@ export function fitHeader(spec: MappingSpec, header: readonly string[]): HeaderF
 }
 
 function bind(spec: MappingSpec, header: readonly string[]) {
-  const reportOn = (headers: readonly string[]) => reportColumns(spec, headers);
+  const whole = reportOn(spec, header);
+  if (typeof whole !== 'string') return { report: whole, repeated: null };
+  // Different headers may match one pattern too: Price (tax incl.), Price (tax excl.).
+  const report = reportOn(spec, withoutRepeats(header));
+  return {
+    report: typeof report === 'string' ? { used: [], missing: [] } : report,
+    repeated: lowerFirst(whole.replace(/\.$/, '')),
+  };
+}
+
+/** How the columns of a mapping match the headers, or the sentence about one that matches several. */
+function reportOn(
+  spec: MappingSpec,
+  headers: readonly string[],
+): Pick<ReturnType<typeof reportColumns>, 'used' | 'missing'> | string {
   try {
-    return { report: reportOn(header), repeated: null };
+    return reportColumns(spec, headers);
   } catch (error) {
-    if (!(error instanceof MappingError)) throw error;
-    return {
-      report: reportOn(withoutRepeats(header)),
-      repeated: lowerFirst(error.message.replace(/\.$/, '')),
-    };
+    if (error instanceof MappingError) return error.message;
+    throw error;
   }
 }
 

@@ -56,6 +56,16 @@ describe('the guess of a mapping from a header', () => {
     );
   });
 
+  it('does not take a mapping whose pattern matches several columns', () => {
+    const pattern = { name: 'pattern', shipped: true, spec: shop({ title: 'Title', price: 'Price ({of})' }) };
+    const { best, near } = guessMapping(
+      ['Title', 'Price (tax excl.)', 'Price (tax incl.)', 'Alpha SKU', 'Price'],
+      [ALPHA, pattern],
+    );
+    expect(best?.name).toBe('alpha');
+    expect(near).toEqual([]);
+  });
+
   it("goes by a workspace's own mapping before the shipped one that it was made of", () => {
     const own = { ...ALPHA, name: 'my-alpha', shipped: false };
     expect(guessMapping(['Title', 'Price', 'Alpha SKU'], [ALPHA, BETA, own]).best?.name).toBe('my-alpha');
