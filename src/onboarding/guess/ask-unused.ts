@@ -12,7 +12,7 @@ import {
   type ProductColumn,
   type ProductGuess,
 } from './guess.ts';
-import { readProductHeader } from './header-reading.ts';
+import { hasWord, readProductHeader } from './header-reading.ts';
 import {
   areFlags,
   booleanOf,
@@ -103,7 +103,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
     if (removed !== undefined && column.distinct <= MAX_STATES)
       ask(guess, [column], `has '${removed}', and may mark products that may no longer be sold`, []);
   }
-  if (!isTaken('visible', 'hidden'))
+  if (!isTaken('visible', 'hidden') && !guess.isAsked('visible'))
     for (const column of free.filter((one) => isWithdrawal(one) && one.values.some(isMarked)))
       ask(guess, [column], `${shown(column, isMarked)} marks products that may not be sold`, []);
   for (const column of isTaken('price') ? free.filter((one) => one.distinct <= MAX_STATES) : []) {
@@ -201,10 +201,20 @@ function mayBeDiscount(column: ProductColumn): boolean {
   );
 }
 
-/** A column that says which products are sold no more, or since when. */
-function isWithdrawal(column: ProductColumn): boolean {
+/** A column that says which products are sold no more, or since when; also one of marks below an unknown header that negates: Nicht im Shop. */
+export function isWithdrawal(column: ProductColumn): boolean {
+  const { negations, beforeVatNet } = words().headerParts;
   const areDates = column.values.every((value) => /^(?=.*\d{2})[\d\s.:/TZ+-]{6,}$/.test(value));
-  return isExactlyCalled(column, 'discontinued') || (isMentioned(column, 'discontinued') && areDates);
+  // What products are without is a property: without sugar.
+  const isNegated =
+    column.reading.meanings.length === 0 &&
+    hasWord(column.header, negations) &&
+    !hasWord(column.header, beforeVatNet);
+  return (
+    isExactlyCalled(column, 'discontinued') ||
+    (isMentioned(column, 'discontinued') && areDates) ||
+    (isNegated && areFlags(column))
+  );
 }
 
 /** Whether a row has a price during a sale that differs from its other price. */

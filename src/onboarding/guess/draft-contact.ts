@@ -13,6 +13,7 @@ import {
   countedShare,
   isCalled,
   isExactlyCalled,
+  isMentioned,
   LEAVE_OUT,
 } from './guess.ts';
 import { hasWord } from './header-reading.ts';
@@ -63,6 +64,8 @@ export function draftContact(guess: ContactGuess): ContactMappingSpec | undefine
   let first = pick('firstName', areWords);
   let last = pick('lastName', areWords);
   const name = pick('name', areWords);
+  askMissing(guess, 'firstName', last !== undefined && (first ?? name) === undefined);
+  askMissing(guess, 'lastName', last === undefined && (first ?? name) !== undefined);
   // Beside Apellidos, Nombre is the first name; beside Vorname, Name is the last name.
   const other = first ?? last;
   const isHalf = name?.cells.some((cell, row) => cell !== '' && !cell.includes(other?.cells[row] ?? ''));
@@ -90,7 +93,9 @@ export function draftContact(guess: ContactGuess): ContactMappingSpec | undefine
   const phone = pickOf('phone', isPhone);
   const mobile = pickOf('mobile', isPhone);
   const address = pick('address');
-  const house = pick('houseNumber');
+  const house = pick('houseNumber', (column) => isMostly(column, isHouseNumber));
+  const isBare = address !== undefined && isMostly(address, (value) => !/\d/.test(value));
+  askMissing(guess, 'houseNumber', isBare && house === undefined, isHouseNumber);
   const [companyName, note] = [pick('companyName'), pick('note')];
   const city = pickOf('city', (value) => /\p{L}/u.test(value));
   const country = pickOf('country', (value) => /\p{L}/u.test(value));
@@ -102,6 +107,7 @@ export function draftContact(guess: ContactGuess): ContactMappingSpec | undefine
   const zip = pickOf('zip', (value) => /\d/.test(value) && !/,|E\+|^\d{4}-\d{2}-\d{2}/i.test(value));
   askAddressParts(guess);
   const postalCode = zip && zipValue(guess, zip, country);
+  const wholeName = first && last ? undefined : name && nameValue(guess, name);
   const tags = pick('tags');
   const subscribed = draftSubscribed(guess);
   if (email === undefined || guess.questions.length > 0) return undefined;
@@ -122,7 +128,7 @@ export function draftContact(guess: ContactGuess): ContactMappingSpec | undefine
     email: [guess.use('email', email), 'email'],
     name:
       names === undefined
-        ? use('name', name)
+        ? wholeName
         : { join: guess.languages.some(isFamilyNameFirst) ? names.reverse() : names },
     phone: firstOf(withoutAbsent([phone, mobile]).map((one) => numberValue(guess, 'phone', one))),
     address:
@@ -140,6 +146,45 @@ export function draftContact(guess: ContactGuess): ContactMappingSpec | undefine
     column.index === email.index ? [key] : [],
   );
   return { import: 'contacts', columns: guess.columnSpecs(), required, contact, tests: [] };
+}
+
+/** Asks which column of an unknown header has a part of a name or address whose other part is known: alone it would be sent as the whole. */
+function askMissing(
+  guess: ContactGuess,
+  field: 'firstName' | 'lastName' | 'houseNumber',
+  isMissing: boolean,
+  isOne?: (value: string) => boolean,
+): void {
+  if (!isMissing || guess.given(field) !== undefined || guess.isAsked(field)) return;
+  const candidates = guess.free.filter(
+    (column) =>
+      isMentioned(column, field) ||
+      (isOne !== undefined && column.reading.meanings.length === 0 && isMostly(column, isOne)),
+  );
+  if (candidates.length > 0)
+    guess.askColumn(field, candidates, 'without it, a part would be sent as the whole');
+}
+
+/** Whether a value is a number in a street: 1, 12a, 3/5. */
+function isHouseNumber(value: string): boolean {
+  return /^\d{1,4}(?: ?[-/] ?\d{1,4})? ?\p{L}?$/u.test(value);
+}
+
+/** The whole name; whether it has the last name first is asked: Low, Ada. */
+function nameValue(guess: ContactGuess, column: ContactColumn): Value | undefined {
+  const name = guess.use('name', column);
+  const isTurned = (value: string) => /^\p{Lu}[^\d,]*, ?\p{Lu}[^\d,]*$/u.test(value);
+  if (!isMostly(column, isTurned)) return name;
+  const answer = guess.ask({
+    id: `unused.${column.header}`,
+    text: `Do names in '${column.header}' begin with the last name?`,
+    reason: `${countedShare(column, isTurned, 'have a comma')}, such as '${column.values.find(isTurned)}'`,
+    answers: [
+      { value: 'turn', label: 'yes: they are sent with the first name first, without the comma' },
+      { value: 'as-is', label: 'no: they are sent as they are' },
+    ],
+  });
+  return answer?.toLowerCase() === 'turn' ? [name, { replace: '^([^,]+), *([^,]+)$', with: '$2 $1' }] : name;
 }
 
 const ADDRESS_FIELDS = ['address', 'zip', 'city', 'state', 'country'] as const;
@@ -241,7 +286,7 @@ function draftSubscribed(guess: ContactGuess): Flag | undefined {
       shown: (column) => countedShare(column, (value) => booleanOf(value) !== undefined, 'are yes or no'),
       prefer: ({ reading }) => (reading.qualifiers.number ?? 1) === 1 && reading.meanings.length === 1,
     });
-  const subscribed = pick('subscribed', fits);
+  const subscribed = pick('subscribed', (column) => fits(column) && !areDates(column));
   if (subscribed !== undefined) {
     const said = subscribedValue(guess, subscribed);
     const refused = askRefusals(guess, subscribed);
@@ -335,11 +380,10 @@ function areDates({ values }: SampledColumn): boolean {
 
 /** Asks about columns whose headers or values may say it. */
 function askUnclear(guess: ContactGuess, fits: (column: SampledColumn) => boolean): void {
-  const { headerParts, cells } = words();
+  const { headerParts } = words();
   const unclear = guess.free.filter(({ reading, ...column }) => {
     const isMentioned = reading.mentions.has('subscribed') || reading.mentions.has('unsubscribed');
-    const isState =
-      column.distinct <= MAX_STATES && column.values.some((value) => cells.refusals.has(value.toLowerCase()));
+    const isState = column.distinct <= MAX_STATES && column.values.some(isRefusal);
     return reading.meanings.length === 0 && ((isMentioned && fits(column)) || isState);
   });
   const isNegative = ({ header, reading: { mentions } }: ContactColumn) =>
@@ -376,29 +420,40 @@ function askRefusals(guess: ContactGuess, flag: ContactColumn): readonly Value[]
 
 /** Which cells of a column refuse e-mails, and the condition for them; undefined if the column says nothing about e-mails. */
 function refusalsOf(column: ContactColumn): Refusals | undefined {
-  const { headerParts, cells } = words();
+  const { headerParts } = words();
   const says = (concept: 'subscribed' | 'unsubscribed' | 'refused' | 'confirmed') =>
     isCalled(column, concept) || column.reading.mentions.has(concept);
-  const isState = (cell: string) => cells.refusals.has(cell.toLowerCase());
   const wordsThat = (test: (cell: string) => boolean) =>
     [...new Set(column.values.map((value) => value.toLowerCase()))].filter(test);
+  const isOther = hasWord(column.header, headerParts.otherChannels);
+  // Marks below an unknown header that negates: no further e-mails, Werbung nicht erlaubt.
+  const isNegated =
+    !isOther &&
+    column.reading.meanings.length === 0 &&
+    hasWord(column.header, headerParts.negations) &&
+    (areFlags(column) || areDates(column));
   // That somebody has unsubscribed is often said by a date.
-  if (says('unsubscribed') || says('refused')) {
+  if (says('unsubscribed') || says('refused') || isNegated) {
     const test = (cell: string) =>
       /[^\s0:.-]/.test(cell) && !isMissingValue(cell) && booleanOf(cell) !== false && !isAddresses(cell);
     return { test, when: (name) => marking(name, column, test) };
   }
-  if (hasWord(column.header, headerParts.otherChannels) || column.values.length === 0) return undefined;
+  if (isOther || column.values.length === 0) return undefined;
   if (says('confirmed') || says('subscribed')) {
     const read = readerOfFlags(column);
     const isBlankNo = says('confirmed') && (areDates(column) || areFlags(column));
-    const test = (cell: string) => (cell === '' ? isBlankNo : read(cell) === false || isState(cell));
+    const test = (cell: string) => (cell === '' ? isBlankNo : read(cell) === false || isRefusal(cell));
     const blank = isBlankNo ? ['blank'] : [];
-    return { test, when: (name) => ({ [name]: ['no', ...blank, ...wordsThat(isState)] }) };
+    return { test, when: (name) => ({ [name]: ['no', ...blank, ...wordsThat(isRefusal)] }) };
   }
   return column.reading.meanings.length === 0 && column.distinct <= MAX_STATES
-    ? { test: isState, when: (name) => ({ [name]: wordsThat(isState) }) }
+    ? { test: isRefusal, when: (name) => ({ [name]: wordsThat(isRefusal) }) }
     : undefined;
+}
+
+/** Whether a state of a contact refuses e-mails: hard bounce, Hard-Bounce. */
+function isRefusal(state: string): boolean {
+  return words().cells.refusals.has(state.toLowerCase().replaceAll(/[-_]/g, ' '));
 }
 
 interface Refusals {

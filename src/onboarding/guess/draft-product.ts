@@ -7,7 +7,7 @@ import type {
 } from '../../mapping/spec/mapping-spec.ts';
 import { compilePattern, slugify, type Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
-import { type AppliedColumns, askUnused } from './ask-unused.ts';
+import { type AppliedColumns, askUnused, isWithdrawal } from './ask-unused.ts';
 import { draftCategories, draftType } from './draft-categories.ts';
 import { draftImages } from './draft-images.ts';
 import { draftPrices, type PriceDraft } from './draft-prices.ts';
@@ -18,6 +18,7 @@ import {
   countedShare,
   isCalled,
   isExactlyCalled,
+  isMentioned,
   isOfList,
   LEAVE_OUT,
   type ProductColumn,
@@ -135,7 +136,9 @@ function pickSku(guess: ProductGuess): ProductColumn | undefined {
   const shown = (column: SampledColumn) =>
     `${column.distinct} of ${column.values.length} values are different, as codes are`;
   const isPadded = (value: string) =>
-    /^(?:\d+\.0|\d{4}-\d{2}-\d{2}|\d{1,3}(?:,\d{3})+|\d(?:[.,]\d+)?E\+\d+)$/i.test(value);
+    /^(?:\d+\.0|\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./](?:19|20)\d{2}|\d{1,2}[. -](?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)|\d{1,3}(?:,\d{3})+|\d(?:[.,]\d+)?E\+\d+)$/i.test(
+      value,
+    );
   const padded = guess.free.filter(
     (column) => isExactlyCalled(column, 'sku') && column.values.some(isPadded),
   );
@@ -159,6 +162,11 @@ function pickSku(guess: ProductGuess): ProductColumn | undefined {
   const ean = guess.columns.filter((column) => isCalled(column, 'gtin') && isMostly(column, isGtin));
   const [only, second] = ean;
   if (only === undefined || second !== undefined) return undefined;
+  const unclear = guess.free.filter((column) => isMentioned(column, 'sku') && isMostly(column, isCode));
+  if (unclear.length > 0) {
+    guess.askColumn('sku', [...unclear, only], `'${unclear[0]?.header}' may be the SKU`);
+    return undefined;
+  }
   const evidence = `${countedShare(only, isGtin, 'are EANs')}, and no other column has the SKU`;
   return guess.claim('sku', only, evidence, 'likely');
 }
@@ -431,7 +439,7 @@ function draftHidden(
     const unclear = guess.free.filter(
       (one) =>
         one.values.length > 0 &&
-        ((isExactlyCalled(one, 'visible', 'hidden') && (!isStatus(one) || one.values.some(isUnpublished))) ||
+        ((isExactlyCalled(one, 'visible', 'hidden') && (!isStatus(one) || mayHide(one))) ||
           ((one.reading.mentions.has('visible') || one.reading.mentions.has('hidden')) &&
             (isMostly(one, isWord) || one.values.some(isUnpublished)))),
     );
@@ -492,7 +500,7 @@ function askBlank(guess: ProductGuess, { header, values }: ProductColumn, count:
 function askHiding(guess: ProductGuess, column: ProductColumn, isShown: (cell: string) => boolean): void {
   const shownRows = column.cells.map(isShown);
   for (const other of guess.free) {
-    if (other === column || !isExactlyCalled(other, 'visible', 'hidden', 'discontinued')) continue;
+    if (other === column || !(isExactlyCalled(other, 'visible', 'hidden') || isWithdrawal(other))) continue;
     if (isStatus(other) && !other.values.some(isUnpublished)) continue;
     const isNegative = !isCalled(other, 'visible');
     const hiding = other.cells.find(
@@ -526,6 +534,11 @@ function askDates(guess: ProductGuess, isShown: (row: number) => boolean): void 
 function isUnpublished(value: string): boolean {
   const isRemoved = words().cells.removed.has(value.toLowerCase());
   return booleanOf(value) === undefined && (visibilityOf(value) === false || isRemoved);
+}
+
+/** Whether a status may say which products are shown: in words for that, or in codes such as A and I. */
+function mayHide({ values, distinct }: SampledColumn): boolean {
+  return values.some(isUnpublished) || (distinct > 1 && values.every(({ length }) => length <= 2));
 }
 
 /** A status can belong to anything, such as an order. */

@@ -147,6 +147,12 @@ describe('a mark that a product is sold no more', () => {
     ['Geblokkeerd', 'ja', 'nee'],
     ['is_deleted', 'true', 'false'],
     ['B2B only', 'yes', ''],
+    ['Exclude from website', 'yes', 'no'],
+    ['Nicht verkaufen', 'ja', 'nein'],
+    ['Ne pas publier', 'oui', 'non'],
+    ['Internal only', 'x', ''],
+    ['Approval', 'rejected', 'granted'],
+    ['販売停止', '1', '0'],
   ])('in a column %s is asked about', async (header, mark, other) => {
     const text = `Name;Price;${header}\nMug;4.00;${mark}\nJug;5.00;${other}`;
     expect(await titles(text)).toEqual([`unused.${header}`]);
@@ -156,6 +162,7 @@ describe('a mark that a product is sold no more', () => {
   it('is not a flag about something else', async () => {
     const text = 'Name;Price;Sold individually;Delete existing images\nMug;4.00;1;1\nJug;5.00;0;1';
     expect(await titles(text)).toEqual(['Mug', 'Jug']);
+    expect(await titles('Name;Price;Without sugar\nMug;4.00;yes\nJug;5.00;no')).toEqual(['Mug', 'Jug']);
     expect(await titles('Name;Price;Discontinued date\nMug;4.00;2026-01-02\nJug;5.00;')).toEqual([
       'unused.Discontinued date',
     ]);

@@ -38,6 +38,14 @@ describe('a consent that another column takes back', () => {
     ['GDPR consent', 'yes', 'no'],
     ['Active', '1', '0'],
     ['Deleted', '0', '1'],
+    ['Werbung nicht erlaubt', 'nein', 'ja'],
+    ['No desea recibir correos', 'no', 'sí'],
+    ['Refuse les emails', 'non', 'oui'],
+    ['Exclude from mailings', '', 'x'],
+    ['Quit date', '', '2025-02-03'],
+    ['Cancelled', 'no', 'yes'],
+    ['Email status', 'valid', 'Hard-Bounced'],
+    ['配信停止', '', '1'],
   ])('by %s is asked about, and counts or not, as the answer says', async (header, agreeing, refusing) => {
     const text = `Newsletter;${header}\nyes;${agreeing}\nyes;${refusing}\nno;${agreeing}`;
     const id = `unused.${header}`;
@@ -50,6 +58,7 @@ describe('a consent that another column takes back', () => {
 
   it('is none if it is about other messages, or about something else', async () => {
     expect(await subscribed('Newsletter;SMS marketing\nyes;no\nno;yes')).toEqual([true, false]);
+    expect(await subscribed('Newsletter;No SMS please\nyes;yes\nno;no')).toEqual([true, false]);
     expect(await subscribed('Newsletter;VIP\nyes;no\nno;yes')).toEqual([true, false]);
     expect(await subscribed('Newsletter;Confirmed orders\nyes;0\nno;3')).toEqual([true, false]);
     expect(await subscribed('Newsletter;Unsubscribe link\nyes;https://x.example/u')).toEqual([true]);
@@ -77,6 +86,11 @@ describe('a column that says who gets no e-mails', () => {
       false,
       false,
     ]);
+  });
+
+  it('is taken where dates say who gets them: whoever has unsubscribed later has a date below both', async () => {
+    const text = 'Subscribed;Unsubscribed\n2024-01-02;\n2024-01-03;2025-01-02';
+    expect(await subscribed(text)).toEqual([null, false]);
   });
 
   it('is never nearly called so: the day of a registration is not that of its end', async () => {
@@ -182,6 +196,40 @@ describe('a column with the name of a field', () => {
     expect(await contacts(text)).toEqual([
       { name: 'Ada van der Low', address: 'Weg 1 A', phone: '491512345678', tags: ['a', 'b'] },
       { name: 'Bo Ray', address: 'Laan 2' },
+    ]);
+  });
+});
+
+describe('a part of a name or an address', () => {
+  it('is asked about where it may be the rest of another', async () => {
+    const names = 'Nombre;Apellido del socio\nAda;Low\nBo;Ray';
+    expect(await contacts(names)).toEqual(['column.lastName']);
+    expect(await contacts(names, { 'column.lastName': 'Apellido del socio' })).toEqual([
+      { name: 'Ada Low' },
+      { name: 'Bo Ray' },
+    ]);
+    const streets = 'Name;Street;Door\nAda;High Street;12a\nBo;Low Street;3';
+    expect(await contacts(streets)).toEqual(['column.houseNumber']);
+    expect(await contacts(streets, { 'column.houseNumber': 'Door' })).toEqual([
+      { name: 'Ada', address: 'High Street 12a' },
+      { name: 'Bo', address: 'Low Street 3' },
+    ]);
+    expect(await contacts(streets.replaceAll(' Street', ' Street 1'))).toEqual([
+      { name: 'Ada', address: 'High Street 1' },
+      { name: 'Bo', address: 'Low Street 1' },
+    ]);
+  });
+
+  it('is asked about where names begin with the last one', async () => {
+    const text = 'Name\nLow, Ada\nRay, Bo';
+    expect(await contacts(text)).toEqual(['unused.Name']);
+    expect(await contacts(text, { 'unused.Name': 'turn' })).toEqual([
+      { name: 'Ada Low' },
+      { name: 'Bo Ray' },
+    ]);
+    expect(await contacts(text, { 'unused.Name': 'as-is' })).toEqual([
+      { name: 'Low, Ada' },
+      { name: 'Ray, Bo' },
     ]);
   });
 });

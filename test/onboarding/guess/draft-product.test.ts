@@ -38,6 +38,19 @@ describe('whether a product is hidden', () => {
     expect(await hidden(text.replace('EOL', 'used'))).toEqual([null, null, null]);
   });
 
+  it('is asked where a status has codes', async () => {
+    expect(await hidden('Name;Price;Status\nMug;4.00;A\nJug;5.00;I')).toEqual(['column.visible']);
+  });
+
+  it.each([
+    ['Sellable', 'no', 'yes'],
+    ['Listed', '0', '1'],
+    ['Approved', 'no', 'yes'],
+    ['Im Shop', 'nein', 'ja'],
+  ])('is said by %s', async (header, no, yes) => {
+    expect(await hidden(`Name;Price;${header}\nMug;4.00;${no}\nJug;5.00;${yes}`)).toEqual([true, false]);
+  });
+
   it('is asked where marks show what another column withdraws', async () => {
     const text = 'Name;Price;Visible;Discontinued\nMug;4.00;x;yes\nJug;5.00;;yes';
     expect(await hidden(text)).toEqual(['unused.Discontinued']);
@@ -113,6 +126,19 @@ describe('what a product is', () => {
 
   it('is asked where a spreadsheet has shortened its SKU', async () => {
     expect(await titles('SKU;Name;Price\n4.01E+12;Mug;4.00\n4.02E+12;Jug;5.00')).toEqual(['column.sku']);
+  });
+
+  it.each(['1-Jan', '01.02.2024'])(
+    'is asked where a spreadsheet has made the date %s of its SKU',
+    async (date) => {
+      expect(await hidden(`SKU;Name;Price\nA1;Mug;4.00\n${date};Jug;5.00`)).toEqual(['column.sku']);
+    },
+  );
+
+  it('is asked where another column than that of the EAN may have its SKU', async () => {
+    const text = 'EAN;Warehouse SKU;Name;Price\n4006381333931;A1;Mug;4.00\n4006381333948;B2;Jug;5.00';
+    expect(await hidden(text)).toEqual(['column.sku']);
+    expect(await hidden(text, { 'column.sku': 'Warehouse SKU' })).toEqual([null, null]);
   });
 
   it('is not asked because of errors of a spreadsheet: their rows are rejected', () => {

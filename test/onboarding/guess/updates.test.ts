@@ -53,8 +53,8 @@ describe('a file without names of products', () => {
   });
 
   it('asks for the price of a file that gives neither stock nor price after all', () => {
-    const text = 'SKU;Variant Inventory Qty\nA1;5\nA2;7';
-    expect(offered(text)).toEqual({ 'column.quantity': ['Variant Inventory Qty', ''] });
+    const text = 'SKU;Variant Shelf Qty\nA1;5\nA2;7';
+    expect(offered(text)).toEqual({ 'column.quantity': ['Variant Shelf Qty', ''] });
     expect(offered(text, { 'column.quantity': '' })).toEqual({ 'column.price': [] });
   });
 });
