@@ -29,6 +29,12 @@ export async function planRenameDeletes(
   return await writer.finish();
 }
 
+/** What a plan deletes in place of what its source no longer has. */
+export interface ListedDeletes {
+  /** In batches. Asked after the records were read. */
+  readonly deletes: () => AsyncIterable<readonly OwnedKey[]>;
+}
+
 /** The input for planning the deletes of a mirror. */
 interface DeleteOptions {
   readonly folder: RunFolder;
@@ -39,8 +45,7 @@ interface DeleteOptions {
   readonly partial: 'retry' | 'sample' | null;
   /** Keys that are not missing, but renamed, or may be. */
   readonly spared: ReadonlySet<string>;
-  /** What is deleted in place of what the source no longer has. */
-  readonly listed: (() => AsyncIterable<readonly OwnedKey[]>) | undefined;
+  readonly listed: ListedDeletes | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -78,7 +83,7 @@ export async function planDeletes(
   let removed = 0;
   let deletes = 0;
   let withoutId = 0;
-  for await (const gone of listed?.() ?? readMissingKeys(ledger, job, seen)) {
+  for await (const gone of listed?.deletes() ?? readMissingKeys(ledger, job, seen)) {
     signal.throwIfAborted();
     const missing = gone.filter(({ key }) => !spared.has(key));
     const bodies = await idLookupBodies(ledger, missing);

@@ -24,9 +24,9 @@ import type { Sample } from '../model/run.ts';
 import type { SafetyFigures } from '../model/safety-limits.ts';
 import { waveEnds } from '../model/wave-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
-import type { Ledger, OwnedKey } from '../state/state.ts';
+import type { Ledger } from '../state/state.ts';
 import { judgeGuards, judgeSafety } from './judge-safety.ts';
-import { type PlannedDeletes, planDeletes, planRenameDeletes } from './plan-deletes.ts';
+import { type ListedDeletes, type PlannedDeletes, planDeletes, planRenameDeletes } from './plan-deletes.ts';
 import type { BlockOptions, DraftOptions } from './plan-draft.ts';
 import { writePlan } from './plan-file.ts';
 import { type Predecessors, readMissingKeys } from './predecessors.ts';
@@ -63,6 +63,7 @@ export interface PlanOptions {
   > & {
     readonly limits?: Pick<InputLimits, 'mergedCopies'>;
   };
+  readonly origin: PlanOrigin;
   /** Reads the snapshot through the mapping from its beginning; called again for each further pass. */
   readonly openMapped: () => Records;
   /**
@@ -85,8 +86,6 @@ export interface PlanOptions {
   readonly losesPrices?: boolean;
   /** Where the store was probed; left out: whole records are sent. */
   readonly updates?: Omit<UpdateOptions, 'conflicts' | 'isUndo' | 'isDecided'> | undefined;
-  /** Of whole records: what somebody has decided about fields that were changed in the store as well; left out: the record's values. */
-  readonly decided?: ConflictSide;
   /** What the jobs that write products to the same store send, this one included; left out: unknown. */
   readonly senders?: readonly SentFields[] | undefined;
   /** How records that the ledger does not know differ from those of the store (DraftOptions). */
@@ -97,16 +96,6 @@ export interface PlanOptions {
   readonly resend: boolean;
   /** Decides which records may be sent, of an update those that are merged; left out: all. */
   readonly admit?: ((records: Records) => Records) | undefined;
-  /** Plan only this part of the source, and no deletes. */
-  readonly sample?: Sample | undefined;
-  /** The records are those of an undo: what it deletes, and what it says. Asked after the records were read. */
-  readonly undo?: UndoSource;
-  /** Replaces the deletes of what the source no longer has. Asked after the records were read. */
-  readonly deletes?: UndoSource['deletes'];
-  /** The records have their whole bodies, also for `mode: update`: nothing is merged into them. */
-  readonly whole?: boolean;
-  /** The source is a corrected rejects file, or records that are released or restored: no deletes, no safety limits. */
-  readonly retry: boolean;
   /** The digest of what decides a record's key, in this run and in the last that proved its keys; null if unknown, and for an update. */
   readonly keyDigest: string | null;
   readonly previous: { readonly rows: number | null; readonly keyDigest: string | null };
@@ -127,10 +116,23 @@ interface ReadDraft extends Pick<FullDraft, 'draft' | 'seen'> {
   readonly upserts: readonly PlannedShard[];
 }
 
-/** The part of an undo that is no record. */
-export interface UndoSource {
-  /** The products to delete, in batches. */
-  readonly deletes: () => AsyncIterable<readonly OwnedKey[]>;
+/** Where the records of a plan come from. */
+export type PlanOrigin =
+  /** Of a sample no deletes are planned. */
+  | { readonly kind: 'source'; readonly sample?: Sample | undefined }
+  /** A corrected rejects file: no deletes, no safety limits. */
+  | { readonly kind: 'retry' }
+  /**
+   * Records that are released or restored: no deletes, no safety limits, and also for `mode: update` nothing is merged into their bodies.
+   * `decided`: what somebody has decided about fields that were changed in the store as well; left out: the record's values.
+   */
+  | { readonly kind: 'bodies'; readonly decided?: ConflictSide | undefined }
+  | ({ readonly kind: 'copy' } & ListedDeletes)
+  | UndoSource;
+
+/** The records of an undo, and what it says of them once they were read. */
+export interface UndoSource extends ListedDeletes {
+  readonly kind: 'undo';
   readonly facts: () => UndoFacts;
 }
 
@@ -140,10 +142,10 @@ export interface UndoSource {
  * with the signal's reason if aborted, and with errors of reading, ledger or folder.
  */
 export async function planImport(options: PlanOptions): Promise<Plan> {
-  const { job, folder, ledger, signal, retry, sample, undo } = options;
+  const { job, folder, ledger, signal, origin } = options;
   const { drafted, files: draftFiles, predecessors } = await draftInPasses(options);
   const { upserts: drafts, renames: puts, ...checksums } = draftFiles;
-  const { waves = [] } = retry ? {} : (job.apply ?? {});
+  const { waves = [] } = areChosen(origin) ? {} : (job.apply ?? {});
   const ends = waveEnds(
     waves,
     drafts.reduce((sum, { operations }) => sum + operations, 0),
@@ -159,9 +161,9 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
       ledger,
       job: job.name,
       mode: job.mode,
-      listed: options.deletes ?? (undo && (() => undo.deletes())),
+      listed: 'deletes' in origin ? origin : undefined,
       signal,
-      partial: retry ? 'retry' : sample === undefined ? null : 'sample',
+      partial: areChosen(origin) ? 'retry' : sampleOf(origin) === undefined ? null : 'sample',
       spared: sparedKeys(predecessors),
     },
     drafted.seen,
@@ -175,18 +177,27 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     safety: await judgePlan(options, drafted, unjudged),
     images: await options.checkImages?.(upserts),
     pictures: await options.findPictures?.([...upserts, ...renames], unjudged.counts),
-    undo: undo?.facts(),
+    undo: origin.kind === 'undo' ? origin.facts() : undefined,
   });
   await writePlan(folder, plan);
   return plan;
 }
 
+/** Whether somebody has chosen the records one by one: nothing is missing, and no share of them means anything. */
+function areChosen({ kind }: PlanOrigin): boolean {
+  return kind === 'retry' || kind === 'bodies';
+}
+
+function sampleOf(origin: PlanOrigin): Sample | undefined {
+  return origin.kind === 'source' ? origin.sample : undefined;
+}
+
 /** Drafts the plan; again where what a pass has found decides how records are read, compared or held. */
 async function draftInPasses(options: PlanOptions) {
-  const { job, ledger, signal, sample, undo, blocks, undecided, admit = (records) => records } = options;
+  const { job, ledger, signal, origin, blocks, undecided, admit = (records) => records } = options;
   const { mergedCopies: maxMerged } = job.limits ?? DEFAULT_LIMITS;
   const updates =
-    job.mode === 'update' && options.whole !== true
+    job.mode === 'update' && origin.kind !== 'bodies'
       ? new UpdatePass({
           ...job,
           match: job.match ?? 'url',
@@ -196,6 +207,7 @@ async function draftInPasses(options: PlanOptions) {
           advanced: options.advanced,
         })
       : undefined;
+  const sample = sampleOf(origin);
   const openMapped = () =>
     sample === undefined ? options.openMapped() : takeSample(options.openMapped(), sample);
   const draftOptions = {
@@ -203,13 +215,13 @@ async function draftInPasses(options: PlanOptions) {
     // An undo restores a body like an update: the product stays with the job that owns it.
     job: job.name,
     resource: job.import,
-    mode: undo === undefined ? job.mode : 'update',
+    mode: origin.kind === 'undo' ? 'update' : job.mode,
     keep: job.keep,
     updates: options.updates && {
       ...options.updates,
       conflicts: conflictRules(options),
-      isUndo: undo !== undefined,
-      isDecided: options.decided !== undefined,
+      isUndo: origin.kind === 'undo',
+      isDecided: origin.kind === 'bodies' && origin.decided !== undefined,
     },
     openMapped: () =>
       blocks?.open() ?? admit(updates === undefined ? openMapped() : updates.records(openMapped())),
@@ -240,21 +252,21 @@ async function judgePlan(
   drafted: FullDraft,
   unjudged: Omit<Plan, 'safety'>,
 ): Promise<Plan['safety']> {
-  const { job, run, retry, undo } = options;
-  if (retry) return [];
+  const { job, run, origin } = options;
+  if (areChosen(origin)) return [];
   const verdicts = [
     ...judgeGuards(unjudged.guards, run),
     ...judgeSafety(job.safety, await measureSafety(options, drafted, unjudged), run),
   ].sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
-  if (undo === undefined) return verdicts;
-  const { of } = undo.facts();
+  if (origin.kind !== 'undo') return verdicts;
+  const { of } = origin.facts();
   return verdicts.map((verdict) => ({ ...verdict, message: `undo of run ${of}: ${verdict.message}` }));
 }
 
 /** An undo gives back what its run sent, and nothing that somebody edited since; whoever releases a record has looked at its edits. */
-function conflictRules({ job, undo, whole, decided }: PlanOptions): ConflictRules | undefined {
-  if (undo !== undefined) return 'store';
-  return whole === true ? (decided ?? 'source') : job.conflicts;
+function conflictRules({ job, origin }: PlanOptions): ConflictRules | undefined {
+  if (origin.kind === 'undo') return 'store';
+  return origin.kind === 'bodies' ? (origin.decided ?? 'source') : job.conflicts;
 }
 
 function assemblePlan(
@@ -322,11 +334,12 @@ function findSharedFields(
 }
 
 async function measureSafety(
-  { job, ledger, keyDigest, previous, sample, undo, deletes = undo?.deletes }: PlanOptions,
+  { job, ledger, keyDigest, previous, origin }: PlanOptions,
   { draft, seen }: FullDraft,
   unjudged: Omit<Plan, 'safety'>,
 ): Promise<SafetyFigures> {
   const { resource, counts, moves, priceMoves } = unjudged;
+  const isPart = sampleOf(origin) !== undefined || 'deletes' in origin;
   const keyChanged = keyDigest !== null && previous.keyDigest !== null && keyDigest !== previous.keyDigest;
   let missing = 0;
   if (keyChanged) {
@@ -337,9 +350,9 @@ async function measureSafety(
     deletes: job.mode === 'mirror' ? counts.deletes : null,
     keysOfJob: await ledger.count(job.name),
     rejected: counts.rejected.records,
-    skipped: countSkipped(unjudged, job.mode, sample !== undefined || deletes !== undefined),
+    skipped: countSkipped(unjudged, job.mode, isPart),
     records: consideredRecords(unjudged),
-    rows: sample === undefined && deletes === undefined ? counts.rows : null,
+    rows: isPart ? null : counts.rows,
     previousRows: previous.rows,
     changed: counts.changed.records - draft.tally.changes.advancedOnly,
     created: draft.tally.created,

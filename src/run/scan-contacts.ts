@@ -24,8 +24,8 @@ import {
 import type { Storefront } from '../storefront/storefront.ts';
 import { forEachConcurrently } from './for-each-concurrently.ts';
 import { noteStoreOfTable } from './inputs/side-table.ts';
+import { readProbe } from './kept-probe.ts';
 import type { RunContext } from './run-context.ts';
-import { readProbe } from './store-properties.ts';
 
 /** Ids from one to another, both included. */
 export interface IdRange {

@@ -22,8 +22,8 @@ import {
 } from '../state/state.ts';
 import type { Storefront } from '../storefront/storefront.ts';
 import { withAnswerListener } from './answer-tally.ts';
+import { productWrites } from './kept-probe.ts';
 import type { RunContext } from './run-context.ts';
-import { productWrites } from './store-properties.ts';
 
 /** An operation with the shard for which its outcome is recorded. */
 export type ShardOperation = Operation & {

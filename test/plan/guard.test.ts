@@ -240,7 +240,7 @@ describe('a held record that is released', () => {
       mapped: priced([20]),
       ledger: ledgerOf(0, 1, 'catalog'),
       options: {
-        ...{ retry: true, whole: true },
+        origin: { kind: 'bodies' },
         job: { name: 'prices', import: 'products', mode: 'update', duplicates: 'reject', safety: NO_LIMITS },
       },
     });

@@ -58,7 +58,7 @@ describe('a mirror', () => {
       mapped: products(0, 1),
       ledger: ledgerOf(0, 5),
       mode: 'mirror',
-      options: { retry: true },
+      options: { origin: { kind: 'retry' } },
     });
     expect(retried.plan).toMatchObject({ deletesWithheld: 'retry', counts: { removed: 0, deletes: 0 } });
   });

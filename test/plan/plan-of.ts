@@ -59,6 +59,7 @@ export async function planOf({
   const plan = await planImport({
     run: 'run-1',
     job: { name: 'nightly', import: resource, mode, duplicates, safety: NO_LIMITS },
+    origin: { kind: 'source' },
     async *openMapped() {
       passes++;
       for (let from = 0; from < mapped.length; from += batchSize) yield mapped.slice(from, from + batchSize);
@@ -67,7 +68,6 @@ export async function planOf({
     ledger,
     folder,
     resend: false,
-    retry: false,
     keyDigest: null,
     previous: { rows: null, keyDigest: null },
     signal: new AbortController().signal,

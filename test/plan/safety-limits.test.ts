@@ -218,7 +218,11 @@ describe('a plan', () => {
   });
 
   it('of a retry is held against no limit', async () => {
-    const { plan } = await planOf({ mapped: [], ledger: ledger(), options: { ...digests, retry: true } });
+    const { plan } = await planOf({
+      mapped: [],
+      ledger: ledger(),
+      options: { ...digests, origin: { kind: 'retry' } },
+    });
     expect(plan.safety).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ describe('a sample', () => {
   it('plans the first records of the source, and counts the others as skipped', async () => {
     const { plan, operations } = await planOf({
       mapped: products(0, 30),
-      options: { sample: { limit: 10 } },
+      options: { origin: { kind: 'source', sample: { limit: 10 } } },
     });
     expect(operations.map(({ key }) => key)).toEqual(products(0, 10).map(({ key }) => key));
     expect(plan.counts).toMatchObject({
@@ -25,27 +25,39 @@ describe('a sample', () => {
       rejected(null, 'bad', { line: 4 }),
       ...products(2, 10),
     ];
-    const { plan, operations } = await planOf({ mapped, options: { sample: { limit: 3 } } });
+    const { plan, operations } = await planOf({
+      mapped,
+      options: { origin: { kind: 'source', sample: { limit: 3 } } },
+    });
     expect(operations.map(({ key }) => key)).toEqual(['p2']);
     expect(plan.counts).toMatchObject({ rejected: { records: 2 }, skipped: { records: 8 }, records: 11 });
   });
 
   it('finds further copies of a key beyond its limit, and sends none of them', async () => {
     const mapped = [...products(0, 5), record('p0', product('p0', { title: 'Other' }), { line: 9 })];
-    const { plan, operations } = await planOf({ mapped, options: { sample: { limit: 2 } } });
+    const { plan, operations } = await planOf({
+      mapped,
+      options: { origin: { kind: 'source', sample: { limit: 2 } } },
+    });
     expect(operations.map(({ key }) => key)).toEqual(['p1']);
     expect(plan.duplicates).toMatchObject({ keys: 1, copies: 2 });
   });
 
   it('plans the named records, and refuses names that the source does not have', async () => {
     const mapped = products(0, 30);
-    const { operations } = await planOf({ mapped, options: { sample: { only: ['p7', 'p3'] } } });
+    const { operations } = await planOf({
+      mapped,
+      options: { origin: { kind: 'source', sample: { only: ['p7', 'p3'] } } },
+    });
     expect(operations.map(({ key }) => key)).toEqual(['p3', 'p7']);
-    const both = await planOf({ mapped, options: { sample: { only: ['p7', 'p3'], limit: 1 } } });
+    const both = await planOf({
+      mapped,
+      options: { origin: { kind: 'source', sample: { only: ['p7', 'p3'], limit: 1 } } },
+    });
     expect(both.operations.map(({ key }) => key)).toEqual(['p3']);
-    await expect(planOf({ mapped, options: { sample: { only: ['p3', 'p77'] } } })).rejects.toThrow(
-      'The source has no record with the key "p77".',
-    );
+    await expect(
+      planOf({ mapped, options: { origin: { kind: 'source', sample: { only: ['p3', 'p77'] } } } }),
+    ).rejects.toThrow('The source has no record with the key "p77".');
   });
 
   it('deletes nothing in a mirror', async () => {
@@ -53,7 +65,7 @@ describe('a sample', () => {
       mapped: products(0, 3),
       ledger: ledgerOf(0, 9),
       mode: 'mirror',
-      options: { sample: { limit: 2 } },
+      options: { origin: { kind: 'source', sample: { limit: 2 } } },
     });
     expect(plan).toMatchObject({ deletesWithheld: 'sample', counts: { removed: 0, deletes: 0 } });
   });
@@ -68,7 +80,10 @@ describe('a sample', () => {
     };
     const whole = await planOf({ mapped, options });
     expect(whole.plan.safety.filter(({ exceeded }) => exceeded)).toMatchObject([{ limit: 'minRows' }]);
-    const sample = await planOf({ mapped, options: { ...options, sample: { limit: 9 } } });
+    const sample = await planOf({
+      mapped,
+      options: { ...options, origin: { kind: 'source', sample: { limit: 9 } } },
+    });
     expect(sample.plan.safety).toMatchObject([{ limit: 'maxRejects', exceeded: true, figure: 1, base: 9 }]);
   });
 });

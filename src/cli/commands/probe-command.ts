@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { writeWhole } from '../../config/edit-file.ts';
-import { probeMarkdown, probeStoreProperties, probeText } from '../../run/store-properties.ts';
+import { probeMarkdown, probeStoreProperties, probeText } from '../../run/kept-probe.ts';
 import {
   defineCommand,
   JSON_FLAG,

@@ -13,7 +13,7 @@ import {
 } from '../../onboarding/new-workspace.ts';
 import { fetchPicture, placeInWorkspace } from '../../onboarding/preview-source.ts';
 import { html } from '../../report/html/markup.ts';
-import { testStore } from '../../run/store-properties.ts';
+import { testStore } from '../../run/kept-probe.ts';
 import { formatBytes } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { beginAction } from '../actions/confirmation.ts';

@@ -6,8 +6,8 @@ import type { Drift, Run } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget, type Lock } from '../../state/state.ts';
+import { readProbe } from '../kept-probe.ts';
 import type { RunContext } from '../run-context.ts';
-import { readProbe } from '../store-properties.ts';
 import { sampleLedger } from '../verify/sample-ledger.ts';
 
 /** Which records of a job are compared. */

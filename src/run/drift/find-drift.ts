@@ -15,10 +15,11 @@ import {
   unconfirmedKeys,
 } from '../../state/state.ts';
 import type { SendOptions, Storefront } from '../../storefront/storefront.ts';
+import { withAnswerListener } from '../answer-tally.ts';
 import { forEachConcurrently } from '../for-each-concurrently.ts';
+import { readProbe } from '../kept-probe.ts';
 import type { RunContext } from '../run-context.ts';
 import { type ShardOperation, sendOperations } from '../send-operations.ts';
-import { readProbe } from '../store-properties.ts';
 import { isComparable } from '../verify/sample-ledger.ts';
 import {
   compareFields,
@@ -236,47 +237,8 @@ class DriftComparison {
 
   async #touchPart(keys: readonly string[], done: number): Promise<DriftFinding[]> {
     const { run, store, lock, job } = this.#search;
-    const storefront = await this.#context.openStorefront(store);
     const records = await this.#known(keys);
-    const byKey = new Map(records.map((record) => [record.key, record]));
     const findings: DriftFinding[] = [];
-    const sendAndCompare = async (
-      key: string,
-      send: (record: KnownRecord, onAnswer: (answer: unknown) => void) => Promise<Outcome>,
-      options: SendOptions,
-    ): Promise<Outcome> => {
-      const record = byKey.get(key);
-      if (record === undefined) throw new Error(`${key} is not compared`);
-      let answer: unknown;
-      const outcome = await send(record, (value) => {
-        answer = value;
-      });
-      if (outcome.kind === 'rejected' && outcome.absent === true && outcome.atWork !== true) {
-        findings.push(deletedFinding(record));
-        return GONE;
-      }
-      if (outcome.kind === 'rejected') this.unchecked += 1;
-      if (outcome.kind !== 'applied' || !isJsonObject(answer)) return outcome;
-      if (this.#resource === 'contacts' || outcome.id === record.mark.id) {
-        findings.push(...this.#compared(record, answer));
-        return outcome;
-      }
-      if (outcome.id === null || !hasOnlyTitleAndUrl(answer)) {
-        findings.push(await this.#recreated(record, answer));
-        return GONE;
-      }
-      // The touch itself has created it.
-      const removed = await storefront.deleteProduct(outcome.id, options);
-      if (removed.kind === 'left') return removed;
-      if (removed.kind !== 'applied') return { ...removed, inDoubt: true };
-      findings.push(deletedFinding(record));
-      return GONE;
-    };
-    const empty = JSON.stringify(
-      (await readProbe(this.#context.artifacts, store))?.properties.emptyContactPutAnswersWhole === 'email'
-        ? { email: '' }
-        : {},
-    );
     const before = this.requests;
     await sendOperations(this.#context, {
       run,
@@ -289,28 +251,69 @@ class DriftComparison {
       changesNothing: {
         doubted: new Set(records.flatMap(({ key, mark }) => (mark.fingerprint === IN_DOUBT ? [key] : []))),
       },
-      storefront: {
-        ...storefront,
-        upsertProduct: ({ url }, options) =>
-          sendAndCompare(
-            url,
-            (record, onAnswer) =>
-              storefront.upsertProduct({ url, body: unchangedUpsertBody(record) }, { ...options, onAnswer }),
-            options,
-          ),
-        updateContact: (id, _body, options) =>
-          sendAndCompare(
-            id,
-            (_record, onAnswer) => storefront.updateContact(id, empty, { ...options, onAnswer }),
-            options,
-          ),
-      },
+      storefront: await this.#touchingStorefront(records, findings),
       onProgress: (tally) => {
         this.requests = before + tally.requests;
         this.#onProgress(done + tally.applied, this.#selected.keys.length);
       },
     });
     return findings;
+  }
+
+  /** The store, with updates that change nothing, and whose answers add to the findings. */
+  async #touchingStorefront(records: readonly KnownRecord[], findings: DriftFinding[]): Promise<Storefront> {
+    const { store } = this.#search;
+    const storefront = await this.#context.openStorefront(store);
+    const answers = new Map<string, unknown>();
+    const answering = withAnswerListener(storefront, (key, _body, answer) => answers.set(key, answer));
+    const byKey = new Map(records.map((record) => [record.key, record]));
+    const probe = await readProbe(this.#context.artifacts, store);
+    const isAskedByEmail = probe?.properties.emptyContactPutAnswersWhole === 'email';
+    const emptyContact = JSON.stringify(isAskedByEmail ? { email: '' } : {});
+    const touch = async (
+      key: string,
+      options: SendOptions,
+      send: (record: KnownRecord) => Promise<Outcome>,
+    ): Promise<Outcome> => {
+      const record = byKey.get(key);
+      if (record === undefined) throw new Error(`${key} is not compared`);
+      const sent = await send(record);
+      const { outcome, found = [] } = await this.#judgeTouch(record, sent, answers.get(key), (id) =>
+        storefront.deleteProduct(id, options),
+      );
+      findings.push(...found);
+      return outcome;
+    };
+    return {
+      ...storefront,
+      upsertProduct: ({ url }, options) =>
+        touch(url, options, (record) =>
+          answering.upsertProduct({ url, body: unchangedUpsertBody(record) }, options),
+        ),
+      updateContact: (id, _body, options) =>
+        touch(id, options, () => answering.updateContact(id, emptyContact, options)),
+    };
+  }
+
+  /** What an update that changes nothing has shown; a product that it has created itself is removed again. */
+  async #judgeTouch(
+    record: KnownRecord,
+    outcome: Outcome,
+    answer: unknown,
+    remove: (id: number) => Promise<Outcome>,
+  ): Promise<{ readonly outcome: Outcome; readonly found?: readonly DriftFinding[] }> {
+    if (outcome.kind === 'rejected' && outcome.absent === true && outcome.atWork !== true)
+      return { outcome: GONE, found: [deletedFinding(record)] };
+    if (outcome.kind === 'rejected') this.unchecked += 1;
+    if (outcome.kind !== 'applied' || !isJsonObject(answer)) return { outcome };
+    if (this.#resource === 'contacts' || outcome.id === record.mark.id)
+      return { outcome, found: this.#compared(record, answer) };
+    if (outcome.id === null || !hasOnlyTitleAndUrl(answer))
+      return { outcome: GONE, found: [await this.#recreated(record, answer)] };
+    const removed = await remove(outcome.id);
+    if (removed.kind === 'left') return { outcome: removed };
+    if (removed.kind !== 'applied') return { outcome: { ...removed, inDoubt: true } };
+    return { outcome: GONE, found: [deletedFinding(record)] };
   }
 
   #onProgress(done: number, total: number | null): void {

@@ -36,10 +36,9 @@ export async function planRestore(
   };
   return await planRecords(context, run, {
     job: withoutGuards(job, job.mode === 'update' ? 'update' : 'upsert'),
+    origin: { kind: 'bodies' },
     openMapped,
-    whole: true,
     resend: true,
-    retry: true,
   });
 }
 

@@ -23,10 +23,10 @@ import { readCsv } from '../../tables/open-table.ts';
 import { digestOf } from '../digest-of.ts';
 import { readMappingTables } from '../inputs/open-mapping.ts';
 import { noteStoreOfTable, otherStoreOfTable, stageWithSideTables } from '../inputs/side-table.ts';
+import { readProbe } from '../kept-probe.ts';
 import { lockJob } from '../lock-job.ts';
 import type { RetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
-import { readProbe } from '../store-properties.ts';
 import { readSnapshotThroughMapping } from './snapshot-reading.ts';
 
 /** A product that a store had before the first import, and that a record may be. */

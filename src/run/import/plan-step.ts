@@ -22,12 +22,12 @@ import { digestOf } from '../digest-of.ts';
 import { planRestore } from '../drift/plan-restore.ts';
 import { comparableKeyDigest, readMappingTables } from '../inputs/open-mapping.ts';
 import { tablesDigest } from '../inputs/side-table.ts';
+import { changesUrls, flattensPrices, readProbe } from '../kept-probe.ts';
 import { sourceNamer } from '../read-corrections.ts';
 import { planCopy } from '../records/plan-copy.ts';
 import { planRelease, undecidedKeys } from '../records/plan-release.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
-import { changesUrls, flattensPrices, readProbe } from '../store-properties.ts';
 import { planUndo } from '../undo/plan-undo.ts';
 import { Adoption } from './adoption.ts';
 import { planPosition } from './continue-or-begin.ts';
@@ -73,6 +73,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   return await planImport({
     run: run.id,
     job,
+    origin: run.kind === 'retry' ? { kind: 'retry' } : { kind: 'source', sample: run.sample },
     advanced: advancedOf(request, source),
     losesPrices: await losesPrices(context, request),
     updates: await productUpdates(context, request, run),
@@ -96,8 +97,6 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     ledger,
     folder,
     resend: run.resend,
-    sample: run.sample,
-    retry: run.kind === 'retry',
     keyDigest: run.keyDigest,
     previous: await lastCompleted(context, run.job),
     signal: context.signal,

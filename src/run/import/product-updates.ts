@@ -5,8 +5,8 @@ import type { Run } from '../../model/run.ts';
 import type { PlanOptions, ProductToRead } from '../../plan/plan-import.ts';
 import { chunksOf, importTarget, type Ledger } from '../../state/state.ts';
 import type { Storefront } from '../../storefront/storefront.ts';
+import { productWrites } from '../kept-probe.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
-import { productWrites } from '../store-properties.ts';
 
 /** The largest page that the API allows. */
 const PAGE_LIMIT = 50;

@@ -5,8 +5,8 @@ import { type StoreList, storeListsTable } from '../../mapping/lookup-table.ts';
 import { findSealed, type RunFolder, readSealed, sealedJson } from '../../state/artifacts.ts';
 import type { SendOptions, Storefront } from '../../storefront/storefront.ts';
 import type { MappingSource, MappingTables } from '../inputs/open-mapping.ts';
+import { readProbe } from '../kept-probe.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
-import { readProbe } from '../store-properties.ts';
 
 /** Stored beside the snapshot, so that the whole run is planned with the same lists and categories of the store. */
 const STORE_LISTS_FILE = 'subscriber-lists.json';

@@ -12,8 +12,8 @@ import { openTemporaryDatabase } from '../../state/sqlite/open-row-scratch.ts';
 import { importTarget, type Ledger, unconfirmedKeys } from '../../state/state.ts';
 import { forEachConcurrently } from '../for-each-concurrently.ts';
 import { otherStoreOfTable } from '../inputs/side-table.ts';
+import { readProbe } from '../kept-probe.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
-import { readProbe } from '../store-properties.ts';
 
 /** The contacts that were read for a run, one per line, so that it is planned and shown with the same ones. */
 const CONTACTS_FILE = 'contacts.jsonl';

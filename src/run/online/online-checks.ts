@@ -12,12 +12,12 @@ import type { FileAccess } from '../../state/file-access.ts';
 import { checkEmbeddedState, openArtifacts } from '../../state/open-state.ts';
 import { checkRedisServer, type RedisServerCheck } from '../../state/redis/redis-connection.ts';
 import { formatBytes } from '../../text/printable.ts';
+import { probeCheck } from '../kept-probe.ts';
 import { accessOf, type CheckedWorkspace, type Facts, type Look, type OnlineCheck } from '../run-context.ts';
-import { probeCheck } from '../store-properties.ts';
 import { diskCheck, nearestFolder, sourceCheck, temporaryFolderCheck } from './source-check.ts';
 import { storeCheck } from './store-check.ts';
 
-export { probeCheck } from '../store-properties.ts';
+export { probeCheck } from '../kept-probe.ts';
 
 /** Whether the files of runs can be written, read and removed at ARTIFACTS_URL. */
 const artifactsCheck: OnlineCheck = ({ settings, newRunId }) =>

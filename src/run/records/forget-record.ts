@@ -10,10 +10,10 @@ import { targetLockName } from '../../state/state.ts';
 import { counted } from '../../text/printable.ts';
 import { supersedeAndDiscard } from '../import/continue-or-begin.ts';
 import { isSameTarget } from '../import/stage-step.ts';
+import { forgetTrace } from '../kept-probe.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
 import { forgetScanned } from '../scan-contacts.ts';
-import { forgetTrace } from '../store-properties.ts';
 import type { FoundRecord } from './record-history.ts';
 
 /** What was removed of a record that is forgotten. */

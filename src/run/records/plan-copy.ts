@@ -8,9 +8,9 @@ import type { Run, RunCopy } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { importTarget, type LedgerTarget, type OwnedKey } from '../../state/state.ts';
 import { productUpdates } from '../import/product-updates.ts';
+import { flattensPrices, readProbe } from '../kept-probe.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
-import { flattensPrices, readProbe } from '../store-properties.ts';
 import { type CatalogEntry, catalogAsOf, versionsOfRun } from './catalog-as-of.ts';
 import { planRecords } from './plan-records.ts';
 
@@ -165,10 +165,13 @@ export async function planCopy(
   };
   return await planRecords(context, run, {
     job: { ...job, mode: job.mode === 'create' ? 'create' : 'mirror' },
-    openMapped,
-    async *deletes() {
-      yield deletes;
+    origin: {
+      kind: 'copy',
+      async *deletes() {
+        yield deletes;
+      },
     },
+    openMapped,
     losesPrices: probe !== undefined && flattensPrices(probe),
     updates: await productUpdates(context, request, run),
   });

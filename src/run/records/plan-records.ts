@@ -9,7 +9,7 @@ import { planPosition } from '../import/continue-or-begin.ts';
 import type { RunContext } from '../run-context.ts';
 
 /** The records to plan, and what else their plan depends on. */
-type RecordsToPlan = Pick<PlanOptions, 'job' | 'openMapped'> & Partial<PlanOptions>;
+type RecordsToPlan = Pick<PlanOptions, 'job' | 'origin' | 'openMapped'> & Partial<PlanOptions>;
 
 /** Plans records that come from no source: bodies that a store has acknowledged, or that guards have held. */
 export async function planRecords(context: RunContext, run: Run, records: RecordsToPlan): Promise<Plan> {
@@ -21,7 +21,6 @@ export async function planRecords(context: RunContext, run: Run, records: Record
     ledger: state.ledger(importTarget(run)),
     folder: artifacts.run(run.id),
     resend: false,
-    retry: false,
     keyDigest: null,
     previous: { rows: null, keyDigest: null },
     signal,

@@ -11,9 +11,9 @@ import { importTarget, type LedgerMark, type LedgerTarget } from '../../state/st
 import { passedDate } from '../import/continue-or-begin.ts';
 import { productUpdates } from '../import/product-updates.ts';
 import { isSameTarget, mayHaveRejectedOrHeld } from '../import/stage-step.ts';
+import { changesUrls } from '../kept-probe.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { unsentOperations } from '../send-operations.ts';
-import { changesUrls } from '../store-properties.ts';
 import { planRecords, refuseOtherTarget, withoutGuards } from './plan-records.ts';
 
 /**
@@ -101,6 +101,7 @@ export async function planRelease(
   return await planRecords(context, run, {
     // An update leaves the product to the job that has it. Nothing else may depend on the mode: no record is left out.
     job: withoutGuards(job, plan.mode === 'update' ? 'update' : 'upsert'),
+    origin: { kind: 'bodies', decided: conflicts },
     openMapped,
     predecessorsIn: async () =>
       joinPredecessors(
@@ -109,11 +110,9 @@ export async function planRelease(
           : { method, certain: adopted, waiting: new Map(), bodies: (keys) => ledger.bodies(keys) },
         await readKnownPredecessors(ledger, job.name, method, renamed),
       ),
-    whole: true,
-    ...(conflicts !== undefined && { decided: conflicts, undecided }),
+    undecided: conflicts === undefined ? undefined : undecided,
     updates: await productUpdates(context, request, run),
     describeSource: () => ({ files, columnsNotUsed: [], dates }),
-    retry: true,
   });
 }
 

@@ -19,12 +19,12 @@ import {
 } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
 import { productUpdates } from '../import/product-updates.ts';
+import { changesUrls } from '../kept-probe.ts';
 import { versionsOfRun } from '../records/catalog-as-of.ts';
 import { planRecords, refuseOtherTarget, withoutGuards } from '../records/plan-records.ts';
 import { openOperations, ownAttempts } from '../records/plan-release.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
-import { changesUrls } from '../store-properties.ts';
 
 /**
  * UsageError if the run cannot be undone: it is a plan or an export, it is still running, the job now writes elsewhere, or the
@@ -84,8 +84,8 @@ export async function planUndo(
   return await planRecords(context, run, {
     // A mirror, since it may delete.
     job: withoutGuards(job, 'mirror'),
+    origin: source,
     openMapped: () => source.records(),
-    undo: source,
     predecessorsIn: async () => {
       const found = await readKnownPredecessors(ledger, job.name, method, source.renamed());
       if (method === 'put') source.keepsIds(found);
@@ -106,6 +106,7 @@ const FORGOTTEN = ['forgotten', 'its earlier values were forgotten on request'] 
 
 /** What a run changed, as the records that undo it. */
 class UndoneRecords implements UndoSource {
+  readonly kind = 'undo';
   readonly #context: RunContext;
   readonly #run: Run;
   readonly #undo: RunPart;

@@ -10,10 +10,10 @@ import { planRestore } from '../../../src/run/drift/plan-restore.ts';
 import { discardPlan, planPosition } from '../../../src/run/import/continue-or-begin.ts';
 import { positionsOf } from '../../../src/run/import/finish-step.ts';
 import { productUpdates } from '../../../src/run/import/product-updates.ts';
+import { changesUrls } from '../../../src/run/kept-probe.ts';
 import { planRelease, undecidedKeys } from '../../../src/run/records/plan-release.ts';
 import { guardRetry, loadRetryGuard } from '../../../src/run/retry-guard.ts';
 import type { RunContext } from '../../../src/run/run-context.ts';
-import { changesUrls } from '../../../src/run/store-properties.ts';
 import { planUndo } from '../../../src/run/undo/plan-undo.ts';
 import { TARGET } from '../../state/samples.ts';
 import { itemsOf, type JobSettings, requestOf, type Source } from './jobs.ts';
@@ -43,7 +43,7 @@ export async function planRun(context: RunContext, settings: Settings, run: Run)
     signal,
     ledger,
     resend: run.resend,
-    retry: isRetry,
+    origin: { kind: isRetry ? 'retry' : 'source' },
     updates: await productUpdates(context, request, run),
     plannedAt: await planPosition(context, run),
     job,
