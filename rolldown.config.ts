@@ -34,7 +34,7 @@ export default defineConfig({
   input: {
     main: join(SRC, 'cli', 'main.ts'),
     'open-workspace': LIBRARY,
-    thread: join(SRC, 'state', 'sqlite', 'thread.ts'),
+    'sqlite-thread': join(SRC, 'state', 'sqlite', 'sqlite-thread.ts'),
     'convert-thread': join(SRC, 'tables', 'convert-thread.ts'),
     'guess-thread': join(SRC, 'onboarding', 'guess-thread.ts'),
     'sqlite-process': join(SRC, 'source', 'sqlite-process.ts'),
@@ -84,7 +84,7 @@ function sourcesDigest(): string {
 function chunkOf(id: string, context: ChunkingContext): string | null {
   const needs = (entry: string) => reached(join(SRC, entry), context).has(id);
   const starts = needs('cli/commands.ts') || needs('cli/terminal.ts');
-  if (needs('state/sqlite/thread.ts')) return starts ? 'base' : 'thread-modules';
+  if (needs('state/sqlite/sqlite-thread.ts')) return starts ? 'base' : 'thread-modules';
   if (starts) return 'start';
   return needs('cli/commands/runs-command.ts') && needs('cli/commands/check-command.ts') ? 'common' : null;
 }

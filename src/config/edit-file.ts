@@ -25,6 +25,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, parse } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { isDeepStrictEqual, parseEnv } from 'node:util';
+import { originOf } from '../model/remote-address.ts';
 import { jobFile, jobFileName } from '../model/run.ts';
 import {
   type ConfigurationProblem,
@@ -403,12 +404,6 @@ function isUsedElsewhere({ files }: Workspace, file: string, variable: string): 
     ...files.ownMappingNames.map((name) => files.mapping(name)?.yaml),
   ];
   return others.some((one) => JSON.stringify(one?.content ?? null).includes(`\${${variable}`));
-}
-
-function originOf(address: string): string | undefined {
-  if (!URL.canParse(address)) return undefined;
-  const { protocol, host } = new URL(address);
-  return host === '' ? undefined : `${protocol}//${host}`;
 }
 
 /** What became of a change. */

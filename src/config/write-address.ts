@@ -1,4 +1,4 @@
-import { hasUser } from '../model/remote-address.ts';
+import { hasUser, isHttpUrl, replaceUser } from '../model/remote-address.ts';
 import { escapePlaceholders, keepPlaceholders, parseTemplate, placeholder } from './yaml-text.ts';
 
 /** Names of parameters whose values are secrets. */
@@ -24,7 +24,7 @@ export function hasSecret(address: string): boolean {
 
 /** An address as a report shows it: without its user, and without what is a secret in it, or looks like one. */
 export function hideSecrets(address: string): string {
-  const bare = address.replace(/^([a-z][a-z\d+.-]*:\/\/)[^/?#\s]*@/i, '$1***@');
+  const bare = replaceUser(address, '***@');
   return literalSecrets(bare).reduce((text, { value }) => text.replaceAll(`=${value}`, '=***'), bare);
 }
 
@@ -48,8 +48,6 @@ interface AddressContext {
 }
 
 const FEED_VARIABLES = { token: 'FEED_TOKEN', password: 'FEED_PASSWORD' } as const;
-/** The user and the password before the last `@` of the server. */
-const USER = /^(https?:\/\/)([^:@/?#\s]+):([^/?#\s]+)@(?=[^@/?#\s]+(?:[/?#]|$))/i;
 
 /**
  * Writes an address that somebody typed or pasted: what is a secret in it, or looks like one, goes into variables. Other placeholders
@@ -68,9 +66,8 @@ export function writeAddress(
     return placeholder(name);
   };
   const text = typed.trim();
-  const found = USER.exec(text);
-  const auth = found === null ? undefined : decoded(found.slice(2));
-  const bare = found === null || auth === undefined ? text : `${found[1]}${text.slice(found[0].length)}`;
+  const auth = isHttpUrl(text) ? userOf(new URL(text)) : undefined;
+  const bare = auth === undefined ? text : replaceUser(text, '');
   const secrets = new Set(literalSecrets(text).map(({ value }) => value));
   const address = keepPlaceholders(bare, before).replaceAll(PARAMETER, (part, name, value) =>
     secrets.has(value)
@@ -78,15 +75,16 @@ export function writeAddress(
       : part,
   );
   if (auth === undefined) return { url: address, variables };
-  const [user = '', password = ''] = auth;
+  const { user, password } = auth;
   const own = { user: escapePlaceholders(user), password: take(password, FEED_VARIABLES.password) };
   return { url: { address, auth: own }, variables };
 }
 
-/** The parts of an address without their percent signs; undefined if one of them is not written so. */
-function decoded(parts: readonly string[]): readonly string[] | undefined {
+/** The user and the password of an address without their percent signs; undefined without both, or if one of them is written wrongly. */
+function userOf({ username, password }: URL) {
   try {
-    return parts.map(decodeURIComponent);
+    if (username === '' || password === '') return undefined;
+    return { user: decodeURIComponent(username), password: decodeURIComponent(password) };
   } catch {
     return undefined;
   }

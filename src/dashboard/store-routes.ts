@@ -14,17 +14,12 @@ import { overriddenText, type Workspace } from '../config/workspace.ts';
 import { placeholder } from '../config/yaml-text.ts';
 import { mayDo } from '../model/action.ts';
 import { withoutAbsent } from '../model/json-object.ts';
+import { originOf } from '../model/remote-address.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { STORE_VARIABLES, storesText } from '../onboarding/new-workspace.ts';
 import { code, enumerated, html, type Markup, styledText } from '../report/html/markup.ts';
+import { type KeptProbe, probeFacts, probeStoreProperties, readProbe, testStore } from '../run/kept-probe.ts';
 import { type IdRange, MAX_SCANNED_IDS, scanContacts } from '../run/scan-contacts.ts';
-import {
-  type KeptProbe,
-  probeFacts,
-  probeStoreProperties,
-  readProbe,
-  testStore,
-} from '../run/store-properties.ts';
 import { counted, listed } from '../text/printable.ts';
 import type { Viewer } from './access/sessions.ts';
 import { fieldEdits, fieldValue } from './edit-job/edit-form.ts';
@@ -408,10 +403,6 @@ function wantedStore(form: StoreForm, values: EditValues, key: string): WantedSt
       ...fieldEdits(file ?? { at: () => undefined }, fields, shown, values),
     ]),
   };
-}
-
-function originOf(address: string): string {
-  return new URL(address).origin;
 }
 
 /** A variable for the key of a new store that has no value yet. */

@@ -2,7 +2,7 @@ import { getCompileCacheDir } from 'node:module';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import { codeOf, StoreferryError } from '../model/storeferry-error.ts';
+import * as errors from '../model/storeferry-error.ts';
 
 /** What the thread sends. `stream` numbers the content that it reads. */
 type FromThread<Item, Result> =
@@ -18,7 +18,7 @@ type ToThread =
   | { readonly kind: 'next' };
 
 /** An error of the project as plain data, by the name of its class; any other error is a bug. */
-interface PlainError {
+export interface PlainError {
   readonly name: string;
   readonly message: string;
   readonly stack: string | undefined;
@@ -48,7 +48,7 @@ export interface IsolationOptions {
   /** Content that the task asks for by name. */
   readonly open?: ((part: string) => AsyncIterable<Uint8Array>) | undefined;
   /** The error for a task beyond a limit; `beyond` says which, such as `60 s of processor time`. */
-  readonly refused: (beyond: string) => StoreferryError;
+  readonly refused: (beyond: string) => errors.StoreferryError;
 }
 
 /**
@@ -98,7 +98,7 @@ export async function* runIsolated<Item, Result>(
     else arrived.resolve(message);
   });
   worker.on('error', (error) => {
-    fail(codeOf(error) === 'ERR_WORKER_OUT_OF_MEMORY' ? refused(`${heapMib} MiB of memory`) : error);
+    fail(errors.codeOf(error) === 'ERR_WORKER_OUT_OF_MEMORY' ? refused(`${heapMib} MiB of memory`) : error);
   });
   worker.on('exit', () => fail(new TypeError('the thread of a task ended without a result')));
   const onAbort = () => fail(signal?.reason);
@@ -129,7 +129,7 @@ export async function* runIsolated<Item, Result>(
     for (;;) {
       const message = await arrived.promise;
       if (failure !== undefined) throw failure.error;
-      if (message.kind === 'failed') throw await raised(message.error);
+      if (message.kind === 'failed') throw raisedError(message.error);
       if (message.kind === 'result') return message.result;
       if (message.kind !== 'item') continue;
       arrived = Promise.withResolvers();
@@ -163,8 +163,9 @@ export function threadScript(module: string, base: string): string {
   return `${cache} require(${JSON.stringify(path)});`;
 }
 
-async function raised({ name, message, stack, details }: PlainError): Promise<Error> {
-  const kinds: Readonly<Record<string, unknown>> = await import('../model/storeferry-error.ts');
+/** The error that was made plain in another thread. */
+export function raisedError({ name, message, stack, details }: PlainError): Error {
+  const kinds: Readonly<Record<string, unknown>> = errors;
   const kind = kinds[name];
   const error = new Error(message);
   if (stack !== undefined) error.stack = stack;
@@ -225,10 +226,11 @@ export function serveIsolated<Input>(
   run().catch((error: unknown) => send({ kind: 'failed', error: plainError(error) }));
 }
 
-function plainError(error: unknown): PlainError {
+/** An error as a thread can send it. */
+export function plainError(error: unknown): PlainError {
   if (!(error instanceof Error)) return { name: '', message: String(error), stack: undefined, details: {} };
   const { name, message, stack } = error;
-  const isOurs = error instanceof StoreferryError;
+  const isOurs = error instanceof errors.StoreferryError;
   // The cause of an error may be anything, also what cannot be sent.
   const { cause: _, ...details } = isOurs ? { ...error } : {};
   return { name: isOurs ? name : '', message, stack, details };

@@ -139,88 +139,29 @@ export type FilePlace =
     }
   | { readonly path?: undefined; readonly remote: RemoteAddress };
 
-/** The most paths that braces in one path may stand for: `{a,b}` twenty times would be a million. */
-export const MAX_BRACE_ALTERNATIVES = 1_000;
-/** The longest path that Linux takes. */
-export const MAX_PATH_CHARACTERS = 4_096;
-
-/** The paths that `{a,b}` and `{1..12}` in a path stand for; undefined if they are more than `MAX_BRACE_ALTERNATIVES`. */
-export function expandBraces(pattern: string): readonly string[] | undefined {
-  let expanded: readonly string[] = [''];
-  for (let at = 0; at < pattern.length; ) {
-    const group = pattern[at] === '{' ? parseBraceGroup(pattern, at) : undefined;
-    const [text = ''] = /\{|(?:[^{\\]|\\.)+|\\/sy.exec(pattern.slice(at)) ?? [];
-    const alternatives = group === undefined ? [text] : expandGroup(group.parts);
-    if (alternatives === undefined || expanded.length * alternatives.length > MAX_BRACE_ALTERNATIVES)
-      return undefined;
-    expanded = expanded.flatMap((start) => alternatives.map((end) => start + end));
-    at += group?.length ?? text.length;
-  }
-  return expanded;
-}
-
-interface BraceGroup {
-  /** With both braces. */
-  readonly length: number;
-  readonly parts: readonly string[];
-}
-
-/** The group that begins at a brace; undefined if the brace is never closed. */
-function parseBraceGroup(pattern: string, start: number): BraceGroup | undefined {
-  const parts: string[] = [];
-  let depth = 0;
-  let from = start + 1;
-  for (let at = start; at < pattern.length; at++) {
-    const sign = pattern[at];
-    if (sign === '\\') at++;
-    else if (sign === '{') depth++;
-    else if (sign === ',' && depth === 1) {
-      parts.push(pattern.slice(from, at));
-      from = at + 1;
-    } else if (sign === '}' && --depth === 0) {
-      return { length: at + 1 - start, parts: [...parts, pattern.slice(from, at)] };
-    }
-  }
-  return undefined;
-}
-
-function expandGroup(parts: readonly string[]): readonly string[] | undefined {
-  const [only = ''] = parts;
-  if (parts.length === 1) {
-    const [, first = '', last = ''] = /^(-?\d{1,9})\.\.(-?\d{1,9})$/.exec(only) ?? [];
-    // Without a comma, braces are part of the name.
-    return first === '' ? expandBraces(only)?.map((text) => `{${text}}`) : numbersBetween(first, last);
-  }
-  const expanded: string[] = [];
-  for (const part of parts) {
-    const more = expandBraces(part);
-    if (more === undefined || expanded.length + more.length > MAX_BRACE_ALTERNATIVES) return undefined;
-    expanded.push(...more);
-  }
-  return expanded;
-}
-
-/** `1..3`, and `01..12` with as many digits. */
-function numbersBetween(first: string, last: string): readonly string[] | undefined {
-  const [from, to] = [Number(first), Number(last)];
-  const count = Math.abs(to - from) + 1;
-  if (count > MAX_BRACE_ALTERNATIVES) return undefined;
-  const isPadded = [first, last].some((text) => /^-?0\d/.test(text));
-  const width = isPadded ? Math.max(first.length, last.length) : 0;
-  return Array.from({ length: count }, (_, index) => {
-    const number = to < from ? from - index : from + index;
-    return number < 0 ? `-${String(-number).padStart(width - 1, '0')}` : String(number).padStart(width, '0');
-  });
-}
-
 /** Whether the text is an absolute http or https address. */
 export function isHttpUrl(text: string): boolean {
   return /^https?:\/\/[^/]/i.test(text) && URL.canParse(text);
 }
 
+/** The scheme of an address and its user, perhaps with a password; also with a password that has a sign which ends a host. */
+const USER = /^([a-z][\w+.-]*:\/\/)(?:[^/?#\s]*@|[^/\s]*@)/i;
+
 /** Whether an address names a user, perhaps with a password. */
 export function hasUser(address: string): boolean {
-  return /^[a-z][\w+.-]*:\/\/[^/\s]*@/i.test(address);
+  return USER.test(address);
+}
+
+/** The address with another text in place of its user and the `@`. */
+export function replaceUser(address: string, by: string): string {
+  return address.replace(USER, (_, scheme) => `${scheme}${by}`);
+}
+
+/** Scheme, host and port; undefined for a text that names no host. */
+export function originOf(address: string | undefined): string | undefined {
+  if (address === undefined || !URL.canParse(address)) return undefined;
+  const { protocol, host } = new URL(address);
+  return host === '' ? undefined : `${protocol}//${host}`;
 }
 
 /** A text that goes to the store, or the beginning of one, such as an address of pictures. */
@@ -276,12 +217,4 @@ function normalisedPath(pathname: string): string {
     return /[\w.~-]/.test(character) ? character : code.toUpperCase();
   });
   return escaped.replace(/(?<!\/)\/+$/, '');
-}
-
-/** A placeholder in the name of a file, filled in when the file is written. */
-const NAME_PLACEHOLDER = /(?<!\$)\{(?:date|time|run|number)\}/g;
-
-/** The placeholders in the name of a file, such as `{date}`. */
-export function namePlaceholders(name: string): readonly string[] {
-  return name.match(NAME_PLACEHOLDER) ?? [];
 }

@@ -1,5 +1,6 @@
 import { baseUrlSchema, storeSchema } from '../config/store-config.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
+import { originOf } from '../model/remote-address.ts';
 import {
   choicesOf,
   type DraftSetting,
@@ -106,10 +107,6 @@ function askNewStore(inquiry: Inquiry, { known, sandbox, isVisitor }: DraftSetti
 function whyNoKey(text: string): string | undefined {
   if (text === '') return 'expected the API key of the store';
   return storeSchema.shape.apiKey.safeParse(text).error?.issues[0]?.message;
-}
-
-function originOf(address: string | undefined): string | undefined {
-  return address !== undefined && URL.canParse(address) ? new URL(address).origin : undefined;
 }
 
 /** Asks for the unit of weight of a new store; undefined for a known one. */

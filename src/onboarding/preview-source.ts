@@ -14,7 +14,7 @@ import { currenciesNamed } from '../model/currencies.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import { leavesOf, type Mapped, type TracedField } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
-import { expandBraces, type FilePlace } from '../model/remote-address.ts';
+import type { FilePlace } from '../model/remote-address.ts';
 import {
   type Dialect,
   delimiterName,
@@ -30,6 +30,7 @@ import {
   StoreferryError,
   UsageError,
 } from '../model/storeferry-error.ts';
+import { expandBraces } from '../model/workspace-path-schema.ts';
 import { stageSource } from '../source/snapshot.ts';
 import { SampleFolder } from '../state/artifacts.ts';
 import { type AllowedPath, allowedPath, type FileAccess } from '../state/file-access.ts';

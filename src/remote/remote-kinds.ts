@@ -1,12 +1,6 @@
-import { isAbsolute, normalize, sep } from 'node:path';
 import { z } from 'zod';
-import {
-  expandBraces,
-  MAX_BRACE_ALTERNATIVES,
-  MAX_PATH_CHARACTERS,
-  type RemoteAddress,
-  type S3Place,
-} from '../model/remote-address.ts';
+import type { RemoteAddress, S3Place } from '../model/remote-address.ts';
+import { workspacePathSchema } from '../model/workspace-path-schema.ts';
 import { databaseKinds } from './database-kinds.ts';
 import { httpKind } from './http-kind.ts';
 import type { RemoteClient } from './remote-client.ts';
@@ -16,28 +10,6 @@ import { sftpKind } from './sftp-kind.ts';
 
 export { openSession } from './database-kinds.ts';
 export { completeS3Place } from './s3-kind.ts';
-
-/** Whether a written path stays inside its base folder; an absolute path is the owner's own choice. */
-function staysInside(path: string): boolean {
-  const paths = expandBraces(path) ?? [];
-  return paths.every((one) => isAbsolute(one) || !normalize(one).split(sep).includes('..'));
-}
-
-/** A path as written in a job: relative to the workspace and inside it, or absolute. */
-export const workspacePathSchema = z
-  .string('expected a path')
-  .trim()
-  .min(1, 'expected a path')
-  .max(MAX_PATH_CHARACTERS, `expected a path of at most ${MAX_PATH_CHARACTERS} characters`)
-  .refine((path) => !/^[a-z][\w+.-]*:\/\//i.test(path), {
-    error: 'expected a path, not an address: an address has a key of its own, such as `url` or `s3`',
-    abort: true,
-  })
-  .refine((path) => expandBraces(path) !== undefined, {
-    error: `expected a path whose braces stand for at most ${MAX_BRACE_ALTERNATIVES} paths`,
-    abort: true,
-  })
-  .refine(staysInside, 'expected a path inside the workspace (outside it, give the absolute path)');
 
 /** The kinds of files on other machines, by their keys in a source or destination, in the order of the reference. */
 export const REMOTE_KINDS = {

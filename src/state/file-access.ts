@@ -14,8 +14,8 @@ import {
 } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { expandBraces, MAX_BRACE_ALTERNATIVES } from '../model/remote-address.ts';
 import { errorCode, SourceError } from '../model/storeferry-error.ts';
+import { expandBraces, MAX_BRACE_ALTERNATIVES } from '../model/workspace-path-schema.ts';
 import { nearestName } from '../text/printable.ts';
 
 /** A temporary file without a change for this long has no writer any more, on any machine. */

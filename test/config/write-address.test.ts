@@ -37,6 +37,7 @@ describe('an address that is typed', () => {
     ['https://me:pass@shop.example/a?x=1', 'me', 'pass', 'https://shop.example/a?x=1'],
     ['https://me%40shop:p%3Aa%2F@shop.example:8443', 'me@shop', 'p:a/', 'https://shop.example:8443'],
     ['http://me:p@ss:word@shop.example/a@b', 'me', 'p@ss:word', 'http://shop.example/a@b'],
+    ['https://me:pass@shop.example?mail=a@b', 'me', 'pass', 'https://shop.example?mail=a@b'],
   ])('%s gives user and password as auth', (typed, user, password, address) => {
     expect(writeAddress(typed, nothingKnown)).toEqual({
       url: { address, auth: { user, password: open('FEED_PASSWORD') } },
@@ -48,6 +49,7 @@ describe('an address that is typed', () => {
   it.each([
     ['https://cdn.example/a.jpg?w=20&v=7', 'https://cdn.example/a.jpg?w=20&v=7'],
     ['https://me:p@ss@cdn.example/a@b.jpg', 'https://***@cdn.example/a@b.jpg'],
+    ['https://me:p?ss@cdn.example/a.jpg', 'https://***@cdn.example/a.jpg'],
     [
       'https://b.s3.example/p.jpg?X-Amz-Date=20260101T000000Z&X-Amz-Security-Token=abc&X-Amz-Signature=5f4d',
       'https://b.s3.example/p.jpg?X-Amz-Date=20260101T000000Z&X-Amz-Security-Token=***&X-Amz-Signature=***',

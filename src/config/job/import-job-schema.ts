@@ -27,7 +27,8 @@ import {
   safetyLimit,
 } from '../../model/safety-limits.ts';
 import { WAVE_LIMIT_NAMES, WAVE_LIMITS, type WaveSize } from '../../model/wave-limits.ts';
-import { databaseFields, PLACES, remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
+import { workspacePathSchema } from '../../model/workspace-path-schema.ts';
+import { databaseFields, PLACES, remoteFields } from '../../remote/remote-kinds.ts';
 import { exactlyOnePlace, oneFile } from '../complete-places.ts';
 import { jobFields, storeName, valueWords, WEEKLY_PROBLEM, wantsWeekly } from './job-fields.ts';
 

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { ExportJob } from '../../config/job/job.ts';
-import { type FilePlace, namePlaceholders } from '../../model/remote-address.ts';
+import type { FilePlace } from '../../model/remote-address.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
+import { namePlaceholders } from '../../model/workspace-path-schema.ts';
 import { type RunFolder, sha256OfBytes } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { arrangeOrders, filterOrders } from '../arrange-orders.ts';

@@ -9,7 +9,8 @@ import {
 import type { FilePlace } from '../../model/remote-address.ts';
 import { delimiterSchema, encodingSchema, tableFields } from '../../model/row.ts';
 import type { Place } from '../../model/storeferry-error.ts';
-import { remoteFields, workspacePathSchema } from '../../remote/remote-kinds.ts';
+import { workspacePathSchema } from '../../model/workspace-path-schema.ts';
+import { remoteFields } from '../../remote/remote-kinds.ts';
 import { suggestNames } from '../../text/printable.ts';
 import { RATE_MATCH } from '../lookup-table.ts';
 import { convertSchema } from '../transforms/convert.ts';

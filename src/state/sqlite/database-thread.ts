@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { threadScript } from '../../isolation/run-isolated.ts';
+import { type PlainError, raisedError, threadScript } from '../../isolation/run-isolated.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import type { SqliteCalls } from './sqlite-calls.ts';
 
@@ -20,31 +20,23 @@ export interface DatabaseThread {
   close(): Promise<void>;
 }
 
-/** A call to the thread (thread.ts). */
+/** A call to the thread (sqlite-thread.ts). */
 export interface ThreadCall {
   readonly number: number;
   readonly method: string;
   readonly args: readonly unknown[];
 }
 
-/** The answer: a value, or an error as plain data. Number 0 is about the thread itself: opened, or not. */
+/** The answer: a value, or an error. Number 0 is about the thread itself: opened, or not. */
 export type ThreadAnswer =
   | { readonly number: number; readonly value: unknown }
   | { readonly number: number; readonly error: PlainError };
-
-/** A StateError, or a bug (`state` false). */
-export interface PlainError {
-  readonly state: boolean;
-  readonly message: string;
-  readonly hint: string | undefined;
-  readonly stack: string | undefined;
-}
 
 /** Starts the thread and opens the database in it. StateError if it cannot be opened. */
 export async function startDatabaseThread(path: string): Promise<DatabaseThread> {
   // Most of its values are short-lived: a small nursery keeps 100 MiB less resident and is no slower. The flags of
   // the process are not passed to the thread: `--input-type` alone would prevent its start.
-  const worker = new Worker(threadScript('thread', import.meta.url), {
+  const worker = new Worker(threadScript('sqlite-thread', import.meta.url), {
     eval: true,
     workerData: path,
     execArgv: [],
@@ -64,7 +56,7 @@ export async function startDatabaseThread(path: string): Promise<DatabaseThread>
     waiting.delete(answer.number);
     // An idle thread does not keep the process running.
     if (waiting.size === 0) worker.unref();
-    if ('error' in answer) call?.reject(raised(answer.error));
+    if ('error' in answer) call?.reject(raisedError(answer.error));
     else call?.resolve(answer.value);
   });
   worker.on('error', failAll);
@@ -131,10 +123,4 @@ export function remoteCalls(
     get: (_, method) =>
       method === 'then' ? undefined : (...args: readonly unknown[]) => answer(String(method), args),
   });
-}
-
-function raised({ state, message, hint, stack }: PlainError): Error {
-  const cause = new Error(message);
-  if (stack !== undefined) cause.stack = stack;
-  return state ? new StateError(message, { hint, cause }) : cause;
 }

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { StateError } from '../../model/storeferry-error.ts';
-import type { PlainError, ThreadAnswer, ThreadCall } from './database-thread.ts';
+import { plainError } from '../../isolation/run-isolated.ts';
+import type { ThreadAnswer, ThreadCall } from './database-thread.ts';
 import { openStateDatabase } from './open-state-database.ts';
 import { createSqliteCalls } from './sqlite-calls.ts';
 import { damageBehind, sqliteError } from './sqlite-error.ts';
@@ -29,14 +29,6 @@ async function main(path: string, port: NonNullable<typeof parentPort>): Promise
     answer({ number: 0, error: plainError(sqliteError(error, path)) });
     port.close();
   }
-}
-
-function plainError(error: unknown): PlainError {
-  if (!(error instanceof Error)) {
-    return { state: false, message: String(error), hint: undefined, stack: undefined };
-  }
-  const hint = error instanceof StateError ? error.hint : undefined;
-  return { state: error instanceof StateError, message: error.message, hint, stack: error.stack };
 }
 
 // Loaded by `require`, which does not allow a top-level await.
