@@ -66,7 +66,7 @@ function decodeVersion(stored: Uint8Array): VersionParts {
     spans: rows === '' ? [] : rows.split(',').map(spanOf),
     owner: owner && decoded(owner),
     renamed: renamed ? decoded(renamed) : undefined,
-    adopted: renamed === '',
+    adopted: renamed === '' ? true : undefined,
     before: end === -1 ? null : stored.subarray(end + 1),
   };
 }
