@@ -45,8 +45,8 @@ export class TooLarge extends RemoteFailure {
 }
 
 /**
- * Downloads a complete file; a download shorter or longer than announced is repeated, one that is too slow once. Undefined if the file still has
- * the version `unless`. RemoteFailure.
+ * Downloads a complete file; a download shorter or longer than announced is repeated, one that is too slow once. Where the server does not
+ * show its end, a second one must be as long. Undefined if the file still has the version `unless`. RemoteFailure.
  */
 export async function fetchFile(
   client: RemoteClient,
@@ -62,11 +62,14 @@ export async function fetchFile(
 ): Promise<Fetched | undefined> {
   const spool = await openSpool();
   let slowBefore = false;
-  const attempt = async (): Promise<Fetched | undefined> => {
+  const fillSpool = async (known: string | null) => {
     const slow = new AbortController();
-    const download = await client.get(file, { signal: AbortSignal.any([signal, slow.signal]), unless });
+    const download = await client.get(file, {
+      signal: AbortSignal.any([signal, slow.signal]),
+      unless: known,
+    });
     if (download.kind === 'unchanged') return undefined;
-    const { content, size, version } = download;
+    const { content, size } = download;
     using throughput = watchThroughput({ ...deadlines, ...client.minThroughput }, (first) => {
       const failure = slowBefore ? new RemoteFailure('permanent', first.message, { cause: first }) : first;
       slowBefore = true;
@@ -90,6 +93,21 @@ export async function fetchFile(
     if (size !== null && size !== spool.size) {
       throw new RemoteFailure('transient', `${spool.size} bytes arrived, ${size} were announced`);
     }
+    return download;
+  };
+  const attempt = async (): Promise<Fetched | undefined> => {
+    let download = await fillSpool(unless);
+    if (download === undefined) return undefined;
+    if (download.endsWithConnection === true) {
+      const before = spool.size;
+      download = (await fillSpool(null)) ?? download;
+      if (spool.size !== before)
+        throw new RemoteFailure(
+          'transient',
+          `the server does not say how long it is, and has sent ${before} bytes and then ${spool.size}`,
+        );
+    }
+    const { version } = download;
     return { spool, version, [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose]() };
   };
   try {

@@ -145,6 +145,7 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
         kind: 'content',
         content: body,
         size: length === null ? null : Number(length),
+        endsWithConnection: length === null && headerOf(headers, 'transfer-encoding') === null,
         version: versionOf(headers),
       };
     },

@@ -18,6 +18,8 @@ export type Download =
       readonly content: Readable;
       /** The announced bytes; null if the server does not announce them. */
       readonly size: number | null;
+      /** Set if the content ends with the connection: nothing shows whether all of it has arrived. */
+      readonly endsWithConnection?: boolean;
       /** Changes whenever the content does; null if the server sends no such validator. */
       readonly version: string | null;
     }

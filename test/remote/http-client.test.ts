@@ -177,6 +177,19 @@ describe('a file on the web', () => {
     expect((await failureOf(fetchOne(client()))).kind).toBe('transient');
   });
 
+  it('is whole where its end is that of the connection, if a second download is as long', async () => {
+    await using server = await startFileServer();
+    const lengths = [CSV.length - 2, CSV.length, CSV.length, CSV.length];
+    server.answer('/a.csv', ({ socket }) => {
+      socket.write('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n');
+      socket.end(CSV.slice(0, lengths.shift() ?? server.requests.length));
+    });
+    const client = () => httpClient(httpAddress(`${server.url}/a.csv`));
+    expect((await fetchOne(client()))?.content).toBe(CSV);
+    expect(server.requests).toHaveLength(4);
+    expect((await failureOf(fetchOne(client()))).kind).toBe('transient');
+  });
+
   it('is downloaded completely after one broken connection', async () => {
     await using server = await startFileServer({ '/a.csv': CSV });
     server.answer(
