@@ -157,7 +157,7 @@ function isProven({ id, idProof }: LedgerMark): boolean {
 
 const NO_MARKS: KeyWrites['marks'] = new Map();
 
-/** Whether a request of this sender for a key in doubt may still run. */
+/** Whether a request of this sender for a key in doubt may still run. SQLite has the same rule in SQL: change both. */
 function mayRun(sender: string, { isAtWork, senders }: Doubt): boolean {
   return isAtWork && senders.includes(sender);
 }

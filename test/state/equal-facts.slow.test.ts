@@ -46,6 +46,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('begin' as const), ...by, results }),
   fc.record({ kind: fc.constant('record' as const), ...by, results, isRepeat: fc.boolean() }),
   fc.record({ kind: fc.constant('withdraw' as const), ...by, results }),
+  fc.record({ kind: fc.constant('end' as const), ...by, results }),
   fc.record({ kind: fc.constantFrom('confirm' as const, 'prove-again' as const), results }),
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
@@ -81,6 +82,9 @@ async function liveIn(state: State, target: LedgerTarget, steps: readonly Step[]
       await state.runs.record(runOf(step.job, step.isRepeat), 1, step.results, 1, undefined, said.length);
     } else if (step.kind === 'withdraw') {
       await (await sendingOf(step.job, step.sender)).withdraw(operations);
+    } else if (step.kind === 'end') {
+      await sendings.get(`${step.job} ${step.sender}`)?.[Symbol.asyncDispose]();
+      sendings.delete(`${step.job} ${step.sender}`);
     } else if (step.kind === 'confirm') {
       await ledger.confirm(operations.map(({ key }) => key));
     } else {
@@ -117,6 +121,16 @@ const CONFIRMED_FIRST: Step[] = [
   { kind: 'confirm', results: [{ operation: deletion(4, 'a/b?c', 2), outcome: { kind: 'left' } }] },
 ];
 
+/** A step of the job `nightly` about one key that was never sent before. */
+const shirtStep = (kind: 'begin' | 'end', sender: number): Step => ({
+  kind,
+  job: 'nightly',
+  sender,
+  results: [{ operation: upsert(0, 'shirt'), outcome: { kind: 'unsent', reason } }],
+});
+/** Whoever begins the key of a sender that ended waits for its request. */
+const ENDED_AT_WORK: Step[] = [shirtStep('begin', 0), shirtStep('end', 0), shirtStep('begin', 1)];
+
 describeWithRedis('SQLite and Redis', () => {
   const folder = mkdtempSync(join(tmpdir(), 'storeferry-equal-'));
   let server: RedisServer;
@@ -138,7 +152,7 @@ describeWithRedis('SQLite and Redis', () => {
         await using shared = await openRedisState({ url: server.url, prefix: name });
         expect(await liveIn(shared, TARGET, steps)).toEqual(await liveIn(embedded, TARGET, steps));
       }),
-      { numRuns: 100, seed: seedOf(context), examples: [[CONFIRMED_FIRST]] },
+      { numRuns: 100, seed: seedOf(context), examples: [[CONFIRMED_FIRST], [ENDED_AT_WORK]] },
     );
   });
 });

@@ -60,8 +60,9 @@ const NO_JOB = 0;
 
 /**
  * The facts about keys in doubt, and the writes of the rules about them: within one transaction nobody changes a fact between. One row
- * per key in doubt (`Doubt`): `sender` has the senders, separated by blanks. Statements that concern all keys of a target
- * (`unconfirmed`, `doubtAll`, and `proveIdsAgain` of sqlite-ledger.ts) apply their rules in SQL: they would move a whole ledger through the process.
+ * per key in doubt (`Doubt`): `sender` has the senders, separated by blanks. Statements that concern all keys of a target apply their
+ * rules in SQL, because they would move a whole ledger through the process: `isAtWork` is `mayRun`, `unconfirmed` is `isUnconfirmed`,
+ * `doubtAll` is `loseMarks`; `proveIdsAgain` is in sqlite-ledger.ts.
  */
 export function createSqliteDoubts(
   database: DatabaseSync,
