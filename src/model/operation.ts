@@ -156,7 +156,7 @@ export interface Unsent {
   readonly atWork?: true;
 }
 
-/** A delete that was not sent: the key now belongs to another job, or has another id. */
+/** A delete that was not sent: its key or id is no longer certain, or the new url of its product was not acknowledged. */
 interface Left {
   readonly kind: 'left';
 }

@@ -2,6 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { API_KEY, setup } from '../sandbox/setup.ts';
+import { errorAnswer } from '../support/store/faults.ts';
+import { startStore } from '../support/store.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 const FILES = {
@@ -86,4 +88,25 @@ it('a product with a new url that was rejected is not created a second time by a
   await folder.write('lamps.csv', lamps('brass', 'second'));
   expect((await folder.storeferry('run', 'lamps', '--json')).json()).toMatchObject({ renamed: 1 });
   expect(await urls()).toHaveLength(before.length);
+});
+
+it('a product whose new url the store refuses keeps its old one, and the run says why it was not deleted', async () => {
+  await using store = await startStore({ apiKey: API_KEY });
+  await using folder = await makeWorkspace(
+    {
+      ...FILES,
+      'stores.yaml': `main: { baseUrl: "${store.baseUrl}", apiKey: "\${STORE_API_KEY}" }\n`,
+      'lamps.csv': lamps('first', 'second'),
+    },
+    { STORE_API_KEY: API_KEY },
+  );
+  expect((await folder.storeferry('run', 'lamps')).code).toBe(0);
+  await folder.write('lamps.csv', lamps('brass', 'second'));
+  store.misbehave({ keys: ['brass'], does: errorAnswer(422, 'Reserved') });
+  const { stdout } = await folder.storeferry('run', 'lamps');
+  const words = stdout.replaceAll(/\s+/g, ' ');
+  expect(words).toContain('1 product was not deleted');
+  expect(words).toContain('or did not confirm its new url.');
+  expect(words).not.toContain('redirects.csv');
+  expect(store.shop.byUrl('first')).toBeDefined();
 });

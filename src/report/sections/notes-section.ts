@@ -134,7 +134,7 @@ function changedIdWarnings({ changedIds, changedIdCount }: RunFacts): string[] {
 function leftDeletesWarnings(left: number): string[] {
   if (left === 0) return [];
   return [
-    `${counted(left, 'product')} ${left === 1 ? 'was' : 'were'} not deleted: after the plan was made, another job sent ${left === 1 ? 'it' : 'them'}, or the store gave ${left === 1 ? 'it' : 'them'} another id.`,
+    `${counted(left, 'product')} ${left === 1 ? 'was' : 'were'} not deleted: after the plan was made, another job sent ${left === 1 ? 'it' : 'them'}, the store gave ${left === 1 ? 'it' : 'them'} another id, or did not confirm ${left === 1 ? 'its' : 'their'} new url.`,
   ];
 }
 

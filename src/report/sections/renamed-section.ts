@@ -1,6 +1,6 @@
 import { type Plan, REDIRECTS_FILE } from '../../model/plan.ts';
 import { counted, grouped } from '../../text/printable.ts';
-import { isOnlyPlanned, REPORT_FILE, type RunFacts, type View } from '../run-facts.ts';
+import { REPORT_FILE, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, paragraph, type Section, styled, table } from '../section.ts';
 
 const PAIRS_SHOWN = { page: 100, text: 10 };
@@ -21,7 +21,6 @@ export function renamedSection(facts: RunFacts, { onRunPage }: View): Section | 
   const renamed = facts.plan?.renamed;
   if (renamed === undefined) return null;
   const { records, waiting, byId, examples } = renamed;
-  const would = isOnlyPlanned(facts);
   const way = byId
     ? 'Each keeps its id: only its url changes.'
     : 'Each is created under its new url first, and then deleted under the old one.';
@@ -30,7 +29,7 @@ export function renamedSection(facts: RunFacts, { onRunPage }: View): Section | 
     paragraph([
       records > 0 && way,
       records > 0 &&
-        !would &&
+        facts.totals.applied > 0 &&
         `The old and new urls, for redirects: ${onRunPage === true ? REDIRECTS_FILE : file}`,
       waiting > 0 &&
         `${counted(waiting, 'product')} may have a new url, and ${waiting === 1 ? 'is' : 'are'} held. To create ${waiting === 1 ? 'it' : 'them'} as new, release ${waiting === 1 ? 'it' : 'them'}.`,
