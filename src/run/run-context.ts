@@ -297,7 +297,7 @@ export const PROBES_FOLDER = 'probes';
 /** A finding without its subject. */
 export type Facts = Omit<Finding, 'subject'>;
 
-/** A probe of one thing that a run needs. */
+/** Looks whether one thing that a run needs is there. */
 export interface Look {
   readonly subject: string;
   /** Returns findings; a rejection is an error as well. */
@@ -313,7 +313,7 @@ export interface CheckedWorkspace extends Pick<WorkspaceCheck, 'stores' | 'jobs'
   readonly newRunId: () => string;
 }
 
-/** A check of `check --online`: returns the probes that this workspace needs. */
+/** A check of `check --online`: returns what it looks at in this workspace. */
 export type OnlineCheck = (workspace: CheckedWorkspace) => readonly Look[];
 
 /** The folders and settings that decide which files jobs may use. */

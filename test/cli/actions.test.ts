@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { argumentsOf } from '../../src/cli/dashboard/action-runner.ts';
 import { ACTION_NAMES, type Action, actionOf } from '../../src/model/action.ts';
+import { isJobAction, jobActionSchema } from '../../src/model/job-action-schema.ts';
 import { commandText } from '../../src/text/printable.ts';
 
 it('names a command of the command line for each action that has one', () => {
@@ -37,4 +38,9 @@ it.each<[Action, string, string]>([
 ])('types %j as a person does, and starts it as the dashboard does', (action, typed, started) => {
   expect(commandText(action)).toBe(typed);
   expect(argumentsOf(action, 'w').join(' ')).toBe(started);
+});
+
+it.each(ACTION_NAMES.filter(isJobAction))('stores %s for a worker', (does) => {
+  const of = actionOf(does).to === 'run' ? { run: 'k3v' } : {};
+  expect(jobActionSchema.parse({ does, job: 'shop', ...of })).toEqual({ does, job: 'shop', ...of });
 });

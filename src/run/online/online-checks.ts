@@ -151,7 +151,7 @@ async function judgeState(folder: string): Promise<Facts> {
   }
 }
 
-/** All online checks, in the order of their findings: the order in which a run needs the things. */
+/** The online checks but the last, in the order of their findings: the order in which a run needs the things. */
 export const ONLINE_CHECKS: readonly OnlineCheck[] = [
   storeCheck,
   probeCheck,
@@ -180,8 +180,8 @@ export async function runOnlineChecks(
 }
 
 /**
- * Runs all probes at the same time, each at most ten seconds. The findings are in the order of the probes. Never
- * rejects, unless interrupted.
+ * Looks at everything at the same time, each at most ten seconds. The findings are in the order of `looks`. Never rejects,
+ * unless interrupted.
  */
 export async function runChecks(
   looks: readonly Look[],
