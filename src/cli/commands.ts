@@ -220,6 +220,7 @@ const EXIT_USAGE = 2;
 /** Runs the command line and returns its exit code: 0, 1, 2, 3, 4 or 130 (README, Commands). */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   let code = 0;
+  /** What the called command says of its `--json`; of one that prints a run, it begins with RUN_SUMMARY. */
   let printed: string | undefined;
   const over = new AbortController();
   const interrupted: InterruptSignal = (...given) => interruptSignal(over.signal, ...given);

@@ -108,8 +108,8 @@ export interface FieldChange {
 }
 
 /**
- * Unmapped rows with a key that are not skipped. If the ledger has `memo` for the key, the rows are those of the
- * acknowledged body and need not be mapped.
+ * Rows with a key that are not mapped yet: they may still be rejected or skipped. If the ledger has `memo` for the key, the rows
+ * are those of the acknowledged body and need not be mapped.
  */
 export interface DeferredRecord extends FromRows {
   readonly kind: 'deferred';

@@ -39,7 +39,7 @@ interface Case {
   readonly setting: Limit;
   readonly measured: Measured;
   readonly resource: Resource;
-  /** The run's id for messages, if it can be approved. */
+  /** The run's id, for the advice to approve it. */
   readonly run: string;
   /** The worst examples, worst first. */
   readonly examples?: readonly string[];
@@ -81,7 +81,10 @@ export function judgeGuards(findings: readonly GuardFinding[], run: string): Saf
     });
 }
 
-/** Compares one safety limit; null if there is nothing to compare: the limit is off, or a percentage has no basis. */
+/**
+ * Compares one safety limit; null if there is nothing to compare: the limit is off, or a percentage has no basis. What stops a run
+ * `always` does so nevertheless.
+ */
 export function judgeLimit({
   name,
   setting,
@@ -166,9 +169,9 @@ function share({ figure, base }: Measured): string {
   return ` (${grouped(percent, percent < 10 ? 1 : 0)}%)`;
 }
 
-/** Of one guard. */
+/** The examples of one guard. */
 const HITS_LISTED = 50;
-/** Of one guard in one record: a product may have a hundred variants. */
+/** The hits of one guard in one record: a product may have a hundred variants. */
 const HITS_KEPT = 5;
 
 /** The hits of a record, and whether they hold it. */

@@ -254,7 +254,7 @@ export interface HeldRecord<Of = Operation> {
   readonly operation: Of;
   /** Fingerprint of the body that the store had acknowledged then; null if there was none. */
   readonly before: string | null;
-  /** The values that guards have hit. */
+  /** Why it is held: values that guards hit, fields edited in the store, or the urls of products that it may be. */
   readonly hits: readonly GuardHit[];
 }
 

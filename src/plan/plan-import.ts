@@ -67,7 +67,7 @@ export interface PlanOptions {
   /** Reads the snapshot through the mapping from its beginning; called again for each further pass. */
   readonly openMapped: () => Records;
   /**
-   * Used instead of it where the blocks of the source can be kept for the next run: without update, sample and `admit`.
+   * Used instead of `openMapped` where the blocks of the source can be kept for the next run: without update, sample and `admit`.
    */
   readonly blocks?: BlockOptions;
   /** The position of the ledger, if no other run is sending. */

@@ -54,7 +54,7 @@ export function isPrivateAddress(address: string): boolean {
   }
 }
 
-/** Whether an IP address is in one of these networks. */
+/** Whether an IP address is in one of `METADATA_NETWORKS`. */
 function isMetadataAddress(address: string): boolean {
   const bare = address.replace(/%.*$/, '');
   return metadata.check(bare, isIP(bare) === 6 ? 'ipv6' : 'ipv4');
@@ -104,7 +104,8 @@ function isRefused(address: string, allowPrivate: boolean): boolean {
 }
 
 /**
- * Resolves names for a connection and refuses those that resolve to a private address. The check runs on the addresses that
+ * Resolves names for a connection and refuses those that resolve to a private address, or, where these are allowed, to one of
+ * `METADATA_NETWORKS`. The check runs on the addresses that
  * are then connected to, so a name that resolves differently the second time (DNS rebinding) cannot evade it.
  */
 export function guardedLookup(allowPrivate: boolean): LookupFunction {

@@ -19,7 +19,10 @@ export interface RewrittenFile {
   close(): Promise<void>;
 }
 
-/** The files of one run: snapshot, plan, shards, rejects, report. Names are flat: letters, digits, `.`, `-`, `_`. */
+/**
+ * The files of one run, such as snapshot and report, or of a folder that belongs to none (`sent`, `blocks`). Names are flat: letters,
+ * digits, `.`, `-`, `_`.
+ */
 export interface RunFolder {
   /** For messages and `rejectsFile`: a path or an s3 address. */
   readonly location: string;
@@ -41,6 +44,7 @@ export interface RunFolder {
 
 /** The files of all runs, at `ARTIFACTS_URL`. */
 export interface Artifacts {
+  /** The folder of a run, or one that belongs to none. */
   run(id: string): RunFolder;
   /** Removes the folder of a run with all files. */
   remove(id: string): Promise<void>;

@@ -154,7 +154,7 @@ export interface OwnedKey extends Pick<LedgerMark, 'id' | 'idProof'> {
 /**
  * The knowledge about the keys of a store's resource: acknowledged, in doubt or unknown (docs/architecture.md, What
  * the ledger may believe). A key in doubt has a mark with the fingerprint `IN_DOUBT`, or no mark if nothing was
- * acknowledged before. `Sending.begin` writes doubt; `Runs.record` writes everything else except memos.
+ * acknowledged before. `Sending.begin` writes doubt, and `Runs.record` what was acknowledged.
  */
 export interface Ledger {
   /** Marks in the order of the keys; undefined if the key was never acknowledged. */

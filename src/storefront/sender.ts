@@ -136,7 +136,7 @@ class AttemptError extends Error {
   }
 }
 
-/** An operation between its first attempt and its outcome. */
+/** A request, from its first attempt to its outcome. */
 interface PendingRequest extends Ticket {
   readonly request: SentRequest;
   readonly options: SendOptions;

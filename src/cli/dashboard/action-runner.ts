@@ -115,8 +115,8 @@ interface StartedAction {
 }
 
 /**
- * Executes at most one action per job at a time, in a separate process or by workers. Disposing of it interrupts
- * them.
+ * Executes at most one action per job at a time, in a separate process or by workers. Disposing of it interrupts the
+ * processes; workers go on.
  */
 export function actionRunner({
   start,

@@ -142,7 +142,7 @@ async function waveFigures(
 }
 
 /**
- * Removes deletes from the plan whose id the store also answered for another key, of this job or another: deleting by
+ * Settles the deletes, without sending them, whose id the store also answered for another key, of this job or another: deleting by
  * this id would delete the other product. A store that treats `Shoe` and `shoe` as one product has only renamed it,
  * so the delete counts as done without a request; if all of the keys are to be deleted, one delete is sent. If the
  * urls differ by more, the store has reassigned the id, as after a restore: nothing is known about the old product,
@@ -178,8 +178,8 @@ async function cancelDeletesOfSharedIds(
 }
 
 /**
- * Removes deletes of renamed products from the plan whose new url the store has not acknowledged, or has answered with the id of the
- * old one: the product would be under no url.
+ * Settles the deletes of renamed products, without sending them, whose new url the store has not acknowledged, or has answered with
+ * the id of the old one: the product would be under no url.
  */
 async function cancelDeletesOfUnrenamed(
   context: RunContext,

@@ -275,7 +275,7 @@ interface HeldValues extends Pick<HeldRecord, 'hits'> {
   readonly job: string;
 }
 
-/** What guards now hold of a record: by the newest complete run of each job that holds it. */
+/** What is now held of a record: by the newest complete run of each job that holds it. */
 export async function heldValues(
   { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
   { storeId, resource }: LedgerTarget,

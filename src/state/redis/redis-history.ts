@@ -20,7 +20,10 @@ const PAGE = 1_000;
 /** The overhead of a version in its list and in the run's list of keys. */
 const BYTES_PER_VERSION = 12;
 
-/** Reads bodies and versions of the same moment. KEYS: bodies, the names of lists of versions. ARGV: keys of the ledger. */
+/**
+ * Reads bodies and versions of the same moment. KEYS: bodies, the beginning of the names of lists of versions. ARGV: keys of the
+ * ledger.
+ */
 const READ_SCRIPT = `
 local found = {}
 for _, key in ipairs(ARGV) do
@@ -30,7 +33,7 @@ return found`;
 
 /**
  * Removes the oldest versions of a key, up to the newest one of an expired run: older ones are differences to newer ones.
- * KEYS: the names of lists of versions. ARGV: how many expired runs, their ids, keys of the ledger.
+ * KEYS: the beginning of the names of lists of versions. ARGV: how many expired runs, their ids, keys of the ledger.
  */
 const PRUNE_SCRIPT = `
 local expired = {}
