@@ -134,7 +134,7 @@ export interface Applied {
   readonly part?: readonly string[] | undefined;
 }
 
-/** The store refused the operation with a 4xx; it is not sent again by this run. */
+/** The store refused the operation with a 4xx, or it is no longer safe to send; this run does not send it again. */
 export interface Rejected {
   readonly kind: 'rejected';
   readonly reason: Reason;

@@ -26,8 +26,8 @@ export interface UpdateRules {
   readonly isDecided: boolean;
 }
 
-/** A product that the ledger knows, and what the source has for it. */
-interface ProductChange {
+/** A record that the ledger knows, and what the source has for it. */
+interface RecordChange {
   readonly mark: LedgerMark;
   /** The body in the ledger, and the one of the source, as JSON. */
   readonly acknowledged: string;
@@ -37,7 +37,7 @@ interface ProductChange {
   readonly doubted: readonly string[] | null;
 }
 
-/** How the change of a product is sent, if it is. */
+/** How the change of a record is sent, if it is. */
 export interface PlannedUpdate {
   /** The body of the source; a field that the store has its own value of may have the acknowledged value. */
   readonly body: string;
@@ -52,9 +52,9 @@ export interface PlannedUpdate {
   readonly overwritten: readonly string[];
 }
 
-/** Decides field by field what is sent of a changed product. */
+/** Decides field by field what is sent of a changed record. */
 export function planUpdate(
-  { mark, acknowledged, body, observation, doubted }: ProductChange,
+  { mark, acknowledged, body, observation, doubted }: RecordChange,
   { partByKey, partById, conflicts: rules, isUndo, isDecided }: UpdateRules,
 ): PlannedUpdate {
   const [before, source] = [objectIn(acknowledged), objectIn(body)];

@@ -37,7 +37,7 @@ export function operationsIn(shards: readonly PlannedShard[]): number {
   return shards.reduce((sum, { operations }) => sum + operations, 0);
 }
 
-/** Sends the plan: deletes last, and only after every upsert was applied or refused. */
+/** Sends the plan: upserts in their waves; renames, and deletes last, only after every upsert was applied or refused. */
 export async function applyStep(
   context: RunContext,
   delivery: Delivery,
