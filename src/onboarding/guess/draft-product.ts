@@ -24,7 +24,7 @@ import {
   type ProductColumn,
   type ProductGuess,
 } from './guess.ts';
-import { isProductWord } from './header-reading.ts';
+import { isProductWord, readOptionPart } from './header-reading.ts';
 import {
   booleanOf,
   DAY_MS,
@@ -441,6 +441,7 @@ function draftHidden(
         one.values.length > 0 &&
         ((isExactlyCalled(one, 'visible', 'hidden') && (!isStatus(one) || mayHide(one))) ||
           ((one.reading.mentions.has('visible') || one.reading.mentions.has('hidden')) &&
+            readOptionPart(one.header) === undefined &&
             (isMostly(one, isWord) || one.values.some(isUnpublished)))),
     );
     const [first] = unclear;

@@ -1,4 +1,5 @@
 import type { MappingSpec, OptionsSpec, Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
+import { withoutAbsent } from '../../model/json-object.ts';
 import type { ProductConcept } from '../column-fields.ts';
 import {
   isExactlyCalled,
@@ -9,7 +10,9 @@ import {
   type ProductGuess,
   quotedHeaders,
 } from './guess.ts';
-import { isCode, isMostly, isText } from './sampled-column.ts';
+import { OPTION_VALUE, pairedOptions, pairedSpec } from './paired-options.ts';
+import { isCode, isMostly, isText, MAX_STATES } from './sampled-column.ts';
+import { words } from './words.ts';
 
 /** How the rows of a file belong to products. */
 export interface VariantDraft {
@@ -41,10 +44,14 @@ export function draftVariants(
       isMostly(column, (value) => value.length <= MAX_CHOICE_LENGTH),
   );
   if (given?.toLowerCase() === 'none' || option === 'none') return ALONE;
-  const choices = option === undefined ? called : [option];
+  const paired = option === undefined ? pairedOptions(guess) : undefined;
+  const choices = paired?.values ?? (option === undefined ? called : [option]);
+  const optionsOf = (isListed: boolean) =>
+    paired === undefined ? chosenOptions(guess, choices) : pairedSpec(guess, paired, isListed);
   const by = given === undefined ? undefined : guess.called(given);
   const key = by ?? parent;
-  if (key !== undefined && key.index !== title?.index) return byParent(guess, key, sku, title, choices);
+  if (key !== undefined && key.index !== title?.index)
+    return byParent(guess, key, sku, title, { choices, optionsOf });
   if (title === undefined) return undefined;
   const cells = title.cells;
   const continues = cells.some(
@@ -52,16 +59,21 @@ export function draftVariants(
   );
   if (continues && choices.length > 0) {
     guess.notes.push(`A row without '${title.header}' is a variant of the product above it.`);
+    const listing = cells.some(
+      (cell, row) => cell !== '' && choices.some((one) => isList(one.cells[row] ?? '')),
+    );
+    const options = optionsOf(listing);
+    const titleName = guess.use('title', title);
     return {
-      group: { starts: { [guess.use('title', title)]: 'present' } },
-      rows: 'all',
-      options: optionsOf(guess, choices),
+      group: { starts: { [titleName]: 'present' } },
+      rows: listing ? { [titleName]: 'blank' } : paired === undefined ? 'all' : { [OPTION_VALUE]: 'present' },
+      options,
       inherit: inherited(guess),
       by: title,
     };
   }
   if (title.distinct === title.values.length && by === undefined)
-    return listsChoices(guess, choices) || sharesCode(guess, sku) ? undefined : ALONE;
+    return namesVariants(guess) || listsChoices(guess, choices) || sharesCode(guess, sku) ? undefined : ALONE;
   if (choices.length === 0 && guess.columns.some(isOfList)) {
     const products = Map.groupBy(cells.keys(), (row) => cells[row]);
     guess.askColumn(
@@ -85,7 +97,7 @@ export function draftVariants(
     return {
       group: { by: guess.use('title', title), rows: 'anywhere' },
       rows: 'all',
-      options: optionsOf(guess, choices),
+      options: optionsOf(false),
       inherit: [],
       by: title,
     };
@@ -136,7 +148,30 @@ function isList(value: string): boolean {
   return /^[^,;|/]{1,20}(?:[,;|/] ?[^,;|/]{1,20})+$/.test(value) && !/^\d+,\d+ ?\p{L}*$/u.test(value);
 }
 
-function optionsOf(guess: ProductGuess, choices: readonly ProductColumn[]): OptionsSpec {
+/** Asks about rows whose kind says that they are variants, where no column says of which product. */
+function namesVariants(guess: ProductGuess): boolean {
+  const isVariant = (value: string) => words().cells.variantKinds.has(value.toLowerCase());
+  const kind = guess.free.find(
+    ({ values, distinct }) => distinct > 1 && distinct <= MAX_STATES && values.some(isVariant),
+  );
+  if (kind === undefined) return false;
+  const keys = guess.free.filter(
+    (column) => column !== kind && column.distinct < column.values.length && isMostly(column, isCode),
+  );
+  askGroup(guess, {
+    reason: `'${kind.header}' has '${kind.values.find(isVariant)}', and no column is known that names the product of a variant`,
+    answers: [
+      ...keys.map((column) => ({
+        value: nameOf(column),
+        label: `rows with the same '${column.header}', under the name of the first`,
+      })),
+      { value: 'none', label: 'each row is one product' },
+    ],
+  });
+  return true;
+}
+
+function chosenOptions(guess: ProductGuess, choices: readonly ProductColumn[]): OptionsSpec {
   const columns = choices.map((column) => {
     guess.claim(
       `option ${column.header}`,
@@ -167,18 +202,33 @@ function inherited(guess: ProductGuess): readonly string[] {
   );
 }
 
+/** What the buyer of a product chooses. */
+interface Choices {
+  readonly choices: readonly ProductColumn[];
+  readonly optionsOf: (isListed: boolean) => OptionsSpec;
+}
+
 /** Rows that name their parent, or share the name of a group. */
 function byParent(
   guess: ProductGuess,
   parent: ProductColumn,
   sku: ProductColumn | undefined,
   title: ProductColumn | undefined,
-  choices: readonly ProductColumn[],
+  { choices, optionsOf }: Choices,
 ): VariantDraft | undefined {
-  const skus = new Set(sku?.values ?? []);
-  const isOwn = (row: number) => parent.cells[row] === sku?.cells[row];
+  const id = guess.columns.find((column) => column !== sku && isExactlyCalled(column, 'id') && isKey(column));
   const named = parent.cells.flatMap((cell, row) => (cell === '' ? [] : [{ cell, row }]));
-  const refers = sku !== undefined && named.every(({ cell, row }) => skus.has(cell) && !isOwn(row));
+  const names = withoutAbsent([
+    sku && { column: sku, use: 'sku', before: '' },
+    id && { column: id, use: 'id', before: '' },
+    id && { column: id, use: 'id', before: 'id:' },
+  ])
+    .map((one) => ({ ...one, known: new Set(one.column.values.map((value) => `${one.before}${value}`)) }))
+    .filter(({ known }) => named.some(({ cell }) => known.has(cell)));
+  const refers = named.every(
+    ({ cell, row }) =>
+      names.some(({ known }) => known.has(cell)) && names.every(({ column }) => column.cells[row] !== cell),
+  );
   const groups = Map.groupBy(named, ({ cell }) => cell);
   const several = [...groups.values()].filter((rows) => rows.length > 1);
   if (!refers && several.length === 0) return ALONE;
@@ -200,13 +250,21 @@ function byParent(
     'certain',
   );
   const name = guess.use('parent', parent);
-  const options = optionsOf(guess, choices);
-  if (refers && sku !== undefined) {
+  const options = optionsOf(refers);
+  if (refers) {
+    const headers = [...new Set(names.map(({ column }) => column))];
     guess.notes.push(
-      `A row with a '${parent.header}' is a variant of the row that has this value as '${sku.header}'.`,
+      `A row with a '${parent.header}' is a variant of the row that has this value as ${quotedHeaders(headers, ' or ')}.`,
     );
-    const group = { parent: name, names: [guess.use('sku', sku)] };
-    return { group, rows: 'children', options, inherit: [], by: sku };
+    const group = {
+      parent: name,
+      names: names.map(({ column, use, before }): Value => {
+        const used = guess.use(use, column);
+        return before === '' ? used : `${before}{${used}}`;
+      }),
+    };
+    const areKeyed = parent.cells.every((cell, row) => cell !== '' || sku?.cells[row] !== '');
+    return { group, rows: 'children', options, inherit: [], by: areKeyed ? sku : title };
   }
   const differs = several.filter((rows) => new Set(rows.map(({ row }) => title?.cells[row])).size > 1);
   const accepted = guess.answers['group'] !== undefined;

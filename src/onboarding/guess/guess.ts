@@ -269,7 +269,8 @@ export class Guess<Concept extends string> {
     return Object.fromEntries(
       inOrder.map(([name, { column, headers }]) => {
         const { header, occurrence } = column;
-        if (headers !== undefined) return [name, { header: headers, occurrence: 'all' }];
+        if (headers !== undefined)
+          return [name, name.includes('{n}') ? headers : { header: headers, occurrence: 'all' }];
         return [name, occurrence === 0 ? header : { header, occurrence }];
       }),
     );

@@ -38,6 +38,10 @@ const wordsSchema = z
       containers: list,
       /** Languages of the content: Name (EN). */
       contentLanguages: list,
+      /** What numbered columns are about that have names and values of options: Attribute 1 name, Attribute 1 value(s). */
+      options: list,
+      optionNames: list,
+      optionValues: list,
       status: list,
       vat: list,
       gross: list,
@@ -73,6 +77,8 @@ const wordsSchema = z
       totals: list,
       /** What kind of product it is, not in which category. */
       productKinds: list,
+      /** Kinds of rows that are a part of a product. */
+      variantKinds: list,
       /** Kinds of products that are not shipped. */
       digital: list,
       services: list,

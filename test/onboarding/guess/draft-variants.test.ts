@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { guessed } from './guess-setup.ts';
+
+const variants = (text: string, answers?: Readonly<Record<string, string>>) =>
+  guessed(
+    text,
+    ({ title, options, variants: all }) => [
+      [title, ...options.map(({ name }) => name)].join(': '),
+      ...all.map((one) => `${one.options.join('/')} ${one.sku} ${one.price}`),
+    ],
+    answers,
+  );
+
+describe('options whose names and values are in columns of their own', () => {
+  const products = [
+    ['Tee: Color', 'Red TEE-R 5', 'Blue TEE-B 6'],
+    ['Cap', ' CAP 7'],
+  ];
+
+  it.each([
+    [
+      'the SKU',
+      'SKU;Name;Price;Parent;Attribute 1 name;Attribute 1 value(s);Attribute 1 visible',
+      'TEE;Tee;;;Color;Red, Blue;1\nTEE-R;Tee - Red;5.00;TEE;Color;Red;1\nTEE-B;Tee - Blue;6.00;TEE;Color;Blue;1\nCAP;Cap;7.00;;Material;Wool;1',
+    ],
+    [
+      'an id',
+      'ID;SKU;Name;Price;Parent;Attribute 1 name;Attribute 1 value(s)',
+      '1;;Tee;;;Color;Red, Blue\n2;TEE-R;Tee - Red;5.00;id:1;Color;Red\n3;TEE-B;Tee - Blue;6.00;id:1;Color;Blue\n4;CAP;Cap;7.00;;;',
+    ],
+    [
+      'headers in German',
+      'Artikelnummer;Name;Preis;Übergeordnetes Produkt;Attribut 1 Name;Attribut 1 Wert(e)',
+      'TEE;Tee;;;Color;Red, Blue\nTEE-R;Tee - Red;5,00;TEE;Color;Red\nTEE-B;Tee - Blue;6,00;TEE;Color;Blue\nCAP;Cap;7,00;;;',
+    ],
+    [
+      'its name',
+      'SKU;Name;Price;Option Name 1;Option Value 1',
+      'TEE-R;Tee;5.00;Color;Red\nTEE-B;Tee;6.00;Color;Blue\nCAP;Cap;7.00;;',
+    ],
+    [
+      'blank names, and the word for no options',
+      'SKU;Title;Price;Option1 Name;Option1 Value',
+      'TEE-R;Tee;5.00;Color;Red\nTEE-B;;6.00;;Blue\nCAP;Cap;7.00;Title;Default Title',
+    ],
+    [
+      'blank names below a row with the list',
+      'SKU;Name;Price;productOptionName1;productOptionDescription1',
+      'TEE;Tee;4.00;Color;Red;Blue\nTEE-R;;5.00;Color;Red\nTEE-B;;6.00;Color;Blue\nCAP;Cap;7.00;;'.replace(
+        'Red;Blue',
+        'Red|Blue',
+      ),
+    ],
+  ])('are those of rows that belong together by %s', async (_, header, rows) => {
+    expect(await variants(`${header}\n${rows}`)).toEqual(products);
+  });
+
+  it('are numbered, and only those that differ are sent', async () => {
+    const text =
+      'SKU;Name;Price;Option 1 name;Option 1 value;Option 2 name;Option 2 value;Option 3 name;Option 3 value\nA;Tee;5.00;Color;Red;Size;S;Fit;Slim\nB;Tee;6.00;Color;Red;Size;M;Fit;Wide';
+    expect(await variants(text)).toEqual([['Tee: Size: Fit', 'S/Slim A 5', 'M/Wide B 6']]);
+  });
+
+  it('of a product alone are no options', async () => {
+    const text =
+      'SKU;Name;Price;Attribute 1 name;Attribute 1 value(s);Attribute 1 visible\nA;Mug;5.00;Material;Clay;1\nB;Jug;6.00;Material;Glass;0';
+    expect(await variants(text)).toEqual([
+      ['Mug', ' A 5'],
+      ['Jug', ' B 6'],
+    ]);
+  });
+});
+
+it('asks of which product rows are variants where only their kind says that', async () => {
+  const text =
+    'Kind;SKU;Name;Price;Family;Size\nparent;T;Tee;1.00;F1;\nvariant;T-S;Tee S;5.00;F1;S\nvariant;T-M;Tee M;6.00;F1;M';
+  expect(await variants(text)).toEqual(['group']);
+  expect(await variants(text, { group: 'none' })).toEqual([
+    ['Tee', ' T 1'],
+    ['Tee S', ' T-S 5'],
+    ['Tee M', ' T-M 6'],
+  ]);
+});
