@@ -11,14 +11,14 @@ import { defineTransform, type Step, textStep } from './define-transform.ts';
 const YES_WORDS: ReadonlySet<string> = new Set([
   ...'true yes y 1 1.0 on t'.split(' '),
   ...TRUE_WORDS,
-  ...'ja oui sí si sim sì tak да ano áno igen evet kyllä ναι da نعم بله はい 是'.split(' '),
+  ...'ja oui sí si sim sì tak да ano áno igen evet kyllä ναι da так نعم بله はい 是'.split(' '),
 ]);
 
 /** The words for no, likewise. */
 const NO_WORDS: ReadonlySet<string> = new Set([
   ...'false no n 0 0.0 off f'.split(' '),
   ...FALSE_WORDS,
-  ...'nein non não nao nee nie нет ne nem hayır hayir ei nej nei nu όχι لا خیر いいえ 否'.split(' '),
+  ...'nein non não nao nee nie нет ne nem hayır hayir ei nej nei nu όχι ні لا خیر いいえ 否'.split(' '),
 ]);
 
 /** The spellings of a word of a mapping, in lower case: `yes` and `no` include all words with that meaning. */
