@@ -24,7 +24,8 @@ import {
   type ProductColumn,
   type ProductGuess,
 } from './guess.ts';
-import { isProductWord, readOptionPart } from './header-reading.ts';
+import { isProductWord } from './header-reading.ts';
+import { readOptionPart } from './paired-options.ts';
 import {
   booleanOf,
   DAY_MS,
@@ -37,6 +38,7 @@ import {
   isMissingValue,
   isMostly,
   isText,
+  MAX_STATES,
   momentsOf,
   readerOfFlags,
   type SampledColumn,
@@ -149,7 +151,7 @@ function pickSku(guess: ProductGuess): ProductColumn | undefined {
     return undefined;
   }
   const sku = guess.pick('sku', {
-    fits: (column) => isMostly(column, isCode) && !isRowNumber(guess, column),
+    fits: (column) => (isMostly(column, isCode) || isSlugOnly(guess, column)) && !isRowNumber(guess, column),
     shown,
     prefer: (column) =>
       isOfList(column) ||
@@ -169,6 +171,13 @@ function pickSku(guess: ProductGuess): ProductColumn | undefined {
   }
   const evidence = `${countedShare(only, isGtin, 'are EANs')}, and no other column has the SKU`;
   return guess.claim('sku', only, evidence, 'likely');
+}
+
+/** Whether a column that can only be the SKU has words such as mug-blue, each once. */
+function isSlugOnly(guess: ProductGuess, { index, values, distinct }: SampledColumn): boolean {
+  const meanings = guess.columns[index]?.reading.meanings ?? [];
+  const areSlugs = values.every((value) => value.length <= 40 && /^[\p{L}\p{N}._/+-]+$/u.test(value));
+  return meanings.length === 1 && areSlugs && distinct === values.length;
 }
 
 /** Whether a column `No.` only has row numbers. */
@@ -539,7 +548,8 @@ function isUnpublished(value: string): boolean {
 
 /** Whether a status may say which products are shown: in words for that, or in codes such as A and I. */
 function mayHide({ values, distinct }: SampledColumn): boolean {
-  return values.some(isUnpublished) || (distinct > 1 && values.every(({ length }) => length <= 2));
+  const areCodes = distinct > 1 && distinct <= MAX_STATES && values.every(({ length }) => length <= 2);
+  return areCodes || values.some(isUnpublished);
 }
 
 /** A status can belong to anything, such as an order. */

@@ -28,6 +28,7 @@ import {
   shareOf,
   signsOf,
 } from './sampled-column.ts';
+import { words } from './words.ts';
 
 /** The stock: a number of pieces, or words that say whether there are any. */
 export function draftQuantity(guess: ProductGuess): Value | undefined {
@@ -40,6 +41,7 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
       isMostly(column, (value) => isCount(value) || isWord(value)),
     shown: (column) =>
       countedShare(column, (value) => readCount(value) !== undefined, 'are numbers of pieces'),
+    prefer: ({ values }) => !values.every((value) => /^[01]$/.test(value)),
   });
   if (guess.answers['column.quantity'] === '' || guess.isAsked('quantity')) return undefined;
   const words =
@@ -162,17 +164,24 @@ export function askStock(guess: ProductGuess): AppliedStock {
       soldOut = marking(use('soldOut', column), column);
   }
   let untracked: Condition | undefined;
-  for (const column of guess.free.filter(
-    (one) => isExactlyCalled(one, 'tracked', 'backorder') && areFlags(one),
-  )) {
+  const { backorders } = words().cells;
+  for (const column of guess.free.filter((one) => isExactlyCalled(one, 'tracked', 'backorder'))) {
     const isTracking = isCalled(column, 'tracked');
-    const isBuyable = (cell: string) => (isTracking ? booleanOf(cell) === false : isMarked(cell));
+    const areMarks = areFlags(column);
+    const isBuyable = (cell: string) =>
+      isTracking
+        ? cell === '' || booleanOf(cell) === false
+        : areMarks
+          ? isMarked(cell)
+          : backorders.has(cell.toLowerCase());
     const row = column.cells.findIndex((cell, at) => isBuyable(cell) && !isSold(stock?.cells[at]));
     if (row === -1) continue;
-    const why = `has '${column.cells[row]}' for a stock of ${stock?.cells[row]}, which is sent as sold out`;
+    const cell = column.cells[row];
+    const shown = cell === '' ? 'is blank' : `has '${cell}'`;
+    const why = `${shown} for a stock of ${stock?.cells[row]}, which is sent as sold out`;
     if (guess.askUnused([column], why, [LEAVE_OUT, BUYABLE]) === 'buyable') {
       const name = use('untracked', column);
-      untracked = isTracking ? { [name]: 'no' } : marking(name, column);
+      untracked = isTracking ? { [name]: ['blank', 'no'] } : marking(name, column, isBuyable);
     }
   }
   return { reserved, soldOut, untracked };
@@ -213,7 +222,8 @@ function askSoldOut(guess: ProductGuess, stock: ProductColumn): void {
   for (const column of guess.free) {
     if (column === stock || !isExactlyCalled(column, 'availability') || isCalled(column, 'soldOut')) continue;
     const row = column.cells.findIndex(
-      (cell, at) => availabilityOf(cell) === false && !/^0*$/.test(stock.cells[at] ?? ''),
+      (cell, at) =>
+        (availabilityOf(cell) ?? booleanOf(cell)) === false && !/^0*$/.test(stock.cells[at] ?? ''),
     );
     if (row !== -1)
       guess.askUnused([column], `has '${column.cells[row]}' for a stock of ${stock.cells[row]}`, [LEAVE_OUT]);

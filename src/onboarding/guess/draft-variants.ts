@@ -33,7 +33,10 @@ export function draftVariants(
   title: ProductColumn | undefined,
 ): VariantDraft | undefined {
   const parent = guess.free.find(
-    (column) => isExactlyCalled(column, 'parent') && column.values.length > 0 && isMostly(column, isCode),
+    (column) =>
+      isExactlyCalled(column, 'parent') &&
+      column.values.length > 0 &&
+      (isMostly(column, isCode) || column.values.every((value) => sku?.values.includes(value))),
   );
   const given = guess.answers['group'];
   const option = guess.given('option');
@@ -46,8 +49,8 @@ export function draftVariants(
   if (given?.toLowerCase() === 'none' || option === 'none') return ALONE;
   const paired = option === undefined ? pairedOptions(guess) : undefined;
   const choices = paired?.values ?? (option === undefined ? called : [option]);
-  const optionsOf = (isListed: boolean) =>
-    paired === undefined ? chosenOptions(guess, choices) : pairedSpec(guess, paired, isListed);
+  const optionsOf: Choices['optionsOf'] = (listed) =>
+    paired === undefined ? chosenOptions(guess, choices) : pairedSpec(guess, paired, listed);
   const by = given === undefined ? undefined : guess.called(given);
   const key = by ?? parent;
   if (key !== undefined && key.index !== title?.index)
@@ -62,7 +65,7 @@ export function draftVariants(
     const listing = cells.some(
       (cell, row) => cell !== '' && choices.some((one) => isList(one.cells[row] ?? '')),
     );
-    const options = optionsOf(listing);
+    const options = optionsOf(listing ? 'all' : undefined);
     const titleName = guess.use('title', title);
     return {
       group: { starts: { [titleName]: 'present' } },
@@ -97,7 +100,7 @@ export function draftVariants(
     return {
       group: { by: guess.use('title', title), rows: 'anywhere' },
       rows: 'all',
-      options: optionsOf(false),
+      options: optionsOf(undefined),
       inherit: [],
       by: title,
     };
@@ -205,7 +208,7 @@ function inherited(guess: ProductGuess): readonly string[] {
 /** What the buyer of a product chooses. */
 interface Choices {
   readonly choices: readonly ProductColumn[];
-  readonly optionsOf: (isListed: boolean) => OptionsSpec;
+  readonly optionsOf: (listed: 'all' | 'parents' | undefined) => OptionsSpec;
 }
 
 /** Rows that name their parent, or share the name of a group. */
@@ -250,7 +253,7 @@ function byParent(
     'certain',
   );
   const name = guess.use('parent', parent);
-  const options = optionsOf(refers);
+  const options = optionsOf(refers ? 'parents' : undefined);
   if (refers) {
     const headers = [...new Set(names.map(({ column }) => column))];
     guess.notes.push(

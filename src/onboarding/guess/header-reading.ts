@@ -305,30 +305,14 @@ export function isProductWord(header: string): boolean {
   return wordsOf(header).every((word) => words().headerParts.product.has(word));
 }
 
+/** The words of a header in lower case, without accents. */
+export function wordsOfHeader(header: string): readonly string[] {
+  return wordsOf(header.slice(0, MAX_HEADER_LENGTH));
+}
+
 /** Whether a header has one of these words. */
 export function hasWord(header: string, some: ReadonlySet<string>): boolean {
-  return wordsOf(header.slice(0, MAX_HEADER_LENGTH)).some((word) => some.has(word));
-}
-
-/** What a numbered column has of an option or attribute. */
-interface OptionPart {
-  readonly part: 'name' | 'value' | 'other';
-  /** The words for the option, the same for its name and its value. */
-  readonly of: string;
-}
-
-/** Reads the header of a numbered column with a part of an option: Attribute 1 value(s); undefined for another one. */
-export function readOptionPart(header: string): OptionPart | undefined {
-  const { links, options, optionNames, optionValues } = words().headerParts;
-  const all = wordsOf(header.slice(0, MAX_HEADER_LENGTH)).filter(
-    (word) => !links.has(word) && !/^\p{Script=Latin}$/u.test(word),
-  );
-  const isOption = all.some((word) => options.has(word)) && /^\D*\d{1,3}\D*$/.test(header);
-  if (!isOption) return undefined;
-  const has = (some: ReadonlySet<string>) => all.some((word) => some.has(word));
-  const part = has(optionValues) ? 'value' : has(optionNames) ? 'name' : 'other';
-  const others = all.filter((word) => !/\d/.test(word) && !optionNames.has(word) && !optionValues.has(word));
-  return { part, of: others.join(' ') };
+  return wordsOfHeader(header).some((word) => some.has(word));
 }
 
 /** Separates the name of a field from its qualifiers. */

@@ -1,7 +1,27 @@
 import type { OptionsSpec } from '../../mapping/spec/mapping-spec.ts';
 import { withoutUndefined } from '../../model/json-object.ts';
 import type { ProductColumn, ProductGuess } from './guess.ts';
-import { readOptionPart } from './header-reading.ts';
+import { wordsOfHeader } from './header-reading.ts';
+import { words } from './words.ts';
+
+/** What a numbered column has of an option or attribute. */
+interface OptionPart {
+  readonly part: 'name' | 'value' | 'other';
+  /** The words for the option, the same for its name and its value. */
+  readonly of: string;
+}
+
+/** Reads the header of a numbered column with a part of an option: Attribute 1 value(s); undefined for another one. */
+export function readOptionPart(header: string): OptionPart | undefined {
+  const { links, options, optionNames, optionValues } = words().headerParts;
+  const all = wordsOfHeader(header).filter((word) => !links.has(word) && !/^\p{Script=Latin}$/u.test(word));
+  const isOption = all.some((word) => options.has(word)) && /^\D*\d{1,3}\D*$/.test(header);
+  if (!isOption) return undefined;
+  const has = (some: ReadonlySet<string>) => all.some((word) => some.has(word));
+  const part = has(optionValues) ? 'value' : has(optionNames) ? 'name' : 'other';
+  const others = all.filter((word) => !/\d/.test(word) && !optionNames.has(word) && !optionValues.has(word));
+  return { part, of: others.join(' ') };
+}
 
 /** Options whose names and values are in columns of their own: Attribute 1 name, Attribute 1 value(s). */
 export interface PairedOptions {
@@ -35,11 +55,14 @@ function familyOf({ header }: ProductColumn): string {
 /** The name of the values in the mapping. */
 export const OPTION_VALUE = 'optionValue{n}';
 
-/** The options as the mapping reads them. `isListed`: whether the row of a product lists the values of its variants. */
+/**
+ * The options as the mapping reads them. `listed`: that the row of a product lists the values of its variants; `all`: also
+ * those of products without further rows, which have all of them.
+ */
 export function pairedSpec(
   guess: ProductGuess,
   { names, values }: PairedOptions,
-  isListed: boolean,
+  listed: 'all' | 'parents' | undefined,
 ): OptionsSpec {
   const use = (name: string, columns: readonly ProductColumn[]) => {
     for (const column of columns)
@@ -54,10 +77,12 @@ export function pairedSpec(
   return withoutUndefined({
     names: name,
     values: value,
-    listed: isListed ? [value, { split: separator ?? ',' }] : undefined,
-    blank: isListed ? 'any' : undefined,
+    listed: listed && [value, { split: separator ?? ',' }],
+    blank: listed && 'any',
+    combine: listed === 'all' ? true : undefined,
     // Shopify's word for a product without options.
     none: values.some((one) => one.values.includes('Default Title')) ? { Title: 'Default Title' } : undefined,
-    keep: 'differing',
+    // The attributes of a product without variants are no options.
+    keep: listed === 'parents' ? 'differing' : undefined,
   });
 }

@@ -77,6 +77,8 @@ const wordsSchema = z
       totals: list,
       /** What kind of product it is, not in which category. */
       productKinds: list,
+      /** That a product can be bought without stock. */
+      backorders: list,
       /** Kinds of rows that are a part of a product. */
       variantKinds: list,
       /** Kinds of products that are not shipped. */

@@ -81,6 +81,8 @@ describe('a stock of 0', () => {
     ['Lagerführung', 'nein', 'ja'],
     ['Backorders allowed', 'x', ''],
     ['Pre-order', '1', '0'],
+    ['Inventory policy', 'continue', 'deny'],
+    ['Inventory tracker', '', 'shop'],
   ])('beside %s %s is asked about, and not sent if it can be bought', async (header, buyable, other) => {
     const text = `Name;Price;Stock;${header}\nMug;4.00;0;${buyable}\nJug;5.00;0;${other}\nCan;6.00;-2;${buyable}`;
     const quantities = (answers?: Readonly<Record<string, string>>, rows = text) =>

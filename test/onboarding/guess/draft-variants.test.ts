@@ -55,10 +55,19 @@ describe('options whose names and values are in columns of their own', () => {
     expect(await variants(`${header}\n${rows}`)).toEqual(products);
   });
 
-  it('are numbered, and only those that differ are sent', async () => {
+  it('are numbered', async () => {
     const text =
       'SKU;Name;Price;Option 1 name;Option 1 value;Option 2 name;Option 2 value;Option 3 name;Option 3 value\nA;Tee;5.00;Color;Red;Size;S;Fit;Slim\nB;Tee;6.00;Color;Red;Size;M;Fit;Wide';
-    expect(await variants(text)).toEqual([['Tee: Size: Fit', 'S/Slim A 5', 'M/Wide B 6']]);
+    expect(await variants(text)).toEqual([['Tee: Color: Size: Fit', 'Red/S/Slim A 5', 'Red/M/Wide B 6']]);
+  });
+
+  it('that a row lists are all of a product without further rows, beside products with them', async () => {
+    const text =
+      'SKU;Name;Price;productOptionName1;productOptionDescription1\nTEE;Tee;4.00;Color;Red|Blue\nTEE-R;;5.00;Color;Red\nTEE-B;;6.00;Color;Blue\nCAP;Cap;7.00;Size;S|M';
+    expect(await variants(text)).toEqual([
+      ['Tee: Color', 'Red TEE-R 5', 'Blue TEE-B 6'],
+      ['Cap: Size', 'S CAP 7', 'M CAP 7'],
+    ]);
   });
 
   it('of a product alone are no options', async () => {
@@ -80,4 +89,10 @@ it('asks of which product rows are variants where only their kind says that', as
     ['Tee S', ' T-S 5'],
     ['Tee M', ' T-M 6'],
   ]);
+});
+
+it('takes words in lower case for the SKU where its header can mean nothing else', async () => {
+  const text =
+    'SKU;Name;Price;Parent;Attribute 1 name;Attribute 1 value(s)\ntee;Tee;;;Color;Red, Blue\ntee-red;Tee - Red;5.00;tee;Color;Red\ntee-blue;Tee - Blue;6.00;tee;Color;Blue';
+  expect(await variants(text)).toEqual([['Tee: Color', 'Red tee-red 5', 'Blue tee-blue 6']]);
 });
