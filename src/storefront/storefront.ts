@@ -150,6 +150,8 @@ function withAdvice(sent: Sent, advice: string): Sent {
 const WRONG_CONTACT_ID =
   'no contact in the store has this id; correct it in the crosswalk or in the source, then retry';
 const GONE_PRODUCT = 'the store no longer has this product; the next run creates it under its new url';
+const UNCERTAIN_PRODUCT =
+  'the store may have it, and no longer change urls; probe it again, or set `renames: false` in the job';
 const NOT_OF_API = 'it is not an answer of the API ("success": false), so the product counts as not deleted';
 
 /** Does not connect yet. Close it when done. */
@@ -193,6 +195,13 @@ export function createStorefront(options: StorefrontOptions): Storefront {
     return readPage(value, text, path);
   };
 
+  /** A store that has lost the endpoint answers a change of a product as if the product were gone. */
+  const isGone = async (path: string, sendOptions: SendOptions): Promise<boolean> => {
+    const { onAnswer: _, onNotApplied: __, ...reading } = sendOptions;
+    const list = await get(`${PRODUCTS}${queryOf({ limit: 1, skip: 0 })}`, reading);
+    return list.kind === 'ok' && isAbsent(await get(path, reading));
+  };
+
   let closed: Promise<void> | null = null;
   const close = (): Promise<void> => {
     access.close(new Error('The storefront was closed'));
@@ -209,8 +218,11 @@ export function createStorefront(options: StorefrontOptions): Storefront {
         return outcomeOf(await send({ method: 'POST', path, body, expected }, sendOptions), sendOptions);
       }
       const expected = expectSameProduct(id, url, body);
-      const sent = await send({ method: 'PUT', path: `${PRODUCTS}/${id}`, body, expected }, sendOptions);
-      return outcomeOrAbsent(sent, sendOptions, GONE_PRODUCT);
+      const path = `${PRODUCTS}/${id}`;
+      const sent = await send({ method: 'PUT', path, body, expected }, sendOptions);
+      if (!isAbsent(sent) || (await isGone(path, sendOptions)))
+        return outcomeOrAbsent(sent, sendOptions, GONE_PRODUCT);
+      return outcomeOf(withAdvice(sent, UNCERTAIN_PRODUCT), sendOptions);
     },
     async updateProduct(id, { url, body }, sendOptions) {
       const path = `${PRODUCTS}/${id}`;
