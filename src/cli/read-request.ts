@@ -139,7 +139,8 @@ export async function readTask(
         };
       }
       const { runs } = context.state;
-      const [compared] = await runs.list({ job: job.name, kinds: ['drift'], statuses: ['done'], limit: 1 });
+      const comparisons = await runs.list({ job: job.name, kinds: ['drift'], statuses: ['done'] });
+      const compared = comparisons.find(({ storeId }) => storeId === storeIdentity(store));
       if (compared === undefined) {
         throw new UsageError(`The store was not compared with ${job.name} yet.`, {
           hint: `Compare it first: storeferry drift ${job.name}`,

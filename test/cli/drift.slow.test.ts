@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { API_KEY, setup } from '../sandbox/setup.ts';
@@ -238,4 +239,16 @@ it('drift refuses where nothing is known of the store', async () => {
   const { code, stderr } = await workspace.storeferry('drift', 'nightly');
   expect(code).toBe(2);
   expect(stderr).toMatch(/storeferry -C \S+ probe main/);
+});
+
+it('drift restores nothing that was found in a store which had this name before', async () => {
+  await using shop = await probedShop(3, ['extended']);
+  await using other = await setup({});
+  const { store, workspace } = shop;
+  await store.upsert({ url: 'product-1', title: 'By hand' });
+  expect((await workspace.storeferry('drift', 'nightly')).code).toBe(3);
+  const stores = await readFile(join(workspace.dir, 'stores.yaml'), 'utf8');
+  await workspace.write('stores.yaml', stores.replace(store.url, other.url));
+  const { code, stderr } = await workspace.storeferry('drift', 'nightly', '--restore');
+  expect([code, stderr]).toEqual([2, expect.stringContaining('was not compared with nightly yet')]);
 });
