@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { API_KEY, setup } from '../sandbox/setup.ts';
@@ -119,6 +119,25 @@ it.each([
     });
   },
 );
+
+it('a lost table is made again, and what another job adopted is not created a second time', async () => {
+  await using shop = await openShop('store');
+  const { run, urls, folder } = shop;
+  const all = IN_FILE.slice(0, 430);
+  await folder.write('lamps.csv', csvOf(all));
+  await run('probe');
+  await run('run', 'lamps');
+  const before = await urls();
+  const table = await readFile(join(folder.dir, TABLE), 'utf8');
+  await rm(join(folder.dir, TABLE));
+  await folder.write('lamps.csv', csvOf(all).replaceAll(',10,', ',11,'));
+  expect(await run('run', 'lamps')).toMatchObject({ new: 0, changed: 430 });
+  expect(await readFile(join(folder.dir, TABLE), 'utf8')).toBe(table);
+  // Renamed by hand, a job is another one.
+  await rename(join(folder.dir, 'jobs/lamps.yaml'), join(folder.dir, 'jobs/lights.yaml'));
+  expect(await run('run', 'lights')).toMatchObject({ held: 430, requests: 0 });
+  expect(await urls()).toEqual(before);
+});
 
 it('a retry and a release adopt as a run does, and no undo deletes what the store had before', async () => {
   await using shop = await openShop('store');

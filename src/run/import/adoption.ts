@@ -2,7 +2,6 @@ import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeWhole } from '../../config/edit-file.ts';
 import { readPaged } from '../../export/reading/read-items.ts';
-import { CurrencyWatch } from '../../mapping/compile-mapping.ts';
 import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
 import type { DeferredRecord, Mapped } from '../../model/mapped-record.ts';
 import { formatRow, inertCell, withoutInertMark } from '../../model/row.ts';
@@ -17,17 +16,15 @@ import {
   ProductMatcher,
   readNewRecords,
 } from '../../plan/plan-import.ts';
-import { stageSource } from '../../source/snapshot.ts';
 import { importTarget } from '../../state/state.ts';
 import { readCsv } from '../../tables/open-table.ts';
 import { digestOf } from '../digest-of.ts';
-import { readMappingTables } from '../inputs/open-mapping.ts';
-import { noteStoreOfTable, otherStoreOfTable, stageWithSideTables } from '../inputs/side-table.ts';
+import { noteStoreOfTable, otherStoreOfTable } from '../inputs/side-table.ts';
 import { readProbe } from '../kept-probe.ts';
 import { lockJob } from '../lock-job.ts';
 import type { RetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
-import { readSnapshotThroughMapping } from './snapshot-reading.ts';
+import { readExport } from './snapshot-reading.ts';
 
 /** A product that a store had before the first import, and that a record may be. */
 export interface AdoptedRow {
@@ -232,6 +229,10 @@ export class Adoption {
     const known = new Map<string, JsonObject>();
     const listed = this.#rows.length;
     if (unknown > 0) {
+      /** Products that may be another record, or belong to another job: a person decides. */
+      const claimed = new Set(
+        this.#rows.flatMap(({ storeUrl, decision }) => (decision === 'new' ? [] : [storeUrl])),
+      );
       for await (const products of this.#baseline()) {
         signal.throwIfAborted();
         const keyed = products.flatMap((body): (readonly [string, JsonObject])[] => {
@@ -239,16 +240,20 @@ export class Adoption {
           return typeof url === 'string' && url !== '' ? [[url, body]] : [];
         });
         const marks = await ledger.marks(keyed.map(([url]) => url));
-        for (const [index, [url, body]] of keyed.entries()) {
-          if (marks[index] === undefined && matcher.addKnown(url, body)) known.set(url, body);
+        const owners = new Map(keyed.map(([url], index) => [url, marks[index]?.job]));
+        const missing = keyed.filter(([url]) => !draft.seen.has(url));
+        const own = missing.map(([url]) => url).filter((url) => owners.get(url) === this.#run.job);
+        const versions = await state.history(importTarget(this.#run)).versions(own);
+        const adopted = new Set(own.filter((_, index) => versions[index]?.some((one) => one.adopted)));
+        for (const [url, body] of missing) {
+          const owner = owners.get(url);
+          if (owner === this.#run.job && !adopted.has(url)) continue;
+          if (owner !== undefined && owner !== this.#run.job) claimed.add(url);
+          if (matcher.addKnown(url, body)) known.set(url, body);
         }
       }
-      const claimed = new Set(
-        this.#rows.flatMap(({ storeUrl, decision }) => (decision === 'new' ? [] : [storeUrl])),
-      );
       for (const { key, candidates, isCertain: isOnlyMatch } of matcher.matches()) {
         const [first] = candidates;
-        // Another record may be the same product.
         const isCertain = isOnlyMatch && candidates.every((one) => !claimed.has(one.key));
         if (isCertain && first !== undefined) {
           certain.set(first.key, { key: first.key, by: first.by, origin: key });
@@ -296,7 +301,7 @@ export class Adoption {
   /** The products of the store, as it lists them, or as the file of the job has them. */
   async *#baseline(): AsyncGenerator<readonly JsonObject[]> {
     const { job, store, baseline } = this.#request;
-    const { artifacts, signal, workspaceDir, allowedFolders } = this.#context;
+    const { artifacts, signal } = this.#context;
     const { adopt } = job;
     if (adopt === 'store') {
       if ((await readProbe(artifacts, store))?.properties.readsProducts !== true) {
@@ -315,34 +320,9 @@ export class Adoption {
       return;
     }
     if (adopt === undefined || baseline === undefined) return;
-    const folder = artifacts.run(this.#run.id);
-    const { limits } = job;
-    const staging = { folder, copyAs: 'baseline', limits, signal };
-    const snapshot = await stageWithSideTables(
-      baseline.tables,
-      null,
-      () => stageSource(adopt, { ...staging, workspaceDir, allowedFolders }),
-      staging,
-    );
-    if (snapshot === undefined) throw new TypeError('a source without a known version cannot be unchanged');
-    const { open } = readSnapshotThroughMapping({
-      snapshot,
-      folder,
-      request: { ...this.#request, job: { ...job, source: adopt, mode: 'upsert' }, mapping: baseline },
-      tables: await readMappingTables(baseline, snapshot, folder, limits),
-      stagedAt: this.#run.stagedAt ?? this.#run.startedAt,
-      forms: {},
-      currencies: new CurrencyWatch({}),
-      memoContext: '',
-    });
-    for await (const batch of open()) {
-      yield batch.flatMap((item) => {
-        const mapped = item.kind === 'deferred' ? item.map() : item;
-        return mapped.kind === 'record' ? [{ ...mapped.body }] : [];
-      });
-    }
-    const copies = [...snapshot.files, ...(snapshot.tables ?? [])];
-    await folder.remove(copies.map(({ stored }) => stored));
+    const { stagedAt, startedAt, id } = this.#run;
+    const request = { ...this.#request, job: { ...job, source: adopt }, mapping: baseline };
+    yield* readExport(this.#context, request, artifacts.run(id), stagedAt ?? startedAt);
   }
 }
 

@@ -1,7 +1,7 @@
 import { updateMatch } from '../../config/job/job.ts';
 import {
   type CompiledMapping,
-  type CurrencyWatch,
+  CurrencyWatch,
   compileMapping,
   type MappingContext,
 } from '../../mapping/compile-mapping.ts';
@@ -13,15 +13,17 @@ import {
   type Wanted,
 } from '../../mapping/map-tables.ts';
 import type { BlockIndex } from '../../model/block-index.ts';
+import type { JsonObject } from '../../model/json-object.ts';
 import type { DeferredRecord, Mapped, SourceItem } from '../../model/mapped-record.ts';
 import type { PlanSource } from '../../model/plan.ts';
-import { readSnapshotFile, type Snapshot, type SnapshotFile } from '../../source/snapshot.ts';
+import { readSnapshotFile, type Snapshot, type SnapshotFile, stageSource } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { openRowScratch } from '../../state/sqlite/open-row-scratch.ts';
 import { type OpenedTable, openTable } from '../../tables/open-table.ts';
 import { quotableHeaders } from '../../text/printable.ts';
-import type { MappingTables } from '../inputs/open-mapping.ts';
-import type { ImportRequest } from '../run-context.ts';
+import { type MappingTables, readMappingTables } from '../inputs/open-mapping.ts';
+import { stageWithSideTables } from '../inputs/side-table.ts';
+import type { ImportRequest, RunContext } from '../run-context.ts';
 import type { StoreContacts } from './store-contacts.ts';
 
 /** A staged source, and how to read it. */
@@ -112,6 +114,43 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
       };
     },
   };
+}
+
+/** The records of an export of the store, which a job reads beside its source; its copy stays no longer. */
+export async function* readExport(
+  { signal, workspaceDir, allowedFolders }: RunContext,
+  request: ImportRequest,
+  folder: RunFolder,
+  stagedAt: number,
+): AsyncGenerator<readonly JsonObject[]> {
+  const { job, mapping } = request;
+  const { source, limits } = job;
+  const staging = { folder, copyAs: 'baseline', limits, signal };
+  const snapshot = await stageWithSideTables(
+    mapping.tables,
+    null,
+    () => stageSource(source, { ...staging, workspaceDir, allowedFolders }),
+    staging,
+  );
+  if (snapshot === undefined) throw new TypeError('a source without a known version cannot be unchanged');
+  const { open } = readSnapshotThroughMapping({
+    snapshot,
+    folder,
+    request: { ...request, job: { ...job, mode: 'upsert' } },
+    tables: await readMappingTables(mapping, snapshot, folder, limits),
+    stagedAt,
+    forms: {},
+    currencies: new CurrencyWatch({}),
+    memoContext: '',
+  });
+  for await (const batch of open()) {
+    yield batch.flatMap((item) => {
+      const mapped = item.kind === 'deferred' ? item.map() : item;
+      return mapped.kind === 'record' ? [{ ...mapped.body }] : [];
+    });
+  }
+  const copies = [...snapshot.files, ...(snapshot.tables ?? [])];
+  await folder.remove(copies.map(({ stored }) => stored));
 }
 
 function nameColumns(
