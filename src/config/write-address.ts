@@ -1,3 +1,4 @@
+import { decodedPercents } from '../model/json-object.ts';
 import { hasUser, isHttpUrl, replaceUser } from '../model/remote-address.ts';
 import { escapePlaceholders, keepPlaceholders, parseTemplate, placeholder } from './yaml-text.ts';
 
@@ -82,12 +83,8 @@ export function writeAddress(
 
 /** The user and the password of an address without their percent signs; undefined without both, or if one of them is written wrongly. */
 function userOf({ username, password }: URL) {
-  try {
-    if (username === '' || password === '') return undefined;
-    return { user: decodeURIComponent(username), password: decodeURIComponent(password) };
-  } catch {
-    return undefined;
-  }
+  const [user = '', secret = ''] = [username, password].map(decodedPercents);
+  return user === '' || secret === '' ? undefined : { user, password: secret };
 }
 
 /** The variable that alone is the value of a parameter. */

@@ -4,7 +4,7 @@ import { ACTIONS } from '../model/action.ts';
 import { type AuditedAction, recordAction } from '../model/audit-entry.ts';
 import { MAX_SHEET_ROWS } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
-import { explainError, StoreferryError } from '../model/storeferry-error.ts';
+import { sentenceOf } from '../model/storeferry-error.ts';
 import { countRunRecords, findLedgerOf } from '../run/records/run-records.ts';
 import { didYouMean, grouped } from '../text/printable.ts';
 import type { ApiTokens } from './access/api-tokens.ts';
@@ -100,12 +100,6 @@ export async function refuseLargeWorkbook(
   if (format !== 'xlsx' || (await countRunRecords(context, ledger)) < MAX_SHEET_ROWS) return;
   const advice = `A workbook holds ${grouped(MAX_SHEET_ROWS - 1)} records: take the CSV file.`;
   throw new PageError(422, 'Too many records for a workbook', advice);
-}
-
-/** The sentence of an error of Storeferry; other errors are thrown. */
-export function sentenceOf(error: unknown): string {
-  if (error instanceof StoreferryError) return explainError(error);
-  throw error;
 }
 
 /** The same as a notice on a page. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isJsonObject, type JsonObject, member } from './json-object.ts';
+import { decodedPercents, isJsonObject, type JsonObject, member } from './json-object.ts';
 import type { Reason } from './reason.ts';
 import type { RowSpan } from './row.ts';
 
@@ -336,17 +336,11 @@ export function isNormalisedUrl(sent: string, answered: string): boolean {
 
 /** A url as most shops would write it: plain lower-case letters and digits with dashes between. */
 function handleOf(url: string): string {
-  return withPlainLetters(decoded(url).normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase())
+  return withPlainLetters(
+    (decodedPercents(url) ?? url).normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase(),
+  )
     .replaceAll(/[^\p{L}\p{N}]+/gu, '-')
     .replaceAll(/^-|-$/g, '');
-}
-
-function decoded(url: string): string {
-  try {
-    return decodeURIComponent(url);
-  } catch {
-    return url;
-  }
 }
 
 export function isEmpty(value: unknown): boolean {

@@ -165,6 +165,11 @@ const plannedShard = z.object({
 });
 export type PlannedShard = Stored<typeof plannedShard>;
 
+/** The number of operations in the shards. */
+export function operationsIn(shards: readonly PlannedShard[]): number {
+  return shards.reduce((sum, { operations }) => sum + operations, 0);
+}
+
 /**
  * Sale prices of a source begin and end: a plan is correct from `since` until just before `until`, in milliseconds
  * since the epoch; null if no date limits it.

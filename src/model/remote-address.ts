@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { decodedPercents } from './json-object.ts';
 
 /**
  * A place outside the workspace for files, as the kinds in `src/remote/remote-kinds.ts` define it; each adds its own
@@ -101,8 +102,8 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
   if (!urls.every((url) => URL.canParse(url))) return undefined;
   const [first, ...others] = urls.map((url) => new URL(url));
   if (first === undefined) return undefined;
-  const username = decodePercents(first.username);
-  const password = decodePercents(first.password);
+  const username = decodedPercents(first.username);
+  const password = decodedPercents(first.password);
   if (username === undefined || password === undefined) return undefined;
   const { prefix = 'storeferry', ca, ...unknown } = Object.fromEntries(new URLSearchParams(query));
   if (!REDIS_PREFIX.test(prefix) || Object.keys(unknown).length > 0) return undefined;
@@ -118,15 +119,6 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
     ...(ca !== undefined && { ca }),
     prefix,
   };
-}
-
-/** Undefined if a % does not begin a valid escape. */
-function decodePercents(part: string): string | undefined {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The place of a file: a path as written (relative to the workspace unless absolute), or on another machine. */

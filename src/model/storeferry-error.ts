@@ -52,6 +52,12 @@ export function explainError({
   return `${where}${message}${/[.!?:…]$/.test(message) ? '' : '.'} ${hint}`;
 }
 
+/** The whole text of an error of Storeferry; other errors are thrown. */
+export function sentenceOf(error: unknown): string {
+  if (error instanceof StoreferryError) return explainError(error);
+  throw error;
+}
+
 /** A wrong command line, or an action that the present state does not allow. */
 export class UsageError extends StoreferryError {
   readonly code = 'usage';
@@ -240,14 +246,6 @@ export function firstError(error: unknown): unknown {
 /** What to do about a temporary folder that cannot be written. */
 export const TEMPORARY_FOLDER_HINT =
   'Make room there, give this user the right to write there (in a systemd unit: PrivateTmp=yes), or name another folder in TMPDIR.';
-
-/** The error for a temporary folder in which nothing can be written. */
-export function temporaryFolderError(folder: string, cause: unknown): StateError {
-  return new StateError(`The temporary folder ${folder} cannot be written (${errorCode(cause)}).`, {
-    cause,
-    hint: TEMPORARY_FOLDER_HINT,
-  });
-}
 
 /** The stable code of an error of Node.js or a library, else its name; their messages may quote secrets. */
 export function errorCode(error: unknown): string {

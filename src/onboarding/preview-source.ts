@@ -27,7 +27,7 @@ import {
   explainError,
   MappingError,
   SourceError,
-  StoreferryError,
+  sentenceOf,
   UsageError,
 } from '../model/storeferry-error.ts';
 import { expandBraces } from '../model/workspace-path-schema.ts';
@@ -381,7 +381,7 @@ export async function guessSource(request: GuessRequest): Promise<SourceGuess> {
   const params = Object.fromEntries(
     Object.entries(request.params).filter(([name]) => Object.hasOwn(spec?.params ?? {}, name)),
   );
-  const preview = spec && (await previewSource(look, spec, { ...request, params }).catch(sentenceOfProblem));
+  const preview = spec && (await previewSource(look, spec, { ...request, params }).catch(sentenceOf));
   return { recognised, imports, mapping: chosen?.name ?? null, proposal, refused, spec, params, preview };
 }
 
@@ -409,11 +409,6 @@ function proposeByAnswers(propose: (answers: MappingAnswers) => MappingProposal,
     }
   }
   return { proposal, refused };
-}
-
-function sentenceOfProblem(error: unknown): string {
-  if (error instanceof StoreferryError) return explainError(error);
-  throw error;
 }
 
 /** What may take long for a hostile file. Each works on the first rows of a file, and gives what a thread can send. */

@@ -14,6 +14,7 @@ import {
   consideredRecords,
   countUnaskedSkips,
   type ImageFindings,
+  operationsIn,
   type PictureFindings,
   type Plan,
   type PlannedShard,
@@ -146,10 +147,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   const { drafted, files: draftFiles, predecessors } = await draftInPasses(options);
   const { upserts: drafts, renames: puts, ...checksums } = draftFiles;
   const { waves = [] } = areChosen(origin) ? {} : (job.apply ?? {});
-  const ends = waveEnds(
-    waves,
-    drafts.reduce((sum, { operations }) => sum + operations, 0),
-  );
+  const ends = waveEnds(waves, operationsIn(drafts));
   const upserts = waves.length === 0 ? drafts : await cutIntoWaves(folder, drafts, ends);
   const renames = [
     ...puts.map((shard, index) => ({ ...shard, number: upserts.length + index + 1 })),

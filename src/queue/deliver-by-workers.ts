@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from 'bullmq';
 import type { PlannedShard } from '../model/plan.ts';
+import { operationsIn } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
 import { InterruptedOnRequestError, messageOf, StateError } from '../model/storeferry-error.ts';
-import { type DeliverShards, type Delivery, judgeRejected, operationsIn } from '../run/import/apply-step.ts';
+import { type DeliverShards, type Delivery, judgeRejected } from '../run/import/apply-step.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { type Queues, type ShardJobData, type ShardJobResult, shardError } from './queues.ts';
 

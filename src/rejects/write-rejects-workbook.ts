@@ -1,6 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -8,9 +7,10 @@ import { pipeline } from 'node:stream/promises';
 import { LIMIT_NAMES } from '../model/input-limits.ts';
 import { recordOf } from '../model/json-object.ts';
 import { formatRow, inertCell, MAX_SHEET_COLUMNS, type Table, withoutInertMark } from '../model/row.ts';
-import { SourceError, temporaryFolderError } from '../model/storeferry-error.ts';
+import { SourceError } from '../model/storeferry-error.ts';
 import { isZip, stageSource } from '../source/snapshot.ts';
 import { type RunFolder, SampleFolder } from '../state/artifacts.ts';
+import { makeTemporaryFolder } from '../state/file-access.ts';
 import { openTable, readCsv } from '../tables/open-table.ts';
 import { MAX_CELL_LENGTH, writeTable } from '../tables/write-table.ts';
 import { REJECTS_WORKBOOK, readRejectsIndex, UNTOUCHED_FILE } from './rejects-file.ts';
@@ -68,9 +68,7 @@ export async function openUntouched(folder: RunFolder) {
 
 /** A zip is read from a file, because its list of contents is at the end. */
 async function workbookAsCsv(bytes: Readable, name: string, delimiter: string): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'storeferry-')).catch((cause: unknown) => {
-    throw temporaryFolderError(tmpdir(), cause);
-  });
+  const dir = await makeTemporaryFolder();
   try {
     // Messages name the file as the user does; an upload may have any name.
     const path = basename(name).replaceAll(/^\.|[^\p{L}\p{N}._ -]/gu, '_');

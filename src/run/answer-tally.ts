@@ -113,13 +113,15 @@ export function withAnswerListener(
   };
 }
 
-/** The value of a field, of variants all values, short enough for a line. */
-function valueText(body: unknown, field: string): string {
-  const [first = '', rest] = field.split('.', 2);
-  const whole = isJsonObject(body) ? member(body, first) : undefined;
-  const value =
-    rest === undefined || !Array.isArray(whole)
-      ? whole
-      : whole.map((each: unknown) => (isJsonObject(each) ? member(each, rest) : undefined));
-  return truncate(plainText(value), SAMPLE_LENGTH);
+/** The value of a top-level field, or of its member that a path names: of `variants.price` the prices of all variants. */
+export function valueAt(value: unknown, path: string): unknown {
+  const [, name] = path.split('.', 2);
+  if (name === undefined || !Array.isArray(value)) return value;
+  return value.map((one: unknown) => (isJsonObject(one) ? (member(one, name) ?? null) : null));
+}
+
+function valueText(body: unknown, path: string): string {
+  const [field = ''] = path.split('.', 1);
+  const value = isJsonObject(body) ? member(body, field) : undefined;
+  return truncate(plainText(valueAt(value, path)), SAMPLE_LENGTH);
 }

@@ -4,6 +4,7 @@ import {
   type FileHandle,
   lstat,
   mkdir,
+  mkdtemp,
   open,
   readdir,
   readlink,
@@ -12,9 +13,9 @@ import {
   stat,
   utimes,
 } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { errorCode, SourceError } from '../model/storeferry-error.ts';
+import { errorCode, SourceError, StateError, TEMPORARY_FOLDER_HINT } from '../model/storeferry-error.ts';
 import { expandBraces, MAX_BRACE_ALTERNATIVES } from '../model/workspace-path-schema.ts';
 import { nearestName } from '../text/printable.ts';
 
@@ -509,4 +510,15 @@ async function madeOrExists(path: string, mode?: number): Promise<boolean> {
     if (errorCode(error) === 'EEXIST' && (await stat(path)).isDirectory()) return true;
     throw error;
   }
+}
+
+/** Makes a temporary folder whose name begins so. StateError where the folder for them cannot be written. */
+export async function makeTemporaryFolder(beginning = 'storeferry-'): Promise<string> {
+  const folder = tmpdir();
+  return await mkdtemp(join(folder, beginning)).catch((cause: unknown) => {
+    throw new StateError(`The temporary folder ${folder} cannot be written (${errorCode(cause)}).`, {
+      cause,
+      hint: TEMPORARY_FOLDER_HINT,
+    });
+  });
 }

@@ -1,4 +1,5 @@
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { decodedPercents } from '../model/json-object.ts';
 import type { RowSpan } from '../model/row.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { decodeBody, encodeBody } from './encode-body.ts';
@@ -64,20 +65,11 @@ function decodeVersion(stored: Uint8Array): VersionParts {
     kind,
     id: id === '' ? null : Number(id),
     spans: rows === '' ? [] : rows.split(',').map(spanOf),
-    owner: owner && decoded(owner),
-    renamed: renamed ? decoded(renamed) : undefined,
+    owner: owner && decodedPercents(owner),
+    renamed: renamed ? decodedPercents(renamed) : undefined,
     adopted: renamed === '' ? true : undefined,
     before: end === -1 ? null : stored.subarray(end + 1),
   };
-}
-
-/** Undefined where it is damaged. */
-function decoded(owner: string): string | undefined {
-  try {
-    return decodeURIComponent(owner);
-  } catch {
-    return undefined;
-  }
 }
 
 function spanOf(text: string): RowSpan {

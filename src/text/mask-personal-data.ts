@@ -1,3 +1,4 @@
+import { decodedPercents } from '../model/json-object.ts';
 import maskingWords from './mask-personal-data-words.json' with { type: 'json' };
 
 /** Shorter values are not secrets, and redacting them would damage ordinary words. */
@@ -121,7 +122,7 @@ function decodedEscape(written: string): string | undefined {
     const code = Number.parseInt(digits, isDecimal ? 10 : 16);
     return code <= 0x10ffff ? String.fromCodePoint(code) : undefined;
   }
-  if (written.startsWith('%')) return decoded(written);
+  if (written.startsWith('%')) return decodedPercents(written) ?? written;
   if (written.startsWith('&')) return NAMED[written.slice(1, -1).toLowerCase()];
   const character = written.slice(1);
   return CONTROLS[character] ?? character;
@@ -162,16 +163,9 @@ function partsOf(secret: string): string[] {
   const query = [...new URLSearchParams(search).values()].filter(
     (value) => value.length >= MIN_ENCODED_LENGTH,
   );
-  const user = password === '' ? [] : [decoded(password), `${decoded(username)}:${decoded(password)}`];
-  return [secret, new URL(secret).href, ...path, ...query, ...user];
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
+  const [user = '', own = ''] = [username, password].map((part) => decodedPercents(part) ?? part);
+  const credentials = own === '' ? [] : [own, `${user}:${own}`];
+  return [secret, new URL(secret).href, ...path, ...query, ...credentials];
 }
 
 /** A secret as it is, with its own escapes decoded, in hexadecimal and in base64. */

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
-import { cp, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pc from 'picocolors';
-import { temporaryFolderError } from '../../model/storeferry-error.ts';
 import { REJECTS_FILE } from '../../rejects/rejects-file.ts';
 import { startSandbox } from '../../sandbox/start-sandbox.ts';
-import { isAlive } from '../../state/file-access.ts';
+import { isAlive, makeTemporaryFolder } from '../../state/file-access.ts';
 import { defineCommand } from '../define-command.ts';
 import { MAIN, PACKAGE_DIR } from '../package-version.ts';
 import type { Terminal } from '../terminal.ts';
@@ -152,9 +151,7 @@ async function removeEarlierDemos(): Promise<void> {
 
 /** Creates a temporary workspace with the sample jobs for a store at this address, and returns its folder. */
 async function makeDemoWorkspace(store: { readonly url: string; readonly apiKey: string }): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), `${FOLDER}${process.pid}-`)).catch((cause: unknown) => {
-    throw temporaryFolderError(tmpdir(), cause);
-  });
+  const dir = await makeTemporaryFolder(`${FOLDER}${process.pid}-`);
   await mkdir(join(dir, 'jobs', 'samples'), { recursive: true });
   await Promise.all(COPIED.map((file) => cp(join(PACKAGE_DIR, file), join(dir, file))));
   const job = await readFile(join(PACKAGE_DIR, MIRRORED_JOB), 'utf8');

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { ACTION_NAMES, type ActionName, actionOf, type JobAction } from '../../model/action.ts';
 import { ACTION_OPTIONS, isJobAction, jobActionSchema } from '../../model/job-action-schema.ts';
-import { explainError } from '../../model/storeferry-error.ts';
+import { explainError, sentenceOf } from '../../model/storeferry-error.ts';
 import { whyNotApprover } from '../../run/execute-run.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
 import { settleOnce } from '../actions/confirmation.ts';
@@ -11,7 +11,7 @@ import { rejectedRun } from '../actions/correct-routes.ts';
 import { UPLOAD_LIMIT_BYTES } from '../actions/uploads.ts';
 import { XLSX } from '../file-routes.ts';
 import { PageError } from '../guard/page-error.ts';
-import { audit, type RouteParts, rememberedRun, sentenceOf, workspaceOf } from '../route-parts.ts';
+import { audit, type RouteParts, rememberedRun, workspaceOf } from '../route-parts.ts';
 import {
   API_PREFIX,
   type Call,

@@ -16,7 +16,7 @@ import type { Workspace } from '../../config/workspace.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { jobFile } from '../../model/run.ts';
-import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
+import { type ConfigurationProblem, formatPlace, sentenceOf } from '../../model/storeferry-error.ts';
 import {
   browserAccess,
   columnWords,
@@ -46,7 +46,6 @@ import {
   type FormFields,
   limitConcurrentReads,
   type RouteParts,
-  sentenceOf,
   workspaceOf,
 } from '../route-parts.ts';
 import {

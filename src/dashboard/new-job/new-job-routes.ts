@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { hasSecret, writeTogether, writeWhole } from '../../config/edit-file.ts';
 import type { Workspace } from '../../config/workspace.ts';
-import { ConfigurationError, SourceError } from '../../model/storeferry-error.ts';
+import { ConfigurationError, SourceError, sentenceOf } from '../../model/storeferry-error.ts';
 import { answerDraft, type DraftState } from '../../onboarding/job-draft.ts';
 import {
   composeFiles,
@@ -23,15 +23,7 @@ import { placeWords } from '../pages/job-card.ts';
 import { jobHref, jobLink } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
 import { uploadForm } from '../pages/post-form.ts';
-import {
-  audit,
-  FOR_EDITORS,
-  formFields,
-  limitReads,
-  type RouteParts,
-  readForms,
-  sentenceOf,
-} from '../route-parts.ts';
+import { audit, FOR_EDITORS, formFields, limitReads, type RouteParts, readForms } from '../route-parts.ts';
 import { draftPage, type FieldProblem, newJobPage, problemsOf } from './draft-page.ts';
 import {
   createDrafts,

@@ -3,6 +3,7 @@ import type { ExportJob } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { mayDo } from '../../model/action.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
+import { sentenceOf } from '../../model/storeferry-error.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
 import { code, html, type Markup } from '../../report/html/markup.ts';
 import { type ListTrend, latestFigures, listSection, listTrends } from '../../report/run-document.ts';
@@ -11,7 +12,7 @@ import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { PageError } from '../guard/page-error.ts';
-import { type PageRequest, sentenceOf, workspaceOf } from '../route-parts.ts';
+import { type PageRequest, workspaceOf } from '../route-parts.ts';
 import { describeMove, hasTrends } from './job-card.ts';
 import { actionHref, jobHref, jobLink, listsHref, queryOf } from './link-button.ts';
 import {

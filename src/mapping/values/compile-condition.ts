@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../model/json-object.ts';
 import { booleanWord } from '../../model/row.ts';
 import { type Named, namedAt, type Path, type Scope } from '../scope.ts';
 import type { CellTest, Condition, Matcher, Word } from '../spec/value.ts';
@@ -60,7 +61,7 @@ function groupOf(
 }
 
 function isCondition(value: unknown): value is Condition {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(value);
 }
 
 function compileColumnTest(scope: Scope, path: Path, name: string, matcher: Matcher): Expression<boolean> {

@@ -11,6 +11,7 @@ import type { Drift, Run } from '../../model/run.ts';
 import { truncate } from '../../model/truncate.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { IN_DOUBT, importTarget, type LedgerMark, type Lock } from '../../state/state.ts';
+import { valueAt } from '../answer-tally.ts';
 import type { RunContext } from '../run-context.ts';
 import { versionTime } from '../send-operations.ts';
 
@@ -103,13 +104,6 @@ function isExpected({ body, observation }: KnownRecord, field: string, found: Js
   const seen = { body, sent: [], answer: found, before: observation, unaltered: [], at: 0 };
   const edit = observeAnswer(seen).edited[field];
   return edit === undefined ? altered[field] !== undefined : edit === edited[field] && edit.accepted === true;
-}
-
-/** Of variants the values of the member that a path names. */
-function valueAt(value: unknown, path: string): unknown {
-  const [, name] = path.split('.', 2);
-  if (name === undefined || !Array.isArray(value)) return value;
-  return value.map((one: unknown) => (isJsonObject(one) ? (member(one, name) ?? null) : null));
 }
 
 /** The findings of a part of the checked records. */

@@ -1,7 +1,7 @@
 import type { ImportJob } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
 import type { DeleteProduct, Outcome } from '../../model/operation.ts';
-import { consideredRecords, type Plan, type PlannedShard } from '../../model/plan.ts';
+import { consideredRecords, operationsIn, type Plan, type PlannedShard } from '../../model/plan.ts';
 import type { FoundLimits, Run } from '../../model/run.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
 import { type JudgedWave, judgeWave, type WaveFigures } from '../../model/wave-limits.ts';
@@ -31,11 +31,6 @@ export type DeliverShards = (
   delivery: Delivery,
   shards: readonly PlannedShard[],
 ) => Promise<void>;
-
-/** The number of operations in the shards. */
-export function operationsIn(shards: readonly PlannedShard[]): number {
-  return shards.reduce((sum, { operations }) => sum + operations, 0);
-}
 
 /** Sends the plan: upserts in their waves; renames, and deletes last, only after every upsert was applied or refused. */
 export async function applyStep(

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { BlockIndex } from '../../model/block-index.ts';
 import { hashKey, type KeyHash, KeySet } from '../../model/key-set.ts';
 import type { Plan } from '../../model/plan.ts';
+import { operationsIn } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { BLOCKS_FILE } from '../../plan/plan-file.ts';
@@ -76,7 +77,7 @@ export async function keepBlocks(
   if (!isCurrent) return async () => {};
   return async () => {
     const { applied, rejected, deleted, left } = await state.runs.tally(run.id);
-    const planned = shards.reduce((sum, { operations }) => sum + operations, 0);
+    const planned = operationsIn(shards);
     if (applied + rejected + deleted + left !== planned) return;
     const refused: KeyHash[] = [];
     for await (const page of state.runs.refusals(run.id)) refused.push(...page.map(({ key }) => hashOf(key)));

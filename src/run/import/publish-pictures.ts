@@ -4,6 +4,7 @@ import type { ImportJob, PublishSpec } from '../../config/job/job.ts';
 import type { PublicFolder } from '../../export/writing/export-file.ts';
 import type { FindPicture } from '../../mapping/compile-mapping.ts';
 import type { Stored } from '../../model/json-object.ts';
+import { decodedPercents } from '../../model/json-object.ts';
 import type { Operation } from '../../model/operation.ts';
 import type { PictureFindings, Plan, PlannedShard } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
@@ -149,20 +150,12 @@ class KnownPictures {
 
 /** The path of a name, then its last part, each as written and in lower case. */
 function keysOf(written: string): readonly [string, string, string, string] {
-  const path = decoded(written)
+  const path = (decodedPercents(written) ?? written)
     .normalize('NFC')
     .replaceAll('\\', '/')
     .replace(/^(\.?\/)+/, '');
   const name = path.slice(path.lastIndexOf('/') + 1);
   return [path, path.toLowerCase(), name, name.toLowerCase()];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 const EXAMPLES = 5;

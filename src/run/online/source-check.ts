@@ -1,14 +1,14 @@
-import { mkdtemp, rm, stat, statfs } from 'node:fs/promises';
+import { rm, stat, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import type { ImportJob, Job } from '../../config/job/job.ts';
 import { columnsNamed, lookupTable } from '../../mapping/lookup-table.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
-import { explainError, StoreferryError, temporaryFolderError } from '../../model/storeferry-error.ts';
+import { sentenceOf } from '../../model/storeferry-error.ts';
 import { fitHeader, lookAtSource } from '../../onboarding/preview-source.ts';
 import { probeRemote } from '../../remote/fetch-file.ts';
-import { type FileAccess, findFiles } from '../../state/file-access.ts';
+import { type FileAccess, findFiles, makeTemporaryFolder } from '../../state/file-access.ts';
 import { formatBytes, listHeaders, quotableHeaders } from '../../text/printable.ts';
 import { sideTablesOf, tableOptionsOf } from '../inputs/open-mapping.ts';
 import { CROSSWALK_COLUMN_HINT } from '../inputs/read-crosswalk.ts';
@@ -138,8 +138,7 @@ async function judgeSideTable(table: SideTable, signal: AbortSignal): Promise<Fa
 }
 
 function unreadable(what: string, error: unknown): Facts {
-  if (!(error instanceof StoreferryError)) throw error;
-  return { verdict: 'error', message: `its ${what} cannot be read: ${explainError(error)}` };
+  return { verdict: 'error', message: `its ${what} cannot be read: ${sentenceOf(error)}` };
 }
 
 /** A run stores a copy of its source, and its plan. */
@@ -170,12 +169,8 @@ export const temporaryFolderCheck: OnlineCheck = () => [
   {
     subject: 'temporary folder',
     async look() {
-      const folder = tmpdir();
-      const own = await mkdtemp(join(folder, 'storeferry-')).catch((cause: unknown) => {
-        throw temporaryFolderError(folder, cause);
-      });
-      await rm(own, { recursive: true, force: true });
-      return [{ verdict: 'ok', message: `${folder} can be written` }];
+      await rm(await makeTemporaryFolder(), { recursive: true, force: true });
+      return [{ verdict: 'ok', message: `${tmpdir()} can be written` }];
     },
   },
 ];

@@ -2,6 +2,7 @@ import type { Workspace } from '../../config/workspace.ts';
 import type { GuardHit } from '../../model/guard.ts';
 import { plainText } from '../../model/json-object.ts';
 import type { Plan } from '../../model/plan.ts';
+import { operationsIn } from '../../model/plan.ts';
 import { faultsOf, type Reason } from '../../model/reason.ts';
 import type { RowSpan } from '../../model/row.ts';
 import type { Run } from '../../model/run.ts';
@@ -122,7 +123,7 @@ export async function countRunRecords(
   const plan = await readPlan(artifacts.run(id));
   if (plan !== undefined) {
     const { counts, shards, edited } = plan;
-    const planned = shards.reduce((sum, { operations }) => sum + operations, 0);
+    const planned = operationsIn(shards);
     return Math.max(settled, planned) + counts.rejected.records + counts.held.records + (edited?.kept ?? 0);
   }
   let versions = 0;
