@@ -337,8 +337,17 @@ export function commandFor(action: Action): CommandLine {
           ...(action.accept === true ? ['--accept'] : []),
         ],
       };
-    default:
+    case 'verify':
+    case 'stats':
+    case 'approve':
+    case 'retry':
+    case 'cancel':
+    case 'discard':
+    case 'see':
+    case 'download-rejects':
       return { name, words, options: [] };
+    default:
+      return action satisfies never;
   }
 }
 
