@@ -151,7 +151,7 @@ function pickSku(guess: ProductGuess): ProductColumn | undefined {
     return undefined;
   }
   const sku = guess.pick('sku', {
-    fits: (column) => (isMostly(column, isCode) || isSlugOnly(guess, column)) && !isRowNumber(guess, column),
+    fits: (column) => (isMostly(column, isCode) || isOnlySku(guess, column)) && !isRowNumber(guess, column),
     shown,
     prefer: (column) =>
       isOfList(column) ||
@@ -173,11 +173,14 @@ function pickSku(guess: ProductGuess): ProductColumn | undefined {
   return guess.claim('sku', only, evidence, 'likely');
 }
 
-/** Whether a column that can only be the SKU has words such as mug-blue, each once. */
-function isSlugOnly(guess: ProductGuess, { index, values, distinct }: SampledColumn): boolean {
+/** Whether a column that can only be the SKU has other values than codes, each once: mug-blue, or below the word SKU also Mug - Blue. */
+function isOnlySku(guess: ProductGuess, { index, header, values, distinct }: SampledColumn): boolean {
   const meanings = guess.columns[index]?.reading.meanings ?? [];
-  const areSlugs = values.every((value) => value.length <= 40 && /^[\p{L}\p{N}._/+-]+$/u.test(value));
-  return meanings.length === 1 && areSlugs && distinct === values.length;
+  const mayHaveBlanks = /(?:^|[ _])sku$/i.test(header);
+  const areShort = values.every(
+    (value) => value.length <= 40 && (mayHaveBlanks || /^[\p{L}\p{N}._/+-]+$/u.test(value)),
+  );
+  return meanings.length === 1 && areShort && distinct === values.length;
 }
 
 /** Whether a column `No.` only has row numbers. */

@@ -174,7 +174,9 @@ export function askStock(guess: ProductGuess): AppliedStock {
         : areMarks
           ? isMarked(cell)
           : backorders.has(cell.toLowerCase());
-    const row = column.cells.findIndex((cell, at) => isBuyable(cell) && !isSold(stock?.cells[at]));
+    const row = column.cells.findIndex(
+      (cell, at) => isBuyable(cell) && stock?.cells[at] !== '' && !isSold(stock?.cells[at]),
+    );
     if (row === -1) continue;
     const cell = column.cells[row];
     const shown = cell === '' ? 'is blank' : `has '${cell}'`;

@@ -82,7 +82,5 @@ export function pairedSpec(
     combine: listed === 'all' ? true : undefined,
     // Shopify's word for a product without options.
     none: values.some((one) => one.values.includes('Default Title')) ? { Title: 'Default Title' } : undefined,
-    // The attributes of a product without variants are no options.
-    keep: listed === 'parents' ? 'differing' : undefined,
   });
 }

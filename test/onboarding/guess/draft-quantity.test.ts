@@ -92,5 +92,12 @@ describe('a stock of 0', () => {
     expect(await quantities({ [id]: 'leave-out' })).toEqual([0, 0, 0]);
     expect(await quantities({ [id]: 'buyable' })).toEqual([null, 0, null]);
     expect(await quantities({}, text.replace(';0;', ';3;').replace('-2', '2'))).toEqual([3, 0, 2]);
+    expect(await quantities({}, text.replace(';0;', ';;').replace('-2', '2'))).toEqual([null, 0, 2]);
   });
+});
+
+it('is the counted one beside a column with 0 and 1, which is asked about where they differ', async () => {
+  const text = 'Name;Price;In stock;Stock\nMug;4.00;1;5\nJug;5.00;0;0';
+  expect(await stocks(text)).toEqual([5, 0]);
+  expect(await stocks(text.replace(';0;0', ';0;3'))).toEqual(['unused.In stock']);
 });

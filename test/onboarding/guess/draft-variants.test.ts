@@ -61,6 +61,14 @@ describe('options whose names and values are in columns of their own', () => {
     expect(await variants(text)).toEqual([['Tee: Color: Size: Fit', 'Red/S/Slim A 5', 'Red/M/Wide B 6']]);
   });
 
+  it('that a variation leaves open may be any of those that its parent lists', async () => {
+    const text =
+      'SKU;Name;Price;Parent;Attribute 1 name;Attribute 1 value(s);Attribute 2 name;Attribute 2 value(s)\nTEE;Tee;;;Color;Red, Blue;Size;S, M\nTEE-R;Tee - Red;5.00;TEE;Color;Red;Size;\nTEE-B;Tee - Blue;6.00;TEE;Color;Blue;Size;M';
+    expect(await variants(text)).toEqual([
+      ['Tee: Color: Size', 'Red/S TEE-R 5', 'Red/M TEE-R 5', 'Blue/M TEE-B 6'],
+    ]);
+  });
+
   it('that a row lists are all of a product without further rows, beside products with them', async () => {
     const text =
       'SKU;Name;Price;productOptionName1;productOptionDescription1\nTEE;Tee;4.00;Color;Red|Blue\nTEE-R;;5.00;Color;Red\nTEE-B;;6.00;Color;Blue\nCAP;Cap;7.00;Size;S|M';
@@ -93,6 +101,6 @@ it('asks of which product rows are variants where only their kind says that', as
 
 it('takes words in lower case for the SKU where its header can mean nothing else', async () => {
   const text =
-    'SKU;Name;Price;Parent;Attribute 1 name;Attribute 1 value(s)\ntee;Tee;;;Color;Red, Blue\ntee-red;Tee - Red;5.00;tee;Color;Red\ntee-blue;Tee - Blue;6.00;tee;Color;Blue';
-  expect(await variants(text)).toEqual([['Tee: Color', 'Red tee-red 5', 'Blue tee-blue 6']]);
+    'SKU;Name;Price;Parent;Attribute 1 name;Attribute 1 value(s)\ntee;Tee;;;Color;Red, Blue\ntee-red;Tee - Red;5.00;tee;Color;Red\ntee blue;Tee - Blue;6.00;tee;Color;Blue';
+  expect(await variants(text)).toEqual([['Tee: Color', 'Red tee-red 5', 'Blue tee blue 6']]);
 });
