@@ -93,7 +93,7 @@ export function draftProduct(
   const variantsSpec: VariantsSpec = withoutUndefined({
     rows,
     inherit: inherit.length === 0 ? undefined : [...inherit],
-    sku: sku === undefined || isShared ? undefined : guess.use('sku', sku),
+    sku: sku === undefined || isShared ? undefined : skuValue(guess, sku),
     pricing: pricingOf(prices, applied),
     quantity: stock,
     weight,
@@ -151,7 +151,9 @@ function pickSku(guess: ProductGuess): ProductColumn | undefined {
     return undefined;
   }
   const sku = guess.pick('sku', {
-    fits: (column) => (isMostly(column, isCode) || isOnlySku(guess, column)) && !isRowNumber(guess, column),
+    fits: (column) =>
+      (isMostly(column, (value) => isCode(unquoted(value))) || isOnlySku(guess, column)) &&
+      !isRowNumber(guess, column),
     shown,
     prefer: (column) =>
       isOfList(column) ||
@@ -173,6 +175,11 @@ function pickSku(guess: ProductGuess): ProductColumn | undefined {
   return guess.claim('sku', only, evidence, 'likely');
 }
 
+/** A code without the signs that keep a spreadsheet from reading a number: '00123, ="00123". */
+function unquoted(value: string): string {
+  return value.replace(/^(?:'|=")/, '').replace(/"$/, '');
+}
+
 /** Whether a column that can only be the SKU has other values than codes, each once: mug-blue, or below the word SKU also Mug - Blue. */
 function isOnlySku(guess: ProductGuess, { index, header, values, distinct }: SampledColumn): boolean {
   const meanings = guess.columns[index]?.reading.meanings ?? [];
@@ -181,6 +188,11 @@ function isOnlySku(guess: ProductGuess, { index, header, values, distinct }: Sam
     (value) => value.length <= 40 && (mayHaveBlanks || /^[\p{L}\p{N}._/+-]+$/u.test(value)),
   );
   return meanings.length === 1 && areShort && distinct === values.length;
+}
+
+function skuValue(guess: ProductGuess, sku: ProductColumn): Value {
+  const name = guess.use('sku', sku);
+  return sku.values.some((value) => unquoted(value) !== value) ? [name, 'unquote'] : name;
 }
 
 /** Whether a column `No.` only has row numbers. */
@@ -279,7 +291,7 @@ function draftUpdate(guess: ProductGuess, sku: ProductColumn): ProductMappingSpe
   );
   const variants: VariantsSpec = withoutUndefined({
     rows: 'all',
-    sku: guess.use('sku', sku),
+    sku: skuValue(guess, sku),
     pricing: prices && pricingOf(prices, applied),
     quantity: stock,
     weight,

@@ -112,7 +112,7 @@ export function draftVariants(
     });
     return undefined;
   }
-  return ALONE;
+  return sharesHandle(guess, title) ? undefined : ALONE;
 }
 
 function askGroup(guess: ProductGuess, question: Pick<MappingQuestion, 'reason' | 'answers'>): void {
@@ -141,6 +141,22 @@ function sharesCode(guess: ProductGuess, sku: ProductColumn | undefined): boolea
     answers: [
       { value: 'none', label: 'each row is one product' },
       { value: nameOf(sku), label: `rows with the same '${sku.header}', under the name of the first` },
+    ],
+  });
+  return true;
+}
+
+/** Asks about rows with names and the same handle, which identifies one product. */
+function sharesHandle(guess: ProductGuess, title: ProductColumn): boolean {
+  const handle = guess.free.find((column) => isExactlyCalled(column, 'url') && column.values.length > 0);
+  const named = handle?.cells.filter((cell, row) => cell !== '' && title.cells[row] !== '') ?? [];
+  const repeated = named.find((cell, at) => named.indexOf(cell) < at);
+  if (handle === undefined || repeated === undefined) return false;
+  askGroup(guess, {
+    reason: `rows have the same '${handle.header}', such as '${repeated}', and no column is called a size or colour`,
+    answers: [
+      { value: nameOf(handle), label: `rows with the same '${handle.header}'` },
+      { value: 'none', label: 'each row is one product' },
     ],
   });
   return true;

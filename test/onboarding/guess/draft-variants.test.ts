@@ -104,3 +104,19 @@ it('takes words in lower case for the SKU where its header can mean nothing else
     'SKU;Name;Price;Parent;Attribute 1 name;Attribute 1 value(s)\ntee;Tee;;;Color;Red, Blue\ntee-red;Tee - Red;5.00;tee;Color;Red\ntee blue;Tee - Blue;6.00;tee;Color;Blue';
   expect(await variants(text)).toEqual([['Tee: Color', 'Red tee-red 5', 'Blue tee blue 6']]);
 });
+
+it("takes the signs from SKUs that a spreadsheet must not read as numbers: '00123", async () => {
+  expect(await variants(`SKU;Name;Price\n'00123;Mug;5.00\n="00124";Jug;6.00`)).toEqual([
+    ['Mug', ' 00123 5'],
+    ['Jug', ' 00124 6'],
+  ]);
+});
+
+it('asks about rows with names and the same handle', async () => {
+  const text = 'Handle;SKU;Name;Price;Fit\ntee;T-1;Tee;5.00;slim\ntee;T-2;Tee;6.00;wide';
+  expect(await variants(text)).toEqual(['group']);
+  expect(await variants(text, { group: 'Handle' })).toEqual(['column.option']);
+  expect(await variants(text, { group: 'Handle', 'column.option': 'Fit' })).toEqual([
+    ['Tee: Fit', 'slim T-1 5', 'wide T-2 6'],
+  ]);
+});
