@@ -16,7 +16,7 @@ import {
   isMentioned,
   LEAVE_OUT,
 } from './guess.ts';
-import { hasWord } from './header-reading.ts';
+import { hasWord, wordsOfHeader } from './header-reading.ts';
 import {
   areFlags,
   booleanOf,
@@ -426,20 +426,20 @@ function refusalsOf(column: ContactColumn): Refusals | undefined {
   const wordsThat = (test: (cell: string) => boolean) =>
     [...new Set(column.values.map((value) => value.toLowerCase()))].filter(test);
   const isOther = hasWord(column.header, headerParts.otherChannels);
-  // Marks below an unknown header that negates: no further e-mails, Werbung nicht erlaubt.
-  const isNegated =
-    !isOther &&
-    column.reading.meanings.length === 0 &&
-    hasWord(column.header, headerParts.negations) &&
-    (areFlags(column) || areDates(column));
-  // That somebody has unsubscribed is often said by a date.
-  if (says('unsubscribed') || says('refused') || isNegated) {
+  // Marks below an unknown header that negates, or has a part of a word for it: no further e-mails, Kontaktsperre.
+  const isUnknown =
+    !isOther && column.reading.meanings.length === 0 && (areFlags(column) || areDates(column));
+  const hasPart = (some: ReadonlySet<string>) =>
+    [...some].some((part) => wordsOfHeader(column.header).join('').includes(part));
+  const isRefusing =
+    isUnknown && (hasWord(column.header, headerParts.negations) || hasPart(headerParts.refusing));
+  if (says('unsubscribed') || says('refused') || isRefusing) {
     const test = (cell: string) =>
       /[^\s0:.-]/.test(cell) && !isMissingValue(cell) && booleanOf(cell) !== false && !isAddresses(cell);
     return { test, when: (name) => marking(name, column, test) };
   }
   if (isOther || column.values.length === 0) return undefined;
-  if (says('confirmed') || says('subscribed')) {
+  if (says('confirmed') || says('subscribed') || (isUnknown && hasPart(headerParts.agreeing))) {
     const read = readerOfFlags(column);
     const isBlankNo = says('confirmed') && (areDates(column) || areFlags(column));
     const test = (cell: string) => (cell === '' ? isBlankNo : read(cell) === false || isRefusal(cell));

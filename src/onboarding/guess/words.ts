@@ -57,6 +57,9 @@ const wordsSchema = z
       piece: list,
       /** They turn the meaning of the others: not active. */
       negations: list,
+      /** Parts of words that say who refuses messages, and who agrees to them. */
+      refusing: list,
+      agreeing: list,
       /** Other ways to reach somebody than e-mail. */
       otherChannels: list,
       /** At an end of words that are written without blanks; the longest first. */

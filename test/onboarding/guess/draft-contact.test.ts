@@ -46,6 +46,12 @@ describe('a consent that another column takes back', () => {
     ['Cancelled', 'no', 'yes'],
     ['Email status', 'valid', 'Hard-Bounced'],
     ['配信停止', '', '1'],
+    ['Kontaktsperre', 'nein', 'ja'],
+    ['Global opt out', '0', '1'],
+    ['Date removed', '', '2025-01-02'],
+    ['May contact', 'yes', 'no'],
+    ['Werbung erlaubt', 'ja', 'nein'],
+    ['Opt-in status', 'granted', 'revoked'],
   ])('by %s is asked about, and counts or not, as the answer says', async (header, agreeing, refusing) => {
     const text = `Newsletter;${header}\nyes;${agreeing}\nyes;${refusing}\nno;${agreeing}`;
     const id = `unused.${header}`;
