@@ -56,12 +56,17 @@ export async function pruneRuns(
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** Removes the versions of records that the store's `history.keep` keeps no longer; all where it is off. */
+/**
+ * Removes the versions of records that the store's `history.keep` no longer kept when the run before began; all where it is off. One run
+ * with a clock that is years ahead removes nothing.
+ */
 export async function pruneHistory(
   { state, clock }: RunContext,
   run: Run,
   { history: { keep } }: StoreConfig,
 ): Promise<void> {
-  const before = keep === null ? Number.MAX_SAFE_INTEGER : clock() - keep * DAY_MS;
+  const runs = keep === null ? [] : await state.runs.list({ job: run.job, limit: 2 });
+  const { startedAt = 0 } = runs.find(({ id }) => id !== run.id) ?? {};
+  const before = keep === null ? Number.MAX_SAFE_INTEGER : Math.min(clock(), startedAt) - keep * DAY_MS;
   await state.history(importTarget(run)).prune(before);
 }

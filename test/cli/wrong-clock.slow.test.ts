@@ -101,6 +101,21 @@ describe('a clock that was put forward once, and then right', () => {
     expect(scene.pricesInStore()).toEqual(new Set(['20']));
   });
 
+  it('takes no history', async () => {
+    await using scene = await setup();
+    const run = async (price: string) => {
+      scene.offer(price);
+      return (await scene.workspace.storeferry('run', 'nightly', '--json')).json();
+    };
+    await run('10.00');
+    const { run: id } = await run('20.00');
+    scene.clock.ahead(500 * DAY_MS);
+    await run('30.00');
+    scene.clock.ahead(0);
+    await run('20.00');
+    expect((await scene.workspace.storeferry('undo', String(id))).code).toBe(0);
+  });
+
   it('leaves the rejects of the newest run to be retried, and lists that run first', async () => {
     await using scene = await setup();
     scene.offer('10.00');
