@@ -151,6 +151,7 @@ describe('a mark that a product is sold no more', () => {
     ['Nicht verkaufen', 'ja', 'nein'],
     ['Ne pas publier', 'oui', 'non'],
     ['Internal only', 'x', ''],
+    ['Intern', 'ja', 'nein'],
     ['Approval', 'rejected', 'granted'],
     ['販売停止', '1', '0'],
   ])('in a column %s is asked about', async (header, mark, other) => {
@@ -162,6 +163,7 @@ describe('a mark that a product is sold no more', () => {
   it('is not a flag about something else', async () => {
     const text = 'Name;Price;Sold individually;Delete existing images\nMug;4.00;1;1\nJug;5.00;0;1';
     expect(await titles(text)).toEqual(['Mug', 'Jug']);
+    expect(await titles('Name;Price;Intern\nMug;4.00;a\nJug;5.00;b')).toEqual(['Mug', 'Jug']);
     expect(await titles('Name;Price;Without sugar\nMug;4.00;yes\nJug;5.00;no')).toEqual(['Mug', 'Jug']);
     expect(await titles('Name;Price;Discontinued date\nMug;4.00;2026-01-02\nJug;5.00;')).toEqual([
       'unused.Discontinued date',
