@@ -3,6 +3,7 @@ import { isJsonObject, member } from '../model/json-object.ts';
 import {
   bodyOfPart,
   type DeleteProduct,
+  fieldsInRequest,
   fieldsOfPart,
   isEmpty,
   type Operation,
@@ -298,7 +299,7 @@ async function sendPart(
   const isLost =
     outcome.kind === 'rejected'
       ? outcome.absent
-      : outcome.kind === 'applied' && (outcome.id !== knownId || isEmptied(answer, whole, body));
+      : outcome.kind === 'applied' && (outcome.id !== knownId || isEmptied(answer, whole, part));
   if (isLost !== true) return outcome.kind === 'applied' ? { ...outcome, part: fieldsOfPart(part) } : outcome;
   const { onNotApplied: _, ...further } = options;
   const again = await storefront.upsertProduct({ url, body: whole }, further);
@@ -312,14 +313,15 @@ const FIXED: ReadonlySet<string> = new Set(['title', 'type', 'hidden']);
  * Whether an answer has nothing in the fields that were not sent. A person who edits a product in the store empties neither its title nor
  * everything else.
  */
-function isEmptied(answer: unknown, whole: string, sent: string): boolean {
-  const [before, part]: unknown[] = [JSON.parse(whole), JSON.parse(sent)];
-  if (!isJsonObject(answer) || !isJsonObject(before) || !isJsonObject(part)) return false;
+function isEmptied(answer: unknown, whole: string, part: ProductPart): boolean {
+  const before: unknown = isJsonObject(answer) ? JSON.parse(whole) : undefined;
+  if (!isJsonObject(answer) || !isJsonObject(before)) return false;
   const isNowEmpty = (name: string) => isEmpty(member(answer, name) ?? null);
+  const sent = fieldsInRequest(part);
   const others = Object.keys(before).filter(
-    (name) => !FIXED.has(name) && !Object.hasOwn(part, name) && !isEmpty(before[name]),
+    (name) => !FIXED.has(name) && !sent.has(name) && !isEmpty(before[name]),
   );
-  const lacksTitle = !Object.hasOwn(part, 'title') && isNowEmpty('title');
+  const lacksTitle = !sent.has('title') && isNowEmpty('title');
   return (
     (lacksTitle || others.length > 1) &&
     others.every(isNowEmpty) &&

@@ -39,12 +39,18 @@ export interface ProductPart {
 }
 
 /** The request body of a part: in the order of the whole body. */
-export function bodyOfPart(body: string, { fields, byId, title }: ProductPart): string {
+export function bodyOfPart(body: string, part: ProductPart): string {
   const whole: unknown = JSON.parse(body);
   if (!isJsonObject(whole)) return body;
-  const sent = new Set([...fields, 'url', ...(byId === true ? [] : ['title'])]);
-  const part = Object.fromEntries(Object.entries(whole).filter(([name]) => sent.has(name)));
-  return JSON.stringify(byId === true || title === undefined ? part : { ...part, title });
+  const { byId, title } = part;
+  const sent = fieldsInRequest(part);
+  const fields = Object.fromEntries(Object.entries(whole).filter(([name]) => sent.has(name)));
+  return JSON.stringify(byId === true || title === undefined ? fields : { ...fields, title });
+}
+
+/** The fields of the whole body that the request of a part has. */
+export function fieldsInRequest({ fields, byId }: ProductPart): ReadonlySet<string> {
+  return new Set([...fields, 'url', ...(byId === true ? [] : ['title'])]);
 }
 
 /** The fields of the ledger's body that a part has sent. */

@@ -201,19 +201,22 @@ function mayBeDiscount(column: ProductColumn): boolean {
   );
 }
 
-/** A column that says which products are sold no more, or since when; also one of marks below an unknown header that negates: Nicht im Shop, Intern. */
+/**
+ * A column that says which products are sold no more, or since when; also one of marks below an unknown header that negates, or keeps
+ * within the shop: Nicht im Shop, Intern.
+ */
 export function isWithdrawal(column: ProductColumn): boolean {
   const { negations, internal, beforeVatNet } = words().headerParts;
   const areDates = column.values.every((value) => /^(?=.*\d{2})[\d\s.:/TZ+-]{6,}$/.test(value));
   // What products are without is a property: without sugar.
-  const isNegated =
+  const mayWithhold =
     column.reading.meanings.length === 0 &&
     (hasWord(column.header, internal) ||
       (hasWord(column.header, negations) && !hasWord(column.header, beforeVatNet)));
   return (
     isExactlyCalled(column, 'discontinued') ||
     (isMentioned(column, 'discontinued') && areDates) ||
-    (isNegated && areFlags(column))
+    (mayWithhold && areFlags(column))
   );
 }
 

@@ -57,6 +57,7 @@ const wordsSchema = z
       piece: list,
       /** They turn the meaning of the others: not active. */
       negations: list,
+      /** They say that what is marked stays within the shop. */
       internal: list,
       /** Parts of words that say who refuses messages, and who agrees to them. */
       refusing: list,
