@@ -1,5 +1,9 @@
+import { setImmediate } from 'node:timers/promises';
+
 /** A larger memory moves fewer bytes: when it is full, the rest of the window moves to its beginning. */
 const MEMORY_BYTES = 512 * 1024;
+/** Copying and scanning a row of 30 MiB takes long: others have their turn between both, and after so many bytes. */
+const TURN_BYTES = 1024 * 1024;
 
 /**
  * A sliding window on a stream of bytes: it grows at the end, and bytes at the beginning are dropped. It copies what it reads.
@@ -28,10 +32,15 @@ export class ByteWindow {
 
   /** Reads until the window holds at least this many bytes, or the stream ends. */
   async grow(length: number): Promise<void> {
+    if (length > TURN_BYTES) await setImmediate();
+    let turn = TURN_BYTES;
     while (this.#bytes.length < length && !this.#final) {
       const { done, value } = await this.#chunks.next();
       if (done === true) this.#final = true;
       else this.#add(value, length);
+      if (this.#bytes.length < turn) continue;
+      turn = this.#bytes.length + TURN_BYTES;
+      await setImmediate();
     }
   }
 
