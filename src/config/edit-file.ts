@@ -395,15 +395,26 @@ function editsOfAddresses(
   return { edits: written, variables };
 }
 
-/** Whether another file of the workspace has a placeholder of this variable, or of one whose name begins so. */
-function isUsedElsewhere({ files }: Workspace, file: string, variable: string): boolean {
+/** Whether another file of the workspace, or another place of `stores.yaml`, has a placeholder of this variable, or of one whose name begins so. */
+export function isUsedElsewhere(
+  { files }: Workspace,
+  file: string,
+  variable: string,
+  at: Path = [],
+): boolean {
   const jobs = files.jobNames.filter((job) => jobFile(jobFileName(job)) !== file);
+  const own = valueAt(files.stores()?.content, at);
+  const inStores = countOf(files.stores()?.content, variable) - (at.length > 0 ? countOf(own, variable) : 0);
   const others = [
-    files.stores(),
     ...jobs.map((job) => files.job(job)),
     ...files.ownMappingNames.map((name) => files.mapping(name)?.yaml),
   ];
-  return others.some((one) => JSON.stringify(one?.content ?? null).includes(`\${${variable}`));
+  return inStores > 0 || others.some((one) => countOf(one?.content, variable) > 0);
+}
+
+/** How often a text has a placeholder of this variable, or of one whose name begins so. */
+function countOf(content: unknown, variable: string): number {
+  return JSON.stringify(content ?? null).split(`\${${variable}`).length - 1;
 }
 
 /** What became of a change. */

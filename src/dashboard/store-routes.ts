@@ -1,8 +1,10 @@
+import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import {
   editFile,
   freeVariable,
+  isUsedElsewhere,
   readEditable,
   setVariables,
   variableOf,
@@ -216,7 +218,7 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
       mayBeUntested,
       errors: new Map(Object.entries(errors).map(([name, text]) => [name, [hide(text)]])),
     });
-    if (sent['sha256'] !== (file?.sha256 ?? '')) return again({ '': OUTDATED });
+    if (sent['version'] !== versionOf(form)) return again({ '': OUTDATED });
     const wanted = wantedStore(form, values, key);
     if ('errors' in wanted) return again(wanted.errors);
     const { store, variables, edits } = wanted;
@@ -227,6 +229,10 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
       const isDown = answer === 'unreachable' || answer === 'failing';
       if (verdict === 'error')
         return again({ [answer === 'wrong-key' ? 'apiKey' : 'address']: `${message}. ${hint}` }, isDown);
+      // The store may have been asked for long.
+      const now = formOf(request);
+      if (versionOf(now) !== versionOf(form))
+        return { ...again({ '': OUTDATED }), file: now.file, store: now.store };
     }
     const paths = new Map(fields.map((one) => [one.name, [one.path]]));
     const check = (inspection: Workspace['inspection']) => inspection.store(store.name)?.problems ?? [];
@@ -259,7 +265,12 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
   }
 }
 
-const OUTDATED = `${FILE} was changed after this form was shown. Nothing was written: look at the values, and save again.`;
+/** What a form was made from: the address may be in `.env`. */
+function versionOf({ file, store }: StoreForm): string {
+  return file === undefined ? '' : hash('sha256', `${file.sha256} ${store?.baseUrl}`);
+}
+
+const OUTDATED = `The store or ${FILE} was changed after this form was shown. Nothing was written: look at the values, and save again.`;
 
 function storeNamed(workspace: Workspace, name: string): StoreConfig | undefined {
   if (!(workspace.inspection.stores().names ?? []).includes(name))
@@ -351,6 +362,8 @@ function wantedStore(form: StoreForm, values: EditValues, key: string): WantedSt
     !address.success || before === undefined || originOf(before.baseUrl) !== originOf(address.data);
   const at = (part: string) => (isNew ? undefined : variableOf(file?.at([name, part])));
   const [keyName, addressName] = [at('apiKey'), at('baseUrl')];
+  const isShared = (variable: string | undefined, part: string) =>
+    variable !== undefined && isUsedElsewhere(workspace, FILE, variable, [name, part]);
   const errors = Object.fromEntries(
     withoutAbsent<readonly [field: string, why: string]>([
       isNew && !isName(name) && ['name', 'Give letters, digits, dots, - and _, such as main.'],
@@ -391,15 +404,22 @@ function wantedStore(form: StoreForm, values: EditValues, key: string): WantedSt
     return { store, variables, edits, ...more };
   }
   const isMoved = baseUrl !== before?.baseUrl;
+  const ownAddress = isShared(addressName, 'baseUrl') ? undefined : addressName;
+  // Whoever is killed between the two files must not have left the key of the new address for the old one.
+  const isNewKey = isShared(keyName, 'apiKey') || (isMoved && ownAddress === undefined);
+  const variable = isNewKey ? keyVariable(workspace, name) : keyName;
   return {
     store,
     ...more,
     variables: {
-      ...(key !== '' && keyName !== undefined && { [keyName]: key }),
-      ...(isMoved && addressName !== undefined && { [addressName]: baseUrl }),
+      ...(key !== '' && variable !== undefined && { [variable]: key }),
+      ...(isMoved && ownAddress !== undefined && { [ownAddress]: baseUrl }),
     },
     edits: withoutAbsent([
-      isMoved && addressName === undefined && { set: [name, 'baseUrl'], value: baseUrl },
+      isMoved && ownAddress === undefined && { set: [name, 'baseUrl'], value: baseUrl },
+      key !== '' &&
+        variable !== undefined &&
+        variable !== keyName && { set: [name, 'apiKey'], template: placeholder(variable) },
       ...fieldEdits(file ?? { at: () => undefined }, fields, shown, values),
     ]),
   };
@@ -449,7 +469,7 @@ function taskNotice({ what, startedAt, progress, end }: StoreTask, reading: Read
 }
 
 function storeFormPage(form: StoreForm, viewer: Viewer): Page {
-  const { name, file, fields, errors, mayBeUntested } = form;
+  const { name, fields, errors, mayBeUntested } = form;
   const isNew = name === undefined;
   const control = (one: Parameters<typeof controlOf>[0]) => controlOf(one, form);
   const hint = 'Kept on the machine of this dashboard, readable for its owner only, and never shown again.';
@@ -472,7 +492,7 @@ ${styledText('hint', 'The store is asked once, by a request that reads, before a
     form: true,
     notice: errors.size > 0 ? { tone: 'bad', text: 'Nothing was saved: see below.' } : null,
     body: html`${(errors.get('') ?? []).map((text) => alertText(text))}
-${postForm({ action: isNew ? `${PATH}/new` : storeHref(name, 'edit'), style: 'draft', fields: { sha256: file?.sha256 ?? '' }, body: html`<fieldset><legend>Store</legend>${body}</fieldset>` }, viewer)}`,
+${postForm({ action: isNew ? `${PATH}/new` : storeHref(name, 'edit'), style: 'draft', fields: { version: versionOf(form) }, body: html`<fieldset><legend>Store</legend>${body}</fieldset>` }, viewer)}`,
   };
 }
 

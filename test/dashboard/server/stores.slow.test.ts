@@ -84,6 +84,51 @@ it('adds a store whose key is in .env only, and names no variable that is there'
   );
 });
 
+it('overwrites no address that somebody has saved since the form was shown, also while the store is asked', async () => {
+  const { baseUrl, apiKey } = nightly.store;
+  const [early, late] = [await client.get(EDIT), await client.get(EDIT)];
+  await client.submit(early, EDIT, { weightUnit: 'kg', address: baseUrl, apiKey });
+  expect(await read('.env')).toContain(`STORE_URL=${baseUrl}\n`);
+  const refused = await client.submit(late, EDIT, { weightUnit: 'kg', apiKey: NEW_KEY });
+  expect([refused.status, refused.words]).toEqual([422, expect.stringContaining('changed after this form')]);
+
+  other.forget();
+  other.misbehave({ does: { kind: 'delay', ms: 60_000 } });
+  const asking = save({ address: other.baseUrl, apiKey: NEW_KEY });
+  await until(() => other.requests.length > 0, { everyMs: 5 });
+  await nightly.workspace.write('.env', (await read('.env')).replace(baseUrl, `${baseUrl}/site`));
+  other.behave();
+  expect((await asking).words).toContain('changed after this form');
+  expect(await read('.env')).toContain(`STORE_URL=${baseUrl}/site\n`);
+  await nightly.workspace.write('.env', (await read('.env')).replace(`${baseUrl}/site`, baseUrl));
+});
+
+it('changes no variable that another store uses, nor the key of an address before the address', async () => {
+  const { baseUrl, apiKey } = nightly.store;
+  const stores = await read('stores.yaml');
+  await nightly.workspace.write(
+    'stores.yaml',
+    `${stores}twin: { baseUrl: "\${STORE_URL}", apiKey: "\${SHOP_KEY}" }\n`,
+  );
+  await save({ address: other.baseUrl, apiKey: NEW_KEY });
+  expect(await read('.env')).toContain(`SHOP_KEY=${apiKey}\nSTORE_URL=${baseUrl}\n`);
+  expect(await read('.env')).toContain(`STORE_MAIN_API_KEY=${NEW_KEY}\n`);
+  expect((await client.submit(await client.get('/stores'), '/stores/twin/test')).words).toContain(
+    'takes the key',
+  );
+  expect((await client.submit(await client.get('/stores'), '/stores/main/test')).words).toContain(
+    'takes the key',
+  );
+
+  const OUTLET = '/stores/outlet/edit';
+  await save({ address: baseUrl, apiKey }, OUTLET);
+  expect(await read('.env')).toContain(`STORE_OUTLET_API_KEY_2=${NEW_KEY}\n`);
+  expect(await read('.env')).toContain(`STORE_OUTLET_API_KEY_3=${apiKey}\n`);
+  expect((await client.submit(await client.get('/stores'), '/stores/outlet/test')).words).toContain(
+    'takes the key',
+  );
+});
+
 it('finds out in the background what a store does', async () => {
   await client.submit(await client.get('/stores/outlet/probe'), '/stores/outlet/probe');
   await until(async () => (await client.get('/stores')).words.includes('Found out what outlet does'), {
