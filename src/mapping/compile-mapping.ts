@@ -1,4 +1,5 @@
 import { DEFAULT_LIMITS, type MappingLimits } from '../model/input-limits.ts';
+import type { JsonObject } from '../model/json-object.ts';
 import { UPDATE_MATCHES, type UpdateMatch } from '../model/mapped-record.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import { PLACES } from '../remote/remote-kinds.ts';
@@ -18,7 +19,12 @@ import type { Grouping } from './grouping/grouping.ts';
 import { compileJoins, type Joins, type JoinTable, joinsOf, joinTable, readyColumns } from './join-table.ts';
 import { type Crosswalk, LIST_COLUMNS, type LookupTable, storeListsTable } from './lookup-table.ts';
 import { applyPriceRules, type PriceRules } from './price-rules.ts';
-import { compilePatch, compileProduct, type FindPicture } from './product/compile-product.ts';
+import {
+  compileLikeness,
+  compilePatch,
+  compileProduct,
+  type FindPicture,
+} from './product/compile-product.ts';
 import type { WeightUnit } from './product/compile-weight.ts';
 import { Clock } from './product/pricing.ts';
 import type { StoreCategories } from './product/store-categories.ts';
@@ -127,6 +133,8 @@ export interface RecordMapper {
   /** Reset before each record: whether the record depends on the time of the import. */
   readonly clock: Clock;
   readonly build: BuildRecord;
+  /** What can be read of the fields that identify a product under another url; left out where a record is no whole product. */
+  readonly likeness?: (rows: RecordRows) => JsonObject;
 }
 
 /**
@@ -181,7 +189,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
   const scope = newScope(spec, context);
   const { columns } = scope;
   const joins = compileJoins(scope, spec, context.joins);
-  const { key, keyField, build } =
+  const { key, keyField, build, ...others } =
     spec.import === 'contacts'
       ? contactParts(scope, spec, context)
       : productParts(scope, spec, { ...context, clock }, context.match);
@@ -201,6 +209,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     skipsHeadings: spec.headings === 'skip',
     mapper: withHtmlPolicy(context.html ?? 'keep', {
       ...traced(context.trace, keyField, { key, build: withPriceRules(context.prices, build) }),
+      ...others,
       keyField,
       leftOut: new Set(context.leaveOut),
       skips,
@@ -213,7 +222,7 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
   };
 }
 
-type Parts = Pick<RecordMapper, 'key' | 'keyField' | 'build'>;
+type Parts = Pick<RecordMapper, 'key' | 'keyField' | 'build' | 'likeness'>;
 
 /** Finished products with their prices put through the rules of the store. */
 function withPriceRules(rules: PriceRules = [], build: Parts['build']): Parts['build'] {
@@ -283,6 +292,7 @@ function wholeParts(
   if (spec.product.id !== undefined) compileKey(scope, ['product', 'id'], spec.product.id);
   return {
     build: compileProduct(scope, spec, context),
+    likeness: compileLikeness(scope, spec, context.findPicture),
     key: compileKey(scope, ['product', 'url'], spec.product.url),
     keyField: 'url',
   };

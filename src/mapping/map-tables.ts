@@ -323,7 +323,14 @@ function mapWithKey(
   const { head, fault, isLeftOut, spans, counted, partial } = rows;
   const key = typeof read === 'string' ? read : rows.key;
   const from = partial ? ({ spans, rows: counted, partial } as const) : { spans, rows: counted };
-  const reject = (reason: Reason): Mapped => ({ kind: 'rejected', key, reason, ...from });
+  const likeness = mapper.likeness;
+  const reject = (reason: Reason): Mapped => ({
+    kind: 'rejected',
+    key,
+    reason,
+    ...(likeness !== undefined && key !== null && { likeness: likeness(rows) }),
+    ...from,
+  });
   if (key !== null && mapper.leftOut.has(key)) return { kind: 'skipped', key, reason: LEFT_OUT, ...from };
   if (fault !== undefined)
     return isLeftOut ? { kind: 'skipped', key, reason: fault, isNoRecord: true, ...from } : reject(fault);

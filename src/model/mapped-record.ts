@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { BlockEnd, KnownBlocks } from './block-index.ts';
-import type { Stored } from './json-object.ts';
+import type { JsonObject, Stored } from './json-object.ts';
 import { type Reason, reasonSchema } from './reason.ts';
 import type { RowSpan } from './row.ts';
 
@@ -127,6 +127,8 @@ export interface MappedRejection extends FromRows {
   readonly kind: 'rejected';
   readonly key: string | null;
   readonly reason: Reason;
+  /** Of a product, what can be read of the fields that identify it under another url. */
+  readonly likeness?: JsonObject;
 }
 
 /** Rows that the mapping leaves out on purpose. `key` as in a rejection: a skipped record is present in the source. */

@@ -275,9 +275,10 @@ export class PlanDraft {
       this.tally.countSkipped(item, records);
       return;
     }
-    const { key, rows, spans, reason } = item;
+    const { key, rows, spans, reason, likeness } = item;
     this.tally.countRejected(item, records);
-    this.#rejections.add(rejectionLine({ key, records, rows, spans, reason }));
+    const found = likeness === undefined ? {} : { likeness };
+    this.#rejections.add(rejectionLine({ key, records, rows, spans, reason, ...found }));
   }
 
   #writeCompared(compared: ComparedRecord): void {

@@ -236,8 +236,8 @@ export class LineWriter {
 }
 
 /** A rejection as a line of JSON. */
-export function rejectionLine({ key, records, rows, spans, reason }: PlannedRejection): string {
-  return `${JSON.stringify({ key, records, rows, spans, reason } satisfies PlannedRejection)}\n`;
+export function rejectionLine(rejection: PlannedRejection): string {
+  return `${JSON.stringify(rejection)}\n`;
 }
 
 /** The rejection of a line. Throws if the line was not made by `rejectionLine`. */

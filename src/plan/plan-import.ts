@@ -149,6 +149,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   const { waves = [] } = areChosen(origin) ? {} : (job.apply ?? {});
   const ends = waveEnds(waves, operationsIn(drafts));
   const upserts = waves.length === 0 ? drafts : await cutIntoWaves(folder, drafts, ends);
+  for (const key of predecessors?.ofRejected ?? []) drafted.draft.tally.countStaying(key);
   const renames = [
     ...puts.map((shard, index) => ({ ...shard, number: upserts.length + index + 1 })),
     ...(await planRenameDeletes(folder, ledger, drafted.draft.renamed, upserts.length + puts.length + 1)),
@@ -236,7 +237,8 @@ async function draftInPasses(options: PlanOptions) {
   let drafted = await draft();
   if ((await options.mustReadAgain?.()) === true) drafted = await draft();
   const predecessors = await options.predecessorsIn?.({ ...drafted, upserts: drafted.files.upserts });
-  if (predecessors != null) drafted = await draft({ predecessors });
+  if (predecessors != null && predecessors.certain.size + predecessors.waiting.size > 0)
+    drafted = await draft({ predecessors });
   const holding = drafted.draft.watch.newlyHoldingGuards();
   // Some records were placed before the share of these guards was known.
   if (holding.length > 0) drafted = await draft({ predecessors, holding });
@@ -370,6 +372,7 @@ function countSkipped(plan: Omit<Plan, 'safety'>, mode: ImportMode, isPart: bool
 
 /** Keys that a plan does not delete, because a new record is the same product, or may be. */
 function sparedKeys(predecessors: Predecessors | null): ReadonlySet<string> {
-  const { certain = new Map(), waiting = new Map() } = predecessors ?? {};
-  return new Set([...certain.values(), ...[...waiting.values()].flat()].map(({ key }) => key));
+  const { certain = new Map(), waiting = new Map(), ofRejected = [] } = predecessors ?? {};
+  const renamed = [...certain.values(), ...[...waiting.values()].flat()].map(({ key }) => key);
+  return new Set([...renamed, ...ofRejected]);
 }

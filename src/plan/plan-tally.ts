@@ -230,6 +230,11 @@ export class PlanTally {
       this.#notice(`held, because it may be a product under another url: ${named}`, key);
   }
 
+  /** A known product that is not deleted, because a rejected record may be it. */
+  countStaying(key: string): void {
+    this.#notice('not deleted, because its row, under a new url, is rejected: correct that row', key);
+  }
+
   /** Records that are products under other keys; undefined if there are none. */
   get renamed(): Plan['renamed'] {
     return this.#renamed.records + this.#renamed.waiting === 0 ? undefined : this.#renamed;

@@ -3,7 +3,7 @@ import type { KeySet } from '../model/key-set.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark, type OwnedKey } from '../state/state.ts';
-import { readHeld, readShard } from './plan-file.ts';
+import { readHeld, readRejections, readShard } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
 import { type MatchCandidate, type MatchKind, ProductMatcher, skusOf } from './product-matcher.ts';
 
@@ -30,6 +30,8 @@ export interface Predecessors {
   readonly waiting: ReadonlyMap<string, readonly MatchCandidate[]>;
   /** Those of them that may be products which the store had before the first import. */
   readonly adopting?: ReadonlySet<string>;
+  /** Known keys that a rejected record under a new key may continue. */
+  readonly ofRejected?: ReadonlySet<string>;
   /** The last acknowledged bodies of predecessors, in the order of their keys. */
   readonly bodies: (keys: readonly string[]) => Promise<readonly (string | undefined)[]>;
 }
@@ -57,19 +59,25 @@ interface RenameSearch {
  */
 export async function findRenamed(search: RenameSearch): Promise<Predecessors | null> {
   const { ledger, job, seen, isMirror, tally, signal } = search;
-  const news = tally.counts.new.records + tally.counts.held.records;
+  const { new: created, held, rejected } = tally.counts;
+  // What is no longer in the source is deleted by a mirror alone.
+  const news = created.records + held.records + (isMirror ? rejected.records : 0);
   const sent = await ledger.count(job);
   if (news === 0 || sent === 0 || !(await hasMissing(search, sent))) return null;
   // Of a part of a catalog, only what has the same SKUs is looked at.
   const isWhole = isMirror || sent - tally.known <= sent * MAX_MISSING_SHARE;
   using matcher = new ProductMatcher(isWhole ? ['skus', 'pictures'] : ['skus']);
+  // Of a rejected product, some SKUs may be unreadable.
+  using rejects = new ProductMatcher(['pictures', 'sku']);
   const missing = new Map<string, OwnedKey>();
   const skus = new Map<string, readonly string[]>();
   const addMissing = async (owned: readonly OwnedKey[]) => {
     const bodies = await ledger.bodies(owned.map(({ key }) => key));
     for (const [index, one] of owned.entries()) {
       const body: unknown = JSON.parse(bodies[index] ?? 'null');
-      if (isJsonObject(body) && matcher.addKnown(one.key, body)) missing.set(one.key, one);
+      if (!isJsonObject(body)) continue;
+      rejects.addKnown(one.key, body);
+      if (matcher.addKnown(one.key, body)) missing.set(one.key, one);
     }
   };
   for await (const records of readNewRecords(search)) {
@@ -85,23 +93,34 @@ export async function findRenamed(search: RenameSearch): Promise<Predecessors | 
         ),
       );
   }
+  for await (const likenesses of isMirror ? readRejectedLikenesses(search) : []) {
+    for (const [key, likeness] of likenesses) {
+      rejects.addNew(key, likeness);
+      skus.set(key, skusOf(likeness));
+    }
+  }
   for await (const owned of isWhole ? readMissingKeys(ledger, job, seen) : []) {
     signal.throwIfAborted();
     await addMissing(owned);
   }
   const matches = matcher.matches();
+  const matchesOfRejected = rejects.matches();
   const shared = await findSharedSkus(
     search,
-    matches.flatMap(({ key }) => skus.get(key) ?? []),
+    [...matches, ...matchesOfRejected].flatMap(({ key }) => skus.get(key) ?? []),
   );
+  // What a product has that is still in the source identifies none.
+  const openCandidates = ({ key, candidates }: (typeof matches)[number], bySkus: MatchKind) =>
+    skus.get(key)?.some((sku) => shared.has(sku)) === true
+      ? candidates.filter(({ by }) => by !== bySkus)
+      : candidates;
   const taken = search.method === 'put' ? await findTakenUrls(ledger, matches) : new Set();
   const certain = new Map<string, Predecessor>();
   const waiting = new Map<string, readonly MatchCandidate[]>();
-  for (const { key, candidates, isCertain } of matches) {
+  for (const match of matches) {
+    const { key, isCertain } = match;
     if (taken.has(key)) continue;
-    // What a product has that is still in the source identifies none.
-    const isShared = skus.get(key)?.some((sku) => shared.has(sku)) === true;
-    const open = isShared ? candidates.filter(({ by }) => by !== 'skus') : candidates;
+    const open = openCandidates(match, 'skus');
     const [first] = open;
     const known = first && missing.get(first.key);
     if (first === undefined || known === undefined) continue;
@@ -109,8 +128,25 @@ export async function findRenamed(search: RenameSearch): Promise<Predecessors | 
       certain.set(key, { key: known.key, by: first.by, renamed: known });
     else waiting.set(key, open);
   }
-  if (certain.size + waiting.size === 0) return null;
-  return { method: search.method, certain, waiting, bodies: (keys) => ledger.bodies(keys) };
+  const ofRejected = new Set(
+    matchesOfRejected.flatMap((match) => openCandidates(match, 'sku').map(({ key }) => key)),
+  );
+  if (certain.size + waiting.size + ofRejected.size === 0) return null;
+  return { method: search.method, certain, waiting, ofRejected, bodies: (keys) => ledger.bodies(keys) };
+}
+
+/** What identifies the rejected products of a draft that the ledger does not know, in batches. */
+async function* readRejectedLikenesses({
+  folder,
+  ledger,
+}: RenameSearch): AsyncGenerator<readonly (readonly [key: string, likeness: JsonObject])[]> {
+  for await (const rejections of readRejections(folder)) {
+    const found = rejections.flatMap(({ key, likeness }) =>
+      key === null || likeness === undefined ? [] : [[key, likeness] as const],
+    );
+    const marks = await ledger.marks(found.map(([key]) => key));
+    yield found.filter((_, index) => marks[index] === undefined);
+  }
 }
 
 /**
@@ -239,6 +275,7 @@ export function joinPredecessors(
     method: second.method,
     certain: new Map([...second.certain, ...first.certain]),
     waiting: new Map([...second.waiting, ...first.waiting]),
+    ...(second.ofRejected !== undefined && { ofRejected: second.ofRejected }),
     ...(first.adopting !== undefined && { adopting: first.adopting }),
     bodies: async (keys) => {
       const [ofFirst, ofSecond] = await Promise.all([first.bodies(keys), second.bodies(keys)]);

@@ -90,6 +90,37 @@ it('a product with a new url that was rejected is not created a second time by a
   expect(await urls()).toHaveLength(before.length);
 });
 
+it.each([
+  ['its price', (row: string) => row.replace(',10,', ',ten,')],
+  ['two rows under its new url differ', (row: string) => `${row.replace(',10,', ',11,')}\n${row}`],
+])('a mirror keeps a product with a new url while its row is rejected: %s', async (_, spoil) => {
+  await using store = await setup();
+  await using folder = await makeWorkspace(
+    {
+      ...FILES,
+      'jobs/lamps.yaml': `${FILES['jobs/lamps.yaml']}safety: { maxRejects: off }\n`,
+      'stores.yaml': `main: { baseUrl: "${store.url}", apiKey: "\${STORE_API_KEY}" }\n`,
+      'lamps.csv': lamps('first', 'second'),
+    },
+    { STORE_API_KEY: API_KEY },
+  );
+  const urls = async () => (await store.list('/_sandbox/products')).map(({ url }) => url);
+  await folder.storeferry('run', 'lamps');
+  const before = await urls();
+  await folder.write('lamps.csv', lamps('brass', 'paper').replace(/^brass.*$/m, spoil));
+  const { stdout } = await folder.storeferry('run', 'lamps');
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+    '1 record: not deleted, because its row, under a new url, is rejected: correct that row (first)',
+  );
+  expect((await urls()).sort()).toEqual(before.map((url) => (url === 'second' ? 'paper' : url)).sort());
+  await folder.write('lamps.csv', lamps('brass', 'paper'));
+  expect((await folder.storeferry('run', 'lamps', '--json')).json()).toMatchObject({
+    renamed: 1,
+    removed: 0,
+  });
+  expect((await urls()).sort()).toEqual(['brass', 'paper', 'third']);
+});
+
 it('a product whose new url the store refuses keeps its old one, and the run says why it was not deleted', async () => {
   await using store = await startStore({ apiKey: API_KEY });
   await using folder = await makeWorkspace(

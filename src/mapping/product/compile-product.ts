@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../model/json-object.ts';
 import {
   type Category,
   type CategoryReference,
@@ -15,7 +16,7 @@ import { splitText } from '../transforms/list-transforms.ts';
 import { slugify } from '../transforms/slug.ts';
 import { attempt, type Cell, type Expression, isList, refuse, Unreadable } from '../values/cell.ts';
 import { compileCondition } from '../values/compile-condition.ts';
-import { compileAs, compileField, compileFlag } from '../values/compile-value.ts';
+import { compileAs, compileField, compileFlag, compileRowField } from '../values/compile-value.ts';
 import {
   compileVariantPatches,
   compileVariants,
@@ -55,6 +56,34 @@ export function compileProduct(scope: Scope, spec: WholeProductSpec, context: Pr
     if (title === undefined) throw new Unreadable('title-missing', 'title is blank').in('title');
     const body = { ...draft, type, title, url, options, variants };
     return found.lacksPictures ? { body, lacksPictures: true } : { body };
+  };
+}
+
+/**
+ * Compiles what identifies a product: title, pictures, and the SKUs of its rows. What cannot be read is left out, so that also a
+ * product that is rejected is found under its earlier url.
+ */
+export function compileLikeness(
+  outer: Scope,
+  { product, variants }: WholeProductSpec,
+  findPicture: FindPicture | undefined,
+): (rows: RecordRows) => JsonObject {
+  const scope = { ...outer, problems: new Problems(), trace: undefined };
+  const title = compileField(scope, ['product', 'title'], product.title, 'text');
+  const images = given(product.images, (value) =>
+    compileField(scope, ['product', 'images'], value, 'text[]'),
+  );
+  const sku = given(variants.sku, (value) => compileRowField(scope, ['variants', 'sku'], value, 'text'));
+  return (rows) => {
+    const named = attempt(title, rows, 0);
+    const pictures = images && attempt(images, rows, 0);
+    const written = pictures !== undefined && !(pictures instanceof Unreadable) && isList(pictures);
+    const skus = rows.rows.flatMap((row) => (sku && attempt(sku, row, 0)) ?? []);
+    return {
+      title: typeof named === 'string' ? onOneLine(named) : '',
+      images: written ? addresses(pictures.map(String), [], '', findPicture).usable : [],
+      variants: skus.flatMap((one) => (typeof one === 'string' ? [{ sku: one }] : [])),
+    };
   };
 }
 

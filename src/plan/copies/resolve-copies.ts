@@ -5,6 +5,7 @@ import {
   type ContactTextField,
   type Mapped,
   type MappedRecord,
+  type MappedRejection,
   type Resource,
 } from '../../model/mapped-record.ts';
 import type { DuplicatesPolicy } from '../../model/plan.ts';
@@ -89,9 +90,16 @@ function* rejectAll(group: CopyGroup, reason: Reason, explainsAll = false): Gene
   for (const copy of group.read()) {
     const keepsOwn = copy.kind === 'rejected' && (!explainsAll || copy.reason.code === TOO_MANY_ROWS);
     const own = keepsOwn ? copy.reason : reason;
-    yield { item: { ...rowsOf(copy), kind: 'rejected', reason: own }, records };
+    yield { item: { ...rowsOf(copy), kind: 'rejected', reason: own, ...likenessOf(copy) }, records };
     records = 0;
   }
+}
+
+function likenessOf(copy: Copy): Pick<MappedRejection, 'likeness'> {
+  if (copy.kind === 'rejected') return copy.likeness === undefined ? {} : { likeness: copy.likeness };
+  if (!('title' in copy.body)) return {};
+  const { title, images = [], variants = [] } = copy.body;
+  return { likeness: { title, images, variants: variants.map(({ sku }) => ({ sku })) } };
 }
 
 function* merge(
