@@ -15,7 +15,7 @@ import {
 import type { Environment, SecretField } from './environment.ts';
 import { type Interpretation, interpret } from './interpret.ts';
 import { type Path, pathKey, valueAt } from './value-at.ts';
-import { literalSecrets, type WrittenAddress, writeAddress } from './write-address.ts';
+import { hasSecret, literalSecrets, type WrittenAddress, writeAddress } from './write-address.ts';
 import { parseYaml, type YamlFile } from './yaml-file.ts';
 import { parseTemplate, placeholder, type Template } from './yaml-text.ts';
 
@@ -139,25 +139,48 @@ export function completePlaces<Written, T>(
   return { ...read, value: isWhole ? change(value, placeAt) : undefined, problems, unset };
 }
 
-/** An address on the web that a visitor typed: the file there, and how a job writes it. */
+/** An address on the web that somebody typed: the file there, and how a job writes it. */
 export interface WebPlace extends WrittenAddress {
   readonly place: FilePlace;
+  /** For people: the address, without its secrets. */
+  readonly name: string;
 }
 
-/** The place of an address on the web that a visitor typed, which has no placeholders; or its problems. */
-export function completeWebAddress(typed: string, context: Context): Interpretation<WebPlace> {
+/** What the owner of the machine may type, and a visitor of the dashboard may not. */
+interface TypedByOwner {
+  /** Placeholders are filled. */
+  readonly fillsPlaceholders?: boolean;
+  readonly allowPrivateAddresses?: boolean;
+}
+
+/** The place of an address on the web that somebody typed, or its problems. */
+export function completeWebAddress(
+  typed: string,
+  context: Context,
+  { fillsPlaceholders = false, allowPrivateAddresses = false }: TypedByOwner = {},
+): Interpretation<WebPlace> {
   const { environment } = context;
-  const written = writeAddress(typed, { isFree: (name) => environment.get(name) === undefined });
+  const isFree = (name: string) => environment.get(name) === undefined;
+  const { variables, ...bare } = writeAddress(typed, {
+    isFree,
+    before: fillsPlaceholders ? typed : undefined,
+  });
+  const fields = typeof bare.url === 'string' ? { address: bare.url } : bare.url;
+  const written = {
+    variables,
+    url: allowPrivateAddresses ? { ...fields, allowPrivateAddresses: true as const } : bare.url,
+  };
   const get = (name: string) => written.variables[name] ?? environment.get(name);
   const typedContext = { ...context, environment: { ...environment, get } };
   const yaml = parseYaml(JSON.stringify({ url: written.url }), 'address');
   const schema = z.strictObject({ url: REMOTE_KINDS.url.schema });
   const read = interpret(yaml, { ...typedContext, schema, at: [], secretFields: placeSecrets(yaml, [[]]) });
   const place = (value: { readonly url: WrittenPlace['url'] }) => value;
-  return completePlaces(read, yaml, [[]], typedContext, place, (_, placeAt) => ({
-    ...written,
-    place: placeAt([]),
-  }));
+  return completePlaces(read, yaml, [[]], typedContext, place, (_, placeAt) => {
+    const found = placeAt([]);
+    const name = hasSecret(typed) ? (found.remote?.location ?? '') : typed;
+    return { ...written, place: found, name };
+  });
 }
 
 /**

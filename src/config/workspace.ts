@@ -48,8 +48,8 @@ export interface Workspace {
   path(written: string): string;
   /** A text as a file writes it, with its placeholders filled in; one without value stays as it is. */
   fill(written: string): string;
-  /** A web address that a visitor typed, without placeholders. ConfigurationError where a job could not name it. */
-  webPlace(address: string): WebPlace;
+  /** A web address that a visitor typed, without placeholders; or why a job could not name it. */
+  webPlace(address: string): ReturnType<typeof webPlace>;
   /** Whether a variable has a value. */
   hasVariable(name: string): boolean;
   /** Whether a variable has a value, and has it from `.env`. */
@@ -135,13 +135,22 @@ export function openWorkspace(
     path: (written) => resolve(dir, written),
     fill: (written) =>
       fillTemplate(parseTemplate(written) ?? [written], (name) => environment.get(name)).text,
-    webPlace: (address) =>
-      usable(completeWebAddress(address, { environment, onSecret: (secret) => void secrets.add(secret) })),
+    webPlace: (address) => webPlace(address, { environment, onSecret: (secret) => void secrets.add(secret) }),
     hasVariable: (name) => environment.get(name) !== undefined,
     isInDotEnv: environment.isInDotEnv,
     overriddenVariables: environment.overridden,
     secrets: () => [...new Set([...secrets, ...environment.secretsInFiles()])],
   };
+}
+
+/** A web address that somebody typed, or why a job could not name it. */
+export function webPlace(
+  ...typed: Parameters<typeof completeWebAddress>
+): WebPlace | { readonly problem: string } {
+  const found = completeWebAddress(...typed);
+  const [first] = allProblems(found);
+  if (found.value !== undefined && first === undefined) return found.value;
+  return { problem: (first?.message ?? '').replace(/^url: /, '') };
 }
 
 /** Whether a folder is a workspace. */

@@ -34,7 +34,11 @@ export interface WrittenAddress {
   /** With placeholders. */
   readonly url:
     | string
-    | { readonly address: string; readonly auth: { readonly user: string; readonly password: string } };
+    | {
+        readonly address: string;
+        readonly auth?: { readonly user: string; readonly password: string };
+        readonly allowPrivateAddresses?: true;
+      };
   /** The secrets, for `.env`. */
   readonly variables: Readonly<Record<string, string>>;
 }

@@ -226,6 +226,13 @@ export interface FoundFile {
   readonly mayStay: boolean;
 }
 
+/** A file on the web, which each run downloads. */
+export function onTheWeb(found: ReturnType<Workspace['webPlace']>): FoundFile | { readonly problem: string } {
+  if ('problem' in found) return found;
+  const { place, name, url, variables } = found;
+  return { place, name, written: { url }, variables, copy: undefined, mayStay: true };
+}
+
 /** What reads files and state for a draft. */
 export interface DraftEffects {
   /** Whether the default answer to a question is used without asking. */

@@ -39,6 +39,7 @@ export {
   type JobQuestion,
   type JobQuestionId,
   type JobQuestionKind,
+  onTheWeb,
   questionKind,
   settingOf,
 } from './inquiry.ts';
@@ -107,7 +108,7 @@ export async function examineDraft(
   const state = { questions: inquiry.questions, notes, problem: null, file: undefined, made: undefined };
   const store = askStore(inquiry, setting);
   try {
-    const found = await askFile(inquiry, 'file', 'The file to import', effects);
+    const found = await askFile(inquiry, 'file', 'The file to import, or its address on the web', effects);
     const read =
       found &&
       (await readUntilClear((reading) => effects.look(found.place, reading), draft.reading, {

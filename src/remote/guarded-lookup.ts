@@ -78,7 +78,10 @@ function privateAddress(host: string, address: string): RemoteFailure {
         " that is link-local or of a cloud's metadata service, which is never allowed",
         'this address itself into the job',
       ]
-    : [', which is not allowed', '`{ address: …, allowPrivateAddresses: true }`'];
+    : [
+        ', which is not allowed',
+        '`{ address: …, allowPrivateAddresses: true }` (for init: --allow-private-addresses)',
+      ];
   return new RemoteFailure('permanent', `${host} ${leads}${why}`, {
     hint: `If that is intended, write ${whatToWrite}.`,
   });

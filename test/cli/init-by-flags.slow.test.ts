@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/commands.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { startFileServer } from '../support/file-server.ts';
 import { memoryTerminal } from '../support/memory-terminal.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
@@ -20,15 +21,44 @@ const folder = (
 ) => makeWorkspace(files, env);
 
 describe('init by flags', () => {
-  it.each([
-    ['https://shop.example/export.csv', 'source: { url: … }'],
-    ['s3://bucket/export.csv', 'source: { s3: … }'],
-  ])('recognises an address such as %s, which is not a missing file', async (address, advice) => {
+  it('imports a file from the web, with its secrets in .env', async () => {
+    await using shop = await folder({}, { ...KEY, OWN_TOKEN: 'mark-of-the-environment' });
+    await using web = await startFileServer({ '/feeds/export.csv': shopifyCatalog(manyProducts(3)) });
+    const address = `${web.url.replace('//', '//shop:mark-of-a-password@')}/feeds/export.csv?token=\${OWN_TOKEN}&key=mark-of-a-key`;
+    const init = ['init', '--sandbox', '--yes', '--source', address];
+    const refused = await shop.storeferry(...init);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/private address[\s\S]*--allow-private-addresses/);
+    expect(existsSync(join(shop.dir, 'jobs'))).toBe(false);
+    const copied = await shop.storeferry(...init, '--allow-private-addresses', '--copy');
+    expect(copied).toMatchObject({ code: 2 });
+    expect(copied.stderr).toContain('leave out --copy');
+
+    const made = await shop.storeferry(...init, '--allow-private-addresses');
+    expect(made).toMatchObject({ code: 0 });
+    expect(made.stdout).toContain('3 products would be created');
+    const authorization = `Basic ${Buffer.from('shop:mark-of-a-password').toString('base64')}`;
+    expect(web.requests.at(-1)).toMatchObject({
+      path: '/feeds/export.csv?token=mark-of-the-environment&key=mark-of-a-key',
+      headers: { authorization },
+    });
+    const job = await readFile(join(shop.dir, 'jobs/shopify-products.yaml'), 'utf8');
+    expect(job).toContain(`?token=\${OWN_TOKEN}&key=\${FEED_TOKEN}`);
+    expect(job).toContain('allowPrivateAddresses: true');
+    for (const text of [job, made.stdout, made.stderr, copied.stderr, refused.stderr])
+      expect(text).not.toContain('mark-of');
+    const dotEnv = await readFile(join(shop.dir, '.env'), 'utf8');
+    expect(dotEnv).toContain('FEED_TOKEN=mark-of-a-key\nFEED_PASSWORD=mark-of-a-password\n');
+    expect(dotEnv).not.toContain('environment');
+    expect((await shop.storeferry('plan', 'shopify-products')).code).toBe(0);
+  });
+
+  it('recognises an address of S3 or SFTP, which is not a missing file', async () => {
     await using shop = await folder();
-    const refused = await shop.storeferry('init', '--sandbox', '--source', address, '--yes');
+    const refused = await shop.storeferry('init', '--sandbox', '--source', 's3://bucket/export.csv', '--yes');
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain('An address was given where a file of this machine is expected');
-    expect(refused.stderr).toContain(advice);
+    expect(refused.stderr).toContain('This address is read by runs only');
+    expect(refused.stderr).toContain('source: { s3: … }');
     expect(existsSync(join(shop.dir, 'jobs'))).toBe(false);
   });
 

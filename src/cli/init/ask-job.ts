@@ -3,7 +3,9 @@ import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { freeName } from '../../config/edit-file.ts';
+import { loadEnvironment, webPlace } from '../../config/workspace.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
+import { isHttpUrl } from '../../model/remote-address.ts';
 import { delimiterName } from '../../model/row.ts';
 import {
   CsvError,
@@ -25,6 +27,7 @@ import {
   type FoundFile,
   type JobDraft,
   type JobQuestion,
+  onTheWeb,
   rememberQuestions,
 } from '../../onboarding/job-draft.ts';
 import { type NewWorkspace, STORE_VARIABLES } from '../../onboarding/new-workspace.ts';
@@ -141,7 +144,7 @@ function examiner(asking: Asking): (draft: JobDraft) => Promise<DraftState> {
           return reliance satisfies never;
       }
     },
-    findFile: async (_, answer) => await findFile(answer, setting.dir),
+    findFile: async (_, answer) => await findFile(answer, setting.dir, options),
     look: memoise(
       (place, reading) => JSON.stringify([place, reading]),
       async (place: FoundFile['place'], reading: JobDraft['reading']) =>
@@ -297,8 +300,17 @@ function describeProposal({ columns, notes }: MappingProposal): string[] {
   ];
 }
 
-/** A file of this machine: read where it is, or copied into the workspace. */
-async function findFile(text: string, dir: string): Promise<FoundFile | { readonly problem: string }> {
+/** A file on the web, or one of this machine: read where it is, or copied into the workspace. */
+async function findFile(
+  text: string,
+  dir: string,
+  { copy, allowPrivateAddresses }: InitOptions,
+): Promise<FoundFile | { readonly problem: string }> {
+  if (isHttpUrl(text.trim())) {
+    if (copy) return { problem: 'each run downloads a file on the web again: leave out --copy' };
+    const context = { environment: loadEnvironment(dir, process.env), onSecret: () => undefined };
+    return onTheWeb(webPlace(text, context, { fillsPlaceholders: true, allowPrivateAddresses }));
+  }
   const problem = await whyNoFile(text);
   if (problem !== undefined) return { problem };
   const place = typedPath(text);
@@ -310,8 +322,9 @@ async function findFile(text: string, dir: string): Promise<FoundFile | { readon
 }
 
 async function whyNoFile(text: string): Promise<string | undefined> {
-  const scheme = /^(https?|s3|sftp):\/\//i.exec(text.trim())?.[1]?.toLowerCase();
-  if (scheme !== undefined) return whyNoAddress(scheme);
+  const scheme = /^(s3|sftp):\/\//i.exec(text.trim())?.[1]?.toLowerCase();
+  if (scheme !== undefined)
+    return `this address is read by runs only: download it once and give that file, then replace its path in the job by \`source: { ${scheme}: … }\` (docs/sources.md)`;
   const path = typedPath(text);
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile() === true) return undefined;
@@ -319,12 +332,6 @@ async function whyNoFile(text: string): Promise<string | undefined> {
   const there = await readdir(dirname(path)).catch(() => undefined);
   if (there === undefined) return `there is no folder ${dirname(path)}`;
   return `there is no file ${path}${didYouMean(basename(path), there)}`;
-}
-
-/** Only files of this machine: the header is read, and the rows are planned immediately. */
-function whyNoAddress(scheme: string): string {
-  const key = scheme.startsWith('http') ? 'url' : scheme;
-  return `an address was given where a file of this machine is expected: download it once and give that file, then replace its path in the job by \`source: { ${key}: … }\` (docs/sources.md)`;
 }
 
 /**

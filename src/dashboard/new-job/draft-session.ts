@@ -13,6 +13,7 @@ import {
   isJobQuestion,
   isMappingQuestion,
   type JobDraft,
+  onTheWeb,
   rememberQuestions,
   settingOf,
 } from '../../onboarding/job-draft.ts';
@@ -169,8 +170,7 @@ function findFile(
 ): FoundFile | { readonly problem: string } {
   const workspace = dashboard.openWorkspace();
   if (id === 'file' && source.kind === 'web') {
-    const { place, url, variables } = workspace.webPlace(source.url);
-    return { place, name: source.name, written: { url }, variables, copy: undefined, mayStay: true };
+    return onTheWeb(workspace.webPlace(source.url));
   }
   const upload = source.kind === 'file' && id === 'file' ? source.upload : crosswalk;
   if (upload === undefined) return { problem: 'upload the file again' };

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { hasSecret, writeTogether, writeWhole } from '../../config/edit-file.ts';
 import type { Workspace } from '../../config/workspace.ts';
-import { ConfigurationError, SourceError, sentenceOf } from '../../model/storeferry-error.ts';
+import { SourceError, sentenceOf } from '../../model/storeferry-error.ts';
 import { answerDraft, type DraftState } from '../../onboarding/job-draft.ts';
 import {
   composeFiles,
@@ -83,19 +83,13 @@ export async function newJobRoutes(app: FastifyInstance, { dashboard, uploads }:
 
   app.post('/new/address', async (request, reply) => {
     const url = (request.fields['address'] ?? '').trim();
-    try {
-      const { place } = dashboard.openWorkspace().webPlace(url);
-      const name = hasSecret(url) ? (place.remote?.location ?? '') : url;
-      return reply.redirect(`/new/${drafts.open({ kind: 'web', url, name }).id}`, 303);
-    } catch (error) {
-      if (!(error instanceof ConfigurationError)) throw error;
-      // The places of its problems are those in a file.
-      const texts = error.problems.map(({ message }) => message.replace(/^url: /, ''));
-      const message = dashboard.redact(texts.join(' '));
-      // A typed secret is not sent back.
-      const address = hasSecret(url) ? '' : url;
-      return reply.sendPage(newJobPage({ limit, address, problem: message }, request.viewer), 422);
-    }
+    const found = dashboard.openWorkspace().webPlace(url);
+    if (!('problem' in found))
+      return reply.redirect(`/new/${drafts.open({ kind: 'web', url, name: found.name }).id}`, 303);
+    const problem = dashboard.redact(found.problem);
+    // A typed secret is not sent back.
+    const address = hasSecret(url) ? '' : url;
+    return reply.sendPage(newJobPage({ limit, address, problem }, request.viewer), 422);
   });
 
   /** What a new store says to its key. One that cannot be reached is taken when it is wanted a second time. */
@@ -139,8 +133,8 @@ export async function newJobRoutes(app: FastifyInstance, { dashboard, uploads }:
         await using files = await openUploaded(zipped.zip);
         return await files.read(zipped.path);
       }
-      const { place } = dashboard.openWorkspace().webPlace(picture);
-      const { remote } = place;
+      const onWeb = dashboard.openWorkspace().webPlace(picture);
+      const remote = 'problem' in onWeb ? undefined : onWeb.place.remote;
       const signal = AbortSignal.any([context.signal, AbortSignal.timeout(PICTURE_WITHIN_MS)]);
       return remote && (await fetchPicture(remote, signal));
     }).catch(() => undefined);
