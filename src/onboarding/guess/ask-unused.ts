@@ -1,18 +1,18 @@
 import type { Condition, PricingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ProductConcept } from '../column-fields.ts';
+import { isWithdrawal } from './draft-hidden.ts';
 import { type AppliedStock, askStock } from './draft-quantity.ts';
 import { SIZE } from './draft-spread.ts';
 import {
   type CandidateAnswer,
   isCalled,
   isExactlyCalled,
-  isMentioned,
   LEAVE_OUT,
   type ProductColumn,
   type ProductGuess,
 } from './guess.ts';
-import { hasWord, readProductHeader } from './header-reading.ts';
+import { readProductHeader } from './header-reading.ts';
 import {
   areFlags,
   booleanOf,
@@ -198,25 +198,6 @@ function mayBeDiscount(column: ProductColumn): boolean {
   return (
     isExactlyCalled(column, 'discount') ||
     (isExactlyCalled(column, 'sale') && column.values.length > 0 && column.values.every(isPercent))
-  );
-}
-
-/**
- * A column that says which products are sold no more, or since when; also one of marks below an unknown header that negates, or keeps
- * within the shop: Nicht im Shop, Intern.
- */
-export function isWithdrawal(column: ProductColumn): boolean {
-  const { negations, internal, beforeVatNet } = words().headerParts;
-  const areDates = column.values.every((value) => /^(?=.*\d{2})[\d\s.:/TZ+-]{6,}$/.test(value));
-  // What products are without is a property: without sugar.
-  const mayWithhold =
-    column.reading.meanings.length === 0 &&
-    (hasWord(column.header, internal) ||
-      (hasWord(column.header, negations) && !hasWord(column.header, beforeVatNet)));
-  return (
-    isExactlyCalled(column, 'discontinued') ||
-    (isMentioned(column, 'discontinued') && areDates) ||
-    (mayWithhold && areFlags(column))
   );
 }
 

@@ -1,6 +1,7 @@
 import type { CategoriesSpec, ProductSpec, Value } from '../../mapping/spec/mapping-spec.ts';
+import type { Transform } from '../../mapping/transforms/transforms.ts';
 import { named } from './draft-images.ts';
-import { isExactlyCalled, LEAVE_OUT, type ProductColumn, type ProductGuess } from './guess.ts';
+import { isExactlyCalled, LEAVE_OUT, type ProductColumn, type ProductGuess, readBy } from './guess.ts';
 import {
   areFlags,
   booleanOf,
@@ -28,8 +29,8 @@ export function draftCategories(guess: ProductGuess): CategoriesSpec | Value | u
   const column = main ?? sub;
   if (column === undefined) return undefined;
   const used = guess.use('category', column);
-  const isEncoded = column.values.some(isMarkup);
-  const name: Value = isEncoded ? [used, { html: 'strip' }] : used;
+  const steps: readonly Transform[] = column.values.some(isMarkup) ? [{ html: 'strip' }] : [];
+  const name = readBy(used, steps);
   if (main !== undefined && sub !== undefined) {
     guess.notes.push(
       `The category of a product is its '${sub.header}', or its '${main.header}' where that is blank.`,
@@ -46,8 +47,7 @@ export function draftCategories(guess: ProductGuess): CategoriesSpec | Value | u
     );
   if (list !== undefined)
     guess.notes.push(`'${column.header}' lists several categories, separated by ${named(list)}.`);
-  const value: Value =
-    list === undefined ? name : [used, ...(isEncoded ? [{ html: 'strip' } as const] : []), { split: list }];
+  const value = list === undefined ? name : readBy(used, [...steps, { split: list }]);
   return path === undefined ? value : { value, path };
 }
 

@@ -5,6 +5,7 @@ import type {
   Flag,
   Value,
 } from '../../mapping/spec/mapping-spec.ts';
+import type { Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import { COLUMN_FIELDS } from '../column-fields.ts';
 import {
@@ -15,6 +16,7 @@ import {
   isExactlyCalled,
   isMentioned,
   LEAVE_OUT,
+  readBy,
 } from './guess.ts';
 import { hasWord, wordsOfHeader } from './header-reading.ts';
 import {
@@ -222,8 +224,11 @@ function isPostalCode(value: string): boolean {
 
 /** A column of digits; a program may have made numbers of them: 491512.0. */
 function numberValue(guess: ContactGuess, field: string, column: ContactColumn): Value {
-  const name = guess.use(field, column);
-  return column.values.some((value) => /^\d+\.0$/.test(value)) ? [name, { replace: '[.]0$' }] : name;
+  return readBy(guess.use(field, column), pointSteps(column));
+}
+
+function pointSteps({ values }: SampledColumn): readonly Transform[] {
+  return values.some((value) => /^\d+\.0$/.test(value)) ? [{ replace: '[.]0$' }] : [];
 }
 
 /** The postal code. A spreadsheet takes the zero from 01067: codes of four digits among those of five are asked about. */
@@ -254,8 +259,10 @@ function zipValue(
     ],
   });
   if (answer?.toLowerCase() !== 'add-zero') return plain;
-  const steps = typeof plain === 'string' ? [] : [{ replace: '[.]0$' }];
-  const padded: Value = [guess.use('zip', zip), ...steps, { replace: '^([0-9]{4})$', with: '0$1' }];
+  const padded = readBy(guess.use('zip', zip), [
+    ...pointSteps(zip),
+    { replace: '^([0-9]{4})$', with: '0$1' },
+  ]);
   if (country === undefined) return padded;
   return {
     first: [

@@ -7,43 +7,33 @@ import type {
 } from '../../mapping/spec/mapping-spec.ts';
 import { compilePattern, slugify, type Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
-import { type AppliedColumns, askUnused, isWithdrawal } from './ask-unused.ts';
+import { type AppliedColumns, askUnused } from './ask-unused.ts';
 import { draftCategories, draftType } from './draft-categories.ts';
+import { askDates, draftHidden } from './draft-hidden.ts';
 import { draftImages } from './draft-images.ts';
 import { draftPrices, type PriceDraft } from './draft-prices.ts';
 import { draftQuantity, draftWeight, stockOf } from './draft-quantity.ts';
+import { isSequence, pickSku, skuValue } from './draft-sku.ts';
 import { draftSpread } from './draft-spread.ts';
 import { draftVariants, isKey, type VariantDraft } from './draft-variants.ts';
 import {
   countedShare,
   isCalled,
   isExactlyCalled,
-  isMentioned,
   isOfList,
-  LEAVE_OUT,
   type ProductColumn,
   type ProductGuess,
 } from './guess.ts';
 import { isProductWord } from './header-reading.ts';
-import { readOptionPart } from './paired-options.ts';
 import {
-  booleanOf,
-  DAY_MS,
   isAddresses,
   isCode,
-  isGtin,
   isHtml,
-  isMark,
   isMarkup,
-  isMissingValue,
   isMostly,
   isText,
-  MAX_STATES,
-  momentsOf,
-  readerOfFlags,
   type SampledColumn,
   shareOf,
-  visibilityOf,
 } from './sampled-column.ts';
 import { words } from './words.ts';
 
@@ -131,83 +121,6 @@ function pricingOf({ pricing }: PriceDraft, { during, discount }: AppliedColumns
   return Object.keys(during).length === 0 || price === undefined || was === undefined
     ? { ...pricing, ...during, ...discount }
     : { ...rest, regular: { first: [was, price] }, sale: price, ...during, ...discount };
-}
-
-/** The SKU; if no header means that, the EAN. */
-function pickSku(guess: ProductGuess): ProductColumn | undefined {
-  const shown = (column: SampledColumn) =>
-    `${column.distinct} of ${column.values.length} values are different, as codes are`;
-  const isPadded = (value: string) =>
-    /^(?:\d+\.0|\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./](?:19|20)\d{2}|\d{1,2}[. -](?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)|\d{1,3}(?:,\d{3})+|\d(?:[.,]\d+)?E\+\d+)$/i.test(
-      value,
-    );
-  const padded = guess.free.filter(
-    (column) => isExactlyCalled(column, 'sku') && column.values.some(isPadded),
-  );
-  const [first] = padded;
-  if (first !== undefined && guess.given('sku') === undefined) {
-    const reason = `'${first.header}' has numbers such as '${first.values.find(isPadded)}', which a program may have changed`;
-    guess.askColumn('sku', padded, reason);
-    return undefined;
-  }
-  const sku = guess.pick('sku', {
-    fits: (column) =>
-      (isMostly(column, (value) => isCode(unquoted(value))) || isOnlySku(guess, column)) &&
-      !isRowNumber(guess, column),
-    shown,
-    prefer: (column) =>
-      isOfList(column) ||
-      (!guess.free.some((other) => isOfList(other) && isExactlyCalled(other, 'sku')) &&
-        /^(?:product |variant )?sku$/i.test(column.header.replaceAll('_', ' ').trim())),
-  });
-  if (sku !== undefined || guess.answers['column.sku'] !== undefined) return sku;
-  if (guess.isAsked('sku')) return undefined;
-  if (guess.free.some((column) => isExactlyCalled(column, 'sku') && isCodes(column))) return undefined;
-  const ean = guess.columns.filter((column) => isCalled(column, 'gtin') && isMostly(column, isGtin));
-  const [only, second] = ean;
-  if (only === undefined || second !== undefined) return undefined;
-  const unclear = guess.free.filter((column) => isMentioned(column, 'sku') && isMostly(column, isCode));
-  if (unclear.length > 0) {
-    guess.askColumn('sku', [...unclear, only], `'${unclear[0]?.header}' may be the SKU`);
-    return undefined;
-  }
-  const evidence = `${countedShare(only, isGtin, 'are EANs')}, and no other column has the SKU`;
-  return guess.claim('sku', only, evidence, 'likely');
-}
-
-/** A code without the signs that keep a spreadsheet from reading a number: '00123, ="00123". */
-function unquoted(value: string): string {
-  return value.replace(/^(?:'|=")/, '').replace(/"$/, '');
-}
-
-/** Whether a column that can only be the SKU has other values than codes, each once: mug-blue, or below the word SKU also Mug - Blue. */
-function isOnlySku(guess: ProductGuess, { index, header, values, distinct }: SampledColumn): boolean {
-  const meanings = guess.columns[index]?.reading.meanings ?? [];
-  const mayHaveBlanks = /(?:^|[ _])sku$/i.test(header);
-  const areShort = values.every(
-    (value) => value.length <= 40 && (mayHaveBlanks || /^[\p{L}\p{N}._/+-]+$/u.test(value)),
-  );
-  return meanings.length === 1 && areShort && distinct === values.length;
-}
-
-function skuValue(guess: ProductGuess, sku: ProductColumn): Value {
-  const name = guess.use('sku', sku);
-  return sku.values.some((value) => unquoted(value) !== value) ? [name, 'unquote'] : name;
-}
-
-/** Whether a column `No.` only has row numbers. */
-function isRowNumber(guess: ProductGuess, { index }: SampledColumn): boolean {
-  const column = guess.columns[index];
-  return column !== undefined && isCalled(column, 'position') && isSequence(column);
-}
-
-function isCodes(column: ProductColumn): boolean {
-  return column.values.length > 0 && !isSequence(column) && !isText(column);
-}
-
-/** Whether values count the rows: 1, 2, 3. */
-function isSequence({ values }: SampledColumn): boolean {
-  return values.length > 1 && values.every((value, index) => Number(value) === index + Number(values[0]));
 }
 
 /** Whether a file without names of products may change the prices or the stock of products that the store has. */
@@ -420,182 +333,6 @@ const KEPT = '_./+#';
 
 function isHandle(value: string): boolean {
   return /^[\p{L}\p{N}._~-]+$/u.test(value);
-}
-
-/** Whether a product is hidden; unknown words are asked about, because a wrong guess could publish a product that is not ready. */
-function draftHidden(
-  guess: ProductGuess,
-  title: ProductColumn | undefined,
-  isGrouped: boolean,
-): ProductSpec['hidden'] {
-  const isWord = (value: string) => visibilityOf(value) !== undefined;
-  const isBlank = (cell: string, row: number) => cell === '' && title?.cells[row] !== '';
-  const marked = guess.free.find(
-    (column) =>
-      isExactlyCalled(column, 'visible', 'hidden') &&
-      column.values.length > 0 &&
-      (column.values.every(isMark) ||
-        (column.cells.some(isBlank) &&
-          column.values.every((value) => saysShown(column, value, false) === true))),
-  );
-  if (marked !== undefined && guess.answers['column.visible'] === undefined) {
-    const isVisible = isCalled(marked, 'visible');
-    const field = isVisible ? 'visible' : 'hidden';
-    guess.claim(
-      field,
-      marked,
-      countedShare(marked, () => true, `are marks; a blank means ${isVisible ? 'hidden' : 'shown'}`),
-      'certain',
-    );
-    askHiding(guess, marked, (cell) => (cell !== '') === isVisible);
-    askDates(guess, (row) => (marked.cells[row] !== '') === isVisible);
-    return { [guess.use(field, marked)]: isVisible ? 'blank' : 'present' };
-  }
-  const choice = {
-    fits: (column: SampledColumn) => shareOf(column, isWord) >= 0.5,
-    shown: (column: SampledColumn) => countedShare(column, isWord, 'are words for shown or hidden'),
-  };
-  const visible = guess.pick('visible', choice);
-  const hidden = visible === undefined ? guess.pick('hidden', choice) : undefined;
-  const column = visible ?? hidden;
-  if (column === undefined) {
-    askDates(guess, () => true);
-    const unclear = guess.free.filter(
-      (one) =>
-        one.values.length > 0 &&
-        ((isExactlyCalled(one, 'visible', 'hidden') && (!isStatus(one) || mayHide(one))) ||
-          ((one.reading.mentions.has('visible') || one.reading.mentions.has('hidden')) &&
-            readOptionPart(one.header) === undefined &&
-            (isMostly(one, isWord) || one.values.some(isUnpublished)))),
-    );
-    const [first] = unclear;
-    if (first !== undefined && guess.answers['column.visible'] === undefined)
-      guess.askColumn('visible', unclear, `'${first.header}' may say it`);
-    return undefined;
-  }
-  const isNegative = hidden !== undefined;
-  const meanings = [...new Set(column.values.map((value) => value.toLowerCase()))].map((word) => ({
-    word,
-    isShown: shownOf(guess, column, word, isNegative),
-  }));
-  if (meanings.some(({ isShown }) => isShown === undefined)) return undefined;
-  const shownWords = new Set(meanings.flatMap(({ word, isShown }) => (isShown === true ? [word] : [])));
-  const hiddenWords = new Set(meanings.flatMap(({ word, isShown }) => (isShown === false ? [word] : [])));
-  askHiding(guess, column, (cell) => shownWords.has(cell.toLowerCase()));
-  askDates(guess, (row) => !hiddenWords.has(column.cells[row]?.toLowerCase() ?? ''));
-  const isCoded = meanings.some(({ word }) => readerOfFlags(column)(word) !== booleanOf(word));
-  const found = (isShown: boolean) =>
-    meanings
-      .filter((one) => one.isShown === isShown)
-      .map(({ word }) => {
-        const yes = isCoded ? undefined : booleanOf(word);
-        return yes === undefined ? word : yes ? 'yes' : 'no';
-      });
-  const meaning = (isShown: boolean) => {
-    const own = found(isShown);
-    const general = (isNegative === isShown) !== found(!isShown).includes('no') ? 'no' : 'yes';
-    return [...new Set(own.length > 0 ? own : [isCoded ? (isShown ? 'shown' : 'hidden') : general])];
-  };
-  const blanks = isGrouped ? 0 : column.cells.filter(isBlank).length;
-  const isMixed = blanks > 0 && shownWords.size > 0 && shownWords.size < meanings.length;
-  const blank = isMixed ? askBlank(guess, column, blanks) : undefined;
-  if (isMixed && blank === undefined) return undefined;
-  return [
-    guess.use(visible === undefined ? 'hidden' : 'visible', column),
-    ...(blank === undefined ? [] : [{ default: meaning(blank === 'shown')[0] ?? '' }]),
-    { boolean: { yes: meaning(false), no: meaning(true) } },
-  ];
-}
-
-/** What a blank means beside words for shown and for hidden; undefined while that is asked. */
-function askBlank(guess: ProductGuess, { header, values }: ProductColumn, count: number): string | undefined {
-  const answer = guess.ask({
-    id: `unused.${header}`,
-    text: `What does a blank mean in '${header}'?`,
-    reason: `${count} products have one, beside '${[...new Set(values)].slice(0, 3).join("', '")}'`,
-    answers: [
-      { value: 'shown', label: 'the store shows the product' },
-      { value: 'hidden', label: 'the store hides the product' },
-    ],
-  });
-  return answer?.toLowerCase();
-}
-
-/** Asks about other columns that say of products which a column shows that they are hidden, or no longer sold. */
-function askHiding(guess: ProductGuess, column: ProductColumn, isShown: (cell: string) => boolean): void {
-  const shownRows = column.cells.map(isShown);
-  for (const other of guess.free) {
-    if (other === column || !(isExactlyCalled(other, 'visible', 'hidden') || isWithdrawal(other))) continue;
-    if (isStatus(other) && !other.values.some(isUnpublished)) continue;
-    const isNegative = !isCalled(other, 'visible');
-    const hiding = other.cells.find(
-      (cell, row) =>
-        shownRows[row] === true &&
-        cell !== '' &&
-        !isMissingValue(cell) &&
-        saysShown(other, cell, isNegative) !== true,
-    );
-    if (hiding !== undefined)
-      guess.askUnused([other], `has '${hiding}' for a product that '${column.header}' shows`, [LEAVE_OUT]);
-  }
-}
-
-/** Asks about dates from which on products are offered, or until which, where the store would offer them now. */
-function askDates(guess: ProductGuess, isShown: (row: number) => boolean): void {
-  const { now } = guess;
-  if (now === undefined) return;
-  for (const column of guess.free) {
-    if (guess.fields().includes('sale') && isCalled(column, 'saleDate')) continue;
-    const begins = isExactlyCalled(column, 'begins');
-    if (!begins && !isExactlyCalled(column, 'ends')) continue;
-    const isOutside = (moment: number) => (begins ? moment > now : moment < now - DAY_MS);
-    const found = column.cells.find((cell, row) => isShown(row) && momentsOf(cell).some(isOutside));
-    if (found !== undefined)
-      guess.askUnused([column], `has '${found}', and the store would offer the product now`, [LEAVE_OUT]);
-  }
-}
-
-/** Whether a word says that a product is not ready: it must not be published. */
-function isUnpublished(value: string): boolean {
-  const isRemoved = words().cells.removed.has(value.toLowerCase());
-  return booleanOf(value) === undefined && (visibilityOf(value) === false || isRemoved);
-}
-
-/** Whether a status may say which products are shown: in words for that, or in codes such as A and I. */
-function mayHide({ values, distinct }: SampledColumn): boolean {
-  const areCodes = distinct > 1 && distinct <= MAX_STATES && values.every(({ length }) => length <= 2);
-  return areCodes || values.some(isUnpublished);
-}
-
-/** A status can belong to anything, such as an order. */
-function isStatus({ header }: ProductColumn): boolean {
-  const text = header.toLowerCase();
-  return [...words().headerParts.status].some((word) => text.includes(word));
-}
-
-/** Whether a word says that a product is shown, in a column that says this or the opposite; undefined for other words. */
-function saysShown(column: ProductColumn, word: string, isNegative: boolean): boolean | undefined {
-  const yes = readerOfFlags(column)(word);
-  if (yes !== undefined) return yes !== isNegative;
-  return booleanOf(word) === undefined ? visibilityOf(word) : undefined;
-}
-
-function shownOf(
-  guess: ProductGuess,
-  column: ProductColumn,
-  word: string,
-  isHiddenColumn: boolean,
-): boolean | undefined {
-  const { meanings, mentions } = column.reading;
-  // Not published, invisible: what yes says there is not known.
-  const isUnclear = meanings.length === 0 && (mentions.has('visible') || mentions.has('hidden'));
-  const known = isUnclear ? undefined : saysShown(column, word, isHiddenColumn);
-  if (known !== undefined) return known;
-  const answer = guess.askWord(word, column, {
-    shown: 'the store shows the product',
-    hidden: 'the store hides the product',
-  });
-  return answer === undefined ? undefined : answer === 'shown';
 }
 
 /** A last row with totals is not a product: it is called that, or begins so and alone lacks a SKU. */

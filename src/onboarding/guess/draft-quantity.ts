@@ -11,6 +11,7 @@ import {
   LEAVE_OUT,
   type ProductColumn,
   type ProductGuess,
+  readBy,
 } from './guess.ts';
 import {
   areFlags,
@@ -69,7 +70,7 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
         column.values.length > 0 &&
         column.distinct <= MAX_STATES,
     );
-    const asked = unread.length > 0 ? unread : unclear.length === 1 ? unclear : [];
+    const asked = unread.length > 0 || unclear.length > 1 ? unread : unclear;
     const [first] = asked;
     if (first !== undefined && guess.answers['column.quantity'] === undefined)
       guess.askColumn('quantity', asked, `'${first.header}' may be the stock`);
@@ -168,12 +169,10 @@ export function askStock(guess: ProductGuess): AppliedStock {
   for (const column of guess.free.filter((one) => isExactlyCalled(one, 'tracked', 'backorder'))) {
     const isTracking = isCalled(column, 'tracked');
     const areMarks = areFlags(column);
-    const isBuyable = (cell: string) =>
-      isTracking
-        ? cell === '' || booleanOf(cell) === false
-        : areMarks
-          ? isMarked(cell)
-          : backorders.has(cell.toLowerCase());
+    const isBuyable = (cell: string) => {
+      if (isTracking) return cell === '' || booleanOf(cell) === false;
+      return areMarks ? isMarked(cell) : backorders.has(cell.toLowerCase());
+    };
     const row = column.cells.findIndex(
       (cell, at) => isBuyable(cell) && stock?.cells[at] !== '' && !isSold(stock?.cells[at]),
     );
@@ -259,34 +258,30 @@ export function draftWeight(guess: ProductGuess): VariantsSpec['weight'] {
   const bare = weights.filter(({ unitWord }) => unitWord === '').length;
   const beside = words.length === 0 ? unitBeside(guess, column) : undefined;
   const inHeader = column.reading.qualifiers.unit;
-  const differs =
-    beside?.values.some((value) => inHeader !== undefined && weightUnit(value) !== inHeader) === true;
-  const isStated = beside !== undefined && !differs && isOfWeight(beside, column);
+  const other = beside?.values.find((value) => inHeader !== undefined && weightUnit(value) !== inHeader);
+  const named = other === undefined ? inHeader : undefined;
+  const isStated = beside !== undefined && other === undefined && isOfWeight(beside, column);
+  const missing =
+    words.length === 0
+      ? 'neither the header nor the cells name it'
+      : `${bare} of ${weights.length} values have no unit`;
   const unit =
-    (differs ? undefined : inHeader) ??
-    (bare === 0 || isStated
-      ? undefined
+    named !== undefined || bare === 0 || isStated
+      ? named
       : guess.ask({
           id: 'weightIn',
           text: `In which unit is '${column.header}'?`,
-          reason: differs
-            ? `'${beside?.header}' has '${beside?.values.find((value) => weightUnit(value) !== inHeader)}'`
-            : words.length === 0
-              ? 'neither the header nor the cells name it'
-              : `${bare} of ${weights.length} values have no unit`,
+          reason: other === undefined ? missing : `'${beside?.header}' has '${other}'`,
           answers: [
             ...['kg', 'g', 'lb', 'oz'].map((value) => ({ value, label: value })),
             ...(beside === undefined ? [] : [{ value: beside.header, label: `as '${beside.header}' says` }]),
           ],
-        }));
+        });
   if (style === undefined || (bare > 0 && unit === undefined && !isStated)) return undefined;
+  const format: Transform = style.decimal === '.' ? 'number' : { number: { decimal: style.decimal } };
   if (beside !== undefined && (isStated || unit === beside.header)) {
     guess.claim('weightUnit', beside, `all ${beside.values.length} values are units of weight`, 'certain');
-    const value: Value = [
-      guess.use('weight', column),
-      style.decimal === '.' ? 'number' : { number: { decimal: style.decimal } },
-    ];
-    return { value, unit: guess.use('weightUnit', beside) };
+    return { value: [guess.use('weight', column), format], unit: guess.use('weightUnit', beside) };
   }
   if (words.length === 0 && unit === undefined) {
     guess.leaveOut(column, 'no row that was read has a weight, and its header names no unit');
@@ -294,7 +289,6 @@ export function draftWeight(guess: ProductGuess): VariantsSpec['weight'] {
   }
   const name = guess.use('weight', column);
   if (words.length === 0 && unit !== undefined) {
-    const format = style.decimal === '.' ? 'number' : { number: { decimal: style.decimal } };
     return { value: [name, format], unit };
   }
   const hasSigns = signs.point.length + signs.comma.length + signs.either.length > 0;
@@ -302,7 +296,7 @@ export function draftWeight(guess: ProductGuess): VariantsSpec['weight'] {
     ...(hasSigns ? POINT_STEPS[style.decimal] : []),
     ...(bare === 0 || unit === undefined ? [] : [{ replace: '^([0-9.]+)$', with: `$1 ${unit}` }]),
   ];
-  return { value: steps.length === 0 ? name : [name, ...steps], unit: 'cell' };
+  return { value: readBy(name, steps), unit: 'cell' };
 }
 
 /** A column with the units of a weight: called that, a path such as weight.unit, or called a unit. */

@@ -32,11 +32,12 @@ export function draftVariants(
   sku: ProductColumn | undefined,
   title: ProductColumn | undefined,
 ): VariantDraft | undefined {
+  const skus = new Set(sku?.values);
   const parent = guess.free.find(
     (column) =>
       isExactlyCalled(column, 'parent') &&
       column.values.length > 0 &&
-      (isMostly(column, isCode) || column.values.every((value) => sku?.values.includes(value))),
+      (isMostly(column, isCode) || column.values.every((value) => skus.has(value))),
   );
   const given = guess.answers['group'];
   const option = guess.given('option');
@@ -135,9 +136,8 @@ function listsChoices(guess: ProductGuess, choices: readonly ProductColumn[]): b
 /** Asks about rows with different names and the same SKU: they may be one product in several languages, or its variants. */
 function sharesCode(guess: ProductGuess, sku: ProductColumn | undefined): boolean {
   if (sku === undefined || sku.distinct === sku.values.length) return false;
-  const repeated = sku.values.find((value, index) => sku.values.indexOf(value) < index);
   askGroup(guess, {
-    reason: `rows with the same '${sku.header}', such as '${repeated}', have different names`,
+    reason: `rows with the same '${sku.header}', such as '${firstRepeated(sku.values)}', have different names`,
     answers: [
       { value: 'none', label: 'each row is one product' },
       { value: nameOf(sku), label: `rows with the same '${sku.header}', under the name of the first` },
@@ -150,7 +150,7 @@ function sharesCode(guess: ProductGuess, sku: ProductColumn | undefined): boolea
 function sharesHandle(guess: ProductGuess, title: ProductColumn): boolean {
   const handle = guess.free.find((column) => isExactlyCalled(column, 'url') && column.values.length > 0);
   const named = handle?.cells.filter((cell, row) => cell !== '' && title.cells[row] !== '') ?? [];
-  const repeated = named.find((cell, at) => named.indexOf(cell) < at);
+  const repeated = firstRepeated(named);
   if (handle === undefined || repeated === undefined) return false;
   askGroup(guess, {
     reason: `rows have the same '${handle.header}', such as '${repeated}', and no column is called a size or colour`,
@@ -160,6 +160,11 @@ function sharesHandle(guess: ProductGuess, title: ProductColumn): boolean {
     ],
   });
   return true;
+}
+
+function firstRepeated(values: readonly string[]): string | undefined {
+  const known = new Set<string>();
+  return values.find((value) => known.size === known.add(value).size);
 }
 
 /** Whether a cell has several values; 0,3 l is one. */

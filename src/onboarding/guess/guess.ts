@@ -1,4 +1,5 @@
-import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
+import type { MappingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
+import type { Transform } from '../../mapping/transforms/transforms.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { truncate } from '../../model/truncate.ts';
 import { looseName } from '../../text/printable.ts';
@@ -496,6 +497,11 @@ export function countedShare(
   return values.length === 0
     ? 'no values'
     : `${count === values.length ? `all ${count}` : `${count} of ${values.length}`} values ${what}`;
+}
+
+/** A column of the mapping, read by steps. */
+export function readBy(name: string, steps: readonly Transform[]): Value {
+  return steps.length === 0 ? name : [name, ...steps];
 }
 
 /** The option of `init` that gives an answer. */

@@ -1,0 +1,222 @@
+import type { ProductSpec } from '../../mapping/spec/mapping-spec.ts';
+import {
+  countedShare,
+  isCalled,
+  isExactlyCalled,
+  isMentioned,
+  LEAVE_OUT,
+  type ProductColumn,
+  type ProductGuess,
+} from './guess.ts';
+import { hasWord } from './header-reading.ts';
+import { readOptionPart } from './paired-options.ts';
+import {
+  areFlags,
+  booleanOf,
+  DAY_MS,
+  isMark,
+  isMissingValue,
+  isMostly,
+  MAX_STATES,
+  momentsOf,
+  readerOfFlags,
+  type SampledColumn,
+  shareOf,
+  visibilityOf,
+} from './sampled-column.ts';
+import { words } from './words.ts';
+
+/** Whether a product is hidden; unknown words are asked about, because a wrong guess could publish a product that is not ready. */
+export function draftHidden(
+  guess: ProductGuess,
+  title: ProductColumn | undefined,
+  isGrouped: boolean,
+): ProductSpec['hidden'] {
+  const isWord = (value: string) => visibilityOf(value) !== undefined;
+  const isBlank = (cell: string, row: number) => cell === '' && title?.cells[row] !== '';
+  const marked = guess.free.find(
+    (column) =>
+      isExactlyCalled(column, 'visible', 'hidden') &&
+      column.values.length > 0 &&
+      (column.values.every(isMark) ||
+        (column.cells.some(isBlank) &&
+          column.values.every((value) => saysShown(column, value, false) === true))),
+  );
+  if (marked !== undefined && guess.answers['column.visible'] === undefined) {
+    const isVisible = isCalled(marked, 'visible');
+    const field = isVisible ? 'visible' : 'hidden';
+    guess.claim(
+      field,
+      marked,
+      countedShare(marked, () => true, `are marks; a blank means ${isVisible ? 'hidden' : 'shown'}`),
+      'certain',
+    );
+    askHiding(guess, marked, (cell) => (cell !== '') === isVisible);
+    askDates(guess, (row) => (marked.cells[row] !== '') === isVisible);
+    return { [guess.use(field, marked)]: isVisible ? 'blank' : 'present' };
+  }
+  const choice = {
+    fits: (column: SampledColumn) => shareOf(column, isWord) >= 0.5,
+    shown: (column: SampledColumn) => countedShare(column, isWord, 'are words for shown or hidden'),
+  };
+  const visible = guess.pick('visible', choice);
+  const hidden = visible === undefined ? guess.pick('hidden', choice) : undefined;
+  const column = visible ?? hidden;
+  if (column === undefined) {
+    askDates(guess, () => true);
+    const unclear = guess.free.filter(
+      (one) =>
+        one.values.length > 0 &&
+        ((isExactlyCalled(one, 'visible', 'hidden') && (!isStatus(one) || mayHide(one))) ||
+          ((one.reading.mentions.has('visible') || one.reading.mentions.has('hidden')) &&
+            readOptionPart(one.header) === undefined &&
+            (isMostly(one, isWord) || one.values.some(isUnpublished)))),
+    );
+    const [first] = unclear;
+    if (first !== undefined && guess.answers['column.visible'] === undefined)
+      guess.askColumn('visible', unclear, `'${first.header}' may say it`);
+    return undefined;
+  }
+  const isNegative = hidden !== undefined;
+  const meanings = [...new Set(column.values.map((value) => value.toLowerCase()))].map((word) => ({
+    word,
+    isShown: shownOf(guess, column, word, isNegative),
+  }));
+  if (meanings.some(({ isShown }) => isShown === undefined)) return undefined;
+  const shownWords = new Set(meanings.flatMap(({ word, isShown }) => (isShown === true ? [word] : [])));
+  const hiddenWords = new Set(meanings.flatMap(({ word, isShown }) => (isShown === false ? [word] : [])));
+  askHiding(guess, column, (cell) => shownWords.has(cell.toLowerCase()));
+  askDates(guess, (row) => !hiddenWords.has(column.cells[row]?.toLowerCase() ?? ''));
+  const isCoded = meanings.some(({ word }) => readerOfFlags(column)(word) !== booleanOf(word));
+  const found = (isShown: boolean) =>
+    meanings
+      .filter((one) => one.isShown === isShown)
+      .map(({ word }) => {
+        const yes = isCoded ? undefined : booleanOf(word);
+        return yes === undefined ? word : yes ? 'yes' : 'no';
+      });
+  const meaning = (isShown: boolean) => {
+    const own = found(isShown);
+    const general = (isNegative === isShown) !== found(!isShown).includes('no') ? 'no' : 'yes';
+    return [...new Set(own.length > 0 ? own : [isCoded ? (isShown ? 'shown' : 'hidden') : general])];
+  };
+  const blanks = isGrouped ? 0 : column.cells.filter(isBlank).length;
+  const isMixed = blanks > 0 && shownWords.size > 0 && shownWords.size < meanings.length;
+  const blank = isMixed ? askBlank(guess, column, blanks) : undefined;
+  if (isMixed && blank === undefined) return undefined;
+  return [
+    guess.use(visible === undefined ? 'hidden' : 'visible', column),
+    ...(blank === undefined ? [] : [{ default: meaning(blank === 'shown')[0] ?? '' }]),
+    { boolean: { yes: meaning(false), no: meaning(true) } },
+  ];
+}
+
+/** What a blank means beside words for shown and for hidden; undefined while that is asked. */
+function askBlank(guess: ProductGuess, { header, values }: ProductColumn, count: number): string | undefined {
+  const answer = guess.ask({
+    id: `unused.${header}`,
+    text: `What does a blank mean in '${header}'?`,
+    reason: `${count} products have one, beside '${[...new Set(values)].slice(0, 3).join("', '")}'`,
+    answers: [
+      { value: 'shown', label: 'the store shows the product' },
+      { value: 'hidden', label: 'the store hides the product' },
+    ],
+  });
+  return answer?.toLowerCase();
+}
+
+/** Asks about other columns that say of products which a column shows that they are hidden, or no longer sold. */
+function askHiding(guess: ProductGuess, column: ProductColumn, isShown: (cell: string) => boolean): void {
+  const shownRows = column.cells.map(isShown);
+  for (const other of guess.free) {
+    if (other === column || !(isExactlyCalled(other, 'visible', 'hidden') || isWithdrawal(other))) continue;
+    if (isStatus(other) && !other.values.some(isUnpublished)) continue;
+    const isNegative = !isCalled(other, 'visible');
+    const hiding = other.cells.find(
+      (cell, row) =>
+        shownRows[row] === true &&
+        cell !== '' &&
+        !isMissingValue(cell) &&
+        saysShown(other, cell, isNegative) !== true,
+    );
+    if (hiding !== undefined)
+      guess.askUnused([other], `has '${hiding}' for a product that '${column.header}' shows`, [LEAVE_OUT]);
+  }
+}
+
+/** Asks about dates from which on products are offered, or until which, where the store would offer them now. */
+export function askDates(guess: ProductGuess, isShown: (row: number) => boolean): void {
+  const { now } = guess;
+  if (now === undefined) return;
+  for (const column of guess.free) {
+    if (guess.fields().includes('sale') && isCalled(column, 'saleDate')) continue;
+    const begins = isExactlyCalled(column, 'begins');
+    if (!begins && !isExactlyCalled(column, 'ends')) continue;
+    const isOutside = (moment: number) => (begins ? moment > now : moment < now - DAY_MS);
+    const found = column.cells.find((cell, row) => isShown(row) && momentsOf(cell).some(isOutside));
+    if (found !== undefined)
+      guess.askUnused([column], `has '${found}', and the store would offer the product now`, [LEAVE_OUT]);
+  }
+}
+
+/** Whether a word says that a product is not ready: it must not be published. */
+function isUnpublished(value: string): boolean {
+  const isRemoved = words().cells.removed.has(value.toLowerCase());
+  return booleanOf(value) === undefined && (visibilityOf(value) === false || isRemoved);
+}
+
+/** Whether a status may say which products are shown: in words for that, or in codes such as A and I. */
+function mayHide({ values, distinct }: SampledColumn): boolean {
+  const areCodes = distinct > 1 && distinct <= MAX_STATES && values.every(({ length }) => length <= 2);
+  return areCodes || values.some(isUnpublished);
+}
+
+/** A status can belong to anything, such as an order. */
+function isStatus({ header }: ProductColumn): boolean {
+  const text = header.toLowerCase();
+  return [...words().headerParts.status].some((word) => text.includes(word));
+}
+
+/** Whether a word says that a product is shown, in a column that says this or the opposite; undefined for other words. */
+function saysShown(column: ProductColumn, word: string, isNegative: boolean): boolean | undefined {
+  const yes = readerOfFlags(column)(word);
+  if (yes !== undefined) return yes !== isNegative;
+  return booleanOf(word) === undefined ? visibilityOf(word) : undefined;
+}
+
+function shownOf(
+  guess: ProductGuess,
+  column: ProductColumn,
+  word: string,
+  isHiddenColumn: boolean,
+): boolean | undefined {
+  const { meanings, mentions } = column.reading;
+  // Not published, invisible: what yes says there is not known.
+  const isUnclear = meanings.length === 0 && (mentions.has('visible') || mentions.has('hidden'));
+  const known = isUnclear ? undefined : saysShown(column, word, isHiddenColumn);
+  if (known !== undefined) return known;
+  const answer = guess.askWord(word, column, {
+    shown: 'the store shows the product',
+    hidden: 'the store hides the product',
+  });
+  return answer === undefined ? undefined : answer === 'shown';
+}
+
+/**
+ * A column that says which products are sold no more, or since when; also one of marks below an unknown header that negates, or keeps
+ * within the shop: Nicht im Shop, Intern.
+ */
+export function isWithdrawal(column: ProductColumn): boolean {
+  const { negations, internal, beforeVatNet } = words().headerParts;
+  const areDates = column.values.every((value) => /^(?=.*\d{2})[\d\s.:/TZ+-]{6,}$/.test(value));
+  // What products are without is a property: without sugar.
+  const mayWithhold =
+    column.reading.meanings.length === 0 &&
+    (hasWord(column.header, internal) ||
+      (hasWord(column.header, negations) && !hasWord(column.header, beforeVatNet)));
+  return (
+    isExactlyCalled(column, 'discontinued') ||
+    (isMentioned(column, 'discontinued') && areDates) ||
+    (mayWithhold && areFlags(column))
+  );
+}
