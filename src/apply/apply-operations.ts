@@ -38,11 +38,21 @@ interface ApplyTally extends OutcomeTally {
   readonly unsentRows: number;
 }
 
+/** Whether the store keeps the fields that a part of a product does not have. */
+export interface PartRules {
+  /** Whether a part may be sent; else the whole body is. */
+  readonly allow: (part: ProductPart) => boolean;
+  /** Called when an answer shows that the store has emptied the other fields, before the whole body is sent. */
+  readonly onEmptied: () => Promise<void>;
+}
+
 /** What to send, the target, and the callbacks. */
 export interface ApplyOptions<Op extends Operation> {
   /** May have more fields than an Operation, such as its shard: results return the same objects. */
   readonly operations: AsyncIterable<Op> | Iterable<Op>;
   readonly storefront: WritingStorefront;
+  /** Left out: every part is sent. */
+  readonly parts?: PartRules | undefined;
   /** The most operations that may have taken effect in the store without being recorded. */
   readonly concurrency: number;
   /**
@@ -180,7 +190,12 @@ export async function applyOperations<Op extends Operation>(options: ApplyOption
       mayBeApplied = false;
     };
     try {
-      const outcome = await sendOperation(storefront, operation, { ...send, slot, onRequest, onNotApplied });
+      const outcome = await sendOperation(
+        storefront,
+        operation,
+        { ...send, slot, onRequest, onNotApplied },
+        options.parts,
+      );
       settle({ operation, outcome, slot });
     } catch (error) {
       if (!mayBeApplied) notApplied.push(operation);
@@ -248,11 +263,13 @@ export function sendOperation(
   storefront: WritingStorefront,
   operation: Operation,
   options: SendOptions,
+  parts?: PartRules,
 ): Promise<Outcome> {
   switch (operation.kind) {
     case 'upsert-product': {
       const { key: url, body, putId: id, part } = operation;
-      if (part !== undefined) return sendPart(storefront, operation, part, options);
+      if (part !== undefined && parts?.allow(part) !== false)
+        return sendPart(storefront, operation, part, options, parts);
       return storefront.upsertProduct({ url, body, id }, options);
     }
     case 'update-contact': {
@@ -282,6 +299,7 @@ async function sendPart(
   { key: url, body: whole, knownId }: UpsertProduct,
   part: ProductPart,
   options: SendOptions,
+  parts: PartRules | undefined,
 ): Promise<Outcome> {
   const body = bodyOfPart(whole, part);
   let answer: unknown;
@@ -296,11 +314,12 @@ async function sendPart(
     part.byId === true && knownId !== null
       ? await storefront.updateProduct(knownId, { url, body }, listening)
       : await storefront.upsertProduct({ url, body, isPart: true }, listening);
-  const isLost =
-    outcome.kind === 'rejected'
-      ? outcome.absent
-      : outcome.kind === 'applied' && (outcome.id !== knownId || isEmptied(answer, whole, part));
-  if (isLost !== true) return outcome.kind === 'applied' ? { ...outcome, part: fieldsOfPart(part) } : outcome;
+  const isOther =
+    outcome.kind === 'rejected' ? outcome.absent : outcome.kind === 'applied' && outcome.id !== knownId;
+  const isCleared = isOther !== true && outcome.kind === 'applied' && isEmptied(answer, whole, part);
+  if (isOther !== true && !isCleared)
+    return outcome.kind === 'applied' ? { ...outcome, part: fieldsOfPart(part) } : outcome;
+  if (isCleared) await parts?.onEmptied();
   const { onNotApplied: _, ...further } = options;
   const again = await storefront.upsertProduct({ url, body: whole }, further);
   return again.kind === 'rejected' || again.kind === 'unsent' ? { ...again, inDoubt: true } : again;

@@ -126,6 +126,21 @@ export async function readProbe(artifacts: Artifacts, store: StoreConfig): Promi
   return await readJson(artifacts.run(PROBES_FOLDER), `${tagOf(storeIdentity(store))}.json`, probeSchema);
 }
 
+/** Corrects what the last probe has learned: a partial update of a run has emptied the other fields of a product. */
+export async function noteEmptied(
+  artifacts: Artifacts,
+  { id }: Pick<Run, 'id'>,
+  store: StoreConfig,
+): Promise<void> {
+  const kept = await readProbe(artifacts, store);
+  if (kept === undefined) return;
+  const properties = { ...kept.properties, absentFieldsStay: false, updatesProductById: false };
+  const seen = `a partial update of run ${id} emptied the other fields`;
+  const evidence = { ...kept.evidence, absentFieldsStay: seen, updatesProductById: seen };
+  const file = `${tagOf(storeIdentity(store))}.json`;
+  await artifacts.run(PROBES_FOLDER).write(file, [JSON.stringify({ ...kept, properties, evidence })]);
+}
+
 /** Whether the store was seen to change a product by its id, its url included. */
 export async function changesUrls(artifacts: Artifacts, store: StoreConfig): Promise<boolean> {
   return (await readProbe(artifacts, store))?.properties.updatesProductById === true;

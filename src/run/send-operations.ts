@@ -2,6 +2,7 @@ import {
   type ApplyOptions,
   type ApplyResult,
   applyOperations,
+  type PartRules,
   type WritingStorefront,
 } from '../apply/apply-operations.ts';
 import type { StoreConfig } from '../config/store-config.ts';
@@ -22,7 +23,7 @@ import {
 } from '../state/state.ts';
 import type { Storefront } from '../storefront/storefront.ts';
 import { withAnswerListener } from './answer-tally.ts';
-import { productWrites } from './kept-probe.ts';
+import { noteEmptied, type ProductWrites, productWrites } from './kept-probe.ts';
 import type { RunContext } from './run-context.ts';
 
 /** An operation with the shard for which its outcome is recorded. */
@@ -65,7 +66,8 @@ export async function sendOperations(context: RunContext, options: SendOptions):
 
   /** Of products whose new url the store certainly refused: they have the old one. */
   const refusedEndings = new Set<Operation>();
-  const { observes, unaltered } = await productWrites(context, run, store);
+  const writes = await productWrites(context, run, store);
+  const { observes, unaltered } = writes;
   const observed =
     observes && changesNothing === undefined
       ? observingResults(context, run, options.storefront, unaltered)
@@ -105,6 +107,8 @@ export async function sendOperations(context: RunContext, options: SendOptions):
   await applyOperations<ShardOperation>({
     operations,
     storefront,
+    // The plan may be older than what an answer has shown since.
+    parts: run.resource === 'products' ? partRules(context, run, store, writes) : undefined,
     signal,
     priority,
     onEnded,
@@ -147,6 +151,24 @@ export async function sendOperations(context: RunContext, options: SendOptions):
       await storefront.subscriberLists({ signal, onRequest });
     },
   });
+}
+
+/** Parts as the store was last seen to take them; the first answer that shows otherwise is kept for later runs. */
+function partRules(
+  { artifacts }: RunContext,
+  run: Run,
+  store: StoreConfig,
+  { partByKey, partById }: ProductWrites,
+): PartRules {
+  let keepsAbsent = true;
+  return {
+    allow: ({ byId }) => keepsAbsent && (byId === true ? partById : partByKey),
+    async onEmptied() {
+      if (!keepsAbsent) return;
+      keepsAbsent = false;
+      await noteEmptied(artifacts, run, store);
+    },
+  };
 }
 
 function leavesDoubt({ outcome }: OperationResult): boolean {

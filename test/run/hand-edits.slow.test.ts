@@ -84,14 +84,7 @@ async function openShop({ profiles, count, redisUrl, jobLines = '', latencyMs = 
   return {
     ...{ store, folder, run, held, edit },
     /** What was learned is not all that there is. */
-    async unlearn(property: string) {
-      const probes = join(folder.dir, '.storeferry', 'artifacts', 'probes');
-      for (const name of await readdir(probes)) {
-        const probe = JSON.parse(await readFile(join(probes, name), 'utf8'));
-        probe.properties[property] = null;
-        await writeFile(join(probes, name), JSON.stringify(probe));
-      }
-    },
+    unlearn: (property: string) => changeProbe(folder.dir, { [property]: null }),
     async [Symbol.asyncDispose]() {
       await folder[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
@@ -99,10 +92,69 @@ async function openShop({ profiles, count, redisUrl, jobLines = '', latencyMs = 
   };
 }
 
+async function probeIn(dir: string) {
+  const probes = join(dir, '.storeferry', 'artifacts', 'probes');
+  const [name = ''] = await readdir(probes);
+  const file = join(probes, name);
+  return { file, ...JSON.parse(await readFile(file, 'utf8')) };
+}
+
+async function changeProbe(dir: string, changed: Readonly<Record<string, null>>) {
+  const { file, ...probe } = await probeIn(dir);
+  await writeFile(file, JSON.stringify({ ...probe, properties: { ...probe.properties, ...changed } }));
+}
+
 const priceOf = (product: StoredProduct | undefined) => product?.variants[0]?.price;
 const variantsAt = (number: number, price: number) => [
   { price, regularPrice: price, onSale: false, sku: `sku-${number}`, options: [] },
 ];
+
+describe('a store that no longer keeps absent fields', () => {
+  it.each([
+    ['by upsert', 'updatesProductById'],
+    ['by PUT', 'readsProducts'],
+  ])('gets whole bodies after the first answer that shows it, %s', async (_, unlearned) => {
+    await using data = await makeWorkspace({});
+    const options = { dataDir: data.dir, seedSize: { contacts: 0, orders: 0 } };
+    const before = await setup({ ...options, profiles: ['extended'] });
+    await using folder = await makeWorkspace(
+      {
+        ...FILES,
+        'mappings/goods.yaml': FILES['mappings/goods.yaml'].replace(
+          'text }',
+          'text, images: [{ const: "https://x.example/1.jpg" }] }',
+        ),
+        'goods.csv': catalog(6, 10),
+        'stores.yaml': `main: { baseUrl: "${before.url}", apiKey: "\${STORE_API_KEY}", limits: { concurrency: 1 } }\n`,
+      },
+      { STORE_API_KEY: KEY },
+    );
+    const run = async (price: number) => {
+      await folder.write('goods.csv', catalog(6, price));
+      return (await folder.storeferry('run', 'goods', '--json')).json();
+    };
+    await folder.storeferry('probe');
+    await changeProbe(folder.dir, { readsProducts: null, [unlearned]: null });
+    expect(await run(10)).toMatchObject({ requests: 6 });
+    expect(await run(11)).toMatchObject({ requests: 6 });
+    await before[Symbol.asyncDispose]();
+    await using after = await setup({
+      ...options,
+      profiles: ['extended', 'replace-whole'],
+      port: Number(new URL(before.url).port),
+    });
+    expect(await run(12)).toMatchObject({ requests: 7, applied: 6 });
+    expect(await run(13)).toMatchObject({ requests: 6, applied: 6 });
+    for (const held of await after.list('/_sandbox/products'))
+      expect(held).toMatchObject({
+        title: expect.stringMatching(/^Mug/),
+        description: expect.stringMatching(/^Text/),
+      });
+    expect((await probeIn(folder.dir)).evidence['absentFieldsStay']).toMatch(
+      /^a partial update of run \w+ emptied/,
+    );
+  });
+});
 
 async function editDescriptions(shop: Awaited<ReturnType<typeof openShop>>, edits: number, prices: number) {
   for (let number = 0; number < edits; number++) {
