@@ -21,7 +21,7 @@ import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { STORE_VARIABLES, storesText } from '../onboarding/new-workspace.ts';
 import { code, enumerated, html, type Markup, styledText } from '../report/html/markup.ts';
 import { type KeptProbe, probeFacts, probeStoreProperties, readProbe, testStore } from '../run/kept-probe.ts';
-import { type IdRange, MAX_SCANNED_IDS, scanContacts } from '../run/scan-contacts.ts';
+import { coveredWords, type IdRange, MAX_SCANNED_IDS, scanContacts } from '../run/scan-contacts.ts';
 import { counted, listed } from '../text/printable.ts';
 import type { Viewer } from './access/sessions.ts';
 import { fieldEdits, fieldValue } from './edit-job/edit-form.ts';
@@ -161,14 +161,16 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
       );
     await audit(dashboard, request, { action: 'scan-contacts' });
     begin(store.name, 'Searching the ids of contacts', async (task) => {
-      const { requests, found, file } = await scanContacts(context, {
+      const { requests, found, file, covered } = await scanContacts(context, {
         store,
         ranges: range,
         onProgress(asked, hits) {
           task.progress = `${counted(asked, 'id')} asked, ${counted(hits, 'contact')} found`;
         },
       });
-      return `${counted(found, 'contact')} found by ${counted(requests, 'request')}, written to ${file}. Jobs that find contacts by their e-mail addresses use it.`;
+      const ids = coveredWords(covered);
+      const kept = ids === undefined ? '' : ` Asked for so far: ids ${ids}.`;
+      return `${counted(found, 'contact')} found by ${counted(requests, 'request')}, written to ${file}.${kept} Jobs that find contacts by their e-mail addresses use it.`;
     });
     return reply.redirect(PATH, 303);
   });

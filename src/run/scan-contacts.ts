@@ -1,5 +1,6 @@
 import {
   appendFileSync,
+  createReadStream,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -7,7 +8,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { writeWhole } from '../config/edit-file.ts';
 import { crosswalkOfStore } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
@@ -22,8 +23,9 @@ import {
   UsageError,
 } from '../model/storeferry-error.ts';
 import type { Storefront } from '../storefront/storefront.ts';
+import { readCsv } from '../tables/open-table.ts';
 import { forEachConcurrently } from './for-each-concurrently.ts';
-import { noteStoreOfTable } from './inputs/side-table.ts';
+import { noteStoreOfTable, readTableNote } from './inputs/side-table.ts';
 import { readProbe } from './kept-probe.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -40,6 +42,8 @@ interface ContactScan {
   readonly absent: number;
   /** E-mail addresses that several contacts have: no contact is found by them. */
   readonly ambiguous: number;
+  /** The ids that this scan and earlier ones of the store have asked for; empty where the store lists its contacts. */
+  readonly covered: readonly IdRange[];
   /** Relative to the workspace. */
   readonly file: string;
 }
@@ -78,12 +82,19 @@ export async function scanContacts(context: RunContext, request: ScanRequest): P
   const file = crosswalkOfStore(store.name).path;
   const path = join(workspaceDir, file);
   const journal = new ScanJournal(workspaceDir, store);
+  const note = await readTableNote(artifacts, file);
+  const storeId = storeIdentity(store);
+  // A list is all that there is.
+  const isListed = probe?.readsContacts === true && ranges === null;
+  const isContinued = !isListed && existsSync(path) && note?.storeId === storeId;
+  const scanned = isContinued ? (note.scanned ?? []) : [];
+  const all = new Map<number, Found>(isContinued ? await readFound(path) : []);
   let requests = 0;
   const countRequest = () => {
     requests += 1;
     return undefined;
   };
-  if (probe?.readsContacts === true && ranges === null) {
+  if (isListed) {
     const reading = {
       signal: context.signal,
       onRequest: countRequest,
@@ -117,11 +128,14 @@ export async function scanContacts(context: RunContext, request: ScanRequest): P
       waiting = isGrowing ? idsAround(found, known) : [];
     }
   }
-  const { found, absent, ambiguous, rows } = tableOf(journal.found);
-  await noteStoreOfTable(artifacts, file, storeIdentity(store));
+  for (const [id, email] of journal.found) all.set(id, email);
+  const covered = isListed ? [] : joinRanges([...scanned, ...rangesOf(journal.found.keys())]);
+  const { ambiguous, rows } = tableOf(all);
+  const { found, absent } = tableOf(journal.found);
+  await noteStoreOfTable(artifacts, file, storeId, { scanned: covered });
   await writeWhole(path, ['id,email\n', ...rows], { mode: 0o600 });
   journal.remove();
-  return { requests, found, absent, ambiguous, file };
+  return { requests, found, absent, ambiguous, covered, file };
 }
 
 function tooManyIds(store: string): StoreRefusedError {
@@ -250,6 +264,44 @@ function tableOf(found: ReadonlyMap<number, Found>) {
   return { found: found.size - absent, absent, ambiguous, rows };
 }
 
+/** The contacts of a table that a scan has written. */
+async function readFound(path: string): Promise<readonly (readonly [id: number, email: string])[]> {
+  const found: (readonly [number, string])[] = [];
+  const table = await readCsv(createReadStream(path), { name: basename(path), delimiter: ',' });
+  for await (const batch of table.batches()) {
+    for (const { cells } of batch) {
+      const [ids = '', email = ''] = cells;
+      for (const [id] of ids.matchAll(/\d{1,15}/g)) found.push([Number(id), email]);
+    }
+  }
+  return found;
+}
+
+function rangesOf(ids: Iterable<number>): readonly IdRange[] {
+  return [...ids].map((id) => ({ from: id, to: id }));
+}
+
+/** The same ids in as few ranges as possible. */
+function joinRanges(ranges: readonly IdRange[]): readonly IdRange[] {
+  const joined: { from: number; to: number }[] = [];
+  for (const { from, to } of [...ranges].sort((left, right) => left.from - right.from)) {
+    const last = joined.at(-1);
+    if (last !== undefined && from <= last.to + 1) last.to = Math.max(last.to, to);
+    else joined.push({ from, to });
+  }
+  return joined;
+}
+
+/** Ids for people, such as `1000-1400, 2000`; undefined where there are none. */
+export function coveredWords(covered: readonly IdRange[]): string | undefined {
+  const shown = covered
+    .slice(0, RANGES_SHOWN)
+    .map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`));
+  const more = covered.length - shown.length;
+  return shown.length === 0 ? undefined : `${shown.join(', ')}${more > 0 ? ` and ${more} more ranges` : ''}`;
+}
+
+const RANGES_SHOWN = 20;
 const STATE_FOLDER = '.storeferry';
 const JOURNAL_PREFIX = 'contacts-scan-';
 const JOURNAL_SUFFIX = '.jsonl';

@@ -56,6 +56,36 @@ it('asks for each id once, changes nothing, and finds no contact by a doubled ad
   expect(run).toMatchObject({ status: 'done-with-rejects', applied: 310, rejected: 11 });
 });
 
+it('keeps what an earlier scan has found of other ids, and says which ids were asked for', async () => {
+  await using shop = await scene({});
+  const { store, folder } = shop;
+  const table = async () => await readFile(join(folder.dir, 'contacts-of-main.csv'), 'utf8');
+  const idsOf = async () => [...(await table()).matchAll(/^\d+/gm)].map(([id]) => Number(id)).sort();
+  await store.send('PUT', '/api/site/contacts/1003', { email: 'odd,"name"@mail.example' });
+  await folder.storeferry('contacts', 'scan', '--ids', '1001-1005');
+  const { stdout } = await folder.storeferry('contacts', 'scan', '--ids', '1009-1010,1006,1400');
+  expect(stdout).toContain('Asked for so far: ids 1001-1006, 1009-1010, 1400.');
+  expect(await idsOf()).toEqual([1001, 1002, 1003, 1004, 1005, 1006, 1009, 1010]);
+  expect(await table()).toContain('1003,"odd,""name""@mail.example"');
+
+  // An id that is asked for again is as the store has it now; an address of both scans is of several contacts.
+  await store.send('PUT', '/api/site/contacts/1002', { email: 'new@mail.example' });
+  await store.send('PUT', '/api/site/contacts/1020', { email: 'new@mail.example' });
+  const again = ['contacts', 'scan', '--ids', '1002,1020', '--json'];
+  expect((await folder.storeferry(...again)).json()).toEqual({
+    requests: 2,
+    found: 2,
+    absent: 0,
+    ambiguous: 1,
+  });
+  expect(await table()).toContain('several: 1002 1020,new@mail.example');
+  await store.send('PUT', '/api/site/contacts/1002', { email: 'own@mail.example' });
+  await folder.storeferry('contacts', 'scan', '--ids', '1002');
+  expect((await table()).split('\n')).toEqual(
+    expect.arrayContaining(['1002,own@mail.example', '1020,new@mail.example']),
+  );
+});
+
 it('goes on after kills, and asks again only for what was under way', async () => {
   await using shop = await scene({ latencyMs: 5 });
   const { store, folder } = shop;

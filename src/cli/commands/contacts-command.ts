@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { type IdRange, MAX_SCANNED_IDS, scanContacts } from '../../run/scan-contacts.ts';
+import { coveredWords, type IdRange, MAX_SCANNED_IDS, scanContacts } from '../../run/scan-contacts.ts';
 import { counted } from '../../text/printable.ts';
 import {
   defineCommand,
@@ -32,7 +32,8 @@ export const contactsCommand = defineCommand({
   notes: `Writes contacts-of-STORE.csv, the crosswalk of jobs with \`crosswalk: store\`. Where \`probe\` has seen that the store
 lists contacts, they are read. Otherwise each id is asked by an update without fields, which the API defines to change
 nothing; the store may still do what it does after any update of a contact, such as start an automation, so try one id
-first. An interrupted scan goes on where it was. The file has e-mail addresses: treat it as the store's contacts.`,
+first. An interrupted scan goes on where it was; a further one keeps what is known of other ids. The file has e-mail
+addresses: treat it as the store's contacts.`,
   examples: ['contacts scan --ids 1042', 'contacts scan --store main --ids 1000-1400', 'contacts scan'],
   json: 'the numbers of requests, contacts found, ids without contact, and addresses of several contacts',
   run: (invocation, { action }, { store: name, ids, json }) =>
@@ -44,7 +45,7 @@ first. An interrupted scan goes on where it was. The file has e-mail addresses: 
       const store = selectStore(workspace, name);
       await recordCommand(context, { action: 'scan-contacts' });
       let shownAt = performance.now();
-      const { file, ...scan } = await scanContacts(context, {
+      const { file, covered, ...scan } = await scanContacts(context, {
         store,
         ranges: ids,
         onProgress: (asked, found) => {
@@ -63,6 +64,9 @@ first. An interrupted scan goes on where it was. The file has e-mail addresses: 
           const are = ambiguous === 1 ? 'e-mail address is that' : 'e-mail addresses are those';
           terminal.out(`${ambiguous} ${are} of several contacts: their rows are rejected, never sent.\n`);
         }
+        const ids = coveredWords(covered);
+        if (ids !== undefined)
+          terminal.out(`Asked for so far: ids ${ids}. What was found of them is kept.\n`);
         terminal.out(`Written: ${file}. Jobs use it with \`crosswalk: store\`.\n`);
       }
       return 0;

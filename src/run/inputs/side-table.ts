@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { CrosswalkSpec } from '../../config/job/job.ts';
 import type { JoinOpener } from '../../mapping/compile-mapping.ts';
 import { fileLimitError, type InputLimits } from '../../model/input-limits.ts';
-import { parsedJson } from '../../model/json-object.ts';
+import { parsedJson, type Stored } from '../../model/json-object.ts';
 import type { Resource } from '../../model/mapped-record.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import type { Row, Table, TableOptions } from '../../model/row.ts';
@@ -209,14 +209,32 @@ function nameTableIn(side: SideTable, error: unknown): unknown {
 
 /** The folder of the stores that tables of the workspace are about: a file for each table. */
 const STORES_FOLDER = 'tables-of-stores';
-const noteSchema = z.object({ storeId: z.string() });
+const noteSchema = z.object({
+  storeId: z.string(),
+  /** Of a table that a scan has written: the ids that were asked for. */
+  scanned: z.array(z.object({ from: z.int(), to: z.int() })).exactOptional(),
+});
+type TableNote = Stored<typeof noteSchema>;
 
 /**
  * Remembers that a table with ids or urls of a store is about the store with this identity: the table is named after the store, whose
  * name may mean another one later.
  */
-export async function noteStoreOfTable(artifacts: Artifacts, table: string, storeId: string): Promise<void> {
-  await artifacts.run(STORES_FOLDER).write(`${table}.json`, [JSON.stringify({ storeId })]);
+export async function noteStoreOfTable(
+  artifacts: Artifacts,
+  table: string,
+  storeId: string,
+  more: Pick<TableNote, 'scanned'> = {},
+): Promise<void> {
+  await artifacts.run(STORES_FOLDER).write(`${table}.json`, [JSON.stringify({ storeId, ...more })]);
+}
+
+/** What was remembered of a table; undefined if nothing. */
+export async function readTableNote(artifacts: Artifacts, table: string): Promise<TableNote | undefined> {
+  const folder = artifacts.run(STORES_FOLDER);
+  const name = `${table}.json`;
+  if (!(await folder.exists(name))) return undefined;
+  return noteSchema.safeParse(parsedJson(await text(await folder.read(name)))).data;
 }
 
 /** The identity of the other store that a table is about; undefined where it is about this one, as from now on where nothing is known. */
@@ -225,11 +243,7 @@ export async function otherStoreOfTable(
   table: string,
   storeId: string,
 ): Promise<string | undefined> {
-  const folder = artifacts.run(STORES_FOLDER);
-  const name = `${table}.json`;
-  const note = (await folder.exists(name))
-    ? noteSchema.safeParse(parsedJson(await text(await folder.read(name)))).data
-    : undefined;
+  const note = await readTableNote(artifacts, table);
   if (note === undefined) await noteStoreOfTable(artifacts, table, storeId);
   return note === undefined || note.storeId === storeId ? undefined : note.storeId;
 }
