@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { addProblem } from '../model/json-object.ts';
-import type { FilePlace } from '../model/remote-address.ts';
+import { addProblem, decodedPercents } from '../model/json-object.ts';
+import { type FilePlace, isHttpUrl, type RemoteAddress, replaceUser } from '../model/remote-address.ts';
 import type { ConfigurationProblem } from '../model/storeferry-error.ts';
 import {
   DATABASES,
@@ -13,11 +13,17 @@ import {
   type WrittenPlace,
 } from '../remote/remote-kinds.ts';
 import type { Environment, SecretField } from './environment.ts';
-import { type Interpretation, interpret } from './interpret.ts';
+import { type Interpretation, interpret, whyUnset } from './interpret.ts';
 import { type Path, pathKey, valueAt } from './value-at.ts';
-import { hasSecret, literalSecrets, type WrittenAddress, writeAddress } from './write-address.ts';
+import {
+  freeVariable,
+  hasSecret,
+  literalSecrets,
+  type WrittenAddress,
+  writeAddress,
+} from './write-address.ts';
 import { parseYaml, type YamlFile } from './yaml-file.ts';
-import { parseTemplate, placeholder, type Template } from './yaml-text.ts';
+import { escapePlaceholders, parseTemplate, placeholder, type Template } from './yaml-text.ts';
 
 /** Refuses a source, a crosswalk or a destination that names no file, or several. */
 export function exactlyOnePlace(
@@ -139,50 +145,6 @@ export function completePlaces<Written, T>(
   return { ...read, value: isWhole ? change(value, placeAt) : undefined, problems, unset };
 }
 
-/** An address on the web that somebody typed: the file there, and how a job writes it. */
-export interface WebPlace extends WrittenAddress {
-  readonly place: FilePlace;
-  /** For people: the address, without its secrets. */
-  readonly name: string;
-}
-
-/** What the owner of the machine may type, and a visitor of the dashboard may not. */
-interface TypedByOwner {
-  /** Placeholders are filled. */
-  readonly fillsPlaceholders?: boolean;
-  readonly allowPrivateAddresses?: boolean;
-}
-
-/** The place of an address on the web that somebody typed, or its problems. */
-export function completeWebAddress(
-  typed: string,
-  context: Context,
-  { fillsPlaceholders = false, allowPrivateAddresses = false }: TypedByOwner = {},
-): Interpretation<WebPlace> {
-  const { environment } = context;
-  const isFree = (name: string) => environment.get(name) === undefined;
-  const { variables, ...bare } = writeAddress(typed, {
-    isFree,
-    before: fillsPlaceholders ? typed : undefined,
-  });
-  const fields = typeof bare.url === 'string' ? { address: bare.url } : bare.url;
-  const written = {
-    variables,
-    url: allowPrivateAddresses ? { ...fields, allowPrivateAddresses: true as const } : bare.url,
-  };
-  const get = (name: string) => written.variables[name] ?? environment.get(name);
-  const typedContext = { ...context, environment: { ...environment, get } };
-  const yaml = parseYaml(JSON.stringify({ url: written.url }), 'address');
-  const schema = z.strictObject({ url: REMOTE_KINDS.url.schema });
-  const read = interpret(yaml, { ...typedContext, schema, at: [], secretFields: placeSecrets(yaml, [[]]) });
-  const place = (value: { readonly url: WrittenPlace['url'] }) => value;
-  return completePlaces(read, yaml, [[]], typedContext, place, (_, placeAt) => {
-    const found = placeAt([]);
-    const name = hasSecret(typed) ? (found.remote?.location ?? '') : typed;
-    return { ...written, place: found, name };
-  });
-}
-
 /**
  * Whether the value at a path is an address, and where the settings are that belong to its server: the map around it; null if it
  * has none.
@@ -240,4 +202,132 @@ function secretIn(
   if (address === undefined || found === undefined) return [];
   const message = `${address.path.join('.')}: ${why(found.name)} write ?${found.name}=${placeholder('FEED_TOKEN')}, and set that in the environment or in .env`;
   return [{ place: yaml.placeOf(address.path, 'value'), message }];
+}
+
+/** The address of a file on another machine, as a job writes it: with placeholders. */
+type WrittenTyped =
+  | { readonly url: WrittenAddress['url'] }
+  | {
+      readonly sftp: {
+        readonly address: string;
+        readonly hostKey: string;
+        readonly password: string;
+        readonly allowPrivateAddresses?: true;
+      };
+    };
+
+/** An address that somebody typed: the file there, and how a job writes it. */
+export interface TypedPlace extends Pick<WrittenAddress, 'variables'> {
+  readonly place: FilePlace;
+  /** For people: the address, without its secrets. */
+  readonly name: string;
+  readonly written: WrittenTyped;
+}
+
+/** A file on an SSH server: the key of the server and a password are asked for before a job can name it. */
+export interface TypedLogin {
+  readonly name: string;
+  readonly host: string;
+  readonly user: string;
+  /** The server that shows its key. */
+  readonly server: RemoteAddress;
+  readonly hasPassword: boolean;
+  readonly enter: (hostKey: string, password: string | undefined) => TypedPlace | Problem;
+}
+
+/** Why a job could not name an address. */
+interface Problem {
+  readonly problem: string;
+}
+
+/** What the owner of the machine may do, and a visitor of the dashboard may not. */
+export interface TypedByOwner {
+  /** Placeholders are filled, and a password that the environment has is used. */
+  readonly usesEnvironment?: boolean | undefined;
+  readonly allowPrivateAddresses?: boolean | undefined;
+}
+
+/** An address that somebody typed, or why a job could not name it. */
+export function typedPlace(
+  typed: string,
+  context: Context,
+  by: TypedByOwner = {},
+): TypedPlace | TypedLogin | Problem {
+  return isSshAddress(typed) ? completeLogin(typed.trim(), context, by) : completeUrl(typed, context, by);
+}
+
+/** Whether a typed text is an address that a job may read. */
+export function isTypedAddress(text: string): boolean {
+  return isHttpUrl(text.trim()) || isSshAddress(text);
+}
+
+function isSshAddress(text: string): boolean {
+  return /^sftp:\/\//i.test(text.trim());
+}
+
+function completeUrl(
+  typed: string,
+  context: Context,
+  { usesEnvironment, allowPrivateAddresses }: TypedByOwner,
+): TypedPlace | Problem {
+  const before = usesEnvironment === true ? typed : undefined;
+  const { variables, url } = writeAddress(typed, { isFree: freeIn(context), before });
+  const fields = typeof url === 'string' ? { address: url } : url;
+  const written = { url: allowPrivateAddresses === true ? { ...fields, allowPrivateAddresses } : url };
+  return complete({ written, variables, name: hasSecret(typed) ? undefined : typed.trim() }, context);
+}
+
+/** The variable for the password of an SSH server. */
+const SFTP_PASSWORD = 'SFTP_PASSWORD';
+/** Until the key of the server is known. */
+const NO_HOST_KEY = `SHA256:${'A'.repeat(43)}`;
+
+function completeLogin(
+  typed: string,
+  context: Context,
+  { usesEnvironment, allowPrivateAddresses }: TypedByOwner,
+): TypedLogin | Problem {
+  const { username = '', password = '', hostname: host = '' } = URL.canParse(typed) ? new URL(typed) : {};
+  const own = decodedPercents(password) ?? password;
+  const name = own === '' ? typed : replaceUser(typed, `${username}@`);
+  const isKnown = usesEnvironment === true && context.environment.get(SFTP_PASSWORD) !== undefined;
+  const enter: TypedLogin['enter'] = (hostKey, asked) => {
+    const secret = own === '' ? asked : own;
+    const variable = secret === undefined ? SFTP_PASSWORD : freeVariable(SFTP_PASSWORD, freeIn(context));
+    const fields = { address: escapePlaceholders(name), hostKey, password: placeholder(variable) };
+    const written = { sftp: allowPrivateAddresses === true ? { ...fields, allowPrivateAddresses } : fields };
+    const variables = secret === undefined ? {} : { [variable]: secret };
+    return complete({ written, variables, name }, context);
+  };
+  const found = enter(NO_HOST_KEY, isKnown ? undefined : 'not known');
+  if ('problem' in found) return found;
+  const { remote: server } = found.place;
+  if (server === undefined) throw new TypeError('an SSH server is another machine');
+  const user = decodedPercents(username) ?? username;
+  return { name, host, user, server, hasPassword: own !== '' || isKnown, enter };
+}
+
+function freeIn({ environment }: Context): (variable: string) => boolean {
+  return (variable) => environment.get(variable) === undefined;
+}
+
+/** The place of an address, as a job would read it. */
+function complete(
+  { written, variables, name }: Omit<TypedPlace, 'place' | 'name'> & { readonly name: string | undefined },
+  context: Context,
+): TypedPlace | Problem {
+  const { environment } = context;
+  const get = (variable: string) => variables[variable] ?? environment.get(variable);
+  const typedContext = { ...context, environment: { ...environment, get } };
+  const yaml = parseYaml(JSON.stringify(written), 'address');
+  const { url, sftp } = REMOTE_KINDS;
+  const schema = z.strictObject({ url: url.schema.exactOptional(), sftp: sftp.schema.exactOptional() });
+  const read = interpret(yaml, { ...typedContext, schema, at: [], secretFields: placeSecrets(yaml, [[]]) });
+  const self = (value: WrittenPlace) => value;
+  const found = completePlaces(read, yaml, [[]], typedContext, self, (_, placeAt) => placeAt([]));
+  const { value: place } = found;
+  const [first] = [...found.problems, ...found.unset.map(whyUnset)];
+  if (place === undefined || first !== undefined)
+    return { problem: (first?.message ?? '').replace(/^(?:url|sftp(?:\.address)?): /, '') };
+  return { written, variables, place, name: name ?? place.remote?.location ?? '' };
 }

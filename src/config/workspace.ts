@@ -6,7 +6,7 @@ import type { MappingFile } from '../mapping/spec/mapping-spec.ts';
 import { jobFileName, jobForStore } from '../model/run.ts';
 import { ConfigurationError, type ConfigurationProblem, UsageError } from '../model/storeferry-error.ts';
 import { didYouMean } from '../text/printable.ts';
-import { completeWebAddress, type WebPlace } from './complete-places.ts';
+import { typedPlace } from './complete-places.ts';
 import { loadEnvironment } from './environment.ts';
 import { type Inspection, inspectFiles } from './inspection.ts';
 import { type Interpretation, whyUnset } from './interpret.ts';
@@ -16,6 +16,7 @@ import type { StoreConfig } from './store-config.ts';
 import { filesOf, SHIPPED_MAPPINGS, storesOf, type WorkspaceFiles } from './workspace-files.ts';
 import { fillTemplate, parseTemplate } from './yaml-text.ts';
 
+export { isTypedAddress, type TypedLogin, type TypedPlace, typedPlace } from './complete-places.ts';
 export { loadEnvironment, overriddenText } from './environment.ts';
 
 /**
@@ -48,8 +49,8 @@ export interface Workspace {
   path(written: string): string;
   /** A text as a file writes it, with its placeholders filled in; one without value stays as it is. */
   fill(written: string): string;
-  /** A web address that a visitor typed, without placeholders; or why a job could not name it. */
-  webPlace(address: string): ReturnType<typeof webPlace>;
+  /** An address that a visitor typed, without placeholders; or why a job could not name it. */
+  typedPlace(address: string): ReturnType<typeof typedPlace>;
   /** Whether a variable has a value. */
   hasVariable(name: string): boolean;
   /** Whether a variable has a value, and has it from `.env`. */
@@ -135,22 +136,13 @@ export function openWorkspace(
     path: (written) => resolve(dir, written),
     fill: (written) =>
       fillTemplate(parseTemplate(written) ?? [written], (name) => environment.get(name)).text,
-    webPlace: (address) => webPlace(address, { environment, onSecret: (secret) => void secrets.add(secret) }),
+    typedPlace: (address) =>
+      typedPlace(address, { environment, onSecret: (secret) => void secrets.add(secret) }),
     hasVariable: (name) => environment.get(name) !== undefined,
     isInDotEnv: environment.isInDotEnv,
     overriddenVariables: environment.overridden,
     secrets: () => [...new Set([...secrets, ...environment.secretsInFiles()])],
   };
-}
-
-/** A web address that somebody typed, or why a job could not name it. */
-export function webPlace(
-  ...typed: Parameters<typeof completeWebAddress>
-): WebPlace | { readonly problem: string } {
-  const found = completeWebAddress(...typed);
-  const [first] = allProblems(found);
-  if (found.value !== undefined && first === undefined) return found.value;
-  return { problem: (first?.message ?? '').replace(/^url: /, '') };
 }
 
 /** Whether a folder is a workspace. */

@@ -1,7 +1,7 @@
 import { SCHEDULE_FIELD_NAMES } from '../config/job/job.ts';
-import type { Workspace } from '../config/workspace.ts';
+import type { TypedLogin, Workspace } from '../config/workspace.ts';
 import type { MappingFile, MappingSpec } from '../mapping/spec/mapping-spec.ts';
-import type { FilePlace } from '../model/remote-address.ts';
+import type { FilePlace, RemoteAddress } from '../model/remote-address.ts';
 import type { StoreferryError } from '../model/storeferry-error.ts';
 import { MAPPING_QUESTIONS } from './guess/propose-mapping.ts';
 import type { MappingCandidate, RecognisedFile } from './guess-mapping.ts';
@@ -12,7 +12,7 @@ import type { GuessRequest, SourceGuess, SourceLook } from './preview-source.ts'
 /** The kinds of questions about a new job: asked once, or for each name (`param.currency`). */
 export const JOB_QUESTIONS = {
   once: [
-    ...(['storeKind', 'url', 'apiKey', 'store', 'file', 'place'] as const),
+    ...(['storeKind', 'url', 'apiKey', 'store', 'file', 'hostKey', 'password', 'place'] as const),
     ...(['sheet', 'records', 'headerRow', 'encoding', 'delimiter', 'mapping', 'imports'] as const),
     ...MAPPING_QUESTIONS.once,
     ...(['crosswalk', 'crosswalkFile', 'crosswalkMatch', 'crosswalkId', 'picturesTo'] as const),
@@ -226,22 +226,17 @@ export interface FoundFile {
   readonly mayStay: boolean;
 }
 
-/** A file on the web, which each run downloads. */
-export function onTheWeb(found: ReturnType<Workspace['webPlace']>): FoundFile | { readonly problem: string } {
-  if ('problem' in found) return found;
-  const { place, name, url, variables } = found;
-  return { place, name, written: { url }, variables, copy: undefined, mayStay: true };
-}
+/** What an answer names as a file, or why it names none. */
+export type FoundPlace = FoundFile | ReturnType<Workspace['typedPlace']>;
 
 /** What reads files and state for a draft. */
 export interface DraftEffects {
   /** Whether the default answer to a question is used without asking. */
   readonly acceptsDefault: (question: JobQuestion) => boolean;
   /** The file that an answer names, or why there is none. */
-  readonly findFile: (
-    id: 'file' | 'crosswalkFile',
-    answer: string,
-  ) => Promise<FoundFile | { readonly problem: string }>;
+  readonly findFile: (id: 'file' | 'crosswalkFile', answer: string) => Promise<FoundPlace>;
+  /** The key that an SSH server shows. SourceError where none answers. */
+  readonly hostKey: (server: RemoteAddress) => Promise<string>;
   readonly look: (place: FoundFile['place'], reading: Reading) => Promise<SourceLook>;
   readonly guess: (request: GuessRequest) => Promise<SourceGuess>;
   readonly recognise: (look: SourceLook, known: readonly MappingCandidate[]) => Promise<RecognisedFile>;
@@ -269,14 +264,48 @@ export async function askFile(
   inquiry: Inquiry,
   id: 'file' | 'crosswalkFile',
   text: string,
-  { findFile }: DraftEffects,
+  effects: Pick<DraftEffects, 'findFile' | 'hostKey'>,
 ): Promise<FoundFile | undefined> {
   const answer = inquiry.ask({ id, text, form: 'file' });
   if (answer === undefined) return undefined;
-  const found = await findFile(id, answer);
-  if (!('problem' in found)) return found;
-  inquiry.refuse(id, found.problem);
+  const named = await effects.findFile(id, answer);
+  const found = 'enter' in named ? await askLogin(inquiry, named, effects) : named;
+  if (found === undefined) return undefined;
+  if ('problem' in found) inquiry.refuse(id, found.problem);
+  else if ('copy' in found) return found;
+  // Each run reads it where it is.
+  else return { ...found, copy: undefined, mayStay: true };
   return undefined;
+}
+
+/** Asks which SSH server it is, and for the password; undefined while a question is open. */
+async function askLogin(
+  inquiry: Inquiry,
+  { host, user, server, hasPassword, enter }: TypedLogin,
+  { hostKey }: Pick<DraftEffects, 'hostKey'>,
+): Promise<ReturnType<TypedLogin['enter']> | undefined> {
+  const shown = await hostKey(server);
+  const key = inquiry.ask(
+    {
+      id: 'hostKey',
+      text: `Is this the key of ${host}?`,
+      reason:
+        'Who runs the server can tell. Another key may be that of a server in its place, which would learn the password.',
+      choices: [{ value: shown, name: `Yes: ${shown}` }],
+      reliance: 'confirm',
+      missing: `Confirm the key of ${host}.`,
+    },
+    (confirmed) => (confirmed === shown ? undefined : `the server shows another key: ${shown}`),
+  );
+  const password = hasPassword
+    ? undefined
+    : inquiry.ask({
+        id: 'password',
+        form: 'secret',
+        text: `Password of ${user} at ${host}`,
+        missing: `The password of ${user} at ${host} is missing.`,
+      });
+  return key === undefined || (password === undefined && !hasPassword) ? undefined : enter(key, password);
 }
 
 /** The source as the job writes it, and the file that is copied there. */

@@ -32,6 +32,7 @@ export {
   type DraftFile,
   type DraftSetting,
   type FoundFile,
+  type FoundPlace,
   isJobQuestion,
   isMappingQuestion,
   JOB_QUESTIONS,
@@ -39,7 +40,6 @@ export {
   type JobQuestion,
   type JobQuestionId,
   type JobQuestionKind,
-  onTheWeb,
   questionKind,
   settingOf,
 } from './inquiry.ts';

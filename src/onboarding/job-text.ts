@@ -1,5 +1,5 @@
-import type { WrittenAddress } from '../config/edit-file.ts';
 import type { ImportJob } from '../config/job/job.ts';
+import type { TypedPlace } from '../config/workspace.ts';
 import {
   escapePlaceholders,
   flow,
@@ -15,8 +15,8 @@ import { limitsFor, safetyLimit } from '../model/safety-limits.ts';
 
 /** Where the source of a new job is, as its file writes it. */
 export type WrittenPlace =
-  | { readonly path: string; readonly url?: undefined }
-  | { readonly url: WrittenAddress['url']; readonly path?: undefined };
+  | { readonly path: string }
+  | (TypedPlace['written'] & { readonly path?: undefined });
 
 /** How a file is read, as far as somebody has said it. */
 export interface Reading {
@@ -67,9 +67,7 @@ export function jobText(job: NewJob): string {
     `import: ${job.imports}`,
     `store: ${yamlText(job.store)} # a name in stores.yaml`,
     'source:',
-    job.source.path === undefined
-      ? `  url: ${flow(job.source.url, yamlTemplate)} # the address of the file; each run reads it again`
-      : `  path: ${yamlText(job.source.path)} # a file, or a glob such as exports/*.csv; gzip and zip files are unpacked`,
+    sourceLine(job.source),
     ...optional('  sheet', job.source.sheet, 'the sheet of the workbook: its name, or its number'),
     ...optional('  records', job.source.records, 'the path of the records in the file'),
     job.source.headerRow !== undefined &&
@@ -100,6 +98,13 @@ export function jobText(job: NewJob): string {
     `# notify: { url: "${placeholder('OPS_WEBHOOK', '')}", on: [failed, stopped, rejects] }`,
   ]);
   return `${lines.join('\n')}\n`;
+}
+
+function sourceLine(source: NewJob['source']): string {
+  const why = 'the address of the file; each run reads it again';
+  if ('url' in source) return `  url: ${flow(source.url, yamlTemplate)} # ${why}`;
+  if ('sftp' in source) return `  sftp: ${flow(source.sftp, yamlTemplate)} # ${why}`;
+  return `  path: ${yamlText(source.path)} # a file, or a glob such as exports/*.csv; gzip and zip files are unpacked`;
 }
 
 function optional(key: string, value: string | undefined, why: string): string[] {

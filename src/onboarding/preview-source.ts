@@ -45,7 +45,7 @@ import {
 } from './guess/propose-mapping.ts';
 import { type MappingCandidate, type RecognisedFile, recogniseFile } from './guess-mapping.ts';
 
-export { fetchPicture, openPictures } from '../source/snapshot.ts';
+export { fetchHostKey, fetchPicture, openPictures } from '../source/snapshot.ts';
 export { fitHeader } from './guess-mapping.ts';
 
 /** What a file contains when it is read like an import. */

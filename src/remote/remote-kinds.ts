@@ -118,6 +118,12 @@ export async function openRemote(at: RemoteAddress): Promise<RemoteClient> {
   return withDeadlines(client);
 }
 
+/** The fingerprint of the key that an SSH server shows; the library is loaded here. RemoteFailure. */
+export async function hostKeyOf(at: RemoteAddress, signal: AbortSignal): Promise<string> {
+  const { seenHostKey } = await import('./ssh-connection.ts');
+  return await seenHostKey(at, signal);
+}
+
 /** The objects of a bucket, by key. */
 export type Bucket = Awaited<ReturnType<typeof openBucket>>;
 

@@ -25,6 +25,18 @@ export interface SftpAddress extends RemoteAddress {
   readonly newest: boolean;
 }
 
+/** The server has another key than those that are allowed. */
+class OtherHostKey extends RemoteFailure {
+  readonly seen: string;
+
+  constructor(seen: string, host: string) {
+    super('permanent', `the key of the server is not the one that \`hostKey\` names: it is ${seen}`, {
+      hint: `Ask the operator of ${host} whether this is its key. If it is, set \`hostKey: ${seen}\`; if it is not, the connection leads to another server.`,
+    });
+    this.seen = seen;
+  }
+}
+
 const READY_MS = 20_000;
 const KEEP_ALIVE_MS = 10_000;
 /** An SFTP session with a server whose host key was checked. */
@@ -94,6 +106,23 @@ export async function connectSsh(at: SftpAddress, signal: AbortSignal) {
   }
 }
 
+/** The fingerprint of the key of the server that answers there. Nobody is logged in. RemoteFailure. */
+export async function seenHostKey(at: RemoteAddress, signal: AbortSignal): Promise<string> {
+  if (!isSftp(at)) throw new TypeError(`${at.kind} has no host key`);
+  try {
+    const { close } = await connectSsh({ ...at, hostKeys: [] }, signal);
+    close();
+  } catch (error) {
+    if (error instanceof OtherHostKey) return error.seen;
+    throw error;
+  }
+  throw new RemoteFailure('permanent', 'the server shows no key');
+}
+
+function isSftp(at: RemoteAddress): at is SftpAddress {
+  return at.kind === 'sftp';
+}
+
 async function connectSocket(at: SftpAddress, signal: AbortSignal): Promise<Socket> {
   const { host, port } = at;
   const socket = connect({ host, port, lookup: guardedLookup(at.allowPrivateAddresses) });
@@ -125,14 +154,7 @@ function refusalOf(key: Buffer, { host, hostKeys }: SftpAddress): RemoteFailure 
     const expected = Buffer.from(hostKey.replace(/={1,2}$/, ''));
     return expected.length === seen.length && timingSafeEqual(expected, Buffer.from(seen));
   });
-  if (known) return undefined;
-  return new RemoteFailure(
-    'permanent',
-    `the key of the server is not the one that \`hostKey\` names: it is ${seen}`,
-    {
-      hint: `Ask the operator of ${host} whether this is its key. If it is, set \`hostKey: ${seen}\`; if it is not, the connection leads to another server.`,
-    },
-  );
+  return known ? undefined : new OtherHostKey(seen, host);
 }
 
 function noSftp(error: Error): RemoteFailure {
@@ -147,7 +169,7 @@ function sshFailure(error: unknown, at: SftpAddress): RemoteFailure {
   switch (level) {
     case 'client-authentication':
       return new RemoteFailure('permanent', `the server refuses the login of the user ${at.user}`, {
-        hint: 'Check the user in the address, `password` or `privateKey`, and the variables that they name.',
+        hint: 'Check the user, and the password or private key.',
       });
     case 'client-timeout':
       return timeoutFailure();

@@ -4,7 +4,7 @@ import type { RemoteAddress } from '../model/remote-address.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 import { type Fetched, fetchFile, TooLarge } from '../remote/fetch-file.ts';
 import { type FoundFile, RemoteFailure, type RetryPolicy, retryTransient } from '../remote/remote-client.ts';
-import { hasExactVersions, openRemote, remoteIdentity } from '../remote/remote-kinds.ts';
+import { hasExactVersions, hostKeyOf, openRemote, remoteIdentity } from '../remote/remote-kinds.ts';
 import type { SourceLimits } from './unpack.ts';
 
 interface FetchSourceOptions {
@@ -109,6 +109,15 @@ class Versions {
   }
 }
 
+/** The key of an SSH server, as `SHA256:…`, to be confirmed by who knows it. SourceError where none answers. */
+export async function fetchHostKey(server: RemoteAddress, signal: AbortSignal): Promise<string> {
+  try {
+    return await hostKeyOf(server, signal);
+  } catch (error) {
+    throw signal.aborted ? error : asSourceError(server.location, error);
+  }
+}
+
 async function withSourceErrors<T>(
   location: string,
   { limits, signal }: FetchSourceOptions,
@@ -118,12 +127,15 @@ async function withSourceErrors<T>(
     return await action();
   } catch (error) {
     if (error instanceof TooLarge) throw fileLimitError(SourceError, limits, 'bytes', { file: location });
-    if (!(error instanceof RemoteFailure) || signal.aborted) throw error;
-    throw new SourceError(`The source ${location} cannot be read: ${error.message}.`, {
-      hint: error.hint ?? hintOf(error),
-      cause: error,
-    });
+    throw signal.aborted ? error : asSourceError(location, error);
   }
+}
+
+/** What a failure to read a remote file is for the run; any other error as it is. */
+function asSourceError(location: string, error: unknown): unknown {
+  if (!(error instanceof RemoteFailure)) return error;
+  const hint = error.hint ?? hintOf(error);
+  return new SourceError(`The source ${location} cannot be read: ${error.message}.`, { hint, cause: error });
 }
 
 function hintOf({ kind }: RemoteFailure): string {

@@ -172,6 +172,10 @@ describeWithBrowser('a new job in a browser', () => {
       (await acting.submit(await acting.get('/new'), '/new/address', { address })).words;
     expect(await give('http://127.0.0.1:1/list.csv')).toContain('cannot be imported');
     expect(await give('ftp://shop.example/list.csv')).toContain('expected an address');
+    expect(await give('sftp://shop.example/list.csv')).toContain('with a user');
+    const login = await give('sftp://shop:MARKED-password@127.0.0.1/list.csv');
+    expect(login).toContain('127.0.0.1 is a private address');
+    expect(login).toContain('New job From sftp://shop@127.0.0.1/list.csv');
     const looking = await dashboard.signedIn('readOnly');
     expect((await looking.get('/')).words).not.toContain('New job');
     for (const path of ['/new', '/jobs/my-products/upload'])

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseHTML } from 'linkedom';
 import { describe, expect, it } from 'vitest';
-import { availableMappings } from '../../src/config/workspace.ts';
+import { availableMappings, loadEnvironment, typedPlace } from '../../src/config/workspace.ts';
 import { draftPage } from '../../src/dashboard/new-job/draft-page.ts';
 import type { DraftSession } from '../../src/dashboard/new-job/draft-session.ts';
 import { recogniseFile } from '../../src/onboarding/guess-mapping.ts';
@@ -13,7 +13,6 @@ import {
   type DraftSetting,
   EMPTY_DRAFT,
   examineDraft,
-  type FoundFile,
   JOB_QUESTIONS,
   type JobAnswers,
   type JobDraft,
@@ -48,12 +47,15 @@ async function examineFile(
     setting = NEW_STORE,
     draft = EMPTY_DRAFT,
     acceptsDefault = () => true,
+    address,
   }: {
     readonly name?: string;
     readonly answers?: JobAnswers;
     readonly setting?: DraftSetting;
     readonly draft?: JobDraft;
     readonly acceptsDefault?: DraftEffects['acceptsDefault'];
+    /** In place of the file. */
+    readonly address?: string;
   } = {},
 ) {
   const dir = await mkdtemp(join(tmpdir(), 'storeferry-draft-'));
@@ -62,7 +64,9 @@ async function examineFile(
     await writeFile(join(dir, 'ids.csv'), 'Mail A,Mail B,No A,No B\na@x.example,b@x.example,1,2\n');
     const effects: DraftEffects = {
       acceptsDefault,
-      async findFile(id): Promise<FoundFile> {
+      async findFile(id) {
+        if (address !== undefined)
+          return typedPlace(address, { environment: loadEnvironment(dir, {}), onSecret: () => undefined });
         const file = id === 'file' ? name : 'ids.csv';
         return {
           place: join(dir, file),
@@ -72,6 +76,7 @@ async function examineFile(
           mayStay: true,
         };
       },
+      hostKey: () => Promise.resolve(HOST_KEY),
       look: async (place, reading) => await lookAtSource(place, reading),
       guess: guessSource,
       recognise: async (look, known) => recogniseFile(fileToGuess(look), known),
@@ -85,11 +90,14 @@ async function examineFile(
   }
 }
 
+const HOST_KEY = `SHA256:${'A'.repeat(43)}`;
+
 /** The page of a draft. */
 function pageOf({ state, draft }: Awaited<ReturnType<typeof examineFile>>) {
   const address = 'https://shop.example/file.csv';
-  const source = { kind: 'web', url: address, name: address } as const;
-  const session: DraftSession = { id: 'a', source, crosswalk: undefined, draft, looks: new Map() };
+  const source = { kind: 'remote', address, name: address } as const;
+  const kept = { looks: new Map(), hostKeys: new Map() };
+  const session: DraftSession = { id: 'a', source, crosswalk: undefined, draft, ...kept };
   const facts = { state, problems: [], program: 'storeferry', hasWorker: false };
   return parseHTML(`<main>${draftPage(session, facts, ACTING).body}</main>`).document;
 }
@@ -114,6 +122,7 @@ const CASES: readonly (readonly [content: string | Uint8Array, more?: Parameters
     [shopifyCatalog(manyProducts(2))],
     [shopifyCatalog(manyProducts(2)), { setting: KNOWN_STORE }],
     ['Name,Price\nMug,4.00\n'],
+    ['', { address: 'sftp://shop@files.example/list.csv', acceptsDefault: () => false }],
     [
       'Name,Price,Image\nMug,4.00,mug.jpg\n',
       {
@@ -179,6 +188,27 @@ describe('the draft of a new job', () => {
       of.questions.map(({ id, answer, problem }) => [id, answer, problem]);
     expect(answered(again.state)).toEqual(answered(state));
     expect(again.state.questions.find(({ id }) => id === 'column.title')?.answer).toBe('Bums');
+  });
+
+  it('asks for the login of an SSH server, and shows no password', async () => {
+    const address = 'sftp://shop@files.example/list.csv';
+    const password = 'MARKED-password';
+    const login = { address, acceptsDefault: () => false };
+    const examined = await examineFile('', { ...login, answers: { password } });
+    const asked = ({ state: { questions } }: typeof examined) =>
+      questions.filter(({ id }) => id === 'hostKey' || id === 'password');
+    expect(asked(examined)).toMatchObject([
+      { id: 'hostKey', answer: undefined, choices: [{ value: HOST_KEY }] },
+      { id: 'password', answer: password, form: 'secret' },
+    ]);
+    expect(pageOf(examined).toString()).not.toContain('MARKED');
+    const other = await examineFile('', {
+      ...login,
+      answers: { hostKey: `SHA256:${'B'.repeat(43)}`, password },
+    });
+    expect(asked(other)[0]?.problem).toContain('the server shows another key');
+    const typed = await examineFile('', { ...login, address: address.replace('@', `:${password}@`) });
+    expect(asked(typed).map(({ id }) => id)).toEqual(['hostKey']);
   });
 
   it('drops only the answers that cannot be followed', async () => {

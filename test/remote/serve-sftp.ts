@@ -4,14 +4,18 @@ import { sftpClient } from '../../src/remote/sftp-client.ts';
 import type { SftpAddress } from '../../src/remote/ssh-connection.ts';
 import { makeHostKey } from '../support/host-key.ts';
 
-/** An SFTP server that answers each session as `serve` says, whoever signs in. */
-export async function serveSftp(serve: (sftp: SFTPWrapper) => void) {
+/** An SFTP server that answers each session as `serve` says, whoever signs in, or who knows the password. */
+export async function serveSftp(serve: (sftp: SFTPWrapper) => void, known?: string) {
   const { key, fingerprint } = makeHostKey();
   let connections = 0;
   const server = new Server({ hostKeys: [key] }, (client) => {
     connections += 1;
     client.on('error', () => undefined);
-    client.on('authentication', (context) => context.accept());
+    client.on('authentication', (context) => {
+      const password = context.method === 'password' ? context.password : undefined;
+      if (known === undefined || password === known) context.accept();
+      else context.reject(['password']);
+    });
     client.on('session', (accept) => accept().on('sftp', (open) => serve(open())));
   });
   // As real servers do: an answer does not wait for the confirmation of the one before.
@@ -37,6 +41,7 @@ export async function serveSftp(serve: (sftp: SFTPWrapper) => void) {
     allowPrivateAddresses: true,
   });
   return {
+    fingerprint,
     /** The address of a file, a pattern or a folder in its folder. */
     at,
     /** A client for it. */

@@ -3,9 +3,9 @@ import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { freeName } from '../../config/edit-file.ts';
-import { loadEnvironment, webPlace } from '../../config/workspace.ts';
+import { isTypedAddress, loadEnvironment, typedPlace } from '../../config/workspace.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
-import { isHttpUrl } from '../../model/remote-address.ts';
+import type { RemoteAddress } from '../../model/remote-address.ts';
 import { delimiterName } from '../../model/row.ts';
 import {
   CsvError,
@@ -25,9 +25,9 @@ import {
   type DraftState,
   examineDraft,
   type FoundFile,
+  type FoundPlace,
   type JobDraft,
   type JobQuestion,
-  onTheWeb,
   rememberQuestions,
 } from '../../onboarding/job-draft.ts';
 import { type NewWorkspace, STORE_VARIABLES } from '../../onboarding/new-workspace.ts';
@@ -35,6 +35,7 @@ import {
   describeLook,
   examineIsolated,
   explainGuess,
+  fetchHostKey,
   fileToGuess,
   type GuessRequest,
   lookAtSource,
@@ -113,6 +114,8 @@ export async function askJob(asking: Asking): Promise<NewWorkspace> {
 
 /** How a file was read belongs to that file. */
 const CLEARED_READING = {
+  hostKey: undefined,
+  password: undefined,
   sheet: undefined,
   records: undefined,
   headerRow: undefined,
@@ -144,7 +147,11 @@ function examiner(asking: Asking): (draft: JobDraft) => Promise<DraftState> {
           return reliance satisfies never;
       }
     },
-    findFile: async (_, answer) => await findFile(answer, setting.dir, options),
+    findFile: async (id, answer) => await findFile(id, answer, setting.dir, options),
+    hostKey: memoise(
+      ({ location }) => location,
+      async (server: RemoteAddress) => await fetchHostKey(server, signal),
+    ),
     look: memoise(
       (place, reading) => JSON.stringify([place, reading]),
       async (place: FoundFile['place'], reading: JobDraft['reading']) =>
@@ -215,7 +222,9 @@ function unansweredQuestions(questions: readonly AskedQuestion[]): UsageError {
   const hint =
     id === 'crosswalk'
       ? 'Give --crosswalk FILE: a CSV file with the columns id and email.'
-      : `Give ${option} with ${id.startsWith('param.') ? `${text}=VALUE` : `one of: ${values}`}.${id === 'imports' ? ` ${OTHER_HEADER}` : ''}`;
+      : id === 'password'
+        ? 'Set SFTP_PASSWORD in the environment or in .env (there is no option for it: others could read it).'
+        : `Give ${option} with ${id.startsWith('param.') ? `${text}=VALUE` : `one of: ${values}`}.${id === 'imports' ? ` ${OTHER_HEADER}` : ''}`;
   return new UsageError(missing ?? reason ?? text, { place, hint });
 }
 
@@ -302,14 +311,15 @@ function describeProposal({ columns, notes }: MappingProposal): string[] {
 
 /** A file on the web, or one of this machine: read where it is, or copied into the workspace. */
 async function findFile(
+  id: 'file' | 'crosswalkFile',
   text: string,
   dir: string,
   { copy, allowPrivateAddresses }: InitOptions,
-): Promise<FoundFile | { readonly problem: string }> {
-  if (isHttpUrl(text.trim())) {
-    if (copy) return { problem: 'each run downloads a file on the web again: leave out --copy' };
+): Promise<FoundPlace> {
+  if (id === 'file' && isTypedAddress(text)) {
+    if (copy) return { problem: 'each run downloads a file of another machine again: leave out --copy' };
     const context = { environment: loadEnvironment(dir, process.env), onSecret: () => undefined };
-    return onTheWeb(webPlace(text, context, { fillsPlaceholders: true, allowPrivateAddresses }));
+    return typedPlace(text, context, { usesEnvironment: true, allowPrivateAddresses });
   }
   const problem = await whyNoFile(text);
   if (problem !== undefined) return { problem };
@@ -322,9 +332,9 @@ async function findFile(
 }
 
 async function whyNoFile(text: string): Promise<string | undefined> {
-  const scheme = /^(s3|sftp):\/\//i.exec(text.trim())?.[1]?.toLowerCase();
+  const scheme = /^(https?|s3|sftp):\/\//i.exec(text.trim())?.[1]?.toLowerCase();
   if (scheme !== undefined)
-    return `this address is read by runs only: download it once and give that file, then replace its path in the job by \`source: { ${scheme}: … }\` (docs/sources.md)`;
+    return `this address is read by runs only: download it once and give that file, then replace its path in the job by \`source: { ${scheme.startsWith('http') ? 'url' : scheme}: … }\` (docs/sources.md)`;
   const path = typedPath(text);
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile() === true) return undefined;

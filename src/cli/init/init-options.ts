@@ -13,11 +13,12 @@ import { flag, optionalOption, text, type ValuesOf } from '../define-command.ts'
 
 /** The options of `init`: each answers a question. */
 export const INIT_OPTIONS = {
-  storeUrl: text('url', 'the address of the store; its key comes from STORE_API_KEY or is asked for'),
+  storeUrl: text('url', 'the address of the store; its key comes from STORE_API_KEY'),
   sandbox: flag('no store yet: use the sandbox'),
   store: text('name', 'the store, if there are several'),
   weightUnit: text('unit', 'of the store: kg, g, lb or oz'),
-  source: text('file', 'the file to import, or its web address'),
+  source: text('file', 'the file to import, or its address'),
+  hostKey: text('fingerprint', 'of the SSH server; its password comes from SFTP_PASSWORD'),
   allowPrivateAddresses: flag('also in private networks'),
   sheet: text('name', 'the sheet, by name or number; required if several have content'),
   records: text('path', 'the path of records in JSON or XML, such as shop.offers.offer'),
@@ -76,6 +77,8 @@ const OPTION_OF: Readonly<Record<JobQuestionKind, keyof InitOptions | null>> = {
   apiKey: null,
   store: 'store',
   file: 'source',
+  hostKey: 'hostKey',
+  password: null,
   place: 'copy',
   sheet: 'sheet',
   records: 'records',

@@ -79,6 +79,8 @@ const PARTS: Readonly<
   file: 'upload',
   // An uploaded file has no other place than its copy.
   place: 'upload',
+  hostKey: 'file',
+  password: 'file',
   sheet: 'file',
   records: 'file',
   headerRow: 'file',
@@ -208,7 +210,7 @@ ${needed.length > 0 && html`<fieldset><legend>What this format needs</legend>${n
 ${others.length > 0 && html`<details class="worth-knowing"${typeof preview === 'object' && namesParams(preview) && html` open`}><summary>${counted(others.length, 'more setting')} of this format (params)</summary>${others.map((question) => questionField(session, question, problems, true))}</details>`}
 ${ids.length > 0 && html`<fieldset><legend>The ids of the store</legend>${ids}</fieldset>`}
 ${file !== undefined && previewPart({ look: file.look, preview: typeof preview === 'string' ? shownOf(session, preview) : preview })}
-${SHOW_AGAIN}`;
+${file === undefined && questions.some(({ id }) => id === 'hostKey') ? html`<p class="actions"><button type="submit" name="do" value="update" class="button" formnovalidate>Read the file</button></p>` : SHOW_AGAIN}`;
 }
 
 /** Whether another setting of the format may let a record be read. */
@@ -277,7 +279,9 @@ function questionField(
   const ids = withoutAbsent([own.length > 0 && `wrong-${name}`, hint !== '' && `hint-${name}`]);
   const isOpen = question.answer === undefined;
   const answer = isOpen ? '' : question.answer;
-  const attributes = html` id="${name}"${rerenders && html` data-renders`}${ids.length > 0 && html` aria-describedby="${ids.join(' ')}"`}${(own.length > 0 || (rerenders && isOpen && form === 'choice')) && html` aria-invalid="true"`}${question.defaultAnswer === undefined && checkAttributes({ missing: missingText(question) })}`;
+  // A secret is not sent back.
+  const isGiven = form === 'secret' && !isOpen;
+  const attributes = html` id="${name}"${rerenders && html` data-renders`}${ids.length > 0 && html` aria-describedby="${ids.join(' ')}"`}${(own.length > 0 || (rerenders && isOpen && form === 'choice')) && html` aria-invalid="true"`}${question.defaultAnswer === undefined && !isGiven && checkAttributes({ missing: missingText(question) })}`;
   const encoded = (value: string) => (isOfColumns ? `=${value}` : value);
   const offered = choices.map((choice): Choice => [encoded(choice.value), choice.name]);
   const typed = html`<input${attributes} name="${name}" autocomplete="off" spellcheck="false"`;
@@ -321,7 +325,7 @@ ${others.length > 0 && html`<details><summary>None of them: ${counted(others.len
 }
 
 function hintOf(
-  { id, text, reason, defaultAnswer, answer, flag }: AskedQuestion,
+  { id, form, text, reason, defaultAnswer, answer, flag }: AskedQuestion,
   { pictures }: DraftSession,
 ): string {
   switch (questionKind(id)) {
@@ -336,6 +340,7 @@ function hintOf(
         ? `${reason ?? ''} A price in another currency is rejected. Blank: all prices must be in one currency.`.trim()
         : `${capitalise(reason ?? '')}.`;
     default:
+      if (form === 'secret' && answer) return 'It is known; leave this blank to use it.';
       return reason === undefined
         ? ''
         : /[.?!]$/.test(reason)
@@ -474,7 +479,7 @@ ${postForm(
     action: '/new/address',
     style: 'panel upload',
     body: html`<h2>Use a link</h2>
-<p><label for="address">Link to a file on the web, or to a Google Sheet</label>
+<p><label for="address">Link to a file on the web, to a Google Sheet, or to a file on an SSH server (<code>sftp://user@host/path</code>)</label>
 <input id="address" name="address" type="text" inputmode="url" required value="${address}" placeholder="https://shop.example/export.csv" autocomplete="off" spellcheck="false"${isWrong && html` autofocus aria-invalid="true" aria-describedby="wrong-address"`}>${isWrong && html`<span class="field-error" id="wrong-address">${problem}</span>`}</p>
 <p class="hint">Each run downloads the file again. A token or a password in the link is kept apart (in <code>.env</code>), and not shown.</p>
 <p class="actions">${submitButton('Continue')}</p>`,

@@ -9,16 +9,16 @@ import {
   type DraftState,
   EMPTY_DRAFT,
   examineDraft,
-  type FoundFile,
+  type FoundPlace,
   isJobQuestion,
   isMappingQuestion,
   type JobDraft,
-  onTheWeb,
   rememberQuestions,
   settingOf,
 } from '../../onboarding/job-draft.ts';
 import {
   examineIsolated,
+  fetchHostKey,
   fileToGuess,
   lookAtSource,
   type SourceLook,
@@ -36,7 +36,7 @@ export interface DraftSession {
   readonly source:
     | { readonly kind: 'file'; readonly upload: Upload }
     /** `name`: the address without its secrets. */
-    | { readonly kind: 'web'; readonly url: string; readonly name: string };
+    | { readonly kind: 'remote'; readonly address: string; readonly name: string };
   crosswalk: Upload | undefined;
   /** A ZIP with the files that cells name as pictures, and their paths in it. */
   pictures?: { readonly upload: Upload; readonly names: readonly string[] };
@@ -48,6 +48,8 @@ export interface DraftSession {
   /** The address of the first picture of the first product. */
   picture?: string | undefined;
   readonly looks: Map<string, Promise<SourceLook>>;
+  /** The key that the SSH server has shown. */
+  readonly hostKeys: Map<string, Promise<string>>;
 }
 
 /** The purpose of uploads for new jobs. */
@@ -71,6 +73,7 @@ export function createDrafts(uploads: Uploads) {
         crosswalk: undefined,
         draft: answerDraft(EMPTY_DRAFT, { file }),
         looks: new Map(),
+        hostKeys: new Map(),
       };
       keepNewest(sessions, MAX_DRAFTS, session.id, session);
       return session;
@@ -117,15 +120,22 @@ export async function readDraft(session: DraftSession, dashboard: DashboardConte
     pictures: session.pictures && copyOf(session.pictures.upload, workspace),
     now: context.clock(),
   };
+  const fetching = () => AbortSignal.any([context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]);
   const effects: DraftEffects = {
     // A page shows what it takes.
     acceptsDefault: () => true,
     findFile: async (id) => findFile(session, id, dashboard),
+    hostKey: async (server) =>
+      await keptReading(
+        session.hostKeys,
+        1,
+        server.location,
+        async () => await fetchHostKey(server, fetching()),
+      ),
     async look(place, reading) {
       const key = JSON.stringify([place, reading]);
       return await keptReading(session.looks, MAX_LOOKS, key, () => {
-        const signal = AbortSignal.any([context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]);
-        return lookAtSource(place, { ...reading, signal });
+        return lookAtSource(place, { ...reading, signal: fetching() });
       });
     },
     guess: async (request) => await examineIsolated(request.look, context.signal, 'guess', request),
@@ -167,10 +177,10 @@ function findFile(
   { source, crosswalk }: DraftSession,
   id: Parameters<DraftEffects['findFile']>[0],
   dashboard: DashboardContext,
-): FoundFile | { readonly problem: string } {
+): FoundPlace {
   const workspace = dashboard.openWorkspace();
-  if (id === 'file' && source.kind === 'web') {
-    return onTheWeb(workspace.webPlace(source.url));
+  if (id === 'file' && source.kind === 'remote') {
+    return workspace.typedPlace(source.address);
   }
   const upload = source.kind === 'file' && id === 'file' ? source.upload : crosswalk;
   if (upload === undefined) return { problem: 'upload the file again' };
@@ -185,7 +195,7 @@ export function shownOf(session: DraftSession, text: string): string {
 
 /** Answers that a form does not have: they stay. */
 function isKept(id: string): boolean {
-  return /^(?:file|crosswalkFile|apiKey|variable\..*)$/.test(id) || isMappingQuestion(id);
+  return /^(?:file|crosswalkFile|apiKey|password|variable\..*)$/.test(id) || isMappingQuestion(id);
 }
 
 /** Takes what a form says. */

@@ -82,14 +82,14 @@ export async function newJobRoutes(app: FastifyInstance, { dashboard, uploads }:
   });
 
   app.post('/new/address', async (request, reply) => {
-    const url = (request.fields['address'] ?? '').trim();
-    const found = dashboard.openWorkspace().webPlace(url);
+    const address = (request.fields['address'] ?? '').trim();
+    const found = dashboard.openWorkspace().typedPlace(address);
     if (!('problem' in found))
-      return reply.redirect(`/new/${drafts.open({ kind: 'web', url, name: found.name }).id}`, 303);
+      return reply.redirect(`/new/${drafts.open({ kind: 'remote', address, name: found.name }).id}`, 303);
     const problem = dashboard.redact(found.problem);
     // A typed secret is not sent back.
-    const address = hasSecret(url) ? '' : url;
-    return reply.sendPage(newJobPage({ limit, address, problem }, request.viewer), 422);
+    const shown = hasSecret(address) ? '' : address;
+    return reply.sendPage(newJobPage({ limit, address: shown, problem }, request.viewer), 422);
   });
 
   /** What a new store says to its key. One that cannot be reached is taken when it is wanted a second time. */
@@ -133,8 +133,8 @@ export async function newJobRoutes(app: FastifyInstance, { dashboard, uploads }:
         await using files = await openUploaded(zipped.zip);
         return await files.read(zipped.path);
       }
-      const onWeb = dashboard.openWorkspace().webPlace(picture);
-      const remote = 'problem' in onWeb ? undefined : onWeb.place.remote;
+      const named = dashboard.openWorkspace().typedPlace(picture);
+      const remote = 'place' in named ? named.place.remote : undefined;
       const signal = AbortSignal.any([context.signal, AbortSignal.timeout(PICTURE_WITHIN_MS)]);
       return remote && (await fetchPicture(remote, signal));
     }).catch(() => undefined);
