@@ -8,7 +8,7 @@ import type { RunPart, Sample } from '../model/run.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import type { RejectsEdits } from '../rejects/rejects-edits.ts';
 import type { RunTask } from '../run/execute-run.ts';
-import { openMapping } from '../run/inputs/open-mapping.ts';
+import { openImport, openMapping } from '../run/inputs/open-mapping.ts';
 import { type ImportRequest, isExportRequest, type RunRequest } from '../run/run-context.ts';
 import { sampleFlags } from '../text/printable.ts';
 import { findRun, knownRun, type OpenContext, refuseUnknownRun } from './open-context.ts';
@@ -24,10 +24,7 @@ export async function readImportRequest(
     throw new UsageError(`The job ${name} is an export: it sends nothing.`, {
       hint: `Run it with: storeferry run ${name}`,
     });
-  const store = workspace.store(written.store);
-  const prices = written.import === 'products' ? (written.prices ?? store.prices) : undefined;
-  const job = prices === undefined ? written : { ...written, prices };
-  const mapping = await openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());
+  const { job, store, mapping } = await openImport(workspace, written);
   const senders = sentFields(workspace).get(storeIdentity(store)) ?? [];
   const knownContactHeaders = (headers: readonly string[]) => {
     const specs = workspace

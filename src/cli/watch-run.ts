@@ -92,6 +92,9 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
         case 'wave':
           line(waveText(event));
           break;
+        case 'changed-since-plan':
+          line(event.text);
+          break;
         case 'not-notified':
           line(`Warning: ${event.host} could not be notified of the end of the run: ${event.problem}.`);
           break;

@@ -267,6 +267,8 @@ export const runSchema = z.looseObject({
   step: runStep,
   /** Of source, crosswalk, lookups, mapping, job and version: with the same digest the run may be continued. */
   digest: text.nullable(),
+  /** Digests of parts of it, to say what has changed since; absent: unknown. */
+  inputs: z.looseObject({ job: text, mapping: text }).exactOptional(),
   /** A digest of what decides a record's key: if it changes, the catalog may be created a second time. */
   keyDigest: text.nullable(),
   /** What the prices named (`CurrencyWatch.found`), for the next run; absent if none was read, or the store has a currency. */

@@ -41,6 +41,8 @@ export function logRunEvents(log: WorkerLog, job: string, clock: () => number): 
         const { number, of, wave } = event;
         return log.info({ run, job, number, of, records: wave.records, stop: wave.stop }, 'wave sent');
       }
+      case 'changed-since-plan':
+        return log.info({ run, job }, event.text);
       case 'not-notified':
         return log.warn(
           { run, job, host: event.host, problem: event.problem },

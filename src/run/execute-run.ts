@@ -11,6 +11,8 @@ import { importTarget, type Lock } from '../state/state.ts';
 import type { ComparedSlice } from './drift/drift-run.ts';
 import { applyStep, type DeliverShards, deliverInProcess } from './import/apply-step.ts';
 import {
+  changedSincePlan,
+  changedSincePlanText,
   continueOrBegin,
   continueSame,
   planAgainHint,
@@ -43,6 +45,7 @@ export {
   pairName,
   readDecisions,
 } from './import/adoption.ts';
+export { changedSincePlan, changedSincePlanText } from './import/continue-or-begin.ts';
 export { removeJob, renameJob, settleRenames } from './rename-job.ts';
 
 /** The task of a run. */
@@ -407,6 +410,8 @@ async function approvePlan(
   refuseOtherStore(planned, request, hint);
   await reconcileState(context, planned);
   const plan = await wholePlan(context, planned, hint);
+  const text = changedSincePlanText(await changedSincePlan(context, request, planned));
+  if (text !== undefined) context.onEvent({ type: 'changed-since-plan', text });
   const run = await runs.update(planned.id, {
     kind: approvedKind(planned),
     approved: true,

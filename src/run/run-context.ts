@@ -79,6 +79,8 @@ export type RunEvent =
       readonly wave: JudgedWave;
       readonly resource: Resource;
     }
+  /** A plan is approved, and this has changed since it was made, in words. */
+  | { readonly type: 'changed-since-plan'; readonly text: string }
   /** The notification of the end could not be delivered. `host` is the only part of its address that may be shown. */
   | { readonly type: 'not-notified'; readonly host: string; readonly problem: string }
   /** The report of the run could not be written. */

@@ -3,6 +3,7 @@ import type { ImportJob, Job } from '../../config/job/job.ts';
 import { ACTION_NAMES, type ActionName, type JobAction } from '../../model/action.ts';
 import type { ConflictSide } from '../../model/observation.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
+import { ConfigurationError } from '../../model/storeferry-error.ts';
 import {
   bullets,
   code,
@@ -12,7 +13,8 @@ import {
   type Slot,
   styledText,
 } from '../../report/html/markup.ts';
-import { whyNotApprover } from '../../run/execute-run.ts';
+import { changedSincePlan, changedSincePlanText, whyNotApprover } from '../../run/execute-run.ts';
+import { openImport } from '../../run/inputs/open-mapping.ts';
 import { changeText, type HeldRunRecord, heldRunRecords } from '../../run/records/run-records.ts';
 import { laterRun, readStoredReport, withLiveStatus } from '../../run/report/read-stored-report.ts';
 import { counted, grouped } from '../../text/printable.ts';
@@ -215,6 +217,19 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
     act: async (name) => ({ does, job: workspaceOf(dashboard, name).job(name).name }),
   });
 
+  /** What has changed since the run was planned; undefined where nothing has, or its job is gone or faulty. */
+  const changedWords = async (run: Run): Promise<string | undefined> => {
+    const workspace = dashboard.openWorkspace();
+    const { job } = workspace.inspectJob(run.job);
+    if (job?.kind !== 'import') return undefined;
+    try {
+      return changedSincePlanText(await changedSincePlan(context, await openImport(workspace, job), run));
+    } catch (error) {
+      if (error instanceof ConfigurationError) return `The job cannot be used as it is now: ${error.message}`;
+      throw error;
+    }
+  };
+
   const handlers: Readonly<Partial<Record<ActionName, ActionHandlers>>> = {
     run: startOf('run', confirmRun),
     plan: startOf('plan', confirmPlan),
@@ -223,8 +238,11 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
         const run = await runOf(id);
         const why = whyNotApprover(run, viewer.names);
         if (why !== undefined) throw why;
-        const later = await laterRun(context, run);
-        return confirmApprove(await readStoredReport(context, run), later, readingOf(context, viewer));
+        return confirmApprove(await readStoredReport(context, run), {
+          later: await laterRun(context, run),
+          changed: await changedWords(run),
+          reading: readingOf(context, viewer),
+        });
       },
       act: async (id) => ({ does: 'approve', job: (await runOf(id)).job, run: id }),
     },

@@ -121,11 +121,20 @@ export function storeWords({ name, baseUrl }: Pick<StoreConfig, 'name' | 'baseUr
   return html`<b>${name}</b> (${baseUrl})`;
 }
 
+/** What is known for the approval of a plan besides the plan. */
+interface ApproveFacts {
+  /** A run that has begun since. */
+  readonly later: Run | undefined;
+  /** What has changed since, in words. */
+  readonly changed: string | undefined;
+  readonly reading: Reading;
+}
+
 /**
  * What the approval of a plan will do, with exact figures. PageError if there is nothing to approve, or a `later` run
  * has begun.
  */
-export function confirmApprove(report: RunFacts, later: Run | undefined, reading: Reading): Confirmation {
+export function confirmApprove(report: RunFacts, { later, changed, reading }: ApproveFacts): Confirmation {
   const { run, plan, totals, unsentDeletes } = report;
   const { id, job, store, baseUrl } = run;
   if (plan === null || (run.status !== 'planned' && run.status !== 'stopped'))
@@ -159,6 +168,7 @@ export function confirmApprove(report: RunFacts, later: Run | undefined, reading
     title: run.undo === undefined ? `Approve the plan of ${job}?` : `Approve the undo of run ${run.undo.of}?`,
     lead: html`Sends exactly <a href="/runs/${id}">this plan</a>, made ${relativeTime(run.startedAt, reading)}. The source is not read again.`,
     warnings: withoutAbsent([
+      changed,
       stopped !== undefined && html`Stopped after wave ${stopped.number}: ${stopped.stop}.`,
       ...plan.safety
         .filter(({ exceeded }) => exceeded)

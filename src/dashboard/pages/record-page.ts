@@ -12,7 +12,7 @@ import {
   type ViewedField,
   valueText,
 } from '../../report/record-view.ts';
-import { openMapping } from '../../run/inputs/open-mapping.ts';
+import { openImport } from '../../run/inputs/open-mapping.ts';
 import { type RecordExamples, recordExamples, showRecord } from '../../run/show-record.ts';
 import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
@@ -92,8 +92,7 @@ async function recordOf(dashboard: DashboardContext, run: Run, key: string): Pro
   if (job.kind !== 'import') throw notFoundError(`The job ${run.job} is no import.`);
   const timeout = AbortSignal.timeout(READ_WITHIN_MS);
   try {
-    const mapping = await openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());
-    const request = { job, store: workspace.store(job.store), mapping, resend: run.resend };
+    const request = { ...(await openImport(workspace, job)), resend: run.resend };
     const signal = AbortSignal.any([context.signal, timeout]);
     const found = await limitConcurrentReads(() => showRecord({ ...context, signal }, request, run, key));
     if (found.kind === 'found') return recordMarkup(found.view);

@@ -1,15 +1,25 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
 import { copyAction } from '../../model/action.ts';
 import type { Plan, PlannedShard } from '../../model/plan.ts';
 import { KINDS_BUT_PLAN, type Run, SENDING_KINDS, UNFINISHED } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { readPlan, verifyRejections, verifyShard } from '../../plan/plan-file.ts';
-import { verifiedSnapshot } from '../../source/snapshot.ts';
+import {
+  loadSnapshot,
+  type SnapshotFile,
+  type SourcePlace,
+  verifiedSnapshot,
+} from '../../source/snapshot.ts';
+import { type FileAccess, findFiles } from '../../state/file-access.ts';
 import { importTarget } from '../../state/state.ts';
-import { commandText } from '../../text/printable.ts';
+import { commandText, listed } from '../../text/printable.ts';
 import { hasDied } from '../report/read-stored-report.ts';
-import type { RunContext } from '../run-context.ts';
+import type { ImportRequest, RunContext } from '../run-context.ts';
 import { continueInstead, supersede } from '../run-pipeline.ts';
-import { isSameTarget, othersWroteSince } from './stage-step.ts';
+import { isSameTarget, jobDigest, othersWroteSince } from './stage-step.ts';
 
 /**
  * The run to continue: the job's unfinished run with the same digest, if its files are complete and its dates are
@@ -187,4 +197,73 @@ export async function discardPlan(context: RunContext, run: Run): Promise<void> 
       ),
     ),
   );
+}
+
+/** A larger file that was written since is not read: it counts as changed. */
+const MAX_COMPARED_BYTES = 64 * 1024 * 1024;
+
+/** A part of what a plan was made of. */
+type PlanInput = 'the settings of the job' | 'the mapping' | 'the source' | 'a table beside the source';
+
+/**
+ * What has changed since a plan was made, as far as that is known without a request: of files on other machines, and of the plan of an
+ * undo, nothing is.
+ */
+export async function changedSincePlan(
+  context: Pick<RunContext, 'artifacts' | 'workspaceDir' | 'allowedFolders'>,
+  { job, mapping }: Pick<ImportRequest, 'job' | 'mapping'>,
+  run: Run,
+): Promise<readonly PlanInput[]> {
+  const { inputs, stagedAt } = run;
+  if (inputs === undefined || stagedAt === null) return [];
+  const snapshot = await loadSnapshot(context.artifacts.run(run.id));
+  const source: SourcePlace = job.source;
+  // The source of a retry is a corrected rejects file.
+  const isSourceChanged =
+    run.kind !== 'retry' &&
+    source.query === undefined &&
+    (await isChanged(source.path, context, snapshot?.files ?? [], stagedAt));
+  const tables = mapping.tables.map(async ({ at, access }, index) => {
+    const file = snapshot?.tables?.[index];
+    return file !== undefined && (await isChanged(at.path, access, [file], stagedAt));
+  });
+  const isTableChanged = (await Promise.all(tables)).includes(true);
+  const changed: readonly (readonly [PlanInput, boolean])[] = [
+    ['the settings of the job', inputs.job !== jobDigest({ job })],
+    ['the mapping', inputs.mapping !== mapping.digest],
+    ['the source', isSourceChanged],
+    ['a table beside the source', isTableChanged],
+  ];
+  return changed.flatMap(([name, is]) => (is ? [name] : []));
+}
+
+/** The sentence for people; undefined where nothing has changed. */
+export function changedSincePlanText(changed: readonly PlanInput[]): string | undefined {
+  if (changed.length === 0) return undefined;
+  return `Changed since this plan was made: ${listed(changed)}. What is sent is what the plan shows; to send what is there now, plan the job again.`;
+}
+
+/** Whether files of this machine are others than the copies that were taken of them. */
+async function isChanged(
+  path: string | undefined,
+  access: FileAccess,
+  copies: readonly SnapshotFile[],
+  stagedAt: number,
+): Promise<boolean> {
+  if (path === undefined || copies.length === 0) return false;
+  const found = await findFiles(path, access).catch(() => []);
+  const isOf = (name: string, file: string) => name === file || name.startsWith(`${file}/`);
+  if (!copies.every(({ name }) => found.some((file) => isOf(name, file.path)))) return true;
+  for (const { path: name, real } of found) {
+    const copy = copies.find((one) => isOf(one.name, name));
+    if (copy === undefined) return true;
+    const { size, mtimeMs, ctimeMs } = await stat(real);
+    if (Math.max(mtimeMs, ctimeMs) <= stagedAt) continue;
+    const isPlain = copy.name === name && copy.table === undefined;
+    if (!isPlain || copy.bytes !== size || size > MAX_COMPARED_BYTES) return true;
+    const hash = createHash('sha256');
+    await pipeline(createReadStream(real), hash);
+    if (hash.digest('hex') !== copy.sha256) return true;
+  }
+  return false;
 }

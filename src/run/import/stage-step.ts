@@ -48,7 +48,8 @@ export async function stageStep(
   );
   // A job with `mode: update` creates nothing, so a changed mapping of the key needs no approval.
   const keyDigest = request.job.mode === 'update' ? null : request.mapping.keyDigest;
-  const staged = { keyDigest, stagedAt: context.clock() };
+  const inputs = { job: jobDigest(request), mapping: request.mapping.digest };
+  const staged = { keyDigest, inputs, stagedAt: context.clock() };
   const unchanged = (since: SettledRun) => ({
     ...staged,
     digest: since.digest,
@@ -103,19 +104,11 @@ export function runDigest(
   lists: readonly StoreList[] | null,
   { adopted = null, pictures = null }: { adopted?: string | null; pictures?: string | null } = {},
 ): string {
-  // These change nothing that is sent. Pictures to publish have a digest of their own.
-  const { schedule: _schedule, notify: _notify, images: _images, drift: _drift, ...planInputs } = job;
-  const { source, crosswalk, adopt, ...rest } = planInputs;
   return digestOf({
     source: sourceSha256,
     mapping: mapping.digest,
     lists,
-    job: {
-      ...rest,
-      source: withoutSecrets(source),
-      crosswalk: crosswalk && withoutSecrets(crosswalk),
-      ...(adopt !== undefined && { adopt: typeof adopt === 'object' ? withoutSecrets(adopt) : adopt }),
-    },
+    job: jobInputs(job),
     ...(adopted !== null && { adopted }),
     ...(pictures !== null && { pictures }),
     store: [storeIdentity(store), store.weightUnit, store.currency ?? null],
@@ -124,6 +117,24 @@ export function runDigest(
     resend: run.resend,
     sample: run.sample ?? null,
   });
+}
+
+/** The settings of a job that decide what is sent, without its secrets. */
+function jobInputs(job: ImportRequest['job']) {
+  // These change nothing that is sent. Pictures to publish have a digest of their own.
+  const { schedule: _schedule, notify: _notify, images: _images, drift: _drift, ...planInputs } = job;
+  const { source, crosswalk, adopt, ...rest } = planInputs;
+  return {
+    ...rest,
+    source: withoutSecrets(source),
+    crosswalk: crosswalk && withoutSecrets(crosswalk),
+    ...(adopt !== undefined && { adopt: typeof adopt === 'object' ? withoutSecrets(adopt) : adopt }),
+  };
+}
+
+/** A digest of the settings of a job that decide what is sent. */
+export function jobDigest({ job }: Pick<ImportRequest, 'job'>): string {
+  return digestOf(jobInputs(job));
 }
 
 /** A new password does not change the job; digests of secrets are not stored. */

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { crosswalkField, type ImportJob, type Job, updateMatch } from '../../config/job/job.ts';
+import type { Workspace } from '../../config/workspace.ts';
 import {
   checkMapping,
   type JoinOpener,
@@ -126,6 +127,15 @@ export interface MappingSource {
   readonly keyDigest: string;
   /** Why it cannot be used. Compiles it, which what maps no rows, such as an undo, goes without. */
   readonly findProblems: () => readonly ConfigurationProblem[];
+}
+
+/** The input of an import job as the workspace has it. */
+export async function openImport(workspace: Workspace, written: ImportJob) {
+  const store = workspace.store(written.store);
+  const prices = written.import === 'products' ? (written.prices ?? store.prices) : undefined;
+  const job = prices === undefined ? written : { ...written, prices };
+  const mapping = await openMapping(workspace.mapping(job.mapping), job, workspace.fileAccess());
+  return { job, store, mapping };
 }
 
 /** What a job's mapping needs besides the source. */

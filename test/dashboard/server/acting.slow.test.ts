@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { manyProducts, shopifyCatalog } from '../../support/catalog.ts';
 import { setupNightly } from '../../support/nightly.ts';
@@ -34,6 +36,35 @@ describe('what is done from the dashboard', () => {
     await endOf(client, `/runs/${run}`);
     expect(store.figures()).toMatchObject({ duplicates: 0 });
     expect(store.shop.products.size).toBe(30);
+  });
+
+  it('says before an approval, as the command does, what has changed since the plan was made', async () => {
+    await using nightly = await setupNightly(4);
+    const { store, workspace } = nightly;
+    const client = await (await serveDashboard(workspace)).signedIn('full');
+    const plan = String((await workspace.storeferry('plan', 'nightly', '--json')).json()['run']);
+    const since = 'Changed since this plan was made:';
+    expect((await client.get(`/runs/${plan}/approve`)).words).not.toContain(since);
+    // Written again with the same content, and settings that change nothing that is sent.
+    await workspace.write('catalog.csv', shopifyCatalog(manyProducts(4)));
+    const job = await readFile(join(workspace.dir, 'jobs/nightly.yaml'), 'utf8');
+    await workspace.write('jobs/nightly.yaml', `${job}schedule: { cron: "0 3 * * *", timezone: UTC }\n`);
+    expect((await client.get(`/runs/${plan}/approve`)).words).not.toContain(since);
+    await workspace.write('catalog.csv', shopifyCatalog(manyProducts(5)));
+    await workspace.write('jobs/nightly.yaml', `${job}duplicates: last\n`);
+    const mapping = await readFile(
+      new URL('../../../mappings/shopify-products.yaml', import.meta.url),
+      'utf8',
+    );
+    await workspace.write(
+      'mappings/shopify-products.yaml',
+      mapping.replace('\n  title: title', '\n  title: body'),
+    );
+    const words = `${since} the settings of the job, the mapping and the source. What is sent is what the plan shows;`;
+    expect((await client.get(`/runs/${plan}/approve`)).words).toContain(words);
+    const approved = await workspace.storeferry('approve', plan);
+    expect(approved.stderr.replaceAll(/\s+/g, ' ')).toContain(words);
+    expect(store.shop.products.size).toBe(4);
   });
 
   it('discards a plan that waits, once, after a confirmation', async () => {
