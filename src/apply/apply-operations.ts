@@ -8,7 +8,7 @@ import {
   isEmpty,
   type Operation,
   type Outcome,
-  type ProductPart,
+  type RecordPart,
   type UpsertProduct,
 } from '../model/operation.ts';
 import { type SafetyLimitError, UnauthorizedError } from '../model/storeferry-error.ts';
@@ -41,7 +41,7 @@ interface ApplyTally extends OutcomeTally {
 /** Whether the store keeps the fields that a part of a product does not have. */
 export interface PartRules {
   /** Whether a part may be sent; else the whole body is. */
-  readonly allow: (part: ProductPart) => boolean;
+  readonly allow: (part: RecordPart) => boolean;
   /** Called when an answer shows that the store has emptied the other fields, before the whole body is sent. */
   readonly onEmptied: () => Promise<void>;
 }
@@ -297,7 +297,7 @@ export function sendOperation(
 async function sendPart(
   storefront: WritingStorefront,
   { key: url, body: whole, knownId }: UpsertProduct,
-  part: ProductPart,
+  part: RecordPart,
   options: SendOptions,
   parts: PartRules | undefined,
 ): Promise<Outcome> {
@@ -332,7 +332,7 @@ const FIXED: ReadonlySet<string> = new Set(['title', 'type', 'hidden']);
  * Whether an answer has nothing in the fields that were not sent. A person who edits a product in the store empties neither its title nor
  * everything else.
  */
-function isEmptied(answer: unknown, whole: string, part: ProductPart): boolean {
+function isEmptied(answer: unknown, whole: string, part: RecordPart): boolean {
   const before: unknown = isJsonObject(answer) ? JSON.parse(whole) : undefined;
   if (!isJsonObject(answer) || !isJsonObject(before)) return false;
   const isNowEmpty = (name: string) => isEmpty(member(answer, name) ?? null);
@@ -353,7 +353,7 @@ async function sendContactPart(
   storefront: WritingStorefront,
   key: string,
   body: string,
-  { part, ...options }: SendOptions & { readonly part: ProductPart },
+  { part, ...options }: SendOptions & { readonly part: RecordPart },
 ): Promise<Outcome> {
   const outcome = await storefront.updateContact(key, `{ ${body.slice(1)}`, options);
   return outcome.kind === 'applied' ? { ...outcome, part: fieldsOfPart(part) } : outcome;

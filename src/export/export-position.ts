@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { ExportJob } from '../config/job/job.ts';
 import type { Stored } from '../model/json-object.ts';
 import { StateError, UsageError } from '../model/storeferry-error.ts';
-import { type RunFolder, readSealed, sealedJson } from '../state/artifacts.ts';
+import { type RunFolder, sealedFile } from '../state/artifacts.ts';
 import { exactJson, exactText, isPlainObject } from './exact-json.ts';
 import { textLines } from './writing/text-lines.ts';
 
@@ -52,17 +52,22 @@ const positionSchema = z.object({
 export type ExportPosition = Stored<typeof positionSchema>;
 
 const POSITION_FILE = 'position.json';
+const positionFile = sealedFile(
+  POSITION_FILE,
+  positionSchema,
+  'was damaged',
+  'Remove it to export all orders again, as new ones.',
+);
+/** Replaces the kept position. */
+export const keepPosition = positionFile.write;
+
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 /** So many files of a job can be written again byte for byte. */
 const KEPT_FILES = 20;
 
 /** The position of a job; without any file where it has written none from this store. */
 export async function readPosition(folder: RunFolder, store: string): Promise<ExportPosition> {
-  if (!(await folder.exists(POSITION_FILE))) return { store, prints: null, full: null, files: [] };
-  const position = await readSealed(folder, POSITION_FILE, positionSchema, [
-    'was damaged',
-    'Remove it to export all orders again, as new ones.',
-  ]);
+  const position = (await positionFile.find(folder)) ?? { store, prints: null, full: null, files: [] };
   // The numbers of files go on; the ids of another store mean other orders.
   return position.store === store ? position : { ...position, store, prints: null, full: null };
 }
@@ -89,11 +94,6 @@ export function afterFullPass(
   readAt: string,
 ): ExportPosition {
   return { ...position, full: { readAt, filter: filterText(job) } };
-}
-
-/** Replaces the kept position. */
-export async function keepPosition(folder: RunFolder, position: ExportPosition): Promise<void> {
-  await folder.write(POSITION_FILE, [sealedJson(position)]);
 }
 
 function filterText({ filter }: Pick<ExportJob, 'filter'>): string {

@@ -1,4 +1,5 @@
 import type { BlockFinder, SourcePiece } from '../model/block-index.ts';
+import { sumOf } from '../model/json-object.ts';
 import type {
   DeferredRecord,
   Mapped,
@@ -401,7 +402,7 @@ function deferRecord(mapper: RecordMapper, rows: RecordRows, context: string): M
     spans,
     rows: counted,
     memo,
-    chars: rows.rows.reduce((sum, row) => sum + row.chars, 0),
+    chars: sumOf(rows.rows, (row) => row.chars),
     map: () => mapRecord(mapper, rows, memo),
   };
 }

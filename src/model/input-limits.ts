@@ -91,7 +91,7 @@ export const LIMIT_WORDS = {
     found: 'the path of entry {entry} has {bytes} bytes',
   },
   crosswalkRows: {
-    counts: 'Most rows of a crosswalk, which is kept in memory.',
+    counts: 'Most rows of a crosswalk, which is kept in a temporary file.',
     found: 'the crosswalk has more rows',
   },
   lookupRows: {

@@ -123,3 +123,15 @@ export function recordOf(names: readonly string[], give: (name: string) => unkno
 export function withoutAbsent<T>(items: readonly (T | false | null | undefined)[]): T[] {
   return items.filter((item): item is T => item !== false && item !== null && item !== undefined);
 }
+
+/** The sum of numbers, or of a figure of each item. */
+export function sumOf<T>(items: Iterable<T>, figureOf: (item: T) => number = Number): number {
+  let sum = 0;
+  for (const item of items) sum += figureOf(item);
+  return sum;
+}
+
+/** Counts one more under a name. */
+export function countUnder<Name>(counts: Map<Name, number>, name: Name): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+}

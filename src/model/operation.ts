@@ -18,7 +18,7 @@ export interface UpsertProduct extends FromRecord {
   /** The id in the store's last answer for this url, if the ledger knows it. */
   readonly knownId: number | null;
   /** Sends only a part of the body, where the store keeps the rest; left out: the whole body. */
-  readonly part?: ProductPart | undefined;
+  readonly part?: RecordPart | undefined;
   /** The job that keeps the key although this run sends it: an update changes fields of a product of another job. Left out: the run's. */
   readonly owner?: string | undefined;
   /** The key that the product had before. */
@@ -30,7 +30,7 @@ export interface UpsertProduct extends FromRecord {
 }
 
 /** The part of a record that is sent: its changed top-level fields. */
-export interface ProductPart {
+export interface RecordPart {
   readonly fields: readonly string[];
   /** `PUT /api/site/products/{id}` by the known id; left out: an upsert, which also sends the title, because it must. */
   readonly byId?: true;
@@ -39,7 +39,7 @@ export interface ProductPart {
 }
 
 /** The request body of a part: in the order of the whole body. */
-export function bodyOfPart(body: string, part: ProductPart): string {
+export function bodyOfPart(body: string, part: RecordPart): string {
   const whole: unknown = JSON.parse(body);
   if (!isJsonObject(whole)) return body;
   const { byId, title } = part;
@@ -49,12 +49,12 @@ export function bodyOfPart(body: string, part: ProductPart): string {
 }
 
 /** The fields of the whole body that the request of a part has. */
-export function fieldsInRequest({ fields, byId }: ProductPart): ReadonlySet<string> {
+export function fieldsInRequest({ fields, byId }: RecordPart): ReadonlySet<string> {
   return new Set([...fields, 'url', ...(byId === true ? [] : ['title'])]);
 }
 
 /** The fields of the ledger's body that a part has sent. */
-export function fieldsOfPart({ fields, byId, title }: ProductPart): readonly string[] {
+export function fieldsOfPart({ fields, byId, title }: RecordPart): readonly string[] {
   return byId === true || title !== undefined ? fields : [...fields, 'title'];
 }
 
@@ -65,7 +65,7 @@ export interface UpdateContact extends FromRecord {
   readonly fingerprint: string;
   readonly memo?: string | undefined;
   /** Sends only the changed fields, where answers show edits in the store; left out: the whole body. */
-  readonly part?: ProductPart | undefined;
+  readonly part?: RecordPart | undefined;
   readonly packed?: PackedBody | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { GUARD_ACTIONS, guardHitSchema } from './guard.ts';
-import type { Stored } from './json-object.ts';
+import { type Stored, sumOf } from './json-object.ts';
 import { IMPORT_MODES, RESOURCES } from './mapped-record.ts';
 import { countSchema, NO_PRICE, reasonGroupSchema, reasonSchema } from './reason.ts';
 import { isSheet, rowSpanSchema, tablePlacesSchema } from './row.ts';
@@ -167,7 +167,7 @@ export type PlannedShard = Stored<typeof plannedShard>;
 
 /** The number of operations in the shards. */
 export function operationsIn(shards: readonly PlannedShard[]): number {
-  return shards.reduce((sum, { operations }) => sum + operations, 0);
+  return sumOf(shards, ({ operations }) => operations);
 }
 
 /**
@@ -316,7 +316,7 @@ export const planSchema = z.object({
   /** Fields that other jobs of the store send as well. */
   sharedFields: z.array(sharedField),
   /** The position of the ledger (`Ledger.position`) before it was read; absent if another run was sending. */
-  plannedAt: text.exactOptional(),
+  plannedPosition: text.exactOptional(),
   /** Keys that an earlier run has rejected or held, and that are unchanged in this source; left out: none. */
   confirmed: z.array(text).exactOptional(),
   /** Rows whose key cannot be read: while there are any, nothing is deleted. */
@@ -347,7 +347,7 @@ export const planSchema = z.object({
   /** Over the file of held records, in hexadecimal; absent if none is held. */
   heldSha256: text.exactOptional(),
   /** The position of the ledger (`Ledger.position`) with which the blocks of the source were compared; absent: there are none. */
-  blocksAt: text.exactOptional(),
+  blocksPosition: text.exactOptional(),
   /** Over the file of rejections, in hexadecimal. */
   rejectionsSha256: text,
   source: planSource,
@@ -373,7 +373,7 @@ export const NOT_IN_SAMPLE = 'not-in-sample';
 /** Records that are left out although no `skip` of the mapping says so: those without a price. */
 export function countUnaskedSkips({ skips }: Pick<Plan, 'skips'>): number {
   const unasked = skips.filter(({ code, field }) => code === NO_PRICE && field !== null);
-  return unasked.reduce((sum, { records }) => sum + records, 0);
+  return sumOf(unasked, ({ records }) => records);
 }
 
 const MANY_PERCENT = 10;

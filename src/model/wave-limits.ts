@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { grouped } from './decimal.ts';
-import type { Stored } from './json-object.ts';
+import { type Stored, sumOf } from './json-object.ts';
 import type { Resource } from './mapped-record.ts';
 import { AMOUNT_ROUNDING, isBeyond, type Limit, limitAmount, limitText } from './safety-limits.ts';
 
@@ -124,7 +124,7 @@ export function waveSizes(
     shards.filter(({ wave }) => wave !== undefined),
     ({ wave }) => wave,
   );
-  return [...waves.values()].map((ofWave) => ofWave.reduce((sum, { operations }) => sum + operations, 0));
+  return [...waves.values()].map((ofWave) => sumOf(ofWave, ({ operations }) => operations));
 }
 
 /**

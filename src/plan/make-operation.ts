@@ -1,4 +1,4 @@
-import { isNewContactKey, type ProductPart } from '../model/operation.ts';
+import { isNewContactKey, type RecordPart } from '../model/operation.ts';
 import type { OwnedKey } from '../state/state.ts';
 import type { ComparedRecord, CompareOptions } from './record-comparer.ts';
 import type { UnplacedOperation } from './shard-writer.ts';
@@ -12,7 +12,7 @@ export interface RenamedProduct extends OwnedKey {
 export function makeOperation(
   { record, mark, predecessor }: Pick<ComparedRecord, 'record' | 'mark' | 'predecessor'>,
   { resource, mode, predecessors }: Pick<CompareOptions, 'resource' | 'mode' | 'predecessors'>,
-  part?: ProductPart,
+  part?: RecordPart,
 ): UnplacedOperation {
   const { key, rows, spans, body, fingerprint, memo } = record;
   const upsert = { key, rows, spans, body, fingerprint, memo };

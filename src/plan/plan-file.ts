@@ -16,7 +16,7 @@ import type { Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { SafetyFigures, SafetyLimits } from '../model/safety-limits.ts';
 import { StateError } from '../model/storeferry-error.ts';
-import { findSealed, type RunFolder, readLines, sealedJson, sha256OfFile } from '../state/artifacts.ts';
+import { type RunFolder, readLines, sealedFile, sha256OfFile } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger } from '../state/state.ts';
 import { valueChanges } from './changes/field-changes.ts';
 import { judgeLimit } from './judge-safety.ts';
@@ -32,18 +32,16 @@ export const BLOCKS_FILE = 'blocks.bin';
 /** The file of the plan in the folder of its run. */
 export const PLAN_FILE = 'plan.json';
 
-/** Writes the plan with a checksum. It is the last of its files, so its presence shows that the plan is complete. */
-export async function writePlan(folder: RunFolder, plan: Plan): Promise<void> {
-  await folder.write(PLAN_FILE, [sealedJson(plan)]);
-}
-
-/** The plan of a run; undefined if it was not finished. StateError if it cannot be read or was changed. */
-export async function readPlan(folder: RunFolder): Promise<Plan | undefined> {
-  return await findSealed(folder, PLAN_FILE, planSchema, [
-    'is not a plan of this version',
-    'The file was damaged or edited, or another version wrote it. Run the job again: it makes a new plan.',
-  ]);
-}
+/**
+ * Writes the plan as the last of its files, so that its presence shows that it is complete; and reads it, undefined if it was not
+ * finished. StateError if it cannot be read or was changed.
+ */
+export const { write: writePlan, find: readPlan } = sealedFile(
+  PLAN_FILE,
+  planSchema,
+  'is not a plan of this version',
+  'The file was damaged or edited, or another version wrote it. Run the job again: it makes a new plan.',
+);
 
 /**
  * Whether the plan and the store together have rejected too many records; null if not, or if the limit is off. Call

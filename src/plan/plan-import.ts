@@ -1,6 +1,6 @@
 import type { ImportJob } from '../config/job/job.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
-import { withoutUndefined } from '../model/json-object.ts';
+import { sumOf, withoutUndefined } from '../model/json-object.ts';
 import type { HashKey, KeySet } from '../model/key-set.ts';
 import {
   type DeferredRecord,
@@ -72,7 +72,7 @@ export interface PlanOptions {
    */
   readonly blocks?: BlockOptions;
   /** The position of the ledger, if no other run is sending. */
-  readonly plannedAt?: string | undefined;
+  readonly plannedPosition?: string | undefined;
   /** Asked when the source has been read: whether to read it again, because its last rows decide how the first are read. */
   readonly mustReadAgain?: (() => Promise<boolean>) | undefined;
   /** Asked when the source has been read: the product that each new record continues; null: none, and the draft needs no second pass. */
@@ -270,14 +270,14 @@ function conflictRules({ job, origin }: PlanOptions): ConflictRules | undefined 
 }
 
 function assemblePlan(
-  { job, senders = [], describeSource, blocks, plannedAt, updates }: PlanOptions,
+  { job, senders = [], describeSource, blocks, plannedPosition, updates }: PlanOptions,
   { draft: { tally, watch, confirmed }, rows, duplicates }: FullDraft,
   { removed, deletes, withheld, withoutId, unconfirmed }: PlannedDeletes,
   files: Pick<Plan, 'shards' | 'rejectionsSha256' | 'heldSha256'>,
 ): Omit<Plan, 'safety'> {
   const fieldsChanged = tally.changes.changes();
   const { renamed, adopted } = tally;
-  const records = Object.values(tally.counts).reduce((sum, count) => sum + count.records, 0);
+  const records = sumOf(Object.values(tally.counts), (count) => count.records);
   return withoutUndefined<Omit<Plan, 'safety'>>({
     job: job.name,
     resource: job.import,
@@ -296,7 +296,7 @@ function assemblePlan(
     renamed,
     adopted,
     sharedFields: findSharedFields(job, senders, fieldsChanged),
-    plannedAt,
+    plannedPosition,
     confirmed: confirmed.length === 0 ? undefined : confirmed,
     edited: tally.editedRecords(),
     replacesEdits: (updates?.replaces === true && tally.counts.changed.records > 0) || undefined,
@@ -306,7 +306,7 @@ function assemblePlan(
     deletesWithoutId: withoutId,
     unconfirmed,
     ...files,
-    blocksAt: blocks?.position,
+    blocksPosition: blocks?.position,
     source: describeSource(),
   });
 }

@@ -1,4 +1,4 @@
-import { type JsonObject, member, plainText } from '../model/json-object.ts';
+import { countUnder, type JsonObject, member, plainText } from '../model/json-object.ts';
 import {
   CONTACT_TEXT_FIELDS,
   type FieldChange,
@@ -46,7 +46,7 @@ class ChangeTally {
     if (changes.every(({ field }) => field === ADVANCED_FIELD)) this.advancedOnly++;
     for (const change of changes) {
       if (this.#isEmptied(change)) {
-        this.#emptied.set(change.field, (this.#emptied.get(change.field) ?? 0) + 1);
+        countUnder(this.#emptied, change.field);
         continue;
       }
       sendable = true;

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { isJsonObject } from '../model/json-object.ts';
+import { isJsonObject, sumOf } from '../model/json-object.ts';
 import type {
   DeferredRecord,
   Mapped,
@@ -222,7 +222,7 @@ function rejection(items: readonly Pick<MappedRecord, 'rows' | 'spans'>[], reaso
 
 function together(items: readonly Pick<MappedRecord, 'rows' | 'spans'>[]) {
   return {
-    rows: items.reduce((sum, { rows }) => sum + rows, 0),
+    rows: sumOf(items, ({ rows }) => rows),
     spans: items.flatMap(({ spans }) => spans),
   };
 }

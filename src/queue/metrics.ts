@@ -1,4 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { sumOf } from '../model/json-object.ts';
 import { COMPLETED, KINDS_BUT_PLAN, type Run, type RunStatus } from '../model/run.ts';
 import type { StoreStats } from '../run/run-context.ts';
 import type { Runs, State } from '../state/state.ts';
@@ -187,7 +188,7 @@ type Figure = (stats: StoreStats['stats']) => number | null;
 /** A counter continues when the configuration of a store changes, although the client is replaced. */
 function storeCounter(name: string, help: string, figure: Figure): MetricDefinition {
   return storeMetric(`${name}_total`, help, 'counter', (clients) =>
-    clients.reduce((sum, stats) => sum + (figure(stats) ?? 0), 0),
+    sumOf(clients, (stats) => figure(stats) ?? 0),
   );
 }
 

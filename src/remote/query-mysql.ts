@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { createConnection } from 'mysql2';
+import { sumOf } from '../model/json-object.ts';
 import type { DatabaseAddress } from '../model/remote-address.ts';
 import {
   type DatabaseSession,
@@ -125,7 +126,7 @@ export async function queryMysql(at: DatabaseAddress, signal: AbortSignal): Prom
         watch.begin();
         if (!Array.isArray(row)) return;
         waiting.push(row);
-        characters += row.reduce((sum, value) => sum + (value?.length ?? 0), 0);
+        characters += sumOf(row, (value) => value?.length ?? 0);
         if (waiting.length >= MAX_WAITING.rows || characters >= MAX_WAITING.characters) connection.pause();
         wake.resolve();
       })

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { createColors } from 'picocolors';
+import { sumOf } from '../model/json-object.ts';
 import { formatDuration, printable } from '../text/printable.ts';
 import type { DocumentHead, RunDocument } from './run-document.ts';
 import {
@@ -193,7 +194,7 @@ export class Page {
     const widths = header.map((name, column) =>
       Math.max(columnsOf(name), ...rows.map(({ cells }) => columnsOf(cells[column] ?? ''))),
     );
-    const start = widths.slice(0, -1).reduce((sum, width) => sum + width + 2, 0);
+    const start = sumOf(widths.slice(0, -1), (width) => width + 2);
     const room = Math.max(20, this.#width - start);
     const line = (cells: readonly string[]) => {
       const head = cells.slice(0, -1).map((cell, column) => cell + blanks(cell, widths[column] ?? 0));

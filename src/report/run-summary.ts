@@ -1,4 +1,4 @@
-import { withoutUndefined } from '../model/json-object.ts';
+import { sumOf, withoutUndefined } from '../model/json-object.ts';
 import type { Plan } from '../model/plan.ts';
 import {
   type Drift,
@@ -140,7 +140,7 @@ const STATUSES_BY_SEVERITY: readonly RunStatus[] = [
 
 function leftRecords(groups: NonNullable<Plan['undo']>['left']): LeftRecords {
   return {
-    records: groups.reduce((sum, { records }) => sum + records, 0),
+    records: sumOf(groups, ({ records }) => records),
     reasons: groups.map(({ message, records, keys }) => ({ reason: message, records, keys })),
   };
 }

@@ -1,5 +1,5 @@
 import type { WritingStorefront } from '../apply/apply-operations.ts';
-import { isJsonObject, member, plainText } from '../model/json-object.ts';
+import { isJsonObject, member, plainText, sumOf } from '../model/json-object.ts';
 import { answeredDifferences } from '../model/operation.ts';
 import type { AnswerDifferences, AnsweredField } from '../model/run.ts';
 import { truncate } from '../model/truncate.ts';
@@ -67,19 +67,19 @@ export function mergeAnswers(found: readonly AnswerDifferences[]): AnswerDiffere
     ({ field }) => field,
   );
   const fields = [...byField].map(([field, parts]) => {
-    const respelled = parts.reduce((sum, part) => sum + (part.respelled ?? 0), 0);
+    const respelled = sumOf(parts, (part) => part.respelled ?? 0);
     return {
       field,
-      altered: parts.reduce((sum, { altered }) => sum + altered, 0),
-      dropped: parts.reduce((sum, { dropped }) => sum + dropped, 0),
+      altered: sumOf(parts, ({ altered }) => altered),
+      dropped: sumOf(parts, ({ dropped }) => dropped),
       ...(respelled > 0 && { respelled }),
       samples: parts.flatMap(({ samples }) => samples).slice(0, SAMPLES_KEPT),
     };
   });
   return {
-    answered: found.reduce((sum, { answered }) => sum + answered, 0),
-    compared: found.reduce((sum, { compared }) => sum + compared, 0),
-    altered: found.reduce((sum, { altered }) => sum + altered, 0),
+    answered: sumOf(found, ({ answered }) => answered),
+    compared: sumOf(found, ({ compared }) => compared),
+    altered: sumOf(found, ({ altered }) => altered),
     fields: fields.sort((one, other) => answersWith(other) - answersWith(one)),
   };
 }

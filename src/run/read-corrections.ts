@@ -16,7 +16,7 @@ import {
   openUntouched,
 } from '../rejects/write-rejects-workbook.ts';
 import { stageContents } from '../source/snapshot.ts';
-import { type RunFolder, sha256OfBytes, sha256OfFile } from '../state/artifacts.ts';
+import { findJson, type RunFolder, sha256OfBytes, sha256OfFile } from '../state/artifacts.ts';
 import { importTarget } from '../state/state.ts';
 import { csvForLanguage, csvLine, csvStyle, markOf } from '../tables/write-table.ts';
 import { digestOf } from './digest-of.ts';
@@ -341,11 +341,10 @@ function shortRow(written: string, files: PlanSource['files']): string {
 
 /** Adds to the source of a retry the rows from which its lines come; changes nothing in another run. */
 export async function sourceNamer(folder: RunFolder): Promise<(source: PlanSource) => PlanSource> {
-  if (!(await folder.exists(SOURCE_ROWS_FILE))) return (source) => source;
-  const read = sourceRowsSchema.safeParse(JSON.parse(await text(await folder.read(SOURCE_ROWS_FILE))));
+  const rows = await findJson(folder, SOURCE_ROWS_FILE, sourceRowsSchema);
   return (source) => {
     const files = source.files.map((file, index) => {
-      const sourceRows = read.data?.[index];
+      const sourceRows = rows?.[index];
       return sourceRows === undefined ? file : { ...file, sourceRows };
     });
     return { ...source, files };

@@ -1,13 +1,11 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { moveNew } from '../config/edit-file.ts';
-import { parsedJson } from '../model/json-object.ts';
 import { RESOURCES } from '../model/mapped-record.ts';
 import { jobFile } from '../model/run.ts';
 import { LockedError, UsageError } from '../model/storeferry-error.ts';
-import type { RunFolder } from '../state/artifacts.ts';
+import { findJson, type RunFolder } from '../state/artifacts.ts';
 import { importTarget, type LedgerTarget, targetTag } from '../state/state.ts';
 import { adoptedFile } from './import/adoption.ts';
 import { lockJob } from './lock-job.ts';
@@ -93,7 +91,7 @@ export async function settleRenames(context: RunContext, job?: string): Promise<
   const folder = context.artifacts.run(FOLDER);
   for (const marker of await folder.list()) {
     const [, to] = MARKER.exec(marker) ?? [];
-    const begun = begunSchema.safeParse(parsedJson(await text(await folder.read(marker)))).data;
+    const begun = await findJson(folder, marker, begunSchema);
     if (to === undefined || begun === undefined) continue;
     if (job !== undefined && job !== to && job !== begun.from) continue;
     try {

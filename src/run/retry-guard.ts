@@ -7,10 +7,8 @@ import { SourceError } from '../model/storeferry-error.ts';
 import type { CorrectedRejects } from '../rejects/corrected-rejects.ts';
 import { REFUSALS, refusedCellWords } from '../rejects/rejects-edits.ts';
 import type { RejectedKey } from '../rejects/rejects-file.ts';
-import { type RunFolder, readSealed, sealedJson } from '../state/artifacts.ts';
+import { sealedFile } from '../state/artifacts.ts';
 import type { Ledger } from '../state/state.ts';
-
-const GUARD_FILE = 'retry.json';
 
 const rejectedKey = z.tuple([z.string(), z.string()]) satisfies z.ZodType<RejectedKey>;
 const guardSchema = z.strictObject({
@@ -58,18 +56,13 @@ export function retryGuardOf(
   };
 }
 
-/** Writes the guard beside its snapshot. */
-export async function saveRetryGuard(folder: RunFolder, guard: RetryGuard): Promise<void> {
-  await folder.write(GUARD_FILE, [sealedJson(guard)]);
-}
-
-/** The guard of a retry. StateError if it is missing or damaged. */
-export async function loadRetryGuard(folder: RunFolder): Promise<RetryGuard> {
-  return await readSealed(folder, GUARD_FILE, guardSchema, [
-    'is damaged',
-    'Retry again: it is written again.',
-  ]);
-}
+/** Writes the guard of a retry beside its snapshot, and reads it: StateError if it is missing or damaged. */
+export const { write: saveRetryGuard, read: loadRetryGuard } = sealedFile(
+  'retry.json',
+  guardSchema,
+  'is damaged',
+  'Retry again: it is written again.',
+);
 
 type Item = Mapped | DeferredRecord;
 

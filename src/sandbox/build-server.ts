@@ -9,6 +9,7 @@ import {
   type FastifyRequest,
   fastify,
 } from 'fastify';
+import { countUnder } from '../model/json-object.ts';
 import { type Answer, type Route, refusalAnswer } from './route.ts';
 import type { Random } from './seed-database.ts';
 
@@ -197,7 +198,7 @@ export function createRequestCounts() {
   const routes = new Map<string, number>();
   const statuses = new Map<string, number>();
   const faults = new Map<string, number>();
-  const add = (counts: Map<string, number>, name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
+  const add = (counts: Map<string, number>, name: string) => countUnder(counts, name);
   return {
     count(route: string, status: number) {
       total += 1;

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { sumOf } from '../model/json-object.ts';
 import type { ContactAnswer } from './contact-routes.ts';
 import seeds from './seeds.json' with { type: 'json' };
 
@@ -128,7 +129,7 @@ function makeOrder(random: Random, index: number, buyer: ContactAnswer): Record<
       additions: [],
     };
   });
-  const subTotal = money(items.reduce((sum, item) => sum + item.total, 0));
+  const subTotal = money(sumOf(items, (item) => item.total));
   const shippingAmount = random() < 0.75 && subTotal <= 60 ? 4.95 : 0;
   const discountAmount = random() < 0.15 ? money(subTotal * 0.1) : 0;
   const created = FIRST_ORDER + index * 5400 + between(random, 0, 5000);
@@ -158,7 +159,7 @@ function makeOrder(random: Random, index: number, buyer: ContactAnswer): Record<
     billingAddress: address,
     shippingAddress: random() < 0.75 ? address : null,
     shippingRequired: items.some(({ shippingRequired }) => shippingRequired),
-    weight: money(items.reduce((sum, { weight, quantity }) => sum + weight * quantity, 0)),
+    weight: money(sumOf(items, ({ weight, quantity }) => weight * quantity)),
     weightUnit: 'kg',
     subTotal,
     total: money(subTotal + shippingAmount - discountAmount),

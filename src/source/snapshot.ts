@@ -14,7 +14,7 @@ import { bytesOf } from '../remote/fetch-file.ts';
 import { releaseBuffer } from '../remote/read-next.ts';
 import { CHANGING_FILE_HINT, type RetryPolicy } from '../remote/remote-client.ts';
 import { EXTENSIONS_FILE } from '../remote/remote-kinds.ts';
-import { findSealed, type RunFolder, sealedJson } from '../state/artifacts.ts';
+import { type RunFolder, sealedFile } from '../state/artifacts.ts';
 import { type FileAccess, findFiles, openFound } from '../state/file-access.ts';
 import { stageTable, TABLE_FORMATS } from '../tables/open-table.ts';
 import { fetchSource } from './fetch-source.ts';
@@ -73,19 +73,15 @@ export function snapshotOf(files: readonly SnapshotFile[]): Snapshot {
 }
 
 /**
- * Writes the list of the snapshot's files. It is written last, so its presence proves that the snapshot is complete.
+ * Writes the list of the snapshot's files last, so that its presence proves that the snapshot is complete; and reads it, to continue
+ * the run: undefined if staging has not finished. StateError.
  */
-export async function saveSnapshot(folder: RunFolder, snapshot: Snapshot): Promise<void> {
-  await folder.write(SNAPSHOT_FILE, [sealedJson(snapshot)]);
-}
-
-/** The snapshot in the folder, to continue the run; undefined if staging has not finished. StateError. */
-export async function loadSnapshot(folder: RunFolder): Promise<Snapshot | undefined> {
-  return await findSealed(folder, SNAPSHOT_FILE, snapshotSchema, [
-    'is damaged',
-    'Run the job again: it will take a new snapshot.',
-  ]);
-}
+export const { write: saveSnapshot, find: loadSnapshot } = sealedFile(
+  SNAPSHOT_FILE,
+  snapshotSchema,
+  'is damaged',
+  'Run the job again: it will take a new snapshot.',
+);
 
 /** The snapshot, after a check of each file's checksum; undefined if staging has not finished. StateError. */
 export async function verifiedSnapshot(folder: RunFolder): Promise<Snapshot | undefined> {

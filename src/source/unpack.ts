@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { crc32, createGunzip } from 'node:zlib';
 import { type Entry, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'yauzl';
 import { fileLimitError, type InputLimits } from '../model/input-limits.ts';
+import { sumOf } from '../model/json-object.ts';
 import type { TableFormat } from '../model/row.ts';
 import { errorCode, messageOf, SourceError } from '../model/storeferry-error.ts';
 import { googleSheetHint } from '../remote/fetch-file.ts';
@@ -207,7 +208,7 @@ export async function openZip(handle: FileHandle, name: string, limits: SourceLi
   for (const { label, entry } of files) refuseUnreadable(name, label, entry);
   if (document !== undefined) {
     const parts = files.map(({ label, entry }) => [label, () => contentOf(zip, entry, name, label)] as const);
-    const bytes = files.reduce((sum, { entry }) => sum + entry.uncompressedSize, 0);
+    const bytes = sumOf(files, ({ entry }) => entry.uncompressedSize);
     return { workbook: document.workbook, parts: new Map(parts), bytes };
   }
   if (files.length === 0) {

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
+import { type DeepReadonly, parsedJson } from '../model/json-object.ts';
 import { LineSplitter } from '../model/row.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { releaseBuffer } from '../remote/read-next.ts';
@@ -140,28 +141,34 @@ export function openSealed(text: string): object {
   return value;
 }
 
-/** The value of a file that `sealedJson` made. StateError if it is absent, and with this problem and hint if it was changed. */
-export async function readSealed<Value>(
+/** A file of folders, with a value as `sealedJson` makes it. `problem`: what is wrong with one that was changed. */
+export function sealedFile<Value>(name: string, schema: z.ZodType<Value>, problem: string, hint: string) {
+  const read = async (folder: RunFolder): Promise<Value> => {
+    const written = await text(await folder.read(name));
+    try {
+      return schema.parse(openSealed(written));
+    } catch (cause) {
+      throw new StateError(`${folder.location}/${name} ${problem}.`, { cause, hint });
+    }
+  };
+  return {
+    /** StateError if it is absent, or was changed. */
+    read,
+    /** Undefined if it is absent; StateError if it was changed. */
+    find: async (folder: RunFolder) => ((await folder.exists(name)) ? await read(folder) : undefined),
+    write: async (folder: RunFolder, value: DeepReadonly<Value> & object) =>
+      await folder.write(name, [sealedJson(value)]),
+  };
+}
+
+/** The value of a JSON file; undefined where it is absent, or not of this schema. */
+export async function findJson<Value>(
   folder: RunFolder,
   name: string,
   schema: z.ZodType<Value>,
-  [problem, hint]: readonly [problem: string, hint: string],
-): Promise<Value> {
-  const written = await text(await folder.read(name));
-  try {
-    return schema.parse(openSealed(written));
-  } catch (cause) {
-    throw new StateError(`${folder.location}/${name} ${problem}.`, { cause, hint });
-  }
-}
-
-/** The same; undefined where the file is absent. */
-export async function findSealed<Value>(
-  folder: RunFolder,
-  name: string,
-  ...as: [schema: z.ZodType<Value>, problemAndHint: readonly [string, string]]
 ): Promise<Value | undefined> {
-  return (await folder.exists(name)) ? await readSealed(folder, name, ...as) : undefined;
+  if (!(await folder.exists(name))) return undefined;
+  return schema.safeParse(parsedJson(await text(await folder.read(name)))).data;
 }
 
 /** The content of a sample file. */

@@ -292,7 +292,7 @@ function filesOf(format: Format, { source, split }: RunInput): Buffer[] {
 function comparable(made: Planned) {
   if (typeof made === 'string') return made;
   const { plan, operations, rejections } = made;
-  const { blocksAt: _, ...rest } = plan;
+  const { blocksPosition: _, ...rest } = plan;
   return { plan: rest, operations, rejections };
 }
 

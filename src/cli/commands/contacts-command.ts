@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { sumOf } from '../../model/json-object.ts';
 import { coveredWords, type IdRange, MAX_SCANNED_IDS, scanContacts } from '../../run/scan-contacts.ts';
 import { counted } from '../../text/printable.ts';
 import {
@@ -81,7 +82,7 @@ function parseRanges(typed: string): readonly IdRange[] {
       throw new InvalidArgumentError('Expected ids such as 1000-1400 or 1042,1050.');
     return { from, to };
   });
-  if (ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0) > MAX_SCANNED_IDS)
+  if (sumOf(ranges, ({ from, to }) => to - from + 1) > MAX_SCANNED_IDS)
     throw new InvalidArgumentError(`Expected at most ${MAX_SCANNED_IDS} ids.`);
   return ranges;
 }

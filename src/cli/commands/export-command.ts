@@ -1,3 +1,4 @@
+import { sumOf } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { reconcileExport } from '../../run/export/export-folder.ts';
 import { isExportRequest } from '../../run/run-context.ts';
@@ -30,7 +31,7 @@ file has like that are counted: the next run writes them. Nothing is changed. Ex
         });
       const { terminal, program } = invocation;
       const { files, missing, damaged, waiting } = await reconcileExport(open.context, request);
-      const records = files.reduce((sum, { count }) => sum + count, 0);
+      const records = sumOf(files, ({ count }) => count);
       if (json) {
         const result = { files: files.length, records, missing: missing.length, damaged: damaged.length };
         printJson(terminal, result);

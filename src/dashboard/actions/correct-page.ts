@@ -1,4 +1,5 @@
 import { actionOf } from '../../model/action.ts';
+import { sumOf } from '../../model/json-object.ts';
 import type { Run } from '../../model/run.ts';
 import { foreign, html, type Markup, quiet } from '../../report/html/markup.ts';
 import type { CellEdits, RejectedPage, RejectedRow } from '../../run/read-corrections.ts';
@@ -59,7 +60,7 @@ export function correctPage(
   const { rows, number, pages, total, isCut } = rejected;
   const columns = shownColumns(rejected, edits, allColumns);
   const hidden = rejected.columns.length - columns.length;
-  const cells = [...edits.values()].reduce((sum, typed) => sum + typed.size, 0);
+  const cells = sumOf(edits.values(), (typed) => typed.size);
   const button = (value: string, label: string, weight = '') =>
     submitButton(label, { name: 'go', value, weight });
   return {

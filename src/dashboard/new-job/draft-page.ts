@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { basename } from 'node:path';
 import { SCHEDULE_FIELD_NAMES, SCHEDULE_FIELDS } from '../../config/job/job.ts';
-import { recordOf, withoutAbsent } from '../../model/json-object.ts';
+import { recordOf, sumOf, withoutAbsent } from '../../model/json-object.ts';
 import { hasUser } from '../../model/remote-address.ts';
 import { rowPlace } from '../../model/row.ts';
 import { explainError } from '../../model/storeferry-error.ts';
@@ -423,7 +423,7 @@ function summaryOf(fields: PreviewedRecord['fields']): Markup {
   const parts = withoutAbsent([
     prices.length !== 0 && (least === most ? `price ${least}` : `price ${least} to ${most}`),
     prices.length > 1 && counted(prices.length, 'variant'),
-    stock.length !== 0 && `stock ${grouped(stock.reduce((sum, one) => sum + one, 0))}`,
+    stock.length !== 0 && `stock ${grouped(sumOf(stock))}`,
     images !== 0 && counted(images, 'image'),
   ]);
   return html`<b>${foreign(named.map(String).join(', '), 120)}</b>${parts.length > 0 && ` ${parts.join(', ')}`}`;

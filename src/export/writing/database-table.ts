@@ -1,6 +1,7 @@
 import { open as openFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ExportJob } from '../../config/job/job.ts';
+import { sumOf } from '../../model/json-object.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { codeOf, DestinationError, messageOf } from '../../model/storeferry-error.ts';
 import { type DatabaseSession, RemoteFailure, retryTransient } from '../../remote/remote-client.ts';
@@ -375,7 +376,7 @@ class TableWriter {
     let part: (string | null)[] = [];
     let characters = 0;
     for (const values of byKey.values()) {
-      const length = values.reduce((sum, value) => sum + (value?.length ?? 0), 0);
+      const length = sumOf(values, (value) => value?.length ?? 0);
       const isFull = part.length >= maxRows * columns.length || characters + length > MAX_CHARACTERS;
       if (part.length > 0 && isFull) {
         yield part;

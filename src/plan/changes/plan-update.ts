@@ -8,7 +8,7 @@ import {
   type Observation,
   valueDigest,
 } from '../../model/observation.ts';
-import type { ProductPart } from '../../model/operation.ts';
+import type { RecordPart } from '../../model/operation.ts';
 import { truncate } from '../../model/truncate.ts';
 import type { LedgerMark } from '../../state/state.ts';
 import { fieldChanges } from './field-changes.ts';
@@ -42,7 +42,7 @@ export interface PlannedUpdate {
   /** The body of the source; a field that the store has its own value of may have the acknowledged value. */
   readonly body: string;
   /** Undefined: the whole body is sent. */
-  readonly part: ProductPart | undefined;
+  readonly part: RecordPart | undefined;
   /** What keeps the record back: fields that were changed on both sides. */
   readonly hits: readonly GuardHit[];
   /** What is known of the record once the plan is made, if somebody has decided about it. */
@@ -96,7 +96,7 @@ export function planUpdate(
   );
   const unsent = names.filter((name) => !sent.includes(name));
   const title = unsent.includes('title') ? edited['title']?.value : undefined;
-  const part: ProductPart = {
+  const part: RecordPart = {
     fields: sent,
     ...(byId && { byId }),
     ...(typeof title === 'string' && { title }),

@@ -1,4 +1,5 @@
 import { beyondLimit, raiseLimit, TOO_MANY_ROWS } from '../../model/input-limits.ts';
+import { sumOf } from '../../model/json-object.ts';
 import {
   CONTACT_TEXT_FIELDS,
   type Contact,
@@ -154,7 +155,7 @@ export function mergeContacts(key: string, copies: readonly MappedRecord[]): Map
       ...(subscribed.length > 0 && { subscribed: !left }),
       ...(lists.size > 0 && { subscriberLists: [...lists] }),
     },
-    rows: copies.reduce((sum, copy) => sum + copy.rows, 0),
+    rows: sumOf(copies, (copy) => copy.rows),
     spans: copies.flatMap((copy) => copy.spans),
     notes: copies.flatMap((copy) => copy.notes ?? []),
   };

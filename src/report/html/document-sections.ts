@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Action } from '../../model/action.ts';
+import { sumOf } from '../../model/json-object.ts';
 import {
   capitalise,
   formatDuration,
@@ -50,7 +51,7 @@ const MAX_DECADES = 3;
 /** Shares of a whole as one bar, in proportion. Empty shares are left out. */
 function shareBar(shares: readonly Share[], title: string): Markup {
   const present = shares.filter(({ records }) => records > 0);
-  const whole = present.reduce((sum, { records }) => sum + records, 0);
+  const whole = sumOf(present, ({ records }) => records);
   const text = present.map(
     ({ label, records }) => `${grouped(records)} ${label} (${formatShare(records, whole)})`,
   );
@@ -73,7 +74,7 @@ ${parts}
 
 /** Each figure's share of 100. Small shares are widened to be visible, at the cost of the others. */
 export function widths(figures: readonly number[]): number[] {
-  const whole = figures.reduce((sum, figure) => sum + figure, 0);
+  const whole = sumOf(figures);
   const isNarrow = (figure: number) => (figure / whole) * 100 < MIN_SHARE_WIDTH;
   const wide = figures.filter((figure) => !isNarrow(figure)).reduce((sum, figure) => sum + figure, 0);
   const room = 100 - MIN_SHARE_WIDTH * figures.filter(isNarrow).length;

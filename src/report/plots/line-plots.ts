@@ -1,4 +1,4 @@
-import { withoutAbsent } from '../../model/json-object.ts';
+import { sumOf, withoutAbsent } from '../../model/json-object.ts';
 import type { TrafficSample } from '../../model/run.ts';
 import { truncate } from '../../model/truncate.ts';
 import {
@@ -260,8 +260,7 @@ function trafficPlots(samples: readonly TrafficSample[]): Markup | null {
     steps(samples, (at) => (at - first.at) / unitMs, of, between);
   const perSecond = (figure: 'requests' | 'failed' | 'retries') =>
     line((sample) => (sample[figure] / Math.max(1, sample.ms)) * SECOND, 0);
-  const sum = (figure: 'failed' | 'retries' | 'pausedMs') =>
-    samples.reduce((whole, sample) => whole + sample[figure], 0);
+  const sum = (figure: 'failed' | 'retries' | 'pausedMs') => sumOf(samples, (sample) => sample[figure]);
   const highest = (of: (sample: TrafficSample) => number | null) =>
     Math.max(0, ...samples.map((sample) => of(sample) ?? 0));
 

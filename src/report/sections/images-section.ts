@@ -1,3 +1,4 @@
+import { sumOf } from '../../model/json-object.ts';
 import type { ImageFindings, ImageProblem, PictureFindings } from '../../model/plan.ts';
 import { counted, formatBytes, grouped, listed } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
@@ -22,7 +23,7 @@ function picturesBlocks(
     uploads === 0
       ? `All ${counted(pictures, 'picture')} of the records to send are published already.`
       : `${counted(uploads, 'picture')} (${formatBytes(bytes)}) of ${grouped(pictures)} ${uploads === 1 ? 'is' : 'are'} to be uploaded${uploads < pictures ? '; the others are published already' : ''}.`;
-  const files = broken.reduce((sum, problem) => sum + problem.files, 0);
+  const files = sumOf(broken, (problem) => problem.files);
   return [
     {
       kind: 'paragraph',
@@ -110,5 +111,5 @@ function imagesWords({ addresses, broken, unknown, unchecked }: ImageFindings): 
 }
 
 function sum(problems: readonly ImageProblem[]): number {
-  return problems.reduce((total, { addresses }) => total + addresses, 0);
+  return sumOf(problems, ({ addresses }) => addresses);
 }

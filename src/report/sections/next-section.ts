@@ -1,5 +1,5 @@
 import { type Action, copyAction } from '../../model/action.ts';
-import { withoutAbsent } from '../../model/json-object.ts';
+import { sumOf, withoutAbsent } from '../../model/json-object.ts';
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { type Exported, forgotten, isDriftOpen, type Pace, type Run, refusedIn } from '../../model/run.ts';
@@ -276,7 +276,7 @@ function afterRejects(run: Run, plan: Plan | null, rejectsFile: string | null | 
 function correction({ totals }: Run, plan: Plan | null): string {
   const isAll = (of: (code: string) => boolean) => {
     const groups = (plan?.rejections ?? []).filter(({ code }) => of(code));
-    const records = groups.reduce((sum, group) => sum + group.records, 0);
+    const records = sumOf(groups, (group) => group.records);
     return records > 0 && records === totals?.rejected;
   };
   if (isAll((code) => code === KEY_NOT_REJECTED)) return 'Restore the keys in the rejects file, then:';

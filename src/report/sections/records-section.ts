@@ -1,4 +1,4 @@
-import { withoutAbsent } from '../../model/json-object.ts';
+import { sumOf, withoutAbsent } from '../../model/json-object.ts';
 import type { KeyExample, Plan, PlanSource } from '../../model/plan.ts';
 import { counted, formatShare, grouped, listed, newWord, resourceNoun } from '../../text/printable.ts';
 import { formatExamplePlace } from '../format-place.ts';
@@ -34,8 +34,8 @@ export function recordsSection(facts: RunFacts): Section | null {
   const { run, totals } = facts;
   if (run.verification !== undefined || run.kind === 'drift') return null;
   const outcomes = outcomesOf(facts);
-  const all = outcomes.reduce((sum, outcome) => sum + outcome.records, 0);
-  const rows = outcomes.reduce((sum, outcome) => sum + outcome.rows, 0);
+  const all = sumOf(outcomes, (outcome) => outcome.records);
+  const rows = sumOf(outcomes, (outcome) => outcome.rows);
   if (all === 0 && rows === 0) return null;
   const things = counted(all, resourceNoun(run.resource));
   const requests: TableRow[] = isOnlyPlanned(facts)

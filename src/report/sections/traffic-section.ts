@@ -1,4 +1,4 @@
-import { withoutAbsent } from '../../model/json-object.ts';
+import { sumOf, withoutAbsent } from '../../model/json-object.ts';
 import type { TrafficSample } from '../../model/run.ts';
 import { counted, formatDuration, grouped } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
@@ -25,8 +25,7 @@ export function trafficSection(facts: RunFacts): Section | null {
 
 /** Sentences about the requests of a run and the answers of the store. */
 function describeTraffic(samples: readonly TrafficSample[]): string[] {
-  const sum = (of: (sample: TrafficSample) => number) =>
-    samples.reduce((whole, sample) => whole + of(sample), 0);
+  const sum = (of: (sample: TrafficSample) => number) => sumOf(samples, of);
   const [requests, failed, retries] = [
     sum((one) => one.requests),
     sum((one) => one.failed),

@@ -2,7 +2,14 @@ import { text } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { StoreConfig } from '../../config/store-config.ts';
-import { isJsonObject, type JsonObject, member, plainText } from '../../model/json-object.ts';
+import {
+  countUnder,
+  isJsonObject,
+  type JsonObject,
+  member,
+  plainText,
+  sumOf,
+} from '../../model/json-object.ts';
 import { AS_ACKNOWLEDGED, type Observation, observeAnswer, type StoreEdit } from '../../model/observation.ts';
 import { isNormalisedUrl, storeDifferences, type UpsertProduct } from '../../model/operation.ts';
 import { DRIFT_FILE } from '../../model/plan.ts';
@@ -228,7 +235,7 @@ export async function tallyFindings(
     for (const { kind, key, differences } of batch) {
       counts[kind] += 1;
       if (kind === 'edited') {
-        for (const { path } of differences) byField.set(path, (byField.get(path) ?? 0) + 1);
+        for (const { path } of differences) countUnder(byField, path);
       }
       if (counts[kind] > EXAMPLES_KEPT) continue;
       const fields = differences.map(({ path, believed, found }) => ({
@@ -242,7 +249,7 @@ export async function tallyFindings(
   return {
     ...records,
     strangers,
-    fields: [...byField.values()].reduce((sum, one) => sum + one, 0),
+    fields: sumOf(byField.values()),
     byField: [...byField]
       .map(([field, found]) => ({ field, records: found }))
       .sort((one, other) => other.records - one.records || (one.field < other.field ? -1 : 1)),

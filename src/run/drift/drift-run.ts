@@ -1,10 +1,10 @@
-import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { DRIFT_FILE } from '../../model/plan.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { type Drift, hasDrifted, type Run, UNFINISHED } from '../../model/run.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
+import { findJson } from '../../state/artifacts.ts';
 import { importTarget, targetTag } from '../../state/state.ts';
 import { lockJob, lockTarget } from '../lock-job.ts';
 import { pruneRuns } from '../prune-runs.ts';
@@ -156,9 +156,7 @@ export async function compareSlice(
   const target = targetTag({ storeId: storeIdentity(store), resource: job.import });
   const folder = artifacts.run(SLICES_FOLDER);
   const name = `${job.name}.json`;
-  const known = (await folder.exists(name))
-    ? progressSchema.safeParse(JSON.parse(await text(await folder.read(name)))).data
-    : undefined;
+  const known = await findJson(folder, name, progressSchema);
   const { slice, progress } = nextSlice(known, target, percent);
   await folder.write(name, [JSON.stringify(progress)]);
   // Whoever waits for the run of the job must not take this one for it.

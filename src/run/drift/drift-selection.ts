@@ -1,10 +1,9 @@
-import { json } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { ImportJob } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
 import type { Drift, Run } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
-import type { RunFolder } from '../../state/artifacts.ts';
+import { findJson, type RunFolder } from '../../state/artifacts.ts';
 import { importTarget, type Lock } from '../../state/state.ts';
 import { readProbe } from '../kept-probe.ts';
 import type { RunContext } from '../run-context.ts';
@@ -75,8 +74,7 @@ export type SelectedKeys = z.infer<typeof selectionSchema>;
 
 /** The keys that a run has chosen to compare; undefined before that, and for a file of another version. */
 export async function readSelection(folder: RunFolder): Promise<SelectedKeys | undefined> {
-  if (!(await folder.exists(SELECTION_FILE))) return undefined;
-  return selectionSchema.safeParse(await json(await folder.read(SELECTION_FILE))).data;
+  return await findJson(folder, SELECTION_FILE, selectionSchema);
 }
 
 /** Chooses the keys to compare, and stores them for the case that the run is interrupted. */

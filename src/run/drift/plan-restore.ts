@@ -3,7 +3,7 @@ import type { Plan } from '../../model/plan.ts';
 import type { Run, RunPart } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { FORGOTTEN_BODY, importTarget } from '../../state/state.ts';
-import { planRecords, withoutGuards } from '../records/plan-records.ts';
+import { adaptJobToBodies, planRecords } from '../records/plan-records.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { type DriftFinding, readFindings } from './drift-finding.ts';
 
@@ -35,7 +35,7 @@ export async function planRestore(
     }
   };
   return await planRecords(context, run, {
-    job: withoutGuards(job, job.mode === 'update' ? 'update' : 'upsert'),
+    job: adaptJobToBodies(job, job.mode === 'update' ? 'update' : 'upsert'),
     origin: { kind: 'bodies' },
     openMapped,
     resend: true,

@@ -16,6 +16,7 @@ import {
   readPosition,
   writeNewFile,
 } from '../../export/writing/export-file.ts';
+import { sumOf } from '../../model/json-object.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { type Run, UNFINISHED } from '../../model/run.ts';
 import { lockLostError } from '../../model/storeferry-error.ts';
@@ -187,7 +188,7 @@ async function writeFilesAgain(context: RunContext, request: ExportRequest, run:
     since,
   );
   const written = placed.filter(({ isWritten }) => isWritten).map(({ file }) => file);
-  const sum = (what: 'lines' | 'bytes' | 'count') => written.reduce((total, file) => total + file[what], 0);
+  const sum = (what: 'lines' | 'bytes' | 'count') => sumOf(written, (file) => file[what]);
   await saveExported(context.artifacts.run(run.id), {
     location: remote?.location ?? path ?? '',
     mode,

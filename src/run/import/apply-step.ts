@@ -1,6 +1,6 @@
 import type { ImportJob } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
-import { decodedPercents } from '../../model/json-object.ts';
+import { countUnder, decodedPercents, sumOf } from '../../model/json-object.ts';
 import type { DeleteProduct, Operation, Outcome, Rejected } from '../../model/operation.ts';
 import { consideredRecords, operationsIn, type Plan, type PlannedShard } from '../../model/plan.ts';
 import type { FoundLimits, Run } from '../../model/run.ts';
@@ -116,14 +116,14 @@ async function waveFigures(
   const kinds = new Map<Outcome['kind'], number>();
   for (const { number } of shards) {
     for (const kind of (await state.runs.outcomes(id, number)).values()) {
-      kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+      countUnder(kinds, kind);
     }
   }
   const records = operationsIn(shards);
   const rejected = kinds.get('rejected') ?? 0;
   const unsent = records - rejected - (kinds.get('applied') ?? 0);
   const { answers } = (await readTraffic(artifacts.run(id))) ?? {};
-  const before = (count: (wave: JudgedWave) => number) => earlier.reduce((sum, wave) => sum + count(wave), 0);
+  const before = (count: (wave: JudgedWave) => number) => sumOf(earlier, count);
   const fields = (answers?.fields ?? []).map(
     ({ field, altered, dropped }) =>
       [field, altered + dropped - before((wave) => wave.fields[field] ?? 0)] as const,
@@ -294,7 +294,7 @@ export const deliverInProcess: DeliverShards = async (context, delivery, shards)
 };
 
 /** The operations without a final outcome, one shard at a time. */
-async function* openOperations(
+async function* readOperationsToSend(
   context: RunContext,
   run: Run,
   shards: readonly PlannedShard[],
@@ -362,7 +362,7 @@ async function deliverWithTraffic(
       storefront: withAnswerListener(storefront, (key, body, answer) =>
         traffic.answers.add(key, body, answer, { keepValues: run.resource === 'products' }),
       ),
-      operations: openOperations(context, run, shards),
+      operations: readOperationsToSend(context, run, shards),
       firstShard: shards[0]?.number ?? 0,
       judge: (tally) => judgeRejected(delivery, before.rejected + tally.rejected),
       onProgress: (tally) =>

@@ -102,8 +102,11 @@ export async function refuseOutdated(context: RunContext, run: Run, plan: Plan):
 }
 
 /** A run that was killed has no end: whether it wrote since is known only as long as nobody has. */
-async function isOutdated(context: RunContext, run: Run, { plannedAt }: Plan): Promise<boolean> {
-  if (plannedAt !== undefined && plannedAt === (await context.state.ledger(importTarget(run)).position()))
+async function isOutdated(context: RunContext, run: Run, { plannedPosition }: Plan): Promise<boolean> {
+  if (
+    plannedPosition !== undefined &&
+    plannedPosition === (await context.state.ledger(importTarget(run)).position())
+  )
     return false;
   return await othersWroteSince(context, run);
 }

@@ -1,5 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import type { StoreConfig } from '../../config/store-config.ts';
+import { sumOf } from '../../model/json-object.ts';
 import { hasManyUnaskedSkips, hasRejectsWorkbook, type Plan, REDIRECTS_FILE } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { formatRow, inertCell, MAX_SHEET_ROWS } from '../../model/row.ts';
@@ -105,8 +106,7 @@ async function paceFigures(
   { limits }: StoreConfig,
 ): Promise<Pick<Run, 'sent' | 'pace'>> {
   if (traffic !== null) {
-    const sum = (of: 'requests' | 'retries' | 'ms') =>
-      traffic.samples.reduce((total, sample) => total + sample[of], 0);
+    const sum = (of: 'requests' | 'retries' | 'ms') => sumOf(traffic.samples, (sample) => sample[of]);
     return { sent: { requests: sum('requests') - sum('retries'), ms: sum('ms') } };
   }
   const rates = (await state.runs.list({ kinds: SENDING_KINDS, limit: RUNS_LOOKED_AT }))

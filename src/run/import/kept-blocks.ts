@@ -67,13 +67,14 @@ export async function keptBlocks(
 export async function keepBlocks(
   { state, artifacts }: RunContext,
   run: Run,
-  { blocksAt, shards }: Plan,
+  { blocksPosition, shards }: Plan,
   lock: Pick<Lock, 'isHeld'>,
 ): Promise<() => Promise<void>> {
   const target = importTarget(run);
   const ledger = state.ledger(target);
   const { sealFile, blocksFile } = filesOf(run);
-  const isCurrent = blocksAt !== undefined && isName(sealFile) && (await ledger.position()) === blocksAt;
+  const isCurrent =
+    blocksPosition !== undefined && isName(sealFile) && (await ledger.position()) === blocksPosition;
   if (!isCurrent) return async () => {};
   return async () => {
     const { applied, rejected, deleted, left } = await state.runs.tally(run.id);

@@ -53,7 +53,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   const reading = readSnapshotThroughMapping(source);
   const { job } = request;
   const ledger = context.state.ledger(importTarget(run));
-  const plannedAt = await planPosition(context, run);
+  const plannedPosition = await planPosition(context, run);
   const guard = run.kind === 'retry' ? await loadRetryGuard(folder) : undefined;
   const nameSource = await sourceNamer(folder);
   const { redact } = context;
@@ -80,7 +80,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     senders: request.senders,
     openMapped: () => (adoption === undefined ? reading.open() : adoption.rekey(reading.open())),
     ...(hasBlocks && { blocks }),
-    plannedAt,
+    plannedPosition,
     undecided: run.kind === 'retry' ? undefined : await undecidedKeys(context, run),
     admit: (records) =>
       withRedactedReasons(

@@ -3,8 +3,7 @@ import { z } from 'zod';
 import type { ImportJob, PublishSpec } from '../../config/job/job.ts';
 import type { PublicFolder } from '../../export/writing/export-file.ts';
 import type { FindPicture } from '../../mapping/compile-mapping.ts';
-import type { Stored } from '../../model/json-object.ts';
-import { decodedPercents } from '../../model/json-object.ts';
+import { decodedPercents, type Stored, sumOf } from '../../model/json-object.ts';
 import type { Operation } from '../../model/operation.ts';
 import type { PictureFindings, Plan, PlannedShard } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
@@ -13,15 +12,12 @@ import { readHeld, readShard } from '../../plan/plan-file.ts';
 import type { PlanOptions } from '../../plan/plan-import.ts';
 import { remoteIdentity } from '../../remote/remote-kinds.ts';
 import { openPictures } from '../../source/snapshot.ts';
-import { findSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
+import { type RunFolder, sealedFile } from '../../state/artifacts.ts';
 import { chunksOf } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
 import { forEachConcurrently } from '../for-each-concurrently.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { addressDigest, imagesOf } from './check-images.ts';
-
-/** Stored beside the snapshot: which picture files there were, so that the whole run names the same content. */
-const PICTURES_FILE = 'pictures.json';
 
 const stagedFile = z.object({
   /** Within the folder or the zip. */
@@ -41,6 +37,16 @@ const picturesSchema = z.object({
   broken: z.array(z.object({ name: z.string(), problem: z.string() })),
 });
 export type StagedPictures = Stored<typeof picturesSchema>;
+
+/** Stored beside the snapshot: which picture files there were, so that the whole run names the same content. */
+const picturesFile = sealedFile(
+  'pictures.json',
+  picturesSchema,
+  'is not what was staged',
+  'The file was damaged or edited. Run the job again: it reads the pictures again.',
+);
+/** The list of this run; undefined if the job publishes none. StateError if the file was damaged. */
+export const stagedPictures = picturesFile.find;
 
 const HASH_LENGTH = 40;
 
@@ -65,7 +71,7 @@ export async function stagePictures(
   }
   const { from, address } = publish;
   const staged: StagedPictures = { from, to: placeOf(publish), address, files, broken };
-  await folder.write(PICTURES_FILE, [sealedJson(staged)]);
+  await picturesFile.write(folder, staged);
   return digestOf(staged);
 }
 
@@ -75,14 +81,6 @@ function publishedName({ content, type }: { readonly content: Buffer; readonly t
 
 function placeOf({ path, remote }: PublishSpec): string {
   return remote?.location ?? path ?? '';
-}
-
-/** The list of this run; undefined if the job publishes none. StateError if the file was damaged. */
-export async function stagedPictures(folder: RunFolder): Promise<StagedPictures | undefined> {
-  return await findSealed(folder, PICTURES_FILE, picturesSchema, [
-    'is not what was staged',
-    'The file was damaged or edited. Run the job again: it reads the pictures again.',
-  ]);
 }
 
 /** So many missing files are named. */
@@ -182,7 +180,7 @@ export function pictureFindingsOf(
       to: staged.to,
       pictures: named.size,
       uploads: open.length,
-      bytes: open.reduce((sum, { bytes }) => sum + bytes, 0),
+      bytes: sumOf(open, ({ bytes }) => bytes),
       broken: brokenFiles(staged),
     };
   };

@@ -2,15 +2,11 @@ import { z } from 'zod';
 import { readLists } from '../../export/reading/read-items.ts';
 import type { StoreCategories } from '../../mapping/compile-mapping.ts';
 import { type StoreList, storeListsTable } from '../../mapping/lookup-table.ts';
-import { findSealed, type RunFolder, readSealed, sealedJson } from '../../state/artifacts.ts';
+import { type RunFolder, sealedFile } from '../../state/artifacts.ts';
 import type { SendOptions, Storefront } from '../../storefront/storefront.ts';
 import type { MappingSource, MappingTables } from '../inputs/open-mapping.ts';
 import { readProbe } from '../kept-probe.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
-
-/** Stored beside the snapshot, so that the whole run is planned with the same lists and categories of the store. */
-const STORE_LISTS_FILE = 'subscriber-lists.json';
-const CATEGORIES_FILE = 'store-categories.json';
 
 const listsSchema = z.object({
   lists: z.array(z.object({ id: z.int(), name: z.string() })),
@@ -20,16 +16,20 @@ const listsSchema = z.object({
 /** The lists of a store, and whether there may be more. */
 type StagedLists = z.infer<typeof listsSchema>;
 
+/** Stored beside the snapshot, so that the whole run is planned with the same lists. */
+const listsFile = sealedFile(
+  'subscriber-lists.json',
+  listsSchema,
+  'is not what was staged',
+  'The file was damaged or edited. Run the job again: it reads the lists again.',
+);
+
 /** The lists that were read for this run; null if its mapping does not use them. StateError if the file was damaged. */
 export async function stagedLists(
   { listLookups }: MappingSource,
   folder: RunFolder,
 ): Promise<StagedLists | null> {
-  if (listLookups.length === 0) return null;
-  return await readSealed(folder, STORE_LISTS_FILE, listsSchema, [
-    'is not what was staged',
-    'The file was damaged or edited. Run the job again: it reads the lists again.',
-  ]);
+  return listLookups.length === 0 ? null : await listsFile.read(folder);
 }
 
 /**
@@ -44,7 +44,7 @@ export async function stageStoreLists(
   if (mapping.listLookups.length === 0) return null;
   const read = await readLists(await openStorefront(store), { signal });
   const lists = read.lists.map(({ id, name }) => ({ id, name }));
-  await folder.write(STORE_LISTS_FILE, [sealedJson({ lists, notes: read.notes })]);
+  await listsFile.write(folder, { lists, notes: read.notes });
   return lists;
 }
 
@@ -66,6 +66,14 @@ const categoriesSchema = z.object({
   form: z.enum(['objects', 'ids']),
   list: z.array(z.object({ id: z.int(), name: z.string(), url: z.string(), parentCategory: z.int() })),
 });
+const categoriesFile = sealedFile(
+  'store-categories.json',
+  categoriesSchema,
+  'is not what was staged',
+  'The file was damaged or edited. Run the job again: it reads the categories again.',
+);
+/** The categories that were read for this run; undefined if there are none. StateError if the file was damaged. */
+export const stagedCategories = categoriesFile.find;
 
 /**
  * Reads the store's categories into the run's folder, if the mapping has categories of products and a probe has seen that the store
@@ -79,7 +87,7 @@ export async function stageCategories(
   const form = await storeCategoryForm({ artifacts }, request);
   if (form === undefined) return;
   const list = await readCategories(await openStorefront(request.store), { signal });
-  await folder.write(CATEGORIES_FILE, [sealedJson({ form, list })]);
+  await categoriesFile.write(folder, { form, list });
 }
 
 /** How the store keeps categories of its own list, if those of products are found there; undefined where they are not. */
@@ -91,14 +99,6 @@ export async function storeCategoryForm(
   const { readsCategories, categoryForm } = (await readProbe(artifacts, store))?.properties ?? {};
   if (readsCategories !== true || categoryForm == null) return undefined;
   return categoryForm === 'ids' ? 'ids' : 'objects';
-}
-
-/** The categories that were read for this run; undefined if there are none. StateError if the file was damaged. */
-export async function stagedCategories(folder: RunFolder): Promise<StoreCategories | undefined> {
-  return await findSealed(folder, CATEGORIES_FILE, categoriesSchema, [
-    'is not what was staged',
-    'The file was damaged or edited. Run the job again: it reads the categories again.',
-  ]);
 }
 
 const PAGE_LIMIT = 50;

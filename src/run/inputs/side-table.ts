@@ -1,9 +1,8 @@
-import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { CrosswalkSpec } from '../../config/job/job.ts';
 import type { JoinOpener } from '../../mapping/compile-mapping.ts';
 import { fileLimitError, type InputLimits } from '../../model/input-limits.ts';
-import { parsedJson, type Stored } from '../../model/json-object.ts';
+import type { Stored } from '../../model/json-object.ts';
 import type { Resource } from '../../model/mapped-record.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import type { Row, Table, TableOptions } from '../../model/row.ts';
@@ -15,7 +14,7 @@ import {
   type StageOptions,
   stageSourceUnless,
 } from '../../source/snapshot.ts';
-import type { Artifacts, RunFolder } from '../../state/artifacts.ts';
+import { type Artifacts, findJson, type RunFolder } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { openTable } from '../../tables/open-table.ts';
 import { digestOf } from '../digest-of.ts';
@@ -231,10 +230,7 @@ export async function noteStoreOfTable(
 
 /** What was remembered of a table; undefined if nothing. */
 export async function readTableNote(artifacts: Artifacts, table: string): Promise<TableNote | undefined> {
-  const folder = artifacts.run(STORES_FOLDER);
-  const name = `${table}.json`;
-  if (!(await folder.exists(name))) return undefined;
-  return noteSchema.safeParse(parsedJson(await text(await folder.read(name)))).data;
+  return await findJson(artifacts.run(STORES_FOLDER), `${table}.json`, noteSchema);
 }
 
 /** The identity of the other store that a table is about; undefined where it is about this one, as from now on where nothing is known. */

@@ -24,7 +24,7 @@ import {
   reasonsForWebhook,
   withoutPersonalData,
 } from '../../report/run-facts.ts';
-import { findSealed, type RunFolder, sealedJson } from '../../state/artifacts.ts';
+import { type RunFolder, sealedFile } from '../../state/artifacts.ts';
 import { maskPersonalData } from '../../text/mask-personal-data.ts';
 import { readStoredReport, withShownFiles } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
@@ -57,7 +57,12 @@ const noticesSchema = z.object({
 });
 type Notices = z.infer<typeof noticesSchema>;
 
-const NOTICES_FILE = 'notices.json';
+const noticesFile = sealedFile(
+  'notices.json',
+  noticesSchema,
+  'is damaged',
+  'Remove it: messages that it has are lost.',
+);
 const MAX_KNOWN = 50;
 /** Of one job; the oldest are dropped. */
 const MAX_WAITING = 50;
@@ -170,7 +175,7 @@ export async function sendNotices(
     const { signal } = context;
     await using _lock = await context.state.locks.acquire(`notices:${job}`, holder, { signal, onWait() {} });
     const folder = context.artifacts.run(`notices-${job}`);
-    const before = await readNotices(folder);
+    const before = await noticesFile.find(folder);
     const forgotten = before === undefined ? [] : await unnotifiedEnds(context, job, before);
     const happened = news === undefined ? [] : occurrencesOf(context, job, news, before?.week ?? '');
     const found = [...forgotten, ...happened];
@@ -181,23 +186,12 @@ export async function sendNotices(
       (notices, one) => withOccurrence(notices, one, recipients, context.clock()),
       start,
     );
-    if (added !== before) await writeNotices(folder, added);
+    if (added !== before) await noticesFile.write(folder, added);
     await deliverWaiting({ context, folder, recipients, warn }, added);
   } catch (error) {
     if (context.signal.aborted) return;
     warn('Recipients', messageOf(error));
   }
-}
-
-async function readNotices(folder: RunFolder): Promise<Notices | undefined> {
-  return await findSealed(folder, NOTICES_FILE, noticesSchema, [
-    'is damaged',
-    'Remove it: messages that it has are lost.',
-  ]);
-}
-
-async function writeNotices(folder: RunFolder, notices: Notices): Promise<void> {
-  await folder.write(NOTICES_FILE, [sealedJson(notices)]);
 }
 
 /** What became of a test message to a recipient. */
@@ -311,7 +305,7 @@ async function deliverWaiting({ context, folder, recipients, warn }: Delivery, n
       }
     }
     kept = { ...kept, waiting: kept.waiting.filter((one) => one !== waiting) };
-    await writeNotices(folder, kept);
+    await noticesFile.write(folder, kept);
   }
 }
 

@@ -17,7 +17,7 @@ export async function planRecords(context: RunContext, run: Run, records: Record
   return await planImport({
     run: run.id,
     describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
-    plannedAt: await planPosition(context, run),
+    plannedPosition: await planPosition(context, run),
     ledger: state.ledger(importTarget(run)),
     folder: artifacts.run(run.id),
     resend: false,
@@ -41,6 +41,6 @@ export function refuseOtherTarget(of: Run, { storeId, resource, store, baseUrl }
 /**
  * The job for bodies that it has sent or made before: what it keeps was kept, and what its guards hold was judged, at that time.
  */
-export function withoutGuards({ keep: _, ...job }: ImportJob, mode: ImportMode): Omit<ImportJob, 'keep'> {
+export function adaptJobToBodies({ keep: _, ...job }: ImportJob, mode: ImportMode): Omit<ImportJob, 'keep'> {
   return { ...job, guards: [], mode };
 }

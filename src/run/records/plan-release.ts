@@ -14,7 +14,7 @@ import { isSameTarget, mayHaveRejectedOrHeld } from '../import/stage-step.ts';
 import { changesUrls } from '../kept-probe.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { unsentOperations } from '../send-operations.ts';
-import { planRecords, refuseOtherTarget, withoutGuards } from './plan-records.ts';
+import { adaptJobToBodies, planRecords, refuseOtherTarget } from './plan-records.ts';
 
 /**
  * UsageError if the run has nothing to release: it is a plan or has not completed, it holds no records or not these, the job now
@@ -100,7 +100,7 @@ export async function planRelease(
   const { files, dates } = plan.source;
   return await planRecords(context, run, {
     // An update leaves the product to the job that has it. Nothing else may depend on the mode: no record is left out.
-    job: withoutGuards(job, plan.mode === 'update' ? 'update' : 'upsert'),
+    job: adaptJobToBodies(job, plan.mode === 'update' ? 'update' : 'upsert'),
     origin: { kind: 'bodies', decided: conflicts },
     openMapped,
     predecessorsIn: async () =>

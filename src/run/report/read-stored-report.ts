@@ -1,5 +1,4 @@
 import { isAbsolute, relative, resolve } from 'node:path';
-import { json } from 'node:stream/consumers';
 import { z } from 'zod';
 import { readExported } from '../../export/reading/read-items.ts';
 import type { Plan } from '../../model/plan.ts';
@@ -16,7 +15,7 @@ import { UsageError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../rejects/rejects-file.ts';
 import { REPORT_FILE, type RunFacts, runTotals, unsentDeletes } from '../../report/run-facts.ts';
-import type { RunFolder } from '../../state/artifacts.ts';
+import { findJson, type RunFolder } from '../../state/artifacts.ts';
 import { jobLockName, planLockName } from '../../state/state.ts';
 import { pathFrom } from '../../text/printable.ts';
 import type { RunContext } from '../run-context.ts';
@@ -259,12 +258,8 @@ export async function readKeptReport(
   folder: RunFolder,
   finishedAt: number | null,
 ): Promise<KeptFacts | undefined> {
-  if (finishedAt === null || !(await folder.exists(KEPT_REPORT_FILE))) return undefined;
-  try {
-    const kept = keptFile.parse(await json(await folder.read(KEPT_REPORT_FILE)));
-    const { version: _, finishedAt: keptAt, ...facts } = kept;
-    return keptAt === finishedAt ? facts : undefined;
-  } catch {
-    return undefined;
-  }
+  const kept = await findJson(folder, KEPT_REPORT_FILE, keptFile).catch(() => undefined);
+  if (kept === undefined) return undefined;
+  const { version: _, finishedAt: keptAt, ...facts } = kept;
+  return keptAt === finishedAt ? facts : undefined;
 }

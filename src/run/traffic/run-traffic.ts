@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { json } from 'node:stream/consumers';
 import { z } from 'zod';
-import type { DeepReadonly } from '../../model/json-object.ts';
+import { countUnder, type DeepReadonly, sumOf, withoutAbsent } from '../../model/json-object.ts';
 import { answerDifferencesSchema, type Traffic } from '../../model/run.ts';
-import type { RunFolder } from '../../state/artifacts.ts';
+import { findJson, type RunFolder } from '../../state/artifacts.ts';
 import type { OnEnded, Storefront } from '../../storefront/storefront.ts';
 import { AnswerTally, mergeAnswers } from '../answer-tally.ts';
 
@@ -148,23 +147,16 @@ export async function trafficFiles(folder: RunFolder): Promise<readonly string[]
 
 /** The requests of a run over all its processes and continuations; null if none are recorded. */
 export async function readTraffic(folder: RunFolder): Promise<Traffic | null> {
-  const read = await Promise.all((await trafficFiles(folder)).map((name) => readLog(folder, name)));
-  const logs = read.filter((one) => one !== null);
-  const [first, ...others] = logs.map(({ log }) => log);
+  // What cannot be read is left out: it is only information for people and decides nothing.
+  const read = (await trafficFiles(folder)).map((name) =>
+    findJson(folder, name, logSchema).catch(() => undefined),
+  );
+  const logs = withoutAbsent(await Promise.all(read));
+  const [first, ...others] = logs.map(({ lengthMs, stretches }) => new TrafficLog(lengthMs, stretches));
   if (first === undefined) return null;
   const traffic = trafficOf(others.reduce((one, other) => one.joinedBy(other), first));
   const answers = logs.flatMap((one) => one.answers ?? []);
   return answers.length === 0 ? traffic : { ...traffic, answers: mergeAnswers(answers) };
-}
-
-/** Null if it cannot be read: it is only information for people and decides nothing. */
-async function readLog(folder: RunFolder, name: string) {
-  try {
-    const { lengthMs, stretches, answers } = logSchema.parse(await json(await folder.read(name)));
-    return { log: new TrafficLog(lengthMs, stretches), answers };
-  } catch {
-    return null;
-  }
 }
 
 /** The initial length of a stretch. */
@@ -348,7 +340,7 @@ export class Latencies {
 
   add(ms: number): void {
     const bucket = ms <= MIN_MS ? 0 : Math.min(LAST_BUCKET, Math.ceil(Math.log(ms / MIN_MS) * PER_LOG));
-    this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + 1);
+    countUnder(this.#counts, bucket);
   }
 
   /** Adds the counts of another histogram. */
@@ -361,7 +353,7 @@ export class Latencies {
   /** The duration that this share (0 to 1) of all attempts did not exceed, in milliseconds; null without attempts. */
   percentile(share: number): number | null {
     const counts = this.counts();
-    const total = counts.reduce((sum, [, count]) => sum + count, 0);
+    const total = sumOf(counts, ([, count]) => count);
     let left = Math.max(1, Math.ceil(share * total));
     for (const [bucket, count] of counts) {
       left -= count;

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../model/json-object.ts';
+import { countUnder, isJsonObject } from '../../model/json-object.ts';
 import type { Contact, Mapped, MappedRecord, Product } from '../../model/mapped-record.ts';
 import type { Plan } from '../../model/plan.ts';
 import { type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
@@ -21,7 +21,7 @@ import { digestOf } from '../digest-of.ts';
 import { productUpdates } from '../import/product-updates.ts';
 import { changesUrls } from '../kept-probe.ts';
 import { versionsOfRun } from '../records/catalog-as-of.ts';
-import { planRecords, refuseOtherTarget, withoutGuards } from '../records/plan-records.ts';
+import { adaptJobToBodies, planRecords, refuseOtherTarget } from '../records/plan-records.ts';
 import { openOperations, ownAttempts } from '../records/plan-release.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
@@ -83,7 +83,7 @@ export async function planUndo(
   const method = (await changesUrls(context.artifacts, store)) ? 'put' : 'create';
   return await planRecords(context, run, {
     // A mirror, since it may delete.
-    job: withoutGuards(job, 'mirror'),
+    job: adaptJobToBodies(job, 'mirror'),
     origin: source,
     openMapped: () => source.records(),
     predecessorsIn: async () => {
@@ -208,8 +208,7 @@ class UndoneRecords implements UndoSource {
       return this.#leave(key, 'changed-since', `run ${id} of ${job} changed it since`);
     }
     if (before !== null) {
-      for (const field of fieldsAdded(before, now.body))
-        this.#kept.set(field, (this.#kept.get(field) ?? 0) + 1);
+      for (const field of fieldsAdded(before, now.body)) countUnder(this.#kept, field);
       const earlier = versions[oldest + 1];
       if (mark === undefined) this.#recreated.push({ key, id: earlier?.id ?? null });
       // What the run took over returns to the job that had it, so that no later mirror of this job deletes it.
@@ -260,7 +259,7 @@ class UndoneRecords implements UndoSource {
     const run = this.#undone;
     if (run === undefined || !UNFINISHED.includes(run.status)) return;
     const unconfirmed = await unconfirmedKeys(ledger, run.job);
-    const { plannedAt = '' } = (await readPlan(this.#context.artifacts.run(run.id))) ?? {};
+    const { plannedPosition = '' } = (await readPlan(this.#context.artifacts.run(run.id))) ?? {};
     for await (const open of openOperations(this.#context, run)) {
       const keys = open.map(({ key }) => key).filter(isNew);
       const [marks, bodies, own, begun] = await Promise.all([
@@ -268,7 +267,7 @@ class UndoneRecords implements UndoSource {
         ledger.bodies(keys),
         ledger.doubtedOnlyBy(run.job, keys),
         // What is in doubt since before its plan, an earlier run has sent.
-        ledger.writtenSince(plannedAt, keys),
+        ledger.writtenSince(plannedPosition, keys),
       ]);
       yield keys.flatMap((key, index) => {
         const [mark, body] = [marks[index], bodies[index]];

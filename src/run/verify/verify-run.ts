@@ -1,5 +1,6 @@
 import type { ImportJob } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
+import { countUnder } from '../../model/json-object.ts';
 import { answeredDifferences, type Operation, type Outcome, SHARD_SIZE } from '../../model/operation.ts';
 import {
   forgotten,
@@ -82,7 +83,7 @@ class VerificationTally {
 
   #addAltered(fields: readonly string[]): void {
     this.#altered++;
-    for (const field of fields) this.#alteredFields.set(field, (this.#alteredFields.get(field) ?? 0) + 1);
+    for (const field of fields) countUnder(this.#alteredFields, field);
   }
 }
 

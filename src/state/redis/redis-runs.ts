@@ -1,3 +1,4 @@
+import { countUnder } from '../../model/json-object.ts';
 import type { Outcome } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
@@ -178,7 +179,7 @@ export function redisRuns(
       const tag = await tagOf(id);
       const texts = tag === undefined ? [] : await ask(client.hvals(keys.unsent(tag, id)));
       const counts = new Map<string, number>();
-      for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+      for (const text of texts) countUnder(counts, text);
       const parsed = [...counts].flatMap(([text, count]) =>
         readable(() => ({ reason: storedReason.parse(text, `of run ${id}`), count, text })),
       );

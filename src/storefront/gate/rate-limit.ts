@@ -1,4 +1,5 @@
 import type { Clock } from '../../model/clock.ts';
+import { sumOf } from '../../model/json-object.ts';
 
 /** A limit on requests per second that several processes share, for example through Redis. */
 export interface SharedRate {
@@ -198,7 +199,7 @@ function acceptedRate() {
   let startedAt: number | null = null;
   let seconds: number[] = [];
 
-  const total = (): number => counts.reduce((sum, count) => sum + count, 0);
+  const total = (): number => sumOf(counts);
 
   const discardExpired = (now: number): void => {
     startedAt ??= now;

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { sumOf } from '../../model/json-object.ts';
 import { LEGACY_ENCODINGS } from '../../model/row.ts';
 import type { EncodingCandidate } from '../../model/storeferry-error.ts';
 import usualCharacters from './encodings.json' with { type: 'json' };
@@ -134,7 +135,7 @@ function score(encoding: string, words: readonly Uint8Array[]): number {
 }
 
 function average(scores: readonly number[]): number {
-  return scores.length === 0 ? 0 : scores.reduce((sum, worth) => sum + worth, 0) / scores.length;
+  return scores.length === 0 ? 0 : sumOf(scores) / scores.length;
 }
 
 function scoreCharacters(word: Uint8Array, characters: readonly Characters[]): number[] {

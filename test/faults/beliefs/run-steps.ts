@@ -45,7 +45,7 @@ export async function planRun(context: RunContext, settings: Settings, run: Run)
     resend: run.resend,
     origin: { kind: isRetry ? 'retry' : 'source' },
     updates: await productUpdates(context, request, run),
-    plannedAt: await planPosition(context, run),
+    plannedPosition: await planPosition(context, run),
     job,
     predecessorsIn: async ({ draft: { tally }, seen, upserts }) =>
       isRetry
