@@ -1,7 +1,7 @@
 import type { Condition, PricingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ProductConcept } from '../column-fields.ts';
-import { isWithdrawal } from './draft-hidden.ts';
+import { askMarks, isUnpublished, isWithdrawal } from './draft-hidden.ts';
 import { type AppliedStock, askStock } from './draft-quantity.ts';
 import { SIZE } from './draft-spread.ts';
 import {
@@ -98,9 +98,12 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
     if (ask(guess, [column], why, WHERE_MARKED) !== undefined)
       once(during, 'when', marking(use(guess, 'onSale', column), column), column);
   }
+  const mayHide = guess.answers['column.visible'] !== '';
   for (const column of free.filter(isUnnamed)) {
-    const removed = column.values.find((value) => words().cells.removed.has(value.toLowerCase()));
-    if (removed !== undefined && column.distinct <= MAX_STATES)
+    const removed = column.values.find(
+      (value) => words().cells.removed.has(value.toLowerCase()) || (mayHide && isUnpublished(value)),
+    );
+    if (removed !== undefined && column.distinct <= MAX_STATES && !guess.isNamed(column.header))
       ask(guess, [column], `has '${removed}', and may mark products that may no longer be sold`, []);
   }
   if (!isTaken('visible', 'hidden') && !guess.isAsked('visible'))
@@ -122,7 +125,8 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
       [],
     );
   const stock = askStock(guess);
-  for (const [concept, all] of spreadOver(free)) {
+  const spread = spreadOver(free);
+  for (const [concept, all] of spread) {
     const isStock = concept === 'quantity';
     if (isStock && isTaken('quantity')) continue;
     const columns = isStock ? withoutTotals(all) : all;
@@ -138,6 +142,8 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
       { min: 0 },
     ];
   }
+  if (isTaken('title') && !isTaken('visible', 'hidden') && !guess.isAsked('visible'))
+    askMarks(guess, [...spread.values()].flat());
   return { discount, during, quantity, ...stock };
 }
 

@@ -18,8 +18,9 @@ import {
   LEAVE_OUT,
   readBy,
 } from './guess.ts';
-import { hasWord, wordsOfHeader } from './header-reading.ts';
+import { hasPart, hasWord, wordsOfHeader } from './header-reading.ts';
 import {
+  areDates,
   areFlags,
   booleanOf,
   isAddresses,
@@ -29,6 +30,7 @@ import {
   isPhone,
   MAX_STATES,
   marking,
+  momentsOf,
   readerOfFlags,
   type SampledColumn,
   shareOf,
@@ -104,7 +106,7 @@ export function draftContact(guess: ContactGuess): ContactMappingSpec | undefine
   // Active is the state of a contact, and of no address.
   const state = pickOf(
     'state',
-    (value) => booleanOf(value) !== undefined || visibilityOf(value) === undefined,
+    (value) => booleanOf(value) !== undefined || (visibilityOf(value) === undefined && !isRefusal(value)),
   );
   const zip = pickOf('zip', (value) => /\d/.test(value) && !/,|E\+|^\d{4}-\d{2}-\d{2}/i.test(value));
   askAddressParts(guess);
@@ -378,13 +380,6 @@ function unsubscribedValue(guess: ContactGuess, column: ContactColumn): Flag | u
   return meanings && flagValue(guess.use('unsubscribed', column), meanings, 'no', 'yes');
 }
 
-/** Whether all values are dates or times: 2024-01-02, 2.1.24 10:00. */
-function areDates({ values }: SampledColumn): boolean {
-  return (
-    values.length > 0 && values.every((value) => /^(?=.*[1-9])\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b/.test(value))
-  );
-}
-
 /** Asks about columns whose headers or values may say it. */
 function askUnclear(guess: ContactGuess, fits: (column: SampledColumn) => boolean): void {
   const { headerParts } = words();
@@ -410,18 +405,29 @@ function askUnclear(guess: ContactGuess, fits: (column: SampledColumn) => boolea
 function askRefusals(guess: ContactGuess, flag: ContactColumn): readonly Value[] {
   const read = readerOfFlags(flag);
   const isSubscribed = flag.cells.map((cell) => read(cell) === true);
-  return guess.free.flatMap((column) => {
-    const refusals = refusalsOf(column);
-    const found = column.cells.find((cell, row) => isSubscribed[row] === true && refusals?.test(cell));
+  const tags = guess.columns.filter((one) => one !== flag && isCalled(one, 'tags') && !guess.isFree(one));
+  const { now = Number.POSITIVE_INFINITY } = guess;
+  const isOver = (cell: string) => momentsOf(cell).every((moment) => moment <= now);
+  return [...guess.free, ...tags].flatMap((column) => {
+    const isTags = tags.includes(column);
+    const refusals = isTags ? statesOf(column) : refusalsOf(column);
+    const found = column.cells.find(
+      (cell, row) => isSubscribed[row] === true && refusals?.test(cell) && isOver(cell),
+    );
     if (refusals === undefined || found === undefined) return [];
     const shown = found === '' ? 'is blank' : `has '${found}'`;
     const answer = guess.askUnused([column], `${shown} for a contact that '${flag.header}' subscribes`, [
-      LEAVE_OUT,
-      { value: 'unsubscribed', label: 'such a contact gets no e-mails' },
+      isTags ? { value: LEAVE_OUT.value, label: 'nothing about e-mails' } : LEAVE_OUT,
+      {
+        value: 'unsubscribed',
+        label: areDates(column) ? 'contacts with a date get no e-mails' : 'such a contact gets no e-mails',
+      },
     ]);
     if (answer !== 'unsubscribed') return [];
-    guess.claim('unsubscribed', column, 'your answer', 'certain');
-    return [{ value: { const: false }, when: refusals.when(guess.use('unsubscribed', column)) }];
+    if (!isTags) guess.claim('unsubscribed', column, 'your answer', 'certain');
+    return [
+      { value: { const: false }, when: refusals.when(guess.use(isTags ? 'tags' : 'unsubscribed', column)) },
+    ];
   });
 }
 
@@ -430,37 +436,66 @@ function refusalsOf(column: ContactColumn): Refusals | undefined {
   const { headerParts } = words();
   const says = (concept: 'subscribed' | 'unsubscribed' | 'refused' | 'confirmed') =>
     isCalled(column, concept) || column.reading.mentions.has(concept);
-  const wordsThat = (test: (cell: string) => boolean) =>
-    [...new Set(column.values.map((value) => value.toLowerCase()))].filter(test);
   const isOther = hasWord(column.header, headerParts.otherChannels);
   // Marks below an unknown header that negates, or has a part of a word for it: no further e-mails, Kontaktsperre.
   const isUnknown =
     !isOther && column.reading.meanings.length === 0 && (areFlags(column) || areDates(column));
-  const hasPart = (some: ReadonlySet<string>) =>
-    [...some].some((part) => wordsOfHeader(column.header).join('').includes(part));
   const isRefusing =
-    isUnknown && (hasWord(column.header, headerParts.negations) || hasPart(headerParts.refusing));
+    isUnknown &&
+    (hasWord(column.header, headerParts.negations) || hasPart(column.header, headerParts.refusing));
   if (says('unsubscribed') || says('refused') || isRefusing) {
     const test = (cell: string) =>
       /[^\s0:.-]/.test(cell) && !isMissingValue(cell) && booleanOf(cell) !== false && !isAddresses(cell);
     return { test, when: (name) => marking(name, column, test) };
   }
   if (isOther || column.values.length === 0) return undefined;
-  if (says('confirmed') || says('subscribed') || (isUnknown && hasPart(headerParts.agreeing))) {
+  if (
+    says('confirmed') ||
+    says('subscribed') ||
+    (isUnknown && hasPart(column.header, headerParts.agreeing))
+  ) {
     const read = readerOfFlags(column);
     const isBlankNo = says('confirmed') && (areDates(column) || areFlags(column));
     const test = (cell: string) => (cell === '' ? isBlankNo : read(cell) === false || isRefusal(cell));
     const blank = isBlankNo ? ['blank'] : [];
-    return { test, when: (name) => ({ [name]: ['no', ...blank, ...wordsThat(isRefusal)] }) };
+    const states = [...new Set(column.values.map((value) => value.toLowerCase()))].filter(isRefusal);
+    return { test, when: (name) => ({ [name]: ['no', ...blank, ...states] }) };
   }
-  return column.reading.meanings.length === 0 && column.distinct <= MAX_STATES
-    ? { test: isRefusal, when: (name) => ({ [name]: wordsThat(isRefusal) }) }
-    : undefined;
+  const isNamed = column.reading.meanings.length > 0 && !isCalled(column, 'tags');
+  const states = new Set(column.values.map((value) => value.replaceAll(/\d+/g, '')));
+  return isNamed || states.size > MAX_STATES ? undefined : statesOf(column);
 }
 
-/** Whether a state of a contact refuses e-mails: hard bounce, Hard-Bounce. */
+/** Which cells of a column have a state that refuses e-mails, alone or in a list. */
+function statesOf({ values }: ContactColumn): Refusals {
+  const test = (cell: string) => listed(cell).some(isRefusal);
+  const cells = [...new Set(values.filter(test))];
+  const isList = cells.some((cell) => listed(cell).length > 1);
+  const states = isList ? { contains: cells.flatMap(listed).filter(isRefusal) } : cells;
+  return { test, when: (name) => ({ [name]: states }) };
+}
+
+function listed(cell: string): readonly string[] {
+  const parts = cell.split(/[[\]"',;|/\n]+/).map((part) => part.trim());
+  return parts.filter((part) => part !== '');
+}
+
+let refusing: ReadonlySet<string> | undefined;
+
+/** Whether a state of a contact refuses e-mails: Hard-Bounce, cleaned (2x), but not never bounced. */
 function isRefusal(state: string): boolean {
-  return words().cells.refusals.has(state.toLowerCase().replaceAll(/[-_]/g, ' '));
+  const { cells, headerParts } = words();
+  refusing ??= new Set([...cells.refusals].map((one) => wordsOfHeader(one).join(' ')));
+  const all = wordsOfHeader(state);
+  return all.some(
+    (_, from) =>
+      !headerParts.negations.has(all[from - 1] ?? '') &&
+      [1, 2, 3].some((length) => {
+        const run = all.slice(from, from + length).join(' ');
+        // Also one of several: désabonnés.
+        return refusing?.has(run) === true || refusing?.has(run.slice(0, -1)) === true;
+      }),
+  );
 }
 
 interface Refusals {

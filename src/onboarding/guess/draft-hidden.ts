@@ -7,10 +7,12 @@ import {
   LEAVE_OUT,
   type ProductColumn,
   type ProductGuess,
+  quotedHeaders,
 } from './guess.ts';
-import { hasWord } from './header-reading.ts';
+import { hasBeginning, hasPart, hasWord } from './header-reading.ts';
 import { readOptionPart } from './paired-options.ts';
 import {
+  areDates,
   areFlags,
   booleanOf,
   DAY_MS,
@@ -100,9 +102,12 @@ export function draftHidden(
     const general = (isNegative === isShown) !== found(!isShown).includes('no') ? 'no' : 'yes';
     return [...new Set(own.length > 0 ? own : [isCoded ? (isShown ? 'shown' : 'hidden') : general])];
   };
-  const blanks = isGrouped ? 0 : column.cells.filter(isBlank).length;
-  const isMixed = blanks > 0 && shownWords.size > 0 && shownWords.size < meanings.length;
-  const blank = isMixed ? askBlank(guess, column, blanks) : undefined;
+  const blankCells = column.cells.filter(isBlank).length;
+  const blanks = isGrouped ? 0 : blankCells;
+  const isMixed = blanks > 0 && shownWords.size > 0 && hiddenWords.size > 0;
+  const opposite = shownWords.size === 0 ? 'shown' : 'hidden';
+  const other = blankCells > 0 && isUnknown(column) ? opposite : undefined;
+  const blank = isMixed ? askBlank(guess, column, blanks) : other;
   if (isMixed && blank === undefined) return undefined;
   return [
     guess.use(visible === undefined ? 'hidden' : 'visible', column),
@@ -129,9 +134,9 @@ function askBlank(guess: ProductGuess, { header, values }: ProductColumn, count:
 function askHiding(guess: ProductGuess, column: ProductColumn, isShown: (cell: string) => boolean): void {
   const shownRows = column.cells.map(isShown);
   for (const other of guess.free) {
-    if (other === column || !(isExactlyCalled(other, 'visible', 'hidden') || isWithdrawal(other))) continue;
+    const isNegative = isExactlyCalled(other, 'hidden') || isWithdrawal(other);
+    if (other === column || !(isNegative || isExactlyCalled(other, 'visible') || isOffering(other))) continue;
     if (isStatus(other) && !other.values.some(isUnpublished)) continue;
-    const isNegative = !isCalled(other, 'visible');
     const hiding = other.cells.find(
       (cell, row) =>
         shownRows[row] === true &&
@@ -157,10 +162,76 @@ export function askDates(guess: ProductGuess, isShown: (row: number) => boolean)
     if (found !== undefined)
       guess.askUnused([column], `has '${found}', and the store would offer the product now`, [LEAVE_OUT]);
   }
+  const { properties } = words().headerParts;
+  // Dates of all products that are over are those of changes; others may begin or end something.
+  const open = guess.free.filter(
+    (column) =>
+      isUnknown(column) &&
+      areDates(column) &&
+      !isWithdrawal(column) &&
+      !hasBeginning(column.header, properties) &&
+      column.cells.some(
+        (cell, row) => isShown(row) && (cell === '' || momentsOf(cell).some((moment) => moment > now)),
+      ),
+  );
+  if (open.length > 0)
+    guess.askUnused(open, `may say when products are offered, by dates such as '${open[0]?.values[0]}'`, [
+      LEAVE_OUT,
+    ]);
+}
+
+/** Asks about marks below unknown headers where nothing else says which products are shown: they may say it. */
+export function askMarks(guess: ProductGuess, others: readonly ProductColumn[]): void {
+  const { properties } = words().headerParts;
+  const unknown = guess.free.filter(
+    (column) =>
+      isUnknown(column) &&
+      marksSome(column) &&
+      !isWithdrawal(column) &&
+      !hasBeginning(column.header, properties) &&
+      readOptionPart(column.header) === undefined &&
+      !others.includes(column) &&
+      !guess.isNamed(column.header) &&
+      guess.answers[`unused.${column.header}`] === undefined,
+  );
+  if (unknown.length > 0 && guess.answers['column.visible'] === undefined)
+    guess.askColumn(
+      'visible',
+      unknown,
+      `what ${quotedHeaders(unknown)} mark${unknown.length === 1 ? 's' : ''} is not known`,
+    );
+}
+
+/** Whether a column marks some rows, and others not: yes and no, x and blank, or letters such as J and N. */
+function marksSome({ cells, values }: ProductColumn): boolean {
+  const letters =
+    values.every((value) => /^\p{L}$/u.test(value)) && values.some((value) => /^[nн]$/i.test(value));
+  return (
+    new Set(cells.map((cell) => cell.toLowerCase())).size > 1 &&
+    values.every(
+      (value) => letters || booleanOf(value) !== undefined || isMark(value) || isMissingValue(value),
+    )
+  );
+}
+
+/** Whether a header has no meaning, or nearly one. */
+export function isUnknown({ reading }: ProductColumn): boolean {
+  return reading.meanings.every(({ how }) => how === 'near');
+}
+
+/** Whether flags below an unknown header may say what the shop offers. */
+function isOffering(column: ProductColumn): boolean {
+  const { offering, properties } = words().headerParts;
+  return (
+    isUnknown(column) &&
+    areFlags(column) &&
+    hasPart(column.header, offering) &&
+    !hasBeginning(column.header, properties)
+  );
 }
 
 /** Whether a word says that a product is not ready: it must not be published. */
-function isUnpublished(value: string): boolean {
+export function isUnpublished(value: string): boolean {
   const isRemoved = words().cells.removed.has(value.toLowerCase());
   return booleanOf(value) === undefined && (visibilityOf(value) === false || isRemoved);
 }
@@ -190,10 +261,8 @@ function shownOf(
   word: string,
   isHiddenColumn: boolean,
 ): boolean | undefined {
-  const { meanings, mentions } = column.reading;
-  // Not published, invisible: what yes says there is not known.
-  const isUnclear = meanings.length === 0 && (mentions.has('visible') || mentions.has('hidden'));
-  const known = isUnclear ? undefined : saysShown(column, word, isHiddenColumn);
+  // Not published, invisible, suspended: what yes says there is not known.
+  const known = isUnknown(column) ? undefined : saysShown(column, word, isHiddenColumn);
   if (known !== undefined) return known;
   const answer = guess.askWord(word, column, {
     shown: 'the store shows the product',
@@ -207,16 +276,16 @@ function shownOf(
  * within the shop: Nicht im Shop, Intern.
  */
 export function isWithdrawal(column: ProductColumn): boolean {
-  const { negations, internal, beforeVatNet } = words().headerParts;
-  const areDates = column.values.every((value) => /^(?=.*\d{2})[\d\s.:/TZ+-]{6,}$/.test(value));
+  const { negations, internal, beforeVatNet, withholding } = words().headerParts;
   // What products are without is a property: without sugar.
   const mayWithhold =
-    column.reading.meanings.length === 0 &&
+    isUnknown(column) &&
     (hasWord(column.header, internal) ||
+      hasPart(column.header, withholding) ||
       (hasWord(column.header, negations) && !hasWord(column.header, beforeVatNet)));
   return (
     isExactlyCalled(column, 'discontinued') ||
-    (isMentioned(column, 'discontinued') && areDates) ||
-    (mayWithhold && areFlags(column))
+    (isMentioned(column, 'discontinued') && areDates(column)) ||
+    (mayWithhold && (areFlags(column) || areDates(column)))
   );
 }

@@ -240,6 +240,11 @@ export class Guess<Concept extends string> {
     return this.questions.some(({ id }) => id === `column.${field}`);
   }
 
+  /** Whether a question names the column. */
+  isNamed(header: string): boolean {
+    return this.questions.some(({ text, reason }) => `${text} ${reason}`.includes(`'${header}'`));
+  }
+
   /** The fields that have a column, as `--column` names them. */
   fields(): readonly string[] {
     return [...this.#claims.values()].map(({ field }) => field);
@@ -386,9 +391,8 @@ export class Guess<Concept extends string> {
 
   /** Whether the answer to an open question may use a column: the question names it, or its header has a meaning. */
   #mayBeUsed({ header, reading }: ReadColumn<Concept>): boolean {
-    const isNamed = this.questions.some(({ text, reason }) => `${text} ${reason}`.includes(`'${header}'`));
     const isKnown = reading.meanings.some(({ concept }) => concept !== 'none');
-    return header !== '' && this.questions.length > 0 && (isNamed || isKnown);
+    return header !== '' && this.questions.length > 0 && (this.isNamed(header) || isKnown);
   }
 
   #whyUnused({ header, reading, values }: ReadColumn<Concept>): string {

@@ -315,6 +315,17 @@ export function hasWord(header: string, some: ReadonlySet<string>): boolean {
   return wordsOfHeader(header).some((word) => some.has(word));
 }
 
+/** Whether the words of a header, joined, have one of these parts. */
+export function hasPart(header: string, some: ReadonlySet<string>): boolean {
+  const joined = wordsOfHeader(header).join('');
+  return [...some].some((part) => joined.includes(part));
+}
+
+/** Whether a word of a header begins with one of these parts. */
+export function hasBeginning(header: string, some: ReadonlySet<string>): boolean {
+  return wordsOfHeader(header).some((word) => [...some].some((part) => word.startsWith(part)));
+}
+
 /** Separates the name of a field from its qualifiers. */
 function qualify(all: readonly string[]) {
   patterns ??= patternsOf(words().headerParts);

@@ -85,7 +85,7 @@ export function proposeMapping(
       return { imports, ...resultOf(guess, spec && withShortRows(guess, spec, { header, rows })) };
     }
     case 'contacts': {
-      const guess = new Guess(sampled, COLUMN_FIELDS.contacts, readContactHeader, answers, uses);
+      const guess = new Guess(sampled, COLUMN_FIELDS.contacts, readContactHeader, answers, uses, now);
       return { imports, ...resultOf(guess, draftContact(guess)) };
     }
     default:

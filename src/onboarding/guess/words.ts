@@ -59,6 +59,10 @@ const wordsSchema = z
       negations: list,
       /** They say that what is marked stays within the shop. */
       internal: list,
+      /** Parts of words that say which products the shop does not offer, which it offers, and what is neither. */
+      withholding: list,
+      offering: list,
+      properties: list,
       /** Parts of words that say who refuses messages, and who agrees to them. */
       refusing: list,
       agreeing: list,

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { checkMapping } from '../../../src/mapping/compile-mapping.ts';
 import { proposeMapping } from '../../../src/onboarding/guess/propose-mapping.ts';
 import { mapAll, table } from '../../mapping/mapping-setup.ts';
+import { NOW } from './guess-setup.ts';
 
 type Answers = Readonly<Record<string, string>>;
 
@@ -10,7 +11,7 @@ async function subscribed(text: string, answers: Answers = {}) {
   const [header = [], ...rows] = text
     .split('\n')
     .map((line, row) => [row === 0 ? 'Email' : `a${row}@x.example`, ...line.split(';')]);
-  const { spec, questions } = proposeMapping('contacts', { header, rows }, answers);
+  const { spec, questions } = proposeMapping('contacts', { header, rows, now: NOW }, answers);
   if (spec === null) return questions.map(({ id }) => id);
   if (spec.import !== 'contacts') throw new Error('no contacts');
   expect(checkMapping(spec)).toEqual([]);
@@ -52,6 +53,14 @@ describe('a consent that another column takes back', () => {
     ['May contact', 'yes', 'no'],
     ['Werbung erlaubt', 'ja', 'nein'],
     ['Opt-in status', 'granted', 'revoked'],
+    ['Tags', 'vip', 'vip, unsubscribed'],
+    ['Groups', 'customers', 'customers|Newsletter-Unsubscribed 2025'],
+    ['Segment', 'in', 'OptedOut'],
+    ['State of mails', 'fine', 'Cleaned (hard bounce)'],
+    ['Liste', 'clients', 'désabonnés'],
+    ['Mailing', 'weekly', 'never'],
+    ['End date', '', '2025-01-02'],
+    ['Abo-Ende', '', '2.1.2025'],
   ])('by %s is asked about, and counts or not, as the answer says', async (header, agreeing, refusing) => {
     const text = `Newsletter;${header}\nyes;${agreeing}\nyes;${refusing}\nno;${agreeing}`;
     const id = `unused.${header}`;
@@ -66,9 +75,19 @@ describe('a consent that another column takes back', () => {
     expect(await subscribed('Newsletter;SMS marketing\nyes;no\nno;yes')).toEqual([true, false]);
     expect(await subscribed('Newsletter;No SMS please\nyes;yes\nno;no')).toEqual([true, false]);
     expect(await subscribed('Newsletter;VIP\nyes;no\nno;yes')).toEqual([true, false]);
+    expect(await subscribed('Newsletter;Tags\nyes;not blocked\nno;blocked')).toEqual([true, false]);
+    expect(await subscribed('Newsletter;End date\nyes;2027-01-02\nno;2025-01-02')).toEqual([true, false]);
     expect(await subscribed('Newsletter;Confirmed orders\nyes;0\nno;3')).toEqual([true, false]);
     expect(await subscribed('Newsletter;Unsubscribe link\nyes;https://x.example/u')).toEqual([true]);
   });
+});
+
+it('keeps the tags of a contact that one of them unsubscribes', async () => {
+  const text = 'Newsletter;Tags\nyes;vip, unsubscribed\nyes;vip';
+  expect(await contacts(text, { 'unused.Tags': 'unsubscribed' })).toEqual([
+    { subscribed: false, tags: ['vip', 'unsubscribed'] },
+    { subscribed: true, tags: ['vip'] },
+  ]);
 });
 
 describe('a column that says who gets no e-mails', () => {
@@ -185,6 +204,7 @@ describe('a postal code', () => {
 describe('a column with the name of a field', () => {
   it.each([
     ['state', 'State', 'active'],
+    ['state', 'State', 'unsubscribed'],
     ['city', 'City', '10115'],
     ['zip', 'ZIP', 'Berlin'],
     ['zip', 'ZIP', '10,115'],

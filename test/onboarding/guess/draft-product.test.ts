@@ -58,6 +58,74 @@ describe('whether a product is hidden', () => {
   });
 });
 
+describe('marks whose meaning is not known', () => {
+  it.each([
+    ['Onlineverkauf', 'nein', 'ja'],
+    ['Kanal 2', 'x', ''],
+    ['Sichtschutz', 'J', 'N'],
+    ['Vitrine', 'oui', 'non'],
+    ['Flag', '1', '0'],
+  ])(
+    '%s are asked about where no column says what is shown, and so is what they say',
+    async (header, one, other) => {
+      const text = `Name;Price;${header}\nMug;4.00;${one}\nJug;5.00;${other}`;
+      expect(await hidden(text)).toEqual(['column.visible']);
+      expect(await hidden(text, { 'column.visible': '' })).toEqual([null, null]);
+      const column = { 'column.visible': header };
+      const meaning = (first: string, second: string) => ({
+        [`word.${one.toLowerCase()}`]: first,
+        ...(other !== '' && { [`word.${other.toLowerCase()}`]: second }),
+      });
+      expect(await hidden(text, column)).toEqual(Object.keys(meaning('', '')));
+      expect(await hidden(text, { ...column, ...meaning('hidden', 'shown') })).toEqual([true, false]);
+      expect(await hidden(text, { ...column, ...meaning('shown', 'hidden') })).toEqual([false, true]);
+      expect(await hidden(text.replace(`5.00;${other}`, `5.00;${one}`))).toEqual([null, null]);
+      expect(
+        await hidden(`Name;Active;Price;${header}\nMug;yes;4.00;${one}\nJug;no;5.00;${other}`),
+      ).toHaveLength(header === 'Onlineverkauf' ? 1 : 2);
+    },
+  );
+
+  it.each(['Vegan', 'Sold individually', 'Letzter Verkauf', 'Taxable'])(
+    '%s is a property',
+    async (header) => {
+      expect(await hidden(`Name;Price;${header}\nMug;4.00;yes\nJug;5.00;no`)).toEqual([null, null]);
+    },
+  );
+
+  it.each([
+    ['Suspended', 'yes', 'no'],
+    ['Onlineverkauf', 'nein', 'ja'],
+    ['Verkaufssperre ab', '2026-01-02', ''],
+    ['Freigabestufe', 'Entwurf', 'fertig'],
+    ['Sperrkennzeichen', 'X', ''],
+  ])('%s is asked about beside a column that shows the product', async (header, mark, other) => {
+    const text = `Name;Price;Active;${header}\nMug;4.00;yes;${mark}\nJug;5.00;no;${other}`;
+    expect(await hidden(text)).toEqual([`unused.${header}`]);
+    expect(await hidden(text.replace(`yes;${mark}`, `yes;${other}`))).toEqual([false, true]);
+  });
+});
+
+describe('dates whose meaning is not known', () => {
+  it.each([
+    ['of which some are to come', '2026-01-02', '2027-01-02'],
+    ['of some products only', '2025-01-02', ''],
+    ['as numbers', '20270102', '20250102'],
+  ])('are asked about: %s', async (_, one, other) => {
+    const text = `Name;Price;Stichtag\nMug;4.00;${one}\nJug;5.00;${other}`;
+    expect(await titles(text)).toEqual(['unused.Stichtag']);
+    expect(await titles(text, { 'unused.Stichtag': 'leave-out' })).toEqual(['Mug', 'Jug']);
+    expect(await titles(text.replace('Stichtag', 'Last sold'))).toEqual(['Mug', 'Jug']);
+  });
+
+  it('are those of changes where all products have one that is over', async () => {
+    expect(await titles('Name;Price;Stand\nMug;4.00;2025-01-02\nJug;5.00;2026-02-03')).toEqual([
+      'Mug',
+      'Jug',
+    ]);
+  });
+});
+
 describe('a header that is nearly one for what is shown', () => {
   it.each([
     ['Invisble', '0', '1'],

@@ -5,7 +5,7 @@ import { proposeMapping } from '../../../src/onboarding/guess/propose-mapping.ts
 import { mapAll, products, table } from '../../mapping/mapping-setup.ts';
 
 /** When the tables are guessed. */
-const NOW = Date.parse('2026-06-15T12:00:00Z');
+export const NOW = Date.parse('2026-06-15T12:00:00Z');
 
 /** The ids of the questions about a table of products in CSV with semicolons; without any, what is sent of each row. */
 export async function guessed<Sent>(
