@@ -1,9 +1,9 @@
 import type { Condition, PricingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ProductConcept } from '../column-fields.ts';
-import { askMarks, isUnpublished, isWithdrawal } from './draft-hidden.ts';
+import { isUnknown, isUnpublished, isWithdrawal } from './draft-hidden.ts';
 import { type AppliedStock, askStock } from './draft-quantity.ts';
-import { SIZE } from './draft-spread.ts';
+import { partOf } from './draft-spread.ts';
 import {
   type CandidateAnswer,
   isCalled,
@@ -12,7 +12,6 @@ import {
   type ProductColumn,
   type ProductGuess,
 } from './guess.ts';
-import { readProductHeader } from './header-reading.ts';
 import {
   areFlags,
   booleanOf,
@@ -23,7 +22,6 @@ import {
   marking,
   readAmount,
   readCount,
-  type SampledColumn,
 } from './sampled-column.ts';
 import { currencyCode, words } from './words.ts';
 
@@ -125,8 +123,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
       [],
     );
   const stock = askStock(guess);
-  const spread = spreadOver(free);
-  for (const [concept, all] of spread) {
+  for (const [concept, all] of spreadOver(free)) {
     const isStock = concept === 'quantity';
     if (isStock && isTaken('quantity')) continue;
     const columns = isStock ? withoutTotals(all) : all;
@@ -142,8 +139,6 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
       { min: 0 },
     ];
   }
-  if (isTaken('title') && !isTaken('visible', 'hidden') && !guess.isAsked('visible'))
-    askMarks(guess, [...spread.values()].flat());
   return { discount, during, quantity, ...stock };
 }
 
@@ -198,12 +193,15 @@ function isTaxOpen(guess: ProductGuess): boolean {
   return prices.every(({ reading }) => reading.qualifiers.tax === undefined);
 }
 
-/** A column called a discount, or a sale with percentages. */
+/** A column called a discount, or one with percentages: of a sale, or of some products below an unknown header. */
 function mayBeDiscount(column: ProductColumn): boolean {
+  const isOfSome = isUnknown(column) && column.cells.includes('');
   const isPercent = (value: string) => isMissingValue(value) || DISCOUNT.exec(value)?.[1] === '%';
   return (
     isExactlyCalled(column, 'discount') ||
-    (isExactlyCalled(column, 'sale') && column.values.length > 0 && column.values.every(isPercent))
+    ((isExactlyCalled(column, 'sale') || isOfSome) &&
+      column.values.length > 0 &&
+      column.values.every(isPercent))
   );
 }
 
@@ -327,14 +325,4 @@ function isCount(value: string): boolean {
   return (
     (readCount(value) !== undefined && !isPrice) || booleanOf(value) !== undefined || isMissingValue(value)
   );
-}
-
-/** The concept that a column covers for one warehouse or variant: `Stock Berlin`, `Size S`, or `XL`. */
-function partOf({ header }: SampledColumn): ProductConcept | undefined {
-  if (SIZE.test(header)) return 'size';
-  const words = header.split(/[\s_:|/()[\].-]+/).filter((word) => word !== '');
-  if (words.length < 2) return undefined;
-  return [words[0], words.at(-1)]
-    .flatMap((word) => readProductHeader(word ?? '').meanings)
-    .find(({ concept, how }) => how === 'exact' && ['quantity', 'size', 'color'].includes(concept))?.concept;
 }

@@ -452,7 +452,7 @@ function refusalsOf(column: ContactColumn): Refusals | undefined {
   if (
     says('confirmed') ||
     says('subscribed') ||
-    (isUnknown && hasPart(column.header, headerParts.agreeing))
+    (isUnknown && (column.reading.mentions.has('email') || hasPart(column.header, headerParts.agreeing)))
   ) {
     const read = readerOfFlags(column);
     const isBlankNo = says('confirmed') && (areDates(column) || areFlags(column));

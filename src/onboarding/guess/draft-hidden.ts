@@ -1,4 +1,5 @@
 import type { ProductSpec } from '../../mapping/spec/mapping-spec.ts';
+import { partOf } from './draft-spread.ts';
 import {
   countedShare,
   isCalled,
@@ -7,9 +8,8 @@ import {
   LEAVE_OUT,
   type ProductColumn,
   type ProductGuess,
-  quotedHeaders,
 } from './guess.ts';
-import { hasBeginning, hasPart, hasWord } from './header-reading.ts';
+import { hasBeginning, hasWord } from './header-reading.ts';
 import { readOptionPart } from './paired-options.ts';
 import {
   areDates,
@@ -66,13 +66,15 @@ export function draftHidden(
   const column = visible ?? hidden;
   if (column === undefined) {
     askDates(guess, () => true);
+    const marks = unknownMarks(guess, (row) => title?.cells[row] !== '');
     const unclear = guess.free.filter(
       (one) =>
         one.values.length > 0 &&
-        ((isExactlyCalled(one, 'visible', 'hidden') && (!isStatus(one) || mayHide(one))) ||
+        (marks.includes(one) ||
+          (isExactlyCalled(one, 'visible', 'hidden') && (!isStatus(one) || mayHide(one))) ||
           ((one.reading.mentions.has('visible') || one.reading.mentions.has('hidden')) &&
             readOptionPart(one.header) === undefined &&
-            (isMostly(one, isWord) || one.values.some(isUnpublished)))),
+            (isMostly(one, isWord) || mayHide(one)))),
     );
     const [first] = unclear;
     if (first !== undefined && guess.answers['column.visible'] === undefined)
@@ -135,7 +137,7 @@ function askHiding(guess: ProductGuess, column: ProductColumn, isShown: (cell: s
   const shownRows = column.cells.map(isShown);
   for (const other of guess.free) {
     const isNegative = isExactlyCalled(other, 'hidden') || isWithdrawal(other);
-    if (other === column || !(isNegative || isExactlyCalled(other, 'visible') || isOffering(other))) continue;
+    if (other === column || !(isNegative || isExactlyCalled(other, 'visible'))) continue;
     if (isStatus(other) && !other.values.some(isUnpublished)) continue;
     const hiding = other.cells.find(
       (cell, row) =>
@@ -147,6 +149,9 @@ function askHiding(guess: ProductGuess, column: ProductColumn, isShown: (cell: s
     if (hiding !== undefined)
       guess.askUnused([other], `has '${hiding}' for a product that '${column.header}' shows`, [LEAVE_OUT]);
   }
+  const marks = unknownMarks(guess, (row) => shownRows[row] === true || column.cells[row] !== '');
+  if (marks.length > 0)
+    guess.askUnused(marks, `may hide products that '${column.header}' shows`, [LEAVE_OUT]);
 }
 
 /** Asks about dates from which on products are offered, or until which, where the store would offer them now. */
@@ -180,34 +185,28 @@ export function askDates(guess: ProductGuess, isShown: (row: number) => boolean)
     ]);
 }
 
-/** Asks about marks below unknown headers where nothing else says which products are shown: they may say it. */
-export function askMarks(guess: ProductGuess, others: readonly ProductColumn[]): void {
+/** Columns whose headers do not say what they mark, and which mark some products only. */
+function unknownMarks(guess: ProductGuess, isProduct: (row: number) => boolean): readonly ProductColumn[] {
   const { properties } = words().headerParts;
-  const unknown = guess.free.filter(
+  if (guess.answers['column.visible'] !== undefined) return [];
+  return guess.free.filter(
     (column) =>
       isUnknown(column) &&
-      marksSome(column) &&
+      marksSome(column, isProduct) &&
       !isWithdrawal(column) &&
       !hasBeginning(column.header, properties) &&
       readOptionPart(column.header) === undefined &&
-      !others.includes(column) &&
-      !guess.isNamed(column.header) &&
-      guess.answers[`unused.${column.header}`] === undefined,
+      partOf(column) === undefined &&
+      !guess.isNamed(column.header),
   );
-  if (unknown.length > 0 && guess.answers['column.visible'] === undefined)
-    guess.askColumn(
-      'visible',
-      unknown,
-      `what ${quotedHeaders(unknown)} mark${unknown.length === 1 ? 's' : ''} is not known`,
-    );
 }
 
 /** Whether a column marks some rows, and others not: yes and no, x and blank, or letters such as J and N. */
-function marksSome({ cells, values }: ProductColumn): boolean {
+function marksSome({ cells, values }: ProductColumn, isProduct: (row: number) => boolean): boolean {
   const letters =
     values.every((value) => /^\p{L}$/u.test(value)) && values.some((value) => /^[nн]$/i.test(value));
   return (
-    new Set(cells.map((cell) => cell.toLowerCase())).size > 1 &&
+    new Set(cells.filter((_, row) => isProduct(row)).map((cell) => cell.toLowerCase())).size > 1 &&
     values.every(
       (value) => letters || booleanOf(value) !== undefined || isMark(value) || isMissingValue(value),
     )
@@ -217,17 +216,6 @@ function marksSome({ cells, values }: ProductColumn): boolean {
 /** Whether a header has no meaning, or nearly one. */
 export function isUnknown({ reading }: ProductColumn): boolean {
   return reading.meanings.every(({ how }) => how === 'near');
-}
-
-/** Whether flags below an unknown header may say what the shop offers. */
-function isOffering(column: ProductColumn): boolean {
-  const { offering, properties } = words().headerParts;
-  return (
-    isUnknown(column) &&
-    areFlags(column) &&
-    hasPart(column.header, offering) &&
-    !hasBeginning(column.header, properties)
-  );
 }
 
 /** Whether a word says that a product is not ready: it must not be published. */
@@ -276,12 +264,11 @@ function shownOf(
  * within the shop: Nicht im Shop, Intern.
  */
 export function isWithdrawal(column: ProductColumn): boolean {
-  const { negations, internal, beforeVatNet, withholding } = words().headerParts;
+  const { negations, internal, beforeVatNet } = words().headerParts;
   // What products are without is a property: without sugar.
   const mayWithhold =
     isUnknown(column) &&
     (hasWord(column.header, internal) ||
-      hasPart(column.header, withholding) ||
       (hasWord(column.header, negations) && !hasWord(column.header, beforeVatNet)));
   return (
     isExactlyCalled(column, 'discontinued') ||

@@ -1,5 +1,6 @@
 import type { OptionsSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
+import type { ProductConcept } from '../column-fields.ts';
 import { isExactlyCalled, LEAVE_OUT, type ProductColumn, type ProductGuess, quotedHeaders } from './guess.ts';
 import { readProductHeader } from './header-reading.ts';
 import { booleanOf, isMissingValue, readAmount } from './sampled-column.ts';
@@ -15,7 +16,7 @@ interface SpreadDraft {
 }
 
 /** A value of an option as shops write it: a size of clothes or shoes. */
-export const SIZE = /^(?:\d?x{0,3}[sl]|m|x{2,4}[sl]|\d{2}(?:[.,/]\d{1,2})?)$/i;
+const SIZE = /^(?:\d?x{0,3}[sl]|m|x{2,4}[sl]|\d{2}(?:[.,/]\d{1,2})?)$/i;
 
 /** What the cells of such columns are. */
 type Content = 'stock' | 'price' | 'offered';
@@ -191,4 +192,14 @@ function sizeWord({ languages }: ProductGuess): string {
   const code = Object.keys(known).find((one) => known[one]?.name === languages[0]) ?? 'en';
   const [word = 'size'] = headers.products.size[code] ?? headers.products.size['en'] ?? [];
   return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
+}
+
+/** The concept that a column covers for one warehouse or variant: `Stock Berlin`, `Size S`, or `XL`. */
+export function partOf({ header }: ProductColumn): ProductConcept | undefined {
+  if (SIZE.test(header)) return 'size';
+  const parts = header.split(/[\s_:|/()[\].-]+/).filter((part) => part !== '');
+  if (parts.length < 2) return undefined;
+  return [parts[0], parts.at(-1)]
+    .flatMap((word) => readProductHeader(word ?? '').meanings)
+    .find(({ concept, how }) => how === 'exact' && ['quantity', 'size', 'color'].includes(concept))?.concept;
 }

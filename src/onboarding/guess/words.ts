@@ -59,9 +59,7 @@ const wordsSchema = z
       negations: list,
       /** They say that what is marked stays within the shop. */
       internal: list,
-      /** Parts of words that say which products the shop does not offer, which it offers, and what is neither. */
-      withholding: list,
-      offering: list,
+      /** Beginnings of words for what products are or need, and for days on which nothing begins or ends. */
       properties: list,
       /** Parts of words that say who refuses messages, and who agrees to them. */
       refusing: list,

@@ -57,6 +57,29 @@ describe('a column called a sale price', () => {
   });
 });
 
+describe('percentages of some products below an unknown header', () => {
+  it('may be a discount, and those of all are a property', async () => {
+    const text = 'Name;Price;Reduced by\nMug;4.00;25 %\nJug;7.00;';
+    expect(await prices(text)).toEqual(['unused.Reduced by']);
+    expect(await prices(text, { 'unused.Reduced by': 'percent' })).toEqual([
+      [3, true],
+      [7, false],
+    ]);
+    expect(await prices('Name;Price;Alcohol\nMug;4.00;25 %\nJug;7.00;12 %')).toHaveLength(2);
+  });
+});
+
+describe('a price during a sale', () => {
+  it.each([
+    ['Sale window', '2024-01-01/2024-02-01', ''],
+    ['Promo finishes on', '2024-02-01', ''],
+    ['Aktionspreis gilt', 'nein', 'ja'],
+  ])('is asked about where %s may limit it', async (header, over, other) => {
+    const text = `Name;Price;Sale price;${header}\nMug;4.00;3.00;${over}\nJug;5.00;;${other}`;
+    expect(await prices(text)).toEqual([other === '' ? `unused.${header}` : 'column.visible']);
+  });
+});
+
 describe('a column that changes what the price is', () => {
   it('by a share, as sheets keep percentages, is no percentage', async () => {
     const text = 'Name;Price;Discount\nMug;4.00;0.25\nJug;5.00;0';

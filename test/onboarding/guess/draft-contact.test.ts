@@ -61,6 +61,11 @@ describe('a consent that another column takes back', () => {
     ['Mailing', 'weekly', 'never'],
     ['End date', '', '2025-01-02'],
     ['Abo-Ende', '', '2.1.2025'],
+    ['Abonelikten çıkış tarihi', '', '2025-01-02'],
+    ['Consent expires', '', '2025-01-02'],
+    ['Opt-in valid until', '', '2025-01-02'],
+    ['Died', '', '2025-01-02'],
+    ['Mail ok', '1', '0'],
   ])('by %s is asked about, and counts or not, as the answer says', async (header, agreeing, refusing) => {
     const text = `Newsletter;${header}\nyes;${agreeing}\nyes;${refusing}\nno;${agreeing}`;
     const id = `unused.${header}`;
@@ -224,6 +229,10 @@ describe('a column with the name of a field', () => {
       { name: 'Bo Ray', address: 'Laan 2' },
     ]);
   });
+});
+
+it('knows the parts of the name of a contact', async () => {
+  expect(await contacts('Contact first name;Contact last name\nAda;Low')).toEqual([{ name: 'Ada Low' }]);
 });
 
 describe('a part of a name or an address', () => {
