@@ -108,7 +108,7 @@ export async function examineDraft(
   const state = { questions: inquiry.questions, notes, problem: null, file: undefined, made: undefined };
   const store = askStore(inquiry, setting);
   try {
-    const found = await askFile(inquiry, 'file', 'The file to import, or its address on the web', effects);
+    const found = await askFile(inquiry, 'file', 'The file to import, or its address', effects);
     const read =
       found &&
       (await readUntilClear((reading) => effects.look(found.place, reading), draft.reading, {

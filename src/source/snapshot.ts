@@ -22,8 +22,8 @@ import { extensionRows } from './load-extensions.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
 import { openZip, peek, refuseTooMuch, unpack } from './unpack.ts';
 
-// The files beside a source that are published, and a picture for a page.
 export { fetchHostKey } from './fetch-source.ts';
+// The files beside a source that are published, and a picture for a page.
 export { fetchPicture, openPictures } from './picture-files.ts';
 
 const SNAPSHOT_FILE = 'snapshot.json';

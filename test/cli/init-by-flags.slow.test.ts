@@ -53,7 +53,7 @@ describe('init by flags', () => {
     expect((await shop.storeferry('plan', 'shopify-products')).code).toBe(0);
   });
 
-  it('recognises an address of S3 or SFTP, which is not a missing file', async () => {
+  it('recognises an address of S3, which is not a missing file', async () => {
     await using shop = await folder();
     const refused = await shop.storeferry('init', '--sandbox', '--source', 's3://bucket/export.csv', '--yes');
     expect(refused.code).toBe(2);

@@ -61,7 +61,7 @@ export interface Asking {
  */
 export async function askJob(asking: Asking): Promise<NewWorkspace> {
   const { options, prompter, say } = asking;
-  const examine = examiner(asking);
+  let examine = examiner(asking);
   const said = new Set<string>();
   const begun = draftOf(options);
   let draft = begun;
@@ -71,6 +71,8 @@ export async function askJob(asking: Asking): Promise<NewWorkspace> {
       throw refusal;
     say(why);
     draft = answerDraft(draft, { ...(id === 'file' ? CLEARED_READING : {}), [id]: undefined });
+    // Somebody may have corrected the file, or its server, and names it again.
+    if (id === 'file') examine = examiner(asking);
   };
   for (;;) {
     const state = await examine(draft);
@@ -309,7 +311,7 @@ function describeProposal({ columns, notes }: MappingProposal): string[] {
   ];
 }
 
-/** A file on the web, or one of this machine: read where it is, or copied into the workspace. */
+/** A file at an address, or one of this machine: read where it is, or copied into the workspace. */
 async function findFile(
   id: 'file' | 'crosswalkFile',
   text: string,
@@ -321,7 +323,7 @@ async function findFile(
     const context = { environment: loadEnvironment(dir, process.env), onSecret: () => undefined };
     return typedPlace(text, context, { usesEnvironment: true, allowPrivateAddresses });
   }
-  const problem = await whyNoFile(text);
+  const problem = await whyNoFile(id, text);
   if (problem !== undefined) return { problem };
   const place = typedPath(text);
   const inside = relative(dir, place);
@@ -331,10 +333,10 @@ async function findFile(
   return { place, name, written: { path }, copy: isInside ? undefined : freeName(dir, name), mayStay: true };
 }
 
-async function whyNoFile(text: string): Promise<string | undefined> {
+async function whyNoFile(id: 'file' | 'crosswalkFile', text: string): Promise<string | undefined> {
   const scheme = /^(https?|s3|sftp):\/\//i.exec(text.trim())?.[1]?.toLowerCase();
   if (scheme !== undefined)
-    return `this address is read by runs only: download it once and give that file, then replace its path in the job by \`source: { ${scheme.startsWith('http') ? 'url' : scheme}: … }\` (docs/sources.md)`;
+    return `this address is read by runs only: download it once and give that file, then replace its path in the job by \`${id === 'file' ? 'source' : 'crosswalk'}: { ${scheme.startsWith('http') ? 'url' : scheme}: … }\` (docs/sources.md)`;
   const path = typedPath(text);
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile() === true) return undefined;

@@ -58,7 +58,7 @@ export const NEW_JOB = 'new-job';
 const MAX_DRAFTS = 10;
 /** The most ways of reading a file that are kept. */
 const MAX_LOOKS = 5;
-/** A page does not wait longer than this for a file on the web. */
+/** A page does not wait longer than this for a file of another machine. */
 export const FETCH_WITHIN_MS = 120_000;
 
 /** Starts without drafts. */
