@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Processor, type Queue, Worker, type WorkerOptions } from 'bullmq';
 import { InterruptedError, StateError, StoreferryError } from '../model/storeferry-error.ts';
 import { abortingWith } from '../run/run-context.ts';
-import type { QueueConnection, Queues } from './queues.ts';
+import { type QueueConnection, type Queues, TICK_SETTINGS } from './queues.ts';
 import type { WorkerLog } from './worker-settings.ts';
 
 /**
@@ -50,6 +50,7 @@ export function queueWorkers({
     lockDuration: lockDurationMs,
     stalledInterval: Math.ceil(lockDurationMs / CHECKS_PER_LOCK),
     maxStalledCount: MAX_STALLED_COUNT,
+    settings: TICK_SETTINGS,
   };
   return {
     all,

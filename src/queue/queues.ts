@@ -1,5 +1,6 @@
 import { type ConnectionOptions, Queue, type QueueOptions } from 'bullmq';
 import { z } from 'zod';
+import { nextTick } from '../config/job/job.ts';
 import { isWholeRun, type JobAction } from '../model/action.ts';
 import { jobActionSchema } from '../model/job-action-schema.ts';
 import { parseRedisUrl } from '../model/remote-address.ts';
@@ -60,6 +61,11 @@ interface QueuesOptions {
   readonly mostKept?: number;
 }
 
+/** Both who sets a schedule and who takes its ticks find the next one. */
+export const TICK_SETTINGS: NonNullable<QueueOptions['settings']> = {
+  repeatStrategy: (after, { pattern = '', tz = 'UTC' }) => nextTick({ cron: pattern, timezone: tz }, after),
+};
+
 /** Opens the queues for adding and reading. StateError if Redis does not answer. */
 export async function openQueues({
   redisUrl,
@@ -74,6 +80,7 @@ export async function openQueues({
     prefix: connected.prefix,
     defaultJobOptions: { removeOnComplete: kept, removeOnFail: kept },
     streams: { events: { maxLen: EVENTS_KEPT } },
+    settings: TICK_SETTINGS,
   };
   const opened: Queue[] = [];
   const open = <Data, Result>(name: string): Queue<Data, Result> => {

@@ -75,4 +75,19 @@ describe('the next tick', () => {
       '2026-10-26T01:30:00.000Z',
     ]);
   });
+
+  it('comes also on the day whose midnight the clocks leave out', () => {
+    expect(ticks('0 0 * * *', 'Africa/Cairo', '2027-04-29T12:00:00Z')).toEqual([
+      '2027-04-29T22:00:00.000Z',
+      '2027-04-30T21:00:00.000Z',
+    ]);
+    expect(ticks('15 0 * * 0', 'America/Santiago', '2026-09-02T12:00:00Z')).toEqual([
+      '2026-09-06T04:15:00.000Z',
+      '2026-09-13T03:15:00.000Z',
+    ]);
+    expect(ticks('15 23 * * *', 'America/Nuuk', '2027-03-27T12:00:00Z')).toEqual([
+      '2027-03-28T01:15:00.000Z',
+      '2027-03-29T00:15:00.000Z',
+    ]);
+  });
 });

@@ -8,8 +8,8 @@ const DAY_MS = 86_400_000;
 const NIGHTLY = { job: 'nightly', cron: '15 2 * * *', timezone: 'UTC' };
 const LOG = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-describeWithRedis('a schedule that was set while the clock was ahead', () => {
-  it('is due on the next day all the same once the clock is right', async () => {
+describeWithRedis('a schedule in Redis', () => {
+  it('that was set while the clock was ahead is due on the next day all the same once the clock is right', async () => {
     await using redis = await startRedis({ aof: false });
     await using queues = await openQueues({ redisUrl: redis.url, patient: false, onError: () => {} });
     await using state = await openRedisState({ url: redis.url, prefix: 'test' });
@@ -31,5 +31,19 @@ describeWithRedis('a schedule that was set while the clock was ahead', () => {
     expect(right).toBeGreaterThan(Date.now());
     expect(right).toBeLessThanOrEqual(Date.now() + DAY_MS);
     expect(await queues.runs.count()).toBe(0);
+  });
+
+  it('has a tick also on the day whose midnight the clocks leave out', async () => {
+    await using redis = await startRedis({ aof: false });
+    await using queues = await openQueues({ redisUrl: redis.url, patient: false, onError: () => {} });
+    const schedules = bullScheduleStore(queues, () => 'id');
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2027-04-29T12:00:00Z') });
+    try {
+      await schedules.set({ job: 'nightly', cron: '0 0 * * *', timezone: 'Africa/Cairo' }, false);
+    } finally {
+      vi.useRealTimers();
+    }
+    const [kept] = await queues.ticks().getJobSchedulers();
+    expect(new Date(kept?.next ?? 0).toISOString()).toBe('2027-04-29T22:00:00.000Z');
   });
 });

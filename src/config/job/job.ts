@@ -5,6 +5,7 @@ import { CONTACT_TEXT_FIELDS, type ImportMode, type UpdateMatch } from '../../mo
 import type { FilePlace } from '../../model/remote-address.ts';
 import { looseName } from '../../text/printable.ts';
 import { withoutPlace } from '../complete-places.ts';
+import { once } from '../workspace-files.ts';
 import type { exportJobSchema } from './export-job-schema.ts';
 import type { importJobSchema } from './import-job-schema.ts';
 import { cronParser, type Notify, recipientsOf, scheduleSchema } from './job-fields.ts';
@@ -168,6 +169,7 @@ export function crosswalkField(
 export type JobSchedule = Readonly<z.infer<typeof scheduleSchema>> & { readonly job: string };
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /**
  * The first tick after a time (both in milliseconds since the epoch). An hour that occurs twice has its ticks the first time, and
@@ -181,6 +183,8 @@ export function nextTick({ cron, timezone }: Omit<JobSchedule, 'job'>, after: nu
       .getTime();
   try {
     const tick = next(after, timezone);
+    const leftOut = tickInGap(next(after + offsetMs(timezone, after), 'UTC'), timezone);
+    if (leftOut !== undefined && leftOut > after && leftOut < tick) return leftOut;
     const isSoon = tick - after < HOUR_MS;
     if (!isSoon || offsetMs(timezone, after - HOUR_MS) <= offsetMs(timezone, after)) return tick;
     // The clocks were set back: cron-parser leaves the second time out only if it is asked before it.
@@ -196,10 +200,29 @@ export function nextTick({ cron, timezone }: Omit<JobSchedule, 'job'>, after: nu
   }
 }
 
+/**
+ * When a tick comes whose time on the wall, given as if it were UTC, the clocks leave out; undefined if they have it. cron-parser leaves out
+ * the whole day where that is the hour at midnight (Africa/Cairo), or the one before it.
+ */
+function tickInGap(wall: number, timezone: string): number | undefined {
+  const moment = wall - offsetMs(timezone, wall - DAY_MS);
+  const isThere = [moment, wall - offsetMs(timezone, wall + DAY_MS)].some(
+    (one) => one + offsetMs(timezone, one) === wall,
+  );
+  return isThere ? undefined : moment;
+}
+
+/** To make one takes longer than to use it a hundred times. */
+const offsetFormat = once(
+  (timeZone) => new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' }),
+);
+
 /** How far the clocks of a time zone are ahead of UTC at a time, in milliseconds. */
 function offsetMs(timeZone: string, at: number): number {
-  const parts = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' }).formatToParts(at);
-  const name = parts.find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  const name =
+    offsetFormat(timeZone)
+      .formatToParts(at)
+      .find(({ type }) => type === 'timeZoneName')?.value ?? '';
   const [, sign, hours = 0, minutes = 0] = /^GMT([+-])(\d+):(\d+)/.exec(name) ?? [];
   return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
 }
