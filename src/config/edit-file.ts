@@ -118,15 +118,21 @@ function prepare({ path, content, mode, existing }: FileToWrite, undo: (() => vo
   makeFolder(dirname(path), undo);
   const temporary = temporaryOf(path);
   undo.push(() => rmSync(temporary, { force: true }));
-  if ('copyOf' in content) {
-    copyFileSync(content.copyOf, temporary, constants.COPYFILE_EXCL);
-    // The copy belongs to the user, even if the original was not writable.
-    chmodSync(temporary, statSync(temporary).mode | OWNER_WRITES);
-  } else {
-    writeFileSync(temporary, content.text, { flag: 'wx', mode });
-  }
-  sync(temporary);
+  const write = () => {
+    if ('copyOf' in content) {
+      copyFileSync(content.copyOf, temporary, constants.COPYFILE_EXCL);
+      // The copy belongs to the user, even if the original was not writable.
+      chmodSync(temporary, statSync(temporary).mode | OWNER_WRITES);
+    } else {
+      writeFileSync(temporary, content.text, { flag: 'wx', mode });
+    }
+    sync(temporary);
+  };
+  // Whoever is killed while a large file is copied has left no secret in a folder whose `.gitignore` is not yet there.
+  const isSecret = mode !== undefined;
+  if (!isSecret) write();
   return () => {
+    if (isSecret) write();
     putNew(temporary, path);
     undo.push(() => rmSync(path, { force: true }));
   };

@@ -118,6 +118,23 @@ describe('files written together', () => {
     expect(temporary()).toEqual(['.mine.tmp']);
   });
 
+  it('have no key on disk while others are prepared, which may take long', () => {
+    let seen: readonly string[] = [];
+    const large = {
+      get text() {
+        seen = readdirSync(dir, { recursive: true }).map(String);
+        return 'a,b\n';
+      },
+    };
+    writeTogether([
+      { path: at('.gitignore'), content: { text: '.env\n' }, existing: 'add' },
+      { path: at('.env'), content: { text: 'K=v\n' }, mode: 0o600, existing: 'add' },
+      { path: at('source.csv'), content: large, existing: 'refuse' },
+    ]);
+    expect(seen).toEqual([expect.stringMatching(/^\.\.gitignore\./)]);
+    expect(readdirSync(dir).sort()).toEqual(['.env', '.gitignore', 'source.csv']);
+  });
+
   it('are all there afterwards, and nothing else', () => {
     writeFileSync(at('source.csv'), 'a,b\n', { mode: 0o444 });
     writeFileSync(at('.gitignore'), 'x\n');
