@@ -503,8 +503,8 @@ function probePage({ name, baseUrl }: StoreConfig, viewer: Viewer): Page {
   return {
     title: `Find out what ${name} does?`,
     section: 'stores',
-    body: html`<p class="page-lead">Learns what the store <b>${name}</b> (${baseUrl}) does where its API document leaves it open: whether it lists products, keeps fields that an update does not have, and more. Comparing and adopting need it.</p>
-<ul class="does"><li>Sends at most 40 requests: reads first, then writes to one hidden product of its own, which is deleted again.</li><li>Takes some seconds. The result is on the page of the stores.</li></ul>
+    lead: html`Learns what the store <b>${name}</b> (${baseUrl}) does where its API document leaves it open: whether it lists products, keeps fields that an update does not have, and more. Comparing and adopting need it.`,
+    body: html`<ul class="does"><li>Sends at most 40 requests: reads first, then writes to one hidden product of its own, which is deleted again.</li><li>Takes some seconds. The result is on the page of the stores.</li></ul>
 ${postForm({ action: storeHref(name, 'probe'), style: 'confirm', body }, viewer)}`,
   };
 }
@@ -516,8 +516,8 @@ function scanPage({ name }: StoreConfig, typed: string, problem: string | undefi
   return {
     title: `Find the ids of the contacts of ${name}?`,
     section: 'stores',
-    body: html`<p class="page-lead">Contacts are updated by their ids. This finds them by e-mail address.</p>
-<ul class="does"><li>A store that lists its contacts is read. Any other is asked for each id by an update that changes nothing; it may still do what it does after any update of a contact, such as start an automation: try one id first.</li>
+    lead: 'Contacts are updated by their ids. This finds them by e-mail address.',
+    body: html`<ul class="does"><li>A store that lists its contacts is read. Any other is asked for each id by an update that changes nothing; it may still do what it does after any update of a contact, such as start an automation: try one id first.</li>
 <li>Writes <code>contacts-of-${name}.csv</code>, which has e-mail addresses: treat it as the contacts themselves.</li></ul>
 ${postForm({ action: storeHref(name, 'contacts'), style: 'confirm', body: html`${ids}${formActions('Search now', PATH)}` }, viewer)}`,
   };

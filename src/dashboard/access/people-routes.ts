@@ -43,25 +43,25 @@ export function peopleRoutes(app: FastifyInstance, { dashboard, people, sessions
     const reading = readingOf(dashboard.context, viewer);
     const mine = sessions.list().filter(({ names }) => mayEdit || (own !== undefined && names[0] === own));
     const signedIn = mayEdit ? 'Who is signed in' : 'Where you are signed in';
-    const body = html`<p class="page-lead">People sign in with a name and a password, each with a role. ${ROLES.map((role) => html`<b>${role}</b>: ${ROLE_WORDS[role]}. `)}</p>
-${
-  mayEdit &&
-  known.length > 0 &&
-  tableBox({
-    caption: 'People',
-    captionHidden: true,
-    columns: ['Name', ['May', 'bare'], 'Password', ['Action', 'bare']],
-    rows: known.map(({ name, role, password }) => [
-      name,
-      inline('change', { name }, 'Change', viewer, {
-        about: name,
-        controls: select('role', ROLE_CHOICES, role, html` aria-label="Role of ${name}"`),
-      }),
-      password === undefined ? 'none: by the proxy' : 'set',
-      inline('remove', { name }, 'Remove', viewer, { about: name, weight: 'danger' }),
-    ]),
-  })
-}
+    const lead = html`People sign in with a name and a password, each with a role. ${ROLES.map((role) => html`<b>${role}</b>: ${ROLE_WORDS[role]}. `)}`;
+    const body = html`${
+      mayEdit &&
+      known.length > 0 &&
+      tableBox({
+        caption: 'People',
+        captionHidden: true,
+        columns: ['Name', ['May', 'bare'], 'Password', ['Action', 'bare']],
+        rows: known.map(({ name, role, password }) => [
+          name,
+          inline('change', { name }, 'Change', viewer, {
+            about: name,
+            controls: select('role', ROLE_CHOICES, role, html` aria-label="Role of ${name}"`),
+          }),
+          password === undefined ? 'none: by the proxy' : 'set',
+          inline('remove', { name }, 'Remove', viewer, { about: name, weight: 'danger' }),
+        ]),
+      })
+    }
 ${
   mine.length > 0 &&
   html`<h2>${signedIn}</h2>${tableBox({
@@ -83,7 +83,7 @@ ${
 ${mayEdit && addForm(viewer)}
 ${(mayEdit || own !== undefined) && passwordForm(viewer, mayEdit ? undefined : own)}`;
     return reply.sendPage(
-      { title: 'People', section: 'runs', notice, form: true, body },
+      { title: 'People', section: 'runs', notice, form: true, lead, body },
       notice === null ? 200 : 422,
     );
   };

@@ -47,8 +47,8 @@ ${styledText('actions', submitButton('Make the token'))}`;
         form: true,
         section: 'runs',
         notice,
-        body: html`<p class="page-lead">Programs start and read runs over HTTP with a token: <code>Authorization: Bearer TOKEN</code>. What they can ask: <a href="/api/v1/openapi.json">the OpenAPI document</a>.</p>
-${made}
+        lead: html`Programs start and read runs over HTTP with a token: <code>Authorization: Bearer TOKEN</code>. What they can ask: <a href="/api/v1/openapi.json">the OpenAPI document</a>.`,
+        body: html`${made}
 ${
   tokens.length === 0
     ? emptyBox('No tokens', html`<p>No program can use the API yet.</p>`)

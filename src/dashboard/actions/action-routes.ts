@@ -16,7 +16,12 @@ import {
 import { changedSincePlan, changedSincePlanText, whyNotApprover } from '../../run/execute-run.ts';
 import { openImport } from '../../run/inputs/open-mapping.ts';
 import { changeText, type HeldRunRecord, heldRunRecords } from '../../run/records/run-records.ts';
-import { laterRun, readStoredReport, withLiveStatus } from '../../run/report/read-stored-report.ts';
+import {
+  laterRun,
+  listLiveRuns,
+  readStoredReport,
+  withLiveStatus,
+} from '../../run/report/read-stored-report.ts';
 import { counted, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
@@ -91,8 +96,8 @@ async function releasePage(
   return {
     title: `Release held records of run ${id}`,
     section: 'runs',
-    body: html`<p class="page-lead">Guards of ${jobLink(job)} held ${counted(held.length, 'record')} of ${runLink(id)}: nothing of them was sent. Compare the values, and release what is right.</p>
-<ul class="does">
+    lead: html`Guards of ${jobLink(job)} held ${counted(held.length, 'record')} of ${runLink(id)}: nothing of them was sent. Compare the values, and release what is right.`,
+    body: html`<ul class="does">
 <li>Sends exactly the held bodies to the store ${storeWords({ name: store, baseUrl })}: <b>${counted(all, 'record')}</b> can be sent. The source is not read again.</li>
 ${isEdited && html`<li>Some fields differ from what was sent, in the store and in the source. <b>${CONFLICT_BUTTONS.store}</b> leaves those fields alone, also in later runs until one of both changes, and sends the rest of the record.</li>`}
 <li>A record is left out if it has changed since, or a newer run does not hold the same values.</li>
@@ -168,19 +173,20 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
     if (running == null) return await beginAction(dashboard, request, reply, { action, once });
     return reply.redirect(`/runs/${running.id}`, 303);
   };
-  const runsOf = async (job: string) =>
-    await Promise.all((await context.state.runs.list({ job })).map((run) => withLiveStatus(context, run)));
-  const activityOn = async (job: string) => activityOf(await runsOf(job), (await actions.atWork()).get(job));
+  const activityOn = async (job: string) =>
+    activityOf(await listLiveRuns(context, { job }), (await actions.atWork()).get(job));
   const runOf = async (id: string) => await withLiveStatus(context, await keptRun(dashboard, id));
   /** A run of another job that writes to the same store and resource; a run of this job waits for it. */
   const writerTo = async (job: Job): Promise<Run | undefined> => {
     if (job.kind !== 'import') return undefined;
-    const listed = await context.state.runs.list({ statuses: ['running'], kinds: SENDING_KINDS });
-    const writers = listed.filter(
-      (run) => run.store === job.store && run.resource === job.import && run.job !== job.name,
+    const listed = await listLiveRuns(context, { statuses: ['running'], kinds: SENDING_KINDS });
+    return listed.find(
+      ({ status, ...run }) =>
+        status === 'running' &&
+        run.store === job.store &&
+        run.resource === job.import &&
+        run.job !== job.name,
     );
-    const live = await Promise.all(writers.map((run) => withLiveStatus(context, run)));
-    return live.find(({ status }) => status === 'running');
   };
   const importOf = (name: string): ImportJob => {
     const job = workspaceOf(dashboard, name).job(name);
@@ -206,7 +212,7 @@ export function actionRoutes(app: FastifyInstance, { dashboard }: RouteParts): v
       const beginning = {
         job,
         store: workspace.store(job.store),
-        runs: await runsOf(name),
+        runs: await listLiveRuns(context, { job: name }),
         waitsFor: await writerTo(job),
         byWorkers: await actions.hasWorkers(),
         reading: readingOf(context, viewer),

@@ -60,12 +60,12 @@ function pairsPage(
   return {
     title: `Pairs of ${job} with the store`,
     section: 'jobs',
-    body: html`<p class="page-lead">Records of ${jobLink(job)} that may be products which the store had before: ${counted(open.length, 'pair')} to decide, ${rows.length - open.length} decided. They are held until then.</p>
-${
-  open.length === 0
-    ? emptyBox('Nothing to decide', html`<p>The next plan of the job uses what was decided.</p>`)
-    : confirmationForm({ does: 'adopt', to: job, controls: pairsTable(shown), buttons }, viewer)
-}
+    lead: html`Records of ${jobLink(job)} that may be products which the store had before: ${counted(open.length, 'pair')} to decide, ${rows.length - open.length} decided. They are held until then.`,
+    body: html`${
+      open.length === 0
+        ? emptyBox('Nothing to decide', html`<p>The next plan of the job uses what was decided.</p>`)
+        : confirmationForm({ does: 'adopt', to: job, controls: pairsTable(shown), buttons }, viewer)
+    }
 ${pager(shown, (at) => actionHref('adopt', job, { page: at }))}`,
   };
 }

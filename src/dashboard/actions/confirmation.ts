@@ -49,8 +49,8 @@ export function confirmationPage(confirmation: Confirmation, viewer: Viewer): Pa
   return {
     title,
     section: SECTIONS[actionOf(does).to ?? 'record'],
-    body: html`<p class="page-lead">${lead}</p>
-${warnings.map((warning) => noticeText(warning, 'warning'))}
+    lead,
+    body: html`${warnings.map((warning) => noticeText(warning, 'warning'))}
 <ul class="does">${effects.map((what) => what !== false && html`<li>${what}</li>`)}</ul>
 ${confirmationForm(confirmation, viewer)}`,
   };
@@ -62,8 +62,8 @@ export function runningPage(job: string, activity: Activity, reading: Reading, v
   return {
     title: `${job} is running`,
     section: 'jobs',
-    body: html`<p class="page-lead">${activityWords(activity, reading)} Another run of ${job} can start once this one has ended.</p>
-<p class="actions">${run !== null && html`${actionButton(viewer, 'see', run.id, { label: 'Watch', weight: 'primary' })} ${actionButton(viewer, 'cancel', run.id)} `}${linkButton(jobHref(job), { label: `Back to ${job}` })}</p>`,
+    lead: html`${activityWords(activity, reading)} Another run of ${job} can start once this one has ended.`,
+    body: html`<p class="actions">${run !== null && html`${actionButton(viewer, 'see', run.id, { label: 'Watch', weight: 'primary' })} ${actionButton(viewer, 'cancel', run.id)} `}${linkButton(jobHref(job), { label: `Back to ${job}` })}</p>`,
   };
 }
 

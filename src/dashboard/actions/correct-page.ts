@@ -67,13 +67,13 @@ export function correctPage(
     title: `Correct the rejected rows of run ${id}`,
     section: 'runs',
     notice,
-    body: html`<p class="page-lead">${runLink(id, 'Run')} of ${jobLink(job)} rejected ${isCut ? `more than ${grouped(total)} rows. The first ${grouped(total)} of them can be corrected here; the file has all` : counted(total, 'row')}. Cells that a reason names are marked. You will see what was corrected before anything is sent.</p>
-${postForm(
-  {
-    action: actionHref('correct', id),
-    style: 'correct',
-    fields: { draft, page: number, columns: allColumns ? ALL_COLUMNS : undefined },
-    body: html`<p class="actions">${button('check', 'Check the corrections', 'primary')} ${actionButton(viewer, 'retry', id, { label: 'Upload a file instead' })}</p>
+    lead: html`${runLink(id, 'Run')} of ${jobLink(job)} rejected ${isCut ? `more than ${grouped(total)} rows. The first ${grouped(total)} of them can be corrected here; the file has all` : counted(total, 'row')}. Cells that a reason names are marked. You will see what was corrected before anything is sent.`,
+    body: html`${postForm(
+      {
+        action: actionHref('correct', id),
+        style: 'correct',
+        fields: { draft, page: number, columns: allColumns ? ALL_COLUMNS : undefined },
+        body: html`<p class="actions">${button('check', 'Check the corrections', 'primary')} ${actionButton(viewer, 'retry', id, { label: 'Upload a file instead' })}</p>
 <p class="quiet" role="status">${cells === 0 ? 'No cell is corrected yet.' : `${counted(cells, 'cell')} corrected so far.`}</p>
 <div class="correct-scroll" tabindex="0" role="region" aria-label="Rejected rows"><table class="correct-table">
 <caption class="unseen">Rejected rows, page ${number} of ${pages}</caption>
@@ -81,9 +81,9 @@ ${postForm(
 ${groupByRecord(rows).map((record) => recordBody(record, rejected, columns, view))}
 </table></div>
 <p class="actions">${number > 1 && button(String(number - 1), 'Previous page')} <span class="quiet">Page ${number} of ${pages}</span> ${number < pages && button(String(number + 1), 'Next page')} ${pages > 1 && quiet('Corrections are kept from page to page.')}</p>`,
-  },
-  viewer,
-)}
+      },
+      viewer,
+    )}
 ${hidden > 0 && html`<p class="quiet">${counted(hidden, 'column')} without a value on this page ${hidden === 1 ? 'is' : 'are'} not shown. <a href="${correctHref(id, draft, number, true)}">Show all columns</a>: corrections since the last button are lost.</p>`}`,
   };
 }

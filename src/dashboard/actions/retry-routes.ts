@@ -53,8 +53,8 @@ function uploadPage(
     title: `Retry run ${id}`,
     section: 'runs',
     notice,
-    body: html`<p class="page-lead">${runLink(id, 'Run')} of ${jobLink(job)}: ${rejected}Correct the rows in a spreadsheet and upload the file here, as a workbook (.xlsx) or as CSV. You will see what was corrected before anything is sent.</p>
-<ol class="does">
+    lead: html`${runLink(id, 'Run')} of ${jobLink(job)}: ${rejected}Correct the rows in a spreadsheet and upload the file here, as a workbook (.xlsx) or as CSV. You will see what was corrected before anything is sent.`,
+    body: html`<ol class="does">
 <li>${files}: the rejected rows as they were in the source, with the reason in the column <code>storeferry_reason</code>.</li>
 <li>Correct them. Keep the header and the column <code>storeferry_line</code>; rows that should not be sent are deleted.</li>
 <li>Upload the file, at most ${formatBytes(UPLOAD_LIMIT_BYTES)}.</li>
@@ -96,8 +96,8 @@ function confirmRetryPage(
           text: 'Nothing was corrected: unless the mapping has changed, the same rows are rejected again.',
         }
       : notice,
-    body: html`<p class="page-lead">The corrected rejects of ${runLink(id)} of ${jobLink(job)}: ${editsWords(edits)}.</p>
-${changesTable('Corrections', edits.cells, edits.editedCells, personal)}
+    lead: html`The corrected rejects of ${runLink(id)} of ${jobLink(job)}: ${editsWords(edits)}.`,
+    body: html`${changesTable('Corrections', edits.cells, edits.editedCells, personal)}
 ${cellsSection('Restored', RESTORED, edits.restored, edits.restoredCells, personal)}
 ${cellsSection('Not sent', REFUSED, edits.refused, edits.refusedCells, personal)}
 <ul class="does">

@@ -281,17 +281,17 @@ const SAMPLE_SHOWN = 60;
 function columnsPage(job: ImportJob, facts: ColumnsPageFacts | string, viewer: Viewer): Page {
   const title = `Match the columns of ${job.name}`;
   if (typeof facts === 'string') {
-    const lead = html`<p class="page-lead">The source, ${placeWords(job.source)}, cannot be read. ${facts}</p>`;
-    const back = html`<p class="actions">${linkButton(jobHref(job.name), { label: `Back to ${job.name}` })}</p>`;
-    return { title, section: 'jobs', body: html`${lead}${back}` };
+    const lead = html`The source, ${placeWords(job.source)}, cannot be read. ${facts}`;
+    const back = linkButton(jobHref(job.name), { label: `Back to ${job.name}` });
+    return { title, section: 'jobs', lead, body: styledText('actions', back) };
   }
   return {
     title,
     section: 'jobs',
     form: true,
     notice: facts.notice ?? null,
-    body: html`<p class="page-lead">Which column of ${placeWords(job.source)} fills which field of the store. Nothing is written before you save, and nothing is sent: plan the job afterwards.</p>
-${whereWritten(facts)}
+    lead: html`Which column of ${placeWords(job.source)} fills which field of the store. Nothing is written before you save, and nothing is sent: plan the job afterwards.`,
+    body: html`${whereWritten(facts)}
 ${postForm(
   {
     action: `${jobHref(job.name)}/columns`,

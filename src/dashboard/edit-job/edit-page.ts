@@ -60,8 +60,8 @@ export function editPage(facts: EditPageFacts, viewer: Viewer): Page {
           : errors.size > 0
             ? REFUSED
             : tested,
-    body: html`<p class="page-lead">Changes only what you change here; everything else stays as it is, also comments in the file ${path}.${file.at(['import']) === undefined ? '' : html` Columns are changed under <a href="${jobHref(name)}/columns">Match columns</a>.`}</p>
-${(errors.get('') ?? []).map((message) => alertText(message))}
+    lead: html`Changes only what you change here; everything else stays as it is, also comments in the file ${path}.${file.at(['import']) === undefined ? '' : html` Columns are changed under <a href="${jobHref(name)}/columns">Match columns</a>.`}`,
+    body: html`${(errors.get('') ?? []).map((message) => alertText(message))}
 ${!form && html`<section class="notice bad"><h2>The form needs a file that is valid YAML</h2>${problemList(file.problems)}<p>Correct the file and load this page again.</p></section>`}
 ${outdated !== undefined && form && html`<details class="worth-knowing" open><summary>The file as it is now</summary><pre class="file" tabindex="0">${text}</pre></details>`}
 ${form && formPart(facts, viewer)}`,

@@ -21,7 +21,7 @@ import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import { namePlaceholders } from '../../model/workspace-path-schema.ts';
 import { bullets, html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { removeJob, renameJob, settleRenames } from '../../run/execute-run.ts';
-import { withLiveStatus } from '../../run/report/read-stored-report.ts';
+import { listLiveRuns } from '../../run/report/read-stored-report.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { confirmationPage } from '../actions/confirmation.ts';
 import { PageError } from '../guard/page-error.ts';
@@ -65,8 +65,7 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
   };
   /** PageError while the job works: its run reads the file, and is listed under its name. */
   const refuseActive = async (job: string): Promise<void> => {
-    const listed = await context.state.runs.list({ job, statuses: ['running'] });
-    const runs = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
+    const runs = await listLiveRuns(context, { job, statuses: ['running'] });
     if (!(await actions.atWork()).has(job) && !runs.some(({ status }) => status === 'running')) return;
     throw new PageError(409, `${job} is running`, 'Wait until its run has ended, or interrupt it.');
   };
@@ -347,8 +346,8 @@ ${formActions(button, back)}`;
     form: true,
     notice:
       Object.keys(errors).length === 0 ? null : { tone: 'bad', text: 'Nothing was written: see below.' },
-    body: html`<p class="page-lead">${lead}</p>
-${general !== undefined && alertText(general)}
+    lead,
+    body: html`${general !== undefined && alertText(general)}
 ${effects.length > 0 && bullets(effects, 'does')}
 ${postForm({ action: address, style: 'draft', body }, viewer)}`,
   };

@@ -141,8 +141,8 @@ export function draftPage(session: DraftSession, facts: DraftPageFacts, viewer: 
     section: 'jobs',
     form: true,
     heading: html`New job`,
-    body: html`<p class="page-lead">From ${foreign(name)}. Nothing is written before the last button, and nothing is sent before you approve the plan. <a href="/new">Another file</a></p>
-${problems.length > 0 && html`<div class="notice bad" role="alert"><h2>The job was not created</h2><ul>${problems.map(({ field: name, text }) => html`<li>${name === null ? text : html`<a href="#${name}">${text}</a>`}</li>`)}</ul></div>`}
+    lead: html`From ${foreign(name)}. Nothing is written before the last button, and nothing is sent before you approve the plan. <a href="/new">Another file</a>`,
+    body: html`${problems.length > 0 && html`<div class="notice bad" role="alert"><h2>The job was not created</h2><ul>${problems.map(({ field: name, text }) => html`<li>${name === null ? text : html`<a href="#${name}">${text}</a>`}</li>`)}</ul></div>`}
 ${postForm(
   {
     action: `/new/${session.id}`,
@@ -471,8 +471,8 @@ export function newJobPage({ limit, address, problem }: NewJobPageFacts, viewer:
     title: 'New job',
     section: 'jobs',
     form: true,
-    body: html`<p class="page-lead">A job imports a file of products or contacts. You match its columns and see the first records before anything is written or sent.</p>
-<div class="ways">
+    lead: 'A job imports a file of products or contacts. You match its columns and see the first records before anything is written or sent.',
+    body: html`<div class="ways">
 ${uploadForm({ action: '/new/upload', heading: 'Upload a file', label: 'A CSV, Excel (.xlsx), OpenDocument (.ods), JSON or XML file, also zipped', hint: `At most ${limit}.`, button: 'Upload' }, viewer)}
 ${postForm(
   {

@@ -272,15 +272,15 @@ function uploadPage(
     title: id === 'source' ? `Upload a new file for ${job}` : `Upload the ${what} of ${job}`,
     section: 'jobs',
     notice: problem === null ? null : { tone: 'bad', text: `The file was not taken. ${problem}` },
-    body: html`<p class="page-lead">It ${isThere ? 'replaces' : 'becomes'} ${placeWords({ path })}, ${id === 'source' ? html`which every run of ${link} reads` : html`the ${what} that every run of ${link} reads`}. ${id === 'pictures' ? 'It must be a ZIP.' : 'It must have the columns that the job needs.'} Nothing is sent: plan the job afterwards.</p>
-${uploadForm(
-  {
-    action: `${jobHref(job)}/upload?${new URLSearchParams({ file: id })}`,
-    label: `The new file, at most ${formatBytes(UPLOAD_LIMIT_BYTES)}`,
-    button: `Upload${isThere ? ' and replace' : ''}`,
-    back: jobHref(job),
-  },
-  viewer,
-)}`,
+    lead: html`It ${isThere ? 'replaces' : 'becomes'} ${placeWords({ path })}, ${id === 'source' ? html`which every run of ${link} reads` : html`the ${what} that every run of ${link} reads`}. ${id === 'pictures' ? 'It must be a ZIP.' : 'It must have the columns that the job needs.'} Nothing is sent: plan the job afterwards.`,
+    body: uploadForm(
+      {
+        action: `${jobHref(job)}/upload?${new URLSearchParams({ file: id })}`,
+        label: `The new file, at most ${formatBytes(UPLOAD_LIMIT_BYTES)}`,
+        button: `Upload${isThere ? ' and replace' : ''}`,
+        back: jobHref(job),
+      },
+      viewer,
+    ),
   };
 }

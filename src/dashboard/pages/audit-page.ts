@@ -37,12 +37,12 @@ export async function auditPage(
   return {
     title: 'Audit log',
     section: 'runs',
-    body: html`<p class="page-lead">What people did, in the dashboard and by commands${job !== undefined && html`, with the job ${jobLink(job)}; <a href="/audit">all jobs</a>`}. Scheduled runs are not listed. Entries are kept for 400 days.</p>
-${
-  shown.items.length === 0
-    ? emptyBox('No entries', html`<p>Nothing was recorded yet.</p>`)
-    : entriesTable(shown.items, shown.total, reading, linked)
-}
+    lead: html`What people did, in the dashboard and by commands${job !== undefined && html`, with the job ${jobLink(job)}; <a href="/audit">all jobs</a>`}. Scheduled runs are not listed. Entries are kept for 400 days.`,
+    body: html`${
+      shown.items.length === 0
+        ? emptyBox('No entries', html`<p>Nothing was recorded yet.</p>`)
+        : entriesTable(shown.items, shown.total, reading, linked)
+    }
 ${pager(shown, (page) => `/audit${queryOf({ job, page })}`, BY_TIME)}
 <p class="quiet">For programs: <code>${program} runs --audit --json</code></p>`,
   };

@@ -10,7 +10,7 @@ import { historyPlot } from '../../report/html/document-sections.ts';
 import { html, type Markup, quiet, runBadge, type Slot } from '../../report/html/markup.ts';
 import type { JobFacts } from '../../report/run-facts.ts';
 import { figuresWords, kindOf } from '../../report/status-words.ts';
-import { withLiveStatus } from '../../run/report/read-stored-report.ts';
+import { listLiveRuns } from '../../run/report/read-stored-report.ts';
 import { formatDuration } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
@@ -51,8 +51,7 @@ export async function readCards(
   const reading = readingOf(context, viewer);
   const cards = await Promise.all(
     jobs.map(async (facts): Promise<JobCardFacts> => {
-      const listed = await context.state.runs.list({ job: facts.job, limit: RUNS_SHOWN });
-      const runs = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
+      const runs = await listLiveRuns(context, { job: facts.job, limit: RUNS_SHOWN });
       const { job, problems } = workspace.inspectJob(facts.job);
       return {
         facts,

@@ -67,8 +67,8 @@ export async function jobPage(
     title: facts.job,
     section: 'jobs',
     heading: html`${facts.job} ${last !== undefined && runBadge(last)}`,
-    body: html`${job !== undefined && html`<p class="page-lead">${describeMove(job)}.</p>`}
-${problems.length > 0 && html`<section class="notice bad"><h2>This job cannot run: its file has errors</h2>${problemList(problems)}<p>Correct the file and load this page again.</p></section>`}
+    ...(job !== undefined && { lead: html`${describeMove(job)}.` }),
+    body: html`${problems.length > 0 && html`<section class="notice bad"><h2>This job cannot run: its file has errors</h2>${problemList(problems)}<p>Correct the file and load this page again.</p></section>`}
 ${activity !== null ? noticeText(activityWords(activity, reading)) : need !== null && problems.length === 0 && noticeText(need.why, need.tone)}
 ${facts.schedule !== null && schedules !== 'worker' && scheduleNotice(schedules, program)}
 ${uploads

@@ -39,8 +39,8 @@ export async function outcomesPage(
     title: `Records of run ${id}`,
     section: 'runs',
     heading: html`Records of run ${id}`,
-    body: html`<p class="page-lead">${run === undefined ? html`Run ${id}, of which the history is kept${mayDo(viewer.role, 'undo') && html` (<a href="${actionHref('undo', id)}">undo it</a>)`}` : html`${runLink(id, 'Run')} of ${run.job}`}. Unchanged records are not listed.</p>
-${filterForm(`/runs/${id}/outcomes`, [{ name: 'outcome', label: 'Outcome', control: select('outcome', CHOICES, outcome ?? '') }])}
+    lead: html`${run === undefined ? html`Run ${id}, of which the history is kept${mayDo(viewer.role, 'undo') && html` (<a href="${actionHref('undo', id)}">undo it</a>)`}` : html`${runLink(id, 'Run')} of ${run.job}`}. Unchanged records are not listed.`,
+    body: html`${filterForm(`/runs/${id}/outcomes`, [{ name: 'outcome', label: 'Outcome', control: select('outcome', CHOICES, outcome ?? '') }])}
 ${outcome === 'held' && records.length > 0 && mayDo(viewer.role, 'release') && html`<p class="actions">${actionButton(viewer, 'release', id)}</p>`}
 ${
   records.length === 0

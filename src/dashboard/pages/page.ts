@@ -43,6 +43,8 @@ export interface Page {
   readonly live?: boolean;
   /** Loads the script that renders a form again after each change. */
   readonly form?: boolean;
+  /** What the page is about, above all else. */
+  readonly lead?: Slot;
   readonly body: Slot;
 }
 
@@ -75,7 +77,7 @@ export function decorateReplies(app: FastifyInstance, site: Site): void {
 
 /** A whole document. Before the sign-in there is no viewer and no navigation. */
 function page(parts: Page, site: Site, viewer: Viewer | null): string {
-  const { title, heading, notice, body } = parts;
+  const { title, heading, notice, lead, body } = parts;
   const name = withoutAbsent([title, viewer !== null && site.workspaceName, 'Storeferry']).join(' · ');
   return `<!doctype html>\n${html`<html lang="en">
 <head>
@@ -96,6 +98,7 @@ ${banner(parts, site, viewer)}
 <main id="main" class="page" tabindex="-1">
 ${notice && alertText(notice.text, notice.tone)}
 <h1>${heading ?? title}</h1>
+${lead !== undefined && styledText('page-lead', lead)}
 ${body}
 </main>
 <footer class="site-footer"><p>Storeferry${viewer?.role === 'view' && ' · read-only access'}</p></footer>

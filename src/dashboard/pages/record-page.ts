@@ -40,7 +40,6 @@ export async function recordPage(
   const run = await keptRun(dashboard, id);
   refusePersonalData(run, viewer);
   const examples = await recordExamples(dashboard.context, run);
-  const lead = html`<p class="page-lead">${runLink(id, 'Run')} of ${jobLink(run.job)}</p>`;
   const body =
     examples === undefined
       ? emptyBox(
@@ -52,7 +51,8 @@ export async function recordPage(
     title: key === '' ? `Records of run ${id}` : `${key}, run ${id}`,
     section: 'runs',
     heading: key === '' ? html`Records` : html`${foreign(key)}`,
-    body: html`${lead}${body}`,
+    lead: html`${runLink(id, 'Run')} of ${jobLink(run.job)}`,
+    body,
   };
 }
 

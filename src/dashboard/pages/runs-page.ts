@@ -3,7 +3,7 @@ import { withoutAbsent } from '../../model/json-object.ts';
 import { lastedMs, RUN_STATUSES, type Run } from '../../model/run.ts';
 import { html, type Markup, quiet, runBadge, type TableParts } from '../../report/html/markup.ts';
 import { figuresWords, kindOf, statusLabel } from '../../report/status-words.ts';
-import { withLiveStatus } from '../../run/report/read-stored-report.ts';
+import { listLiveRuns } from '../../run/report/read-stored-report.ts';
 import { counted, formatDuration } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { PageRequest } from '../route-parts.ts';
@@ -33,12 +33,11 @@ export async function runsPage(
   { fields: { job = '', status: asked, page }, viewer }: PageRequest,
 ): Promise<Page> {
   const status = RUN_STATUSES.find((known) => known === asked) ?? '';
-  const listed = await context.state.runs.list({ limit: MAX_READ });
-  const live = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
+  const live = await listLiveRuns(context, { limit: MAX_READ });
   const fitting = live.filter(
     (run) => (job === '' || run.job === job) && (status === '' || run.status === status),
   );
-  const jobs = [...new Set([...openWorkspace().jobNames(), ...listed.map((run) => run.job)])].sort();
+  const jobs = [...new Set([...openWorkspace().jobNames(), ...live.map((run) => run.job)])].sort();
   const shown = pageOf(fitting, RUNS_PER_PAGE, page);
   const isAll = job === '' && status === '';
   const table = {

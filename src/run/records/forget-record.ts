@@ -11,7 +11,7 @@ import { counted } from '../../text/printable.ts';
 import { supersedeAndDiscard } from '../import/continue-or-begin.ts';
 import { isSameTarget } from '../import/stage-step.ts';
 import { forgetTrace } from '../kept-probe.ts';
-import { withLiveStatus } from '../report/read-stored-report.ts';
+import { listLiveRuns } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
 import { forgetScanned } from '../scan-contacts.ts';
 import type { FoundRecord } from './record-history.ts';
@@ -46,8 +46,7 @@ export async function forgetRecord(context: RunContext, { target, key }: FoundRe
   const lock = await state.locks.tryAcquire(name, { job: 'forget', run: 'forget' });
   if ('heldBy' in lock) throw busy(lock.heldBy?.run);
   await using _held = lock;
-  const runs = (await state.runs.list({})).filter((run) => isSameTarget(run, target));
-  const live = await Promise.all(runs.map((run) => withLiveStatus(context, run)));
+  const live = (await listLiveRuns(context, {})).filter((run) => isSameTarget(run, target));
   const running = live.find(({ status }) => status === 'running');
   if (running !== undefined) throw busy(running.id);
 

@@ -70,6 +70,15 @@ export async function withLiveStatus(context: Pick<RunContext, 'state'>, run: Ru
   return { ...run, status: 'interrupted', error };
 }
 
+/** The runs that match, newest first, as `withLiveStatus` shows them. */
+export async function listLiveRuns(
+  context: Pick<RunContext, 'state'>,
+  filter: Parameters<RunContext['state']['runs']['list']>[0],
+): Promise<Run[]> {
+  const listed = await context.state.runs.list(filter);
+  return await Promise.all(listed.map((run) => withLiveStatus(context, run)));
+}
+
 /**
  * Whether a run counts as running although its process was killed: no process holds its lock. A run holds the lock of
  * its job, under its own id or that of the run that continues it; a plan holds the lock of planning.

@@ -241,17 +241,13 @@ export function createNames(database: DatabaseSync) {
   const selectJobName = database.prepare('SELECT name FROM jobs WHERE number = ?');
   const jobNames = new Map<number, string>();
 
-  const findTarget = ({ storeId, resource }: LedgerTarget) => {
-    const number = selectTarget.get(storeId, resource)?.['number'];
-    return number === undefined ? undefined : integer(number, 'targets.number');
-  };
+  const findTarget = ({ storeId, resource }: LedgerTarget) =>
+    integer(selectTarget.get(storeId, resource)?.['number'] ?? 0, 'targets.number');
   return {
-    /** The target's number; undefined while nothing was written for it. */
+    /** The target's number; 0, which no row has, while nothing was written for it. */
     findTarget,
     target(target: LedgerTarget): number {
-      const known = findTarget(target);
-      if (known !== undefined) return known;
-      return Number(insertTarget.run(target.storeId, target.resource).lastInsertRowid);
+      return findTarget(target) || Number(insertTarget.run(target.storeId, target.resource).lastInsertRowid);
     },
     job(name: string): number {
       const known = selectJob.get(name)?.['number'];

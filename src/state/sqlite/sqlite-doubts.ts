@@ -267,11 +267,11 @@ export function createSqliteDoubts(
       });
     },
     endSender(target, sender) {
-      const number = names.findTarget(target) ?? 0;
+      const number = names.findTarget(target);
       if (isAtWork.get(number, sender) === undefined) removeSender.run(number, sender);
     },
     withdraw(target, sender, keys) {
-      const number = names.findTarget(target) ?? 0;
+      const number = names.findTarget(target);
       inTransaction(database, () => {
         const facts = readFacts(number, keys, () => false);
         apply(number, ledgerRules.withdrawKeys(sender, facts), facts, serialOf(number));
@@ -279,22 +279,22 @@ export function createSqliteDoubts(
     },
     unconfirmedAfter(target, job, after) {
       journal.merge();
-      const rows = unconfirmed.all({ target: names.findTarget(target) ?? 0, job, after });
+      const rows = unconfirmed.all({ target: names.findTarget(target), job, after });
       const keys = rows.map(({ key }) => text(key, 'doubts.key'));
       refuseDisorder(after, keys, 'doubts.key');
       return keys;
     },
     doubtedOnlyBy(target, job, keys) {
-      const facts = readFacts(names.findTarget(target) ?? 0, keys, (_, isDoubted) => isDoubted);
+      const facts = readFacts(names.findTarget(target), keys, (_, isDoubted) => isDoubted);
       return keys.filter((key) => ledgerRules.isDoubtedOnlyBy(job, facts.get(key) ?? UNKNOWN));
     },
     doubtedFields(target, keys) {
-      const facts = readFacts(names.findTarget(target) ?? 0, keys, () => true);
+      const facts = readFacts(names.findTarget(target), keys, () => true);
       return keys.map((key) => ledgerRules.doubtedFields(facts.get(key) ?? UNKNOWN));
     },
-    hasDoubts: (target) => any.get(names.findTarget(target) ?? 0) !== undefined,
+    hasDoubts: (target) => any.get(names.findTarget(target)) !== undefined,
     writtenSince(target, value, keys) {
-      const number = names.findTarget(target) ?? 0;
+      const number = names.findTarget(target);
       const facts = readFacts(number, keys, () => true);
       const deletedAt = new Map(
         selectDeletes
@@ -315,9 +315,9 @@ export function createSqliteDoubts(
         apply(number, ledgerRules.confirmKeys(facts), facts, raised(number).value);
       });
     },
-    position: (target) => formatPosition(known(names.findTarget(target) ?? 0)),
+    position: (target) => formatPosition(known(names.findTarget(target))),
     lostSince(target, run, witnesses) {
-      const number = names.findTarget(target) ?? 0;
+      const number = names.findTarget(target);
       return (
         doubtedSince.get(run, number)?.['doubted'] === 1 || detectLoss(witnesses, known(number)) !== null
       );

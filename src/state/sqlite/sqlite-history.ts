@@ -177,7 +177,7 @@ export function createSqliteHistory(database: DatabaseSync, names: Names, journa
     /** `Ledger.forget`. */
     forget(target: LedgerTarget, key: string) {
       journal.merge();
-      const values = { target: names.findTarget(target) ?? 0, key };
+      const values = { target: names.findTarget(target), key };
       inTransaction(database, () => {
         for (const step of forgetSteps) step.run(values);
         const body = integerOrNull(selectBody.get(values.target, key)?.['body'] ?? null, 'marks.body');
@@ -206,7 +206,7 @@ export function createSqliteHistory(database: DatabaseSync, names: Names, journa
       journal.merge();
       const keys = keysJson(wanted);
       const found = wanted.map((): KeyVersions => ({ body: null, rows: [] }));
-      const number = names.findTarget(target) ?? 0;
+      const number = names.findTarget(target);
       // In one transaction: another process may merge between reading the rows and their bodies.
       database.exec('BEGIN');
       try {
@@ -232,7 +232,7 @@ export function createSqliteHistory(database: DatabaseSync, names: Names, journa
     /** A page of the keys of a run after this number, each with its number; empty at the end. */
     keysOfRunAfter(target: LedgerTarget, run: string, after: number): { number: number; key: string }[] {
       journal.merge();
-      const rows = selectKeys.all(names.findTarget(target) ?? 0, run, after);
+      const rows = selectKeys.all(names.findTarget(target), run, after);
       const page = rows.map(({ number, key }) => ({
         number: integer(number, 'version_keys.number'),
         key: text(key, 'version_keys.key'),
@@ -242,19 +242,19 @@ export function createSqliteHistory(database: DatabaseSync, names: Names, journa
     },
     /** The documents of the runs, newest first. */
     historyRuns(target: LedgerTarget): string[] {
-      const rows = selectRuns.all(names.findTarget(target) ?? 0);
+      const rows = selectRuns.all(names.findTarget(target));
       return rows.map(({ document }) => text(document, 'version_runs.document'));
     },
     pruneHistory(target: LedgerTarget, before: number) {
       journal.merge();
-      const values = { target: names.findTarget(target) ?? 0, before };
+      const values = { target: names.findTarget(target), before };
       if (anyExpired.get(values) === undefined) return;
       inTransaction(database, () => {
         for (const step of pruneSteps) step.run(values);
       });
     },
     historySize(target: LedgerTarget): HistorySize {
-      const { versions, bytes } = sum.get(names.findTarget(target) ?? 0) ?? {};
+      const { versions, bytes } = sum.get(names.findTarget(target)) ?? {};
       return {
         versions: integer(versions ?? 0, 'version_runs.versions'),
         bytes: integer(bytes ?? 0, 'version_runs.bytes'),

@@ -95,7 +95,7 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
   /** A target without writes has number 0, which no row has. */
   const readable = (target: LedgerTarget) => {
     journal.merge();
-    return names.findTarget(target) ?? 0;
+    return names.findTarget(target);
   };
   return {
     /** `Ledger.compare`. */
@@ -279,7 +279,7 @@ export function createObservations(database: DatabaseSync, names: Names, journal
     calls: {
       observations(target: LedgerTarget, keys: readonly string[]): (Observation | undefined)[] {
         const found = keys.map((): Observation | undefined => undefined);
-        for (const { position, content } of select.all(keysJson(keys), names.findTarget(target) ?? 0))
+        for (const { position, content } of select.all(keysJson(keys), names.findTarget(target)))
           found[integer(position, 'observations.key')] = parseObservation(
             text(content, 'observations.content'),
           );
@@ -287,7 +287,7 @@ export function createObservations(database: DatabaseSync, names: Names, journal
       },
       observe(target: LedgerTarget, observed: readonly ObservedText[]) {
         journal.merge();
-        const number = names.findTarget(target) ?? 0;
+        const number = names.findTarget(target);
         inTransaction(database, () => {
           for (const { key, fingerprint, content } of observed)
             if (isMarked.get(number, key, fingerprint) !== undefined) write(number, key, content);
@@ -295,7 +295,7 @@ export function createObservations(database: DatabaseSync, names: Names, journal
       },
       /** A page of the keys after this one with their observations, in order; empty at the end. */
       editedAfter(target: LedgerTarget, after: string): { key: string; content: string }[] {
-        const page = selectEdited.all(names.findTarget(target) ?? 0, after).map(({ key, content }) => ({
+        const page = selectEdited.all(names.findTarget(target), after).map(({ key, content }) => ({
           key: text(key, 'observations.key'),
           content: text(content, 'observations.content'),
         }));
