@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
+import type { BigIntStats } from 'node:fs';
+import { type FileHandle, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
@@ -15,7 +16,7 @@ import { releaseBuffer } from '../remote/read-next.ts';
 import { CHANGING_FILE_HINT, type RetryPolicy } from '../remote/remote-client.ts';
 import { EXTENSIONS_FILE } from '../remote/remote-kinds.ts';
 import { type RunFolder, sealedFile } from '../state/artifacts.ts';
-import { type FileAccess, findFiles, openFound } from '../state/file-access.ts';
+import { type FileAccess, type FoundFile, findFiles, openFound } from '../state/file-access.ts';
 import { stageTable, TABLE_FORMATS } from '../tables/open-table.ts';
 import { fetchSource } from './fetch-source.ts';
 import { extensionRows } from './load-extensions.ts';
@@ -229,6 +230,7 @@ export async function isZip(content: AsyncIterable<Uint8Array>): Promise<boolean
 }
 
 async function stagePath({ path = '', query }: SourcePlace, staging: Staging): Promise<null> {
+  const staged: { readonly file: FoundFile; readonly version: BigIntStats }[] = [];
   for (const file of await findFiles(path, staging.options)) {
     if (query !== undefined) {
       const archive = { bytes: Number.POSITIVE_INFINITY, unpacked: 0 };
@@ -245,10 +247,15 @@ async function stagePath({ path = '', query }: SourcePlace, staging: Staging): P
     }
     const handle = await openFound(file);
     try {
-      await stageFile(file.path, handle, staging);
+      staged.push({ file, version: await stageFile(file.path, handle, staging) });
     } finally {
       await handle.close();
     }
+  }
+  // A row that has moved from one part of an export to another is in neither, if one of them is the old one.
+  for (const { file, version } of staged.slice(0, -1)) {
+    const now = await stat(file.real, { bigint: true }).catch(() => version);
+    if (now.ino !== version.ino || !isSameVersion(now, version)) throw changedError(file.path);
   }
   return null;
 }
@@ -270,7 +277,9 @@ async function stageRemote(
       retryPolicy,
       onProgress: (file, bytes) => onProgress?.({ file, bytes: staging.bytes + bytes }),
     },
-    (name, { spool }) => stageFile(name, spool.handle, staging),
+    async (name, { spool }) => {
+      await stageFile(name, spool.handle, staging);
+    },
   );
 }
 
@@ -289,7 +298,8 @@ interface Archive {
   unpacked: number;
 }
 
-async function stageFile(path: string, handle: FileHandle, staging: Staging): Promise<void> {
+/** Gives the version that was read. */
+async function stageFile(path: string, handle: FileHandle, staging: Staging): Promise<BigIntStats> {
   const before = await handle.stat({ bigint: true });
   const archive: Archive = { bytes: Number(before.size), unpacked: 0 };
   const { beginning, whole } = await peek(bytesOf(handle), RECOGNISED_BYTES);
@@ -313,13 +323,19 @@ async function stageFile(path: string, handle: FileHandle, staging: Staging): Pr
   } else {
     await store(path, whole, archive, staging);
   }
-  const after = await handle.stat({ bigint: true });
-  if (before.size !== after.size || before.mtimeNs !== after.mtimeNs) {
-    throw new SourceError(`The source ${path} changed while Storeferry read it.`, {
-      place: { file: path },
-      hint: CHANGING_FILE_HINT,
-    });
-  }
+  if (!isSameVersion(await handle.stat({ bigint: true }), before)) throw changedError(path);
+  return before;
+}
+
+function isSameVersion(one: BigIntStats, other: BigIntStats): boolean {
+  return one.size === other.size && one.mtimeNs === other.mtimeNs;
+}
+
+function changedError(path: string): SourceError {
+  return new SourceError(`The source ${path} changed while Storeferry read it.`, {
+    place: { file: path },
+    hint: CHANGING_FILE_HINT,
+  });
 }
 
 /** Writes the text of a file into the folder, unpacked. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, globSync } from 'node:fs';
-import { appendFile, mkdir, readFile, symlink } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -405,6 +405,37 @@ describe('a file that changes while it is read', () => {
       },
     );
     await expect(staging).rejects.toThrow(/a\.csv changed while Storeferry read it/);
+    expect(await workspace.folder.list()).toEqual([]);
+  });
+
+  it('is refused also where it is a part that was read before: a row may have moved from the next one', async () => {
+    await using workspace = await workspaceWith({
+      'part-1.csv': 'A,B\n1,a\n2,b\n',
+      'part-2.csv': 'A,B\n3,c\n4,d\n',
+    });
+    let writes = 0;
+    const replaced = async () => {
+      for (const [part, content] of Object.entries({ 1: '2,b\n3,c\n', 2: '4,d\n' })) {
+        const path = join(workspace.workspaceDir, `part-${part}.csv`);
+        await writeFile(`${path}.new`, `A,B\n${content}`);
+        await rename(`${path}.new`, path);
+      }
+    };
+    const staging = stageSource(
+      { path: 'part-*.csv' },
+      {
+        ...workspace,
+        folder: {
+          ...workspace.folder,
+          async write(name, content) {
+            const bytes = await workspace.folder.write(name, content);
+            if (++writes === 1) await replaced();
+            return bytes;
+          },
+        },
+      },
+    );
+    await expect(staging).rejects.toThrow(/part-1\.csv changed while Storeferry read it/);
     expect(await workspace.folder.list()).toEqual([]);
   });
 
