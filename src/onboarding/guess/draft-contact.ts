@@ -106,7 +106,11 @@ export function draftContact(guess: ContactGuess): ContactMappingSpec | undefine
   // Active is the state of a contact, and of no address.
   const state = pickOf(
     'state',
-    (value) => booleanOf(value) !== undefined || (visibilityOf(value) === undefined && !isRefusal(value)),
+    (value) =>
+      !isEmail(value) &&
+      !areDates({ values: [value] }) &&
+      // NO and SI are states too.
+      (value.length === 2 || (visibilityOf(value) === undefined && !isRefusal(value))),
   );
   const zip = pickOf('zip', (value) => /\d/.test(value) && !/,|E\+|^\d{4}-\d{2}-\d{2}/i.test(value));
   askAddressParts(guess);

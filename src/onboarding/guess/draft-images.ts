@@ -19,10 +19,12 @@ export function draftImages(guess: ProductGuess, isGrouped: boolean): Value | un
   const called = guess.free.filter((column) => isCalled(column, 'image') && column.values.length > 0);
   const pictures = guess.free.filter((column) => isMostly(column, isPictures));
   const addressed = called.filter(holds);
-  // A picture that several products share may be that of their brand.
-  const shared = pictures.find(({ distinct, values }) => distinct < values.length);
-  if (given === undefined && addressed.length === 0 && shared !== undefined && !isGrouped) {
-    const reason = `no header is called an image, and products share addresses in '${shared.header}'`;
+  const [picture, another] = pictures;
+  const isGallery =
+    another !== undefined && new Set(pictures.map(({ header }) => header.replace(/\d+/, ''))).size === 1;
+  // They may be those of certificates, or of a brand.
+  if (given === undefined && addressed.length === 0 && picture !== undefined && !isGrouped && !isGallery) {
+    const reason = `no header is called an image, and '${picture.header}' has addresses of pictures`;
     guess.askColumn('images', pictures, reason);
     return undefined;
   }

@@ -161,13 +161,17 @@ function understood<Concept extends string>(text: string, index: Index<Concept>)
     const isMarked = rest.length > 1 && rest.some((word) => /^(?!d$|l$)\p{Script=Latin}$/u.test(word));
     const near = isMarked ? undefined : nearestWord(index, candidate, rest.length > 1);
     const meanings = near === undefined ? [] : meaningsAt(index, near, 'near');
-    if (meanings.some(({ concept }) => !NEVER_MISSPELT.has(concept))) return reading(meanings);
+    const isLong = candidate.length > MAX_SIMILAR_LENGTH;
+    if (isLong && meanings.some(({ concept }) => !NEVER_MISSPELT.has(concept))) return reading(meanings);
     for (const { concept } of meanings) mentions.add(concept);
   }
   const parts = rest.flatMap((word) => (WITHOUT_BLANKS.test(word) ? substringsOf(word) : [word]));
   for (const word of parts) for (const concept of index.get(word)?.keys() ?? []) mentions.add(concept);
   return { ...reading([]), mentions };
 }
+
+/** Shorter words are too much alike: stage is no state, score no store. A header that resembles one mentions it. */
+const MAX_SIMILAR_LENGTH = 5;
 
 /** Concepts that two characters may turn: invisible, is visible; Anmeldedatum, Abmeldedatum. A header that resembles them mentions them. */
 const NEVER_MISSPELT: ReadonlySet<string> = new Set([

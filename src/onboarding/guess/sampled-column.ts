@@ -295,7 +295,7 @@ export function momentsOf(value: string): readonly number[] {
 }
 
 /** Whether all values are dates or times: 2024-01-02, 2.1.24 10:00, 20240102. */
-export function areDates({ values }: SampledColumn): boolean {
+export function areDates({ values }: Pick<SampledColumn, 'values'>): boolean {
   const isDate = (value: string) =>
     /^(?=.*[1-9])(?:\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?!\d)|(?:19|20)\d{6}$)/.test(value);
   return values.length > 0 && values.every(isDate);

@@ -210,6 +210,9 @@ describe('a column with the name of a field', () => {
   it.each([
     ['state', 'State', 'active'],
     ['state', 'State', 'unsubscribed'],
+    ['state', 'State', 'yes'],
+    ['state', 'State', '2025-01-02'],
+    ['state', 'Region', 'bo@x.example'],
     ['city', 'City', '10115'],
     ['zip', 'ZIP', 'Berlin'],
     ['zip', 'ZIP', '10,115'],
@@ -229,6 +232,10 @@ describe('a column with the name of a field', () => {
       { name: 'Bo Ray', address: 'Laan 2' },
     ]);
   });
+});
+
+it('is no other short word that resembles the name of a field', async () => {
+  expect(await contacts('Name;Stage\nAda;customer')).toEqual([{ name: 'Ada' }]);
 });
 
 it('knows the parts of the name of a contact', async () => {

@@ -323,14 +323,15 @@ describe('pictures', () => {
     ]);
   });
 
-  it('that products share are asked about where no header is called an image', async () => {
-    const text = 'Name;Price;Logo\nMug;4.00;https://x.example/a.png\nJug;5.00;https://x.example/a.png';
+  it('are asked about where no header is called an image: they may be of certificates, or of a brand', async () => {
+    const text = 'Name;Price;Logo\nMug;4.00;https://x.example/a.png\nJug;5.00;https://x.example/b.png';
     expect(await images(text)).toEqual(['column.images']);
     expect(await images(text, { 'column.images': '' })).toEqual([undefined, undefined]);
-    expect(await images(text.replace('Logo', 'Image'))).toHaveLength(2);
-    expect(await images(text.replace('5.00;https://x.example/a', '5.00;https://x.example/b'))).toEqual([
-      ['https://x.example/a.png'],
-      ['https://x.example/b.png'],
-    ]);
+    const sent = [['https://x.example/a.png'], ['https://x.example/b.png']];
+    expect(await images(text, { 'column.images': 'Logo' })).toEqual(sent);
+    expect(await images(text.replace('Logo', 'Image'))).toEqual(sent);
+    expect(
+      await images('Name;Price;View 1;View 2\nMug;4.00;https://x.example/a.png;https://x.example/b.png'),
+    ).toEqual([sent.flat()]);
   });
 });

@@ -101,3 +101,9 @@ it('is the counted one beside a column with 0 and 1, which is asked about where 
   expect(await stocks(text)).toEqual([5, 0]);
   expect(await stocks(text.replace(';0;0', ';0;3'))).toEqual(['unused.In stock']);
 });
+
+it('asks about a short header that resembles a word for the stock', async () => {
+  const text = 'Name;Price;Score\nMug;4.00;5\nJug;5.00;7';
+  expect(await stocks(text)).toEqual(['column.quantity']);
+  expect(await stocks(text, { 'column.quantity': '' })).toEqual([null, null]);
+});
