@@ -3,7 +3,13 @@ import { fileLimitError } from '../model/input-limits.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 import { type Fetched, fetchFile, TooLarge } from '../remote/fetch-file.ts';
-import { type FoundFile, RemoteFailure, type RetryPolicy, retryTransient } from '../remote/remote-client.ts';
+import {
+  CHANGING_FILE_HINT,
+  type FoundFile,
+  RemoteFailure,
+  type RetryPolicy,
+  retryTransient,
+} from '../remote/remote-client.ts';
 import { hasExactVersions, hostKeyOf, openRemote, remoteIdentity } from '../remote/remote-kinds.ts';
 import type { SourceLimits } from './unpack.ts';
 
@@ -62,7 +68,32 @@ export async function fetchSource(
     }
     seen.push(fetched.version);
   }
+  // As of files: a row may have moved to a part that was read before.
+  for (const [index, file] of found.slice(0, -1).entries()) {
+    const version = seen[index] ?? null;
+    const now = await withSourceErrors(file.location, options, () => {
+      const get = () => client.get(file, { signal: options.signal, unless: version });
+      return retryTransient(get, options.signal, options.retryPolicy).catch(unlessAbsent);
+    });
+    if (now === undefined || now.kind === 'unchanged') continue;
+    // Its content is not needed, so errors of the ended stream are ignored.
+    now.content.on('error', () => {}).destroy();
+    if (now.version !== version) throw changedError(file.location);
+  }
   return versions.together(seen);
+}
+
+/** A part that was taken away after it was read is no other version. */
+function unlessAbsent(error: unknown): undefined {
+  if (!(error instanceof RemoteFailure) || error.kind !== 'absent') throw error;
+}
+
+/** The error for a source of which two versions would be mixed. */
+export function changedError(path: string): SourceError {
+  return new SourceError(`The source ${path} changed while Storeferry read it.`, {
+    place: { file: path },
+    hint: CHANGING_FILE_HINT,
+  });
 }
 
 type Fetch = (file: FoundFile, unless: string | null) => Promise<Fetched | undefined>;

@@ -13,12 +13,12 @@ import { stagedTableSchema } from '../model/row.ts';
 import { SourceError, StateError } from '../model/storeferry-error.ts';
 import { bytesOf } from '../remote/fetch-file.ts';
 import { releaseBuffer } from '../remote/read-next.ts';
-import { CHANGING_FILE_HINT, type RetryPolicy } from '../remote/remote-client.ts';
+import type { RetryPolicy } from '../remote/remote-client.ts';
 import { EXTENSIONS_FILE } from '../remote/remote-kinds.ts';
 import { type RunFolder, sealedFile } from '../state/artifacts.ts';
 import { type FileAccess, type FoundFile, findFiles, openFound } from '../state/file-access.ts';
 import { stageTable, TABLE_FORMATS } from '../tables/open-table.ts';
-import { fetchSource } from './fetch-source.ts';
+import { changedError, fetchSource } from './fetch-source.ts';
 import { extensionRows } from './load-extensions.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
 import { openZip, peek, refuseTooMuch, unpack } from './unpack.ts';
@@ -329,13 +329,6 @@ async function stageFile(path: string, handle: FileHandle, staging: Staging): Pr
 
 function isSameVersion(one: BigIntStats, other: BigIntStats): boolean {
   return one.size === other.size && one.mtimeNs === other.mtimeNs;
-}
-
-function changedError(path: string): SourceError {
-  return new SourceError(`The source ${path} changed while Storeferry read it.`, {
-    place: { file: path },
-    hint: CHANGING_FILE_HINT,
-  });
 }
 
 /** Writes the text of a file into the folder, unpacked. */

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RemoteClient } from '../../src/remote/remote-client.ts';
 import { type S3Address, s3Client } from '../../src/remote/s3-client.ts';
+import { stageSource } from '../../src/source/snapshot.ts';
+import { workspaceWith } from '../source/folder-on-disk.ts';
 import { s3Address } from '../support/s3-address.ts';
 import { S3_KEYS, type S3Server, startS3 } from '../support/s3-server.ts';
 import { failureOf, fetchAll, put } from './trials.ts';
@@ -64,6 +66,23 @@ describe('an object in S3', () => {
     const newest = await fetchAll(at('globs/p-*.csv', { newest: true }));
     expect(Object.keys(newest)).toEqual(['s3://bucket/globs/p-0.csv']);
     expect(await fetchAll(at('globs/none-*.csv'))).toEqual({});
+  });
+
+  it('is refused as a part of a source where it was replaced after it was read', async () => {
+    const [first, second] = [at('parts/p-1.csv'), at('parts/p-2.csv')];
+    await put(first, 'sku,price\nA,1\nB,2\n');
+    await put(second, 'sku,price\nC,3\n');
+    await using workspace = await workspaceWith({});
+    const source = { remote: s3Address(server, 'parts/p-*.csv') };
+    expect((await stageSource(source, workspace)).files).toHaveLength(2);
+    let writes = 0;
+    const write: typeof workspace.folder.write = async (name, content) => {
+      const bytes = await workspace.folder.write(name, content);
+      if (++writes === 1) await put(first, 'sku,price\nB,2\nC,3\n');
+      return bytes;
+    };
+    const staging = stageSource(source, { ...workspace, folder: { ...workspace.folder, write } });
+    await expect(staging).rejects.toThrow(/parts\/p-1\.csv changed while Storeferry read it/);
   });
 
   it.each([
