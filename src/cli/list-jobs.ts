@@ -1,6 +1,6 @@
 import { nextTick } from '../config/job/job.ts';
 import { readSchedules } from '../config/workspace.ts';
-import { KINDS_BUT_PLAN } from '../model/run.ts';
+import { EXECUTING_KINDS } from '../model/run.ts';
 import type { RunQueue } from '../queue/run-queue.ts';
 import type { JobFacts, ScheduleStatus } from '../report/run-facts.ts';
 import { withLiveStatus } from '../run/report/read-stored-report.ts';
@@ -20,7 +20,7 @@ export async function listJobs(
   const names = workspace.jobNames().filter((name) => only?.includes(name) !== false);
   const jobs = await Promise.all(
     names.map(async (job): Promise<JobFacts> => {
-      const [last] = await context.state.runs.list({ job, kinds: KINDS_BUT_PLAN, limit: 1 });
+      const [last] = await context.state.runs.list({ job, kinds: EXECUTING_KINDS, limit: 1 });
       const schedule = scheduled.find((entry) => entry.job === job) ?? null;
       // The clock of another machine may differ; without Redis there is only this one.
       const expected = schedule === null || redisUrl !== undefined ? null : nextTick(schedule, now);

@@ -205,7 +205,7 @@ function secretIn(
 }
 
 /** The address of a file on another machine, as a job writes it: with placeholders. */
-type WrittenTyped =
+type WrittenRemote =
   | { readonly url: WrittenAddress['url'] }
   | {
       readonly sftp: {
@@ -221,7 +221,7 @@ export interface TypedPlace extends Pick<WrittenAddress, 'variables'> {
   readonly place: FilePlace;
   /** For people: the address, without its secrets. */
   readonly name: string;
-  readonly written: WrittenTyped;
+  readonly written: WrittenRemote;
 }
 
 /** A file on an SSH server: the key of the server and a password are asked for before a job can name it. */
@@ -242,8 +242,10 @@ interface Problem {
 
 /** What the owner of the machine may do, and a visitor of the dashboard may not. */
 export interface TypedByOwner {
-  /** Placeholders are filled, and a password that the environment has is used. */
-  readonly usesEnvironment?: boolean | undefined;
+  /** Placeholders are filled. */
+  readonly fillsPlaceholders?: boolean | undefined;
+  /** A password that the environment has is used unasked. It may be that of another server. */
+  readonly usesPassword?: boolean | undefined;
   readonly allowPrivateAddresses?: boolean | undefined;
 }
 
@@ -256,7 +258,7 @@ export function typedPlace(
   return isSshAddress(typed) ? completeLogin(typed.trim(), context, by) : completeUrl(typed, context, by);
 }
 
-/** Whether a typed text is an address that a job may read. */
+/** Whether a typed text is an address that `typedPlace` completes. A job may name others: of S3, of databases. */
 export function isTypedAddress(text: string): boolean {
   return isHttpUrl(text.trim()) || isSshAddress(text);
 }
@@ -268,9 +270,9 @@ function isSshAddress(text: string): boolean {
 function completeUrl(
   typed: string,
   context: Context,
-  { usesEnvironment, allowPrivateAddresses }: TypedByOwner,
+  { fillsPlaceholders, allowPrivateAddresses }: TypedByOwner,
 ): TypedPlace | Problem {
-  const before = usesEnvironment === true ? typed : undefined;
+  const before = fillsPlaceholders === true ? typed : undefined;
   const { variables, url } = writeAddress(typed, { isFree: freeIn(context), before });
   const fields = typeof url === 'string' ? { address: url } : url;
   const written = { url: allowPrivateAddresses === true ? { ...fields, allowPrivateAddresses } : url };
@@ -285,16 +287,20 @@ const NO_HOST_KEY = `SHA256:${'A'.repeat(43)}`;
 function completeLogin(
   typed: string,
   context: Context,
-  { usesEnvironment, allowPrivateAddresses }: TypedByOwner,
+  { fillsPlaceholders, usesPassword, allowPrivateAddresses }: TypedByOwner,
 ): TypedLogin | Problem {
-  const { username = '', password = '', hostname: host = '' } = URL.canParse(typed) ? new URL(typed) : {};
+  const { username = '', password = '' } = URL.canParse(typed) ? new URL(typed) : {};
   const own = decodedPercents(password) ?? password;
   const name = own === '' ? typed : replaceUser(typed, `${username}@`);
-  const isKnown = usesEnvironment === true && context.environment.get(SFTP_PASSWORD) !== undefined;
+  const address = fillsPlaceholders === true ? name : escapePlaceholders(name);
+  const known = context.environment.get(SFTP_PASSWORD);
+  const isKnown = usesPassword === true && known !== undefined;
   const enter: TypedLogin['enter'] = (hostKey, asked) => {
-    const secret = own === '' ? asked : own;
+    const typedSecret = own === '' ? asked : own;
+    // A visitor must not learn by the variable whether a password is that of the environment.
+    const secret = fillsPlaceholders === true && typedSecret === known ? undefined : typedSecret;
     const variable = secret === undefined ? SFTP_PASSWORD : freeVariable(SFTP_PASSWORD, freeIn(context));
-    const fields = { address: escapePlaceholders(name), hostKey, password: placeholder(variable) };
+    const fields = { address, hostKey, password: placeholder(variable) };
     const written = { sftp: allowPrivateAddresses === true ? { ...fields, allowPrivateAddresses } : fields };
     const variables = secret === undefined ? {} : { [variable]: secret };
     return complete({ written, variables, name }, context);
@@ -303,7 +309,8 @@ function completeLogin(
   if ('problem' in found) return found;
   const { remote: server } = found.place;
   if (server === undefined) throw new TypeError('an SSH server is another machine');
-  const user = decodedPercents(username) ?? username;
+  const { hostname: host, username: encoded } = new URL(server.location);
+  const user = decodedPercents(encoded) ?? encoded;
   return { name, host, user, server, hasPassword: own !== '' || isKnown, enter };
 }
 
@@ -328,6 +335,6 @@ function complete(
   const { value: place } = found;
   const [first] = [...found.problems, ...found.unset.map(whyUnset)];
   if (place === undefined || first !== undefined)
-    return { problem: (first?.message ?? '').replace(/^(?:url|sftp(?:\.address)?): /, '') };
+    return { problem: (first?.message ?? '').replace(/^(?:url|sftp)(?:\.address)?: /, '') };
   return { written, variables, place, name: name ?? place.remote?.location ?? '' };
 }

@@ -389,7 +389,7 @@ export type Pace = NonNullable<Run['pace']>;
 export type FoundGone = NonNullable<Run['foundGone']>;
 
 /** The kinds that execute the job; plans, verifications and comparisons do not. */
-export const KINDS_BUT_PLAN: readonly RunKind[] = ['run', 'retry', 'export', 'undo', 'release', 'copy'];
+export const EXECUTING_KINDS: readonly RunKind[] = ['run', 'retry', 'export', 'undo', 'release', 'copy'];
 /** The kinds that write to the store. */
 export const SENDING_KINDS: readonly RunKind[] = [
   ...(['run', 'retry', 'verify', 'drift', 'undo', 'release', 'copy'] as const),

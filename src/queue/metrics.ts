@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { sumOf } from '../model/json-object.ts';
-import { COMPLETED, KINDS_BUT_PLAN, type Run, type RunStatus } from '../model/run.ts';
+import { COMPLETED, EXECUTING_KINDS, type Run, type RunStatus } from '../model/run.ts';
 import type { StoreStats } from '../run/run-context.ts';
 import type { Runs, State } from '../state/state.ts';
 
@@ -261,7 +261,7 @@ async function readLatestRuns(
 ): Promise<readonly JobReading[]> {
   const ended: readonly RunStatus[] = [...COMPLETED, 'stopped', 'failed', 'interrupted'];
   const latest = async (job: string, statuses: readonly RunStatus[]) =>
-    (await runs.list({ job, kinds: KINDS_BUT_PLAN, statuses, limit: 1 }))[0];
+    (await runs.list({ job, kinds: EXECUTING_KINDS, statuses, limit: 1 }))[0];
   return await Promise.all(
     jobs.map(async (job) => ({
       job,

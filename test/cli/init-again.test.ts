@@ -5,7 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { type Asking, askJob } from '../../src/cli/init/ask-job.ts';
 import { INIT_OPTIONS, type InitOptions } from '../../src/cli/init/init-options.ts';
 import type { Prompter } from '../../src/cli/init/prompter.ts';
-import { availableMappings } from '../../src/config/workspace.ts';
+import { availableMappings, loadEnvironment, typedPlace } from '../../src/config/workspace.ts';
+import { serveFile } from '../remote/serve-file.ts';
+import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
+
+const PASSWORD = 'mark of a pass/word';
 
 const NO_OPTIONS = Object.fromEntries(
   Object.entries(INIT_OPTIONS).map(([key, { fallback }]) => [key, fallback]),
@@ -14,11 +18,15 @@ const NO_OPTIONS = Object.fromEntries(
 const unexpected = (message: string) => Promise.reject(new Error(`unexpected question: ${message}`));
 
 /** Asks for a job in a folder; only the file is typed. */
-async function askFor(dir: string, options: Partial<InitOptions>, text: Prompter['text'] = unexpected) {
+async function askFor(
+  dir: string,
+  options: Partial<InitOptions>,
+  { text = unexpected, secret = unexpected }: Partial<Pick<Prompter, 'text' | 'secret'>> = {},
+) {
   const said: string[] = [];
   const asking: Asking = {
     options: { ...NO_OPTIONS, sandbox: true, yes: true, ...options },
-    prompter: { text, choose: unexpected, secret: unexpected, confirm: unexpected },
+    prompter: { text, secret, choose: unexpected, confirm: unexpected },
     setting: {
       dir,
       mappings: availableMappings(dir, {}),
@@ -42,14 +50,20 @@ describe('a file that init asks for', () => {
       const path = join(dir, 'list.csv');
       await writeFile(path, '');
       let asked = 0;
-      const { made, said } = await askFor(dir, { job: 'list' }, async (message, { check } = {}) => {
-        expect(message).toContain('The file to import');
-        asked += 1;
-        if (asked === 2) await writeFile(path, 'Title,Price,SKU\nMug,4.00,m1\n');
-        expect(asked).toBeLessThan(3);
-        await check?.(path);
-        return path;
-      });
+      const { made, said } = await askFor(
+        dir,
+        { job: 'list' },
+        {
+          text: async (message, { check } = {}) => {
+            expect(message).toContain('The file to import');
+            asked += 1;
+            if (asked === 2) await writeFile(path, 'Title,Price,SKU\nMug,4.00,m1\n');
+            expect(asked).toBeLessThan(3);
+            await check?.(path);
+            return path;
+          },
+        },
+      );
       expect(said.join('\n')).toContain('This file cannot be imported.');
       expect([asked, made.job.name]).toEqual([2, 'list']);
     } finally {
@@ -72,5 +86,55 @@ describe('a file that init asks for', () => {
     } finally {
       await rm(dir, { recursive: true, force: true });
     }
+  });
+});
+
+describe('the password of an SSH server', () => {
+  it('is asked for at a terminal, because that of the environment may belong to another server', async () => {
+    await using server = await serveFile(shopifyCatalog(manyProducts(1)), PASSWORD);
+    const dir = await mkdtemp(join(tmpdir(), 'storeferry-again-'));
+    try {
+      const settled = { yes: false, job: 'list', weightUnit: 'kg', schedule: '15 2 * * *' };
+      const options = {
+        ...settled,
+        ...{ mapping: 'shopify-products', allowPrivateAddresses: true },
+        ...{ source: server.address('shop'), hostKey: server.fingerprint },
+      };
+      for (const [known, variable, kept] of [
+        ['of-another-server', 'SFTP_PASSWORD_2', { SFTP_PASSWORD_2: PASSWORD }],
+        [PASSWORD, 'SFTP_PASSWORD', {}],
+      ] as const) {
+        await writeFile(join(dir, '.env'), `SFTP_PASSWORD=${known}\n`);
+        const asked: string[] = [];
+        const { made } = await askFor(dir, options, {
+          secret: (message) => {
+            asked.push(message);
+            return Promise.resolve(PASSWORD);
+          },
+        });
+        expect(asked).toEqual(['Password of shop at 127.0.0.1:']);
+        expect(made.job.source).toMatchObject({ sftp: { password: `\${${variable}}` } });
+        expect(made.variables).toMatchObject(kept);
+        expect(Object.keys(made.variables).filter((name) => name.startsWith('SFTP'))).toEqual(
+          Object.keys(kept),
+        );
+      }
+    } finally {
+      await rm(dir, { recursive: true, force: true });
+    }
+  });
+
+  it('is asked for by the user and the host that placeholders of the address name', () => {
+    const context = {
+      environment: loadEnvironment(tmpdir(), { SFTP_USER: 'shop', SFTP_HOST: 'files.example' }),
+      onSecret: () => undefined,
+    };
+    const address = 'sftp://$' + '{SFTP_USER}@$' + '{SFTP_HOST}/list.csv';
+    expect(typedPlace(address, context, { fillsPlaceholders: true })).toMatchObject({
+      user: 'shop',
+      host: 'files.example',
+    });
+    // A visitor fills none.
+    expect(typedPlace(address, context)).toMatchObject({ host: '$' + '{SFTP_HOST}' });
   });
 });

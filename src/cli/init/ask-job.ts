@@ -149,7 +149,7 @@ function examiner(asking: Asking): (draft: JobDraft) => Promise<DraftState> {
           return reliance satisfies never;
       }
     },
-    findFile: async (id, answer) => await findFile(id, answer, setting.dir, options),
+    findFile: async (id, answer) => await findFile(id, answer, asking),
     hostKey: memoise(
       ({ location }) => location,
       async (server: RemoteAddress) => await fetchHostKey(server, signal),
@@ -315,13 +315,13 @@ function describeProposal({ columns, notes }: MappingProposal): string[] {
 async function findFile(
   id: 'file' | 'crosswalkFile',
   text: string,
-  dir: string,
-  { copy, allowPrivateAddresses }: InitOptions,
+  { options: { copy, allowPrivateAddresses, yes }, prompter, setting: { dir } }: Asking,
 ): Promise<FoundPlace> {
   if (id === 'file' && isTypedAddress(text)) {
     if (copy) return { problem: 'each run downloads a file of another machine again: leave out --copy' };
     const context = { environment: loadEnvironment(dir, process.env), onSecret: () => undefined };
-    return typedPlace(text, context, { usesEnvironment: true, allowPrivateAddresses });
+    const usesPassword = yes || prompter === null;
+    return typedPlace(text, context, { fillsPlaceholders: true, usesPassword, allowPrivateAddresses });
   }
   const problem = await whyNoFile(id, text);
   if (problem !== undefined) return { problem };

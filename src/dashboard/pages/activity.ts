@@ -1,4 +1,4 @@
-import { KINDS_BUT_PLAN, type Run } from '../../model/run.ts';
+import { EXECUTING_KINDS, type Run } from '../../model/run.ts';
 import { isLimitName, safetyLimit } from '../../model/safety-limits.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { truncate } from '../../model/truncate.ts';
@@ -104,7 +104,7 @@ export function settledRuns(runs: readonly Run[]): ReadonlySet<string> {
   const newestOfSource = new Map<string, number>();
   for (const run of runs) {
     const { job, kind, sequence } = run;
-    if (!KINDS_BUT_PLAN.includes(kind)) continue;
+    if (!EXECUTING_KINDS.includes(kind)) continue;
     newest.set(job, Math.max(sequence, newest.get(job) ?? 0));
     if (readsSource(run)) newestOfSource.set(job, Math.max(sequence, newestOfSource.get(job) ?? 0));
   }

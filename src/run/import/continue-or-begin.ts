@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { copyAction } from '../../model/action.ts';
 import type { Plan, PlannedShard } from '../../model/plan.ts';
-import { KINDS_BUT_PLAN, type Run, SENDING_KINDS, UNFINISHED } from '../../model/run.ts';
+import { EXECUTING_KINDS, type Run, SENDING_KINDS, UNFINISHED } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { readPlan, verifyRejections, verifyShard } from '../../plan/plan-file.ts';
 import {
@@ -156,7 +156,7 @@ export async function hasOpenOperations(
 
 /** All other unfinished runs and waiting plans of the job expire, because this run is about to send. */
 export async function supersedeOthers(context: RunContext, by: Run): Promise<void> {
-  const runs = await context.state.runs.list({ job: by.job, kinds: [...KINDS_BUT_PLAN, 'verify', 'drift'] });
+  const runs = await context.state.runs.list({ job: by.job, kinds: [...EXECUTING_KINDS, 'verify', 'drift'] });
   for (const run of runs) {
     if (run.id === by.id) continue;
     if (mayContinue(run)) await supersedeAndDiscard(context, run);

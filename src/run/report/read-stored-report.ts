@@ -6,8 +6,8 @@ import { ReasonTally, reasonGroupSchema, reasonSchema } from '../../model/reason
 import {
   answerDifferencesSchema,
   changedIdSchema,
+  EXECUTING_KINDS,
   type Exported,
-  KINDS_BUT_PLAN,
   type Run,
   runTotalsSchema,
 } from '../../model/run.ts';
@@ -120,7 +120,7 @@ export async function askToInterrupt(context: Pick<RunContext, 'state' | 'clock'
  * count.
  */
 export async function laterRun({ state }: RunContext, { job, sequence }: Run): Promise<Run | undefined> {
-  const runs = await state.runs.list({ job, kinds: KINDS_BUT_PLAN });
+  const runs = await state.runs.list({ job, kinds: EXECUTING_KINDS });
   return runs.find((run) => run.sequence > sequence && run.digest !== null && !isIdleRetry(run));
 }
 
