@@ -138,7 +138,7 @@ export const COMMANDS: readonly RegisteredCommand[] = [
   ),
   command(
     'catalog',
-    'write the products of a store as it had acknowledged them at a time: CSV, JSONL, XLSX',
+    'write the products of a store as it had acknowledged them at a time',
     async () => (await import('./commands/catalog-command.ts')).catalogCommand,
   ),
   command(

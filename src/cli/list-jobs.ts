@@ -9,7 +9,7 @@ import type { OpenContext } from './open-context.ts';
 /** The workspace of the jobs, and the queue to ask who runs them. */
 type Listing = Pick<OpenContext, 'workspace' | 'context' | 'redisUrl'> & { readonly queue: RunQueue };
 
-/** The jobs of the workspace, or one named job, and what keeps their schedules. */
+/** The jobs of the workspace, or only those named, and whether a worker keeps their schedules. */
 export async function listJobs(
   { workspace, context, redisUrl, queue }: Listing,
   only?: readonly string[] | undefined,

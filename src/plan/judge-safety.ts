@@ -128,7 +128,7 @@ function judgePrices({ resource, lostPrices, records }: SafetyFigures, run: stri
 
 /**
  * New keys while others are missing, or known keys with other contents: records have changed places. Held and rejected records count,
- * too: only a run that proves or approves its keys may be the last completed one with which the next is compared.
+ * too: a run that completes is what the next one is compared with, so its keys must be proven or approved even if it sends little.
  */
 function judgeKey(figures: SafetyFigures, run: string): SafetyVerdict | null {
   const { resource, keyChange, changed, known } = figures;

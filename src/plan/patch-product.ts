@@ -138,7 +138,7 @@ function variantsOf(product: JsonObject): JsonObject[] {
   return [...objectsIn(product, 'variants')];
 }
 
-/** An acknowledged body is a product as mappings send it; a later version of Storeferry may have added members. */
+/** With these variants. An acknowledged body has the members of a `Product`; a later version of Storeferry may have added others. */
 function withVariants(
   product: JsonObject,
   variants: readonly JsonObject[],

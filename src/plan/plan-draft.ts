@@ -45,8 +45,8 @@ const MEMOS_PER_COMMIT = 2_000;
 export interface DraftOptions extends CompareOptions {
   readonly folder: RunFolder;
   /**
-   * The fields of a body that the store has otherwise; undefined where what the store has was not read. Asked for records that the
-   * ledger does not know.
+   * The fields in which the store differs from a body; undefined where the store was not read. Asked for records that the ledger does
+   * not know.
    */
   readonly changesInStore?: ((key: string, body: string) => readonly FieldChange[] | undefined) | undefined;
   /** The store gives all variants of a product one price: products that lose some are counted. */
@@ -154,7 +154,7 @@ export class PlanDraft {
     }
   }
 
-  /** Takes rows that are not sent. */
+  /** Takes rows that are not sent. `records`: 0 where other rows of their record are counted already. */
   addLeftOut(item: MappedRejection | MappedSkip, records: 0 | 1): void {
     this.#batch.push({ kind: 'left-out', item, records });
   }
@@ -193,7 +193,7 @@ export class PlanDraft {
       await this.#processBatch(previous);
     }
     for (const writer of this.#writers) await writer.waitForWrites();
-    await this.#tellLedger(MEMOS_PER_COMMIT);
+    await this.#passToLedger(MEMOS_PER_COMMIT);
   }
 
   /** Compares all entries and writes them to disk; returns the shards of upserts and renames, and the checksums of rejections and held records. */
@@ -206,7 +206,7 @@ export class PlanDraft {
       const rejectionsSha256 = await this.#rejections.finish();
       const heldSha256 = await this.#held?.finish();
       await this.#blocks?.finish();
-      await this.#tellLedger(1);
+      await this.#passToLedger(1);
       return { upserts, renames, rejectionsSha256, ...(heldSha256 !== undefined && { heldSha256 }) };
     } catch (error) {
       await this.abandon();
@@ -220,7 +220,7 @@ export class PlanDraft {
   }
 
   /** Passes on memos and observations when there are at least so many. */
-  async #tellLedger(least: number): Promise<void> {
+  async #passToLedger(least: number): Promise<void> {
     const { ledger } = this.#options;
     const { observed } = this.#comparer;
     if (this.#memos.length >= least) await ledger.remember(this.#memos.splice(0));

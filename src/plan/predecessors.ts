@@ -109,7 +109,7 @@ export async function findRenamed(search: RenameSearch): Promise<Predecessors | 
     search,
     [...matches, ...matchesOfRejected].flatMap(({ key }) => skus.get(key) ?? []),
   );
-  // What a product has that is still in the source identifies none.
+  // An SKU of a product that is still in the source does not identify a missing one.
   const openCandidates = ({ key, candidates }: (typeof matches)[number], bySkus: MatchKind) =>
     skus.get(key)?.some((sku) => shared.has(sku)) === true
       ? candidates.filter(({ by }) => by !== bySkus)

@@ -51,7 +51,7 @@ export function contactRoutes(contacts: ContactTable, profiles: Profiles): Route
   return [route('PUT', '/api/site/contacts/:id', summary, 'Contact', update, { takes: 'ContactRequest' })];
 }
 
-/** The contacts of the sandbox: seeded, then only updated. */
+/** The contacts of the sandbox: seeded, then updated; only the extended API adds and removes some. */
 export type ContactTable = ReturnType<typeof openContactTable>;
 
 const BATCH_SIZE = 500;

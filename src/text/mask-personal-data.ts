@@ -155,7 +155,7 @@ function matcherOf(form: string): string {
   return form.length < MIN_ENCODED_LENGTH ? blanks : `(?i:${blanks})`;
 }
 
-/** The secret parts of an address: the whole, the part after its host, and its password. */
+/** The secret parts of an address: the whole, its path, long values in its query, and its password. */
 function partsOf(secret: string): string[] {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(secret) || !URL.canParse(secret)) return [secret];
   const { username, password, pathname, search } = new URL(secret);

@@ -67,7 +67,7 @@ ${cases.join('\n')}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
   [[ -n $takes_job ]] || return 0
-  # compgen would run the commands that the name of a file has.
+  # compgen -W would run a command that stands in the name of a file.
   for file in "$dir"/jobs/*.yaml; do
     file="\${file##*/}" file="\${file%.yaml}"
     [[ $file == "$cur"* && $file =~ ^[A-Za-z0-9][A-Za-z0-9._-]*$ ]] && COMPREPLY+=("$file")

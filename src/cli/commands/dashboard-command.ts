@@ -123,7 +123,7 @@ export const dashboardCommand = defineCommand({
 
     removeTemporaryFiles(open.workspace.dir, context.clock());
     await settleRenames(context).catch((err: unknown) =>
-      log.error({ err }, 'a rename that was interrupted is not ended'),
+      log.error({ err }, 'the interrupted rename of a job cannot be completed'),
     );
     const queueBoard = await queue.board(QUEUES_PATH, (err) =>
       log.error({ err }, 'the queues cannot be shown'),

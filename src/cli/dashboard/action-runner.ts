@@ -11,7 +11,7 @@ import { type Action, commandFor, type JobAction } from '../../model/action.ts';
 import { MAIN } from '../package-version.ts';
 import { CHILD_VARIABLE, type ChildMessage } from '../parent-process.ts';
 
-/** The end of its messages contains the reason of a failure. */
+/** Of the messages of a command only the end is kept, which contains the reason of a failure. */
 const MAX_MESSAGE_CHARS = 16_384;
 
 /** How a command ended. */
@@ -115,8 +115,8 @@ interface StartedAction {
 }
 
 /**
- * Executes at most one action per job at a time, in a separate process or by workers. Disposing of it interrupts the
- * processes; workers go on.
+ * Executes actions in processes of their own, at most one per job at a time; runs are queued instead where there are workers, which
+ * have their own order. Disposing of it interrupts the processes; workers go on.
  */
 export function actionRunner({
   start,

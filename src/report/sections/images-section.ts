@@ -4,7 +4,7 @@ import { counted, formatBytes, grouped, listed } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { type Block, foreign, type Section, styled, type Table, table, type Words } from '../section.ts';
 
-/** Pictures that are published, and image addresses that were looked at; null if the job does neither. */
+/** Pictures that are published, and image addresses that were looked at; null if there are neither. */
 export function imagesSection({ run, plan }: RunFacts): Section | null {
   const images = plan?.images;
   const blocks = [
