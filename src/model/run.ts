@@ -106,6 +106,8 @@ export function partOf({ undo, release, copy }: Run): { readonly of: string } | 
 const runCopy = z.looseObject({
   /** The run that it promotes; null where it clones the catalog of a time. */
   of: text.nullable(),
+  /** The job of that run; absent: unknown. */
+  job: text.exactOptional(),
   /** The name and the identity of the store that acknowledged it. */
   store: text,
   storeId: text,

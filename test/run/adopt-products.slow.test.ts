@@ -171,3 +171,40 @@ it('a store that is not known to list its products is not guessed: the plan says
   expect(code).toBe(1);
   expect((stdout + stderr).replaceAll(/\s+/g, ' ')).toContain('probe main');
 });
+
+it('a promotion sends adopted products under the urls of their records', async () => {
+  await using other = await setup({});
+  await using store = await setup({ profiles: ['extended'] });
+  const there = (url: string, sku: string) => ({
+    ...{ url, title: url, type: 'physical' },
+    variants: [{ options: [], price: 1, sku }],
+  });
+  for (const sku of ['1', '2']) await store.upsert(there(`hand-${sku}`, `SKU-${sku}`));
+  await using folder = await makeWorkspace(
+    {
+      ...FILES,
+      'stores.yaml': `main: { baseUrl: "${store.url}", apiKey: "\${STORE_API_KEY}" }\nother: { baseUrl: "${other.url}", apiKey: "\${STORE_API_KEY}" }\n`,
+      'jobs/lamps.yaml':
+        'import: products\nstores: [main, other]\nsource: { path: lamps.csv }\nmapping: lamps\nadopt: store\nsafety: { maxRejects: off }\n',
+      'lamps.csv': csvOf(
+        lamps(1, 4, (index) => ({ url: `lamp-${index}`, title: `Lamp ${index}`, sku: `SKU-${index}` })),
+      ),
+    },
+    { STORE_API_KEY: API_KEY },
+  );
+  const run = async (...args: readonly string[]) => (await folder.storeferry(...args, '--json')).json();
+  const urls = async () => (await other.list('/_sandbox/products')).map(({ url }) => url).sort();
+  await folder.storeferry('probe', 'main');
+  const sent = String((await run('run', 'lamps@main'))['run']);
+  const promoted = await run('promote', sent, '--to', 'other');
+  expect(promoted).toMatchObject({ error: null, status: 'planned' });
+  expect(await run('approve', String(promoted['run']))).toMatchObject({ applied: 3, rejected: 0 });
+  expect(await urls()).toEqual(['lamp-1', 'lamp-2', 'lamp-3']);
+
+  await rm(join(folder.dir, 'adopted-main-lamps@main.csv'));
+  expect(await run('promote', sent, '--to', 'other')).toMatchObject({
+    status: 'planned',
+    rejected: 2,
+    operations: 0,
+  });
+});

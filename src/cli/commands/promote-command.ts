@@ -39,6 +39,10 @@ their ids belong to a store.`,
         rules: [sent.job.prices ?? []],
         currency: sent.store.currency ?? kept?.currency,
       });
-      return { kind: 'copy', request, copy: { of: found.id, store: found.store, storeId, at: null } };
+      return {
+        kind: 'copy',
+        request,
+        copy: { of: found.id, job: found.job, store: found.store, storeId, at: null },
+      };
     }),
 });

@@ -19,7 +19,7 @@ import {
 import { importTarget } from '../../state/state.ts';
 import { readCsv } from '../../tables/open-table.ts';
 import { digestOf } from '../digest-of.ts';
-import { noteStoreOfTable, otherStoreOfTable } from '../inputs/side-table.ts';
+import { noteStoreOfTable, otherStoreOfTable, readTableNote } from '../inputs/side-table.ts';
 import { readProbe } from '../kept-probe.ts';
 import { lockJob } from '../lock-job.ts';
 import type { RetryGuard } from '../retry-guard.ts';
@@ -97,6 +97,23 @@ export async function readDecisions(workspaceDir: string, file: string): Promise
     }
   }
   return rows;
+}
+
+/**
+ * The urls of records that were adopted, by the urls that the store has for them; empty where the table is not about the store with this
+ * identity.
+ */
+export async function adoptedUrls(
+  { workspaceDir, artifacts }: Pick<RunContext, 'workspaceDir' | 'artifacts'>,
+  of: Parameters<typeof adoptedFile>[0],
+  storeId: string,
+): Promise<ReadonlyMap<string, string>> {
+  const file = adoptedFile(of);
+  if ((await readTableNote(artifacts, file))?.storeId !== storeId) return new Map();
+  const rows = await readDecisions(workspaceDir, file);
+  return new Map(
+    rows.flatMap(({ url, storeUrl, decision }) => (decision === 'adopt' ? [[storeUrl, url]] : [])),
+  );
 }
 
 /** The pairs of records that nobody has decided about yet. */

@@ -225,12 +225,17 @@ export async function noteStoreOfTable(
   storeId: string,
   more: Pick<TableNote, 'scanned'> = {},
 ): Promise<void> {
-  await artifacts.run(STORES_FOLDER).write(`${table}.json`, [JSON.stringify({ storeId, ...more })]);
+  await artifacts.run(STORES_FOLDER).write(noteFile(table), [JSON.stringify({ storeId, ...more })]);
+}
+
+/** The table of a job for one of several stores has an @, which a file of the artifacts must not have. */
+function noteFile(table: string): string {
+  return `${table.replaceAll('@', '_at_')}.json`;
 }
 
 /** What was remembered of a table; undefined if nothing. */
 export async function readTableNote(artifacts: Artifacts, table: string): Promise<TableNote | undefined> {
-  return await findJson(artifacts.run(STORES_FOLDER), `${table}.json`, noteSchema);
+  return await findJson(artifacts.run(STORES_FOLDER), noteFile(table), noteSchema);
 }
 
 /** The identity of the other store that a table is about; undefined where it is about this one, as from now on where nothing is known. */

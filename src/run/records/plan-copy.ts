@@ -3,10 +3,12 @@ import type { StoreConfig } from '../../config/store-config.ts';
 import { applyPriceRules, type PriceRules } from '../../mapping/compile-mapping.ts';
 import type { Mapped, Product } from '../../model/mapped-record.ts';
 import type { Plan } from '../../model/plan.ts';
+import type { Reason } from '../../model/reason.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import type { Run, RunCopy } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { importTarget, type LedgerTarget, type OwnedKey } from '../../state/state.ts';
+import { adoptedFile, adoptedUrls } from '../import/adoption.ts';
 import { productUpdates } from '../import/product-updates.ts';
 import { flattensPrices, readProbe } from '../kept-probe.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
@@ -121,14 +123,18 @@ export async function planCopy(
     if (own === undefined) return ONLY_IDS;
     return rules.length === 0 ? own : applyPriceRules(own, rules);
   };
+  const keyIn = await keysOfStore(context, request, copy);
   let deletes: OwnedKey[] = [];
   const openMapped = async function* (): AsyncGenerator<readonly Mapped[]> {
     deletes = [];
     for await (const entries of copiedEntries(context, target, copy)) {
       signal.throwIfAborted();
-      const marks = await ledger.marks(entries.map(({ key }) => key));
-      yield entries.flatMap(({ key, body, isOlder, owner }, index): Mapped[] => {
-        const place = { key, rows: 0, spans: [] };
+      const keys = entries.map(({ key, isAdopted = false }) => keyIn(key, isAdopted));
+      const marks = await ledger.marks(keys.map((key, index) => key ?? entries[index]?.key ?? ''));
+      yield entries.flatMap(({ key: sentAs, body, isOlder, owner }, index): Mapped[] => {
+        const key = keys[index];
+        const place = { key: key ?? sentAs, rows: 0, spans: [] };
+        if (key === undefined) return [{ kind: 'rejected', ...place, reason: adoptedUrl(copy) }];
         const leave = (code: string, message: string): Mapped[] => [
           { kind: 'skipped', ...place, reason: { code, message } },
         ];
@@ -155,7 +161,7 @@ export async function planCopy(
           {
             kind: 'record',
             ...place,
-            body: product,
+            body: key === sentAs ? product : { ...product, url: key },
             notes,
             ...(isSameStore && { owner: owner ?? mark?.job }),
           },
@@ -175,6 +181,34 @@ export async function planCopy(
     losesPrices: probe !== undefined && flattensPrices(probe),
     updates: await productUpdates(context, request, run),
   });
+}
+
+/**
+ * The keys that the store of the request has for records, by those of the store that acknowledged them: a store that adopts its products
+ * has urls of its own. Undefined where it is not known which record an adopted product is. A clone keeps the urls of the catalog.
+ */
+async function keysOfStore(
+  context: RunContext,
+  { job, store }: ImportRequest,
+  copy: RunCopy,
+): Promise<(key: string, isAdopted: boolean) => string | undefined> {
+  const name = copy.of === null ? undefined : (copy.job ?? (await context.state.runs.get(copy.of))?.job);
+  if (name === undefined) return (key) => key;
+  const urls = await adoptedUrls(context, { job: { name }, store: { name: copy.store } }, copy.storeId);
+  const own = await adoptedUrls(context, { job, store }, storeIdentity(store));
+  const ownKeys = new Map(job.adopt === undefined ? [] : [...own].map(([key, url]) => [url, key]));
+  return (key, isAdopted) => {
+    const url = urls.get(key) ?? (isAdopted ? undefined : key);
+    return url === undefined ? undefined : (ownKeys.get(url) ?? url);
+  };
+}
+
+function adoptedUrl({ store, job = '' }: RunCopy): Reason {
+  const table = adoptedFile({ job: { name: job }, store: { name: store } });
+  return {
+    code: 'adopted-url',
+    message: `its url is that of a product that ${store} had before, and ${table} no longer says of which record: run the job for the other store instead`,
+  };
 }
 
 const OLDER = 'the history begins after the time: as the product was when it began';
@@ -202,12 +236,17 @@ function withoutIds(
   };
 }
 
+interface CopiedEntry extends CatalogEntry {
+  /** The store had the product before the first import. */
+  readonly isAdopted?: boolean;
+}
+
 /** What the other store has acknowledged; null where it has acknowledged a delete. */
 async function* copiedEntries(
   context: Pick<RunContext, 'state' | 'signal'>,
   { resource }: LedgerTarget,
   { of, storeId, at }: RunCopy,
-): AsyncGenerator<readonly CatalogEntry[]> {
+): AsyncGenerator<readonly CopiedEntry[]> {
   const source = { storeId, resource };
   if (of === null) {
     yield* catalogAsOf(context, source, at ?? 0);
@@ -216,7 +255,9 @@ async function* copiedEntries(
   for await (const keys of versionsOfRun(context.state.history(source), of)) {
     yield keys.flatMap(([key, versions]) => {
       const version = versions.find(({ run, kind }) => run.id === of && kind !== 'absent');
-      return version === undefined ? [] : [{ key, body: version.body, isOlder: false }];
+      if (version === undefined) return [];
+      const isAdopted = versions.some(({ adopted }) => adopted === true);
+      return [{ key, body: version.body, isOlder: false, isAdopted }];
     });
   }
 }
