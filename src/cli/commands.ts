@@ -1,10 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import { listed, nearestName } from '../text/printable.ts';
-import { examplesText, printJson, type RegisteredCommand } from './define-command.ts';
+import { type CommandDefinition, examplesText, printJson, type RegisteredCommand } from './define-command.ts';
 import { type InterruptSignal, interruptSignal } from './interrupt-signal.ts';
 import { packageVersion } from './package-version.ts';
 import { printError } from './print-error.ts';
-import { RUN_SUMMARY } from './run-in-workspace.ts';
 import type { Terminal } from './terminal.ts';
 import { typedProgram } from './typed-program.ts';
 
@@ -220,8 +219,7 @@ const EXIT_USAGE = 2;
 /** Runs the command line and returns its exit code: 0, 1, 2, 3, 4 or 130 (README, Commands). */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   let code = 0;
-  /** What the called command says of its `--json`; of one that prints a run, it begins with RUN_SUMMARY. */
-  let printed: string | undefined;
+  let printed: CommandDefinition['json'];
   const over = new AbortController();
   const interrupted: InterruptSignal = (...given) => interruptSignal(over.signal, ...given);
   const program = buildProgram(terminal);
@@ -255,8 +253,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
       if (args.includes('--json')) {
-        const isOfRun = printed?.startsWith(RUN_SUMMARY) === true;
-        printJson(terminal, await refusal(error.message.replace(/^error: /, ''), isOfRun));
+        printJson(terminal, await refusal(error.message.replace(/^error: /, ''), printed));
       }
       return EXIT_USAGE;
     }
@@ -267,8 +264,8 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
 }
 
 /** What a command prints with `--json` where an argument or option is wrong. */
-async function refusal(error: string, isOfRun: boolean): Promise<object> {
-  if (!isOfRun) return { error };
+async function refusal(error: string, printed: CommandDefinition['json']): Promise<object> {
+  if (typeof printed !== 'object') return { error };
   const { failureSummary } = await import('../report/run-summary.ts');
   const nothing = { run: null, job: null, status: 'failed', applied: 0, rejected: 0, durationMs: 0 } as const;
   return failureSummary({ ...nothing, error });

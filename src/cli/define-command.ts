@@ -48,6 +48,11 @@ type TextsOf<Arguments> = {
       : string | undefined;
 };
 
+/** Of a command that prints a run, also where it was refused: what that has, in words. */
+interface PrintedRun {
+  readonly ofRun: string;
+}
+
 /** A command without its name and summary, which are in `COMMANDS`. */
 interface CommandParts<Arguments, Options> {
   readonly arguments: Arguments;
@@ -57,7 +62,7 @@ interface CommandParts<Arguments, Options> {
   /** Command lines without `storeferry`. */
   readonly examples: readonly string[];
   /** What `--json` prints, for the reference. */
-  readonly json?: string;
+  readonly json?: string | PrintedRun;
   /** Does the work and returns the exit code. */
   run(invocation: Invocation, texts: TextsOf<Arguments>, options: ValuesOf<Options>): Promise<number>;
 }

@@ -2,8 +2,9 @@ import type { Invocation } from './define-command.ts';
 import type { MakeTask, WorkOptions } from './work-in-workspace.ts';
 
 /** What these commands print with `--json`, for the reference. */
-export const RUN_SUMMARY =
-  'the run: its id, job and status, the counts of rows, records and operations, and `rejectsFile`';
+export const RUN_SUMMARY = {
+  ofRun: 'the run: its id, job and status, the counts of rows, records and operations, and `rejectsFile`',
+} as const;
 
 /**
  * The common part of all commands that begin a run: opens the workspace, shows progress, ends cleanly on Ctrl-C,

@@ -32,7 +32,9 @@ function section(
         shown: code(flagsOf(key, option)),
         what: option.what + fallbackOf(option),
       })),
-    ...(json === undefined ? [] : [{ shown: code('--json'), what: `prints ${json}` }]),
+    ...(json === undefined
+      ? []
+      : [{ shown: code('--json'), what: `prints ${typeof json === 'string' ? json : json.ofRun}` }]),
   ];
   const own: string[] = [];
   const known = new Map<string, string[]>();

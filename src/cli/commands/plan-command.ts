@@ -26,7 +26,9 @@ export const planCommand = defineCommand({
     'plan nightly-catalog --show red-shirt',
     'plan nightly-catalog --markdown > comment.md',
   ],
-  json: `${RUN_SUMMARY}; with \`--show\` also \`record\` (null where no record has the key) and \`suggestions\``,
+  json: {
+    ofRun: `${RUN_SUMMARY.ofRun}; with \`--show\` also \`record\` (null where no record has the key) and \`suggestions\``,
+  },
   run: async (invocation, { job }, { json, markdown, resend, show, ...sample }) => {
     if (markdown && (json || show !== undefined))
       throw new UsageError('--markdown prints the whole report: leave out --json and --show.');
