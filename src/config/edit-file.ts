@@ -170,6 +170,29 @@ export function setVariables(workspaceDir: string, variables: Readonly<Record<st
     throw new UsageError('.env was changed meanwhile, and nothing was written.', { hint: 'Try again.' });
 }
 
+/** Writes a new file, and then the variables that it uses; neither if one of both fails. */
+export function writeWithVariables(
+  workspaceDir: string,
+  file: FileToWrite,
+  variables: Readonly<Record<string, string>>,
+): void {
+  writeTogether([file]);
+  setVariablesOrElse(workspaceDir, variables, () => rmSync(file.path, { force: true }));
+}
+
+function setVariablesOrElse(
+  workspaceDir: string,
+  variables: Readonly<Record<string, string>>,
+  undo: () => void,
+): void {
+  try {
+    setVariables(workspaceDir, variables);
+  } catch (error) {
+    attempt(undo);
+    throw error;
+  }
+}
+
 function withVariable(text: string, name: string, value: string): string {
   const line = dotEnvLine(name, value);
   const isOf = (written: string) => {
@@ -440,7 +463,8 @@ interface EditProblem {
 
 /**
  * Changes a file that was shown with this hash, and that the checks accept afterwards, and before it the variables that it uses, in
- * `.env`. Synchronous: no other request comes between. `fields` are the paths of the form; `check` gives what must have no problems.
+ * `.env`. What `isNew` comes before its variables: of a process that is killed between, a part without its key is left, which is seen,
+ * and no key that another part of the same name would use. Synchronous: no other request comes between. `fields` are the paths of the form; `check` gives what must have no problems.
  */
 export function editFile(
   workspace: Workspace,
@@ -451,12 +475,14 @@ export function editFile(
     fields,
     check,
     variables = {},
+    isNew = false,
   }: {
     readonly sha256: string;
     readonly edits: readonly YamlEdit[];
     readonly fields: readonly Path[];
     readonly check: (inspection: Inspection) => readonly ConfigurationProblem[];
     readonly variables?: Readonly<Record<string, string>>;
+    readonly isNew?: boolean;
   },
 ): Saved {
   const shown = readEditable(workspace, file);
@@ -480,8 +506,13 @@ export function editFile(
       })),
     };
   }
-  setVariables(workspace.dir, allVariables);
-  if (!replaceFile(workspace.path(file), text, sha256)) return { kind: 'outdated' };
+  const path = workspace.path(file);
+  if (!isNew) setVariables(workspace.dir, allVariables);
+  if (!replaceFile(path, text, sha256)) return { kind: 'outdated' };
+  if (isNew)
+    setVariablesOrElse(workspace.dir, allVariables, () =>
+      replaceFile(path, shown.text, sha256Of(Buffer.from(text))),
+    );
   const removed = safe.flatMap((edit) =>
     'to' in edit && edit.to === undefined && !edits.includes(edit) ? [String(edit.set.at(-1))] : [],
   );

@@ -8,7 +8,7 @@ import {
   readEditable,
   setVariables,
   variableOf,
-  writeTogether,
+  writeWithVariables,
   type YamlEdit,
 } from '../config/edit-file.ts';
 import { API_KEY, baseUrlSchema, isName, type StoreConfig } from '../config/store-config.ts';
@@ -240,11 +240,18 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
     const check = (inspection: Workspace['inspection']) => inspection.store(store.name)?.problems ?? [];
     if (file === undefined) {
       const text = storesText(wanted.weightUnit, wanted.currency, store.name);
-      setVariables(workspace.dir, variables);
-      writeTogether([{ path: workspace.path(FILE), content: { text }, existing: 'refuse' }]);
+      const path = workspace.path(FILE);
+      writeWithVariables(workspace.dir, { path, content: { text }, existing: 'refuse' }, variables);
     } else {
       const { sha256 } = file;
-      const change = { sha256, edits, fields: fields.map(({ path }) => path), check, variables };
+      const change = {
+        sha256,
+        edits,
+        fields: fields.map(({ path }) => path),
+        check,
+        variables,
+        isNew: form.name === undefined,
+      };
       const saved = edits.length === 0 ? null : editFile(workspace, FILE, change);
       if (saved?.kind === 'outdated') return again({ '': OUTDATED });
       if (saved?.kind === 'refused')

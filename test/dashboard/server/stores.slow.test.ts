@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Nightly, setupNightly } from '../../support/nightly.ts';
@@ -137,6 +137,28 @@ it('finds out in the background what a store does', async () => {
   expect((await client.get('/stores')).words).toContain(
     'keeps the fields that an update of a product does not have: ',
   );
+});
+
+it('leaves no key of a store that could not be written', async () => {
+  const stores = join(nightly.workspace.dir, 'stores.yaml');
+  const [before, env] = [await read('stores.yaml'), await read('.env')];
+  await rm(stores);
+  await nightly.workspace.write('.env', '');
+  // There is no file, and none can be made in its place.
+  await symlink(join(nightly.workspace.dir, 'nowhere', 'stores.yaml'), stores);
+  const { baseUrl, apiKey } = nightly.store;
+  await save({ name: 'shop', weightUnit: 'kg', address: baseUrl, apiKey }, '/stores/new');
+  expect(await read('.env')).toBe('');
+  await rm(stores);
+  await nightly.workspace.write('stores.yaml', before);
+
+  const variables = join(nightly.workspace.dir, '.env');
+  await rm(variables);
+  await symlink(join(nightly.workspace.dir, 'nowhere', '.env'), variables);
+  await save({ name: 'third', address: baseUrl, apiKey }, '/stores/new');
+  expect(await read('stores.yaml')).toBe(before);
+  await rm(variables);
+  await nightly.workspace.write('.env', env);
 });
 
 it('makes the first store of a workspace, and is for full access', async () => {
