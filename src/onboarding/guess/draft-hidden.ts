@@ -163,7 +163,11 @@ export function askDates(guess: ProductGuess, isShown: (row: number) => boolean)
     const begins = isExactlyCalled(column, 'begins');
     if (!begins && !isExactlyCalled(column, 'ends')) continue;
     const isOutside = (moment: number) => (begins ? moment > now : moment < now - DAY_MS);
-    const found = column.cells.find((cell, row) => isShown(row) && momentsOf(cell).some(isOutside));
+    const mayBe = (cell: string) => {
+      const moments = momentsOf(cell);
+      return moments.length === 0 ? /\d/.test(cell) : moments.some(isOutside);
+    };
+    const found = column.cells.find((cell, row) => isShown(row) && mayBe(cell));
     if (found !== undefined)
       guess.askUnused([column], `has '${found}', and the store would offer the product now`, [LEAVE_OUT]);
   }
@@ -202,9 +206,11 @@ function unknownMarks(guess: ProductGuess, isProduct: (row: number) => boolean):
 }
 
 /** Whether a column marks some rows, and others not: yes and no, x and blank, or letters such as J and N. */
-function marksSome({ cells, values }: ProductColumn, isProduct: (row: number) => boolean): boolean {
+function marksSome({ cells, values, distinct }: ProductColumn, isProduct: (row: number) => boolean): boolean {
   const letters =
-    values.every((value) => /^\p{L}$/u.test(value)) && values.some((value) => /^[nн]$/i.test(value));
+    distinct <= 2 &&
+    values.every((value) => /^\p{L}$/u.test(value)) &&
+    values.some((value) => /^[dlnн]$/i.test(value));
   return (
     new Set(cells.filter((_, row) => isProduct(row)).map((cell) => cell.toLowerCase())).size > 1 &&
     values.every(

@@ -278,6 +278,7 @@ export function momentsOf(value: string): readonly number[] {
   const [, first = '', second = '', third = ''] =
     /^(\d{1,4})[-./](\d{1,2})[-./](\d{1,4})(?!\d)/.exec(value) ?? [];
   if (first === '') {
+    if (UNIX_TIME.test(value)) return [Number(value) * 1000];
     const written = /^20\d{6}$/.test(value) ? value.replace(/(....)(..)(..)/, '$1-$2-$3') : value;
     // The number of a day in a spreadsheet.
     const moment = /^[45]\d{4}$/.test(value) ? (Number(value) - 25_569) * DAY_MS : Date.parse(written);
@@ -294,10 +295,15 @@ export function momentsOf(value: string): readonly number[] {
   );
 }
 
-/** Whether all values are dates or times: 2024-01-02, 2.1.24 10:00, 20240102. */
+/** Seconds, of the years from 2017 on. */
+const UNIX_TIME = /^1[5-9]\d{8}$/;
+
+/** Whether all values are dates or times: 2024-01-02, 2.1.24 10:00, 20240102, 2 January 2024, 1704153600. */
 export function areDates({ values }: Pick<SampledColumn, 'values'>): boolean {
   const isDate = (value: string) =>
-    /^(?=.*[1-9])(?:\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?!\d)|(?:19|20)\d{6}$)/.test(value);
+    /^(?=.*[1-9])(?:\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?!\d)|(?:19|20)\d{6}$)/.test(value) ||
+    /^(?:\d{1,2}\.? \p{L}{3,9}|\p{L}{3,9} \d{1,2},?) 20\d\d\b/u.test(value) ||
+    UNIX_TIME.test(value);
   return values.length > 0 && values.every(isDate);
 }
 

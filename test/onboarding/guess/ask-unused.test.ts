@@ -120,6 +120,7 @@ describe('a column that changes what the price is', () => {
     ['PE', '1000', '1'],
     ['Price unit', '100 g', 'EUR'],
     ['Billing period', 'monthly', ''],
+    ['Subscription', 'monthly', ''],
     ['VAT %', '20', '0'],
     ['MwSt', '19 %', ''],
     ['Tax', '0.76', 'standard'],

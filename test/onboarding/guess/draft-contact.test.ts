@@ -59,6 +59,7 @@ describe('a consent that another column takes back', () => {
     ['State of mails', 'fine', 'Cleaned (hard bounce)'],
     ['Liste', 'clients', 'désabonnés'],
     ['Mailing', 'weekly', 'never'],
+    ['Contact preference', 'e-mail', 'phone only'],
     ['End date', '', '2025-01-02'],
     ['Abo-Ende', '', '2.1.2025'],
     ['Abonelikten çıkış tarihi', '', '2025-01-02'],

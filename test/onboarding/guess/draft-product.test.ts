@@ -69,6 +69,8 @@ describe('marks whose meaning is not known', () => {
     ['Sichtschutz', 'J', 'N'],
     ['Vitrine', 'oui', 'non'],
     ['Flag', '1', '0'],
+    ['Kz', 'D', 'U'],
+    ['LKZ', 'L', ''],
   ])(
     '%s are asked about where no column says what is shown, and so is what they say',
     async (header, one, other) => {
@@ -116,11 +118,19 @@ describe('dates whose meaning is not known', () => {
     ['of which some are to come', '2026-01-02', '2027-01-02'],
     ['of some products only', '2025-01-02', ''],
     ['as numbers', '20270102', '20250102'],
+    ['as seconds', '1830000000', '1700000000'],
+    ['with words for months', '3 January 2027', 'May 2, 2025'],
   ])('are asked about: %s', async (_, one, other) => {
     const text = `Name;Price;Stichtag\nMug;4.00;${one}\nJug;5.00;${other}`;
     expect(await titles(text)).toEqual(['unused.Stichtag']);
     expect(await titles(text, { 'unused.Stichtag': 'leave-out' })).toEqual(['Mug', 'Jug']);
     expect(await titles(text.replace('Stichtag', 'Last sold'))).toEqual(['Mug', 'Jug']);
+  });
+
+  it('are asked about where a known header has others than can be read', async () => {
+    const text = 'Name;Price;Launch\nMug;4.00;Q1 2027\nJug;5.00;now';
+    expect(await titles(text)).toEqual(['unused.Launch']);
+    expect(await titles(text.replace('Q1 2027', 'now'))).toEqual(['Mug', 'Jug']);
   });
 
   it('are those of changes where all products have one that is over', async () => {
