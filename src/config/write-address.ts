@@ -81,7 +81,11 @@ export function writeAddress(
   );
   if (auth === undefined) return { url: address, variables };
   const { user, password } = auth;
-  const own = { user: escapePlaceholders(user), password: take(password, FEED_VARIABLES.password) };
+  const kept = keepPlaceholders(password, before);
+  const own = {
+    user: escapePlaceholders(user),
+    password: variableOf(kept) === undefined ? take(password, FEED_VARIABLES.password) : kept,
+  };
   return { url: { address, auth: own }, variables };
 }
 

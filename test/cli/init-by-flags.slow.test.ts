@@ -51,6 +51,13 @@ describe('init by flags', () => {
     expect(dotEnv).toContain('FEED_TOKEN=mark-of-a-key\nFEED_PASSWORD=mark-of-a-password\n');
     expect(dotEnv).not.toContain('environment');
     expect((await shop.storeferry('plan', 'shopify-products')).code).toBe(0);
+
+    const byName = `${web.url.replace('//', `//shop:\${OWN_TOKEN}@`)}/feeds/export.csv`;
+    const again = ['init', '--yes', '--job', 'again', '--allow-private-addresses', '--source', byName];
+    expect(await shop.storeferry(...again)).toMatchObject({ code: 0 });
+    const { authorization: sent = '' } = web.requests.at(-1)?.headers ?? {};
+    expect(atob(sent.replace('Basic ', ''))).toBe('shop:mark-of-the-environment');
+    expect(await readFile(join(shop.dir, '.env'), 'utf8')).toBe(dotEnv);
   });
 
   it('recognises an address of S3, which is not a missing file', async () => {
