@@ -68,8 +68,8 @@ export async function fetchSource(
     }
     seen.push(fetched.version);
   }
-  // As of files: a row may have moved to a part that was read before.
-  for (const [index, file] of found.slice(0, -1).entries()) {
+  // As of files: a row may have moved to a part that was read before, or from one that was new already to the last.
+  for (const [index, file] of (found.length > 1 ? found : []).entries()) {
     const version = seen[index] ?? null;
     const now = await withSourceErrors(file.location, options, () => {
       const get = () => client.get(file, { signal: options.signal, unless: version });

@@ -253,9 +253,10 @@ async function stagePath({ path = '', query }: SourcePlace, staging: Staging): P
     }
   }
   // A row that has moved from one part of an export to another is in neither, if one of them is the old one.
-  for (const { file, version } of staged.slice(0, -1)) {
+  // So the last one is compared too: the first may have been the new one already. Not by inode, which some network file systems renumber.
+  for (const { file, version } of staged.length > 1 ? staged : []) {
     const now = await stat(file.real, { bigint: true }).catch(() => version);
-    if (now.ino !== version.ino || !isSameVersion(now, version)) throw changedError(file.path);
+    if (!isSameVersion(now, version)) throw changedError(file.path);
   }
   return null;
 }

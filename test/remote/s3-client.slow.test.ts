@@ -68,21 +68,23 @@ describe('an object in S3', () => {
     expect(await fetchAll(at('globs/none-*.csv'))).toEqual({});
   });
 
-  it('is refused as a part of a source where it was replaced after it was read', async () => {
-    const [first, second] = [at('parts/p-1.csv'), at('parts/p-2.csv')];
-    await put(first, 'sku,price\nA,1\nB,2\n');
-    await put(second, 'sku,price\nC,3\n');
+  it.each([
+    ['after it was read', 1, 'p-1.csv', 'sku,price\nB,2\nC,3\n'],
+    ['while it was read, as the last one', 2, 'p-2.csv', 'sku,price\nB,2\nC,3\nD,4\n'],
+  ])('is refused as a part of a source where it was replaced %s', async (_, after, part, content) => {
+    await put(at('parts/p-1.csv'), 'sku,price\nA,1\nB,2\n');
+    await put(at('parts/p-2.csv'), 'sku,price\nC,3\n');
     await using workspace = await workspaceWith({});
     const source = { remote: s3Address(server, 'parts/p-*.csv') };
     expect((await stageSource(source, workspace)).files).toHaveLength(2);
     let writes = 0;
-    const write: typeof workspace.folder.write = async (name, content) => {
-      const bytes = await workspace.folder.write(name, content);
-      if (++writes === 1) await put(first, 'sku,price\nB,2\nC,3\n');
-      return bytes;
+    const write: typeof workspace.folder.write = async (name, bytes) => {
+      const written = await workspace.folder.write(name, bytes);
+      if (++writes === after) await put(at(`parts/${part}`), content);
+      return written;
     };
     const staging = stageSource(source, { ...workspace, folder: { ...workspace.folder, write } });
-    await expect(staging).rejects.toThrow(/parts\/p-1\.csv changed while Storeferry read it/);
+    await expect(staging).rejects.toThrow(`parts/${part} changed while Storeferry read it`);
   });
 
   it.each([

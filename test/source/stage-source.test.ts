@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, globSync } from 'node:fs';
-import { appendFile, mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rename, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -408,35 +408,64 @@ describe('a file that changes while it is read', () => {
     expect(await workspace.folder.list()).toEqual([]);
   });
 
-  it('is refused also where it is a part that was read before: a row may have moved from the next one', async () => {
-    await using workspace = await workspaceWith({
-      'part-1.csv': 'A,B\n1,a\n2,b\n',
-      'part-2.csv': 'A,B\n3,c\n4,d\n',
-    });
-    let writes = 0;
-    const replaced = async () => {
-      for (const [part, content] of Object.entries({ 1: '2,b\n3,c\n', 2: '4,d\n' })) {
-        const path = join(workspace.workspaceDir, `part-${part}.csv`);
-        await writeFile(`${path}.new`, `A,B\n${content}`);
-        await rename(`${path}.new`, path);
-      }
+  const partsWith = (parts: readonly string[]) =>
+    workspaceWith(Object.fromEntries(parts.map((rows, at) => [`part-${at + 1}.csv`, `A,B\n${rows}`])));
+
+  /** Stages the parts; calls `then` whenever one has been copied, before its file is compared and closed. */
+  const stageParts = (
+    workspace: Awaited<ReturnType<typeof partsWith>>,
+    then: (copies: number) => unknown,
+  ) => {
+    let copies = 0;
+    const { folder } = workspace;
+    const write: typeof folder.write = async (name, content) => {
+      const bytes = await folder.write(name, content);
+      copies += 1;
+      await then(copies);
+      return bytes;
     };
-    const staging = stageSource(
-      { path: 'part-*.csv' },
-      {
-        ...workspace,
-        folder: {
-          ...workspace.folder,
-          async write(name, content) {
-            const bytes = await workspace.folder.write(name, content);
-            if (++writes === 1) await replaced();
-            return bytes;
-          },
-        },
-      },
-    );
+    return stageSource({ path: 'part-*.csv' }, { ...workspace, folder: { ...folder, write } });
+  };
+
+  const replace = async (path: string, content: string, time?: Date) => {
+    await writeFile(`${path}.new`, content);
+    if (time !== undefined) await utimes(`${path}.new`, time, time);
+    await rename(`${path}.new`, path);
+  };
+
+  it('is refused also where it is a part that was read before: a row may have moved from the next one', async () => {
+    await using workspace = await partsWith(['1,a\n2,b\n', '3,c\n4,d\n']);
+    const staging = stageParts(workspace, async (copies) => {
+      if (copies > 1) return;
+      await replace(join(workspace.workspaceDir, 'part-1.csv'), 'A,B\n2,b\n3,c\n');
+      await replace(join(workspace.workspaceDir, 'part-2.csv'), 'A,B\n4,d\n');
+    });
     await expect(staging).rejects.toThrow(/part-1\.csv changed while Storeferry read it/);
     expect(await workspace.folder.list()).toEqual([]);
+  });
+
+  it('is refused also where it is the last part: a row may have moved to it from a part that was new', async () => {
+    // The first part is the new one, from which the row 2 has moved to the second.
+    await using workspace = await partsWith(['1,a\n', '3,c\n4,d\n']);
+    const staging = stageParts(workspace, async (copies) => {
+      if (copies < 2) return;
+      await replace(join(workspace.workspaceDir, 'part-2.csv'), 'A,B\n2,b\n3,c\n4,d\n');
+    });
+    await expect(staging).rejects.toThrow(/part-2\.csv changed while Storeferry read it/);
+    expect(await workspace.folder.list()).toEqual([]);
+  });
+
+  it('is read where only its number in the file system is another: some network file systems number anew', async () => {
+    await using workspace = await partsWith(['1,a\n', '2,b\n']);
+    const path = join(workspace.workspaceDir, 'part-1.csv');
+    const written = new Date('2026-01-02T03:04:05Z');
+    await utimes(path, written, written);
+    const { ino } = await stat(path);
+    const snapshot = await stageParts(workspace, async (copies) => {
+      if (copies === 2) await replace(path, 'A,B\n1,a\n', written);
+    });
+    expect((await stat(path)).ino).not.toBe(ino);
+    expect(snapshot.files).toHaveLength(2);
   });
 
   it('may be reached through a link', async () => {
