@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { copyAction } from '../../model/action.ts';
@@ -13,7 +12,7 @@ import {
   type SourcePlace,
   verifiedSnapshot,
 } from '../../source/snapshot.ts';
-import { type FileAccess, findFiles } from '../../state/file-access.ts';
+import { type FileAccess, type FoundFile, findFiles, openFound } from '../../state/file-access.ts';
 import { importTarget } from '../../state/state.ts';
 import { commandText, listed } from '../../text/printable.ts';
 import { hasDied } from '../report/read-stored-report.ts';
@@ -202,7 +201,7 @@ export async function discardPlan(context: RunContext, run: Run): Promise<void> 
   );
 }
 
-/** A larger file that was written since is not read: it counts as changed. */
+/** As much is read of files that were written since; a further one counts as changed, as one does that cannot be read. */
 const MAX_COMPARED_BYTES = 64 * 1024 * 1024;
 
 /** A part of what a plan was made of. */
@@ -217,20 +216,22 @@ export async function changedSincePlan(
   { job, mapping }: Pick<ImportRequest, 'job' | 'mapping'>,
   run: Run,
 ): Promise<readonly PlanInput[]> {
-  const { inputs, stagedAt } = run;
-  if (inputs === undefined || stagedAt === null) return [];
+  const { inputs } = run;
+  if (inputs === undefined) return [];
   const snapshot = await loadSnapshot(context.artifacts.run(run.id));
   const source: SourcePlace = job.source;
+  // Not when all was staged: a file may be replaced between its copy and that of a table.
+  const reading: Reading = { since: run.startedAt, bytesLeft: MAX_COMPARED_BYTES };
   // The source of a retry is a corrected rejects file.
   const isSourceChanged =
     run.kind !== 'retry' &&
     source.query === undefined &&
-    (await isChanged(source.path, context, snapshot?.files ?? [], stagedAt));
-  const tables = mapping.tables.map(async ({ at, access }, index) => {
+    (await isChanged(source.path, context, snapshot?.files ?? [], reading));
+  let isTableChanged = false;
+  for (const [index, { at, access }] of mapping.tables.entries()) {
     const file = snapshot?.tables?.[index];
-    return file !== undefined && (await isChanged(at.path, access, [file], stagedAt));
-  });
-  const isTableChanged = (await Promise.all(tables)).includes(true);
+    isTableChanged ||= file !== undefined && (await isChanged(at.path, access, [file], reading));
+  }
   const changed: readonly (readonly [PlanInput, boolean])[] = [
     ['the settings of the job', inputs.job !== jobDigest({ job })],
     ['the mapping', inputs.mapping !== mapping.digest],
@@ -246,27 +247,45 @@ export function changedSincePlanText(changed: readonly PlanInput[]): string | un
   return `Changed since this plan was made: ${listed(changed)}. What is sent is what the plan shows; to send what is there now, plan the job again.`;
 }
 
+/** What is read to compare files. */
+interface Reading {
+  /** Files that were not written since this time are not read. */
+  readonly since: number;
+  bytesLeft: number;
+}
+
 /** Whether files of this machine are others than the copies that were taken of them. */
 async function isChanged(
   path: string | undefined,
   access: FileAccess,
   copies: readonly SnapshotFile[],
-  stagedAt: number,
+  reading: Reading,
 ): Promise<boolean> {
   if (path === undefined || copies.length === 0) return false;
   const found = await findFiles(path, access).catch(() => []);
   const isOf = (name: string, file: string) => name === file || name.startsWith(`${file}/`);
   if (!copies.every(({ name }) => found.some((file) => isOf(name, file.path)))) return true;
-  for (const { path: name, real } of found) {
-    const copy = copies.find((one) => isOf(one.name, name));
-    if (copy === undefined) return true;
-    const { size, mtimeMs, ctimeMs } = await stat(real);
-    if (Math.max(mtimeMs, ctimeMs) <= stagedAt) continue;
-    const isPlain = copy.name === name && copy.table === undefined;
-    if (!isPlain || copy.bytes !== size || size > MAX_COMPARED_BYTES) return true;
-    const hash = createHash('sha256');
-    await pipeline(createReadStream(real), hash);
-    if (hash.digest('hex') !== copy.sha256) return true;
+  for (const file of found) {
+    const copy = copies.find((one) => isOf(one.name, file.path));
+    const now = await stat(file.real).catch(() => undefined);
+    if (copy === undefined || now === undefined) return true;
+    if (Math.max(now.mtimeMs, now.ctimeMs) <= reading.since) continue;
+    const isPlain = copy.name === file.path && copy.table === undefined;
+    if (!isPlain || copy.bytes !== now.size || now.size > reading.bytesLeft) return true;
+    reading.bytesLeft -= now.size;
+    if ((await digestOfFile(file, now.size)) !== copy.sha256) return true;
   }
   return false;
+}
+
+/** The digest of a file of so many bytes; undefined if it cannot be read. */
+async function digestOfFile(file: FoundFile, bytes: number): Promise<string | undefined> {
+  const hash = createHash('sha256');
+  try {
+    // One byte more shows that it has grown.
+    await pipeline((await openFound(file)).createReadStream({ end: bytes }), hash);
+  } catch {
+    return undefined;
+  }
+  return hash.digest('hex');
 }
