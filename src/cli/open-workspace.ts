@@ -23,7 +23,7 @@ export type WorkEvent =
       readonly unit: string;
     };
 
-/** The object that `--json` prints of a run; its figures are named there. */
+/** The object that `--json` prints of a run, with all its figures (`RunSummary` in src/report/run-summary.ts). */
 export interface WorkResult {
   readonly run: string;
   readonly job: string;
@@ -38,7 +38,8 @@ export interface Work {
   readonly events: AsyncIterable<WorkEvent>;
   /**
    * How it ended, also where it failed after it began. Rejects where it could not begin: with an error whose `code` is `usage`,
-   * `configuration`, `locked`, `state` or `source`.
+   * `configuration`, `locked`, `state`, or `interrupted` while it waited. Later only where its lock was lost (`locked`) or its end could
+   * not be recorded (`state`). An error with none of these codes is a bug.
    */
   readonly result: Promise<WorkResult>;
   /** As Ctrl-C: finishes the requests in flight; the next run of the job continues. */
@@ -86,7 +87,7 @@ export async function openWorkspace(directory: string): Promise<StoreferryWorksp
     const result = work(action, AbortSignal.any([stop.signal, interrupted.signal]), events.add).finally(
       events.end,
     );
-    // Whoever reads events alone learns of the failure from their end.
+    // Whoever reads events alone sees only that they end: the failure must not count as unhandled.
     const settled = result.then(
       () => {},
       () => {},

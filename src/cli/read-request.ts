@@ -72,7 +72,7 @@ interface TaskOptions {
   readonly onEdits?: (edits: RejectsEdits) => void;
 }
 
-/** The task of an action, with its input from the workspace. UsageError for an unknown job or run, or a job of the wrong kind. */
+/** The task of an action, with its input from the workspace. UsageError for an unknown job or run, a job of the wrong kind, or a restore without a comparison. */
 export async function readTask(
   { workspace, context }: Pick<OpenContext, 'workspace' | 'context'>,
   action: RunAction,

@@ -16,7 +16,7 @@ export function typedProgram(
   return directory === undefined ? program : `${program} -C ${shellWord(directory)}`;
 }
 
-/** A command within a text, except commands that need no workspace. */
+/** A command within a text, except these, which need no workspace. `completion`, which needs none either, is in no text. */
 const COMMAND = /\bstoreferry (?!(?:init|schema|demo|sandbox|help)\b)(?=[a-z]+\b)/g;
 
 /** A text with its commands changed to begin with `program`, so that they use the same workspace when copied. */

@@ -8,7 +8,15 @@ import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../m
 import { likelySecrets } from './complete-places.ts';
 import { overriddenText } from './environment.ts';
 import { type Interpretation, whyUnset } from './interpret.ts';
-import { CROSSWALK_AT, type Job, PUBLISH_AT, SOURCE_AT } from './job/job.ts';
+import {
+  ADOPT_AT,
+  CROSSWALK_AT,
+  filesNamed,
+  type Job,
+  mappingsNamed,
+  PUBLISH_AT,
+  SOURCE_AT,
+} from './job/job.ts';
 import type { Settings } from './settings.ts';
 import type { StoreConfig } from './store-config.ts';
 import type { Workspace } from './workspace.ts';
@@ -42,7 +50,7 @@ export function checkWorkspace(
   const stores = inspection.stores();
   const storesFound = collect(stores.names ?? [], (name) => inspection.store(name));
   const jobs = collect(files.jobNames, (name) => inspection.job(name));
-  const used = jobs.values.flatMap((job) => (job.kind === 'import' ? [job.mapping] : []));
+  const used = jobs.values.flatMap((job) => (job.kind === 'import' ? mappingsNamed(job) : []));
   const mappingNames = [...new Set([...files.ownMappingNames, ...used])];
   const mappings = collect(mappingNames, (name) => inspection.mapping(name));
   const unset = [storesFound, jobs, mappings].flatMap((part) => part.unset);
@@ -63,7 +71,7 @@ export function checkWorkspace(
         const yaml = files.job(name);
         return yaml === undefined
           ? []
-          : likelySecrets(yaml, [SOURCE_AT, CROSSWALK_AT, PUBLISH_AT, ['destination']]);
+          : likelySecrets(yaml, [SOURCE_AT, CROSSWALK_AT, ADOPT_AT, PUBLISH_AT, ['destination']]);
       }),
       ...jobs.values.flatMap((job) => absentFiles(workspace, job)),
       ...mappings.values.flatMap(absentLookups),
@@ -186,15 +194,7 @@ const PRIVATE = [
 function absentFiles(workspace: Workspace, job: Job): ConfigurationProblem[] {
   if (job.kind === 'export') return [];
   const yaml = workspace.files.job(job.name);
-  const places = [
-    { at: ['source', 'path'], path: job.source.path },
-    {
-      at: ['crosswalk', 'path'],
-      path: job.crosswalk?.isOfStore === true ? undefined : job.crosswalk?.path,
-    },
-    { at: [...PUBLISH_AT, 'from'], path: job.images?.publish?.from },
-  ];
-  return places
+  return filesNamed(job)
     .filter(({ path }) => isAbsent(path, workspace.dir))
     .map(({ at }) => ({
       place: yaml?.placeOf(at, 'value') ?? { file: jobFile(job.name) },

@@ -40,10 +40,10 @@ export interface SafetyFigures {
   /** Products that the store would give one price for all variants, with the keys of the first ones. */
   readonly lostPrices: { readonly products: number; readonly examples: readonly string[] };
   /**
-   * If the mapping of keys differs from that of the last completed run: the new and held records, and the keys that
-   * are missing. Otherwise null.
+   * If the mapping of keys differs from that of the last completed run: the new and held records, the keys that are missing, and the
+   * held records that the ledger knows. Otherwise null.
    */
-  readonly keyChange: { readonly new: number; readonly missing: number } | null;
+  readonly keyChange: { readonly new: number; readonly missing: number; readonly heldKnown: number } | null;
 }
 
 /** The counted figure, and the basis of a percentage; null if there is nothing to compare with. */

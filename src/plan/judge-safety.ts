@@ -45,7 +45,7 @@ interface Case {
   readonly examples?: readonly string[];
 }
 
-/** Compares every safety limit with a plan; exceeded limits come first, disabled ones are left out. */
+/** Compares every safety limit, and the rules about keys and prices, with a plan; exceeded ones come first, disabled ones are left out. */
 export function judgeSafety(limits: SafetyLimits, figures: SafetyFigures, run: string): SafetyVerdict[] {
   const { resource } = figures;
   const verdicts = limitsFor(resource).map((name) => {
@@ -127,12 +127,14 @@ function judgePrices({ resource, lostPrices, records }: SafetyFigures, run: stri
 }
 
 /**
- * New keys while others are missing, or known keys with other contents: records have changed places. Held and rejected records count,
- * too: a run that completes is what the next one is compared with, so its keys must be proven or approved even if it sends little.
+ * Where what decides keys has changed: new keys while others are missing, or known keys with other contents: records have changed
+ * places. Held and rejected records count, too: a run that completes is what the next one is compared with, so its keys must be proven or
+ * approved even if it sends little.
  */
 function judgeKey(figures: SafetyFigures, run: string): SafetyVerdict | null {
-  const { resource, keyChange, changed, known } = figures;
+  const { resource, keyChange, known } = figures;
   if (keyChange === null) return null;
+  const changed = figures.changed + keyChange.heldKnown;
   const isRenamed = keyChange.missing > 0 && keyChange.new + figures.rejected > 0;
   const isExchanged = changed > 0 && changed * 2 >= known;
   const exceeded = isRenamed || isExchanged;
@@ -169,7 +171,7 @@ function share({ figure, base }: Measured): string {
   return ` (${grouped(percent, percent < 10 ? 1 : 0)}%)`;
 }
 
-/** The examples of one guard. */
+/** The examples that a finding has of one guard; a verdict keeps `EXAMPLES_KEPT` of them. */
 const HITS_LISTED = 50;
 /** The hits of one guard in one record: a product may have a hundred variants. */
 const HITS_KEPT = 5;

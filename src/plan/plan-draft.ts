@@ -45,8 +45,8 @@ const MEMOS_PER_COMMIT = 2_000;
 export interface DraftOptions extends CompareOptions {
   readonly folder: RunFolder;
   /**
-   * The fields in which the store differs from a body; undefined where the store was not read. Asked for records that the ledger does
-   * not know.
+   * The fields in which the store differs from a body; undefined where this record was not read there, which then counts as new. Asked
+   * for records that the ledger does not know.
    */
   readonly changesInStore?: ((key: string, body: string) => readonly FieldChange[] | undefined) | undefined;
   /** The store gives all variants of a product one price: products that lose some are counted. */

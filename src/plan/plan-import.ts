@@ -128,6 +128,7 @@ export type PlanOrigin =
    * `decided`: what somebody has decided about fields that were changed in the store as well; left out: the record's values.
    */
   | { readonly kind: 'bodies'; readonly decided?: ConflictSide | undefined }
+  /** What another store, or this one at an earlier time, has acknowledged; deletes only what it lists. */
   | ({ readonly kind: 'copy' } & ListedDeletes)
   | UndoSource;
 
@@ -211,9 +212,9 @@ async function draftInPasses(options: PlanOptions) {
     sample === undefined ? options.openMapped() : takeSample(options.openMapped(), sample);
   const draftOptions = {
     ...options,
-    // An undo restores a body like an update: the product stays with the job that owns it.
     job: job.name,
     resource: job.import,
+    // An undo restores a body like an update: the product stays with the job that owns it.
     mode: origin.kind === 'undo' ? 'update' : job.mode,
     keep: job.keep,
     updates: options.updates && {
@@ -228,7 +229,7 @@ async function draftInPasses(options: PlanOptions) {
     maxMerged,
     guards: job.guards,
   };
-  // Records in the blocks that are left out are not compared one by one.
+  // The records of a known block are not read or compared one by one: a block with an undecided key must be read.
   if (undecided !== undefined) blocks?.index?.leaveOut((key) => undecided.hasHash(key));
   const draft = async (changed: Pick<DraftOptions, 'predecessors' | 'holding'> = {}) => {
     const drafted = await draftPlan({ ...draftOptions, ...changed });
@@ -360,7 +361,9 @@ async function measureSafety(
     priceMoves,
     prices: moves.prices,
     lostPrices: draft.tally.lostPrices,
-    keyChange: keyChanged ? { new: counts.new.records + counts.held.records, missing } : null,
+    keyChange: keyChanged
+      ? { new: counts.new.records + counts.held.records, missing, heldKnown: draft.tally.heldKnown }
+      : null,
   };
 }
 

@@ -188,8 +188,9 @@ export class PlanTally {
   created = 0;
   readonly #renamed: OpenContinued = { records: 0, byId: false, waiting: 0, examples: [] };
   readonly #adopted: OpenContinued = { records: 0, byId: false, waiting: 0, examples: [] };
-  /** Records that the ledger knows. */
+  /** Records that the ledger knows, and those of them that a guard keeps back. */
   known = 0;
+  heldKnown = 0;
   readonly #edited: { -readonly [Figure in keyof EditedFound]: EditedFound[Figure] } = {
     kept: 0,
     held: 0,
@@ -261,7 +262,9 @@ export class PlanTally {
   /** A record that a guard keeps back. */
   countHeld(record: TalliedRecord, standing: Standing): void {
     this.#count('held', 1, record.rows);
-    if (standing !== 'new') this.known++;
+    if (standing === 'new') return;
+    this.known++;
+    this.heldKnown++;
   }
 
   /** A record that is sent or held, and that somebody may have edited in the store. */

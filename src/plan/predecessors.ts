@@ -13,7 +13,7 @@ export type RenameMethod = 'put' | 'create' | 'hold';
 /** The product that a new record continues: this job sent it under another key, or the store had it before the first import. */
 export interface Predecessor {
   readonly key: string;
-  /** `history`: an undo brings back the key that the history has. `table`: a person has decided it. */
+  /** `history`: an undo brings back the key, or a release gives it, that an earlier run has changed or held. `table`: a person has decided it. */
   readonly by: MatchKind | 'history' | 'table';
   /** Its old key and id, by which it is renamed or deleted; absent where the key stays the same. */
   readonly renamed?: OwnedKey;
@@ -54,8 +54,9 @@ interface RenameSearch {
 }
 
 /**
- * Finds products that have a new url: a new record, and one that this job sent before and the source no longer has, which only
- * belong together by all of their SKUs, or by title and pictures. Null if there are none.
+ * Finds products that have a new url: a new record, and a product that this job sent before and the source no longer has, with the same
+ * SKUs, or the same title and pictures. Certain if neither is like any other; else they wait. Also finds what rejected records may
+ * continue. Null if there are none.
  */
 export async function findRenamed(search: RenameSearch): Promise<Predecessors | null> {
   const { ledger, job, seen, isMirror, tally, signal } = search;
@@ -150,8 +151,8 @@ async function* readRejectedLikenesses({
 }
 
 /**
- * New urls under which the store may have another product, of a request without an answer: it would refuse to give the url to the known
- * one. Where both keys are in doubt, that request may have been the change of the url itself.
+ * New urls that are in doubt: by a request without an answer the store may have another product there, and would not give the url to the
+ * known one. Where the old key is in doubt as well, that request may have been the change of the url itself: they are left out.
  */
 async function findTakenUrls(
   ledger: Ledger,
@@ -193,7 +194,10 @@ function ownedKey(key: string, { id, idProof }: LedgerMark): OwnedKey {
   return idProof === undefined ? { key, id } : { key, id, idProof };
 }
 
-/** Whether the product may lose its old url: its id, by which it is changed or deleted, is known for certain. */
+/**
+ * Whether the product may lose its old url: the store has answered its id, and never another one. To be changed by its id, that must be
+ * proven; before a delete it is answered again if it is not (`planRenameDeletes`).
+ */
 function mayRename(method: RenameMethod, { id, idProof }: OwnedKey): boolean {
   if (id === null || idProof === 'changed' || method === 'hold') return false;
   return method === 'create' || idProof === undefined;
@@ -265,7 +269,10 @@ export async function* readNewRecords({
   }
 }
 
-/** What either of two searches has found, the first before the second. */
+/**
+ * What either of two searches has found; of a key that both have, the first counts. If both have found something, `adopting` is that of
+ * the first, `method` and `ofRejected` are those of the second.
+ */
 export function joinPredecessors(
   first: Predecessors | null,
   second: Predecessors | null,

@@ -107,7 +107,7 @@ export function openContactTable(database: DatabaseSync, profiles: Profiles) {
       const row = byEmail.get(email);
       return row === undefined ? undefined : { id: numberColumn(row, 'id'), json: textColumn(row, 'body') };
     },
-    /** Contacts by id that were created in a period, in seconds; both ends belong to it. */
+    /** JSON texts of the contacts that were created in a period, in seconds, in the order of their ids; both ends belong to it. */
     createdBetween: (from: number, to: number): string[] =>
       between.all(from, to).map((row) => textColumn(row, 'body')),
     /** Adds a contact; `now` in seconds. */
@@ -134,7 +134,7 @@ export function openContactTable(database: DatabaseSync, profiles: Profiles) {
 /**
  * The rule of storefront-api.md, section 4.2: only non-empty fields of the body are set; empty ones (`''`, `[]`,
  * `null`, absent) do not overwrite. `false` is not empty, and neither is a list that holds only the id 0. A store with
- * `clearsLists` takes an empty list as given.
+ * the profile `clears-lists` takes an empty list as given.
  */
 export function fillContact(stored: ContactAnswer, sent: ContactBody, clearsLists = false): ContactAnswer {
   const { id: _id, createdOn: _createdOn, memberId: _memberId, ...fields } = sent;

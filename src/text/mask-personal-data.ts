@@ -88,7 +88,7 @@ const ESCAPE = new RegExp(
   'gi',
 );
 
-/** The HTML references for the characters of keys. */
+/** By the names of HTML references: the characters that an API key or a password may have. */
 const NAMED: Readonly<Record<string, string>> = maskingWords.htmlCharacters;
 const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
@@ -128,7 +128,7 @@ function decodedEscape(written: string): string | undefined {
   return CONTROLS[character] ?? character;
 }
 
-/** A text with its escapes decoded until none remains. */
+/** A text with its escapes decoded until none remains, at most `MAX_LAYERS` times. */
 function fullyDecoded(text: string): string {
   let layer: Layer = { text, origins: null };
   for (let depth = 0; depth < MAX_LAYERS; depth += 1) layer = decodedLayer(layer) ?? layer;
@@ -248,7 +248,7 @@ const ORDINARY = new Set(maskingWords.ordinary.flatMap((line) => line.split(' ')
 const MIN_VALUE_LENGTH = 2;
 const MIN_WORD_LENGTH = 3;
 
-/** Keeps the shape of addresses, telephone numbers and query values in a sentence, and hides the personal content. */
+/** Hides e-mail addresses, query values, streets, Irish names and telephone numbers in a sentence, and keeps their shape. */
 export function maskPersonalData(sentence: string): string {
   return [ADDRESS, QUERY_VALUE, STREET, IRISH, PHONE].reduce(
     (text, pattern) => text.replaceAll(pattern, maskKeepingShape),
@@ -303,7 +303,7 @@ function hideUnordinary(words: string): string {
   );
 }
 
-/** Hides two or more consecutive words that look like names. */
+/** Hides two or more consecutive words that look like names, with the particles between them, and a double name alone. */
 function hideNames(sentence: string): string {
   const parts = sentence.split(/((?:[^\S\n]|<[^<>]*>|:)+)/);
   const isName = (at: number) => {

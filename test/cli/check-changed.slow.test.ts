@@ -3,6 +3,9 @@ import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catal
 import { runOrThrow } from '../support/processes.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
+const OF_STORE =
+  'import: products\ncolumns: { n: N }\nproduct: { url: n, title: n }\nvariants: { pricing: { price: { const: 1 } } }\n';
+
 it('check --changed takes the jobs and mappings that differ from a git ref, and refuses where there is no git', async () => {
   const files = catalogWorkspace('http://127.0.0.1:9', shopifyCatalog(manyProducts(1)));
   await using workspace = await makeWorkspace(files, { STORE_API_KEY: 'key' });
@@ -45,6 +48,22 @@ it('check --changed takes the jobs and mappings that differ from a git ref, and 
   expect((await check('--changed', 'main')).json()['jobs']).toEqual(['other']);
   const { stdout } = await workspace.storeferry('check', '--changed', 'main');
   expect(stdout).toMatch(/^Changed since [0-9a-f]{12}: other\.$/m);
+  // What only `adopt` and `images` read.
+  const pictures =
+    'images: { publish: { from: photos, path: public, address: "https://images.example/" } }\n';
+  await workspace.write(
+    'jobs/adopting.yaml',
+    `${JOB}adopt: { path: store.csv, mapping: of-store }\n${pictures}`,
+  );
+  const inner = { 'mappings/of-store.yaml': OF_STORE, 'store.csv': 'N\n', 'photos/a.jpg': 'x' };
+  for (const [name, content] of Object.entries(inner)) await workspace.write(name, content);
+  await git('add', '.');
+  await git('commit', '--quiet', '--message', 'fourth');
+  for (const [name, content] of Object.entries(inner)) {
+    await workspace.write(name, `${content}# changed\n`);
+    expect((await check('--changed', 'HEAD')).json()['jobs'], name).toEqual(['adopting']);
+    await git('checkout', '--quiet', '.');
+  }
   // An error elsewhere is an error.
   await workspace.write('jobs/nightly.yaml', 'import: products\n');
   expect(await check('--changed', 'main')).toMatchObject({ code: 2 });

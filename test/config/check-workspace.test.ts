@@ -108,6 +108,7 @@ second: { baseUrl: ${second}, apiKey: "\${STORE_API_KEY}" }\n`,
       workspace(
         {
           'jobs/nightly.yaml': JOB.replace('in.csv', 'gone.csv'),
+          'jobs/adopting.yaml': `${JOB}adopt: { path: store.csv, mapping: shopify-products }\n`,
           'jobs/glob.yaml': JOB.replace('in.csv', 'exports/*.csv'),
           'jobs/old.yml': JOB,
           'mappings/my goods.yaml': '',
@@ -118,6 +119,7 @@ second: { baseUrl: ${second}, apiKey: "\${STORE_API_KEY}" }\n`,
     expect(check.problems).toEqual([]);
     expect(lines(check.warnings)).toEqual([
       'stores.yaml:2:12 main.baseUrl: http sends the API key unencrypted; use https',
+      'jobs/adopting.yaml:5:16 adopt.path: this file does not exist (yet)',
       'jobs/nightly.yaml:3:17 source.path: this file does not exist (yet)',
       'jobs/old.yml the file is not read: its name must end in .yaml',
       'mappings/my goods.yaml the file is not read: its name may contain only letters, digits, dots, - and _',

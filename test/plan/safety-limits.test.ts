@@ -156,17 +156,21 @@ describe('safety limits', () => {
   });
 
   it('stop when what makes the key changed and both new and missing keys appear', () => {
-    expect(exceeded({ keyChange: { new: 90, missing: 90 } })).toEqual(['key']);
-    expect(exceeded({ keyChange: { new: 90, missing: 0 } })).toEqual([]);
-    expect(exceeded({ keyChange: { new: 0, missing: 90 } })).toEqual([]);
+    expect(exceeded({ keyChange: { new: 90, missing: 90, heldKnown: 0 } })).toEqual(['key']);
+    expect(exceeded({ keyChange: { new: 90, missing: 0, heldKnown: 0 } })).toEqual([]);
+    expect(exceeded({ keyChange: { new: 0, missing: 90, heldKnown: 0 } })).toEqual([]);
     // Nobody knows the keys of rejected records.
-    expect(exceeded({ keyChange: { new: 0, missing: 90 }, rejected: 1 })).toEqual(['key']);
+    expect(exceeded({ keyChange: { new: 0, missing: 90, heldKnown: 0 }, rejected: 1 })).toEqual(['key']);
   });
 
   it('stop when what makes the key changed and most known records get other contents', () => {
-    const keyChange = { new: 0, missing: 0 };
+    const keyChange = { new: 0, missing: 0, heldKnown: 0 };
     expect(exceeded({ keyChange, known: 100, changed: 50 })).toEqual(['key']);
     expect(exceeded({ keyChange, known: 100, changed: 49 })).toEqual([]);
+    // Guards hold them back one by one, and say nothing of the whole.
+    expect(exceeded({ keyChange: { ...keyChange, heldKnown: 60 }, known: 100, changed: 40 })).toEqual([
+      'key',
+    ]);
     const [key] = judgeSafety(DEFAULTS, { ...USUAL, keyChange, known: 90, changed: 90 }, 'r7');
     expect(key?.message).toMatch(
       /90 of 90 known ones change: the run may write the fields of one .* approve run r7$/,

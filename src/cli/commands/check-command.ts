@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, matchesGlob, normalize } from 'node:path';
 import pc from 'picocolors';
 import { checkWorkspace, type WorkspaceCheck } from '../../config/check-workspace.ts';
+import { filesNamed, mappingsNamed } from '../../config/job/job.ts';
 import { openWorkspace, type Workspace } from '../../config/workspace.ts';
 import { guardText, guardWords } from '../../model/guard.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
@@ -183,14 +184,17 @@ async function changedFiles(
 
 const MAX_GIT_BYTES = 64 * 1_024 * 1_024;
 
-/** The jobs and mappings that these changed files, relative to the workspace, concern. */
+/** The jobs and mappings that these changed files, relative to the workspace, concern: all jobs for stores.yaml. */
 function changedParts(
   { jobs, mappings }: WorkspaceCheck,
   files: ReadonlySet<string>,
 ): Pick<WorkspaceCheck, 'jobs' | 'mappings'> {
   const isChanged = (path: string | undefined): boolean =>
     path !== undefined &&
-    (files.has(normalize(path)) || [...files].some((file) => matchesGlob(file, normalize(path))));
+    [...files].some((file) => {
+      const named = normalize(path);
+      return file === named || file.startsWith(`${named}/`) || matchesGlob(file, named);
+    });
   const ownChanged = mappings.filter(
     ({ name, lookupPlaces }) =>
       files.has(`mappings/${name}.yaml`) || [...lookupPlaces.values()].some(({ path }) => isChanged(path)),
@@ -198,11 +202,13 @@ function changedParts(
   const changedJobs = jobs.filter((job) => {
     if (files.has('stores.yaml') || files.has(jobFile(job.name))) return true;
     if (job.kind === 'export') return false;
-    const { source, crosswalk, mapping } = job;
-    const table = crosswalk === undefined || crosswalk.isOfStore === true ? undefined : crosswalk.path;
-    return ownChanged.some(({ name }) => name === mapping) || isChanged(source.path) || isChanged(table);
+    const named = mappingsNamed(job);
+    return (
+      ownChanged.some(({ name }) => named.includes(name)) ||
+      filesNamed(job).some(({ path }) => isChanged(path))
+    );
   });
-  const used = new Set(changedJobs.flatMap((job) => (job.kind === 'import' ? [job.mapping] : [])));
+  const used = new Set(changedJobs.flatMap((job) => (job.kind === 'import' ? mappingsNamed(job) : [])));
   return {
     jobs: changedJobs,
     mappings: mappings.filter((one) => ownChanged.includes(one) || used.has(one.name)),
@@ -309,7 +315,7 @@ function importsOf({ jobs }: WorkspaceCheck) {
   return jobs.filter((job) => job.kind === 'import');
 }
 
-/** The safety limits of import jobs; jobs with equal limits share a line. */
+/** The safety limits of import jobs, of which jobs with equal limits share a line; then their guards and waves. */
 function safetyLines(checked: WorkspaceCheck): string[] {
   const imports = importsOf(checked);
   const byLimits = Map.groupBy(imports, (job) => limitsText(job.safety, job.import, job.mode));

@@ -152,7 +152,7 @@ async function planIfReady(invocation: Invocation, answers: NewWorkspace): Promi
   return code;
 }
 
-/** Announces what will happen. A job is added to an existing workspace only after confirmation. */
+/** Announces what will happen. On a terminal and without --yes, a job is added to an existing workspace only after confirmation. */
 async function confirmAdding(
   { options, prompter, setting: { dir }, say }: Asking,
   workspace: boolean,

@@ -30,7 +30,7 @@ export const retryCommand = defineCommand({
     }),
 });
 
-/** Prints the corrections and the changes of a spreadsheet. Values of contacts are not printed. */
+/** Prints the corrected cells, those that a spreadsheet has damaged and that are restored, and those that are refused. Of contacts no values. */
 function printEdits({ err }: Terminal, edits: RejectsEdits, personal: boolean): void {
   const place = ({ line, column }: CellEdit) => `line ${printable(line)}, ${printable(column)}`;
   const change = (cell: CellEdit) =>

@@ -10,7 +10,7 @@ import { RECORD_ARGUMENTS, STORE_OPTION, withRecord } from '../with-record.ts';
 /** Characters of a value in a table. */
 const VALUE_LENGTH = 60;
 
-/** `storeferry show`: what the store last acknowledged of a record, which job set each field, and which values guards hold. */
+/** `storeferry show`: what the store last acknowledged of a record, which job set each field, what was edited there, and which values are held. */
 export const showCommand = defineCommand({
   arguments: RECORD_ARGUMENTS,
   options: {

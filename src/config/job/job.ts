@@ -86,6 +86,22 @@ export const CROSSWALK_AT = ['crosswalk'];
 export const ADOPT_AT = ['adopt'];
 export const PUBLISH_AT = ['images', 'publish'];
 
+/** The files of this machine that an import names, with where they are written; those of its mapping are not among them. */
+export function filesNamed({ source, crosswalk, adopt, images }: ImportJob) {
+  const named = [
+    { at: SOURCE_AT, key: 'path', path: source.path },
+    { at: CROSSWALK_AT, key: 'path', path: crosswalk?.isOfStore === true ? undefined : crosswalk?.path },
+    { at: ADOPT_AT, key: 'path', path: typeof adopt === 'object' ? adopt.path : undefined },
+    { at: PUBLISH_AT, key: 'from', path: images?.publish?.from },
+  ];
+  return named.flatMap(({ at, key, path }) => (path === undefined ? [] : [{ at: [...at, key], path }]));
+}
+
+/** The mappings that an import reads files by. */
+export function mappingsNamed({ mapping, adopt }: ImportJob): readonly string[] {
+  return typeof adopt === 'object' ? [mapping, adopt.mapping] : [mapping];
+}
+
 /** An import job by the name of its file, reading from these places. */
 export function toImportJob(
   name: string,

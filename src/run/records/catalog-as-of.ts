@@ -159,7 +159,7 @@ function optionsText(options: unknown, chosen: unknown): string {
     .join('; ');
 }
 
-/** A text as it is, a number, a list of texts with `; ` between them, everything else as JSON. */
+/** A text, a truth value or a number as it is, a list of texts with `; ` between them, everything else as JSON. */
 function typedCell(value: unknown): TypedCell {
   if (value === undefined || value === null) return null;
   if (typeof value === 'string' || typeof value === 'boolean') return value;
