@@ -80,22 +80,6 @@ export function redisDoubts(
       await ask(client.hset(keys.senders(tag), `witness ${place}`, row));
     }
   };
-  /** The ids that several keys may have, a key that the scan returns twice included. Keys of millions of ids would not fit in memory. */
-  const repeatedIds = async (): Promise<ReadonlySet<number>> => {
-    let found = new Float64Array(CHUNK);
-    let count = 0;
-    for await (const page of hashPages(connection, marks)) {
-      for (const [, mark] of page) {
-        const id = parseMark(mark)?.id ?? null;
-        if (id === null) continue;
-        if (count === found.length) found = doubled(found);
-        found[count] = id;
-        count += 1;
-      }
-    }
-    const sorted = found.subarray(0, count).sort();
-    return new Set(sorted.filter((id, at) => id === sorted[at - 1]));
-  };
   return {
     async *unconfirmed(job) {
       for await (const page of hashPages(connection, keys.doubts(tag))) {
@@ -103,15 +87,13 @@ export function redisDoubts(
         yield [...facts].flatMap(([key, fact]) => (ledgerRules.isUnconfirmed(job, fact) ? [key] : []));
       }
     },
-    async sharedIds(wanted) {
-      const ids = wanted ?? (await repeatedIds());
-      if (ids.size === 0) return new Map();
+    async sharedIds(ids) {
       // A scan may return a key twice.
       const keysOf = new Map<number, Set<string>>();
       for await (const page of hashPages(connection, marks)) {
         for (const [key, mark] of page) {
           const id = parseMark(mark)?.id ?? null;
-          if (id !== null && ids.has(id)) keysOf.set(id, (keysOf.get(id) ?? new Set()).add(key));
+          if (id !== null && ids?.has(id) !== false) keysOf.set(id, (keysOf.get(id) ?? new Set()).add(key));
         }
       }
       return new Map([...keysOf].flatMap(([id, found]) => (found.size > 1 ? [[id, [...found]]] : [])));
@@ -301,11 +283,4 @@ function runningRequests(
 function parseSerial(answer: unknown): Serial {
   const [lineage, value]: unknown[] = Array.isArray(answer) ? answer : [];
   return { lineage: String(lineage), value: Number(value) };
-}
-
-/** The same numbers, with room for as many again. */
-function doubled(numbers: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
-  const larger = new Float64Array(numbers.length * 2);
-  larger.set(numbers);
-  return larger;
 }
