@@ -193,8 +193,8 @@ export interface Ledger {
   count(job: string): Promise<number>;
   /** The keys that this job last sent, in batches, each once, in no particular order. */
   keysOf(job: string): AsyncIterable<readonly OwnedKey[]>;
-  /** Those of the ids (default: of all) that the store answered for several keys, of any job, with these keys. */
-  sharedIds(ids?: ReadonlySet<number>): Promise<ReadonlyMap<number, readonly string[]>>;
+  /** Those of the ids that the store answered for several keys, of any job, with these keys. */
+  sharedIds(ids: ReadonlySet<number>): Promise<ReadonlyMap<number, readonly string[]>>;
   /**
    * Call it if the store answered another id for any key: it may have been restored and may have given earlier ids to
    * other products. No id is proven until it is answered again.

@@ -7,7 +7,6 @@ import { makeWorkspace } from '../support/workspace.ts';
 /** A store that takes urls for the same whatever their case, as many do. */
 async function startCaselessStore() {
   const ids = new Map<string, number>();
-  const titles = new Map<string, unknown>();
   const deleted: string[] = [];
   const server = createServer(async (request, response) => {
     const answer = (body: object) => {
@@ -23,7 +22,6 @@ async function startCaselessStore() {
       throw new Error('a product without url');
     const url = String(body.url).toLowerCase();
     ids.set(url, ids.get(url) ?? ids.size + 1);
-    titles.set(url, 'title' in body ? body.title : undefined);
     answer({ ...body, id: ids.get(url), url });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -34,7 +32,6 @@ async function startCaselessStore() {
     deleted,
     /** The id that it has given, in the order in which requests arrived. */
     idOf: (url: string) => ids.get(url),
-    titleOf: (url: string) => titles.get(url),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -90,37 +87,3 @@ it('does not delete the product of another job that the store takes for the same
   expect(dropped.json()).toMatchObject({ status: 'done', removed: 1, deleted: 1, requests: 0 });
   expect(store.deleted).toEqual([]);
 });
-
-it.each(['upsert', 'mirror'])(
-  'refuses products that the store takes for one (%s), and then sends the one that stays',
-  async (mode) => {
-    await using store = await startCaselessStore();
-    const [first, ...others] = manyProducts(40);
-    if (first === undefined) throw new Error('forty products');
-    const low = { ...first, handle: 'mug', title: 'A mug' };
-    const high = { ...first, handle: 'Mug', title: 'Another' };
-    const files = catalogWorkspace(store.baseUrl, shopifyCatalog([low, high, ...others]), { mode });
-    await using workspace = await makeWorkspace(files, { STORE_API_KEY: 'key' });
-    const run = async (...products: (typeof first)[]) => {
-      await workspace.write('catalog.csv', shopifyCatalog([...products, ...others]));
-      return await workspace.storeferry('run', 'nightly', '--json');
-    };
-    const both = await run(low, high);
-    expect([both.code, both.json()]).toMatchObject([3, { applied: 39, rejected: 2 }]);
-    const { stdout } = await workspace.storeferry('runs', String(both.json()['run']));
-    expect(stdout.replaceAll(/\s+/g, ' ')).toContain("the store has one product for this url and 'Mug'");
-    // They stay refused, and no night says that all is well.
-    expect((await run(low, high)).json()).toMatchObject({ applied: 0, unchanged: 39, rejected: 2 });
-
-    expect((await run(low)).json()).toMatchObject({ status: 'done', applied: 1, rejected: 0 });
-    expect(store.titleOf('mug')).toBe('A mug');
-    expect((await run(low)).json()).toMatchObject({ applied: 0, unchanged: 40 });
-
-    // The other one is new, and this one as it was.
-    const later = await run(low, high);
-    expect([later.code, later.json()]).toMatchObject([3, { applied: 0, rejected: 1 }]);
-    expect((await run(high)).json()).toMatchObject({ status: 'done', applied: 1, rejected: 0 });
-    expect(store.titleOf('mug')).toBe('Another');
-    expect(store.deleted).toEqual([]);
-  },
-);

@@ -1,7 +1,7 @@
 import type { ImportJob } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
 import { countUnder, decodedPercents, sumOf } from '../../model/json-object.ts';
-import type { DeleteProduct, Operation, Outcome, Rejected } from '../../model/operation.ts';
+import type { DeleteProduct, Outcome } from '../../model/operation.ts';
 import { consideredRecords, operationsIn, type Plan, type PlannedShard } from '../../model/plan.ts';
 import type { FoundLimits, Run } from '../../model/run.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
@@ -9,7 +9,6 @@ import { type JudgedWave, judgeWave, type WaveFigures } from '../../model/wave-l
 import { judgeRejectsWhileApplying, readPlan, readShard } from '../../plan/plan-file.ts';
 import { IN_DOUBT, importTarget, type Lock } from '../../state/state.ts';
 import type { Storefront } from '../../storefront/storefront.ts';
-import { quote } from '../../text/printable.ts';
 import { withAnswerListener } from '../answer-tally.ts';
 import type { RunContext } from '../run-context.ts';
 import { type ShardOperation, sendOperations, unsentOperations, versionTime } from '../send-operations.ts';
@@ -60,7 +59,6 @@ export async function applyStep(
   }
   const { applied, rejected } = await context.state.runs.tally(run.id);
   if (applied + rejected < operationsIn(upserts)) return;
-  if (run.resource === 'products') await refuseSharedProducts(context, delivery, upserts);
   const renames = plan.shards.filter(({ kind }) => kind === 'renames');
   if (renames.length > 0) {
     await publishPictures(context, delivery, renames);
@@ -140,84 +138,6 @@ async function waveFigures(
 }
 
 /**
- * Refuses the products of this run that the store took for one: to a store that ignores case, `Shoe` and `shoe` are one product, which has
- * the values of the last request. Nobody knows whose these are, so all keys with the id are in doubt: whichever of them the source still
- * has is sent again. Urls that differ by more have the id since the store was restored: then only the earlier owner is in doubt.
- */
-async function refuseSharedProducts(
-  context: RunContext,
-  sent: Delivery,
-  upserts: readonly PlannedShard[],
-): Promise<void> {
-  const { run, plan, store, lock } = sent;
-  const { state, artifacts } = context;
-  const folder = artifacts.run(run.id);
-  const { answers } = (await readTraffic(folder)) ?? {};
-  const isRespelled = answers?.fields.some(({ field, respelled }) => field === 'url' && respelled);
-  if (plan.counts.new.records === 0 && isRespelled !== true) return;
-  const ledger = state.ledger(importTarget(run));
-  const shared = await ledger.sharedIds();
-  if (shared.size === 0) return;
-  const ended = await keysOfDeletes(context, sent);
-  const keys = [...new Set([...shared.values()].flat())].filter((key) => !ended.has(key));
-  const marks = await ledger.marks(keys);
-  const believed = new Set(keys.filter((_, at) => (marks[at]?.fingerprint ?? IN_DOUBT) !== IN_DOUBT));
-  const groupOf = new Map<string, readonly string[]>();
-  for (const all of shared.values()) {
-    const group = all.filter((key) => believed.has(key));
-    if (group.length > 1) for (const key of group) groupOf.set(key, group);
-  }
-  if (groupOf.size === 0) return;
-  const attemptMs = store.limits.timeoutSeconds * 1_000;
-  await using sending = await state.sending({ run, attemptMs, fence: lock.fence });
-  const refusedKeys = new Set<string>();
-  let example: Operation | undefined;
-  for (const shard of upserts) {
-    const outcomes = await state.runs.outcomes(run.id, shard.number);
-    const refused = (await readShard(folder, shard)).flatMap((operation) => {
-      const { key, index } = operation;
-      const group = groupOf.get(key);
-      if (group === undefined || outcomes.get(index) !== 'applied') return [];
-      example = operation;
-      const others = group.filter(
-        (one) => one !== key && normalisedSpelling(one) === normalisedSpelling(key),
-      );
-      return others.length === 0 ? [] : [{ operation, outcome: sharedOutcome(others) }];
-    });
-    if (refused.length === 0) continue;
-    for (const { operation } of refused) refusedKeys.add(operation.key);
-    await sending.begin(refused.map(({ operation }) => operation));
-    await state.runs.record(run, shard.number, refused, 0, lock.fence, versionTime(context, store));
-  }
-  if (example === undefined) return;
-  const base = example;
-  const others = [...groupOf.keys()].filter((key) => !refusedKeys.has(key)).map((key) => ({ ...base, key }));
-  // A doubt that was there before is not withdrawn, and nothing waits for it.
-  await sending.begin(others);
-  await sending.begin(others);
-  await sending.withdraw(others);
-}
-
-function sharedOutcome(others: readonly string[]): Rejected {
-  const [other = ''] = others;
-  const message = `the store has one product for this url and ${quote(other)}, with the values that were sent last; give each product a url that differs by more than case, accents and punctuation`;
-  return { kind: 'rejected', reason: { code: 'url-shared', field: 'url', message }, inDoubt: true };
-}
-
-/** The keys that the run is about to delete. */
-async function keysOfDeletes(
-  { artifacts }: RunContext,
-  { run, plan }: Delivery,
-): Promise<ReadonlySet<string>> {
-  const folder = artifacts.run(run.id);
-  const keys = new Set<string>();
-  for (const shard of plan.shards.filter(({ kind }) => kind !== 'upserts')) {
-    for (const { kind, key } of await readShard(folder, shard)) if (kind === 'delete-product') keys.add(key);
-  }
-  return keys;
-}
-
-/**
  * Settles the deletes, without sending them, whose id the store also answered for another key, of this job or another: deleting by
  * this id would delete the other product. A store that treats `Shoe` and `shoe` as one product has only renamed it,
  * so the delete counts as done without a request; if all of the keys are to be deleted, one delete is sent. If the
@@ -253,14 +173,6 @@ async function cancelDeletesOfSharedIds(
   }
 }
 
-/** Equal for urls that a store may treat as one: without case, accents and punctuation. */
-function normalisedSpelling(url: string): string {
-  return (decodedPercents(url) ?? url)
-    .normalize('NFKD')
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]/gu, '');
-}
-
 /**
  * Settles the deletes of renamed products, without sending them, whose new url the store has not acknowledged, or has answered with
  * the id of the old one: the product would be under no url.
@@ -286,6 +198,14 @@ async function cancelDeletesOfUnrenamed(
     if (results.length === 0) continue;
     await context.state.runs.record(run, shard.number, results, 0, lock.fence, versionTime(context, store));
   }
+}
+
+/** Equal for urls that a store may treat as one: without case, accents and punctuation. */
+function normalisedSpelling(url: string): string {
+  return (decodedPercents(url) ?? url)
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]/gu, '');
 }
 
 /** Sends all shards as one stream from this process, so that no slot is idle at the end of a shard. */

@@ -93,7 +93,7 @@ export function redisDoubts(
       for await (const page of hashPages(connection, marks)) {
         for (const [key, mark] of page) {
           const id = parseMark(mark)?.id ?? null;
-          if (id !== null && ids?.has(id) !== false) keysOf.set(id, (keysOf.get(id) ?? new Set()).add(key));
+          if (id !== null && ids.has(id)) keysOf.set(id, (keysOf.get(id) ?? new Set()).add(key));
         }
       }
       return new Map([...keysOf].flatMap(([id, found]) => (found.size > 1 ? [[id, [...found]]] : [])));

@@ -185,7 +185,7 @@ function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile):
     },
     count: (job) => calls.count(target, job),
     keysOf: (job) => pages<OwnedKey>((last) => calls.keysAfter(target, job, last?.key ?? null)),
-    sharedIds: (ids) => calls.sharedIds(target, ids === undefined ? null : [...ids]),
+    sharedIds: (ids) => calls.sharedIds(target, [...ids]),
     proveIdsAgain: () => calls.proveIdsAgain(target),
     unconfirmed: (job) => pages<string>((last) => calls.unconfirmedAfter(target, job, last ?? '')),
     doubtedOnlyBy: async (job, keys) => new Set(await calls.doubtedOnlyBy(target, job, keys)),

@@ -85,7 +85,7 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
 
   const keysByIds = database.prepare(
     `SELECT id, json_group_array(key) AS keys FROM marks
-     WHERE target = :target AND (:ids IS NULL OR id IN (SELECT value FROM json_each(:ids))) AND id IS NOT NULL GROUP BY id HAVING count(*) > 1`,
+     WHERE target = ? AND id IN (SELECT value FROM json_each(?)) GROUP BY id HAVING count(*) > 1`,
   );
   const doubtIds = database.prepare(
     `UPDATE marks SET id_proof = ${ID_PROOFS.indexOf('once')}
@@ -214,11 +214,8 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
       return page;
     },
     /** Reads all marks of the target. */
-    sharedIds(target: LedgerTarget, ids: readonly number[] | null): ReadonlyMap<number, readonly string[]> {
-      const rows = keysByIds.all({
-        target: readable(target),
-        ids: ids === null ? null : JSON.stringify(ids),
-      });
+    sharedIds(target: LedgerTarget, ids: readonly number[]): ReadonlyMap<number, readonly string[]> {
+      const rows = keysByIds.all(readable(target), JSON.stringify(ids));
       return new Map(
         rows.map(({ id, keys }) => [
           integer(id, 'marks.id'),
