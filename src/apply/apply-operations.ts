@@ -42,8 +42,8 @@ interface ApplyTally extends OutcomeTally {
 export interface PartRules {
   /** Whether a part may be sent; else the whole body is. */
   readonly allow: (part: RecordPart) => boolean;
-  /** Called when an answer shows that the store has emptied the other fields, before the whole body is sent. */
-  readonly onEmptied: () => Promise<void>;
+  /** Called when an answer shows whether the store has kept the other fields; of a product that lost them, after the whole body was sent. */
+  readonly onSeen: (hasKept: boolean) => Promise<void>;
 }
 
 /** What to send, the target, and the callbacks. */
@@ -316,12 +316,15 @@ async function sendPart(
       : await storefront.upsertProduct({ url, body, isPart: true }, listening);
   const isOther =
     outcome.kind === 'rejected' ? outcome.absent : outcome.kind === 'applied' && outcome.id !== knownId;
-  const isCleared = isOther !== true && outcome.kind === 'applied' && isEmptied(answer, whole, part);
-  if (isOther !== true && !isCleared)
+  const hasKept =
+    isOther !== true && outcome.kind === 'applied' ? keepsOthers(answer, whole, part) : undefined;
+  if (isOther !== true && hasKept !== false) {
+    if (hasKept !== undefined) await parts?.onSeen(true);
     return outcome.kind === 'applied' ? { ...outcome, part: fieldsOfPart(part) } : outcome;
-  if (isCleared) await parts?.onEmptied();
+  }
   const { onNotApplied: _, ...further } = options;
   const again = await storefront.upsertProduct({ url, body: whole }, further);
+  if (hasKept === false) await parts?.onSeen(false);
   return again.kind === 'rejected' || again.kind === 'unsent' ? { ...again, inDoubt: true } : again;
 }
 
@@ -329,23 +332,23 @@ async function sendPart(
 const FIXED: ReadonlySet<string> = new Set(['title', 'type', 'hidden']);
 
 /**
- * Whether an answer has nothing in the fields that were not sent. A person who edits a product in the store empties neither its title nor
- * everything else.
+ * Whether an answer has something in the fields that were not sent, or nothing in all of them; undefined where it does not say. A person
+ * who edits a product in the store empties neither its title nor everything else.
  */
-function isEmptied(answer: unknown, whole: string, part: RecordPart): boolean {
+function keepsOthers(answer: unknown, whole: string, part: RecordPart): boolean | undefined {
   const before: unknown = isJsonObject(answer) ? JSON.parse(whole) : undefined;
-  if (!isJsonObject(answer) || !isJsonObject(before)) return false;
+  if (!isJsonObject(answer) || !isJsonObject(before)) return undefined;
   const isNowEmpty = (name: string) => isEmpty(member(answer, name) ?? null);
   const sent = fieldsInRequest(part);
   const others = Object.keys(before).filter(
     (name) => !FIXED.has(name) && !sent.has(name) && !isEmpty(before[name]),
   );
   const lacksTitle = !sent.has('title') && isNowEmpty('title');
-  return (
+  if (others.some((name) => !isNowEmpty(name))) return true;
+  const isCleared =
     (lacksTitle || others.length > 1) &&
-    others.every(isNowEmpty) &&
-    ['title', ...others].some((name) => Object.hasOwn(answer, name) && isNowEmpty(name))
-  );
+    ['title', ...others].some((name) => Object.hasOwn(answer, name) && isNowEmpty(name));
+  return isCleared ? false : undefined;
 }
 
 /** Sends a part of a contact. The blank keeps an answer from repeating it as it is: it must be parsed. */

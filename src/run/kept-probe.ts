@@ -126,7 +126,7 @@ export async function readProbe(artifacts: Artifacts, store: StoreConfig): Promi
   return await readJson(artifacts.run(PROBES_FOLDER), `${tagOf(storeIdentity(store))}.json`, probeSchema);
 }
 
-/** Corrects what the last probe has learned: a partial update of a run has emptied the other fields of a product. */
+/** Corrects what the last probe has learned: partial updates of a run have emptied the other fields of products. */
 export async function noteEmptied(
   artifacts: Artifacts,
   { id }: Pick<Run, 'id'>,
@@ -135,7 +135,7 @@ export async function noteEmptied(
   const kept = await readProbe(artifacts, store);
   if (kept === undefined) return;
   const properties = { ...kept.properties, absentFieldsStay: false, updatesProductById: false };
-  const seen = `a partial update of run ${id} emptied the other fields`;
+  const seen = `partial updates of run ${id} emptied the other fields`;
   const evidence = { ...kept.evidence, absentFieldsStay: seen, updatesProductById: seen };
   const file = `${tagOf(storeIdentity(store))}.json`;
   await artifacts.run(PROBES_FOLDER).write(file, [JSON.stringify({ ...kept, properties, evidence })]);

@@ -153,7 +153,13 @@ export async function sendOperations(context: RunContext, options: SendOptions):
   });
 }
 
-/** Parts as the store was last seen to take them; the first answer that shows otherwise is kept for later runs. */
+/** One product may have been emptied by hand. */
+const EMPTIED_TO_BELIEVE = 3;
+
+/**
+ * Parts as the store was last seen to take them. Where the first parts of a run have emptied their products, and none has not, the run
+ * sends whole bodies, and later runs do; each of these products got its own at once.
+ */
 function partRules(
   { artifacts }: RunContext,
   run: Run,
@@ -161,12 +167,17 @@ function partRules(
   { partByKey, partById }: ProductWrites,
 ): PartRules {
   let keepsAbsent = true;
+  let hasKept = false;
+  let emptied = 0;
   return {
     allow: ({ byId }) => keepsAbsent && (byId === true ? partById : partByKey),
-    async onEmptied() {
-      if (!keepsAbsent) return;
+    async onSeen(isKept) {
+      if (isKept) hasKept = true;
+      else emptied += 1;
+      if (!keepsAbsent || hasKept || emptied < EMPTIED_TO_BELIEVE) return;
       keepsAbsent = false;
-      await noteEmptied(artifacts, run, store);
+      // If it cannot be kept, the next run finds it out as this one did.
+      await noteEmptied(artifacts, run, store).catch(() => undefined);
     },
   };
 }
