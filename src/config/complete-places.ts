@@ -19,6 +19,7 @@ import {
   freeVariable,
   hasSecret,
   literalSecrets,
+  variableOf,
   type WrittenAddress,
   writeAddress,
 } from './write-address.ts';
@@ -291,15 +292,17 @@ function completeLogin(
 ): TypedLogin | Problem {
   const { username = '', password = '' } = URL.canParse(typed) ? new URL(typed) : {};
   const own = decodedPercents(password) ?? password;
+  const named = fillsPlaceholders === true ? variableOf(own) : undefined;
   const name = own === '' ? typed : replaceUser(typed, `${username}@`);
   const address = fillsPlaceholders === true ? name : escapePlaceholders(name);
   const known = context.environment.get(SFTP_PASSWORD);
-  const isKnown = usesPassword === true && known !== undefined;
+  const isKnown = named !== undefined || (usesPassword === true && known !== undefined);
   const enter: TypedLogin['enter'] = (hostKey, asked) => {
-    const typedSecret = own === '' ? asked : own;
+    const typedSecret = own === '' || named !== undefined ? asked : own;
     // A visitor must not learn by the variable whether a password is that of the environment.
     const secret = fillsPlaceholders === true && typedSecret === known ? undefined : typedSecret;
-    const variable = secret === undefined ? SFTP_PASSWORD : freeVariable(SFTP_PASSWORD, freeIn(context));
+    const variable =
+      secret === undefined ? (named ?? SFTP_PASSWORD) : freeVariable(SFTP_PASSWORD, freeIn(context));
     const fields = { address, hostKey, password: placeholder(variable) };
     const written = { sftp: allowPrivateAddresses === true ? { ...fields, allowPrivateAddresses } : fields };
     const variables = secret === undefined ? {} : { [variable]: secret };

@@ -342,7 +342,8 @@ function mapWithKey(
   }
   const sound = mapper.damage.check(rows);
   if ('refused' in sound) {
-    return { kind: 'rejected', key: sound.keyIsKnown ? key : null, reason: sound.refused, ...from };
+    if (sound.keyIsKnown) return reject(sound.refused);
+    return { kind: 'rejected', key: null, reason: sound.refused, ...from };
   }
   if (key === null || typeof read !== 'string') {
     const why = read instanceof Unreadable ? read : new Unreadable('key-missing', 'the key is blank');

@@ -134,6 +134,12 @@ describe('the password of an SSH server', () => {
       user: 'shop',
       host: 'files.example',
     });
+    const named = typedPlace('sftp://shop:$' + '{SFTP_USER}@files.example/list.csv', context, {
+      fillsPlaceholders: true,
+    });
+    expect('enter' in named && named.hasPassword).toBe(true);
+    const entered = 'enter' in named ? named.enter(`SHA256:${'A'.repeat(43)}`, undefined) : undefined;
+    expect(entered).toMatchObject({ written: { sftp: { password: '$' + '{SFTP_USER}' } }, variables: {} });
     // A visitor fills none.
     expect(typedPlace(address, context)).toMatchObject({ host: '$' + '{SFTP_HOST}' });
   });

@@ -92,6 +92,7 @@ it('a product with a new url that was rejected is not created a second time by a
 
 it.each([
   ['its price', (row: string) => row.replace(',10,', ',ten,')],
+  ['a cell that a spreadsheet has damaged', (row: string) => row.replace(',10,', ',#REF!,')],
   ['two rows under its new url differ', (row: string) => `${row.replace(',10,', ',11,')}\n${row}`],
 ])('a mirror keeps a product with a new url while its row is rejected: %s', async (_, spoil) => {
   await using store = await setup();

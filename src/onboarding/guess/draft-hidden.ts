@@ -179,14 +179,20 @@ export function askDates(guess: ProductGuess, isShown: (row: number) => boolean)
       areDates(column) &&
       !isWithdrawal(column) &&
       !hasBeginning(column.header, properties) &&
-      column.cells.some(
-        (cell, row) => isShown(row) && (cell === '' || momentsOf(cell).some((moment) => moment > now)),
-      ),
+      column.cells.some((cell, row) => isShown(row) && (cell === '' || mayCome(cell, now))),
   );
   if (open.length > 0)
     guess.askUnused(open, `may say when products are offered, by dates such as '${open[0]?.values[0]}'`, [
       LEAVE_OUT,
     ]);
+}
+
+/** Whether a date is, or may be, in the future; months of other languages are not known. */
+function mayCome(cell: string, now: number): boolean {
+  const moments = momentsOf(cell);
+  if (moments.length > 0) return moments.some((moment) => moment > now);
+  const years = cell.match(/\b(?:19|20)\d\d\b/g) ?? [];
+  return years.length === 0 || years.some((year) => Number(year) >= new Date(now).getUTCFullYear());
 }
 
 /** Columns whose headers do not say what they mark, and which mark some products only. */

@@ -120,11 +120,17 @@ describe('dates whose meaning is not known', () => {
     ['as numbers', '20270102', '20250102'],
     ['as seconds', '1830000000', '1700000000'],
     ['with words for months', '3 January 2027', 'May 2, 2025'],
+    ['with words of another language', '3. Dezember 2027', '2. Mai 2024'],
   ])('are asked about: %s', async (_, one, other) => {
     const text = `Name;Price;Stichtag\nMug;4.00;${one}\nJug;5.00;${other}`;
     expect(await titles(text)).toEqual(['unused.Stichtag']);
     expect(await titles(text, { 'unused.Stichtag': 'leave-out' })).toEqual(['Mug', 'Jug']);
     expect(await titles(text.replace('Stichtag', 'Last sold'))).toEqual(['Mug', 'Jug']);
+  });
+
+  it('are not asked about where all are over, in whichever language', async () => {
+    for (const past of ['2. Mai 2024', '2024-05-02'])
+      expect(await titles(`Name;Price;Stichtag\nMug;4.00;${past}\nJug;5.00;${past}`)).toEqual(['Mug', 'Jug']);
   });
 
   it('are asked about where a known header has others than can be read', async () => {
