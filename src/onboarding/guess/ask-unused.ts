@@ -1,4 +1,5 @@
 import type { Condition, PricingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
+import { sumOf } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ProductConcept } from '../column-fields.ts';
 import { isUnknown, isUnpublished, isWithdrawal } from './draft-hidden.ts';
@@ -59,8 +60,10 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
   const isRate = (value: string) => /^\d+(?:[.,]\d+)?\s?%?$/.test(value) && isDiscount(value);
   for (const column of isTaxOpen(guess) ? called('taxRate').filter(({ values }) => values.some(isRate)) : [])
     ask(guess, [column], `${shown(column, isRate)} the prices may be without it`, []);
+  const composition = compositionIn(free);
   if (!isTaken('sale', 'was'))
     for (const column of free.filter((one) => mayBeDiscount(one) && one.values.some(isDiscount))) {
+      if (composition.includes(column)) continue;
       const answer = ask(
         guess,
         [column],
@@ -196,13 +199,28 @@ function isTaxOpen(guess: ProductGuess): boolean {
 /** A column called a discount, or one with percentages: of a sale, or of some products below an unknown header. */
 function mayBeDiscount(column: ProductColumn): boolean {
   const isOfSome = isUnknown(column) && column.cells.includes('');
-  const isPercent = (value: string) => isMissingValue(value) || DISCOUNT.exec(value)?.[1] === '%';
   return (
     isExactlyCalled(column, 'discount') ||
-    ((isExactlyCalled(column, 'sale') || isOfSome) &&
-      column.values.length > 0 &&
-      column.values.every(isPercent))
+    ((isExactlyCalled(column, 'sale') || isOfSome) && arePercentages(column))
   );
+}
+
+function arePercentages({ values }: ProductColumn): boolean {
+  return (
+    values.length > 0 && values.every((value) => isMissingValue(value) || DISCOUNT.exec(value)?.[1] === '%')
+  );
+}
+
+/** Columns with the parts of what products are made of: percentages below unknown headers, which are 100 together in most of their rows. */
+function compositionIn(columns: readonly ProductColumn[]): readonly ProductColumn[] {
+  const parts = columns.filter((column) => isUnknown(column) && arePercentages(column));
+  const shareAt = ({ cells }: ProductColumn, row: number) =>
+    Number.parseFloat(cells[row]?.replace(',', '.') ?? '') || 0;
+  return parts.filter((part) => {
+    const rows = [...part.cells.keys()].filter((row) => shareAt(part, row) > 0);
+    const whole = rows.filter((row) => Math.abs(sumOf(parts, (one) => shareAt(one, row)) - 100) < 1);
+    return whole.length * 2 > rows.length && whole.some((row) => shareAt(part, row) < 99);
+  });
 }
 
 /** Whether a row has a price during a sale that differs from its other price. */

@@ -22,6 +22,7 @@ import { hasPart, hasWord, wordsOfHeader } from './header-reading.ts';
 import {
   areDates,
   areFlags,
+  areUnnamedDates,
   booleanOf,
   isAddresses,
   isEmail,
@@ -443,7 +444,7 @@ function refusalsOf(column: ContactColumn): Refusals | undefined {
   const isOther = hasWord(column.header, headerParts.otherChannels);
   // Marks below an unknown header that negates, or has a part of a word for it: no further e-mails, Kontaktsperre.
   const isUnknown =
-    !isOther && column.reading.meanings.length === 0 && (areFlags(column) || areDates(column));
+    !isOther && column.reading.meanings.length === 0 && (areFlags(column) || areUnnamedDates(column));
   const isRefusing =
     isUnknown &&
     (hasWord(column.header, headerParts.negations) || hasPart(column.header, headerParts.refusing));

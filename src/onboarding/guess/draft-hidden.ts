@@ -14,6 +14,7 @@ import { readOptionPart } from './paired-options.ts';
 import {
   areDates,
   areFlags,
+  areUnnamedDates,
   booleanOf,
   DAY_MS,
   isMark,
@@ -176,7 +177,7 @@ export function askDates(guess: ProductGuess, isShown: (row: number) => boolean)
   const open = guess.free.filter(
     (column) =>
       isUnknown(column) &&
-      areDates(column) &&
+      areUnnamedDates(column) &&
       !isWithdrawal(column) &&
       !hasBeginning(column.header, properties) &&
       column.cells.some((cell, row) => isShown(row) && (cell === '' || mayCome(cell, now))),
@@ -285,6 +286,6 @@ export function isWithdrawal(column: ProductColumn): boolean {
   return (
     isExactlyCalled(column, 'discontinued') ||
     (isMentioned(column, 'discontinued') && areDates(column)) ||
-    (mayWithhold && (areFlags(column) || areDates(column)))
+    (mayWithhold && (areFlags(column) || areUnnamedDates(column)))
   );
 }

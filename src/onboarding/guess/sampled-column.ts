@@ -275,8 +275,7 @@ export function visibilityOf(value: string): boolean | undefined {
 
 /** The moments that a date can mean, in milliseconds since the epoch: 3.4.2026 may be in March or in April. */
 export function momentsOf(value: string): readonly number[] {
-  const [, first = '', second = '', third = ''] =
-    /^(\d{1,4})[-./](\d{1,2})[-./](\d{1,4})(?!\d)/.exec(value) ?? [];
+  const [, first = '', second = '', third = ''] = DATE.exec(value) ?? [];
   if (first === '') {
     if (UNIX_TIME.test(value)) return [Number(value) * 1000];
     const written = /^20\d{6}$/.test(value) ? value.replace(/(....)(..)(..)/, '$1-$2-$3') : value;
@@ -300,11 +299,31 @@ const UNIX_TIME = /^1[5-9]\d{8}$/;
 
 /** Whether all values are dates or times: 2024-01-02, 2.1.24 10:00, 20240102, 2 January 2024, 1704153600. */
 export function areDates({ values }: Pick<SampledColumn, 'values'>): boolean {
-  const isDate = (value: string) =>
-    /^(?=.*[1-9])(?:\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?!\d)|(?:19|20)\d{6}$)/.test(value) ||
-    /^(?:\d{1,2}\.? \p{L}{3,9}|\p{L}{3,9} \d{1,2},?) 20\d\d\b/u.test(value) ||
-    UNIX_TIME.test(value);
-  return values.length > 0 && values.every(isDate);
+  const isDate = (value: string, isMonthFirst: boolean) => {
+    const [, first = '', second = '', third = ''] = DATE.exec(value) ?? [];
+    if (first === '') return WRITTEN_DATE.test(value) || UNIX_TIME.test(value);
+    const dayAndMonth = first.length > 2 ? [third, second] : [first, second];
+    const [day, month] = (isMonthFirst && first.length <= 2 ? dayAndMonth.toReversed() : dayAndMonth).map(
+      Number,
+    );
+    return /[1-9]/.test(value) && Number(day) <= 31 && Number(month) <= 12;
+  };
+  // Sizes such as 10/20/30 and 20/10/30 are dates each, but not in the same order.
+  return (
+    values.length > 0 &&
+    [false, true].some((isMonthFirst) => values.every((value) => isDate(value, isMonthFirst)))
+  );
+}
+
+const DATE = /^(\d{1,4})[-./](\d{1,2})[-./](\d{1,4})(?!\d)/;
+/** 20240102, 2 January 2024, January 2, 2024. */
+const WRITTEN_DATE =
+  /^(?:(?:19|20)\d\d(?:0\d|1[0-2])(?:[0-2]\d|3[01])$|(?:\d{1,2}\.? \p{L}{3,9}|\p{L}{3,9} \d{1,2},?) 20\d\d\b)/u;
+
+/** Whether the values are dates below a header that does not say so: the number of a supplier is no time, of which half are whole minutes. */
+export function areUnnamedDates(column: SampledColumn): boolean {
+  const isOtherSecond = (value: string) => UNIX_TIME.test(value) && Number(value) % 60 !== 0;
+  return areDates(column) && shareOf(column, isOtherSecond) <= 0.5;
 }
 
 /** A day, in milliseconds. */

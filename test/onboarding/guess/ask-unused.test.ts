@@ -67,6 +67,23 @@ describe('percentages of some products below an unknown header', () => {
     ]);
     expect(await prices('Name;Price;Alcohol\nMug;4.00;25 %\nJug;7.00;12 %')).toHaveLength(2);
   });
+
+  it('are the parts of what products are made of where they are 100 together', async () => {
+    const rows = (reduced: string) => [
+      `Name;Price;Baumwolle;Polyester;Elasthan${reduced && ';Reduced by'}`,
+      `Shirt;4.00;80 %;20 %;${reduced}`,
+      'Top;5.00;75 %;20 %;5 %'.concat(reduced && ';'),
+      'Sock;6.00;66,7 %;33,3 %;'.concat(reduced && ';'),
+      'Hat;7.00;;100 %;'.concat(reduced && ';'),
+    ];
+    expect(await prices(rows('').join('\n'))).toHaveLength(4);
+    // What is not among the parts may be a discount still.
+    expect(await prices(rows(';25 %').join('\n'))).toEqual(['unused.Reduced by']);
+    expect(await prices('Name;Price;Off;Less\nMug;4.00;25 %;\nJug;7.00;;10 %')).toEqual([
+      'unused.Off',
+      'unused.Less',
+    ]);
+  });
 });
 
 describe('a price during a sale', () => {

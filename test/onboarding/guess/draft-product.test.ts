@@ -133,6 +133,17 @@ describe('dates whose meaning is not known', () => {
       expect(await titles(`Name;Price;Stichtag\nMug;4.00;${past}\nJug;5.00;${past}`)).toEqual(['Mug', 'Jug']);
   });
 
+  it.each([
+    ['sizes', '10/20/30', '40/60/80'],
+    ['sizes of which each could be a date', '10/20/30', '20/10/30'],
+    ['numbers of a supplier', '1800012345', '1800012346'],
+    ['numbers of eight digits', '20271502', '20279901'],
+  ])('are none: %s', async (_, one, other) => {
+    const text = `Name;Price;Interne Angabe\nMug;4.00;${one}\nJug;5.00;${other}`;
+    expect(await titles(text)).toEqual(['Mug', 'Jug']);
+    expect(await titles(text.replace('Interne ', ''))).toEqual(['Mug', 'Jug']);
+  });
+
   it('are asked about where a known header has others than can be read', async () => {
     const text = 'Name;Price;Launch\nMug;4.00;Q1 2027\nJug;5.00;now';
     expect(await titles(text)).toEqual(['unused.Launch']);
