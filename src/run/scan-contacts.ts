@@ -15,7 +15,7 @@ import type { StoreConfig } from '../config/store-config.ts';
 import { readPaged } from '../export/reading/read-items.ts';
 import { isJsonObject, parsedJson } from '../model/json-object.ts';
 import { storeIdentity } from '../model/remote-address.ts';
-import { formatRow } from '../model/row.ts';
+import { csvLines } from '../model/row.ts';
 import {
   LockedError,
   StoreRefusedError,
@@ -25,6 +25,7 @@ import {
 import type { Storefront } from '../storefront/storefront.ts';
 import { readCsv } from '../tables/open-table.ts';
 import { forEachConcurrently } from './for-each-concurrently.ts';
+import { crosswalkReader } from './inputs/read-crosswalk.ts';
 import { noteStoreOfTable, readTableNote } from './inputs/side-table.ts';
 import { readProbe } from './kept-probe.ts';
 import type { RunContext } from './run-context.ts';
@@ -81,14 +82,17 @@ export async function scanContacts(context: RunContext, request: ScanRequest): P
   const probe = (await readProbe(artifacts, store))?.properties;
   const file = crosswalkOfStore(store.name).path;
   const path = join(workspaceDir, file);
-  const journal = new ScanJournal(workspaceDir, store);
   const note = await readTableNote(artifacts, file);
   const storeId = storeIdentity(store);
   // A list is all that there is.
   const isListed = probe?.readsContacts === true && ranges === null;
   const isContinued = !isListed && existsSync(path) && note?.storeId === storeId;
+  const isGrowing = !isListed && ranges === null;
   const scanned = isContinued ? (note.scanned ?? []) : [];
-  const all = new Map<number, Found>(isContinued ? await readFound(path) : []);
+  const last = isContinued || (isGrowing && existsSync(path)) ? await readLastTable(path) : NO_TABLE;
+  const { found: kept, headers } = isContinued ? last : NO_TABLE;
+  const all = new Map<number, Found>([...kept].map(([id, { email }]) => [id, email]));
+  const journal = new ScanJournal(workspaceDir, store);
   let requests = 0;
   const countRequest = () => {
     requests += 1;
@@ -110,8 +114,8 @@ export async function scanContacts(context: RunContext, request: ScanRequest): P
   } else {
     const body = emptyBody(probe?.emptyContactPutAnswersWhole, store.name);
     const known = journal.found;
-    const isGrowing = ranges === null;
-    const begin = isGrowing ? await idsToGrowFrom(client, context, store, path) : idsIn(ranges);
+    const begin =
+      ranges === null ? await idsToGrowFrom(client, context, store, last.found.keys()) : idsIn(ranges);
     let waiting = isGrowing
       ? idsAround([...begin, ...presentIds(known)], known)
       : [...begin].filter((id) => !known.has(id));
@@ -130,10 +134,10 @@ export async function scanContacts(context: RunContext, request: ScanRequest): P
   }
   for (const [id, email] of journal.found) all.set(id, email);
   const covered = isListed ? [] : joinRanges([...scanned, ...rangesOf(journal.found.keys())]);
-  const { ambiguous, rows } = tableOf(all);
-  const { found, absent } = tableOf(journal.found);
+  const { ambiguous, rows } = tableOf(all, (id) => kept.get(id)?.others ?? headers.map(() => ''));
+  const { found, absent } = tableOf(journal.found, () => []);
   await noteStoreOfTable(artifacts, file, storeId, { scanned: covered });
-  await writeWhole(path, ['id,email\n', ...rows], { mode: 0o600 });
+  await writeWhole(path, [csvLines([['id', 'email', ...headers]]), ...rows], { mode: 0o600 });
   journal.remove();
   return { requests, found, absent, ambiguous, covered, file };
 }
@@ -219,15 +223,12 @@ async function idsToGrowFrom(
   client: Storefront,
   { signal, state }: RunContext,
   store: StoreConfig,
-  table: string,
+  lastFound: Iterable<number>,
 ): Promise<Set<number>> {
-  const ids = new Set<number>();
+  const ids = new Set(lastFound);
   const ledger = state.ledger({ storeId: storeIdentity(store), resource: 'contacts' });
   for await (const batch of ledger.allBodies()) {
     for (const { key } of batch) if (isContactId(Number(key))) ids.add(Number(key));
-  }
-  if (existsSync(table)) {
-    for (const [, id] of readFileSync(table, 'utf8').matchAll(/^(\d{1,15}),/gm)) ids.add(Number(id));
   }
   const reading = { signal, concurrency: 4, what: 'orders' as const, onProgress: () => {} };
   for await (const batch of readPaged(client, reading)) {
@@ -244,7 +245,7 @@ async function idsToGrowFrom(
 }
 
 /** The lines of the crosswalk. An e-mail address of several contacts gets no id, so that its contact is rejected. */
-function tableOf(found: ReadonlyMap<number, Found>) {
+function tableOf(found: ReadonlyMap<number, Found>, othersOf: (id: number) => readonly string[]) {
   const byEmail = new Map<string, number[]>();
   let absent = 0;
   for (const [id, email] of found) {
@@ -258,23 +259,38 @@ function tableOf(found: ReadonlyMap<number, Found>) {
   const rows = [...byEmail].map(([email, ids]) => {
     const [id = 0, ...others] = ids.sort((left, right) => left - right);
     const shown = others.length === 0 ? String(id) : `several: ${ids.join(' ')}`;
-    return `${formatRow([shown, email], ',')}\n`;
+    return csvLines([[shown, email, ...othersOf(id)]]);
   });
   const ambiguous = [...byEmail.values()].filter(({ length }) => length > 1).length;
   return { found: found.size - absent, absent, ambiguous, rows };
 }
 
-/** The contacts of a table that a scan has written. */
-async function readFound(path: string): Promise<readonly (readonly [id: number, email: string])[]> {
-  const found: (readonly [number, string])[] = [];
-  const table = await readCsv(createReadStream(path), { name: basename(path), delimiter: ',' });
-  for await (const batch of table.batches()) {
-    for (const { cells } of batch) {
-      const [ids = '', email = ''] = cells;
-      for (const [id] of ids.matchAll(/\d{1,15}/g)) found.push([Number(id), email]);
-    }
+/** A table that a scan has written; people may have saved it from a spreadsheet, and added columns. */
+interface ScannedTable {
+  /** Of the columns that were added. */
+  readonly headers: readonly string[];
+  readonly found: ReadonlyMap<number, { readonly email: string; readonly others: readonly string[] }>;
+}
+
+const NO_TABLE: ScannedTable = { headers: [], found: new Map() };
+
+/** Reads the table as a job does. MappingError, CsvError and EncodingError where a job would refuse it as well. */
+async function readLastTable(path: string): Promise<ScannedTable> {
+  const name = basename(path);
+  const columns = {
+    match: 'email',
+    id: 'id',
+    hint: 'The table of the last scan needs the columns id and email: correct its header, or move it elsewhere and scan its ids again.',
+  };
+  using table = await readCsv(createReadStream(path), { name });
+  if (table.doubt !== null) throw table.doubt;
+  const { headers, read } = crosswalkReader(columns, name, table.header);
+  const found = new Map<number, { readonly email: string; readonly others: readonly string[] }>();
+  for await (const batch of read(table.batches())) {
+    for (const { id: ids, value: email, others } of batch)
+      for (const [id] of ids.matchAll(/\d{1,15}/g)) found.set(Number(id), { email, others });
   }
-  return found;
+  return { headers, found };
 }
 
 function rangesOf(ids: Iterable<number>): readonly IdRange[] {

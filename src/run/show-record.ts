@@ -75,7 +75,8 @@ export async function showRecord(
   key: string,
 ): Promise<FoundRecord> {
   const folder = context.artifacts.run(run.id);
-  const reading = await snapshotReading(context, request, run);
+  using opened = new DisposableStack();
+  const reading = await snapshotReading(context, request, run, opened);
   const plan = await readPlan(folder);
   if (plan === undefined)
     throw new StateError(`The plan of run ${run.id} is gone.`, {

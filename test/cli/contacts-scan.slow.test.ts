@@ -86,6 +86,52 @@ it('keeps what an earlier scan has found of other ids, and says which ids were a
   );
 });
 
+it('keeps a table that a spreadsheet has saved, with the columns that people have added', async () => {
+  await using shop = await scene({});
+  const { store, folder } = shop;
+  const table = async () => await readFile(join(folder.dir, 'contacts-of-main.csv'), 'utf8');
+  const scan = (...ids: readonly string[]) => folder.storeferry('contacts', 'scan', ...ids);
+  await store.send('PUT', '/api/site/contacts/1003', { email: 'odd;name@mail.example' });
+  await scan('--ids', '1001-1003');
+  const [, first, second] = (await table())
+    .trim()
+    .split('\n')
+    .map((line) => line.split(','));
+  const saved = `\ufeffE-Mail;Note;ID\r\n${first?.[1]};"a, b";1001\r\n${second?.[1]};;1002\r\n"odd;name@mail.example";c;1003\r\n`;
+  await folder.write('contacts-of-main.csv', saved);
+  expect((await scan('--ids', '1004,1400')).code).toBe(0);
+  expect((await table()).split('\n')).toEqual([
+    'id,email,Note',
+    `1001,${first?.[1]},"a, b"`,
+    `1002,${second?.[1]},`,
+    '1003,"odd;name@mail.example",c',
+    expect.stringMatching(/^1004,[^,]+,$/),
+    '',
+  ]);
+
+  // A scan without ids begins around those of the table, however it is written.
+  await folder.write('contacts-of-main.csv', saved.replaceAll(';', '\t'));
+  expect((await scan('--json')).json()).toMatchObject({ found: 320 });
+  expect(await table()).toContain(`1001,${first?.[1]},"a, b"\n`);
+});
+
+it.each([
+  ['the header is another', 'Nr;Adresse\n1001;ann@mail.example\n', "There is no column 'email'"],
+  ['a row has shifted', 'id;email\n1001;ann@mail.example;x\n', '3 cells under 2 headers'],
+])('writes nothing and asks nothing where %s', async (_, content, problem) => {
+  await using shop = await scene({});
+  const { store, folder } = shop;
+  await folder.storeferry('contacts', 'scan', '--ids', '1001-1003');
+  await folder.write('contacts-of-main.csv', content);
+  const before = JSON.stringify(await requestsOf(store));
+  const { code, stderr } = await folder.storeferry('contacts', 'scan', '--ids', '1400');
+  expect(code).not.toBe(0);
+  expect(stderr).toContain(problem);
+  expect(stderr).toMatch(/contacts-of-main\.csv/);
+  expect(await readFile(join(folder.dir, 'contacts-of-main.csv'), 'utf8')).toBe(content);
+  expect(JSON.stringify(await requestsOf(store))).toBe(before);
+});
+
 it('goes on after kills, and asks again only for what was under way', async () => {
   await using shop = await scene({ latencyMs: 5 });
   const { store, folder } = shop;

@@ -25,13 +25,14 @@ async function readCrosswalk(
   { match, id, ...at }: Written,
   access: FileAccess,
   limits: InputLimits = DEFAULT_LIMITS,
+  opened = new DisposableStack(),
 ) {
   const tables: SideTable[] = [{ kind: 'crosswalk', at, columns: { match, id }, access }];
   const folder = new SampleFolder(Number.POSITIVE_INFINITY);
   const source = async () => snapshotOf([]);
   const snapshot = await stageWithSideTables(tables, null, source, { folder, limits });
   if (snapshot === undefined) throw new Error('nothing was staged');
-  const { crosswalk } = await readMappingTables({ tables }, snapshot, folder, limits);
+  const { crosswalk } = await readMappingTables({ tables }, snapshot, folder, limits, opened);
   if (crosswalk === undefined) throw new Error('no crosswalk was read');
   return { crosswalk, digest: snapshot.sha256 };
 }

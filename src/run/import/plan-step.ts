@@ -49,7 +49,8 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   if (run.restore !== undefined) return await planRestore(context, request, run, run.restore);
   if (run.copy !== undefined) return await planCopy(context, request, run, run.copy);
   if (run.release !== undefined) return await planRelease(context, request, run, run.release);
-  const source = await snapshotReading(context, request, run);
+  using opened = new DisposableStack();
+  const source = await keptReading(context, request, run, opened);
   const reading = readSnapshotThroughMapping(source);
   const { job } = request;
   const ledger = context.state.ledger(importTarget(run));
@@ -149,7 +150,8 @@ export async function refuseUnknownKeys(
 ): Promise<void> {
   const { sample, unchangedSince } = run;
   if (sample?.only === undefined || unchangedSince !== undefined) return;
-  const reading = readSnapshotThroughMapping(await snapshotReading(context, request, run));
+  using opened = new DisposableStack();
+  const reading = readSnapshotThroughMapping(await keptReading(context, request, run, opened));
   for await (const _ of takeSample(reading.open(), { only: sample.only })) context.signal.throwIfAborted();
 }
 
@@ -167,19 +169,26 @@ function imageCheckOf(
 }
 
 /**
- * The run's copy of its source, and how its plan reads it. StateError when the copy is gone or damaged. A request that only
- * plans keeps it: a record that is shown afterwards needs the same tables, and a crosswalk may be large.
+ * The run's copy of its source, and how its plan reads it until `opened` is closed. StateError when the copy is gone or damaged. A
+ * request that only plans keeps it: a record that is shown afterwards needs the same tables, and a crosswalk may be large.
  */
 export async function snapshotReading(
   context: RunContext,
   request: ImportRequest,
   run: Run,
+  opened: DisposableStack,
 ): Promise<SnapshotReading> {
   const kept = readingsOfPlans.get(request);
-  if (kept?.run === run.id) return await kept.reading;
-  const reading = openReading(context, request, run);
-  if (run.kind === 'plan') readingsOfPlans.set(request, { run: run.id, reading });
-  return await reading;
+  return await (kept?.run === run.id ? kept.reading : openReading(context, request, run, opened));
+}
+
+async function keptReading(...[context, request, run, opened]: Parameters<typeof snapshotReading>) {
+  if (run.kind === 'plan' && readingsOfPlans.get(request)?.run !== run.id) {
+    // What it opens ends with the request.
+    const reading = openReading(context, request, run, new DisposableStack());
+    readingsOfPlans.set(request, { run: run.id, reading });
+  }
+  return await snapshotReading(context, request, run, opened);
 }
 
 const readingsOfPlans = new WeakMap<
@@ -187,7 +196,12 @@ const readingsOfPlans = new WeakMap<
   { readonly run: string; readonly reading: Promise<SnapshotReading> }
 >();
 
-async function openReading(context: RunContext, request: ImportRequest, run: Run): Promise<SnapshotReading> {
+async function openReading(
+  context: RunContext,
+  request: ImportRequest,
+  run: Run,
+  opened: DisposableStack,
+): Promise<SnapshotReading> {
   const folder = context.artifacts.run(run.id);
   const snapshot = await loadSnapshot(folder);
   if (snapshot === undefined)
@@ -196,7 +210,7 @@ async function openReading(context: RunContext, request: ImportRequest, run: Run
     });
   const lists = await stagedLists(request.mapping, folder);
   const { limits } = request.job;
-  const tables = await readMappingTables(request.mapping, snapshot, folder, limits);
+  const tables = await readMappingTables(request.mapping, snapshot, folder, limits, opened);
   const probe = (await readProbe(context.artifacts, request.store))?.properties;
   const categories = await stagedCategories(folder);
   const pictures = request.job.images?.publish && (await stagedPictures(folder));
@@ -220,6 +234,7 @@ async function openReading(context: RunContext, request: ImportRequest, run: Run
     table: tables.crosswalk,
     folder,
     readEmails,
+    opened,
   });
   return contacts === undefined
     ? reading

@@ -133,11 +133,12 @@ export async function* readExport(
     staging,
   );
   if (snapshot === undefined) throw new TypeError('a source without a known version cannot be unchanged');
+  using opened = new DisposableStack();
   const { open } = readSnapshotThroughMapping({
     snapshot,
     folder,
     request: { ...request, job: { ...job, mode: 'upsert' } },
-    tables: await readMappingTables(mapping, snapshot, folder, limits),
+    tables: await readMappingTables(mapping, snapshot, folder, limits, opened),
     stagedAt,
     forms: {},
     currencies: new CurrencyWatch({}),

@@ -8,7 +8,7 @@ import type { ProbedProperties } from '../../model/probed-properties.ts';
 import type { Run } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { type RunFolder, readLines } from '../../state/artifacts.ts';
-import { openTemporaryDatabase } from '../../state/sqlite/open-row-scratch.ts';
+import { openTemporaryDatabase, orStateError } from '../../state/sqlite/open-row-scratch.ts';
 import { importTarget, type Ledger, unconfirmedKeys } from '../../state/state.ts';
 import { forEachConcurrently } from '../for-each-concurrently.ts';
 import { otherStoreOfTable } from '../inputs/side-table.ts';
@@ -38,6 +38,8 @@ interface ContactsSource {
   readonly folder: RunFolder;
   /** Calls back with each e-mail address of the job's source, as far as `isKnown` does not know it. */
   readonly readEmails: (note: (email: string) => void) => Promise<void>;
+  /** Closes the databases of the contacts. */
+  readonly opened: DisposableStack;
 }
 
 /**
@@ -55,7 +57,7 @@ export async function storeContacts(
   const { job, store } = request;
   if (job.crosswalk?.isOfStore !== true) return undefined;
   const probe = (await readProbe(context.artifacts, store))?.properties;
-  const { folder } = source;
+  const { folder, opened } = source;
   const { path } = crosswalkOfStore(store.name);
   const otherStore =
     source.table === undefined ? undefined : await otherStoreOfTable(context.artifacts, path, run.storeId);
@@ -73,8 +75,8 @@ export async function storeContacts(
       },
     );
   }
-  const read = new ContactDirectory();
-  const known = new ContactDirectory();
+  const read = opened.use(new ContactDirectory());
+  const known = opened.use(new ContactDirectory());
   if (!lists) await addAcknowledged(known, ledger);
   const findKnown = (email: string) => table?.find(email) ?? known.find(email);
   if (lists || (searches && !creates)) {
@@ -159,8 +161,8 @@ async function* linesOf(batches: AsyncIterable<readonly string[]>): AsyncGenerat
   for await (const batch of batches) if (batch.length > 0) yield `${batch.join('\n')}\n`;
 }
 
-/** Contacts by id and e-mail address, in a temporary SQLite database: on disk when they are many, and gone with the process. */
-class ContactDirectory {
+/** Contacts by id and e-mail address, in a temporary SQLite database: on disk when they are many. */
+class ContactDirectory implements Disposable {
   readonly #database = openTemporaryDatabase(`
     CREATE TABLE contacts (id INTEGER PRIMARY KEY, email TEXT NOT NULL, body TEXT);
     CREATE INDEX contacts_by_email ON contacts (email);
@@ -171,7 +173,7 @@ class ContactDirectory {
 
   /** `body`: as JSON; null if it is not known. */
   add(id: number, email: string, body: string | null): void {
-    this.#insert.run(id, email, body);
+    orStateError(() => this.#insert.run(id, email, body));
   }
 
   /** The id of the contact with exactly this address; NaN if several have it. */
@@ -184,6 +186,10 @@ class ContactDirectory {
   bodyOf(id: number): string | undefined {
     const body = this.#byId.get(id)?.['body'];
     return typeof body === 'string' ? body : undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.#database.close();
   }
 }
 

@@ -231,12 +231,13 @@ export interface MappingTables {
   readonly crosswalk: Crosswalk | undefined;
 }
 
-/** Reads the tables of a mapping from the snapshot into memory. */
+/** Reads the tables of a mapping from the snapshot: lookups into memory, the crosswalk into a database that `opened` closes. */
 export async function readMappingTables(
   { tables }: Pick<MappingSource, 'tables'>,
   { tables: staged = [] }: Snapshot,
   folder: RunFolder,
   limits: InputLimits,
+  opened: DisposableStack,
 ): Promise<MappingTables> {
   const lookups = new Map<string, LookupTable>();
   const joins = new Map<string, ReturnType<JoinOpener>>();
@@ -250,7 +251,7 @@ export async function readMappingTables(
     }
     const { header, rows: read } = await openSideTable(table, file, folder, limits);
     if (table.kind === 'crosswalk') {
-      crosswalk = await readCrosswalk(table.columns, sideTableFile(table), header, read());
+      crosswalk = await readCrosswalk(table.columns, sideTableFile(table), header, read(), opened);
       continue;
     }
     if (table.join !== undefined) {

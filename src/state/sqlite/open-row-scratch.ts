@@ -241,13 +241,13 @@ function recordIn(row: Readonly<Record<string, SQLOutputValue>> | undefined): nu
   return row === undefined ? [] : [Number(row['record'])];
 }
 
-/** A full disk and similar failures are not bugs; any other error is passed on unchanged. */
-function orStateError<Result>(use: () => Result): Result {
+/** Uses a temporary database. A full disk and similar failures are not bugs: StateError; any other error is passed on unchanged. */
+export function orStateError<Result>(use: () => Result): Result {
   try {
     return use();
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR')) throw error;
-    throw new StateError(`The rows could not be stored on disk for grouping: ${error.message}.`, {
+    throw new StateError(`A temporary database could not be stored on disk: ${error.message}.`, {
       cause: error,
       hint: 'Check whether the disk for temporary files is full. TMPDIR or SQLITE_TMPDIR can name another folder.',
     });
