@@ -83,6 +83,8 @@ export interface MappingContext {
   readonly limits?: MappingLimits | undefined;
   /** Of a job with `mode: update`: by what products are found, whose changes are mapped. */
   readonly match?: UpdateMatch | undefined;
+  /** Of a job with `mode: mirror`, which deletes: a rejected product says what identifies it under another url. */
+  readonly isMirror?: boolean;
   /** What amounts are checked against; default: they may be in any one currency. */
   readonly currencies?: CurrencyWatch;
   /** What `options[].advanced` is where the mapping does not say it; default: it follows from the variants. */
@@ -133,7 +135,7 @@ export interface RecordMapper {
   /** Reset before each record: whether the record depends on the time of the import. */
   readonly clock: Clock;
   readonly build: BuildRecord;
-  /** What can be read of the fields that identify a product under another url; left out where a record is no whole product. */
+  /** What can be read of the fields that identify a product under another url; left out where nothing is deleted. */
   readonly likeness?: (rows: RecordRows) => JsonObject;
 }
 
@@ -287,12 +289,12 @@ function likelyMatch(spec: ProductMappingSpec): UpdateMatch {
 function wholeParts(
   scope: Scope,
   spec: WholeProductSpec,
-  context: Parameters<typeof compileProduct>[2],
+  context: Parameters<typeof compileProduct>[2] & Pick<MappingContext, 'isMirror'>,
 ): Parts {
   if (spec.product.id !== undefined) compileKey(scope, ['product', 'id'], spec.product.id);
   return {
     build: compileProduct(scope, spec, context),
-    likeness: compileLikeness(scope, spec, context.findPicture),
+    ...(context.isMirror === true && { likeness: compileLikeness(scope, spec, context.findPicture) }),
     key: compileKey(scope, ['product', 'url'], spec.product.url),
     keyField: 'url',
   };

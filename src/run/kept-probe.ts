@@ -95,7 +95,7 @@ export async function probeStoreProperties(context: RunContext, request: ProbeRe
     now: clock,
   });
   const kept = { at: clock(), ...probed };
-  await folder.write(`${tag}.json`, [JSON.stringify(kept)]);
+  await folder.write(probeName(store), [JSON.stringify(kept)]);
   return kept;
 }
 
@@ -121,9 +121,13 @@ export async function forgetTrace(
   return true;
 }
 
+function probeName(store: StoreConfig): string {
+  return `${tagOf(storeIdentity(store))}.json`;
+}
+
 /** What the last probe of a store has learned; undefined if there was none. */
 export async function readProbe(artifacts: Artifacts, store: StoreConfig): Promise<KeptProbe | undefined> {
-  return await readJson(artifacts.run(PROBES_FOLDER), `${tagOf(storeIdentity(store))}.json`, probeSchema);
+  return await readJson(artifacts.run(PROBES_FOLDER), probeName(store), probeSchema);
 }
 
 /** Corrects what the last probe has learned: partial updates of a run have emptied the other fields of products. */
@@ -137,8 +141,8 @@ export async function noteEmptied(
   const properties = { ...kept.properties, absentFieldsStay: false, updatesProductById: false };
   const seen = `partial updates of run ${id} emptied the other fields`;
   const evidence = { ...kept.evidence, absentFieldsStay: seen, updatesProductById: seen };
-  const file = `${tagOf(storeIdentity(store))}.json`;
-  await artifacts.run(PROBES_FOLDER).write(file, [JSON.stringify({ ...kept, properties, evidence })]);
+  const folder = artifacts.run(PROBES_FOLDER);
+  await folder.write(probeName(store), [JSON.stringify({ ...kept, properties, evidence })]);
 }
 
 /** Whether the store was seen to change a product by its id, its url included. */

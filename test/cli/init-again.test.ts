@@ -2,18 +2,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Asking, askJob } from '../../src/cli/init/ask-job.ts';
-import { INIT_OPTIONS, type InitOptions } from '../../src/cli/init/init-options.ts';
+import { askJob } from '../../src/cli/init/ask-job.ts';
+import type { InitOptions } from '../../src/cli/init/init-options.ts';
 import type { Prompter } from '../../src/cli/init/prompter.ts';
-import { availableMappings, loadEnvironment, typedPlace } from '../../src/config/workspace.ts';
+import { loadEnvironment, typedPlace } from '../../src/config/workspace.ts';
 import { serveFile } from '../remote/serve-file.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { askingOf } from './asking.ts';
 
 const PASSWORD = 'mark of a pass/word';
-
-const NO_OPTIONS = Object.fromEntries(
-  Object.entries(INIT_OPTIONS).map(([key, { fallback }]) => [key, fallback]),
-) as InitOptions;
 
 const unexpected = (message: string) => Promise.reject(new Error(`unexpected question: ${message}`));
 
@@ -24,21 +21,10 @@ async function askFor(
   { text = unexpected, secret = unexpected }: Partial<Pick<Prompter, 'text' | 'secret'>> = {},
 ) {
   const said: string[] = [];
-  const asking: Asking = {
-    options: { ...NO_OPTIONS, sandbox: true, yes: true, ...options },
-    prompter: { text, secret, choose: unexpected, confirm: unexpected },
-    setting: {
-      dir,
-      mappings: availableMappings(dir, {}),
-      stores: undefined,
-      known: { url: undefined, apiKey: undefined, overridden: () => [] },
-      sandbox: { url: 'http://127.0.0.1:4010', apiKey: 'sandbox-key' },
-      isVisitor: false,
-      now: 0,
-    },
-    knownProducts: () => Promise.resolve(null),
-    say: (line) => void said.push(line),
-    signal: new AbortController().signal,
+  const prompter = { text, secret, choose: unexpected, confirm: unexpected };
+  const asking = {
+    ...askingOf({ sandbox: true, yes: true, ...options }, prompter, dir),
+    say: (line: string) => void said.push(line),
   };
   return { made: await askJob(asking), said };
 }

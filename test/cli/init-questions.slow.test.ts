@@ -2,10 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Asking, askJob } from '../../src/cli/init/ask-job.ts';
+import { askJob } from '../../src/cli/init/ask-job.ts';
 import { draftOf, INIT_OPTIONS, type InitOptions } from '../../src/cli/init/init-options.ts';
 import type { Prompter } from '../../src/cli/init/prompter.ts';
-import { availableMappings } from '../../src/config/workspace.ts';
 import { COLUMN_FIELDS } from '../../src/onboarding/column-fields.ts';
 import {
   MAPPING_QUESTIONS,
@@ -15,6 +14,7 @@ import {
 import { isMappingQuestion } from '../../src/onboarding/job-draft.ts';
 import { fileToGuess, lookAtSource, type SourceLook } from '../../src/onboarding/preview-source.ts';
 import { makeXlsx } from '../tables/workbooks.ts';
+import { askingOf, NO_OPTIONS } from './asking.ts';
 import { ASKING_COLUMNS, ASKING_FILES, FURTHER_FILES, TYPED_ANSWERS } from './asking-files.ts';
 
 type Imports = keyof typeof ASKING_COLUMNS;
@@ -41,10 +41,6 @@ async function inFolder<Result>(
     await rm(dir, { recursive: true, force: true });
   }
 }
-
-const NO_OPTIONS = Object.fromEntries(
-  Object.entries(INIT_OPTIONS).map(([key, { fallback }]) => [key, fallback]),
-) as InitOptions;
 
 /** The options of answers, parsed as they are typed. */
 function optionsOf(answers: ReadonlyMap<MappingQuestion['id'], string>): InitOptions {
@@ -136,27 +132,6 @@ async function answerAll<Result>(
         open.push([...numbers, ...Array(at - numbers.length).fill(0), other]);
   }
   return results;
-}
-
-const SHIPPED = availableMappings(tmpdir(), {});
-
-function askingOf(options: Partial<InitOptions>, prompter: Prompter | null, dir: string): Asking {
-  return {
-    options: { ...NO_OPTIONS, ...options },
-    prompter,
-    setting: {
-      dir,
-      mappings: SHIPPED,
-      stores: undefined,
-      known: { url: undefined, apiKey: undefined, overridden: () => [] },
-      sandbox: { url: 'http://127.0.0.1:4010', apiKey: 'sandbox-key' },
-      isVisitor: false,
-      now: 0,
-    },
-    knownProducts: () => Promise.resolve(null),
-    say: () => undefined,
-    signal: new AbortController().signal,
-  };
 }
 
 const IDS = 'id,email\n4711,ada@example.com\n';

@@ -189,12 +189,13 @@ function changedParts(
   { jobs, mappings }: WorkspaceCheck,
   files: ReadonlySet<string>,
 ): Pick<WorkspaceCheck, 'jobs' | 'mappings'> {
-  const isChanged = (path: string | undefined): boolean =>
-    path !== undefined &&
-    [...files].some((file) => {
-      const named = normalize(path);
-      return file === named || file.startsWith(`${named}/`) || matchesGlob(file, named);
-    });
+  const isChanged = (path: string | undefined): boolean => {
+    if (path === undefined) return false;
+    const named = normalize(path);
+    return [...files].some(
+      (file) => file === named || file.startsWith(`${named}/`) || matchesGlob(file, named),
+    );
+  };
   const ownChanged = mappings.filter(
     ({ name, lookupPlaces }) =>
       files.has(`mappings/${name}.yaml`) || [...lookupPlaces.values()].some(({ path }) => isChanged(path)),

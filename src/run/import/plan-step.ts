@@ -350,6 +350,8 @@ function memoContext(
     categories: categories ?? null,
     findPicture: pictures ?? null,
     match: job.match ?? null,
+    // Of rejections alone, which are mapped in every run.
+    isMirror: null,
   };
   const { keep = null } = job;
   return digestOf([version, MAPPING_CODE, mapping.digest, tablesDigest(tables), context, keep]);

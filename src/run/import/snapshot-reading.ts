@@ -194,7 +194,8 @@ function compileFor(
     leaveOut,
     custom,
   };
-  return compileMapping(spec, { ...context, now: stagedAt, match: updateMatch(job) }, trace);
+  const ofJob = { match: updateMatch(job), isMirror: job.mode === 'mirror' };
+  return compileMapping(spec, { ...context, ...ofJob, now: stagedAt }, trace);
 }
 
 async function* openTables(reading: SnapshotReading, opened: OpenedTable[]) {
