@@ -28,7 +28,8 @@ export function crmContact(row: Cells): Record<string, unknown> {
       .split(';')
       .map((tag) => tag.trim())
       .filter((tag) => tag !== ''),
-    subscribed: optedOut === '' ? '' : optedOut === 'false',
+    // Not to have opted out is no consent.
+    subscribed: optedOut === 'true' ? false : '',
   };
 }
 

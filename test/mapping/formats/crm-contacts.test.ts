@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { storeListsTable } from '../../../src/mapping/lookup-table.ts';
 import { mapAll, parseCsv, shippedMapping, table } from '../mapping-setup.ts';
 
@@ -14,6 +14,8 @@ interface Export {
   readonly mapping: string;
   readonly text: string;
   readonly becomes: readonly string[];
+  /** The line of who has merely not opted out, where the job says that such people have agreed. */
+  readonly optedIn?: string;
 }
 
 const EXPORTS: readonly Export[] = [
@@ -25,11 +27,13 @@ const EXPORTS: readonly Export[] = [
 103,Cy,,cy at mail,,,,,,,,
 104,Di,,di@mail.example,,,,,,,,`,
     becomes: [
-      '1: Ada Marsh, PhD, ada@mail.example, (0117) 496, Bath, Mill Ltd, subscribed, lists 4, Lifecycle Stage=Lead',
+      '1: Ada Marsh, PhD, ada@mail.example, (0117) 496, Bath, Mill Ltd, lists 4, Lifecycle Stage=Lead',
       '2: Bo, bo@mail.example, unsubscribed',
       'rejected not-an-email',
       'rejected crosswalk-no-match',
     ],
+    optedIn:
+      '1: Ada Marsh, PhD, ada@mail.example, (0117) 496, Bath, Mill Ltd, subscribed, lists 4, Lifecycle Stage=Lead',
   },
   {
     mapping: 'salesforce-contacts',
@@ -39,10 +43,12 @@ Lane",Bath,0,Baker
 003Ab00000xYzAbCDF,1,Bo,Bell,bo@mail.example,,,,,,0,
 003Ab00000xYzAbCDG,0,,Cole,cy@mail.example,,2 Quay,Ely,9 Old,York,1,`,
     becomes: [
-      '1: Ada Marsh, ada@mail.example, 0117 496, 1 Mill, Lane, Bath, subscribed, lists 4, Job Title=Baker',
+      '1: Ada Marsh, ada@mail.example, 0117 496, 1 Mill, Lane, Bath, lists 4, Job Title=Baker',
       'skipped is-in-salesforces-recycle-bin',
       '3: Cole, cy@mail.example, 2 Quay, Ely, unsubscribed',
     ],
+    optedIn:
+      '1: Ada Marsh, ada@mail.example, 0117 496, 1 Mill, Lane, Bath, subscribed, lists 4, Job Title=Baker',
   },
   {
     mapping: 'google-contacts',
@@ -85,10 +91,11 @@ ada@mail.example,Marsh,Ada,44117,No,Yes,12-04-2024 09:30,,7
 bo@mail.example,,Bo,,Yes,No,12-04-2024 09:30,,
 cy@mail.example,Cole,,,,,12-04-2024 09:30,,`,
     becomes: [
-      '1: Ada Marsh, ada@mail.example, 44117, subscribed, lists 4, PUNKTE=7',
+      '1: Ada Marsh, ada@mail.example, 44117, lists 4, PUNKTE=7',
       '2: Bo, bo@mail.example, unsubscribed',
       '3: Cole, cy@mail.example, lists 4',
     ],
+    optedIn: '1: Ada Marsh, ada@mail.example, 44117, subscribed, lists 4, PUNKTE=7',
   },
   {
     mapping: 'pipedrive-contacts',
@@ -110,37 +117,51 @@ zcrm_1,Ada,Marsh,Mill Ltd,ada@mail.example,,Baker,,0799,false,2024-01-01 10:00:0
 zcrm_2,,Bell,,,bo@mail.example,,,,true,2024-01-01 10:00:00,,,,
 zcrm_3,,Cole,,cy@mail.example,,,,,maybe,2024-01-01 10:00:00,,,,`,
     becomes: [
-      '1: Ada Marsh, ada@mail.example, 0799, 1 Lane, Bath, BA1, Mill Ltd, subscribed, lists 4, tags VIP News, Job Title=Baker',
+      '1: Ada Marsh, ada@mail.example, 0799, 1 Lane, Bath, BA1, Mill Ltd, lists 4, tags VIP News, Job Title=Baker',
       '2: Bell, bo@mail.example, unsubscribed',
       'rejected not-a-boolean',
     ],
+    optedIn:
+      '1: Ada Marsh, ada@mail.example, 0799, 1 Lane, Bath, BA1, Mill Ltd, subscribed, lists 4, tags VIP News, Job Title=Baker',
   },
 ];
 
 const TEXTS = ['name', 'email', 'phone', 'address', 'city', 'zip', 'companyName'] as const;
 
-describe.each(EXPORTS)('an export for $mapping', ({ mapping, text, becomes }) => {
-  it('becomes these contacts', async () => {
-    const { header, rows } = await parseCsv(text, ',');
-    const cells = rows.map((row) => row.cells);
-    const { mapped } = await mapAll(shippedMapping(mapping), [table(header, cells)], {
-      crosswalk: { match: 'email', file: 'ids.csv', find: (value) => IDS.get(value.trim().toLowerCase()) },
-      lookups: new Map([['storeLists', storeListsTable([{ id: 4, name: 'News' }], 'name')]]),
-      params: { lists: 'News' },
-    });
-    const found = mapped.map((one) => {
-      if (one.kind !== 'record') return `${one.kind} ${one.reason.code}`;
-      const { body } = one;
-      if ('variants' in body) throw new Error('a product');
-      const { subscribed, subscriberLists = [], tags = [], properties = [] } = body;
-      return `${one.key}: ${[
-        ...TEXTS.flatMap((field) => body[field] ?? []),
-        ...(subscribed === undefined ? [] : [subscribed ? 'subscribed' : 'unsubscribed']),
-        ...(subscriberLists.length === 0 ? [] : [`lists ${subscriberLists.join(' ')}`]),
-        ...(tags.length === 0 ? [] : [`tags ${tags.join(' ')}`]),
-        ...properties.map(({ name, value }) => `${name}=${value}`),
-      ].join(', ')}`;
-    });
-    expect(found).toEqual(becomes);
-  });
+it.each(EXPORTS)('an export for $mapping becomes these contacts', async ({ mapping, text, becomes }) => {
+  expect(await contactsOf(mapping, text, {})).toEqual(becomes);
 });
+
+it.each(EXPORTS.flatMap(({ optedIn, ...one }) => (optedIn === undefined ? [] : [{ ...one, optedIn }])))(
+  '$mapping subscribes who has not opted out only where the job says that they have agreed',
+  async ({ mapping, text, becomes: [, ...others], optedIn }) => {
+    expect(await contactsOf(mapping, text, { optedIn: 'yes' })).toEqual([optedIn, ...others]);
+  },
+);
+
+async function contactsOf(
+  mapping: string,
+  text: string,
+  params: Readonly<Record<string, string>>,
+): Promise<string[]> {
+  const { header, rows } = await parseCsv(text, ',');
+  const cells = rows.map((row) => row.cells);
+  const { mapped } = await mapAll(shippedMapping(mapping), [table(header, cells)], {
+    crosswalk: { match: 'email', file: 'ids.csv', find: (value) => IDS.get(value.trim().toLowerCase()) },
+    lookups: new Map([['storeLists', storeListsTable([{ id: 4, name: 'News' }], 'name')]]),
+    params: { lists: 'News', ...params },
+  });
+  return mapped.map((one) => {
+    if (one.kind !== 'record') return `${one.kind} ${one.reason.code}`;
+    const { body } = one;
+    if ('variants' in body) throw new Error('a product');
+    const { subscribed, subscriberLists = [], tags = [], properties = [] } = body;
+    return `${one.key}: ${[
+      ...TEXTS.flatMap((field) => body[field] ?? []),
+      ...(subscribed === undefined ? [] : [subscribed ? 'subscribed' : 'unsubscribed']),
+      ...(subscriberLists.length === 0 ? [] : [`lists ${subscriberLists.join(' ')}`]),
+      ...(tags.length === 0 ? [] : [`tags ${tags.join(' ')}`]),
+      ...properties.map(({ name, value }) => `${name}=${value}`),
+    ].join(', ')}`;
+  });
+}
