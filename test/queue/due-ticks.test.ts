@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type JobSchedule, nextTick } from '../../src/config/job/job.ts';
 import { logTick, planScheduleChanges } from '../../src/queue/keep-schedules.ts';
 import { embeddedScheduleStore, enqueueDueTicks, findDueTicks } from '../../src/queue/start-worker.ts';
@@ -17,11 +17,12 @@ const LOG = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 let folder = '';
 let state: State | undefined;
-beforeAll(async () => {
+// Of each test: a worker looks at the schedules of all jobs.
+beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'storeferry-ticks-'));
   state = await openSqliteState(join(folder, '.storeferry'));
 });
-afterAll(async () => {
+afterEach(async () => {
   await state?.[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
@@ -160,6 +161,7 @@ describe('the ticks of an embedded worker', () => {
             expect(await ticking.next()).toBeGreaterThan(ticking.now);
             latest = ticking.now;
           }
+          await state?.queue?.removeSchedule(schedule.job);
         },
       ),
       { numRuns: 40 },

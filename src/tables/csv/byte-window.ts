@@ -62,7 +62,9 @@ export class ByteWindow {
     const size = this.#bytes.length + chunk.length;
     if (this.#end + chunk.length > this.#memory.length) {
       const isRoomy = 2 * size <= this.#memory.length;
-      const bytes = Math.max(MEMORY_BYTES, 2 * size, wanted + chunk.length);
+      // Most files are small: memory for a large one would cost a collection of the whole heap every forty reads.
+      const isFirst = this.#memory.length === 0;
+      const bytes = isFirst ? 2 * size : Math.max(MEMORY_BYTES, 2 * size, wanted + chunk.length);
       const memory = isRoomy ? this.#memory : Buffer.allocUnsafeSlow(bytes);
       memory.set(this.#bytes);
       this.#memory = memory;
