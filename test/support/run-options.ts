@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { TestUserConfig } from 'vitest/config';
+import LongestFirst from './longest-first.ts';
 import { runProcess } from './processes.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
@@ -33,6 +34,7 @@ export async function runOptions(): Promise<TestUserConfig> {
   return {
     // Tests mostly wait for processes they have started: on two cores vitest's own choice of one worker would idle.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     globalSetup: [join(import.meta.dirname, 'run-folder.ts')],
     setupFiles: ['end-with-tests.ts', 'fixed-seed.ts'].map((file) => join(import.meta.dirname, file)),
     env: { STOREFERRY_TEST_SLOWNESS: slowness.toFixed(2) },
