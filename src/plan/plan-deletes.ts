@@ -4,12 +4,25 @@ import type { ImportMode } from '../model/mapped-record.ts';
 import type { Plan, PlannedShard } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { chunksOf, type Ledger, type OwnedKey } from '../state/state.ts';
-import { deleteOfRenamed, type RenamedProduct } from './make-operation.ts';
 import type { PlanTally } from './plan-tally.ts';
 import { readMissingKeys } from './predecessors.ts';
-import { ShardWriter } from './shard-writer.ts';
+import { ShardWriter, type UnplacedOperation } from './shard-writer.ts';
 
 const RENAMES_PER_QUERY = 500;
+
+/** A product of this job that gets a new url. */
+export interface RenamedProduct extends OwnedKey {
+  readonly to: string;
+}
+
+/** The delete of a product under its old key; with `idLookupBody`, its id must be proved again. */
+export function deleteOfRenamed(
+  { key, to }: RenamedProduct,
+  id: number,
+  idLookupBody: string | undefined,
+): UnplacedOperation {
+  return { kind: 'delete-product', key, id, idLookupBody, renamedTo: to, rows: 0, spans: [] };
+}
 
 /** The deletes of renamed products under their old keys, of a store that cannot change a url. */
 export async function planRenameDeletes(

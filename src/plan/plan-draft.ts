@@ -1,21 +1,23 @@
 import { type BlockIndex, encodeBlock, type KnownBlocks } from '../model/block-index.ts';
 import type { Guard, GuardHit } from '../model/guard.ts';
 import { objectsIn } from '../model/json-object.ts';
-import type { KeySet } from '../model/key-set.ts';
+import { type HashKey, type KeyHash, KeySet } from '../model/key-set.ts';
 import type {
   DeferredRecord,
   FieldChange,
+  Mapped,
   MappedRecord,
   MappedRejection,
-  MappedSkip,
   SourceItem,
 } from '../model/mapped-record.ts';
-import type { Plan, PlannedShard } from '../model/plan.ts';
+import type { DuplicatesFound, DuplicatesPolicy, Plan, PlannedShard } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { IN_DOUBT, type LedgerMark, type MemoFact } from '../state/state.ts';
 import { fieldChanges, type VariantPairs } from './changes/field-changes.ts';
+import { type CopySpool, CopyTally } from './copies/copy-spool.ts';
+import { type ResolvedCopy, resolveCopies } from './copies/resolve-copies.ts';
 import { alwaysHoldingGuards, GuardWatch, type RecordHits } from './judge-safety.ts';
-import { deleteOfRenamed, makeOperation, type RenamedProduct } from './make-operation.ts';
+import { deleteOfRenamed, type RenamedProduct } from './plan-deletes.ts';
 import { BLOCKS_FILE, HELD_FILE, heldLine, LineWriter, REJECTIONS_FILE, rejectionLine } from './plan-file.ts';
 import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';
 import {
@@ -23,13 +25,13 @@ import {
   type ComparedEntry,
   type ComparedRecord,
   type CompareOptions,
-  type EndedBlock,
   type LedgerAnswer,
   type LeftOut,
+  makeOperation,
   RecordComparer,
   serialise,
 } from './record-comparer.ts';
-import { ShardWriter } from './shard-writer.ts';
+import { fingerprintOf, ShardWriter } from './shard-writer.ts';
 
 /**
  * The number of records per query to the ledger, fewer if their bodies are large. With 500, more of them outlived the
@@ -56,6 +58,10 @@ export interface DraftOptions extends CompareOptions {
   readonly holding?: readonly Guard[];
   /** Keys that earlier runs rejected or held: the draft lists those that are unchanged (`confirmed`). */
   readonly undecided?: KeySet | undefined;
+  readonly duplicates: DuplicatesPolicy;
+  /** The most copies of one key that are merged. */
+  readonly maxMerged: number;
+  readonly hashKey?: HashKey | undefined;
   /** Set where the blocks of the source are written to `BLOCKS_FILE`. */
   readonly blocks?: BlockOptions;
 }
@@ -66,6 +72,12 @@ export interface BlockOptions {
   /** Blocks of an earlier run, in which all records were as the ledger has them at this position. */
   readonly index: BlockIndex | undefined;
   readonly position: string;
+}
+
+/** Copies of keys that are known to repeat. */
+export interface HeldBack {
+  readonly keys: KeySet;
+  readonly spool: CopySpool;
 }
 
 /** A batch that waits for the ledger. */
@@ -89,8 +101,9 @@ interface RecordVerdict extends RecordHits {
 const NO_HITS: RecordHits = { hits: [], held: false };
 
 /**
- * A plan in progress: judges the records of each batch, and writes operations and rejections to their files
- * immediately. While the ledger looks up one batch, the next is serialised.
+ * A plan in progress: finds repeated keys while the source is read, judges the records of each batch, and writes operations and
+ * rejections to their files immediately. While the ledger looks up one batch, the next is serialised. A record with a unique key is
+ * drafted, copies of known repeated keys are held back. An unknown repetition ends the drafting; after that keys are only collected.
  */
 export class PlanDraft {
   readonly tally: PlanTally;
@@ -99,7 +112,18 @@ export class PlanDraft {
   readonly confirmed: string[] = [];
   /** Products created under a new url, to be deleted under their old key; those renamed by id are in `#renames`. */
   readonly renamed: RenamedProduct[] = [];
+  /** Every key of the source, of skipped and rejected rows too. */
+  readonly seen: KeySet;
+  /** Keys that repeat, perhaps with a few that only share a hash with another key. */
+  readonly repeated: KeySet;
+  rows = 0;
   readonly #options: DraftOptions;
+  readonly #heldBack: HeldBack | null;
+  readonly #copies = new CopyTally();
+  /** The hashes of the keys since the last end of a block. */
+  #blockKeys: number[] = [];
+  /** Whether copies were held back since then: their records stand elsewhere. */
+  #hasCopies = false;
   readonly #comparer: RecordComparer;
   readonly #shards: ShardWriter;
   readonly #renames: ShardWriter;
@@ -123,8 +147,11 @@ export class PlanDraft {
   #chars = 0;
   #pending: PendingBatch | undefined;
 
-  constructor(options: DraftOptions) {
+  constructor(options: DraftOptions, heldBack: HeldBack | null) {
     this.#options = options;
+    this.#heldBack = heldBack;
+    this.seen = new KeySet(options.hashKey, options.blocks?.index?.allRecords);
+    this.repeated = new KeySet(options.hashKey);
     this.#comparer = new RecordComparer(options);
     this.tally = new PlanTally(options.resource);
     this.#shards = new ShardWriter(options.folder, 'upserts');
@@ -135,38 +162,130 @@ export class PlanDraft {
     this.watch = new GuardWatch(guards, new Set([...alwaysHoldingGuards(guards), ...holding]));
   }
 
-  /** Takes a record with a unique key. */
-  addRecord(record: MappedRecord): void {
-    const serialised = serialise(record);
-    this.#batch.push(serialised);
-    this.#chars += serialised.body.length;
-  }
-
-  /** Takes rows with a unique key, to be mapped if necessary. */
-  addDeferred(record: DeferredRecord): void {
-    if (this.#isFirstImport && this.#options.mode !== 'create') {
-      const mapped = record.map();
-      if (mapped.kind === 'record') this.addRecord(mapped);
-      else this.addLeftOut(mapped, 1);
-    } else {
-      this.#batch.push(record);
-      this.#chars += record.chars;
+  /** Takes the next item of the source. */
+  take(item: SourceItem): void {
+    switch (item.kind) {
+      case 'block-end':
+        this.#add({ ...item, block: this.#hasCopies ? null : item.block, keys: this.#blockKeys });
+        this.#blockKeys = [];
+        this.#hasCopies = false;
+        break;
+      case 'known-blocks':
+        this.#takeKnown(item);
+        break;
+      case 'deferred':
+        this.rows += item.rows;
+        this.#takeDeferred(item);
+        break;
+      default:
+        this.rows += item.rows;
+        this.#takeMapped(item);
     }
   }
 
-  /** Takes rows that are not sent. `records`: 0 where other rows of their record are counted already. */
-  addLeftOut(item: MappedRejection | MappedSkip, records: 0 | 1): void {
-    this.#batch.push({ kind: 'left-out', item, records });
+  /** The copies that were held back, each sent, rejected or left out. */
+  *heldBack(): Generator<ResolvedCopy> {
+    for (const { groups } of this.#heldBack?.spool.owners() ?? []) {
+      for (const group of groups) {
+        if (group.copies > 1) this.#copies.count(group);
+        yield* resolveCopies(group, this.#options);
+      }
+    }
   }
 
-  /** Takes blocks whose records are unchanged. */
-  addKnownBlocks(blocks: KnownBlocks): void {
-    this.#batch.push(blocks);
+  /** Keys that occurred more than once; null if there were none. */
+  get duplicates(): DuplicatesFound | null {
+    return this.#copies.found(this.#options.duplicates);
   }
 
-  /** Takes the end of the block of the records since the last one. */
-  endBlock(end: EndedBlock): void {
-    this.#batch.push(end);
+  /** Drafts what was made of rows. `records`: 0 where other rows of their record are counted already. */
+  addMapped(item: Mapped, records: 0 | 1): void {
+    if (item.kind !== 'record') this.#add({ kind: 'left-out', item, records });
+    else if (this.repeated.size === 0) {
+      const serialised = serialise(item);
+      this.#add(serialised);
+      this.#chars += serialised.body.length;
+    }
+  }
+
+  #add(entry: BatchEntry): void {
+    if (this.repeated.size === 0) this.#batch.push(entry);
+  }
+
+  /** The keys of known blocks count as if their rows had been read. */
+  #takeKnown(known: KnownBlocks): void {
+    const { index, from, to } = known;
+    this.rows += index.total(known).rows;
+    for (let block = from; block <= to; block++) {
+      index.eachKey(block, (key) => {
+        const before = this.seen.addHash(key, true);
+        if (before === 'noted') this.tally.uncountSkipped();
+        if (before === 'claimed') this.#repeat(key);
+      });
+    }
+    this.#add(known);
+  }
+
+  #repeat(key: Readonly<KeyHash>): void {
+    if (this.#heldBack !== null) throw new Error('the source was not the same when it was read again');
+    this.repeated.addHash(key, true);
+  }
+
+  #takeMapped(item: Mapped): void {
+    switch (item.kind) {
+      case 'record':
+      case 'rejected':
+        if (item.key === null || this.#claim(item.key, item)) this.addMapped(item, 1);
+        break;
+      case 'skipped': {
+        const known = item.key !== null && this.seen.add(item.key, false) !== 'absent';
+        this.addMapped(item, known ? 0 : 1);
+        break;
+      }
+      default:
+        item satisfies never;
+    }
+  }
+
+  /**
+   * Rows that are not mapped yet claim their key. If they are skipped later, too much was claimed, and a record with
+   * the same key counts as a copy until the second pass. For a repeated key, the kind of the rows must be known at
+   * once.
+   */
+  #takeDeferred(item: DeferredRecord): void {
+    if (this.#heldBack?.keys.has(item.key) === true || this.seen.has(item.key)) {
+      this.#takeMapped(item.map());
+      return;
+    }
+    this.seen.add(item.key, true);
+    this.#noteKey();
+    if (this.repeated.size > 0) return;
+    if (this.#isFirstImport && this.#options.mode !== 'create') {
+      this.addMapped(item.map(), 1);
+    } else {
+      this.#add(item);
+      this.#chars += item.chars;
+    }
+  }
+
+  /** Claims the key of a record or rejection; false if it is held back. */
+  #claim(key: string, item: MappedRecord | MappedRejection): boolean {
+    const before = this.seen.add(key, true);
+    this.#noteKey();
+    if (before === 'noted') this.tally.uncountSkipped();
+    if (this.#heldBack?.keys.has(key) === true) {
+      this.#hasCopies = true;
+      const print = item.kind === 'record' ? fingerprintOf(JSON.stringify(item.body)) : null;
+      this.#heldBack.spool.add(key, item, print);
+      return false;
+    }
+    if (before === 'claimed') this.#repeat(this.seen.lastHash);
+    return true;
+  }
+
+  #noteKey(): void {
+    const { high, low } = this.seen.lastHash;
+    if (this.#options.blocks !== undefined) this.#blockKeys.push(high, low);
   }
 
   /** Whether `drain` should be awaited before more entries are added. */

@@ -20,7 +20,14 @@ import { type RunFolder, readLines, sealedFile, sha256OfFile } from '../state/ar
 import { IN_DOUBT, type Ledger } from '../state/state.ts';
 import { valueChanges } from './changes/field-changes.ts';
 import { judgeLimit } from './judge-safety.ts';
-import { parsedLine, parseShardLine, readShard, shardLine, type UnplacedOperation } from './shard-writer.ts';
+import {
+  parsedLine,
+  parseShardLine,
+  readShard,
+  SHARD_FILE,
+  shardLine,
+  type UnplacedOperation,
+} from './shard-writer.ts';
 
 // What differs between two versions of a record, also for the history.
 export { fieldChanges, type VariantPairs, variantName } from './changes/field-changes.ts';
@@ -42,6 +49,16 @@ export const { write: writePlan, find: readPlan } = sealedFile(
   'is not a plan of this version',
   'The file was damaged or edited, or another version wrote it. Run the job again: it makes a new plan.',
 );
+
+/**
+ * Removes the files of an earlier attempt. The plan itself is removed first, because its shards must exist as long as
+ * it does.
+ */
+export async function removePlanFiles(folder: RunFolder): Promise<void> {
+  await folder.remove([PLAN_FILE]);
+  const shards = (await folder.list()).filter((name) => SHARD_FILE.test(name));
+  await folder.remove([...shards, REJECTIONS_FILE, HELD_FILE, BLOCKS_FILE]);
+}
 
 /**
  * Whether the plan and the store together have rejected too many records; null if not, or if the limit is off. Call

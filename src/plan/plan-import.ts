@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { ImportJob } from '../config/job/job.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
 import { sumOf, withoutUndefined } from '../model/json-object.ts';
@@ -8,12 +9,14 @@ import {
   type Mapped,
   reportedField,
   type SentFields,
+  type SourceItem,
 } from '../model/mapped-record.ts';
 import type { ConflictRules, ConflictSide } from '../model/observation.ts';
 import {
   consideredRecords,
   countUnaskedSkips,
   type ImageFindings,
+  NOT_IN_SAMPLE,
   operationsIn,
   type PictureFindings,
   type Plan,
@@ -21,19 +24,22 @@ import {
   type PlanSource,
   type UndoFacts,
 } from '../model/plan.ts';
+import type { Reason } from '../model/reason.ts';
 import type { Sample } from '../model/run.ts';
 import type { SafetyFigures } from '../model/safety-limits.ts';
+import { UnknownKeysError } from '../model/storeferry-error.ts';
 import { waveEnds } from '../model/wave-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger } from '../state/state.ts';
+import { sampleFlags } from '../text/printable.ts';
+import { CopySpool } from './copies/copy-spool.ts';
 import { judgeGuards, judgeSafety } from './judge-safety.ts';
 import { type ListedDeletes, type PlannedDeletes, planDeletes, planRenameDeletes } from './plan-deletes.ts';
-import type { BlockOptions, DraftOptions } from './plan-draft.ts';
-import { writePlan } from './plan-file.ts';
+import { type BlockOptions, type DraftOptions, PlanDraft } from './plan-draft.ts';
+import { removePlanFiles, writePlan } from './plan-file.ts';
 import { type Predecessors, readMissingKeys } from './predecessors.ts';
 import type { UpdateOptions } from './record-comparer.ts';
 import { cutIntoWaves } from './shard-writer.ts';
-import { draftPlan, type FullDraft, type PlanProgress, takeSample } from './source-pass.ts';
 import { UpdatePass } from './update-pass.ts';
 
 // For runs that know predecessors of their own: products of a store to adopt, and what an undo or a release renames.
@@ -49,7 +55,12 @@ export { MATCH_KINDS, MATCH_SCORES, type MatchCandidate, ProductMatcher } from '
 // Exported to show a single record as its plan has it, and to compare one with its store.
 export type { ProductToRead } from './record-comparer.ts';
 export { fingerprintOf } from './shard-writer.ts';
-export { takeSample } from './source-pass.ts';
+
+/** The progress of planning: rows read, and the distinct keys among them. */
+export interface PlanProgress {
+  readonly rows: number;
+  readonly keys: number;
+}
 
 /** What a source gives, in batches. */
 type Records = AsyncIterable<readonly (Mapped | DeferredRecord)[]>;
@@ -112,8 +123,8 @@ export interface PlanOptions {
   readonly hashKey?: HashKey;
 }
 
-/** A draft that has read the whole source, with its upserts. */
-interface ReadDraft extends Pick<FullDraft, 'draft' | 'seen'> {
+/** What is known of a draft that has read the whole source, with its upserts. */
+interface ReadDraft extends Pick<PlanDraft, 'tally' | 'seen'> {
   readonly upserts: readonly PlannedShard[];
 }
 
@@ -145,15 +156,15 @@ export interface UndoSource extends ListedDeletes {
  */
 export async function planImport(options: PlanOptions): Promise<Plan> {
   const { job, folder, ledger, signal, origin } = options;
-  const { drafted, files: draftFiles, predecessors } = await draftInPasses(options);
+  const { draft, files: draftFiles, duplicates, predecessors } = await draftInPasses(options);
   const { upserts: drafts, renames: puts, ...checksums } = draftFiles;
   const { waves = [] } = areChosen(origin) ? {} : (job.apply ?? {});
   const ends = waveEnds(waves, operationsIn(drafts));
   const upserts = waves.length === 0 ? drafts : await cutIntoWaves(folder, drafts, ends);
-  for (const key of predecessors?.ofRejected ?? []) drafted.draft.tally.countStaying(key);
+  for (const key of predecessors?.ofRejected ?? []) draft.tally.countStaying(key);
   const renames = [
     ...puts.map((shard, index) => ({ ...shard, number: upserts.length + index + 1 })),
-    ...(await planRenameDeletes(folder, ledger, drafted.draft.renamed, upserts.length + puts.length + 1)),
+    ...(await planRenameDeletes(folder, ledger, draft.renamed, upserts.length + puts.length + 1)),
   ];
   const deletes = await planDeletes(
     {
@@ -166,15 +177,15 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
       partial: areChosen(origin) ? 'retry' : sampleOf(origin) === undefined ? null : 'sample',
       spared: sparedKeys(predecessors),
     },
-    drafted.seen,
-    drafted.draft.tally,
+    draft.seen,
+    draft.tally,
     upserts.length + renames.length + 1,
   );
-  const files = { shards: [...upserts, ...renames, ...deletes.shards], ...checksums };
-  const unjudged = assemblePlan(options, drafted, deletes, files);
+  const files = { shards: [...upserts, ...renames, ...deletes.shards], duplicates, ...checksums };
+  const unjudged = assemblePlan(options, draft, deletes, files);
   const plan = withoutUndefined<Plan>({
     ...unjudged,
-    safety: await judgePlan(options, drafted, unjudged),
+    safety: await judgePlan(options, draft, unjudged),
     images: await options.checkImages?.(upserts),
     pictures: await options.findPictures?.([...upserts, ...renames], unjudged.counts),
     undo: origin.kind === 'undo' ? origin.facts() : undefined,
@@ -231,33 +242,95 @@ async function draftInPasses(options: PlanOptions) {
   };
   // The records of a known block are not read or compared one by one: a block with an undecided key must be read.
   if (undecided !== undefined) blocks?.index?.leaveOut((key) => undecided.hasHash(key));
-  const draft = async (changed: Pick<DraftOptions, 'predecessors' | 'holding'> = {}) => {
-    const drafted = await draftPlan({ ...draftOptions, ...changed });
-    return { ...drafted, files: await drafted.draft.finish() };
+  const pass = async (changed: Pick<DraftOptions, 'predecessors' | 'holding'> = {}) => {
+    const draft = await draftPlan({ ...draftOptions, ...changed });
+    return { draft, files: await draft.finish() };
   };
-  let drafted = await draft();
-  if ((await options.mustReadAgain?.()) === true) drafted = await draft();
-  const predecessors = await options.predecessorsIn?.({ ...drafted, upserts: drafted.files.upserts });
+  let drafted = await pass();
+  if ((await options.mustReadAgain?.()) === true) drafted = await pass();
+  const { tally, seen } = drafted.draft;
+  const predecessors = await options.predecessorsIn?.({ tally, seen, upserts: drafted.files.upserts });
   if (predecessors != null && predecessors.certain.size + predecessors.waiting.size > 0)
-    drafted = await draft({ predecessors });
+    drafted = await pass({ predecessors });
   const holding = drafted.draft.watch.newlyHoldingGuards();
   // Some records were placed before the share of these guards was known.
-  if (holding.length > 0) drafted = await draft({ predecessors, holding });
-  const duplicates = updates?.duplicates ?? drafted.duplicates;
-  return { drafted: { ...drafted, duplicates }, files: drafted.files, predecessors: predecessors ?? null };
+  if (holding.length > 0) drafted = await pass({ predecessors, holding });
+  const duplicates = updates?.duplicates ?? drafted.draft.duplicates;
+  return { ...drafted, duplicates, predecessors: predecessors ?? null };
+}
+
+/** What a pass over the source needs besides. */
+interface PassOptions extends DraftOptions {
+  /** Reads the source again from its beginning, with the same result each time. */
+  readonly openMapped: () => AsyncIterable<readonly SourceItem[]>;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: PlanProgress) => void;
+}
+
+/** After this many records the event loop gets a turn, for signals and locks. */
+const RECORDS_PER_TURN = 500;
+
+/**
+ * Drafts the plan in one pass over the source, assuming that no key repeats. If one does, its first copy may have
+ * been compared and written already. Then the draft is discarded, the rest of the source is only searched for further
+ * repetitions, and a second pass holds back the copies of repeated keys until all of them are known.
+ */
+async function draftPlan(options: PassOptions): Promise<PlanDraft> {
+  const first = await runPass(options, null);
+  const { repeated } = first;
+  if (repeated.size === 0) return first;
+  await first.abandon();
+  // Copies of repeated keys must be read.
+  options.blocks?.index?.leaveOut((key) => repeated.hasHash(key));
+  return await runPass(options, repeated);
+}
+
+/** `repeated`: the repeated keys that an earlier pass over the same source found. */
+async function runPass(options: PassOptions, repeated: KeySet | null): Promise<PlanDraft> {
+  await removePlanFiles(options.folder);
+  using spool = repeated === null ? null : new CopySpool();
+  const draft = new PlanDraft(
+    options,
+    repeated === null || spool === null ? null : { keys: repeated, spool },
+  );
+  let taken = 0;
+  const isPauseDue = () => ++taken % RECORDS_PER_TURN === 0 || draft.isFull;
+  const pause = async () => {
+    if (draft.isFull) await draft.drain();
+    await setImmediate();
+    options.signal.throwIfAborted();
+  };
+  try {
+    for await (const batch of options.openMapped()) {
+      options.signal.throwIfAborted();
+      for (const item of batch) {
+        draft.take(item);
+        if (isPauseDue()) await pause();
+      }
+      options.onProgress({ rows: draft.rows, keys: draft.seen.size });
+    }
+    for (const copy of draft.heldBack()) {
+      draft.addMapped(copy.item, copy.records);
+      if (isPauseDue()) await pause();
+    }
+    return draft;
+  } catch (error) {
+    await draft.abandon();
+    throw error;
+  }
 }
 
 /** How the plan compares with guards and safety limits, exceeded ones first. */
 async function judgePlan(
   options: PlanOptions,
-  drafted: FullDraft,
+  draft: PlanDraft,
   unjudged: Omit<Plan, 'safety'>,
 ): Promise<Plan['safety']> {
   const { job, run, origin } = options;
   if (areChosen(origin)) return [];
   const verdicts = [
     ...judgeGuards(unjudged.guards, run),
-    ...judgeSafety(job.safety, await measureSafety(options, drafted, unjudged), run),
+    ...judgeSafety(job.safety, await measureSafety(options, draft, unjudged), run),
   ].sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
   if (origin.kind !== 'undo') return verdicts;
   const { of } = origin.facts();
@@ -272,9 +345,9 @@ function conflictRules({ job, origin }: PlanOptions): ConflictRules | undefined 
 
 function assemblePlan(
   { job, senders = [], describeSource, blocks, plannedPosition, updates }: PlanOptions,
-  { draft: { tally, watch, confirmed }, rows, duplicates }: FullDraft,
+  { tally, watch, confirmed, rows }: PlanDraft,
   { removed, deletes, withheld, withoutId, unconfirmed }: PlannedDeletes,
-  files: Pick<Plan, 'shards' | 'rejectionsSha256' | 'heldSha256'>,
+  files: Pick<Plan, 'shards' | 'duplicates' | 'rejectionsSha256' | 'heldSha256'>,
 ): Omit<Plan, 'safety'> {
   const fieldsChanged = tally.changes.changes();
   const { renamed, adopted } = tally;
@@ -292,7 +365,6 @@ function assemblePlan(
     skips: tally.skips.groups(),
     notices: tally.notices(),
     examples: tally.examples,
-    duplicates,
     takeovers: tally.takeovers(),
     renamed,
     adopted,
@@ -336,7 +408,7 @@ function findSharedFields(
 
 async function measureSafety(
   { job, ledger, keyDigest, previous, origin }: PlanOptions,
-  { draft, seen }: FullDraft,
+  { tally, seen }: PlanDraft,
   unjudged: Omit<Plan, 'safety'>,
 ): Promise<SafetyFigures> {
   const { resource, counts, moves, priceMoves } = unjudged;
@@ -355,14 +427,14 @@ async function measureSafety(
     records: consideredRecords(unjudged),
     rows: isPart ? null : counts.rows,
     previousRows: previous.rows,
-    changed: counts.changed.records - draft.tally.changes.advancedOnly,
-    created: draft.tally.created,
-    known: draft.tally.known,
+    changed: counts.changed.records - tally.changes.advancedOnly,
+    created: tally.created,
+    known: tally.known,
     priceMoves,
     prices: moves.prices,
-    lostPrices: draft.tally.lostPrices,
+    lostPrices: tally.lostPrices,
     keyChange: keyChanged
-      ? { new: counts.new.records + counts.held.records, missing, heldKnown: draft.tally.heldKnown }
+      ? { new: counts.new.records + counts.held.records, missing, heldKnown: tally.heldKnown }
       : null,
   };
 }
@@ -378,4 +450,58 @@ function sparedKeys(predecessors: Predecessors | null): ReadonlySet<string> {
   const { certain = new Map(), waiting = new Map(), ofRejected = [] } = predecessors ?? {};
   const renamed = [...certain.values(), ...[...waiting.values()].flat()].map(({ key }) => key);
   return new Set([...renamed, ...ofRejected]);
+}
+
+const KEYS_NAMED = 3;
+
+/**
+ * Turns everything outside of a sample into skipped records. The whole source is read, so that further copies of a key
+ * of the sample are found: what a sample sends, a run without it would send as well. UnknownKeysError if the source
+ * lacks a key of the sample.
+ */
+export async function* takeSample(
+  batches: Records,
+  sample: Sample,
+): AsyncGenerator<readonly (Mapped | DeferredRecord)[]> {
+  const { only, limit = Number.POSITIVE_INFINITY } = sample;
+  const wanted = only === undefined ? undefined : new Set(only);
+  const missing = new Set(only);
+  const taken = new Set<string>();
+  let keyless = 0;
+  const reason: Reason = {
+    code: NOT_IN_SAMPLE,
+    message: `not in the sample of this run (${sampleFlags(sample)})`,
+  };
+  const isInside = (item: Mapped | DeferredRecord): boolean => {
+    const { key } = item;
+    if (key === null ? wanted !== undefined : wanted?.has(key) === false) return false;
+    return (key !== null && taken.has(key)) || taken.size + keyless < limit;
+  };
+  for await (const batch of batches) {
+    yield batch.map((given) => {
+      if (given.key !== null) missing.delete(given.key);
+      // Rows that the mapping skips do not use up the limit, so they must be known as such.
+      const item = given.kind === 'deferred' && isInside(given) ? given.map() : given;
+      if (item.kind === 'skipped') return item;
+      if (isInside(item)) {
+        if (item.key === null) keyless++;
+        else taken.add(item.key);
+        return item;
+      }
+      const { key, rows, spans } = item;
+      return { kind: 'skipped', key, rows, spans, reason };
+    });
+  }
+  if (missing.size > 0) throw unknownKeys([...missing]);
+}
+
+function unknownKeys(keys: readonly string[]): UnknownKeysError {
+  const named = keys.slice(0, KEYS_NAMED).map((key) => JSON.stringify(key));
+  const more = keys.length > KEYS_NAMED ? ` and ${keys.length - KEYS_NAMED} more` : '';
+  return new UnknownKeysError(
+    `The source has no record with the ${keys.length === 1 ? 'key' : 'keys'} ${named.join(', ')}${more}.`,
+    {
+      hint: 'Name records as the mapping does: by the url of a product, by the id of a contact, or by what a job with `mode: update` matches.',
+    },
+  );
 }

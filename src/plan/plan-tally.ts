@@ -1,4 +1,4 @@
-import { countUnder, type JsonObject, member, plainText } from '../model/json-object.ts';
+import { countUnder, type JsonObject, member, plainText, recordOf } from '../model/json-object.ts';
 import {
   CONTACT_TEXT_FIELDS,
   type FieldChange,
@@ -20,8 +20,9 @@ import type { PlannedUpdate } from './changes/plan-update.ts';
 const SAMPLES_KEPT = 10;
 
 interface OpenField {
+  readonly field: string;
   records: number;
-  samples: FieldChanges['samples'][number][];
+  readonly samples: FieldChanges['samples'][number][];
 }
 
 /** Counts over all records which fields differ, and keeps the first few old and new values of each. */
@@ -50,9 +51,10 @@ class ChangeTally {
         continue;
       }
       sendable = true;
-      const field = this.#fieldNamed(change.field);
-      field.records++;
-      if (field.samples.length < SAMPLES_KEPT) field.samples.push(sampleOf(this.#resource, key, change));
+      const open = this.#fields.get(change.field) ?? { field: change.field, records: 0, samples: [] };
+      this.#fields.set(change.field, open);
+      open.records++;
+      if (open.samples.length < SAMPLES_KEPT) open.samples.push(sampleOf(this.#resource, key, change));
     }
     return sendable;
   }
@@ -69,9 +71,7 @@ class ChangeTally {
 
   /** Most frequent first. */
   changes(): FieldChanges[] {
-    return [...this.#fields]
-      .map(([field, { records, samples }]) => ({ field, records, samples }))
-      .sort((a, b) => b.records - a.records);
+    return [...this.#fields.values()].sort((a, b) => b.records - a.records);
   }
 
   /** Contact fields that the last acknowledged body had and the new one lacks: the store keeps them. */
@@ -79,14 +79,6 @@ class ChangeTally {
     return [...this.#emptied]
       .map(([field, records]) => ({ field, records }))
       .sort((a, b) => b.records - a.records);
-  }
-
-  #fieldNamed(name: string): OpenField {
-    const known = this.#fields.get(name);
-    if (known !== undefined) return known;
-    const field: OpenField = { records: 0, samples: [] };
-    this.#fields.set(name, field);
-    return field;
   }
 }
 
@@ -148,7 +140,8 @@ const ADVANCED_ONLY =
 /** The store keeps a part that is not sent: an old zip beside a new street. */
 const ADDRESS_PARTS = ['address', 'zip', 'city'] as const;
 
-type Counted = Standing | 'rejected' | 'skipped' | 'held';
+const COUNTED = ['new', 'changed', 'resent', 'unchanged', 'rejected', 'skipped', 'held'] as const;
+type Counted = (typeof COUNTED)[number];
 type OpenCount = { -readonly [Figure in keyof Count]: Count[Figure] };
 type OpenContinued = {
   -readonly [Figure in keyof NonNullable<Plan['renamed']>]: NonNullable<Plan['renamed']>[Figure];
@@ -163,15 +156,7 @@ const PAIRS_KEPT = 100;
 
 /** The findings of a plan so far: figures, first examples and reasons, in constant memory. */
 export class PlanTally {
-  readonly counts: Readonly<Record<Counted, OpenCount>> = {
-    new: { records: 0, rows: 0 },
-    changed: { records: 0, rows: 0 },
-    resent: { records: 0, rows: 0 },
-    unchanged: { records: 0, rows: 0 },
-    rejected: { records: 0, rows: 0 },
-    skipped: { records: 0, rows: 0 },
-    held: { records: 0, rows: 0 },
-  };
+  readonly counts: Readonly<Record<Counted, OpenCount>> = recordOf(COUNTED, () => ({ records: 0, rows: 0 }));
   readonly changes: ChangeTally;
   readonly moves = new MoveTally();
   readonly rejections = new ReasonTally();
@@ -474,8 +459,7 @@ function compared(one: string, other: string): number {
 export class TopList<Item> {
   readonly #most: number;
   readonly #order: (one: Item, other: Item) => number;
-  /** In order. */
-  readonly #items: Item[] = [];
+  #items: readonly Item[] = [];
 
   /** `order` as for sorting: below 0 if the first argument precedes the second. */
   constructor(most: number, order: (one: Item, other: Item) => number) {
@@ -487,9 +471,7 @@ export class TopList<Item> {
     const last = this.#items.at(-1);
     const isFull = this.#items.length === this.#most;
     if (isFull && last !== undefined && this.#order(item, last) >= 0) return;
-    if (isFull) this.#items.pop();
-    const place = this.#items.findIndex((kept) => this.#order(item, kept) < 0);
-    this.#items.splice(place === -1 ? this.#items.length : place, 0, item);
+    this.#items = [...this.#items, item].sort(this.#order).slice(0, this.#most);
   }
 
   /** The first ones so far, in order. */

@@ -11,6 +11,7 @@ import type {
   Resource,
 } from '../model/mapped-record.ts';
 import type { Observation } from '../model/observation.ts';
+import { isNewContactKey, type RecordPart } from '../model/operation.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import {
   IN_DOUBT,
@@ -24,7 +25,7 @@ import { fieldChanges } from './changes/field-changes.ts';
 import { type PlannedUpdate, planUpdate, type UpdateRules } from './changes/plan-update.ts';
 import { keepFields } from './patch-product.ts';
 import type { Predecessor, Predecessors } from './predecessors.ts';
-import { fingerprintOf } from './shard-writer.ts';
+import { fingerprintOf, type UnplacedOperation } from './shard-writer.ts';
 
 /** What decides how the records of a job compare with the ledger. */
 export interface CompareOptions {
@@ -337,4 +338,36 @@ function alreadyCreated({
     message: 'Storeferry has sent this product before, and the job has `mode: create`',
   };
   return { kind: 'left-out', item: { kind: 'skipped', key, rows, spans, reason }, records: 1 };
+}
+
+/** The operation that sends a record; without `part` its whole body. */
+export function makeOperation(
+  { record, mark, predecessor }: Pick<ComparedRecord, 'record' | 'mark' | 'predecessor'>,
+  { resource, mode, predecessors }: Pick<CompareOptions, 'resource' | 'mode' | 'predecessors'>,
+  part?: RecordPart,
+): UnplacedOperation {
+  const { key, rows, spans, body, fingerprint, memo } = record;
+  const upsert = { key, rows, spans, body, fingerprint, memo };
+  switch (resource) {
+    case 'products': {
+      const renamed = predecessor?.renamed;
+      const putId = predecessors?.method === 'put' ? (renamed?.id ?? undefined) : undefined;
+      return {
+        kind: 'upsert-product',
+        ...upsert,
+        knownId: putId ?? mark?.id ?? null,
+        part,
+        owner: record.owner ?? (mode === 'update' ? mark?.job : undefined),
+        ...(renamed !== undefined && { renames: renamed.key }),
+        ...(predecessor !== undefined && renamed === undefined && { adopts: true }),
+        ...(putId !== undefined && { putId }),
+      };
+    }
+    case 'contacts':
+      return isNewContactKey(key)
+        ? { kind: 'upsert-contact', ...upsert }
+        : { kind: 'update-contact', ...upsert, part };
+    default:
+      return resource satisfies never;
+  }
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { type Operation, type PackedBody, SHARD_SIZE } from '../model/operation.ts';
+import { type Operation, type PackedBody, SHARD_SIZE, type UpsertProduct } from '../model/operation.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { type RunFolder, readWhole, sha256Of, sha256OfFile } from '../state/artifacts.ts';
@@ -210,28 +210,10 @@ export type UnplacedOperation = Operation extends infer Each
  * the operation is that of its line.
  */
 export function shardLine(operation: UnplacedOperation): string {
-  const spans = operation.spans.map(({ file, from, to }) => [file, from, to]);
-  const { kind, key, rows } = operation;
-  switch (operation.kind) {
-    case 'upsert-product': {
-      const { fingerprint, memo, knownId, part, owner, renames, adopts, putId, body } = operation;
-      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, knownId, part, owner, renames, adopts, putId })}\t${body}\n`;
-    }
-    case 'update-contact': {
-      const { fingerprint, memo, part, body } = operation;
-      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, part })}\t${body}\n`;
-    }
-    case 'upsert-contact': {
-      const { fingerprint, memo, body } = operation;
-      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo })}\t${body}\n`;
-    }
-    case 'delete-product': {
-      const { id, idLookupBody, renamedTo } = operation;
-      return `${JSON.stringify({ kind, key, rows, spans, id, idLookupBody, renamedTo })}\t\n`;
-    }
-    default:
-      return operation satisfies never;
-  }
+  const { body = '', packed: _, ...facts }: UnplacedOperation & Partial<Pick<UpsertProduct, 'body' | 'packed'>> =
+    operation;
+  const spans = facts.spans.map(({ file, from, to }) => [file, from, to]);
+  return `${JSON.stringify({ ...facts, spans })}\t${body}\n`;
 }
 
 /** The operation of a line (without its line break). Throws if the line was not made by `shardLine`. */
@@ -242,16 +224,7 @@ export function parseShardLine(line: string, index: number): Operation {
   // Not by the schema: a transform takes as long as all of its other checks together.
   const parsed = { ...checked, spans: checked.spans.map(([file, from, to]) => ({ file, from, to })) };
   const body = line.slice(tab + 1);
-  switch (parsed.kind) {
-    case 'upsert-product':
-    case 'update-contact':
-    case 'upsert-contact':
-      return { ...parsed, index, body };
-    case 'delete-product':
-      return { ...parsed, index };
-    default:
-      return parsed satisfies never;
-  }
+  return parsed.kind === 'delete-product' ? { ...parsed, index } : { ...parsed, index, body };
 }
 
 /** 22 characters of base64url hold 132 bits: no two bodies of a store will ever share them by chance. */

@@ -26,7 +26,7 @@ async function planRenames(given: PlanCase, method: RenameMethod = 'create') {
     folder,
     options: {
       ...given.options,
-      predecessorsIn: ({ draft: { tally }, seen, upserts }) =>
+      predecessorsIn: ({ tally, seen, upserts }) =>
         findRenamed({
           ledger,
           folder,

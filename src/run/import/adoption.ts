@@ -228,7 +228,7 @@ export class Adoption {
     const waiting = new Map<string, readonly MatchCandidate[]>();
     using matcher = new ProductMatcher(MATCH_KINDS);
     let unknown = 0;
-    const search = { folder, ledger, upserts: draft.upserts, tally: draft.draft.tally, signal };
+    const search = { folder, ledger, upserts: draft.upserts, tally: draft.tally, signal };
     for await (const records of readNewRecords(search)) {
       for (const [key, body] of records) {
         const origin = origins.get(key);

@@ -138,7 +138,7 @@ async function renamesIn(
   const method = isPart ? 'hold' : (await changesUrls(artifacts, store)) ? 'put' : withoutPut;
   const folder = artifacts.run(run.id);
   const ledger = state.ledger(importTarget(run));
-  return async ({ draft: { tally }, seen, upserts }) =>
+  return async ({ tally, seen, upserts }) =>
     await findRenamed({ folder, ledger, job: job.name, method, isMirror, upserts, tally, seen, signal });
 }
 

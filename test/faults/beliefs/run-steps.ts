@@ -47,7 +47,7 @@ export async function planRun(context: RunContext, settings: Settings, run: Run)
     updates: await productUpdates(context, request, run),
     plannedPosition: await planPosition(context, run),
     job,
-    predecessorsIn: async ({ draft: { tally }, seen, upserts }) =>
+    predecessorsIn: async ({ tally, seen, upserts }) =>
       isRetry
         ? null
         : await findRenamed({
