@@ -139,7 +139,7 @@ async function* readTables<Item>(
     for await (const table of tables) {
       const binding = bind(mapping, table);
       options.onTable?.(binding.report, table.file);
-      grouper.startTable();
+      grouper.startTable?.();
       const isHeading = (row: Row) =>
         row.heading === true || (mapping.skipsHeadings && isSectionHeading(row.cells));
       let even: Binding | undefined;

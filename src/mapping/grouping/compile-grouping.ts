@@ -1,50 +1,39 @@
-import type { SourceRow } from '../record-rows.ts';
-import { given, namedAt, type Scope } from '../scope.ts';
-import type { ChildrenSpec, GroupSpec } from '../spec/mapping-spec.ts';
-import type { Condition, Value } from '../spec/value.ts';
+import type { Reason } from '../../model/reason.ts';
+import type { RecordRows, SourceRow } from '../record-rows.ts';
+import { given, type Scope } from '../scope.ts';
+import type { GroupSpec } from '../spec/mapping-spec.ts';
+import type { Condition } from '../spec/value.ts';
 import { blankIfUnreadable, type Expression, type TypedExpression } from '../values/cell.ts';
 import { columnsOf, compileCondition } from '../values/compile-condition.ts';
 import { compileAs, headerOf } from '../values/compile-value.ts';
-import { adjacentGrouper, startsGrouper } from './adjacent-grouper.ts';
+import { compileLinkedRows } from './compile-linked-rows.ts';
 import {
   type Grouper,
   type Grouping,
   inFirstColumn,
+  keyMissing,
+  neighbourMisaligned,
   recordOf,
-  strayLinks,
+  repeatedRow,
+  tooManyRows,
   trustedKey,
-  UNLINKED,
   ungroupedRow,
 } from './grouping.ts';
-import { finishKeyed, finishReferred, scratchGrouper } from './scratch-grouper.ts';
 
 /** Compiles the grouping. `key` identifies a record: the url of a product, the id of a contact. */
 export function compileGrouping(scope: Scope, spec: GroupSpec | undefined, key: TypedExpression): Grouping {
-  const test = (name: 'head' | 'alone') =>
-    given(spec?.[name], (condition) => compileCondition(scope, ['group', name], condition));
-  const head = test('head');
-  if (spec?.by !== undefined) {
+  if (spec === undefined) return { open: () => rowGrouper(trustedKey(scope, key)) };
+  const head = given(spec.head, (condition) => compileCondition(scope, ['group', 'head'], condition));
+  if (spec.by !== undefined && spec.rows === 'adjacent') {
     const by = compileAs({ ...scope, field: 'key' }, ['group', 'by'], spec.by, 'text');
-    if (spec.rows === 'anywhere') return byKeyAnywhere(scope, by, key, { head, alone: test('alone') });
-    const options = {
-      key: blankIfUnreadable(by.read),
-      trusted: inFirstColumn(scope.columns, by.sources),
-      head,
-      mostRows: scope.limits.recordRows,
-      columnOf: (row: SourceRow) => headerOf(scope, by.sources, row),
-    };
-    return { open: () => adjacentGrouper(options) };
+    return { open: () => adjacentGrouper(scope, by, head) };
   }
-  if (spec?.starts !== undefined) return byStart(scope, spec.starts);
-  if (spec?.parent !== undefined) return byParent(scope, spec.parent, spec.names ?? []);
-  if (spec?.children !== undefined) return byChildren(scope, { ...spec, children: spec.children }, head);
-  return { open: () => rowGrouper(trustedKey(scope, key)) };
+  return spec.starts === undefined ? compileLinkedRows(scope, spec, head, key) : byStart(scope, spec.starts);
 }
 
 /** Every row is a record. `keyOf` reads the key of a misaligned row, if it can be trusted. */
 function rowGrouper(keyOf: (misaligned: SourceRow) => string | null): Grouper {
   return {
-    startTable: () => undefined,
     add: (rows) =>
       rows.map((row) =>
         row.misaligned === undefined
@@ -56,198 +45,235 @@ function rowGrouper(keyOf: (misaligned: SourceRow) => string | null): Grouper {
   };
 }
 
-/** Rows with the same value are a record, wherever they are; those that meet `alone` are records of their own. */
-function byKeyAnywhere(
-  scope: Scope,
-  by: TypedExpression,
-  key: TypedExpression,
-  {
-    head,
-    alone,
-  }: { readonly head: Expression<boolean> | undefined; readonly alone: Expression<boolean> | undefined },
-): Grouping {
+/** The most unplaced rows that are kept until the next row with a key. */
+const MAX_UNPLACED = 1000;
+
+/**
+ * Consecutive rows with the same key, which `by` reads, are a record. A row whose key cannot be read belongs to the previous or next
+ * record if one of its cells names that record; otherwise both are in doubt. A row that repeats the one before it is left out.
+ * @param head whether a row describes a record; a block without one is only a part
+ */
+function adjacentGrouper(scope: Scope, by: TypedExpression, head: Expression<boolean> | undefined): Grouper {
+  const mostRows = scope.limits.recordRows;
+  const keyOf = blankIfUnreadable(by.read);
+  /** Whether the key of a misaligned row can be trusted. */
   const trusted = inFirstColumn(scope.columns, by.sources);
-  const keyOf = trustedKey(scope, key);
-  const readBy = blankIfUnreadable(by.read);
+  /** Rows that cannot be placed before the next row with a key is known. */
+  const unplaced: SourceRow[] = [];
+  let current: Block<string> | undefined;
+  /** A doubt about the next record. */
+  let nextFault: Reason | undefined;
+  const out: RecordRows[] = [];
+
+  const take = () => out.splice(0);
+  const flush = () => {
+    if (current === undefined) return;
+    const described = head && current.rows.find((row) => head(row, 0));
+    out.push(current.record(described, described === undefined));
+    current = undefined;
+  };
+  /** The block of the key: the current one, or a new one. */
+  const blockOf = (key: string): Block<string> => {
+    let fault = nextFault;
+    if (current?.key === key) {
+      if (current.size < mostRows) return current;
+      fault = tooManyRows(current.firstLine, mostRows);
+      current.addFault(fault);
+    }
+    flush();
+    nextFault = undefined;
+    current = new Block(key, fault);
+    return current;
+  };
+  const takeUnplaced = () =>
+    unplaced.splice(0).map((row) => ({
+      row,
+      reason: row.misaligned?.reason ?? keyMissing(row.line, headerOf(scope, by.sources, row)),
+      doubt: neighbourMisaligned(row.line),
+    }));
+  /** Places the unplaced rows, now that the next key is known. */
+  const place = (nextKey: string | undefined) => {
+    for (const { row, reason, doubt } of takeUnplaced()) {
+      if (current !== undefined && (nextKey === current.key || isNamed(row, current.key))) {
+        current.add(row, reason);
+      } else if (nextKey !== undefined && isNamed(row, nextKey)) {
+        blockOf(nextKey).add(row, reason);
+      } else {
+        out.push(ungroupedRow(row, reason));
+        // A complete row that describes a record lacks only its own key; any other row may belong to a neighbour.
+        if (row.misaligned === undefined && (head === undefined || head(row, 0))) continue;
+        current?.addFault(doubt);
+        if (nextKey !== undefined) nextFault = doubt;
+      }
+    }
+  };
+  const giveUp = () => {
+    for (const { row, reason, doubt } of takeUnplaced()) {
+      out.push(ungroupedRow(row, reason));
+      current?.addFault(doubt);
+      nextFault = doubt;
+    }
+  };
   return {
-    open: (openScratch) =>
-      scratchGrouper(
-        openScratch('key'),
-        (row) => {
-          const key = readBy(row, 0);
-          const certain = row.misaligned === undefined || trusted(row);
-          if (typeof key !== 'string' || !certain) return strayLinks(row, headerOf(scope, by.sources, row));
-          return row.misaligned === undefined && alone?.(row, 0) === true
-            ? { ...UNLINKED, alone: true }
-            : { ...UNLINKED, belongs: key };
-        },
-        (gathered) => finishKeyed(gathered, head, keyOf),
-        scope.limits.recordRows,
-      ),
+    add(rows) {
+      for (const row of rows) {
+        const key = keyOf(row, 0);
+        const { misaligned } = row;
+        const isCertain = misaligned === undefined || trusted(row) || key === current?.key;
+        if (typeof key !== 'string' || !isCertain) {
+          unplaced.push(row);
+          if (unplaced.length > MAX_UNPLACED) giveUp();
+          continue;
+        }
+        if (row.isCopy === true && misaligned === undefined && key === current?.key) {
+          out.push(repeatedRow(row, key));
+          continue;
+        }
+        if (unplaced.length > 0) place(key);
+        blockOf(key).add(row, misaligned?.reason);
+      }
+      return take();
+    },
+    *end() {
+      place(undefined);
+      flush();
+      yield take();
+    },
+    bounds: {
+      endBefore(isName) {
+        if (unplaced.length > 0 || nextFault !== undefined) return undefined;
+        if (current !== undefined && isName(current.key)) return undefined;
+        flush();
+        return take();
+      },
+      begins(row, isName) {
+        const key = row.misaligned === undefined ? keyOf(row, 0) : undefined;
+        return typeof key === 'string' && !isName(key);
+      },
+    },
   };
 }
 
-/** A row that meets the condition begins a record; the following rows that do not meet it continue it. */
-function byStart(scope: Scope, condition: Condition): Grouping {
-  const starts = compileCondition(scope, ['group', 'starts'], condition);
-  const decidedByFirst = inFirstColumn(scope.columns, columnsOf(condition));
-  return {
-    open: () =>
-      startsGrouper(
-        starts,
-        (row) => {
-          const { firstSlots } = row.table;
-          const fits = row.misaligned?.firstFits !== false;
-          const cells = row.cells.map((cell, slot) => (fits && firstSlots.has(slot) ? cell : undefined));
-          return starts({ ...row, cells }, 0) ? 'starts' : decidedByFirst(row) ? 'continues' : 'unknown';
-        },
-        scope.limits.recordRows,
-      ),
-  };
-}
-
-/** A row that names a parent belongs to the row with that name; a row without a parent is a record. */
-function byParent(outer: Scope, parent: string, names: readonly Value[]): Grouping {
-  const scope = { ...outer, field: 'group' };
-  const reference = blankIfUnreadable(compileAs(scope, ['group', 'parent'], parent, 'text').read);
-  const namesOf = compileNames(scope, names);
-  return {
-    open: (openScratch) =>
-      scratchGrouper(
-        openScratch('parent'),
-        (row) => {
-          if (row.misaligned !== undefined) return strayLinks(row);
-          const named = reference(row, 0);
-          return typeof named === 'string'
-            ? { ...UNLINKED, belongs: named }
-            : { ...UNLINKED, names: namesOf(row) };
-        },
-        finishReferred,
-        scope.limits.recordRows,
-      ),
-  };
+function isNamed(row: SourceRow, key: string): boolean {
+  return row.misaligned?.cells.includes(key) ?? false;
 }
 
 /**
- * A row that lists children is a record with them. A row is also a record if no other row lists it, or if it is sold
- * alone as well.
+ * A row that meets the condition begins a record, and the following rows that do not meet it continue it; one that repeats the row
+ * before it is left out. After an unreadable row, the next rows belong to an unknown record, until a record begins again.
  */
-function byChildren(
-  scope: Scope,
-  spec: GroupSpec & { readonly children: NonNullable<GroupSpec['children']> },
-  head: Expression<boolean> | undefined,
-): Grouping {
-  const { children } = spec;
-  const referring = { ...scope, field: 'group' };
-  const slot = slotOf(referring, ['group', 'children', 'cell'], children.cell);
-  const labelSlot = given(children.labels, (name) =>
-    slotOf(referring, ['group', 'children', 'labels'], name),
-  );
-  const namesOf = compileNames(referring, spec.names ?? []);
-  const alone = given(spec.alone, (one) => compileCondition(scope, ['group', 'alone'], one));
-  const referencesOf = (row: SourceRow) => parseChildren(row.cells[slot] ?? '', children);
+function byStart(scope: Scope, condition: Condition): Grouping {
+  const starts = compileCondition(scope, ['group', 'starts'], condition);
+  const decidedByFirst = inFirstColumn(scope.columns, columnsOf(condition));
+  return { open: () => startsGrouper(starts, decidedByFirst, scope.limits.recordRows) };
+}
+
+/** `decidedByFirst`: whether a misaligned row shows if it begins a record. */
+function startsGrouper(
+  starts: Expression<boolean>,
+  decidedByFirst: (row: SourceRow) => boolean,
+  mostRows: number,
+): Grouper {
+  let current: Block<null> | undefined;
+  const out: RecordRows[] = [];
+
+  const flush = () => {
+    if (current !== undefined) out.push(current.record(undefined, false));
+    current = undefined;
+  };
+  const begin = (row: SourceRow, fault: Reason | undefined) => {
+    flush();
+    current = new Block(null, fault);
+    current.add(row, fault);
+  };
+  const addMisaligned = (row: SourceRow, reason: Reason) => {
+    const { firstSlots } = row.table;
+    const fits = row.misaligned?.firstFits !== false;
+    const cells = row.cells.map((cell, slot) => (fits && firstSlots.has(slot) ? cell : undefined));
+    const doesBegin = starts({ ...row, cells }, 0);
+    if (!doesBegin && decidedByFirst(row) && current !== undefined) {
+      current.add(row, reason);
+      return;
+    }
+    if (!doesBegin && !decidedByFirst(row)) current?.addFault(neighbourMisaligned(row.line));
+    begin(row, reason);
+  };
+  const add = (row: SourceRow) => {
+    if (row.misaligned !== undefined) {
+      addMisaligned(row, row.misaligned.reason);
+    } else if (starts(row, 0)) {
+      begin(row, undefined);
+    } else if (current === undefined) {
+      const message = 'the row continues the product above it, but there is none';
+      out.push(ungroupedRow(row, { code: 'nothing-to-continue', message, line: row.line }));
+    } else if (row.isCopy === true) {
+      out.push(repeatedRow(row, null));
+    } else if (current.size >= mostRows) {
+      // Rejected piece by piece, so that it need not be kept as a whole.
+      const fault = tooManyRows(current.firstLine, mostRows);
+      current.addFault(fault);
+      begin(row, fault);
+    } else {
+      current.add(row, current.rows.length > 0 ? undefined : current.fault);
+    }
+  };
+  const take = () => out.splice(0);
+  const endAll = () => {
+    flush();
+    return take();
+  };
   return {
-    open: (openScratch) =>
-      scratchGrouper(
-        openScratch('children'),
-        (row) => {
-          if (row.misaligned !== undefined) return strayLinks(row);
-          const names = namesOf(row);
-          const silent = head !== undefined && !head(row, 0);
-          if (silent) {
-            const [belongs] = names;
-            return belongs === undefined ? strayLinks(row) : { ...UNLINKED, belongs, silent: true };
-          }
-          return {
-            ...UNLINKED,
-            names,
-            wants: referencesOf(row).map(({ name }) => name),
-            alone: alone?.(row, 0) ?? false,
-          };
-        },
-        (gathered) => {
-          const record = finishReferred(gathered);
-          const { head: parent, children: found } = record;
-          const references = given(parent, referencesOf) ?? [];
-          const labels = parsePairs(parent?.cells[labelSlot ?? -1] ?? '', children);
-          const childOptions = references.map(({ options }) => labelled(options, labels));
-          const missing = {
-            code: 'child-missing',
-            message: `the row lists ${references.length} children, of which ${found.length} are others in the source`,
-            ...(parent && { line: parent.line }),
-          };
-          const fault = record.fault ?? (references.length === found.length ? undefined : missing);
-          return { ...record, childOptions, fault };
-        },
-        scope.limits.recordRows,
-      ),
+    startTable: flush,
+    add(rows) {
+      for (const row of rows) add(row);
+      return take();
+    },
+    *end() {
+      yield endAll();
+    },
+    bounds: {
+      endBefore: endAll,
+      begins: (row) => row.misaligned === undefined && starts(row, 0),
+    },
   };
 }
 
-type Names = ReadonlyMap<string, string>;
+/** Consecutive rows of one record. */
+class Block<Key extends string | null> {
+  /** The key, where they have one. */
+  readonly key: Key;
+  /** Those whose cells can be trusted. */
+  readonly rows: SourceRow[] = [];
+  readonly #all: SourceRow[] = [];
+  fault: Reason | undefined;
 
-function labelled(options: Names, labels: Names): Names {
-  return new Map([...options].map(([code, value]) => [labels.get(code) ?? code, value]));
-}
-
-function slotOf(scope: Scope, path: readonly string[], name: string): number {
-  const named = namedAt(scope, path, name);
-  if (named?.kind === 'column') return named.slot;
-  if (named !== undefined) scope.problems.add(path, `${name} is not a single column`);
-  return -1;
-}
-
-/** Compiles the names by which other rows may refer to a row. */
-function compileNames(scope: Scope, names: readonly Value[]): (row: SourceRow) => readonly string[] {
-  const reads = names.map((name, index) =>
-    blankIfUnreadable(compileAs(scope, ['group', 'names', index], name, 'text').read),
-  );
-  return (row) =>
-    reads.flatMap((read) => {
-      const name = read(row, 0);
-      return typeof name === 'string' ? [name] : [];
-    });
-}
-
-/** A child as the cell of its parent names it. */
-interface ChildReference {
-  readonly name: string;
-  /** Its options by code. */
-  readonly options: ReadonlyMap<string, string>;
-}
-
-/** Reads `sku=A,size=XS|sku=B,size=S`. A piece without `=` belongs to the previous value (`size=10,5 cm`). */
-function parseChildren(cell: string, spec: ChildrenSpec): readonly ChildReference[] {
-  const references: ChildReference[] = [];
-  for (const item of cell.split(spec.items)) {
-    if (item.trim() === '') continue;
-    if (spec.reference === undefined) {
-      references.push({ name: item.trim(), options: new Map() });
-      continue;
-    }
-    const pairs = parsePairs(item, spec);
-    const name = pairs.get(spec.reference);
-    if (name !== undefined) {
-      pairs.delete(spec.reference);
-      for (const other of spec.except ?? []) pairs.delete(other);
-      references.push({ name, options: pairs });
-    }
+  constructor(key: Key, fault: Reason | undefined) {
+    this.key = key;
+    this.fault = fault;
   }
-  return references;
-}
 
-/** Reads `code=value,code=value`. */
-function parsePairs(text: string, spec: ChildrenSpec): Map<string, string> {
-  const pairs = new Map<string, string>();
-  let last: string | undefined;
-  for (const piece of text.split(spec.pairs)) {
-    const at = piece.indexOf(spec.equals);
-    if (at < 0) {
-      if (last !== undefined) pairs.set(last, `${pairs.get(last)}${spec.pairs}${piece.trimEnd()}`);
-      continue;
-    }
-    last = piece.slice(0, at).trim();
-    pairs.set(last, piece.slice(at + spec.equals.length).trim());
+  /** @param reason why its cells cannot be trusted; undefined where they can. */
+  add(row: SourceRow, reason: Reason | undefined): void {
+    this.#all.push(row);
+    if (reason === undefined) this.rows.push(row);
+    else this.fault ??= reason;
   }
-  return pairs;
+
+  get size(): number {
+    return this.#all.length;
+  }
+
+  get firstLine(): number {
+    return this.#all[0]?.line ?? 0;
+  }
+
+  addFault(reason: Reason): void {
+    this.fault ??= reason;
+  }
+
+  /** @param partial whether it may be only a part of a record. */
+  record(head: SourceRow | undefined, partial: boolean): RecordRows {
+    const [rows, all] = [this.rows, this.#all];
+    return recordOf(all, { head: head ?? rows[0], rows, fault: this.fault, key: this.key, partial });
+  }
 }

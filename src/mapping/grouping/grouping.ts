@@ -9,8 +9,8 @@ import { blankIfUnreadable, type TypedExpression } from '../values/cell.ts';
 
 /** Collects the rows of records. */
 export interface Grouper {
-  /** A new file begins. */
-  startTable(): void;
+  /** A new file begins; left out where rows of one record may be in several files. */
+  startTable?(): void;
   /** Takes rows in source order; returns the complete records. */
   add(rows: readonly SourceRow[]): readonly RecordRows[];
   /** The source has ended: returns the rest, in batches. */
