@@ -16,18 +16,23 @@ import {
 } from './damage-check.ts';
 import { compileGrouping } from './grouping/compile-grouping.ts';
 import type { Grouping } from './grouping/grouping.ts';
-import { compileJoins, type Joins, type JoinTable, joinsOf, joinTable, readyColumns } from './join-table.ts';
+import {
+  compileJoins,
+  type Joined,
+  type Joins,
+  type JoinTable,
+  joinsOf,
+  joinTable,
+  type ReadyColumn,
+  readyColumns,
+} from './join-table.ts';
 import { type Crosswalk, LIST_COLUMNS, type LookupTable, storeListsTable } from './lookup-table.ts';
 import { applyPriceRules, type PriceRules } from './price-rules.ts';
-import {
-  compileLikeness,
-  compilePatch,
-  compileProduct,
-  type FindPicture,
-} from './product/compile-product.ts';
+import type { StoreCategories } from './product/compile-categories.ts';
+import { compileLikeness, compilePatch, compileProduct } from './product/compile-product.ts';
 import type { WeightUnit } from './product/compile-weight.ts';
+import type { FindPicture } from './product/picture-addresses.ts';
 import { Clock } from './product/pricing.ts';
-import type { StoreCategories } from './product/store-categories.ts';
 import type { BuildRecord, RecordRows, SourceRow } from './record-rows.ts';
 import {
   type MappingProblem,
@@ -61,9 +66,9 @@ export {
 } from './columns/bind-table.ts';
 export { CurrencyWatch, type KnownCurrency } from './currency-watch.ts';
 export { applyPriceRules, type PriceRules } from './price-rules.ts';
-export type { FindPicture } from './product/compile-product.ts';
+export type { StoreCategories } from './product/compile-categories.ts';
 export { weightUnit } from './product/compile-weight.ts';
-export type { StoreCategories } from './product/store-categories.ts';
+export type { FindPicture } from './product/picture-addresses.ts';
 
 /** The input for compiling a mapping, besides its file. */
 export interface MappingContext {
@@ -352,8 +357,12 @@ const NO_ROW: SourceRow = {
   chars: 0,
 };
 
-/** Makes the table of a join from the header of its file, still without rows. MappingError if the header lacks a column. */
-export type JoinOpener = (file: string, header: readonly string[]) => JoinTable;
+/** A join whose table is not read yet. */
+export interface JoinOpener extends Pick<Joined, 'match'> {
+  readonly columns: readonly ReadyColumn[];
+  /** Makes the table from the header of its file, still without rows. MappingError if the header lacks a column. */
+  readonly open: (file: string, header: readonly string[]) => JoinTable;
+}
 
 /** The joins of a mapping, by the names of their lookups, for the params that a job sets. */
 export function joinOpeners(
@@ -364,10 +373,10 @@ export function joinOpeners(
   const problems = new Problems();
   const scope = newScope(spec, { problems, params: paramsOf(spec, params, problems), lookups: new Map() });
   return new Map(
-    joinsOf(spec).map(({ name, match, join }) => [
-      name,
-      (file, header) => joinTable(file, header, match, readyColumns(scope, name, join)),
-    ]),
+    joinsOf(spec).map(({ name, match, join }) => {
+      const columns = readyColumns(scope, name, join);
+      return [name, { match, columns, open: (file, header) => joinTable(file, header, match, columns) }];
+    }),
   );
 }
 

@@ -22,7 +22,7 @@ interface KeyFault {
 }
 
 /** A column of a join, and how its numbers are written. */
-type ReadyColumn = JoinColumn & { readonly format: NumberFormat };
+export type ReadyColumn = JoinColumn & { readonly format: NumberFormat };
 
 /** One value of a column, by the number of its key. */
 type Values = (string | number | undefined)[];
@@ -183,7 +183,8 @@ function columnAt(file: string, header: readonly string[], names: readonly strin
   );
 }
 
-interface Joined {
+/** A lookup of a mapping that is joined. */
+export interface Joined {
   readonly name: string;
   readonly match: string;
   readonly join: JoinSpec;

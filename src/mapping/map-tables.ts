@@ -1,4 +1,14 @@
-import type { BlockFinder, SourcePiece } from '../model/block-index.ts';
+import {
+  BLOCK_BYTES,
+  type BlockFinder,
+  type BlockIndex,
+  type KnownBlocks,
+  type KnownPiece,
+  type RowsPiece,
+  type SourcePiece,
+  type TextPlace,
+  tableWords,
+} from '../model/block-index.ts';
 import { sumOf } from '../model/json-object.ts';
 import type {
   DeferredRecord,
@@ -9,16 +19,22 @@ import type {
   SourceItem,
 } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
-import { blankCellsBeyond, type CellCurrencies, type Row } from '../model/row.ts';
+import type { Row } from '../model/row.ts';
 import { MappingError } from '../model/storeferry-error.ts';
-import type { Binding, ColumnReport } from './columns/bind-table.ts';
+import { type BlockCutter, blockCutter, isSame, nameHash } from './block-cutter.ts';
+import {
+  type Binding,
+  type ColumnReport,
+  cellsBySlot,
+  currenciesBySlot,
+  withEvenRows,
+} from './columns/bind-table.ts';
 import type { CompiledMapping, RecordMapper } from './compile-mapping.ts';
-import { ungroupedRow } from './grouping/grouping.ts';
+import { type Grouper, type RecordBounds, ungroupedRow } from './grouping/grouping.ts';
 import { memoOf, type RecordRows, type SourceRow } from './record-rows.ts';
 import { Trace } from './trace.ts';
 import { slugify } from './transforms/slug.ts';
 import { attempt, type Cell, Unreadable } from './values/cell.ts';
-import { type BlockText, type TableReading, walkBlocks } from './walk-blocks.ts';
 
 /** A file of the source: its header line and its rows. */
 export interface Table {
@@ -68,6 +84,15 @@ export function deferTables(
   return readTables(mapping, tables, options, (rows) => deferRecord(mapping.mapper, rows, context));
 }
 
+/** How blocks of a source are found and made. */
+interface BlockOptions {
+  readonly context: string;
+  /** Those of an earlier run. */
+  readonly index: BlockIndex | undefined;
+  /** The least size of a new block; affects only speed. */
+  readonly blockBytes?: number | undefined;
+}
+
 /**
  * The same, with the ends of blocks, and with the blocks of the index in place of their records where the source still
  * has them. Mappings whose records may be anywhere, or that join tables, have no blocks.
@@ -75,12 +100,11 @@ export function deferTables(
 export function readBlocks(
   mapping: CompiledMapping,
   tables: AsyncIterable<Table> | Iterable<Table>,
-  options: MapTablesOptions & { readonly context: string } & Pick<BlockText, 'index' | 'blockBytes'>,
+  options: MapTablesOptions & BlockOptions,
 ): AsyncIterable<readonly SourceItem[]> {
-  const { context, index, blockBytes } = options;
-  const map = (rows: RecordRows): SourceItem => deferRecord(mapping.mapper, rows, context);
-  return readTables(mapping, tables, options, map, (text, { header }, reading, mapRows) =>
-    walkBlocks({ ...text, context, header, index, blockBytes }, reading, mapRows),
+  const map = (rows: RecordRows): SourceItem => deferRecord(mapping.mapper, rows, options.context);
+  return readTables(mapping, tables, options, map, (table, text, reading, bounds, mapRows) =>
+    walkBlocks(table, text, reading, bounds, options, mapRows),
   );
 }
 
@@ -117,9 +141,10 @@ async function* readTables<Item>(
   options: MapTablesOptions,
   map: (rows: RecordRows) => Item,
   walk?: (
-    text: NonNullable<Table['text']>,
     table: Table,
+    text: NonNullable<Table['text']>,
     reading: TableReading,
+    bounds: RecordBounds,
     mapRows: (rows: RecordRows) => Item,
   ) => AsyncIterable<readonly Item[]>,
 ): AsyncIterable<readonly Item[]> {
@@ -134,54 +159,15 @@ async function* readTables<Item>(
     return scratch;
   });
   const { bounds } = grouper;
+  const position = { seq: 0 };
   try {
-    let seq = 0;
     for await (const table of tables) {
       const binding = bind(mapping, table);
       options.onTable?.(binding.report, table.file);
       grouper.startTable?.();
-      const isHeading = (row: Row) =>
-        row.heading === true || (mapping.skipsHeadings && isSectionHeading(row.cells));
-      let even: Binding | undefined;
-      let before: Row | undefined;
-      let charsBefore = 0;
-      const reading: Omit<TableReading, 'bounds'> = {
-        boundTo(batch) {
-          even ??= withEvenRows(binding, table.header, batch);
-          return even;
-        },
-        isHeading,
-        row: (row) => sourceRow(mapping, even ?? binding, row, seq),
-        recordsOf(batch) {
-          const bound = reading.boundTo(batch);
-          const rows = batch.map((row, index) => {
-            const made = sourceRow(mapping, bound, row, seq + index);
-            // Few rows have as many characters as the one before: comparing cells of all took a twentieth of a plan.
-            const isCopy = made.chars === charsBefore && before !== undefined && hasSameCells(row, before);
-            before = row;
-            charsBefore = made.chars;
-            return isCopy ? { ...made, isCopy } : made;
-          });
-          seq += batch.length;
-          if (!batch.some(isHeading)) return grouper.add(rows);
-          const headings: RecordRows[] = [];
-          const data: SourceRow[] = [];
-          for (const [index, row] of rows.entries()) {
-            const read = batch[index];
-            if (read === undefined || !isHeading(read)) data.push(row);
-            else headings.push(headingRecord(mapping, row, read.heading === true));
-          }
-          return [...headings, ...grouper.add(data)];
-        },
-        seq: () => seq,
-        skip(rows) {
-          seq += rows;
-          before = undefined;
-        },
-      };
-      const { text } = table;
-      if (walk !== undefined && text !== undefined && bounds !== undefined && !joins.any) {
-        yield* walk(text, table, { ...reading, bounds }, mapRows);
+      const reading = openReading(mapping, grouper, table, binding, position);
+      if (walk !== undefined && table.text !== undefined && bounds !== undefined && !joins.any) {
+        yield* walk(table, table.text, reading, bounds, mapRows);
         continue;
       }
       for await (const batch of table.batches) {
@@ -197,12 +183,162 @@ async function* readTables<Item>(
   }
 }
 
-/** The binding of a file whose rows all have more or fewer blank cells than its header. */
-function withEvenRows(binding: Binding, header: readonly string[], batch: readonly Row[]): Binding {
-  const more = blankCellsBeyond(header, batch);
-  if (more === 0) return binding;
-  const surplus = Array.from({ length: Math.max(0, more) }, (_, index) => binding.width + index);
-  return { ...binding, width: binding.width + more, surplus: [...binding.surplus, ...surplus] };
+/** A table while it is read. */
+type TableReading = ReturnType<typeof openReading>;
+
+/** `position`: that of the next row in the whole source. */
+function openReading(
+  mapping: CompiledMapping,
+  grouper: Grouper,
+  { header }: Table,
+  binding: Binding,
+  position: { seq: number },
+) {
+  let even: Binding | undefined;
+  let before: Row | undefined;
+  let charsBefore = 0;
+  /** The binding, which the first rows decide. */
+  const boundTo = (batch: readonly Row[]): Binding => {
+    even ??= withEvenRows(binding, header, batch);
+    return even;
+  };
+  /** Whether a row is no data: a repeated header, or a heading that the mapping leaves out. */
+  const isHeading = (row: Row) =>
+    row.heading === true || (mapping.skipsHeadings && isSectionHeading(row.cells));
+  return {
+    position,
+    boundTo,
+    isHeading,
+    /** The next row, which is not taken. */
+    row: (row: Row) => sourceRow(mapping, even ?? binding, row, position.seq),
+    /** Takes rows; returns the records that are complete. */
+    recordsOf(batch: readonly Row[]): readonly RecordRows[] {
+      const bound = boundTo(batch);
+      const rows = batch.map((row, index) => {
+        const made = sourceRow(mapping, bound, row, position.seq + index);
+        // Few rows have as many characters as the one before: comparing cells of all took a twentieth of a plan.
+        const isCopy = made.chars === charsBefore && before !== undefined && hasSameCells(row, before);
+        before = row;
+        charsBefore = made.chars;
+        return isCopy ? { ...made, isCopy } : made;
+      });
+      position.seq += batch.length;
+      if (!batch.some(isHeading)) return grouper.add(rows);
+      const headings: RecordRows[] = [];
+      const data: SourceRow[] = [];
+      for (const [index, row] of rows.entries()) {
+        const read = batch[index];
+        if (read === undefined || !isHeading(read)) data.push(row);
+        else headings.push(headingRecord(mapping, row, read.heading === true));
+      }
+      return [...headings, ...grouper.add(data)];
+    },
+    skip(rows: number) {
+      position.seq += rows;
+      before = undefined;
+    },
+  };
+}
+
+/** A block that is left out unless the next row turns out to continue its last record. */
+interface PendingBlock {
+  readonly piece: KnownPiece;
+  readonly block: number;
+  readonly place: TextPlace;
+}
+
+/** The records of a table with the ends of blocks, and known blocks. */
+async function* walkBlocks(
+  { header }: Table,
+  { dialect, pieces }: NonNullable<Table['text']>,
+  reading: TableReading,
+  bounds: RecordBounds,
+  { context, index, blockBytes = BLOCK_BYTES }: BlockOptions,
+  mapRows: (rows: RecordRows) => SourceItem,
+): AsyncGenerator<readonly SourceItem[]> {
+  let cutter: BlockCutter | undefined;
+  let finder: BlockFinder | undefined;
+  let pending: PendingBlock | undefined;
+  let out: SourceItem[] = [];
+  const begin = (rows: readonly Row[]): BlockCutter => {
+    const { table, width, surplus } = reading.boundTo(rows);
+    const words = tableWords(JSON.stringify([context, dialect, header, table.digest, width, surplus]));
+    if (index !== undefined) finder = { index, table: words };
+    cutter = blockCutter(words, blockBytes);
+    return cutter;
+  };
+  const emit = (records: readonly RecordRows[]) => {
+    for (const record of records) {
+      const end = cutter?.take(record);
+      if (end !== undefined) out.push(end);
+      out.push(mapRows(record));
+    }
+  };
+  const read = (piece: RowsPiece) => {
+    (cutter ?? begin(piece.rows)).addRows(piece, reading.position.seq);
+    emit(reading.recordsOf(piece.rows));
+  };
+  const skipBlocks = ({ piece: { index }, block }: PendingBlock, to = block) => {
+    pending = undefined;
+    const known: KnownBlocks = { kind: 'known-blocks', index, from: block, to };
+    reading.skip(index.total(known).rows);
+    out.push(known);
+  };
+  const readBlock = ({ piece, block, place }: PendingBlock) => {
+    pending = undefined;
+    read(piece.rowsOf(block, place));
+  };
+  const takeKnown = (known: PendingBlock) => {
+    const first = known.piece.index.first(known.block);
+    if (pending !== undefined) {
+      const last = pending.piece.index.last(pending.block);
+      if (known.block === pending.block + 1 || !isSame(last, first)) skipBlocks(pending);
+      else readBlock(pending);
+    }
+    const ended = bounds.endBefore((name) => isSame(nameHash(name), first));
+    if (ended === undefined) {
+      readBlock(known);
+      return;
+    }
+    emit(ended);
+    const end = cutter?.end(known.place, reading.position.seq);
+    if (end !== undefined) out.push(end);
+    pending = known;
+  };
+  for await (const piece of pieces(() => finder)) {
+    if (piece.kind === 'known-blocks') {
+      const { index, from, to, last } = piece;
+      let { place } = piece;
+      for (let block = from; block <= to && pending?.piece !== piece; block++) {
+        takeKnown({ piece, block, place });
+        place = index.after(block, place);
+      }
+      // The others follow it as they did.
+      if (pending?.piece === piece && pending.block < to) {
+        skipBlocks(pending, to - 1);
+        pending = { piece, block: to, place: last };
+      }
+    } else {
+      if (pending !== undefined) {
+        const last = pending.piece.index.last(pending.block);
+        const [row] = piece.rows;
+        const begins =
+          row !== undefined &&
+          !reading.isHeading(row) &&
+          bounds.begins(reading.row(row), (name) => isSame(nameHash(name), last));
+        if (begins) skipBlocks(pending);
+        else readBlock(pending);
+      }
+      read(piece);
+    }
+    if (out.length > 0) yield out;
+    out = [];
+  }
+  // The next file may continue its last record.
+  if (pending !== undefined) readBlock(pending);
+  const end = cutter?.end(undefined, reading.position.seq);
+  if (end !== undefined) out.push(end);
+  if (out.length > 0) yield out;
 }
 
 const SECOND_HEADER = {
@@ -246,27 +382,6 @@ function sourceRow(mapping: CompiledMapping, binding: Binding, row: Row, seq: nu
   if (misaligned !== undefined || row.heading === true) return bound;
   const joined = mapping.mapper.joins.fill(bound, cells);
   return joined === undefined ? bound : { ...bound, currencies: { ...currencies, ...joined } };
-}
-
-/** The cells that the mapping uses, by slot. Missing cells of a short row are blank. */
-function cellsBySlot(row: Row, binding: Binding): (string | undefined)[] {
-  const { indexes, constants } = binding;
-  const cells: (string | undefined)[] = new Array(indexes.length);
-  for (let slot = 0; slot < indexes.length; slot++) {
-    const index = indexes[slot] ?? -1;
-    cells[slot] = index < 0 ? undefined : (row.cells[index] ?? '');
-  }
-  for (const { slot, text } of constants) cells[slot] = text;
-  return cells;
-}
-
-function currenciesBySlot(named: CellCurrencies, { indexes }: Binding): CellCurrencies {
-  const currencies: Record<number, string> = {};
-  for (let slot = 0; slot < indexes.length; slot++) {
-    const currency = named[indexes[slot] ?? -1];
-    if (currency !== undefined) currencies[slot] = currency;
-  }
-  return currencies;
 }
 
 function hasSameCells({ cells, currencies }: Row, { cells: others, currencies: named }: Row): boolean {

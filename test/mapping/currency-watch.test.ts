@@ -243,7 +243,7 @@ columns: { key: Key }
 lookups: { list: { path: list.xlsx, match: Key${lookup} } }
 product: { url: key, title: key }
 variants: { pricing: ${pricing} }`);
-    const joined = joinOpeners(spec, {}).get('list')?.('list.xlsx', HEADER);
+    const joined = joinOpeners(spec, {}).get('list')?.open('list.xlsx', HEADER);
     for (const [index, [cells, currencies]] of rows.entries())
       joined?.add({ cells, currencies, line: index + 2 }, HEADER.length);
     const cells = rows.map((row) => row[0]);

@@ -25,7 +25,7 @@ const row = fc.record({
 it('a joined table holds what its rows hold of each key, in exact numbers', () => {
   fc.assert(
     fc.property(fc.array(row, { maxLength: 30 }), (rows) => {
-      const table = joinOpeners(SPEC, {}).get('t')?.('t.csv', ['Key', 'N']);
+      const table = joinOpeners(SPEC, {}).get('t')?.open('t.csv', ['Key', 'N']);
       if (table === undefined) throw new Error('no join');
       const text = (cents: number) => String(cents / 100);
       for (const [index, { key, cents }] of rows.entries()) {

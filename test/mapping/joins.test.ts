@@ -26,7 +26,7 @@ async function mapJoined(
   stock: readonly (readonly string[])[],
   codes: readonly string[] = ['a'],
 ) {
-  const joined = joinOpeners(spec, {}).get('stock')?.('stock.csv', HEADER);
+  const joined = joinOpeners(spec, {}).get('stock')?.open('stock.csv', HEADER);
   if (joined === undefined) throw new Error('no join');
   for (const [index, cells] of stock.entries()) joined.add({ cells, line: index + 2 }, HEADER.length);
   const mapping = compileMapping(spec, { ...CONTEXT, joins: new Map([['stock', joined]]) });
@@ -151,7 +151,7 @@ columns: { id: Id, mail: Mail }
 lookups: { stock: { path: stock.csv, match: Article, join: { on: mail, columns: { qty: Qty }, missing: reject } } }
 contact: { id: id, name: stock.qty }
 `);
-    const joined = joinOpeners(spec, {}).get('stock')?.('stock.csv', HEADER) ?? expect.fail();
+    const joined = joinOpeners(spec, {}).get('stock')?.open('stock.csv', HEADER) ?? expect.fail();
     for (const qty of ['Ann', 'Bob'])
       joined.add({ cells: ['ann@mail.example', qty, ''], line: 2 }, HEADER.length);
     const mapping = compileMapping(spec, { ...CONTEXT, joins: new Map([['stock', joined]]) });
@@ -179,7 +179,7 @@ contact: { id: id, name: stock.qty }
   });
 
   it('refuses a table without a column, or with it twice', () => {
-    const open = joinOpeners(joining('{ qty: Quantity }'), {}).get('stock');
+    const open = joinOpeners(joining('{ qty: Quantity }'), {}).get('stock')?.open;
     expect(() => open?.('stock.csv', HEADER)).toThrow("there is no column 'Quantity'");
     expect(() => open?.('stock.csv', ['Article', 'Quantity', 'Article'])).toThrow(
       "'Article' occurs more than once",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runMappingTests } from '../../src/mapping/run-mapping-tests.ts';
+import { runMappingTests } from '../../src/run/inputs/run-mapping-tests.ts';
 import { mappingOf, TEST_OPTIONS } from './mapping-setup.ts';
 
 /** What a mapping's own tests say, one line a problem. */

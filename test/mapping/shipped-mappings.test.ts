@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkMapping } from '../../src/mapping/compile-mapping.ts';
-import { runMappingTests } from '../../src/mapping/run-mapping-tests.ts';
+import { runMappingTests } from '../../src/run/inputs/run-mapping-tests.ts';
 import { shippedMapping, TEST_OPTIONS } from './mapping-setup.ts';
 
 const names = readdirSync(join(import.meta.dirname, '..', '..', 'mappings'))

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { categoryFinder } from '../../src/mapping/product/store-categories.ts';
+import { categoryFinder } from '../../src/mapping/product/compile-categories.ts';
 
 const LIST = [
   { id: 1, name: 'Kitchen', url: 'kitchen', parentCategory: 0 },

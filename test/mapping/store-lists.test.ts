@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkMapping, lookupsOfStoreLists } from '../../src/mapping/compile-mapping.ts';
 import { storeListsTable } from '../../src/mapping/lookup-table.ts';
-import { runMappingTests } from '../../src/mapping/run-mapping-tests.ts';
+import { runMappingTests } from '../../src/run/inputs/run-mapping-tests.ts';
 import { mapAll, mappingOf, TEST_OPTIONS, table } from './mapping-setup.ts';
 
 const LOOKUP = '{ of: subscriber-lists, match: name, when: { lists: present } }';

@@ -82,7 +82,7 @@ export function uploadTargets(workspace: Workspace, job: ImportJob): readonly Up
     const { name, match, join } = table;
     const refuse = (header: readonly string[]) => {
       needing([match], spec.import)(header);
-      join?.(path, header);
+      join?.open(path, header);
     };
     return [
       { ...file, id: `lookup:${name}`, what: `lookup table ${name}`, refuse: looking(reading, refuse) },

@@ -1,3 +1,4 @@
+import { blankCellsBeyond, type CellCurrencies, type Row } from '../../model/row.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
 import { didYouMean, listHeaders, looseName, quotableHeaders } from '../../text/printable.ts';
 import { type BoundTable, memoDigest } from '../record-rows.ts';
@@ -122,6 +123,36 @@ export function bindTable(
     surplus: trimmed.flatMap((text, index) => (SURPLUS.test(text) ? [index] : [])),
     report: { used, missing, unused },
   };
+}
+
+/** The binding of a file whose rows all have more or fewer blank cells than its header. */
+export function withEvenRows(binding: Binding, header: readonly string[], batch: readonly Row[]): Binding {
+  const more = blankCellsBeyond(header, batch);
+  if (more === 0) return binding;
+  const surplus = Array.from({ length: Math.max(0, more) }, (_, index) => binding.width + index);
+  return { ...binding, width: binding.width + more, surplus: [...binding.surplus, ...surplus] };
+}
+
+/** The cells that the mapping uses, by slot. Missing cells of a short row are blank. */
+export function cellsBySlot(row: Row, binding: Binding): (string | undefined)[] {
+  const { indexes, constants } = binding;
+  const cells: (string | undefined)[] = new Array(indexes.length);
+  for (let slot = 0; slot < indexes.length; slot++) {
+    const index = indexes[slot] ?? -1;
+    cells[slot] = index < 0 ? undefined : (row.cells[index] ?? '');
+  }
+  for (const { slot, text } of constants) cells[slot] = text;
+  return cells;
+}
+
+/** The currencies of a row by slot instead of by position. */
+export function currenciesBySlot(named: CellCurrencies, { indexes }: Binding): CellCurrencies {
+  const currencies: Record<number, string> = {};
+  for (let slot = 0; slot < indexes.length; slot++) {
+    const currency = named[indexes[slot] ?? -1];
+    if (currency !== undefined) currencies[slot] = currency;
+  }
+  return currencies;
 }
 
 /** How the columns of a mapping match a header line, of which none is required. MappingError where a used column occurs more than once. */

@@ -1,5 +1,7 @@
+import { beyondLimit, raiseLimit } from '../../model/input-limits.ts';
+import type { ProductOption } from '../../model/mapped-record.ts';
 import type { Family } from '../columns/columns.ts';
-import type { BoundTable, RecordRows, SourceRow } from '../record-rows.ts';
+import type { RecordRows, SourceRow } from '../record-rows.ts';
 import { familyAt, given, type Path, type Scope } from '../scope.ts';
 import type { OptionsSpec } from '../spec/product-spec.ts';
 import { type Cell, cleanCell, type Expression, isList, isPresent, refuse } from '../values/cell.ts';
@@ -140,17 +142,19 @@ function positionReader(
   listed: Expression | undefined,
 ): OptionReader {
   return ({ head }, variants) => {
+    const rows = head === undefined ? variants : [head, ...variants];
     const numbers: number[] = [];
     const names: string[] = [];
     const lists: (readonly string[])[] = [];
     for (const number of family.numbers) {
       const slot = family.slots.get(number) ?? -1;
-      if (isMissing(slot, head, variants)) continue;
-      const name = firstName(slot, head, variants);
+      // Only other files have this member of the family: their content says nothing about these rows.
+      if (rows.every((row) => row.cells[slot] === undefined)) continue;
+      const name = cleanCell(rows.find((row) => cleanCell(row.cells[slot]) !== undefined)?.cells[slot]);
       const list = head === undefined ? [] : listOf(listed?.(head, number));
+      const findChooser = () => values && variants.find((row) => isPresent(values, row, number));
       if (name === undefined) {
-        const stray =
-          values === undefined ? undefined : variants.find((row) => isPresent(values, row, number));
+        const stray = findChooser();
         if (stray !== undefined) {
           const message = `the variant has a value for option ${number}, which has no name`;
           return refuseAt(stray, slot, 'option-name-missing', message);
@@ -169,7 +173,7 @@ function positionReader(
       if (names.includes(name)) {
         return refuse('option-repeated', `the product has two options called ${name}`, head?.line);
       }
-      if (listed !== undefined && list.length === 0 && !isChosen(values, variants, number)) {
+      if (listed !== undefined && list.length === 0 && findChooser() === undefined) {
         const message = `option ${number} has a name and no values: is the name under its header?`;
         return refuseAt(head, slot, 'option-without-values', message);
       }
@@ -184,29 +188,6 @@ function positionReader(
 
 function refuseAt(row: SourceRow | undefined, slot: number, code: string, message: string): never {
   return refuse(code, message, row?.line, row?.table.headers[slot]);
-}
-
-function isChosen(values: Expression | undefined, variants: readonly SourceRow[], number: number): boolean {
-  return values !== undefined && variants.some((row) => isPresent(values, row, number));
-}
-
-/** Whether only other files have this member of the family: their content says nothing about these rows. */
-function isMissing(slot: number, head: SourceRow | undefined, variants: readonly SourceRow[]): boolean {
-  return head?.cells[slot] === undefined && variants.every((row) => row.cells[slot] === undefined);
-}
-
-function firstName(
-  slot: number,
-  head: SourceRow | undefined,
-  variants: readonly SourceRow[],
-): string | undefined {
-  const own = cleanCell(head?.cells[slot]);
-  if (own !== undefined) return own;
-  for (const row of variants) {
-    const name = cleanCell(row.cells[slot]);
-    if (name !== undefined) return name;
-  }
-  return undefined;
 }
 
 /**
@@ -280,89 +261,196 @@ function listOf(value: Cell): readonly string[] {
   return isList(value) ? value.map(String) : [];
 }
 
-/** Rows that have a column for each value of an option, as one row for each value. */
-export interface SpreadColumns {
-  /** For the fields of variants: the name of a family is the cell of the variant. */
-  readonly scope: Scope;
-  /** A row for each value for which any of its columns has a cell. Refuses rows without any. */
-  readonly expand: (rows: readonly SourceRow[]) => readonly SourceRow[];
-  /** The reader with the option of the columns as the last one. */
-  readonly withOption: (reader: OptionReader) => OptionReader;
+/** A variant with its values in option order; `row` is the index of its row. */
+interface Choice {
+  readonly row: number;
+  readonly values: readonly string[];
 }
 
-/** Compiles `options.fromColumns`: each family gets a slot of its own, into which each variant takes the cell of its value. */
-export function compileSpread(
-  outer: Scope,
-  path: Path,
-  { name, columns }: NonNullable<OptionsSpec['fromColumns']>,
-): SpreadColumns {
-  const scope = { ...outer, field: 'options' };
-  const families = [columns].flat().flatMap((column): { family: Family; slot: number }[] => {
-    const family = familyAt(scope, [...path, 'columns'], column, true);
-    return family === undefined ? [] : [{ family, slot: scope.columns.addSlot() }];
+/** The mapping's settings for options. */
+export interface OptionRules {
+  readonly keep: 'used' | 'differing';
+  readonly blank: 'reject' | 'any';
+  /** Lower-cased name and value of the option that means "no options". */
+  readonly none: { readonly name: string; readonly value: string } | undefined;
+  /** The most variants from combinations. */
+  readonly mostCombinations: number;
+}
+
+/** An option, before it is known whether the variants differ. */
+type ChosenOption = Pick<ProductOption, 'name' | 'values'>;
+
+/** The options of a product and its variants, each with one value per option. */
+interface Chosen {
+  readonly options: readonly ChosenOption[];
+  readonly choices: readonly Choice[];
+}
+
+/**
+ * Aligns the options: each variant gets exactly one value for each option, and no two variants have the same values.
+ */
+export function chooseVariants(table: OptionTable, rules: OptionRules): Chosen {
+  const kept = keptOptions(table, rules);
+  const [only, second] = kept;
+  if (only !== undefined && second === undefined && meansNone(table, only, rules)) {
+    return { options: [], choices: [{ row: 0, values: [] }] };
+  }
+  const rows = table.choices.map((choice) => kept.map((option) => choice[option]));
+  const choices =
+    rules.blank === 'any' ? expandBlanks(table, kept, rows, rules) : complete(table, kept, rows);
+  refuseRepeated(table, choices);
+  return { options: optionsOf(table, kept, choices), choices };
+}
+
+/** Combines each listed value of each option with each of the others, all from one row. */
+export function combine(table: OptionTable, rules: OptionRules): Chosen {
+  const kept = table.names.flatMap((_, option) => ((table.listed[option]?.length ?? 0) > 0 ? [option] : []));
+  const openRow = kept.map(() => undefined);
+  const choices = expandBlanks({ ...table, choices: [] }, kept, [openRow], rules);
+  return { options: optionsOf(table, kept, choices), choices };
+}
+
+function combinations(lists: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  return lists.reduce<readonly (readonly string[])[]>(
+    (made, list) => made.flatMap((values) => list.map((value) => [...values, value])),
+    [[]],
+  );
+}
+
+function keptOptions(table: OptionTable, rules: OptionRules): readonly number[] {
+  return table.names.flatMap((_, option) => {
+    const first = table.choices[0]?.[option];
+    const differ = table.choices.some((choice) => choice[option] !== first);
+    if (rules.keep === 'differing') return differ ? [option] : [];
+    // An option that every variant leaves open is a choice if its values are listed.
+    const open = rules.blank === 'any' && (table.listed[option]?.length ?? 0) > 0;
+    return open || differ || table.choices.length === 0 || first !== undefined ? [option] : [];
   });
-  const labelSlot = scope.columns.addSlot();
-  const tables = new Map<string, BoundTable>();
-  /** The value of the option, and the column of each family that has it. */
-  const membersOf = (row: SourceRow) => {
-    const labels = new Set(families.flatMap(({ family }) => [...family.labels.values()]));
-    return [...labels].map((label) => ({
-      label,
-      cells: families.map(({ family, slot }) => {
-        const [number = -1] = [...family.labels].find(([, text]) => text === label) ?? [];
-        const from = family.slots.get(number) ?? -1;
-        return { slot, from, text: row.cells[from] };
-      }),
-    }));
-  };
-  const tableOf = (table: BoundTable, { label, cells }: ReturnType<typeof membersOf>[number]): BoundTable => {
-    const key = `${table.file} ${table.digest} ${label}`;
-    const known = tables.get(key);
-    if (known !== undefined) return known;
-    const headers = [...table.headers];
-    for (const { slot, from } of cells) headers[slot] = table.headers[from];
-    const made = { ...table, headers };
-    tables.set(key, made);
-    return made;
-  };
-  return {
-    scope: {
-      ...outer,
-      spread: new Map(families.map(({ family, slot }) => [family.name, slot])),
-    },
-    expand: (rows) =>
-      rows.flatMap((row) => {
-        const members = membersOf(row).filter(({ cells }) =>
-          cells.some(({ text }) => cleanCell(text) !== undefined),
-        );
-        if (members.length === 0)
-          return refuse(
-            'no-value-in-columns',
-            `all columns of ${name} are blank, so there is no variant`,
-            row.line,
-          );
-        return members.map((member, index): SourceRow => {
-          const cells = [...row.cells];
-          for (const { slot, text } of member.cells) cells[slot] = text;
-          const moved = member.cells.map(({ slot, from }) => [slot, row.currencies?.[from]] as const);
-          const currencies = row.currencies && { ...row.currencies, ...Object.fromEntries(moved) };
-          cells[labelSlot] = member.label;
-          // Between the positions of its row and the next one.
-          const seq = row.seq + index / members.length;
-          const made = { ...row, table: tableOf(row.table, member), cells, currencies, seq };
-          return outer.trace?.inherited(made, made, made) ?? made;
-        });
-      }),
-    withOption: (reader) => (rows, variants) => {
-      const table = reader(rows, variants);
-      const chosen = variants.map((row) => row.cells[labelSlot]);
-      const labels = new Set(families.flatMap(({ family }) => [...family.labels.values()]));
-      return {
-        ...table,
-        names: [...table.names, name],
-        choices: table.choices.map((choices, index) => [...choices, chosen[index]]),
-        listed: [...table.listed, [...labels].filter((label) => chosen.includes(label))],
-      };
-    },
-  };
+}
+
+function meansNone(table: OptionTable, option: number, { none }: OptionRules): boolean {
+  return (
+    none !== undefined &&
+    table.choices.length === 1 &&
+    table.names[option]?.toLowerCase() === none.name &&
+    table.choices[0]?.[option]?.toLowerCase() === none.value
+  );
+}
+
+function complete(
+  table: OptionTable,
+  kept: readonly number[],
+  rows: readonly (readonly (string | undefined)[])[],
+): readonly Choice[] {
+  return rows.map((values, row) => {
+    if (isComplete(values)) return { row, values };
+    const option = table.names[kept[values.indexOf(undefined)] ?? 0];
+    const message = `the variant has no value for the option ${option}, which others have`;
+    return refuse('option-value-missing', message, table.rows[row]?.line);
+  });
+}
+
+/**
+ * A blank means every value of its option. Variants with explicit values have priority: a combination that one of
+ * them names belongs to it. The order of the rows is kept.
+ */
+function expandBlanks(
+  table: OptionTable,
+  kept: readonly number[],
+  rows: readonly (readonly (string | undefined)[])[],
+  { mostCombinations }: OptionRules,
+): readonly Choice[] {
+  const named = rows.filter(isComplete);
+  if (named.length === rows.length) return named.map((values, row) => ({ row, values }));
+  const values = kept.map((option) => valuesOf(table, option));
+  const taken = new Set(named.map(tupleKey));
+  const choices: Choice[] = [];
+  for (const [row, chosen] of rows.entries()) {
+    if (isComplete(chosen)) {
+      choices.push({ row, values: chosen });
+      continue;
+    }
+    const lists = chosen.map((value, index) => (value === undefined ? (values[index] ?? []) : [value]));
+    const variants = choices.length + lists.reduce((product, list) => product * list.length, 1);
+    if (variants > mostCombinations) {
+      const beyond = beyondLimit('combinations', mostCombinations, { variants });
+      refuse('too-many-combinations', `${beyond} ${raiseLimit('combinations')}`, table.rows[row]?.line);
+    }
+    for (const one of combinations(lists)) {
+      if (!taken.has(tupleKey(one))) {
+        taken.add(tupleKey(one));
+        choices.push({ row, values: one });
+      }
+    }
+  }
+  return choices;
+}
+
+function isComplete(values: readonly (string | undefined)[]): values is readonly string[] {
+  return !values.includes(undefined);
+}
+
+function tupleKey(values: readonly string[]): string {
+  return values.length === 1 ? (values[0] ?? '') : JSON.stringify(values);
+}
+
+function refuseRepeated(table: OptionTable, choices: readonly Choice[]): void {
+  if (choices.length < 2) return;
+  const seen = new Map<string, number>();
+  for (const { row, values } of choices) {
+    const key = tupleKey(values.map(asSeen));
+    const first = seen.get(key);
+    if (first !== undefined) {
+      const what =
+        values.length === 0 ? 'without any option that distinguishes them' : `of ${values.join(', ')}`;
+      refuse(
+        'repeated-combination',
+        `two variants ${what}, in lines ${table.rows[first]?.line} and ${table.rows[row]?.line}`,
+        table.rows[row]?.line,
+      );
+    }
+    seen.set(key, row);
+  }
+}
+
+/**
+ * A value as a buyer sees it: no-break spaces become spaces, invisible characters are removed, accents are composed.
+ */
+function asSeen(value: string): string {
+  return /^[\x20-\x7e]*$/.test(value)
+    ? value
+    : value
+        .normalize('NFC')
+        .replaceAll(/[\u00a0\u2007\u202f]/g, ' ')
+        .replaceAll(/[\u00ad\u200b\u2060\ufeff]/g, '');
+}
+
+/** All values of an option, listed ones first. */
+function valuesOf(table: OptionTable, option: number): readonly string[] {
+  const values = new Set(table.listed[option] ?? []);
+  for (const choice of table.choices) {
+    const value = choice[option];
+    if (value !== undefined) values.add(value);
+  }
+  return [...values];
+}
+
+/**
+ * Options with the values that variants use: in listed order if the source lists them, otherwise in order of
+ * appearance.
+ */
+function optionsOf(
+  table: OptionTable,
+  kept: readonly number[],
+  choices: readonly Choice[],
+): readonly ChosenOption[] {
+  return kept.map((option, index) => {
+    const used = new Set<string>();
+    for (const { values } of choices) used.add(values[index] ?? '');
+    const listed = (table.listed[option] ?? []).filter((value) => used.has(value));
+    return {
+      name: table.names[option] ?? '',
+      values: listed.length === 0 ? [...used] : [...new Set([...listed, ...used])],
+    };
+  });
 }

@@ -9,9 +9,9 @@ import {
   joinOpeners,
   keyNames,
   lookupsOfStoreLists,
+  type MappingContext,
 } from '../../mapping/compile-mapping.ts';
 import { type Crosswalk, type LookupTable, lookupTable } from '../../mapping/lookup-table.ts';
-import { type CustomTransforms, runMappingTests } from '../../mapping/run-mapping-tests.ts';
 import {
   type ContactMappingSpec,
   type MappingFile,
@@ -36,6 +36,7 @@ import { readCsv } from '../../tables/open-table.ts';
 import { listHeaders, quotableHeaders } from '../../text/printable.ts';
 import { digestOf } from '../digest-of.ts';
 import { readCrosswalk } from './read-crosswalk.ts';
+import { runMappingTests } from './run-mapping-tests.ts';
 import { openSideTable, type SideTable, sideTableFile, sideTableWords } from './side-table.ts';
 
 /**
@@ -95,7 +96,7 @@ export async function checkMappings(
   return { problems, warnings, passed };
 }
 
-function placedProblems(mapping: MappingFile, limits: MappingLimits, custom?: CustomTransforms) {
+function placedProblems(mapping: MappingFile, limits: MappingLimits, custom?: MappingContext['custom']) {
   return checkMapping(mapping.spec, limits, custom).map(({ path, message, isWarning = false }) => ({
     place: mapping.placeOf(path),
     message,
@@ -120,7 +121,7 @@ export interface MappingSource {
   /** The lookups of the store's subscriber lists, which only a run may request. */
   readonly listLookups: ReturnType<typeof lookupsOfStoreLists>;
   /** The transforms of the workspace, where the mapping has some. */
-  readonly custom?: CustomTransforms | undefined;
+  readonly custom?: MappingContext['custom'];
   /** Of everything above but the content of the tables. */
   readonly digest: string;
   /** A digest of what decides a record's key. */
@@ -187,7 +188,7 @@ function namesExtension(part: object): boolean {
   return JSON.stringify(part).includes('"custom":');
 }
 
-function customTransforms({ transforms }: LoadedExtensions): CustomTransforms {
+function customTransforms({ transforms }: LoadedExtensions): MappingContext['custom'] {
   return (name) => (Object.hasOwn(transforms, name) ? transforms[name] : undefined);
 }
 
@@ -227,7 +228,7 @@ function isThere(
 /** The tables that rows are compared with. */
 export interface MappingTables {
   readonly lookups: ReadonlyMap<string, LookupTable>;
-  readonly joins: ReadonlyMap<string, ReturnType<JoinOpener>>;
+  readonly joins: ReadonlyMap<string, ReturnType<JoinOpener['open']>>;
   readonly crosswalk: Crosswalk | undefined;
 }
 
@@ -240,7 +241,7 @@ export async function readMappingTables(
   opened: DisposableStack,
 ): Promise<MappingTables> {
   const lookups = new Map<string, LookupTable>();
-  const joins = new Map<string, ReturnType<JoinOpener>>();
+  const joins = new Map<string, ReturnType<JoinOpener['open']>>();
   let crosswalk: Crosswalk | undefined;
   for (const [index, table] of tables.entries()) {
     const file = staged[index];
@@ -255,7 +256,7 @@ export async function readMappingTables(
       continue;
     }
     if (table.join !== undefined) {
-      const joined = table.join(sideTableFile(table), header);
+      const joined = table.join.open(sideTableFile(table), header);
       joins.set(table.name, joined);
       let width: number | undefined;
       for await (const batch of read()) {

@@ -1,18 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { MappingLimits } from '../model/input-limits.ts';
-import { isJsonObject } from '../model/json-object.ts';
-import type { Mapped, OpenScratch } from '../model/mapped-record.ts';
-import type { Row } from '../model/row.ts';
-import { StoreferryError } from '../model/storeferry-error.ts';
-import { truncate } from '../model/truncate.ts';
-import { compileMapping, joinOpeners } from './compile-mapping.ts';
-import { type JoinTable, joinsOf } from './join-table.ts';
-import { type Crosswalk, type LookupTable, lookupKey, lookupTable, storeListsTable } from './lookup-table.ts';
-import { mapTables } from './map-tables.ts';
-import { joinColumns } from './spec/join-spec.ts';
-import type { MappingExpectation, MappingSpec, MappingTest } from './spec/mapping-spec.ts';
-import type { CustomTransforms } from './transforms/define-transform.ts';
-import { slugify } from './transforms/slug.ts';
+import { compileMapping, joinOpeners, type MappingContext } from '../../mapping/compile-mapping.ts';
+import {
+  type Crosswalk,
+  type LookupTable,
+  lookupKey,
+  lookupTable,
+  storeListsTable,
+} from '../../mapping/lookup-table.ts';
+import { mapTables } from '../../mapping/map-tables.ts';
+import type { MappingExpectation, MappingSpec, MappingTest } from '../../mapping/spec/mapping-spec.ts';
+import { slugify } from '../../mapping/transforms/transforms.ts';
+import { isJsonObject } from '../../model/json-object.ts';
+import type { Mapped, OpenScratch } from '../../model/mapped-record.ts';
+import type { Row } from '../../model/row.ts';
+import { StoreferryError } from '../../model/storeferry-error.ts';
+import { truncate } from '../../model/truncate.ts';
 
 /** The result of one of a mapping's own tests; without problems it passed. */
 interface MappingTestResult {
@@ -25,18 +27,14 @@ interface MappingTestResult {
 }
 
 /** What the tests of a mapping run with. */
-interface MappingTestOptions {
+interface MappingTestOptions extends Pick<MappingContext, 'limits' | 'custom'> {
   /** Reads CSV text like an import: its header line and its rows. */
   readonly parseCsv: (
     text: string,
     delimiter: string,
   ) => Promise<{ readonly header: readonly string[]; readonly rows: readonly Row[] }>;
   readonly openScratch: OpenScratch;
-  readonly limits?: MappingLimits | undefined;
-  readonly custom?: CustomTransforms | undefined;
 }
-
-export type { CustomTransforms };
 
 /** Runs a mapping's own tests: rows in, records and rejections out. Needs no store and no files. */
 export async function runMappingTests(
@@ -113,16 +111,15 @@ function lookupsOf(spec: MappingSpec, test: MappingTest): ReadonlyMap<string, Lo
 }
 
 /** The tables of joins, with the columns that the test leaves out. */
-function joinedOf(spec: MappingSpec, test: MappingTest): ReadonlyMap<string, JoinTable> {
-  const openers = joinOpeners(spec, test.params ?? {});
+function joinedOf(spec: MappingSpec, test: MappingTest) {
   return new Map(
-    joinsOf(spec).flatMap(({ name, match, join }) => {
+    Array.from(joinOpeners(spec, test.params ?? {}), ([name, { match, columns, open }]) => {
       const { header, rows } = tableOf(match, test.lookups?.[name] ?? []);
-      const left = joinColumns(join).filter(({ headers }) => !headers.some((one) => header.includes(one)));
+      const left = columns.filter(({ headers }) => !headers.some((one) => header.includes(one)));
       const whole = [...header, ...left.map(({ headers }) => headers[0] ?? '')];
-      const table = openers.get(name)?.(name, whole);
-      for (const [index, cells] of rows.entries()) table?.add({ cells, line: index + 2 }, cells.length);
-      return table === undefined ? [] : [[name, table]];
+      const table = open(name, whole);
+      for (const [index, cells] of rows.entries()) table.add({ cells, line: index + 2 }, cells.length);
+      return [name, table];
     }),
   );
 }
