@@ -210,8 +210,11 @@ export type UnplacedOperation = Operation extends infer Each
  * the operation is that of its line.
  */
 export function shardLine(operation: UnplacedOperation): string {
-  const { body = '', packed: _, ...facts }: UnplacedOperation & Partial<Pick<UpsertProduct, 'body' | 'packed'>> =
-    operation;
+  const {
+    body = '',
+    packed: _,
+    ...facts
+  }: UnplacedOperation & Partial<Pick<UpsertProduct, 'body' | 'packed'>> = operation;
   const spans = facts.spans.map(({ file, from, to }) => [file, from, to]);
   return `${JSON.stringify({ ...facts, spans })}\t${body}\n`;
 }
