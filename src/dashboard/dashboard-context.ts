@@ -8,8 +8,7 @@ import type { JobFacts, ScheduleStatus } from '../report/run-facts.ts';
 import type { RunContext } from '../run/run-context.ts';
 
 // Tokens of programs and accounts of people, which commands make too.
-export { MAX_TOKEN_DAYS, openApiTokens, TOKEN_DAYS } from './access/api-tokens.ts';
-export { MIN_PASSWORD, openPeople } from './access/people.ts';
+export { MAX_TOKEN_DAYS, MIN_PASSWORD, openAccounts, TOKEN_DAYS } from './access/accounts.ts';
 export { sameText } from './access/tokens.ts';
 
 /** What the pages of the dashboard are made from. Created at the edge (cli/). */

@@ -14,15 +14,8 @@ import { recordContent, runRecords } from '../run/records/run-records.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 import { notFoundError } from './guard/page-error.ts';
 import { accessTo, actionRoute } from './pages/link-button.ts';
-import { refusePersonalData } from './pages/record-page.ts';
-import {
-  audit,
-  keptRun,
-  type RouteParts,
-  refuseLargeWorkbook,
-  rememberedRun,
-  workspaceOf,
-} from './route-parts.ts';
+import { recordsOf } from './pages/record-page.ts';
+import { audit, keptRun, type RouteParts, refuseLargeWorkbook, workspaceOf } from './route-parts.ts';
 
 interface Exchange {
   readonly request: FastifyRequest;
@@ -83,6 +76,27 @@ export async function sendExport(
     .send(content);
 }
 
+/** Of which run records are read, and how they are written. */
+interface RecordsRequest extends Pick<Parameters<typeof runRecords>[1], 'outcome'> {
+  readonly id: string;
+  readonly format: Parameters<typeof recordContent>[1];
+  readonly languages?: string;
+}
+
+/** The records of a run as a file, whose reading is recorded. PageError if it has none, or the visitor may not see them. */
+export async function openRecords(
+  dashboard: DashboardContext,
+  request: FastifyRequest,
+  { id, format, outcome, languages }: RecordsRequest,
+) {
+  const { run, ledger } = await recordsOf(dashboard, id, request.viewer);
+  await refuseLargeWorkbook(dashboard, ledger, format);
+  await audit(dashboard, request, { action: 'download-records', job: ledger.job, run: ledger.id });
+  const open = () => runRecords(dashboard.context, { ...ledger, run, outcome });
+  const content = Readable.from(recordContent(open, format, languages), { objectMode: false });
+  return { name: `${ledger.job}-${ledger.id}`, content };
+}
+
 /** Serves files of runs: the rejects to correct, and the report as one file. */
 export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
   // Rows of the source contain personal data: only visitors who may correct them get the file.
@@ -92,22 +106,18 @@ export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
     );
   }
 
-  for (const [format, type] of Object.entries(RECORDS_TYPES)) {
+  for (const [format, type] of [
+    ['csv', CSV],
+    ['xlsx', XLSX],
+  ] as const) {
     const who = accessTo('download-records');
     app.get(`${actionRoute('download-records')}.${format}`, who, async (request, reply) => {
-      const { run, ledger } = await rememberedRun(dashboard, request.subject);
-      if (ledger === undefined) throw notFoundError('An export has no records.');
-      refusePersonalData(ledger.target, request.viewer);
-      await refuseLargeWorkbook(dashboard, ledger, format);
-      await audit(dashboard, request, { action: 'download-records', job: ledger.job, run: ledger.id });
-      const open = () => runRecords(dashboard.context, { ...ledger, run });
       const languages = request.headers['accept-language'] ?? '';
+      const asked = { id: request.subject, format, languages };
+      const { name, content } = await openRecords(dashboard, request, asked);
       return reply
-        .headers({
-          'content-type': type,
-          'content-disposition': attachment(`${ledger.job}-${ledger.id}-records.${format}`),
-        })
-        .send(Readable.from(recordContent(open, format === 'csv' ? 'csv' : 'xlsx', languages)));
+        .headers({ 'content-type': type, 'content-disposition': attachment(`${name}-records.${format}`) })
+        .send(content);
     });
   }
 
@@ -135,9 +145,6 @@ export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
 /** The type of workbooks. */
 export const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 const CSV = 'text/csv; charset=utf-8';
-
-/** The formats of the records of a run, with their types. */
-const RECORDS_TYPES: Readonly<Record<string, string>> = { csv: CSV, xlsx: XLSX };
 
 /** What can be downloaded of a run, and what that is in the audit log. `isLinked`: its page has a link to it; others have buttons. */
 export const RUN_FILES = [

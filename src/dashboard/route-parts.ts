@@ -6,14 +6,14 @@ import { MAX_SHEET_ROWS } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { sentenceOf } from '../model/storeferry-error.ts';
 import { countRunRecords, findLedgerOf } from '../run/records/run-records.ts';
+import { withLiveStatus } from '../run/report/read-stored-report.ts';
 import { didYouMean, grouped } from '../text/printable.ts';
-import type { ApiTokens } from './access/api-tokens.ts';
-import type { People } from './access/people.ts';
+import type { Accounts } from './access/accounts.ts';
 import type { Sessions, sessionCookie, Viewer } from './access/sessions.ts';
 import type { Tokens } from './access/tokens.ts';
 import type { Uploads } from './actions/uploads.ts';
 import type { DashboardContext, OwnAddresses, QueueBoard } from './dashboard-context.ts';
-import { PageError } from './guard/page-error.ts';
+import { notFoundError, PageError } from './guard/page-error.ts';
 import type { Notice } from './pages/page.ts';
 
 export { type FormFields, formFields } from './pages/page.ts';
@@ -22,12 +22,10 @@ export { type FormFields, formFields } from './pages/page.ts';
 const FORM_LIMIT_BYTES = 64 * 1_024;
 
 /** What routes are made from. */
-export interface RouteParts {
+export interface RouteParts extends Accounts {
   readonly dashboard: DashboardContext;
   readonly uploads: Uploads;
   readonly sessions: Sessions;
-  readonly apiTokens: ApiTokens;
-  readonly people: People;
   readonly cookie: ReturnType<typeof sessionCookie>;
   /** Of the tokens that are valid now. */
   readonly hashes: () => Tokens;
@@ -39,7 +37,7 @@ export interface RouteParts {
 }
 
 /** What a page is asked for, and by whom. */
-export type PageRequest = Pick<FastifyRequest, 'subject' | 'fields' | 'viewer'>;
+export type PageRequest = Pick<FastifyRequest, 'subject' | 'fields' | 'viewer' | 'reading'>;
 
 /** A page for those who may change the workspace. */
 export const FOR_EDITORS = { config: { role: 'edit' } } as const;
@@ -68,6 +66,11 @@ function refuseRun(id: string): never {
   throw new PageError(404, `There is no run ${id}`, advice);
 }
 
+/** The same with its status as it is now. */
+export async function liveRun(dashboard: Pick<DashboardContext, 'context'>, id: string): Promise<Run> {
+  return await withLiveStatus(dashboard.context, await keptRun(dashboard, id));
+}
+
 /** The workspace as it is now; PageError if it has no such job. */
 export function workspaceOf(
   { openWorkspace }: Pick<DashboardContext, 'openWorkspace'>,
@@ -78,6 +81,14 @@ export function workspaceOf(
   if (names.includes(job)) return workspace;
   const advice = `Jobs are the files in jobs/${didYouMean(job, names) || '.'}`;
   throw new PageError(404, `There is no job ${job}`, advice);
+}
+
+/** The workspace and an import of it; PageError if it has no such job, or that is an export, with what follows from that. */
+export function importOf(dashboard: Pick<DashboardContext, 'openWorkspace'>, name: string, why: string) {
+  const workspace = workspaceOf(dashboard, name);
+  const job = workspace.job(name);
+  if (job.kind === 'import') return { workspace, job };
+  throw notFoundError(`The job ${name} is an export: ${why}.`);
 }
 
 /** A run, if it is still kept, and the ledger of its records, if it has any; PageError if neither is known. */

@@ -6,20 +6,16 @@ import fastifyMultipart from '@fastify/multipart';
 import fastifyRateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { errorCode } from '../model/storeferry-error.ts';
-import { openApiTokens } from './access/api-tokens.ts';
-import { openPeople } from './access/people.ts';
-import { peopleRoutes } from './access/people-routes.ts';
+import { accountRoutes } from './access/account-routes.ts';
+import { openAccounts } from './access/accounts.ts';
 import { createSessions, openSessionFile, sessionCookie } from './access/sessions.ts';
 import { identities, proxySignIn, signIn } from './access/sign-in.ts';
-import { tokenRoutes } from './access/token-routes.ts';
 import { openTokens, type TokenFile, type Tokens } from './access/tokens.ts';
 import { actionRoutes } from './actions/action-routes.ts';
-import { adoptRoutes } from './actions/adopt-routes.ts';
 import { correctRoutes } from './actions/correct-routes.ts';
-import { forgetRoutes } from './actions/forget-routes.ts';
-import { leaveOutRoutes } from './actions/leave-out-routes.ts';
 import { retryRoutes } from './actions/retry-routes.ts';
 import { openUploads } from './actions/uploads.ts';
+import { actionEndpoints } from './api/action-endpoints.ts';
 import { apiRoutes } from './api/api-routes.ts';
 import {
   cannotListen,
@@ -36,7 +32,8 @@ import { jobFileRoutes } from './edit-job/job-file-routes.ts';
 import { fileRoutes, serveAssets } from './file-routes.ts';
 import { guardRequests, PAGE_POLICY, SECURITY_HEADERS } from './guard/guard-requests.ts';
 import { showErrors } from './guard/page-error.ts';
-import { newJobRoutes, uploadRoutes } from './new-job/new-job-routes.ts';
+import { newJobRoutes } from './new-job/new-job-routes.ts';
+import { uploadRoutes } from './new-job/upload-routes.ts';
 import { auditPage } from './pages/audit-page.ts';
 import { historyPage } from './pages/history-page.ts';
 import { jobPage } from './pages/job-page.ts';
@@ -127,10 +124,10 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     dashboard.log.error({ err }, 'sessions are not kept'),
   );
   const workspace = hash('sha256', dashboard.context.workspaceDir).slice(0, 8);
-  const people = openPeople(dashboard.context);
+  const accounts = openAccounts(dashboard.context);
   const app = await buildDashboard({
     dashboard,
-    people,
+    ...accounts,
     hashes,
     queueBoard,
     addresses: ownAddresses(listen, publicUrl),
@@ -138,7 +135,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     signInHeader,
     uploadsFolder,
     cookieName: `storeferry-${workspace}`,
-    sessions: createSessions(dashboard.context.clock, identities(hashes, people), sessionFile),
+    sessions: createSessions(dashboard.context.clock, identities(hashes, accounts.people), sessionFile),
   });
   app.addHook('onClose', sessionFile.saved);
   const { host, port } = listen;
@@ -184,9 +181,6 @@ const ROUTES: readonly ((app: FastifyInstance, parts: RouteParts) => void | Prom
   actionRoutes,
   retryRoutes,
   correctRoutes,
-  leaveOutRoutes,
-  adoptRoutes,
-  forgetRoutes,
   newJobRoutes,
   uploadRoutes,
   editRoutes,
@@ -195,14 +189,13 @@ const ROUTES: readonly ((app: FastifyInstance, parts: RouteParts) => void | Prom
   storeRoutes,
   eventRoutes,
   fileRoutes,
-  tokenRoutes,
-  peopleRoutes,
-  apiRoutes,
+  accountRoutes,
+  (app, parts) => apiRoutes(app, parts, actionEndpoints(parts)),
   queueRoutes,
 ];
 
 /** The dependencies of the dashboard's server. */
-interface DashboardParts extends Omit<RouteParts, 'uploads' | 'apiTokens' | 'cookie'> {
+interface DashboardParts extends Omit<RouteParts, 'uploads' | 'cookie'> {
   /** The proxies that name the client in X-Forwarded-For. Any other client would choose its own address. */
   readonly proxies: BlockList;
   readonly signInHeader: string | undefined;
@@ -220,9 +213,8 @@ function rateLimitKey({ ip, session }: FastifyRequest): string {
 
 /** Builds the server of the dashboard; it does not listen yet. */
 async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
-  const { dashboard, addresses, proxies, signInHeader, cookieName, sessions } = parts;
+  const { dashboard, addresses, proxies, signInHeader, cookieName } = parts;
   const cookie = sessionCookie(addresses, cookieName);
-  const single = proxySignIn({ ...parts, cookie }, proxies, signInHeader);
   const app = fastify({
     forceCloseConnections: true,
     requestTimeout: REQUEST_WITHIN_MS,
@@ -236,7 +228,7 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   });
   readForms(app);
   const refuse = showErrors(app, dashboard);
-  await guardRequests(app, { addresses, sessions, cookieName, proxySignIn: single }, refuse);
+  await guardRequests(app, parts, proxySignIn({ ...parts, cookie }, proxies, signInHeader), refuse);
   await app.register(fastifyRateLimit, {
     max: MAX_REQUESTS_PER_MINUTE,
     timeWindow: 60_000,
@@ -245,8 +237,7 @@ async function buildDashboard(parts: DashboardParts): Promise<FastifyInstance> {
   });
   await app.register(fastifyMultipart);
   const uploads = openUploads(parts.uploadsFolder);
-  const apiTokens = openApiTokens(dashboard.context);
-  for (const routes of ROUTES) await routes(app, { ...parts, cookie, uploads, apiTokens });
+  for (const routes of ROUTES) await routes(app, { ...parts, cookie, uploads });
   return app;
 }
 

@@ -24,29 +24,35 @@ import { type KeptProbe, probeFacts, probeStoreProperties, readProbe, testStore 
 import { coveredWords, type IdRange, MAX_SCANNED_IDS, scanContacts } from '../run/scan-contacts.ts';
 import { counted, listed } from '../text/printable.ts';
 import type { Viewer } from './access/sessions.ts';
-import { fieldEdits, fieldValue } from './edit-job/edit-form.ts';
-import { aboutField, controlOf } from './edit-job/edit-page.ts';
-import { besideFields } from './edit-job/edit-routes.ts';
+import {
+  aboutField,
+  besideFields,
+  controlOf,
+  type EditField,
+  type EditValues,
+  fieldEdits,
+  fieldValue,
+} from './edit-job/edit-field.ts';
 import { notFoundError } from './guard/page-error.ts';
-import { fact } from './pages/job-card.ts';
 import { jobLink, linkButton } from './pages/link-button.ts';
 import {
   alertText,
   emptyBox,
+  fact,
+  foldedPart,
   type Notice,
   noticeText,
   type Page,
   type Reading,
-  readingOf,
   relativeTime,
 } from './pages/page.ts';
 import {
   CURRENCY_CHECK,
   checkAttributes,
-  type EditField,
-  type EditValues,
   field,
+  fieldset,
   formActions,
+  input,
   NAME_CHECK,
   postForm,
   submitButton,
@@ -77,7 +83,10 @@ export function storeRoutes(app: FastifyInstance, { dashboard }: RouteParts): vo
   const { context, openWorkspace, redact } = dashboard;
   const tasks = new Map<string, StoreTask>();
 
-  const storesPage = async (viewer: Viewer, notice: Notice | null = null): Promise<Page> => {
+  const storesPage = async (
+    { viewer, reading }: FastifyRequest,
+    notice: Notice | null = null,
+  ): Promise<Page> => {
     const workspace = openWorkspace();
     const names = workspace.inspection.stores().names ?? [];
     const cards = await Promise.all(names.map((name) => cardOf(workspace, name)));
@@ -85,7 +94,7 @@ export function storeRoutes(app: FastifyInstance, { dashboard }: RouteParts): vo
       title: 'Stores',
       section: 'stores',
       body: html`${notice !== null && html`<p class="notice ${notice.tone}" role="status">${notice.text}</p>`}
-${names.length === 0 ? emptyBox('No store yet', html`<p>Jobs write to a store and read from it. It is named once, with its address and its key.</p>`) : html`<ul class="cards">${cards.map((card) => html`<li>${storeCard(card, viewer, readingOf(context, viewer))}</li>`)}</ul>`}
+${names.length === 0 ? emptyBox('No store yet', 'Jobs write to a store and read from it. It is named once, with its address and its key.') : html`<ul class="cards">${cards.map((card) => html`<li>${storeCard(card, viewer, reading)}</li>`)}</ul>`}
 ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PATH}/new`, { label: 'Add a store', weight: 'primary' })}</p>`}`,
     };
   };
@@ -125,13 +134,13 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
     );
   };
 
-  app.get(PATH, async (request, reply) => reply.sendPage(await storesPage(request.viewer)));
+  app.get(PATH, async (request, reply) => reply.sendPage(await storesPage(request)));
 
   app.post(`${PATH}/:store/test`, async (request, reply) => {
     const { message, hint, verdict } = await testStore(context, storeOf(request.subject));
     const tone = verdict === 'ok' ? 'good' : verdict === 'error' ? 'bad' : 'warning';
     const text = redact(`${message}. ${hint ?? ''}`.trim());
-    return reply.sendPage(await storesPage(request.viewer, { tone, text }));
+    return reply.sendPage(await storesPage(request, { tone, text }));
   });
 
   app.get(`${PATH}/:store/probe`, FOR_EDITORS, (request, reply) =>
@@ -466,7 +475,10 @@ ${fact('Jobs', jobs.length === 0 ? 'none' : enumerated(jobs.map(jobLink)))}</dl>
 ${
   learned === undefined
     ? styledText('quiet', 'It is not known yet what this store does beyond its API document.')
-    : html`${learned.warnings.map((text) => noticeText(text, 'warning'))}<details class="worth-knowing"><summary>What this store does, found out ${relativeTime(probe?.at ?? 0, reading)}</summary><dl class="settings">${learned.properties.map((one) => fact(code(one.name), `${one.words}: ${one.value}`))}</dl></details>`
+    : html`${learned.warnings.map((text) => noticeText(text, 'warning'))}${foldedPart(
+        html`What this store does, found out ${relativeTime(probe?.at ?? 0, reading)}`,
+        html`<dl class="settings">${learned.properties.map((one) => fact(code(one.name), `${one.words}: ${one.value}`))}</dl>`,
+      )}`
 }
 ${mayDo(viewer.role, 'edit-store') && html`<div class="actions">${button('edit', 'Change')} ${test} ${button('probe', 'Find out what it does')} ${button('contacts', 'Find the ids of contacts')}</div>`}
 </article>`;
@@ -483,7 +495,18 @@ function storeFormPage(form: StoreForm, viewer: Viewer): Page {
   const control = (one: Parameters<typeof controlOf>[0]) => controlOf(one, form);
   const hint = 'Kept on the machine of this dashboard, readable for its owner only, and never shown again.';
   const { text: about, attributes } = aboutField({ name: 'apiKey', hint }, form);
-  const key = html`<input id="apiKey" name="apiKey" type="password" autocomplete="off" spellcheck="false"${!isNew && html` placeholder="unchanged"`}${checkAttributes({ pattern: String.raw`\s*${API_KEY.source.slice(1, -1)}\s*`, wrong: KEY_WRONG, ...(isNew && { missing: KEY_MISSING }) })}${attributes}>`;
+  const key = input('apiKey', {
+    type: 'password',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    placeholder: !isNew && 'unchanged',
+    ...checkAttributes({
+      pattern: String.raw`\s*${API_KEY.source.slice(1, -1)}\s*`,
+      wrong: KEY_WRONG,
+      ...(isNew && { missing: KEY_MISSING }),
+    }),
+    ...attributes,
+  });
   const moved = isNew
     ? 'Of the site itself, such as https://shop.example.'
     : 'With another address it is another store: what was sent before is not compared, and the next run of each job sends everything again.';
@@ -501,7 +524,7 @@ ${styledText('hint', 'The store is asked once, by a request that reads, before a
     form: true,
     notice: errors.size > 0 ? { tone: 'bad', text: 'Nothing was saved: see below.' } : null,
     body: html`${(errors.get('') ?? []).map((text) => alertText(text))}
-${postForm({ action: isNew ? `${PATH}/new` : storeHref(name, 'edit'), style: 'draft', fields: { version: versionOf(form) }, body: html`<fieldset><legend>Store</legend>${body}</fieldset>` }, viewer)}`,
+${postForm({ action: isNew ? `${PATH}/new` : storeHref(name, 'edit'), style: 'draft', fields: { version: versionOf(form) }, body: fieldset('Store', body) }, viewer)}`,
   };
 }
 

@@ -38,7 +38,6 @@ import { newRun, type RunWork, runPipeline } from './run-pipeline.ts';
 import { refuseUnlessUndoable, stageNoSource } from './undo/plan-undo.ts';
 
 export {
-  type AdoptedRow,
   adoptedFile,
   decidePairs,
   openPairs,

@@ -1,4 +1,4 @@
-import { MIN_PASSWORD, openPeople } from '../../dashboard/dashboard-context.ts';
+import { MIN_PASSWORD, openAccounts } from '../../dashboard/dashboard-context.ts';
 import { ROLE_WORDS, ROLES } from '../../model/action.ts';
 import type { AuditedAction } from '../../model/audit-entry.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
@@ -49,7 +49,7 @@ The password is asked on the terminal, or comes from ${PASSWORD} in the environm
     withJsonError(invocation, json, async () => {
       const { terminal } = invocation;
       await using open = await openCommandContext(invocation, { withoutThread: true });
-      const people = openPeople(open.context);
+      const people = openAccounts(open.context).people;
       const password = async (): Promise<string> =>
         byProxy ? '' : await askPassword(open.workspace.fill(`\${${PASSWORD}:}`), invocation);
       const record = async (done: AuditedAction['action'], about: string): Promise<void> =>

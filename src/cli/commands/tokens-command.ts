@@ -1,4 +1,4 @@
-import { MAX_TOKEN_DAYS, openApiTokens, TOKEN_DAYS } from '../../dashboard/dashboard-context.ts';
+import { MAX_TOKEN_DAYS, openAccounts, TOKEN_DAYS } from '../../dashboard/dashboard-context.ts';
 import { API_SCOPES } from '../../model/action.ts';
 import { isoTime } from '../../report/run-summary.ts';
 import {
@@ -34,7 +34,7 @@ is kept in .storeferry/api-tokens.json.`,
     withJsonError(invocation, json, async () => {
       const { terminal } = invocation;
       await using open = await openCommandContext(invocation, { withoutThread: true });
-      const tokens = openApiTokens(open.context);
+      const tokens = openAccounts(open.context).apiTokens;
       const show = (token?: string): void => {
         const listed = tokens.list().map(({ hash: _, madeAt, expiresAt, ...known }) => ({
           ...known,

@@ -8,7 +8,7 @@ import { PageError } from '../guard/page-error.ts';
 import { accessTo } from '../pages/link-button.ts';
 import { submitButton } from '../pages/post-form.ts';
 import { audit, type RouteParts } from '../route-parts.ts';
-import { type People, type Person, signOf } from './people.ts';
+import { type Accounts, type Person, signOf } from './accounts.ts';
 import type { Identity, ProxySignIn } from './sessions.ts';
 import { accessOf, hashToken, type Tokens } from './tokens.ts';
 
@@ -41,7 +41,7 @@ function nameIn({ fields }: FastifyRequest): string {
 }
 
 /** Whose sessions begin with a hash: of a token, or of a person. */
-export function identities(hashes: () => Tokens, people: People) {
+export function identities(hashes: () => Tokens, people: Accounts['people']) {
   return (by: string): Identity | undefined => {
     const { full, readOnly } = hashes();
     if (by === full) return { who: 'full token', role: 'edit', names: [] };

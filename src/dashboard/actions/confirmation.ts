@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ActionButton, type ActionName, actionOf, type JobAction } from '../../model/action.ts';
 import type { Run } from '../../model/run.ts';
-import { html, type Markup, type Slot } from '../../report/html/markup.ts';
+import { bullets, html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { discardRun } from '../../run/execute-run.ts';
 import { askToInterrupt, withLiveStatus } from '../../run/report/read-stored-report.ts';
 import { counted, grouped } from '../../text/printable.ts';
@@ -33,13 +33,22 @@ export interface Confirmation {
   readonly warnings?: readonly Slot[];
   /** The button, where it is not the usual one of the action. */
   readonly button?: Partial<ActionButton>;
-  readonly fields?: Readonly<Record<string, string>>;
+  readonly fields?: Readonly<Record<string, string | undefined>>;
   /** What can be chosen, above the button. */
   readonly controls?: Slot;
-  /** The address of the form and of the cancel link, where they are not those of the job or the run. */
-  readonly address?: string;
+  /** The address of the cancel link, where it is not that of the job or the run. */
   readonly back?: string;
 }
+
+/** What the page of an action shows, and what its form does. */
+export interface ActionPage {
+  readonly ask: (request: FastifyRequest) => Promise<Page | Confirmation>;
+  /** Gives the action to begin, the address of what was done, or a page about it. */
+  readonly act: (request: FastifyRequest) => Promise<JobAction | string | Page>;
+}
+
+/** The pages of some actions. */
+export type ActionPages = Readonly<Partial<Record<ActionName, ActionPage>>>;
 
 const SECTIONS = { job: 'jobs', run: 'runs', record: 'records' } as const;
 
@@ -51,7 +60,7 @@ export function confirmationPage(confirmation: Confirmation, viewer: Viewer): Pa
     section: SECTIONS[actionOf(does).to ?? 'record'],
     lead,
     body: html`${warnings.map((warning) => noticeText(warning, 'warning'))}
-<ul class="does">${effects.map((what) => what !== false && html`<li>${what}</li>`)}</ul>
+${bullets(effects, 'does')}
 ${confirmationForm(confirmation, viewer)}`,
   };
 }
@@ -74,19 +83,15 @@ type ConfirmationForm = Omit<Confirmation, 'title' | 'lead' | 'effects' | 'warni
 
 /** Only the form, for pages with other content. */
 export function confirmationForm(
-  { does, to, fields = {}, controls, button, buttons, ...addresses }: ConfirmationForm,
+  { does, to, fields = {}, controls, button, buttons, back }: ConfirmationForm,
   viewer: Viewer,
 ): Markup {
   const { to: kind, confirm } = actionOf(does);
   const { label, weight } = { ...confirm, ...button };
-  const submit = buttons ?? submitButton(label, { weight });
-  const {
-    address: action = actionHref(does, to),
-    back = kind === 'job' ? jobHref(to) : actionHref('see', to),
-  } = addresses;
-  const body = html`${controls}<p class="actions">${submit} ${linkButton(back, { label: 'Cancel' })}</p>`;
+  const subject = kind === 'job' ? jobHref(to) : actionHref('see', to);
+  const body = html`${controls}<p class="actions">${buttons ?? submitButton(label, { weight })} ${linkButton(back ?? subject, { label: 'Cancel' })}</p>`;
   const hidden = { [ONCE_FIELD]: randomUUID(), ...fields };
-  return postForm({ action, style: 'confirm', fields: hidden, body }, viewer);
+  return postForm({ action: actionHref(does, to), style: 'confirm', fields: hidden, body }, viewer);
 }
 
 /** Whether a parameter or a field is an id that the dashboard has made. */

@@ -13,7 +13,7 @@ import {
   type RejectsEdits,
 } from '../../rejects/rejects-edits.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK } from '../../rejects/rejects-file.ts';
-import { html, type Markup, styledText } from '../../report/html/markup.ts';
+import { bullets, html, quiet, styledText } from '../../report/html/markup.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
 import { counted, formatBytes, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
@@ -23,7 +23,6 @@ import { uploadForm } from '../pages/post-form.ts';
 import { audit, type RouteParts, refusalOf } from '../route-parts.ts';
 import { storeWords } from './confirm-run.ts';
 import { beginAction, confirmationForm, onceOf, showResult } from './confirmation.ts';
-import { correctHref } from './correct-page.ts';
 import { rejectedRun, retryNotice } from './correct-routes.ts';
 import { receiveUpload, UPLOAD_LIMIT_BYTES, type Upload } from './uploads.ts';
 
@@ -69,6 +68,8 @@ ${
   };
 }
 
+type ChangedCell = CellEdit & Partial<RefusedCell>;
+
 /** Where corrections come from. */
 interface Origin {
   /** The id of the upload. */
@@ -87,6 +88,31 @@ function confirmRetryPage(
 ): Page {
   // The page shows where contacts were edited, but not their values.
   const personal = resource === 'contacts';
+  const changesTable = (caption: string, cells: readonly ChangedCell[], all: number) => {
+    const shown = cells.slice(0, CELLS_LISTED);
+    return html`${tableBox({
+      caption: all > shown.length ? `${caption}: the first ${shown.length} of ${grouped(all)}` : caption,
+      columns: [['Line of the source', 'short'], ['Column', 'bare'], ...(personal ? [] : ['Before', 'Now'])],
+      rows: shown.map(({ line, column, old, new: now, why }) => [
+        line,
+        html`${column}${why !== undefined && html` ${quiet(`(${REFUSALS[why].words})`)}`}`,
+        ...(personal ? [] : [truncate(old, CELL_LENGTH), truncate(now, CELL_LENGTH)]),
+      ]),
+    })}
+${personal && styledText('quiet', 'Values of contacts are not shown.')}`;
+  };
+  /** Changed cells that are not sent as they stand, and how they are treated. */
+  const changed = (title: string, what: string, cells: readonly ChangedCell[], all: number) =>
+    cells.length > 0 &&
+    html`<section><h2>${title}: ${counted(all, 'cell')}</h2>
+<p>${what}</p>
+${changesTable('Changed cells', cells, all)}</section>`;
+  const effects = [
+    html`Sends the rows that are valid now to the store ${storeWords({ name: store, baseUrl })}, through the current mapping: <b>at most ${counted(edits.rows, 'row')}</b>.`,
+    `Sends only what run ${id} has rejected, and leaves out what the store has taken since. What is still wrong is rejected again.`,
+    'Deletes nothing; safety limits do not apply.',
+    'It is a run of its own. Correct the source too, or the next run changes the values back.',
+  ];
   return {
     title: `Retry run ${id} with ${counted(edits.rows, 'row')}?`,
     section: 'runs',
@@ -97,52 +123,12 @@ function confirmRetryPage(
         }
       : notice,
     lead: html`The corrected rejects of ${runLink(id)} of ${jobLink(job)}: ${editsWords(edits)}.`,
-    body: html`${changesTable('Corrections', edits.cells, edits.editedCells, personal)}
-${cellsSection('Restored', RESTORED, edits.restored, edits.restoredCells, personal)}
-${cellsSection('Not sent', REFUSED, edits.refused, edits.refusedCells, personal)}
-<ul class="does">
-<li>Sends the rows that are valid now to the store ${storeWords({ name: store, baseUrl })}, through the current mapping: <b>at most ${counted(edits.rows, 'row')}</b>.</li>
-<li>Sends only what run ${id} has rejected, and leaves out what the store has taken since. What is still wrong is rejected again.</li>
-<li>Deletes nothing; safety limits do not apply.</li>
-<li>It is a run of its own. Correct the source too, or the next run changes the values back.</li>
-</ul>
+    body: html`${edits.cells.length > 0 && changesTable('Corrections', edits.cells, edits.editedCells)}
+${changed('Restored', RESTORED, edits.restored, edits.restoredCells)}
+${changed('Not sent', REFUSED, edits.refused, edits.refusedCells)}
+${bullets(effects, 'does')}
 ${confirmationForm({ does: 'retry', to: id, fields: { upload }, back }, viewer)}`,
   };
-}
-
-function changesTable(
-  caption: string,
-  cells: readonly (CellEdit & Partial<RefusedCell>)[],
-  all: number,
-  personal: boolean,
-): Markup | false {
-  if (cells.length === 0) return false;
-  const shown = cells.slice(0, CELLS_LISTED);
-  const values = personal ? [] : ['Before', 'Now'];
-  return html`${tableBox({
-    caption: all > shown.length ? `${caption}: the first ${shown.length} of ${grouped(all)}` : caption,
-    columns: [['Line of the source', 'short'], ['Column', 'bare'], ...values],
-    rows: shown.map(({ line, column, old, new: now, why }) => [
-      line,
-      html`${column}${why !== undefined && html` <span class="quiet">(${REFUSALS[why].words})</span>`}`,
-      ...(personal ? [] : [truncate(old, CELL_LENGTH), truncate(now, CELL_LENGTH)]),
-    ]),
-  })}
-${personal && styledText('quiet', 'Values of contacts are not shown.')}`;
-}
-
-/** Changed cells that are not sent as they stand, and how they are treated. */
-function cellsSection(
-  title: string,
-  what: string,
-  cells: readonly (CellEdit & Partial<RefusedCell>)[],
-  all: number,
-  personal: boolean,
-): Markup | false {
-  if (cells.length === 0) return false;
-  return html`<section><h2>${title}: ${counted(all, 'cell')}</h2>
-<p>${what}</p>
-${changesTable('Changed cells', cells, all, personal)}</section>`;
 }
 
 /** The name for the file in the run's folder, used instead of the id of an upload. */
@@ -171,7 +157,9 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
     if (upload === undefined && id !== IN_FOLDER) return reply.sendPage(await askForFile(request, run, GONE));
     const edits = await editsOf(run, upload);
     const back =
-      upload?.draft === undefined ? actionHref('retry', run.id) : correctHref(run.id, upload.draft);
+      upload?.draft === undefined
+        ? actionHref('retry', run.id)
+        : actionHref('correct', run.id, { draft: upload.draft });
     const notice = await retryNotice(context, run);
     return reply.sendPage(confirmRetryPage(run, { upload: id, back, notice }, edits, request.viewer));
   });

@@ -9,21 +9,19 @@ import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
 import { settleOnce } from '../actions/confirmation.ts';
 import { rejectedRun } from '../actions/correct-routes.ts';
 import { UPLOAD_LIMIT_BYTES } from '../actions/uploads.ts';
-import { XLSX } from '../file-routes.ts';
 import { PageError } from '../guard/page-error.ts';
 import { audit, type RouteParts, rememberedRun, workspaceOf } from '../route-parts.ts';
 import {
   API_PREFIX,
   type Call,
   type Endpoint,
+  FILE_TYPES,
   findRun,
   IDEMPOTENCY_HEADER,
   parseInput,
   runSchema,
 } from './endpoint.ts';
 
-/** What `retry` takes in place of JSON. */
-export const FILE_TYPES = ['text/csv', XLSX];
 /** Visible ASCII. */
 const KEY = /^[\x21-\x7e]{1,255}$/;
 /** As long as it takes a worker to look again. */

@@ -6,21 +6,21 @@ import { includesRole, mayDo } from '../../model/action.ts';
 import type { Run } from '../../model/run.ts';
 import { NO_TOTALS, withoutPersonalData } from '../../report/run-facts.ts';
 import { listedRun } from '../../report/run-summary.ts';
-import { RECORD_FORMATS, RECORD_OUTCOMES, recordContent, runRecords } from '../../run/records/run-records.ts';
+import { RECORD_FORMATS, RECORD_OUTCOMES } from '../../run/records/run-records.ts';
 import { shownRejectsFile } from '../../run/report/read-stored-report.ts';
 import { refuseExcess } from '../access/sign-in.ts';
-import { RUN_FILES, sendExport, sendRunFile, XLSX } from '../file-routes.ts';
+import { openRecords, RUN_FILES, sendExport, sendRunFile, XLSX } from '../file-routes.ts';
 import { refuseInvalidNames } from '../guard/guard-requests.ts';
 import { notFoundError, PageError } from '../guard/page-error.ts';
-import { refusePersonalData } from '../pages/record-page.ts';
-import { audit, keptRun, type RouteParts, refuseLargeWorkbook, rememberedRun } from '../route-parts.ts';
+import { keptRun, type RouteParts } from '../route-parts.ts';
 import { runEvents } from '../run-feed.ts';
-import { actionEndpoints, FILE_TYPES } from './action-endpoints.ts';
 import {
   API_PREFIX,
   type Call,
   type Endpoint,
+  FILE_TYPES,
   findRun,
+  openApiDocument,
   parseInput,
   runSchema,
   scopeRefusal,
@@ -47,9 +47,13 @@ const runsQuery = z.strictObject({
  * answered, under an id that follows from its `Idempotency-Key`: a worker executes it, though processes are killed, and
  * once, though it is asked again.
  */
-export async function apiRoutes(app: FastifyInstance, parts: RouteParts): Promise<void> {
+export async function apiRoutes(
+  app: FastifyInstance,
+  parts: RouteParts,
+  acting: readonly Endpoint[],
+): Promise<void> {
   const { apiTokens, dashboard } = parts;
-  const endpoints = [...readingEndpoints(parts, app), ...actionEndpoints(parts)];
+  const endpoints = [...readingEndpoints(parts, app), ...acting];
   const wrong = [
     app.createRateLimit({ max: 10, timeWindow: 5 * 60_000 }),
     app.createRateLimit({ max: 50, timeWindow: 5 * 60_000, keyGenerator: () => 'api' }),
@@ -182,16 +186,15 @@ function readingEndpoints(parts: RouteParts, app: FastifyInstance): readonly End
       summary: 'The outcome of each record of a run; of contacts only with the scope operate',
       query: recordsQuery,
       answer: Object.values(RECORD_TYPES),
-      async handle(call) {
-        const { outcome, format } = parseInput(recordsQuery, call.request.query);
-        const queued = await queue.find(call.request.subject);
-        const { run, ledger } = await rememberedRun(dashboard, queued?.run ?? call.request.subject);
-        if (ledger === undefined) throw notFoundError('The run is an export: it has no records.');
-        refusePersonalData(ledger.target, call.request.viewer);
-        await refuseLargeWorkbook(dashboard, ledger, format);
-        await audit(dashboard, call.request, { action: 'download-records', job: ledger.job, run: ledger.id });
-        const content = recordContent(() => runRecords(context, { ...ledger, run, outcome }), format);
-        return call.reply.type(RECORD_TYPES[format]).send(Readable.from(content, { objectMode: false }));
+      async handle({ request, reply }) {
+        const { outcome, format } = parseInput(recordsQuery, request.query);
+        const queued = await queue.find(request.subject);
+        const { content } = await openRecords(dashboard, request, {
+          id: queued?.run ?? request.subject,
+          format,
+          outcome,
+        });
+        return reply.type(RECORD_TYPES[format]).send(content);
       },
     },
     {
@@ -227,88 +230,4 @@ function readingEndpoints(parts: RouteParts, app: FastifyInstance): readonly End
       handle: async (call) => await sendExport(dashboard, call, call.request.subject),
     },
   ];
-}
-
-const problemSchema = z.strictObject({ title: z.string(), status: z.int(), detail: z.string() });
-
-/** The OpenAPI 3.1 document of the endpoints, from the schemas that check the requests. */
-function openApiDocument(endpoints: readonly Endpoint[]): object {
-  const paths: Record<string, Record<string, object>> = {};
-  for (const endpoint of endpoints) {
-    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method]: operationOf(endpoint) };
-  }
-  return {
-    openapi: '3.1.1',
-    info: {
-      title: 'Storeferry',
-      version: '1',
-      description:
-        'Runs and their results, for programs. Each scope of a token includes those before it: view, operate, approve.',
-    },
-    servers: [{ url: API_PREFIX }],
-    security: [{ token: [] }],
-    paths,
-    components: {
-      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
-      schemas: { Run: schemaOf(runSchema), Problem: schemaOf(problemSchema) },
-    },
-  };
-}
-
-function operationOf({
-  method,
-  path,
-  scope,
-  summary,
-  query,
-  body,
-  fileTypes,
-  answer,
-  status = 200,
-}: Endpoint) {
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }));
-  const inQuery = Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    schema: schemaOf(schema),
-  }));
-  const key = {
-    name: 'Idempotency-Key',
-    in: 'header',
-    schema: { type: 'string' },
-    description:
-      'Repeated with the same key, the request starts nothing again and is answered with the same run.',
-  };
-  const files = (types: readonly string[]) =>
-    Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }]));
-  const json = (schema: object) => ({ 'application/json': { schema } });
-  const content = body === undefined ? fileTypes && files(fileTypes) : json(schemaOf(body));
-  return {
-    operationId: `${method} ${path}`.replaceAll(/\W+/g, '-').replace(/-$/, ''),
-    summary,
-    description: `Scope: ${scope}.`,
-    parameters: [...inPath, ...inQuery, ...(status === 202 ? [key] : [])],
-    ...(content !== undefined && { requestBody: { content } }),
-    responses: {
-      [status]: {
-        description: status === 202 ? 'Stored: a worker will execute it.' : 'The answer.',
-        content: 'safeParse' in answer ? json(schemaOf(answer)) : files(answer),
-      },
-      default: {
-        description: 'Refused: why, and what to do.',
-        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-      },
-    },
-  };
-}
-
-function schemaOf(schema: z.core.$ZodType): object {
-  if (schema === runSchema) return { $ref: '#/components/schemas/Run' };
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-  return rest;
 }

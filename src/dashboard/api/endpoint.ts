@@ -6,6 +6,7 @@ import { withoutPersonalData } from '../../report/run-facts.ts';
 import { listedRun } from '../../report/run-summary.ts';
 import { readStoredReport, withLiveStatus, withShownFiles } from '../../run/report/read-stored-report.ts';
 import type { Viewer } from '../access/sessions.ts';
+import { XLSX } from '../file-routes.ts';
 import { PageError } from '../guard/page-error.ts';
 import type { RouteParts } from '../route-parts.ts';
 
@@ -13,6 +14,9 @@ import type { RouteParts } from '../route-parts.ts';
 export const API_PREFIX = '/api/v1';
 /** The header that makes a request safe to repeat. */
 export const IDEMPOTENCY_HEADER = 'idempotency-key';
+
+/** What `retry` takes in place of JSON. */
+export const FILE_TYPES = ['text/csv', XLSX];
 
 /** A run as the API answers it. It also has all other members of `runs RUN --json`. */
 export const runSchema = z
@@ -75,4 +79,88 @@ export async function findRun({ dashboard: { context, queue } }: RouteParts, id:
   if (queued === undefined) return null;
   const { action, ended, error } = queued;
   return { run: id, job: action.job, status: ended ? 'failed' : 'queued', error };
+}
+
+const problemSchema = z.strictObject({ title: z.string(), status: z.int(), detail: z.string() });
+
+/** The OpenAPI 3.1 document of the endpoints, from the schemas that check the requests. */
+export function openApiDocument(endpoints: readonly Endpoint[]): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const endpoint of endpoints) {
+    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method]: operationOf(endpoint) };
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Storeferry',
+      version: '1',
+      description:
+        'Runs and their results, for programs. Each scope of a token includes those before it: view, operate, approve.',
+    },
+    servers: [{ url: API_PREFIX }],
+    security: [{ token: [] }],
+    paths,
+    components: {
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+      schemas: { Run: schemaOf(runSchema), Problem: schemaOf(problemSchema) },
+    },
+  };
+}
+
+function operationOf({
+  method,
+  path,
+  scope,
+  summary,
+  query,
+  body,
+  fileTypes,
+  answer,
+  status = 200,
+}: Endpoint) {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+  const inQuery = Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    schema: schemaOf(schema),
+  }));
+  const key = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    schema: { type: 'string' },
+    description:
+      'Repeated with the same key, the request starts nothing again and is answered with the same run.',
+  };
+  const files = (types: readonly string[]) =>
+    Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }]));
+  const json = (schema: object) => ({ 'application/json': { schema } });
+  const content = body === undefined ? fileTypes && files(fileTypes) : json(schemaOf(body));
+  return {
+    operationId: `${method} ${path}`.replaceAll(/\W+/g, '-').replace(/-$/, ''),
+    summary,
+    description: `Scope: ${scope}.`,
+    parameters: [...inPath, ...inQuery, ...(status === 202 ? [key] : [])],
+    ...(content !== undefined && { requestBody: { content } }),
+    responses: {
+      [status]: {
+        description: status === 202 ? 'Stored: a worker will execute it.' : 'The answer.',
+        content: 'safeParse' in answer ? json(schemaOf(answer)) : files(answer),
+      },
+      default: {
+        description: 'Refused: why, and what to do.',
+        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+      },
+    },
+  };
+}
+
+function schemaOf(schema: z.core.$ZodType): object {
+  if (schema === runSchema) return { $ref: '#/components/schemas/Run' };
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return rest;
 }

@@ -31,22 +31,21 @@ import { checkMappings } from '../../run/inputs/open-mapping.ts';
 import { counted, listed, printable } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { keptReading } from '../actions/uploads.ts';
-import { notFoundError } from '../guard/page-error.ts';
 import { previewPart, SHOW_AGAIN } from '../new-job/draft-page.ts';
 import { FETCH_WITHIN_MS } from '../new-job/draft-session.ts';
 import { columnsNotShown, fieldSelect, MAX_COLUMNS_SHOWN, recordRows } from '../new-job/file-grid.ts';
 import { readingOf, uploadedName } from '../new-job/upload-targets.ts';
 import { placeWords } from '../pages/job-card.ts';
 import { jobHref, linkButton } from '../pages/link-button.ts';
-import { alertText, type Notice, noticeText, type Page } from '../pages/page.ts';
-import { type Choice, formActions, postForm } from '../pages/post-form.ts';
+import { alertText, foldedPart, type Notice, noticeText, type Page, scrolledTable } from '../pages/page.ts';
+import { attributes, type Choice, fieldset, formActions, postForm } from '../pages/post-form.ts';
 import {
   audit,
   FOR_EDITORS,
   type FormFields,
+  importOf,
   limitConcurrentReads,
   type RouteParts,
-  workspaceOf,
 } from '../route-parts.ts';
 import {
   changedLines,
@@ -79,9 +78,7 @@ export function columnsRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
   const looks = new Map<string, Promise<SourceLook>>();
 
   const open = (name: string): OpenMatching => {
-    const workspace = workspaceOf(dashboard, name);
-    const job = workspace.job(name);
-    if (job.kind !== 'import') throw notFoundError(`The job ${name} is an export: it has no mapping.`);
+    const { workspace, job } = importOf(dashboard, name, 'it has no mapping');
     const mapping = workspace.mapping(job.mapping);
     const target = mapping.shipped ? freeYamlName(join(workspace.dir, 'mappings'), name) : mapping.name;
     const others = workspace.jobNames().filter((other) => {
@@ -325,19 +322,22 @@ function matching(facts: ColumnsPageFacts): Markup {
   const shown = [...look.header.keys()].filter(
     (index) => index < MAX_COLUMNS_SHOWN || (wanted[index] ?? '') !== '' || used.has(index),
   );
+  const table = html`<p>${describeLook(look, uploadedName(job.source.path) ?? job.source.path ?? job.name)}</p>
+${scrolledTable({
+  style: 'columns',
+  caption: 'Each column of the file, and the field of the store that it fills. Change what is wrong.',
+  headers: ['Column', 'A value', 'Field'],
+  rows: shown.map((index) => columnRow(index, columns, facts)),
+})}
+${columnsNotShown(look.header.length - shown.length)}
+${others.length > 0 && foldedPart(`${counted(others.length, 'more column')} that the mapping knows`, html`<p>The file does not have them, or none of its columns fills them: ${listed(others.map(named))}.</p>`)}
+${styledText('hint', 'Prices, weights, options and values made of several columns have settings of their own: change them in the file.')}`;
+  const change = html`<p><code>${fileOf(target)}</code>: comments and everything that you do not change stay as they are; a comment in a line that is removed goes with it.</p><pre class="file" tabindex="0">${lines.map(([sign, line]) => (sign === '+' ? html`<ins>+ ${line}</ins>\n` : html`<del>- ${line}</del>\n`))}</pre>`;
   return html`${problems.length > 0 && html`<div class="notice bad" role="alert"><h2>This cannot be saved</h2>${bullets(problems)}</div>`}
 ${needed.length > 0 && alertText(`No column of the file fills ${listed(needed.map(named))}, which the mapping needs: choose the column below.`)}
-<fieldset><legend>The columns</legend>
-<p>${describeLook(look, uploadedName(job.source.path) ?? job.source.path ?? job.name)}</p>
-<div class="table-scroll"><table class="columns"><caption>Each column of the file, and the field of the store that it fills. Change what is wrong.</caption>
-<thead><tr><th scope="col">Column</th><th scope="col">A value</th><th scope="col">Field</th></tr></thead>
-<tbody>${shown.map((index) => columnRow(index, columns, facts))}</tbody></table></div>
-${columnsNotShown(look.header.length - shown.length)}
-${others.length > 0 && html`<details class="worth-knowing"><summary>${counted(others.length, 'more column')} that the mapping knows</summary><p>The file does not have them, or none of its columns fills them: ${listed(others.map(named))}.</p></details>`}
-${styledText('hint', 'Prices, weights, options and values made of several columns have settings of their own: change them in the file.')}
-</fieldset>
+${fieldset('The columns', table)}
 ${previewPart({ preview, look })}
-${lines.length > 0 && html`<details class="worth-knowing"><summary>What changes in the file of the mapping</summary><p><code>${fileOf(target)}</code>: comments and everything that you do not change stay as they are; a comment in a line that is removed goes with it.</p><pre class="file" tabindex="0">${lines.map(([sign, line]) => (sign === '+' ? html`<ins>+ ${line}</ins>\n` : html`<del>- ${line}</del>\n`))}</pre></details>`}
+${lines.length > 0 && foldedPart('What changes in the file of the mapping', change)}
 ${failing.length > 0 && html`<div class="notice warning"><p>Tests of the mapping that fail then: their rows have the old columns. Correct them in the file; until then <code>check</code> reports them. Runs are not affected.</p>${bullets(failing)}</div>`}
 ${SHOW_AGAIN}`;
 }
@@ -362,5 +362,5 @@ function columnRow(
     ...columns.filter(({ isFixed }) => !isFixed).map(({ name, label }): Choice => [name, label]),
     ...openFields(mapping.spec).map(({ name, label }): Choice => [`+${name}`, `${label} (new)`]),
   ];
-  return html`<tr${chosen === '' && html` class="unused"`}><th scope="row">${header.trim() === '' ? quiet('no header') : foreign(columnWords(header, look), SAMPLE_SHOWN)}</th><td>${foreign(sample, SAMPLE_SHOWN)}</td><td>${header.trim() === '' ? '' : fixed === undefined ? fieldSelect(index, columnWords(header, look), choices, chosen) : html`${fixed.label} ${quiet('(changed in the file)')}`}</td></tr>`;
+  return html`<tr${attributes({ class: chosen === '' && 'unused' })}><th scope="row">${header.trim() === '' ? quiet('no header') : foreign(columnWords(header, look), SAMPLE_SHOWN)}</th><td>${foreign(sample, SAMPLE_SHOWN)}</td><td>${header.trim() === '' ? '' : fixed === undefined ? fieldSelect(index, columnWords(header, look), choices, chosen) : html`${fixed.label} ${quiet('(changed in the file)')}`}</td></tr>`;
 }

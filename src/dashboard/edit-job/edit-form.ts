@@ -14,15 +14,17 @@ import { IMPORT_MODES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
 import { FLOOR_TEXT, limitsFor, safetyLimit } from '../../model/safety-limits.ts';
 import { WAVE_LIMITS } from '../../model/wave-limits.ts';
 import { paramWords } from '../new-job/draft-page.ts';
+import type { Choice, TypedCheck } from '../pages/post-form.ts';
+import type { FormFields } from '../route-parts.ts';
 import {
-  type Choice,
   choice,
+  displayedValue,
   type EditField,
   type EditGroup,
   type EditValues,
-  type TypedCheck,
-} from '../pages/post-form.ts';
-import type { FormFields } from '../route-parts.ts';
+  fieldEdits,
+  fieldValue,
+} from './edit-field.ts';
 import { notifyEdits, notifyGroups } from './notify-groups.ts';
 
 const SOURCE_FIELDS: readonly EditField[] = [
@@ -370,13 +372,6 @@ function fieldsOf(file: EditableJob): readonly EditField[] {
   return [...source, ...groups.flatMap(({ fields }) => fields)];
 }
 
-/** Whether a field is shown beside these values. */
-function isShownWith({ when }: Pick<EditField, 'when'>, values: EditValues): boolean {
-  if (when === undefined) return true;
-  const [, name = '', sign, value] = /^(.+?)(!?=)(.*)$/.exec(when) ?? [];
-  return (value ?? '').split('|').includes(values[name] ?? '') === (sign === '=');
-}
-
 /** The paths of the fields, for problems beside them. */
 export function pathsOf(file: EditableJob): ReadonlyMap<string, readonly Path[]> {
   const { what } = editForm(file);
@@ -386,59 +381,6 @@ export function pathsOf(file: EditableJob): ReadonlyMap<string, readonly Path[]>
     ['schedule', [['schedule', 'cron']]],
     ['timezone', [['schedule', 'timezone']]],
   ]);
-}
-
-/** The value of a field of a file, as the form shows it. */
-export function fieldValue(
-  file: Pick<EditableFile, 'at'>,
-  { path, list, member, choices, defaultValue = '', fixedValue }: EditField,
-): string {
-  if (fixedValue !== undefined) return fixedValue;
-  const value = file.at(path);
-  if (member !== undefined)
-    return (Array.isArray(value) ? value.includes(member) : defaultValue === 'on') ? 'on' : '';
-  if (list === true)
-    return Array.isArray(value) ? value.map(displayedValue).join(', ') : displayedValue(value);
-  return choices !== undefined && value === undefined ? defaultValue : displayedValue(value);
-}
-
-/** What must change in a file so that these fields have the wanted values. */
-export function fieldEdits(
-  file: Pick<EditableFile, 'at'>,
-  fields: readonly EditField[],
-  now: EditValues,
-  wanted: EditValues,
-): readonly YamlEdit[] {
-  const members = Map.groupBy(
-    fields.filter(({ member }) => member !== undefined),
-    ({ path }) => path.join('.'),
-  );
-  const edits = fields.flatMap((field): readonly YamlEdit[] => {
-    const { name, path, list, member, removedWhenHidden } = field;
-    if (member !== undefined) return [];
-    const isShown = isShownWith(field, wanted);
-    if (!isShown && removedWhenHidden === true)
-      return file.at(path) === undefined ? [] : [{ set: path, to: undefined }];
-    const typed = wanted[name] ?? '';
-    if (now[name] === typed) return [];
-    if (list !== true || typed === '') return [{ set: path, to: parseTyped(typed, path, file.at(path)) }];
-    const value = typed.split(',').map((one) => one.trim());
-    return [{ set: path, value: value.map((one) => (/^\d{1,15}$/.test(one) ? Number(one) : one)) }];
-  });
-  const chosen = [...members.values()].flatMap((own): readonly YamlEdit[] => {
-    const [first] = own;
-    if (first === undefined || !isShownWith(first, wanted)) return [];
-    if (own.every(({ name }) => now[name] === wanted[name])) return [];
-    const value = own.flatMap(({ name, member }) => (wanted[name] === 'on' ? [member] : []));
-    return [{ set: first.path, value }];
-  });
-  return [...edits, ...chosen];
-}
-
-/** Values of a file as its fields show them: on one line, placeholders as written. */
-function displayedValue(value: unknown): string {
-  const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-  return isPlain ? String(value).replaceAll(/[\r\n]+/g, ' ') : '';
 }
 
 /** What the form shows of a file. */
@@ -525,17 +467,6 @@ function guardEdits(file: EditableFile, now: EditValues, wanted: EditValues): re
 function guardValue(typed: string): string | number | boolean {
   if (typed === 'true' || typed === 'false') return typed === 'true';
   return /^-?\d+(\.\d+)?$/.test(typed) ? Number(typed) : typed;
-}
-
-function parseTyped(typed: string, path: Path, before: unknown): string | number | undefined {
-  if (typed === '') return undefined;
-  const takesNumbers =
-    typeof before === 'number' ||
-    path[0] === 'safety' ||
-    path[0] === 'apply' ||
-    path[1] === 'headerRow' ||
-    path[1] === 'limits';
-  return takesNumbers && /^\d{1,15}$/.test(typed) ? Number(typed) : typed;
 }
 
 function locationEdits(file: EditableFile, { place = '', location = '' }: EditValues): YamlEdit[] {

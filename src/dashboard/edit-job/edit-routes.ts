@@ -19,8 +19,8 @@ import { secretRedactor } from '../../text/mask-personal-data.ts';
 import { serverTimezone } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { jobHref } from '../pages/link-button.ts';
-import type { EditValues } from '../pages/post-form.ts';
 import { audit, FOR_EDITORS, type RouteParts, workspaceOf } from '../route-parts.ts';
+import { besideFields, type EditValues } from './edit-field.ts';
 import { editsOf, initialValues, pathsOf, valuesOf, withTypedValues } from './edit-form.ts';
 import { type EditPageFacts, editPage, LOCATION_MISSING } from './edit-page.ts';
 import { MAIL_SERVER, typedMailServer } from './notify-groups.ts';
@@ -257,17 +257,4 @@ function fieldProblems(now: EditValues, values: EditValues): Errors {
     ...scheduleProblems(values),
   ]);
   return new Map(found.map(([field, why]) => [field, [why]]));
-}
-
-/** The problems by the names of the fields; '' for those of no field. */
-export function besideFields(
-  problems: readonly { readonly at: Path | undefined; readonly message: string }[],
-  paths: ReadonlyMap<string, readonly Path[]>,
-  redact: (text: string) => string,
-): Errors {
-  const nameOf = (at: Path | undefined) =>
-    [...paths].find(([, own]) => own.some((path) => path === at))?.[0] ?? '';
-  const named = problems.map(({ at, message }) => ({ name: nameOf(at), message: redact(message) }));
-  const byName = Map.groupBy(named, ({ name }) => name);
-  return new Map([...byName].map(([name, found]) => [name, found.map(({ message }) => message)]));
 }

@@ -27,9 +27,10 @@ import { confirmationPage } from '../actions/confirmation.ts';
 import { PageError } from '../guard/page-error.ts';
 import { accessTo, actionHref, actionRoute, jobHref, jobLink } from '../pages/link-button.ts';
 import { alertText, type Page } from '../pages/page.ts';
-import { type Choice, type EditValues, formActions, NAME_CHECK, postForm } from '../pages/post-form.ts';
+import { type Choice, fieldset, formActions, NAME_CHECK, postForm } from '../pages/post-form.ts';
 import { audit, type RouteParts, workspaceOf } from '../route-parts.ts';
-import { controlOf, scheduleControls } from './edit-page.ts';
+import { controlOf, type EditValues } from './edit-field.ts';
+import { scheduleControls } from './edit-page.ts';
 import { EXPORTS } from './edit-routes.ts';
 
 const NEW_EXPORT = '/exports/new';
@@ -338,7 +339,7 @@ function jobFormPage(
   };
   const general = errors[''];
   const control = (one: (typeof controls)[number]): Markup => controlOf(one, facts);
-  const body = html`<fieldset><legend>The job</legend>${controls.map(control)}</fieldset>
+  const body = html`${fieldset('The job', controls.map(control))}
 ${formActions(button, back)}`;
   return {
     title,

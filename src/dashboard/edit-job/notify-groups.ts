@@ -2,7 +2,8 @@ import type { EditableFile, Path, YamlEdit } from '../../config/edit-file.ts';
 import { NOTIFY_WORDS } from '../../config/job/job.ts';
 import { placeholder } from '../../config/yaml-text.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
-import { type Choice, choice, type EditField, type EditGroup, type EditValues } from '../pages/post-form.ts';
+import type { Choice } from '../pages/post-form.ts';
+import { choice, type EditField, type EditGroup, type EditValues } from './edit-field.ts';
 
 /** The variable with the mail server of the workspace, in `.env`. */
 export const MAIL_SERVER = 'SMTP_URL';

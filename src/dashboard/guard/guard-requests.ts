@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { includesRole, type Role } from '../../model/action.ts';
 import type { ProxySignIn, Session, Sessions } from '../access/sessions.ts';
 import { sameText } from '../access/tokens.ts';
-import { type OwnAddresses, QUEUES_PATH } from '../dashboard-context.ts';
+import { type DashboardContext, type OwnAddresses, QUEUES_PATH } from '../dashboard-context.ts';
 import { decorateRequests, isReading } from '../pages/page.ts';
 import { CSRF_FIELD } from '../pages/post-form.ts';
 import { isApiRequest, notFoundError, PageError, type ShowError } from './page-error.ts';
@@ -24,6 +24,14 @@ declare module 'fastify' {
   }
 }
 
+/** What requests are checked against. */
+interface Guarded {
+  readonly dashboard: Pick<DashboardContext, 'context'>;
+  readonly addresses: OwnAddresses;
+  readonly sessions: Sessions;
+  readonly cookieName: string;
+}
+
 /**
  * Checks every request before its body is read, also for unknown addresses: the host must be this dashboard, a change
  * must come from its own pages, and the visitor must be signed in and have permission. `refuse` answers with the
@@ -31,17 +39,8 @@ declare module 'fastify' {
  */
 export async function guardRequests(
   app: FastifyInstance,
-  {
-    addresses,
-    sessions,
-    cookieName,
-    proxySignIn,
-  }: {
-    readonly addresses: OwnAddresses;
-    readonly sessions: Sessions;
-    readonly cookieName: string;
-    readonly proxySignIn: ProxySignIn;
-  },
+  { dashboard, addresses, sessions, cookieName }: Guarded,
+  proxySignIn: ProxySignIn,
   refuse: ShowError,
 ): Promise<void> {
   await app.register(fastifyCookie);
@@ -52,7 +51,7 @@ export async function guardRequests(
       return this.session;
     },
   });
-  decorateRequests(app);
+  decorateRequests(app, dashboard.context);
 
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { host, accept } = request.headers;

@@ -20,27 +20,31 @@ import {
   type SourceLook,
   type SourcePreview,
 } from '../../onboarding/preview-source.ts';
-import { bullets, code, foreign, html, type Markup, quiet } from '../../report/html/markup.ts';
+import { bullets, code, foreign, html, type Markup, quiet, styledText } from '../../report/html/markup.ts';
 import { valueText } from '../../report/record-view.ts';
 import { capitalise, counted, grouped, listed } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
-import { alertText, noticeText, type Page } from '../pages/page.ts';
+import { alertText, fact, foldedPart, noticeText, type Page, scrolledTable } from '../pages/page.ts';
 import {
+  attributes,
   type Choice,
   CURRENCY_CHECK,
   checkAttributes,
   field,
+  fieldset,
   formActions,
+  input,
   NAME_CHECK,
   note,
   postForm,
   select,
+  shownWhen,
   submitButton,
   uploadForm,
   WEB_CHECK,
 } from '../pages/post-form.ts';
 import { type DraftSession, shownOf, zippedPicture } from './draft-session.ts';
-import { fileGrid, firstRecord, recordsTree } from './file-grid.ts';
+import { fileGrid, firstRecord, recordsTree, renderingRadio } from './file-grid.ts';
 
 /** What the page of a draft shows besides the draft. */
 interface DraftPageFacts {
@@ -187,30 +191,31 @@ ${
 function matching(session: DraftSession, { state, problems }: DraftPageFacts): Markup {
   const { file, problem, notes, questions } = state;
   const preview = file?.guess.preview;
+  const fieldsOf = (own: readonly AskedQuestion[]) =>
+    own.map((question) => questionField(session, question, problems, true));
   const fieldsIn = (part: Part) =>
-    questions
-      .filter((question) => partOf(question) === part && question.id !== 'headerRow')
-      .map((question) => questionField(session, question, problems, true));
+    fieldsOf(questions.filter((question) => partOf(question) === part && question.id !== 'headerRow'));
   const params = questions.filter((question) => partOf(question) === 'params');
   const needed = params.filter(({ example }) => example === undefined);
   const others = params.filter(({ example }) => example !== undefined);
   const ids = fieldsIn('ids');
   const why = problem === null ? undefined : shownOf(session, explainError(problem));
-  return html`<fieldset><legend>The file</legend>
-${file !== undefined && html`<p>${describeLook(file.look, file.name)}</p>`}
+  const isUnread = file === undefined;
+  const reading = html`${!isUnread && html`<p>${describeLook(file.look, file.name)}</p>`}
 ${notes.map((line) => html`<p>${line}</p>`)}
 ${why !== undefined && alertText(`This file cannot be imported. ${why}`)}
-${file === undefined && (problem !== null || questions.some(({ id }) => id === 'headerRow')) && headerRowField(session, state)}
-${file !== undefined && recognisedWords(file).map((line) => html`<p>${line}</p>`)}
-${fieldsIn('file')}
-</fieldset>
-${file !== undefined && columnsPart(file, fieldsIn('columns'), session)}
+${isUnread && (problem !== null || questions.some(({ id }) => id === 'headerRow')) && headerRowField(session, state)}
+${!isUnread && recognisedWords(file).map((line) => html`<p>${line}</p>`)}
+${fieldsIn('file')}`;
+  const isOpened = typeof preview === 'object' && namesParams(preview);
+  return html`${fieldset('The file', reading)}
+${!isUnread && columnsPart(file, fieldsIn('columns'), session)}
 ${file?.findings.map((finding) => noticeText(finding))}
-${needed.length > 0 && html`<fieldset><legend>What this format needs</legend>${needed.map((question) => questionField(session, question, problems, true))}</fieldset>`}
-${others.length > 0 && html`<details class="worth-knowing"${typeof preview === 'object' && namesParams(preview) && html` open`}><summary>${counted(others.length, 'more setting')} of this format (params)</summary>${others.map((question) => questionField(session, question, problems, true))}</details>`}
-${ids.length > 0 && html`<fieldset><legend>The ids of the store</legend>${ids}</fieldset>`}
-${file !== undefined && previewPart({ look: file.look, preview: typeof preview === 'string' ? shownOf(session, preview) : preview })}
-${file === undefined && questions.some(({ id }) => id === 'hostKey') ? html`<p class="actions"><button type="submit" name="do" value="update" class="button" formnovalidate>Read the file</button></p>` : SHOW_AGAIN}`;
+${needed.length > 0 && fieldset('What this format needs', fieldsOf(needed))}
+${others.length > 0 && foldedPart(`${counted(others.length, 'more setting')} of this format (params)`, fieldsOf(others), isOpened)}
+${ids.length > 0 && fieldset('The ids of the store', ids)}
+${!isUnread && previewPart({ look: file.look, preview: typeof preview === 'string' ? shownOf(session, preview) : preview })}
+${isUnread && questions.some(({ id }) => id === 'hostKey') ? showAgain('Read the file') : SHOW_AGAIN}`;
 }
 
 /** Whether another setting of the format may let a record be read. */
@@ -230,28 +235,40 @@ function recognisedWords({ guess: { proposal, recognised } }: DraftFile): readon
 function headerRowField({ draft }: DraftSession, { questions }: DraftState): Markup {
   const found = questions.find(({ id }) => id === 'headerRow');
   const row = draft.reading.headerRow ?? found?.answer ?? '';
-  const input = html`<input id="headerRow" name="headerRow" type="number" min="1" inputmode="numeric" value="${row}" placeholder="the first with content" data-renders>`;
-  return field('headerRow', 'Row with the names of the columns', input, note(found?.reason));
+  const control = input('headerRow', {
+    type: 'number',
+    min: 1,
+    inputmode: 'numeric',
+    value: row,
+    placeholder: 'the first with content',
+    'data-renders': true,
+  });
+  return field('headerRow', 'Row with the names of the columns', control, note(found?.reason));
 }
 
 /** Attributes of the fields for kinds of text. */
-const INPUTS: Readonly<Partial<Record<JobQuestionKind, Markup>>> = {
-  url: html` inputmode="url" placeholder="https://shop.example"${checkAttributes(WEB_CHECK)}`,
+const INPUTS: Readonly<Partial<Record<JobQuestionKind, Parameters<typeof input>[1]>>> = {
+  url: { inputmode: 'url', placeholder: 'https://shop.example', ...checkAttributes(WEB_CHECK) },
   name: checkAttributes(NAME_CHECK),
-  currency: html` placeholder="EUR" maxlength="3"${checkAttributes(CURRENCY_CHECK)}`,
+  currency: { placeholder: 'EUR', maxlength: 3, ...checkAttributes(CURRENCY_CHECK) },
   time: checkAttributes(SCHEDULE_FIELDS.time),
   timezone: checkAttributes({ check: 'timezone' }),
 };
 
 /** Where no script does it: the records as what was answered makes them. */
-export const SHOW_AGAIN = html`<p class="actions"><button type="submit" name="do" value="update" class="button" formnovalidate data-without-script>Show the records again</button></p>`;
+export const SHOW_AGAIN = showAgain('Show the records again', true);
+
+function showAgain(label: string, withoutScript = false): Markup {
+  const only = attributes({ 'data-without-script': withoutScript });
+  return html`<p class="actions"><button type="submit" name="do" value="update" class="button" formnovalidate${only}>${label}</button></p>`;
+}
 
 /** The fields that are shown only while another has, or has not, a value. */
-const SHOWN: Readonly<Partial<Record<JobQuestionKind, Markup>>> = {
-  url: html` data-when="storeKind=own"`,
-  apiKey: html` data-when="storeKind=own"`,
-  ...recordOf(SCHEDULE_FIELD_NAMES, (name) => html` data-when="${besideSchedule(name)}"`),
-  timezone: html` data-unless="schedule=no"`,
+const SHOWN: Readonly<Partial<Record<JobQuestionKind, string>>> = {
+  url: 'storeKind=own',
+  apiKey: 'storeKind=own',
+  ...recordOf(SCHEDULE_FIELD_NAMES, besideSchedule),
+  timezone: 'schedule!=no',
 };
 
 /** What is said of a parameter of a mapping: its first sentence names it. */
@@ -281,10 +298,18 @@ function questionField(
   const answer = isOpen ? '' : question.answer;
   // A secret is not sent back.
   const isGiven = form === 'secret' && !isOpen;
-  const attributes = html` id="${name}"${rerenders && html` data-renders`}${ids.length > 0 && html` aria-describedby="${ids.join(' ')}"`}${(own.length > 0 || (rerenders && isOpen && form === 'choice')) && html` aria-invalid="true"`}${question.defaultAnswer === undefined && !isGiven && checkAttributes({ missing: missingText(question) })}`;
+  const attributes = {
+    id: name,
+    'data-renders': rerenders,
+    'aria-describedby': ids.length > 0 && ids.join(' '),
+    'aria-invalid': (own.length > 0 || (rerenders && isOpen && form === 'choice')) && 'true',
+    ...(question.defaultAnswer === undefined &&
+      !isGiven &&
+      checkAttributes({ missing: missingText(question) })),
+  };
   const encoded = (value: string) => (isOfColumns ? `=${value}` : value);
   const offered = choices.map((choice): Choice => [encoded(choice.value), choice.name]);
-  const typed = html`<input${attributes} name="${name}" autocomplete="off" spellcheck="false"`;
+  const typed = { ...attributes, name, autocomplete: 'off', spellcheck: 'false' };
   const control =
     form === 'choice'
       ? select(
@@ -294,18 +319,20 @@ function questionField(
           attributes,
         )
       : form === 'secret'
-        ? html`${typed} type="password">`
+        ? input(name, { ...typed, type: 'password' })
         : form === 'file'
           ? html`<span id="${name}">${isOpen ? 'Upload it at the end of this page.' : 'It was uploaded; another upload replaces it.'}</span>`
-          : // A typed address with a user may have a password.
-            html`${typed} value="${answer === undefined || hasUser(answer) ? '' : answer}"${example !== undefined && html` placeholder="${example}"`}${INPUTS[kind]}${kind === 'timezone' && answer === defaultAnswer && html` data-browser-timezone`}>`;
+          : input(name, {
+              ...typed,
+              // A typed address with a user may have a password.
+              value: answer === undefined || hasUser(answer) ? '' : answer,
+              placeholder: example,
+              ...INPUTS[kind],
+              'data-browser-timezone': kind === 'timezone' && answer === defaultAnswer,
+            });
   const about = html`${own.length > 0 && html`<span class="field-error" id="wrong-${name}">${own.map((problem) => problem.text).join(' ')}</span>`}${hint !== '' && html` <span class="quiet" id="hint-${name}">${hint}</span>`}`;
-  const shown = SHOWN[kind];
-  const label = html`<label for="${name}">${named}</label>${control}${about}`;
-  if (isOfColumns) return html`<p class="field question${isOpen && ' open'}">${label}</p>`;
-  return shown === undefined
-    ? html`<p class="field">${label}</p>`
-    : html`<div${shown}><p class="field">${label}</p></div>`;
+  const style = isOfColumns ? `field question${isOpen ? ' open' : ''}` : 'field';
+  return shownWhen(isOfColumns ? undefined : SHOWN[kind], field(name, named, control, about, style));
 }
 
 const CHARSETS_SHOWN = 3;
@@ -313,7 +340,7 @@ const CHARSETS_SHOWN = 3;
 /** The probable charsets, each with a word read in it, no word twice; the others are folded, unless one of them is chosen. */
 function charsetChoice({ id, choices, answer }: AskedQuestion): Markup {
   const item = ({ value, sample }: AskedQuestion['choices'][number]) =>
-    html`<li><input type="radio" id="${id}-${value}" name="${id}" value="${value}"${value === answer && html` checked`} data-renders> <label for="${id}-${value}">${sample === undefined ? value : html`<b>${foreign(sample, 60)}</b> ${quiet(value)}`}</label></li>`;
+    html`<li>${renderingRadio(`${id}-${value}`, id, value, value === answer)} <label for="${id}-${value}">${sample === undefined ? value : html`<b>${foreign(sample, 60)}</b> ${quiet(value)}`}</label></li>`;
   const isDistinct = ({ sample }: (typeof choices)[number], index: number) =>
     choices.findIndex((one) => one.sample === sample) === index;
   const probable = choices.filter(isDistinct).slice(0, CHARSETS_SHOWN);
@@ -360,12 +387,11 @@ function pictureHref(session: DraftSession): string | undefined {
 function columnsPart(file: DraftFile, questions: readonly Markup[], session: DraftSession): Markup {
   const { refused, proposal } = file.guess;
   const notes = proposal?.notes ?? [];
-  return html`<fieldset><legend>The rows and columns</legend>
-${Object.values(refused).map((why) => alertText(`${why} This answer was left out.`, 'warning'))}
+  const body = html`${Object.values(refused).map((why) => alertText(`${why} This answer was left out.`, 'warning'))}
 ${questions}
 <div class="grid-and-record"><div>${fileGrid(file)}</div>${firstRecord(file, pictureHref(session), zippedPicture(session))}</div>
-${notes.length > 0 && bullets(notes, 'does')}
-</fieldset>`;
+${notes.length > 0 && bullets(notes, 'does')}`;
+  return fieldset('The rows and columns', body);
 }
 
 /** The first records with their problems. */
@@ -376,21 +402,31 @@ export function previewPart({
   readonly preview: SourceGuess['preview'];
   readonly look: SourceLook;
 }): Markup {
-  const only = (text: Markup) => html`<fieldset><legend>The first records</legend>${text}</fieldset>`;
-  if (preview === undefined)
-    return only(html`<p>The first records are shown here once the questions above are answered.</p>`);
-  if (typeof preview === 'string') return only(noticeText(preview, 'warning'));
+  return fieldset(
+    'The first records',
+    preview === undefined
+      ? html`<p>The first records are shown here once the questions above are answered.</p>`
+      : typeof preview === 'string'
+        ? noticeText(preview, 'warning')
+        : recordsTable(preview, look),
+  );
+}
+
+function recordsTable(preview: SourcePreview, look: SourceLook): Markup {
   const { counts, records, rejected } = preview;
-  const place = (record: PreviewedRecord) =>
-    rowPlace(record.reason?.line ?? record.line, record.reason?.column, look.places);
-  return html`<fieldset><legend>The first records</legend>
-<p role="status" id="preview-counts">${countWords(preview, look.rowCount !== null && look.rowCount <= look.rows.length)}</p>
+  const place = ({ reason, line }: PreviewedRecord) =>
+    rowPlace(reason?.line ?? line, reason?.column, look.places);
+  const shown = [...records.toSorted((one, other) => one.line - other.line), ...rejected];
+  return html`<p role="status" id="preview-counts">${countWords(preview, look.rowCount !== null && look.rowCount <= look.rows.length)}</p>
 ${
   counts.record + counts.rejected + counts.skipped > 0 &&
-  html`<div class="table-scroll"><table class="preview"><caption>${records.length === 1 ? 'The first record' : `The first ${counted(records.length, 'record')}`}${rejected.length > 0 && `, and the first that are rejected after them`}</caption>
-<thead><tr><th scope="col">Record</th><th scope="col">What would be sent</th></tr></thead>
-<tbody>${[...records.toSorted((one, other) => one.line - other.line), ...rejected].map((record) => recordRow(record, place(record)))}</tbody></table></div>`
-}</fieldset>`;
+  scrolledTable({
+    style: 'preview',
+    caption: html`${records.length === 1 ? 'The first record' : `The first ${counted(records.length, 'record')}`}${rejected.length > 0 && `, and the first that are rejected after them`}`,
+    headers: ['Record', 'What would be sent'],
+    rows: shown.map((record) => recordRow(record, place(record))),
+  })
+}`;
 }
 
 function countWords({ counts }: SourcePreview, whole: boolean): string {
@@ -408,7 +444,7 @@ function recordRow({ key, kind, fields, reason, cell }: PreviewedRecord, place: 
   const name = html`<th scope="row">${key !== null && html`${foreign(key, 80)} `}${quiet(place)}</th>`;
   if (kind !== 'record')
     return html`<tr class="${kind === 'rejected' && 'bad'}">${name}<td><b>${kind === 'rejected' ? 'Rejected' : 'Skipped'}</b>: ${reason?.column !== undefined && html`${foreign(reason.column, 60)} <mark>${cell === undefined || cell === '' ? 'blank' : foreign(cell, 80)}</mark> `}${foreign(reason?.message ?? '')}</td></tr>`;
-  return html`<tr>${name}<td><details><summary>${summaryOf(fields)}</summary><dl class="body">${fields.map(({ path, value }) => html`<div><dt>${code(path)}</dt><dd>${foreign(valueText(value, VALUE_SHOWN))}</dd></div>`)}</dl></details></td></tr>`;
+  return html`<tr>${name}<td><details><summary>${summaryOf(fields)}</summary><dl class="body">${fields.map(({ path, value }) => fact(code(path), foreign(valueText(value, VALUE_SHOWN))))}</dl></details></td></tr>`;
 }
 
 /** A request body in a line: title, prices, stock and images of a product; e-mail and name of a contact. */
@@ -435,13 +471,12 @@ function settings(session: DraftSession, facts: DraftPageFacts): Markup {
     questions
       .filter((question) => partOf(question) === part)
       .map((question) => questionField(session, question, facts.problems, question.id === 'currency'));
-  return html`<fieldset><legend>The job</legend>
-${fieldsIn('job')}
-</fieldset>
-<fieldset><legend>The schedule</legend>
-${fieldsIn('schedule')}
-<p class="hint">${session.source.kind === 'file' ? 'Each run reads the uploaded file again: for new data, upload a new file on the page of the job, or give the job an address or a folder where a new file is put.' : 'Each run reads what is at the address then.'} ${workerNote(facts)}</p>
-</fieldset>`;
+  const when =
+    session.source.kind === 'file'
+      ? 'Each run reads the uploaded file again: for new data, upload a new file on the page of the job, or give the job an address or a folder where a new file is put.'
+      : 'Each run reads what is at the address then.';
+  return html`${fieldset('The job', fieldsIn('job'))}
+${fieldset('The schedule', [...fieldsIn('schedule'), styledText('hint', [when, ' ', workerNote(facts)])])}`;
 }
 
 /** What keeps schedules. */

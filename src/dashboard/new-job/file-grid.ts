@@ -13,7 +13,8 @@ import { code, foreign, html, type Markup, quiet, type Slot, styledText } from '
 import { valueText } from '../../report/record-view.ts';
 import { capitalise, counted, grouped, printable } from '../../text/printable.ts';
 import type { Upload } from '../actions/uploads.ts';
-import { type Choice, select } from '../pages/post-form.ts';
+import { fact, foldedPart } from '../pages/page.ts';
+import { attributes, type Choice, input, select } from '../pages/post-form.ts';
 
 /** Of a file with more columns those that are used are shown as well. Each column has a choice of all fields. */
 export const MAX_COLUMNS_SHOWN = 300;
@@ -52,7 +53,7 @@ export function fileGrid({ look, guess }: DraftFile): Markup {
   })}</tbody></table></div>
 <p class="hint">${hasRows && html`Choose the row with the names of the columns under <b>Header</b>, and the first row of products or contacts under <b>Data</b>. `}${proposal !== undefined && 'Above each column, choose the field of the store that it fills. '}<span class="key used">used</span> <span class="key likely">used, please check</span> ${shown.some(({ look }) => look === 'open') && html`<span class="key open">open until the questions above are answered</span> `}<span class="key">not used</span></p>
 ${columnsNotShown(columns.length - shown.length)}
-${proposal !== undefined && html`<details class="worth-knowing"><summary>Why each column is used</summary><dl class="body">${proposal.columns.filter(({ field }) => field !== null).map(({ header, field, evidence }) => html`<div><dt>${foreign(columnWords(header, look), MAX_CELL_SHOWN)}</dt><dd>${fields.find(([name]) => name === field)?.[1] ?? field}: ${foreign(evidence)}</dd></div>`)}</dl></details>`}`;
+${proposal !== undefined && html`${foldedPart('Why each column is used', html`<dl class="body">${proposal.columns.filter(({ field }) => field !== null).map(({ header, field, evidence }) => fact(foreign(columnWords(header, look), MAX_CELL_SHOWN), html`${fields.find(([name]) => name === field)?.[1] ?? field}: ${foreign(evidence)}`))}</dl>`)}`}`;
 }
 
 /** The rows that become records or are rejected: no headings, and none that is left out. */
@@ -104,6 +105,11 @@ function columnHead(
   return html`<th scope="col" class="${style}">${shown}${choice}</th>`;
 }
 
+/** A radio button whose choice renders the page again. */
+export function renderingRadio(id: string, name: string, value: string | number, checked: boolean): Markup {
+  return input(id, { type: 'radio', name, value, checked, 'data-renders': true });
+}
+
 /** The choice of the field that a column of a file fills. */
 export function fieldSelect(
   index: number,
@@ -112,8 +118,11 @@ export function fieldSelect(
   chosen: string,
   none = 'Not used',
 ): Markup {
-  const attributes = html` id="field-${index}" aria-label="Field of the column ${printable(header)}" data-renders`;
-  return select(`field.${index}`, [['', none], ...choices], chosen, attributes);
+  return select(`field.${index}`, [['', none], ...choices], chosen, {
+    id: `field-${index}`,
+    'aria-label': `Field of the column ${printable(header)}`,
+    'data-renders': true,
+  });
 }
 
 /** What a row is besides data. */
@@ -132,7 +141,7 @@ function rowKind(
 
 function rowRoles(line: number, headerLine: number, dataLine: number): Markup {
   const radio = (name: string, label: string, chosen: number) =>
-    html`<td class="role"><label class="unseen" for="${name}-${line}">${label} ${line}</label><input type="radio" id="${name}-${line}" name="${name}" value="${line}"${line === chosen && html` checked`} data-renders></td>`;
+    html`<td class="role"><label class="unseen" for="${name}-${line}">${label} ${line}</label>${renderingRadio(`${name}-${line}`, name, line, line === chosen)}</td>`;
   return html`${radio('headerRow', 'Header in row', headerLine)}${line > headerLine ? radio('dataRow', 'Data from row', dataLine) : html`<td class="role"></td>`}`;
 }
 
@@ -160,7 +169,7 @@ function rowCells(
         : foreign(cell, MAX_CELL_SHOWN);
     const style = range === undefined ? (line > headerLine ? look : '') : 'merged';
     return [
-      html`<td class="${style}"${span > 1 && html` colspan="${span}"`}>${text}${range !== undefined && html` <span class="tag">merged${line > top && ' from above'}</span>`}</td>`,
+      html`<td class="${style}"${attributes({ colspan: span > 1 && span })}>${text}${range !== undefined && html` <span class="tag">merged${line > top && ' from above'}</span>`}</td>`,
     ];
   });
 }
@@ -196,7 +205,7 @@ export function firstRecord(
     return html`<aside class="first-record" aria-label="The first contact"><h2>${foreign(name || text('email'))}</h2><p>${foreign(text('email'))}</p></aside>`;
   }
   if (text('title') === '')
-    return html`<aside class="first-record" aria-label="The first product that changes">${styledText('quiet', 'The first product that changes')}<h2>${foreign(record.key ?? '', 120)}</h2><dl>${record.fields.slice(0, MAX_VARIANTS_SHOWN).map(({ path, value }) => html`<div><dt>${fieldLabel('products', path.replace(/^.*\./, ''))}</dt><dd>${foreign(typeof value === 'string' ? value : valueText(value, MAX_CELL_SHOWN), MAX_CELL_SHOWN)}</dd></div>`)}</dl></aside>`;
+    return html`<aside class="first-record" aria-label="The first product that changes">${styledText('quiet', 'The first product that changes')}<h2>${foreign(record.key ?? '', 120)}</h2><dl>${record.fields.slice(0, MAX_VARIANTS_SHOWN).map(({ path, value }) => fact(fieldLabel('products', path.replace(/^.*\./, '')), foreign(typeof value === 'string' ? value : valueText(value, MAX_CELL_SHOWN), MAX_CELL_SHOWN)))}</dl></aside>`;
   const picture = text('images[0]');
   const pictures = record.fields.filter(({ path }) => /^images\[\d+\]$/.test(path)).length;
   const variants = variantsOf(record);
@@ -279,7 +288,7 @@ export function recordsTree({ id, text, choices, answer }: AskedQuestion): Marku
       const { choice, name } = node;
       const label = html`${code(foreign(name))}${choice !== undefined && html` <span class="quiet">${choice.name.slice(choice.value.length)}${choice.value.includes(' > ') && ' a row for each'}</span>`}`;
       const own = `${id}-${++number}`;
-      return html`<li>${choice === undefined ? label : html`<input type="radio" id="${own}" name="${id}" value="${choice.value}"${answer === choice.value && html` checked`} data-renders> <label for="${own}">${label}</label>`}${node.children.size > 0 && list(node)}</li>`;
+      return html`<li>${choice === undefined ? label : html`${renderingRadio(own, id, choice.value, answer === choice.value)} <label for="${own}">${label}</label>`}${node.children.size > 0 && list(node)}</li>`;
     })}</ul>`;
   return html`<div class="record-tree" role="group" aria-labelledby="${id}"><p id="${id}" tabindex="-1">${text}</p>${list(root)}</div>`;
 }

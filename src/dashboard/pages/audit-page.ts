@@ -1,21 +1,11 @@
 import { ACTIONS, type ActionName, actionOf } from '../../model/action.ts';
-import { type AuditEntry, auditWords, findAudited } from '../../model/audit-entry.ts';
+import { auditWords, findAudited } from '../../model/audit-entry.ts';
 import { foreign, html, link, type Markup, quiet } from '../../report/html/markup.ts';
 import { counted } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { PageRequest } from '../route-parts.ts';
-import { jobLink, queryOf } from './link-button.ts';
-import {
-  BY_TIME,
-  emptyBox,
-  moment,
-  type Page,
-  pageOf,
-  pager,
-  type Reading,
-  readingOf,
-  tableBox,
-} from './page.ts';
+import { jobLink } from './link-button.ts';
+import { BY_TIME, emptyBox, moment, type Page, pageOf, pager, type Reading, tableBox } from './page.ts';
 
 const ENTRIES_PER_PAGE = 50;
 /** A page reads no more entries than this; the command lists more. */
@@ -24,7 +14,7 @@ const MAX_READ = 2_000;
 /** Who did what, newest first, of all jobs or of one. */
 export async function auditPage(
   { context, program }: Pick<DashboardContext, 'context' | 'program'>,
-  { fields, viewer }: PageRequest,
+  { fields, reading }: PageRequest,
 ): Promise<Page> {
   const job = fields['job'] || undefined;
   const entries = await findAudited(context.state.audit, { job, limit: MAX_READ });
@@ -33,39 +23,31 @@ export async function auditPage(
     context,
     shown.items.flatMap(({ run, of }) => [run, of]),
   );
-  const reading = readingOf(context, viewer);
   return {
     title: 'Audit log',
     section: 'runs',
     lead: html`What people did, in the dashboard and by commands${job !== undefined && html`, with the job ${jobLink(job)}; <a href="/audit">all jobs</a>`}. Scheduled runs are not listed. Entries are kept for 400 days.`,
     body: html`${
       shown.items.length === 0
-        ? emptyBox('No entries', html`<p>Nothing was recorded yet.</p>`)
-        : entriesTable(shown.items, shown.total, reading, linked)
+        ? emptyBox('No entries', 'Nothing was recorded yet.')
+        : tableBox({
+            caption:
+              shown.total === MAX_READ
+                ? `The newest ${MAX_READ} entries`
+                : `${counted(shown.total, 'action')}, newest first`,
+            columns: ['When', 'Who', ['Did', 'bare'], ['Job', 'short'], ['Run', 'short']],
+            rows: shown.items.map((entry) => [
+              moment(entry.at, reading),
+              foreign(entry.who),
+              html`${auditWords(entry)}${entry.by === 'command' && html` ${quiet('by a command')}`}`,
+              entry.job !== null && jobLink(entry.job),
+              html`${linked(entry.run)}${entry.of !== null && html`, of ${linked(entry.of)}`}`,
+            ]),
+          })
     }
-${pager(shown, (page) => `/audit${queryOf({ job, page })}`, BY_TIME)}
+${pager(shown, '/audit', { job }, BY_TIME)}
 <p class="quiet">For programs: <code>${program} runs --audit --json</code></p>`,
   };
-}
-
-function entriesTable(
-  entries: readonly AuditEntry[],
-  count: number,
-  reading: Reading,
-  linked: RunLinks,
-): Markup {
-  return tableBox({
-    caption:
-      count === MAX_READ ? `The newest ${MAX_READ} entries` : `${counted(count, 'action')}, newest first`,
-    columns: ['When', 'Who', ['Did', 'bare'], ['Job', 'short'], ['Run', 'short']],
-    rows: entries.map((entry) => [
-      moment(entry.at, reading),
-      foreign(entry.who),
-      html`${auditWords(entry)}${entry.by === 'command' && html` ${quiet('by a command')}`}`,
-      entry.job !== null && jobLink(entry.job),
-      html`${linked(entry.run)}${entry.of !== null && html`, of ${linked(entry.of)}`}`,
-    ]),
-  });
 }
 
 /** A run by its id, with a link where it has a page. */

@@ -1,6 +1,6 @@
 import { ACTIONS, includesRole, mayDo } from '../../model/action.ts';
 import { member, objectsIn, withoutAbsent } from '../../model/json-object.ts';
-import { CONFLICT_SIDES, type ConflictSide } from '../../model/observation.ts';
+import { CONFLICT_SIDES } from '../../model/observation.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
 import {
   code,
@@ -28,14 +28,14 @@ import { notFoundError } from '../guard/page-error.ts';
 import type { PageRequest } from '../route-parts.ts';
 import {
   actionButton,
+  actionHref,
   CONFLICT_BUTTONS,
-  FORGET_PATH,
   jobLink,
   linkButton,
   queryOf,
   runLink,
 } from './link-button.ts';
-import { emptyBox, momentAndDistance, type Page, type Reading, readingOf, tableBox } from './page.ts';
+import { emptyBox, momentAndDistance, type Page, type Reading, tableBox } from './page.ts';
 import { filterForm } from './post-form.ts';
 
 const RECORDS_FOUND = 50;
@@ -52,7 +52,7 @@ const PLOTTED = [
 /** A search over all records that the ledger knows, or the page of one record: its timeline and what is acknowledged. */
 export async function historyPage(
   dashboard: DashboardContext,
-  { fields: { q = '', store, resource, key }, viewer }: PageRequest,
+  { fields: { q = '', store, resource, key }, viewer, reading }: PageRequest,
 ): Promise<Page> {
   const { context, openWorkspace } = dashboard;
   const workspace = openWorkspace();
@@ -66,7 +66,7 @@ export async function historyPage(
   );
   const [only] = hits;
   if (only !== undefined && (hits.length === 1 || key !== undefined))
-    return await recordPage(dashboard, only, viewer);
+    return await recordPage(dashboard, only, viewer, reading);
   if (key !== undefined) throw notFoundError('No record has this key.');
   return {
     title: 'Records',
@@ -97,7 +97,7 @@ const INTRODUCTION = styledText(
 
 function found(hits: readonly FoundRecord[], text: string): Markup {
   if (hits.length === 0)
-    return emptyBox('No record matches', html`<p>Storeferry knows the records that it has sent.</p>`);
+    return emptyBox('No record matches', 'Storeferry knows the records that it has sent.');
   const caption =
     hits.length === RECORDS_FOUND
       ? `The first ${RECORDS_FOUND} records that match ${text}`
@@ -118,10 +118,10 @@ async function recordPage(
   { context, program }: DashboardContext,
   record: FoundRecord,
   viewer: Viewer,
+  reading: Reading,
 ): Promise<Page> {
   const state = await recordState(context, record.target, record.key);
   const size = await context.state.history(record.target).size();
-  const reading = readingOf(context, viewer);
   const plots = trendsOf(state.versions, reading.now);
   const trend = sectionMarkup({
     id: 'trend',
@@ -163,7 +163,9 @@ function heldPart(
   key: string,
   viewer: Viewer,
 ): Markup {
-  const choices = edited ? EDITED_CHOICES : [{ label: 'Release', conflicts: undefined }];
+  const choices = edited
+    ? CONFLICT_SIDES.map((side) => ({ label: CONFLICT_BUTTONS[side], query: { key, conflicts: side } }))
+    : [{ label: 'Release', query: { key } }];
   return section(
     `held-${run}`,
     edited ? 'Changed in the store and in the source' : 'Held by a guard',
@@ -178,16 +180,13 @@ ${dataTable({
     foreign(valueText(now), VALUE_SHOWN),
   ]),
 })}
-${mayDo(viewer.role, 'release') && html`<p class="actions">${choices.map(({ label, conflicts }) => html`${actionButton(viewer, 'release', run, { label, query: { key, conflicts } })} `)}</p>`}`,
+${mayDo(viewer.role, 'release') && html`<p class="actions">${choices.map((choice) => html`${actionButton(viewer, 'release', run, choice)} `)}</p>`}`,
   );
 }
 
 function fieldName(field: string, variant: string | null): Markup {
   return html`${code(field)}${variant !== null && html` ${foreign(variant)}`}`;
 }
-
-const EDITED_CHOICES: readonly { readonly label: string; readonly conflicts: ConflictSide | undefined }[] =
-  CONFLICT_SIDES.map((side) => ({ label: CONFLICT_BUTTONS[side], conflicts: side }));
 
 /** Fields that somebody edited in the store. */
 function editedPart(edited: RecordState['edited'], reading: Reading): Markup {
@@ -220,7 +219,7 @@ function actionButtons(
   const forget =
     target.resource === 'contacts' &&
     mayDo(viewer.role, 'forget') &&
-    linkButton(`${FORGET_PATH}${queryOf({ store, key })}`, ACTIONS.forget.confirm);
+    linkButton(actionHref('forget', key, { store, key }), ACTIONS.forget.confirm);
   return mayDo(viewer.role, 'undo') && html`<p class="actions">${undo} ${forget}</p>`;
 }
 
@@ -228,7 +227,7 @@ function timeline(versions: readonly RecordVersion[], reading: Reading): Markup 
   if (versions.length === 0)
     return emptyBox(
       'No version is kept',
-      html`<p>The record was last acknowledged before the history began, or longer ago than the history of the store is kept.</p>`,
+      'The record was last acknowledged before the history began, or longer ago than the history of the store is kept.',
     );
   return section(
     'timeline',

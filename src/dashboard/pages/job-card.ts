@@ -17,7 +17,7 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import { uploadedName } from '../new-job/upload-targets.ts';
 import { type Activity, activityOf, type Need, needOf } from './activity.ts';
 import { actionButton, jobHref, jobLink } from './link-button.ts';
-import { momentAndDistance, type Reading, readingOf, relativeTime } from './page.ts';
+import { fact, momentAndDistance, type Reading, relativeTime } from './page.ts';
 
 /** A job with its recent runs. */
 export interface JobCardFacts {
@@ -43,12 +43,11 @@ const RUNS_SHOWN = 20;
 export async function readCards(
   { context, listJobs, actions }: DashboardContext,
   workspace: Workspace,
-  viewer: Viewer,
+  reading: Reading,
   only?: string,
 ) {
   const { jobs, schedules } = await listJobs(only);
   const atWork = await actions.atWork();
-  const reading = readingOf(context, viewer);
   const cards = await Promise.all(
     jobs.map(async (facts): Promise<JobCardFacts> => {
       const runs = await listLiveRuns(context, { job: facts.job, limit: RUNS_SHOWN });
@@ -126,11 +125,6 @@ export function activityWords({ run, by }: Activity, reading: Reading): Markup {
   if (run === null) return html`${STARTING[by]}`;
   const what = RUN_NOUNS[kindOf(run)];
   return html`<a href="/runs/${run.id}">${what} ${run.id}</a> is running, started ${relativeTime(run.startedAt, reading)} ${STARTED_BY[by]}.`;
-}
-
-/** A term with its description, for a `<dl class="facts">`. */
-export function fact(term: Slot, description: Slot): Markup {
-  return html`<div><dt>${term}</dt><dd>${description}</dd></div>`;
 }
 
 /** What a run of each kind is called. */

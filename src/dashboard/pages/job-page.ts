@@ -37,7 +37,6 @@ import {
   activityWords,
   describeMove,
   exportedWords,
-  fact,
   type JobCardFacts,
   jobActions,
   placeWords,
@@ -46,20 +45,20 @@ import {
 } from './job-card.ts';
 import { scheduleNotice } from './jobs-page.ts';
 import { actionButton, actionHref, jobHref } from './link-button.ts';
-import { noticeText, type Page, problemList } from './page.ts';
+import { fact, noticeText, type Page, problemList } from './page.ts';
 import { runsTable } from './runs-page.ts';
 
 /** One job: what it needs, its recent runs, and its settings. PageError if there is no such job. */
 export async function jobPage(
   dashboard: DashboardContext,
-  { subject: name, viewer }: PageRequest,
+  { subject: name, viewer, reading }: PageRequest,
 ): Promise<Page> {
   const { program } = dashboard;
   const workspace = workspaceOf(dashboard, name);
-  const { cards, schedules } = await readCards(dashboard, workspace, viewer, name);
+  const { cards, schedules } = await readCards(dashboard, workspace, reading, name);
   const [card] = cards;
   if (card === undefined) throw notFoundError();
-  const { facts, job, problems, activity, need, history, runs, reading } = card;
+  const { facts, job, problems, activity, need, history, runs } = card;
   const { last } = facts;
   const uploads = job?.kind === 'import' ? uploadTargets(workspace, job) : [];
   const mayEdit = mayDo(viewer.role, 'edit');

@@ -20,16 +20,16 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import type { PageRequest } from '../route-parts.ts';
 import { type JobCardFacts, jobCard, jobCells, readCards } from './job-card.ts';
 import { linkButton } from './link-button.ts';
-import { emptyBox, noticeText, type Page, problemList } from './page.ts';
+import { emptyBox, foldedPart, noticeText, type Page, problemList } from './page.ts';
 
 /** The jobs of the workspace: first those that need attention, then active jobs, then all others, one per line. */
-export async function jobsPage(dashboard: DashboardContext, { viewer }: PageRequest): Promise<Page> {
+export async function jobsPage(dashboard: DashboardContext, { viewer, reading }: PageRequest): Promise<Page> {
   const { program } = dashboard;
   const workspace = dashboard.openWorkspace();
   const { problems, warnings, unset } = checkWorkspace(workspace);
   // A workspace that was made for the dashboard has no store before its first job.
   const isNew = workspace.jobNames().length === 0 && workspace.files.stores() === undefined;
-  const { cards, schedules } = await readCards(dashboard, workspace, viewer);
+  const { cards, schedules } = await readCards(dashboard, workspace, reading);
   const scheduled = cards.some(({ facts: { schedule } }) => schedule !== null);
   return {
     title: 'Jobs',
@@ -38,7 +38,7 @@ export async function jobsPage(dashboard: DashboardContext, { viewer }: PageRequ
 ${unset.length > 0 && unsetBox(unset)}
 ${scheduled && scheduleNotice(schedules, program)}
 ${cards.length === 0 ? noJobs(viewer) : html`${mayDo(viewer.role, 'make-job') && newJobButtons()}${jobGroups(cards, viewer)}`}
-${warnings.length > 0 && html`<details class="worth-knowing"><summary>${counted(warnings.length, 'note')} on the files of the workspace</summary>${problemList(warnings)}</details>`}`,
+${warnings.length > 0 && foldedPart(`${counted(warnings.length, 'note')} on the files of the workspace`, problemList(warnings))}`,
   };
 }
 
@@ -89,8 +89,8 @@ function newJobButtons(different: Partial<ActionButton> = {}): Markup {
 function noJobs({ role }: Viewer): Markup {
   return emptyBox(
     'No jobs yet',
-    html`<p>A job moves a file into a store, or reads from a store into a file: once, or on a schedule. ${mayDo(role, 'make-job') ? 'Upload a file or give its address: its columns are matched, and you see the first records before anything is sent.' : 'Somebody with the role edit can make one.'}</p>
-${mayDo(role, 'make-job') && newJobButtons({ weight: 'primary' })}`,
+    `A job moves a file into a store, or reads from a store into a file: once, or on a schedule. ${mayDo(role, 'make-job') ? 'Upload a file or give its address: its columns are matched, and you see the first records before anything is sent.' : 'Somebody with the role edit can make one.'}`,
+    mayDo(role, 'make-job') && newJobButtons({ weight: 'primary' }),
   );
 }
 

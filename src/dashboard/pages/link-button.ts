@@ -4,9 +4,6 @@ import { CLONE_JOB, jobFileName } from '../../model/run.ts';
 import { html, link, type Markup } from '../../report/html/markup.ts';
 import type { Viewer } from '../access/sessions.ts';
 
-/** The path of the page that forgets a contact: a query names it. */
-export const FORGET_PATH = '/records/forget';
-
 /** The labels of the choice about fields that were changed in the store and in the source. */
 export const CONFLICT_BUTTONS: Readonly<Record<ConflictSide, string>> = {
   source: 'Send the values of the source',
@@ -35,7 +32,7 @@ export function listsHref(job: string): string {
 }
 
 /** The parameters of an address. Those that are absent, false or empty are left out. */
-type Query = Readonly<Record<string, string | number | false | undefined>>;
+export type Query = Readonly<Record<string, string | number | false | undefined>>;
 
 /** A query with its question mark; nothing if it has no parameters. */
 export function queryOf(query: Query): string {
@@ -44,7 +41,7 @@ export function queryOf(query: Query): string {
   return parameters.size === 0 ? '' : `?${parameters}`;
 }
 
-/** The address of the page of an action on a job or a run. */
+/** The address of the page of an action on a job or a run; on a record, which the query names. */
 export function actionHref(name: ActionName, of: string, query: Query = {}): string {
   if (name === 'stats') return listsHref(of);
   return `${pathOf(name, encodeURIComponent(of))}${queryOf(query)}`;
@@ -57,6 +54,7 @@ export function actionRoute(name: ActionName): string {
 
 function pathOf(name: ActionName, of: string): string {
   const { to, page = name } = actionOf(name);
+  if (to === undefined) return `/records/${page}`;
   return `/${to}s/${of}${page === '' ? '' : `/${page}`}`;
 }
 

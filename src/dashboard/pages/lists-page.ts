@@ -5,27 +5,25 @@ import { mayDo } from '../../model/action.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { sentenceOf } from '../../model/storeferry-error.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
-import { code, html, type Markup } from '../../report/html/markup.ts';
-import { type ListTrend, latestFigures, listSection, listTrends } from '../../report/run-document.ts';
+import { code, html, link, type Markup, styledText } from '../../report/html/markup.ts';
+import { latestFigures, listSection, listTrends } from '../../report/run-document.ts';
 import { exportHistory } from '../../run/export/export-folder.ts';
 import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { PageError } from '../guard/page-error.ts';
-import { type PageRequest, workspaceOf } from '../route-parts.ts';
+import { type FormFields, type PageRequest, workspaceOf } from '../route-parts.ts';
 import { describeMove, hasTrends } from './job-card.ts';
-import { actionHref, jobHref, jobLink, listsHref, queryOf } from './link-button.ts';
+import { actionHref, jobHref, jobLink, linkButton, listsHref } from './link-button.ts';
 import {
   emptyBox,
   moment,
   momentAndDistance,
   noticeText,
   type Page,
-  type Pages,
   pageOf,
   pager,
   type Reading,
-  readingOf,
   relativeTime,
 } from './page.ts';
 import { filterForm } from './post-form.ts';
@@ -43,7 +41,12 @@ export function listsPage(jobs: readonly ExportJob[], { role }: Pick<Viewer, 'ro
       jobs.length === 0
         ? emptyBox(
             'No list statistics yet',
-            html`<p>A job that exports subscriber lists and appends to its file collects their figures, and this page plots them over time.</p>${mayDo(role, 'make-job') && html`<p class="actions"><a class="button primary" href="/exports/new">Collect list statistics</a></p>`}`,
+            'A job that exports subscriber lists and appends to its file collects their figures, and this page plots them over time.',
+            mayDo(role, 'make-job') &&
+              styledText(
+                'actions',
+                linkButton('/exports/new', { label: 'Collect list statistics', weight: 'primary' }),
+              ),
           )
         : html`<ul class="cards">${jobs.map(
             (job) =>
@@ -66,7 +69,7 @@ export function historyJobs(workspace: Workspace): ExportJob[] {
  */
 export async function listPage(
   dashboard: DashboardContext,
-  { subject: name, fields, viewer }: PageRequest,
+  { subject: name, fields, viewer, reading }: PageRequest,
 ): Promise<Page> {
   const { context, redact } = dashboard;
   const workspace = workspaceOf(dashboard, name);
@@ -79,101 +82,75 @@ export async function listPage(
   const page = { title: `Lists of ${name}`, section: 'lists' } as const;
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(READ_WITHIN_MS)]);
   try {
-    const { location, history } = await exportHistory(workspace.fileAccess(), job, signal);
-    const reading = readingOf(context, viewer);
-    const range = { from: dayIn(fields['from']), to: dayIn(fields['to']) };
-    const dayOf = dayFormat(reading.timezone);
-    const points = history.points.filter(({ readAt }) => {
-      const day = dayOf(readAt);
-      return day >= range.from && (range.to === '' || day <= range.to);
-    });
-    const { lists, moments } = listTrends({ ...history, points });
-    const shown = pageOf(lists, LISTS_PER_PAGE, fields['page']);
-    const facts = {
-      job: name,
-      location,
-      lists,
-      moments,
-      unreadable: history.unreadable,
-      shown,
-      reading,
-      range,
-    };
-    const body = history.points.length === 0 ? noReadings(facts, viewer) : await trends(facts);
+    const found = await exportHistory(workspace.fileAccess(), job, signal);
+    const body =
+      found.history.points.length === 0
+        ? noReadings(name, found.location, viewer)
+        : await trends(name, found, fields, reading);
     return { ...page, heading: html`Lists`, body };
   } catch (error) {
     // With paths relative to the workspace.
     const why = redact(sentenceOf(error).replaceAll(`${workspace.dir}${sep}`, ''));
-    const words = html`<p>${why}</p><p><a href="${jobHref(name)}">The job ${name}</a></p>`;
-    return { ...page, body: emptyBox('The history cannot be read', words) };
+    const toJob = html`<p>${link(jobHref(name), `The job ${name}`)}</p>`;
+    return { ...page, body: emptyBox('The history cannot be read', why, toJob) };
   }
 }
 
-interface ListFacts {
-  readonly job: string;
-  /** The path of the history. */
-  readonly location: string;
-  /** All lists, those that the store still has first. */
-  readonly lists: readonly ListTrend[];
-  readonly shown: Pages<ListTrend>;
-  /** The times of readings, in ascending order. */
-  readonly moments: readonly number[];
-  /** Number of unreadable lines. */
-  readonly unreadable: number;
-  readonly reading: Reading;
-  /** Days, `2026-11-28`; empty for no bound. */
-  readonly range: { readonly from: string; readonly to: string };
-}
-
-/** A day that was typed; empty for anything else. */
+/** A day that was typed, `2026-11-28`; empty for anything else, which is no bound. */
 function dayIn(typed = ''): string {
   return /^\d{4}-\d{2}-\d{2}$/.test(typed) ? typed : '';
 }
 
-/** Writes the day of a time as date fields do. */
-function dayFormat(timeZone: string): (at: number) => string {
-  const format = new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' });
-  return (at) => format.format(at);
-}
-
-function rangeForm({ job, range }: ListFacts): Markup {
+async function trends(
+  job: string,
+  { location, history }: Awaited<ReturnType<typeof exportHistory>>,
+  fields: FormFields,
+  reading: Reading,
+): Promise<Markup> {
+  const href = listsHref(job);
+  const range = { from: dayIn(fields['from']), to: dayIn(fields['to']) };
+  // As date fields write days.
+  const days = new Intl.DateTimeFormat('en-CA', { timeZone: reading.timezone, dateStyle: 'short' });
+  const points = history.points.filter(({ readAt }) => {
+    const day = days.format(readAt);
+    return day >= range.from && (range.to === '' || day <= range.to);
+  });
+  const { lists, moments } = listTrends({ ...history, points });
   const day = (name: 'from' | 'to', label: string) => ({
     name,
     label,
     control: html`<input type="date" id="${name}" name="${name}" value="${range[name]}">`,
   });
-  return filterForm(listsHref(job), [day('from', 'From'), day('to', 'To')]);
-}
-
-async function trends(facts: ListFacts): Promise<Markup> {
-  if (facts.moments.length === 0)
-    return html`${rangeForm(facts)}${emptyBox('No readings in these days', html`<p><a href="${listsHref(facts.job)}">All readings</a></p>`)}`;
-  const { job, lists, moments, location, unreadable, shown, reading, range } = facts;
-  const [first, last] = [moments[0] ?? 0, moments.at(-1) ?? 0];
-  const span =
-    moments.length === 1
-      ? html`taken ${relativeTime(last, reading)}`
-      : html`from ${moment(first, reading)} to ${momentAndDistance(last, reading)}`;
-  const since = range.from === '' || moments.length === 1 ? undefined : first;
-  const dayOf = dayFormat(reading.timezone);
+  const form = filterForm(href, [day('from', 'From'), day('to', 'To')]);
+  const [first, last = first] = [moments[0], moments.at(-1)];
+  if (first === undefined || last === undefined)
+    return html`${form}${emptyBox('No readings in these days', link(href, 'All readings'))}`;
+  const shown = pageOf(lists, LISTS_PER_PAGE, fields['page']);
+  const isOne = moments.length === 1;
+  const span = isOne
+    ? html`taken ${relativeTime(last, reading)}`
+    : html`from ${moment(first, reading)} to ${momentAndDistance(last, reading)}`;
+  const since = range.from === '' || isOne ? undefined : first;
   const latest = {
     id: 'latest',
-    title: since === undefined ? 'Latest figures' : `Changes from ${dayOf(first)} to ${dayOf(last)}`,
+    title:
+      since === undefined ? 'Latest figures' : `Changes from ${days.format(first)} to ${days.format(last)}`,
     blocks: [latestFigures(lists, { now: reading.now, since })],
   };
   const each = withoutAbsent(shown.items.map((list) => listSection(list, reading)));
   const sections = await Promise.all([latest, ...each].map((part) => sectionMarkup(part)));
+  const { unreadable } = history;
   return html`<p class="page-lead">${counted(lists.length, 'list')}, ${counted(moments.length, 'reading')} ${span}, collected by ${jobLink(job)} in ${code(location)}.</p>
-${rangeForm(facts)}
+${form}
 ${unreadable > 0 && noticeText(`${counted(unreadable, 'line')} of the file cannot be read and ${unreadable === 1 ? 'is' : 'are'} left out.`, 'warning')}
-${moments.length === 1 && noticeText(html`One reading shows no change yet: each run of ${jobLink(job)} takes another.`)}
+${isOne && noticeText(html`One reading shows no change yet: each run of ${jobLink(job)} takes another.`)}
 <div class="report">${sections}</div>
-${pager(shown, (number) => `${listsHref(job)}${queryOf({ ...range, page: number > 1 && number })}`)}`;
+${pager(shown, href, range)}`;
 }
 
-function noReadings({ job, location }: ListFacts, viewer: Viewer): Markup {
+function noReadings(job: string, location: string, viewer: Viewer): Markup {
   return emptyBox(
     'No readings yet',
-    html`<p>${code(location)} is empty. Each run of ${jobLink(job)} adds one line per list. ${mayDo(viewer.role, 'run') ? html`<a href="${actionHref('run', job)}">Run it now</a>.` : 'Somebody with the role operate can run it.'}</p>`,
+    html`${code(location)} is empty. Each run of ${jobLink(job)} adds one line per list. ${mayDo(viewer.role, 'run') ? html`${link(actionHref('run', job), 'Run it now')}.` : 'Somebody with the role operate can run it.'}`,
   );
 }

@@ -1,15 +1,14 @@
 import { mayDo } from '../../model/action.ts';
-import { code, foreign, html, type Markup, quiet } from '../../report/html/markup.ts';
+import { code, foreign, html, link, quiet } from '../../report/html/markup.ts';
 import { changeText, RECORD_OUTCOMES, type RunRecord, runRecords } from '../../run/records/run-records.ts';
 import { counted, grouped } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { notFoundError } from '../guard/page-error.ts';
-import { type PageRequest, rememberedRun } from '../route-parts.ts';
+import type { PageRequest } from '../route-parts.ts';
 import { historyHref } from './history-page.ts';
-import { actionButton, actionHref, queryOf, runLink } from './link-button.ts';
+import { actionButton, actionHref, runLink } from './link-button.ts';
 import { emptyBox, type Page, pageOf, pager, tableBox } from './page.ts';
-import { filterForm, select } from './post-form.ts';
-import { refusePersonalData } from './record-page.ts';
+import { filterForm, namedChoices, select } from './post-form.ts';
+import { recordsOf } from './record-page.ts';
 
 const RECORDS_PER_PAGE = 50;
 /** A page reads no more records of a run than this, which takes a tenth of a second; its files have all. */
@@ -22,9 +21,7 @@ export async function outcomesPage(
   { subject: id, fields, viewer }: PageRequest,
 ): Promise<Page> {
   const { context } = dashboard;
-  const { run, ledger } = await rememberedRun(dashboard, id);
-  if (ledger === undefined) throw notFoundError(`Run ${id} is an export: it has no records.`);
-  refusePersonalData(ledger.target, viewer);
+  const { run, ledger } = await recordsOf(dashboard, id, viewer);
   const outcome = RECORD_OUTCOMES.find((known) => known === fields['outcome']);
   const records: RunRecord[] = [];
   const read = { records: 0 };
@@ -34,7 +31,6 @@ export async function outcomesPage(
   }
   const among = read.records >= MAX_READ ? ` among the first ${grouped(read.records)} of this run` : '';
   const shown = pageOf(records, RECORDS_PER_PAGE, fields['page']);
-  const link = (key: string) => historyHref({ store: ledger.store, target: ledger.target, key });
   return {
     title: `Records of run ${id}`,
     section: 'runs',
@@ -46,29 +42,27 @@ ${
   records.length === 0
     ? emptyBox(
         'No records',
-        html`<p>${among === '' ? 'No record of this run has this outcome, or its versions are no longer kept.' : `None${among} has this outcome.`}</p>`,
+        among === ''
+          ? 'No record of this run has this outcome, or its versions are no longer kept.'
+          : `None${among} has this outcome.`,
       )
-    : recordsTable(shown.items, `${counted(records.length, 'record')}${among}`, link)
+    : tableBox({
+        caption: `${counted(records.length, 'record')}${among}`,
+        columns: ['Key', ['Outcome', 'short'], 'From', ['What', 'bare']],
+        rows: shown.items.map(({ key, outcome, place, reason, created, changes, title }) => {
+          const changed = created ? 'new' : (changes ?? []).map(changeText).join('; ');
+          return [
+            key === null ? quiet('no key') : link(historyHref({ ...ledger, key }), foreign(key)),
+            outcome,
+            place === null ? '' : code(foreign(place)),
+            foreign(reason?.message ?? title ?? changed, TEXT_SHOWN),
+          ];
+        }),
+      })
 }
-${pager(shown, (at) => `/runs/${id}/outcomes${queryOf({ outcome, page: at > 1 && at })}`)}
+${pager(shown, `/runs/${id}/outcomes`, { outcome })}
 <p>All of them as a file: <a href="${actionHref('download-records', id)}.xlsx">workbook</a>, <a href="${actionHref('download-records', id)}.csv">CSV</a></p>`,
   };
 }
 
-const CHOICES = [['', 'All outcomes'], ...RECORD_OUTCOMES.map((name) => [name, name] as const)] as const;
-
-function recordsTable(records: readonly RunRecord[], caption: string, link: (key: string) => string): Markup {
-  return tableBox({
-    caption,
-    columns: ['Key', ['Outcome', 'short'], 'From', ['What', 'bare']],
-    rows: records.map(({ key, outcome, place, reason, created, changes, title }) => {
-      const changed = created ? 'new' : (changes ?? []).map(changeText).join('; ');
-      return [
-        key === null ? quiet('no key') : html`<a href="${link(key)}">${foreign(key)}</a>`,
-        outcome,
-        place === null ? '' : code(foreign(place)),
-        foreign(reason?.message ?? title ?? changed, TEXT_SHOWN),
-      ];
-    }),
-  });
-}
+const CHOICES = [['', 'All outcomes'] as const, ...namedChoices(RECORD_OUTCOMES)];

@@ -10,6 +10,7 @@ import {
   styledText,
   type TableParts,
 } from '../../report/html/markup.ts';
+import type { RunContext } from '../../run/run-context.ts';
 import {
   DAY,
   formatAgo,
@@ -20,7 +21,8 @@ import {
 } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
-import { postForm, submitButton } from './post-form.ts';
+import { type Query, queryOf } from './link-button.ts';
+import { attributes, postForm, submitButton } from './post-form.ts';
 
 /** The entries of the navigation. */
 export type Section = 'jobs' | 'runs' | 'records' | 'lists' | 'stores' | 'queues';
@@ -114,7 +116,7 @@ function banner({ section }: Page, { workspaceName, redisUrl }: Site, viewer: Vi
 <a class="site-name" href="/">Storeferry <span class="site-workspace">${workspaceName}</span></a>
 <nav aria-label="Main"><ul>${entries.map(
     ({ section: own, href, label }) =>
-      html`<li><a href="${href}"${own === section && html` aria-current="page"`}>${label}</a></li>`,
+      html`<li><a href="${href}"${attributes({ 'aria-current': own === section && 'page' })}>${label}</a></li>`,
   )}</ul></nav>
 ${postForm({ action: '/sign-out', style: 'sign-out', body: submitButton('Sign out', { weight: 'quiet' }) }, viewer)}
 </div></header>`;
@@ -123,6 +125,20 @@ ${postForm({ action: '/sign-out', style: 'sign-out', body: submitButton('Sign ou
 /** A table on its own. */
 export function tableBox(parts: TableParts): Markup {
   return html`<div class="report"><div class="part">${dataTable(parts)}</div></div>`;
+}
+
+/** A table of a form that scrolls sideways, made of whole rows. */
+export function scrolledTable({ style, caption, headers, rows }: ScrolledTable): Markup {
+  return html`<div class="table-scroll"><table class="${style}"><caption>${caption}</caption>
+<thead><tr>${headers.map((header) => html`<th scope="col">${header}</th>`)}</tr></thead>
+<tbody>${rows}</tbody></table></div>`;
+}
+
+interface ScrolledTable {
+  readonly style: 'columns' | 'preview';
+  readonly caption: Slot;
+  readonly headers: readonly string[];
+  readonly rows: readonly Markup[];
 }
 
 /** Words that stand out on a page. */
@@ -135,9 +151,19 @@ export function alertText(words: Slot, tone: Notice['tone'] = 'bad'): Markup {
   return html`<p class="notice ${tone}" role="alert">${words}</p>`;
 }
 
-/** What is said where there is nothing to show. */
-export function emptyBox(title: Slot, body: Slot): Markup {
-  return html`<section class="empty"><h2>${title}</h2>${body}</section>`;
+/** What is said where there is nothing to show; `more`: below it. */
+export function emptyBox(title: Slot, words: Slot, more: Slot = ''): Markup {
+  return html`<section class="empty"><h2>${title}</h2>${words !== false && html`<p>${words}</p>`}${more}</section>`;
+}
+
+/** What few readers need, under a line that opens it. */
+export function foldedPart(summary: Slot, body: Slot, open = false): Markup {
+  return html`<details class="worth-knowing"${open && html` open`}><summary>${summary}</summary>${body}</details>`;
+}
+
+/** A term with its description, for a `<dl class="facts">`. */
+export function fact(term: Slot, description: Slot): Markup {
+  return html`<div><dt>${term}</dt><dd>${description}</dd></div>`;
 }
 
 /** One page of many things. */
@@ -160,13 +186,15 @@ export function pageOf<T>(items: readonly T[], size: number, asked = '1'): Pages
 /** The words of a pager for things of which the newest come first. */
 export const BY_TIME = ['Newer', 'Older'] as const;
 
-/** Links to the previous and next page; nothing if there is only one page. */
+/** Links to the previous and next page at this address with this query; nothing if there is only one page. */
 export function pager(
   { number, count }: Pages<unknown>,
-  href: (number: number) => string,
+  path: string,
+  query: Query = {},
   [before, after]: readonly [string, string] = ['Previous', 'Next'],
 ): Markup {
   if (count === 1) return html``;
+  const href = (page: number) => `${path}${queryOf({ ...query, page: page > 1 && page })}`;
   return html`<nav class="pager" aria-label="Pages">
 ${number > 1 && html`<a class="button" rel="prev" href="${href(number - 1)}">${before}</a>`}
 <span>Page ${number} of ${count}</span>
@@ -212,14 +240,6 @@ function written(at: number, now: number, timezone: string): string {
   return formatMoment(at, { timezone, year: Math.abs(at - now) > 300 * DAY });
 }
 
-/** Now, in the time zone of the visitor. */
-export function readingOf(
-  { clock }: { readonly clock: () => number },
-  { timezone = serverTimezone() }: Pick<Viewer, 'timezone'>,
-): Reading {
-  return { now: clock(), timezone };
-}
-
 /** The fields of a form or a query; of repeated names the first. */
 export type FormFields = Readonly<Record<string, string | undefined>>;
 
@@ -235,11 +255,13 @@ declare module 'fastify' {
     subject: string;
     /** The fields of its form; of a page those of the query. */
     fields: FormFields;
+    /** Now, in the time zone of the visitor. */
+    reading: Reading;
   }
 }
 
-/** Gives all requests their subject and their fields. */
-export function decorateRequests(app: FastifyInstance): void {
+/** Gives all requests their subject, their fields and their reading. */
+export function decorateRequests(app: FastifyInstance, { clock }: Pick<RunContext, 'clock'>): void {
   app.decorateRequest('subject', {
     getter() {
       return String(Object.values(this.params ?? {})[0] ?? '');
@@ -248,6 +270,11 @@ export function decorateRequests(app: FastifyInstance): void {
   app.decorateRequest('fields', {
     getter() {
       return formFields(isReading(this) ? this.query : this.body);
+    },
+  });
+  app.decorateRequest('reading', {
+    getter() {
+      return { now: clock(), timezone: this.viewer.timezone ?? serverTimezone() };
     },
   });
 }

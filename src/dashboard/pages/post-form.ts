@@ -1,4 +1,3 @@
-import type { Path } from '../../config/edit-file.ts';
 import { html, type Markup, quiet, type Slot, styledText } from '../../report/html/markup.ts';
 import type { Viewer } from '../access/sessions.ts';
 
@@ -24,18 +23,29 @@ export function postForm(
   { csrfToken }: Pick<Viewer, 'csrfToken'>,
 ): Markup {
   const hidden = Object.entries({ [CSRF_FIELD]: csrfToken, ...fields });
-  return html`<form class="${style}" method="post" action="${action}"${streamed && html` enctype="multipart/form-data"`}>
+  return html`<form class="${style}" method="post" action="${action}"${attributes({ enctype: streamed && 'multipart/form-data' })}>
 ${hidden.map(([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`)}
 ${body}
 </form>`;
 }
 
+/** Attributes of an element: absent and false ones are left out, true ones have no value. */
+export function attributes(all: Readonly<Record<string, string | number | boolean | undefined>>): Markup {
+  const given = Object.entries(all).filter(([, value]) => value !== undefined && value !== false);
+  return html`${given.map(([name, value]) => (value === true ? ` ${name}` : html` ${name}="${String(value)}"`))}`;
+}
+
+/** A field for a text or a number, of this id and, unless another is given, name. */
+export function input(id: string, more: Parameters<typeof attributes>[0] = {}): Markup {
+  return html`<input${attributes({ id, name: id, ...more })}>`;
+}
+
 /** The button that sends a form; of several, each has its value of the field `name`. */
 export function submitButton(
   label: Slot,
-  { weight = 'primary', name, value = '', about }: SubmitOptions = {},
+  { weight = 'primary', name, value, about }: SubmitOptions = {},
 ): Markup {
-  return html`<button type="submit"${name !== undefined && html` name="${name}" value="${value}"`} class="button ${weight}">${label}${about !== undefined && html`<span class="unseen"> ${about}</span>`}</button>`;
+  return html`<button type="submit"${attributes({ name, value })} class="button ${weight}">${label}${about !== undefined && html`<span class="unseen"> ${about}</span>`}</button>`;
 }
 
 interface SubmitOptions {
@@ -71,7 +81,7 @@ export function uploadForm(
 ): Markup {
   const body = html`${heading !== undefined && html`<h2>${heading}</h2>`}
 <p><label for="file">${label}</label>
-<input id="file" name="file" type="file"${accept !== undefined && html` accept="${accept}"`} required data-missing="Choose a file."></p>
+<input id="file" name="file" type="file"${attributes({ accept })} required data-missing="Choose a file."></p>
 ${hint !== undefined && styledText('hint', hint)}
 ${back === undefined ? styledText('actions', submitButton(button)) : formActions(button, back)}`;
   return postForm(
@@ -83,23 +93,35 @@ ${back === undefined ? styledText('actions', submitButton(button)) : formActions
 /** A choice: its value, and what people read. */
 export type Choice = readonly [value: string, label: string];
 
-/** A list of choices. `attributes`: further ones, such as an id that is not the name. */
+/** Choices of values that people read as they are. */
+export function namedChoices(values: readonly string[]): readonly Choice[] {
+  return values.map((value) => [value, value]);
+}
+
+/** A list of choices. `more`: further attributes, such as an id that is not the name. */
 export function select(
   name: string,
   choices: readonly Choice[],
   chosen: string | undefined,
-  attributes: Slot = html` id="${name}"`,
+  more: Parameters<typeof attributes>[0] = { id: name },
 ): Markup {
   const options = choices.map(
     ([value, label]) =>
-      html`<option value="${value}"${value === chosen && html` selected`}>${label}</option>`,
+      html`<option value="${value}"${attributes({ selected: value === chosen })}>${label}</option>`,
   );
-  return html`<select name="${name}"${attributes}>${options}</select>`;
+  return html`<select name="${name}"${attributes(more)}>${options}</select>`;
 }
 
 /** A control under its label, with what is to be said of it. */
-export function field(name: string, label: Slot, control: Slot, about: Slot = ''): Markup {
-  return html`<p class="field"><label for="${name}">${label}</label>${control}${about}</p>`;
+export function field(name: string, label: Slot, control: Slot, about: Slot = '', style = 'field'): Markup {
+  return html`<p class="${style}"><label for="${name}">${label}</label>${control}${about}</p>`;
+}
+
+/** A part of a form that is shown where another field has a value, or has it not: `mode=update`, `schedule!=no`. */
+export function shownWhen(when: string | undefined, part: Markup): Markup {
+  if (when === undefined) return part;
+  const condition = when.includes('!=') ? { 'data-unless': when.replace('!=', '=') } : { 'data-when': when };
+  return html`<div${attributes(condition)}>${part}</div>`;
 }
 
 /** What a typed text must be, for the browser to check before it is sent. The server decides. */
@@ -136,8 +158,15 @@ export const CURRENCY_CHECK = {
 } as const satisfies TypedCheck;
 
 /** The attributes of a control that is checked. */
-export function checkAttributes({ pattern, wrong, missing, required, check }: TypedCheck): Markup {
-  return html`${required === true && html` required`}${pattern !== undefined && html` pattern="${pattern}"`}${wrong !== undefined && html` title="${wrong}"`}${missing !== undefined && html` data-missing="${missing}"`}${check !== undefined && html` data-check="${check}"`}`;
+export function checkAttributes({ pattern, wrong: title, missing, required, check }: TypedCheck) {
+  return { required, pattern, title, 'data-missing': missing, 'data-check': check };
+}
+
+/** The fields of a form under one heading. */
+export function fieldset(legend: Slot, body: Slot): Markup {
+  return html`<fieldset><legend>${legend}</legend>
+${body}
+</fieldset>`;
 }
 
 /** Quiet words beside a control. */
@@ -155,49 +184,4 @@ export function filterForm(
 ${controls.map(({ name, label, control }) => html`<p><label for="${name}">${label}</label>${control}</p>`)}
 <p><button type="submit" class="button">${button}</button></p>
 </form>`;
-}
-
-/** A field of a form that shows a value of a file. */
-export interface EditField extends TypedCheck {
-  readonly name: string;
-  readonly path: Path;
-  readonly label: string;
-  /** What an empty field means; of a choice the value that a file need not have. */
-  readonly defaultValue?: string;
-  readonly hint?: string;
-  readonly choices?: readonly Choice[];
-  /** The value is a list: texts with commas between them. */
-  readonly list?: true;
-  /** Whether the list has this value: a check box. */
-  readonly member?: string;
-  /** Where the field is shown, as another one and its value: `mode=update`. */
-  readonly when?: string;
-  /** What is shown, where it is not the value of the file as it stands. */
-  readonly fixedValue?: string;
-  /** Typed and never shown. */
-  readonly secret?: true;
-  /** The setting is removed where it is not shown. */
-  readonly removedWhenHidden?: true;
-}
-
-/** Fields under one heading. */
-export interface EditGroup {
-  readonly legend: string;
-  readonly hint?: string;
-  /** Closed at first, unless the file has one of them. */
-  readonly rare?: true;
-  readonly fields: readonly EditField[];
-}
-
-/** The values of a form by the names of its fields. */
-export type EditValues = Readonly<Record<string, string>>;
-
-/** A choice of which the first is the usual one. */
-export function choice(
-  path: Path,
-  label: string,
-  choices: readonly Choice[],
-  more: Partial<EditField> = {},
-): EditField {
-  return { name: path.join('.'), path, label, choices, defaultValue: choices[0]?.[0] ?? '', ...more };
 }

@@ -1,7 +1,17 @@
 import { includesRole } from '../../model/action.ts';
 import type { TracedCell } from '../../model/mapped-record.ts';
 import type { Run } from '../../model/run.ts';
-import { code, enumerated, foreign, html, type Markup, quiet, section } from '../../report/html/markup.ts';
+import {
+  bullets,
+  code,
+  enumerated,
+  foreign,
+  html,
+  link,
+  type Markup,
+  quiet,
+  section,
+} from '../../report/html/markup.ts';
 import {
   cellPlace,
   isNamed,
@@ -18,7 +28,7 @@ import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFoundError, PageError } from '../guard/page-error.ts';
-import { keptRun, limitConcurrentReads, type PageRequest } from '../route-parts.ts';
+import { keptRun, limitConcurrentReads, type PageRequest, rememberedRun } from '../route-parts.ts';
 import { jobLink, queryOf, runLink } from './link-button.ts';
 import { emptyBox, type Page } from './page.ts';
 import { filterForm } from './post-form.ts';
@@ -44,7 +54,7 @@ export async function recordPage(
     examples === undefined
       ? emptyBox(
           'The copy of the source is gone',
-          html`<p>It is kept while a plan waits for approval, or a run is not finished. Plan the job again to see its records.</p>`,
+          'It is kept while a plan waits for approval, or a run is not finished. Plan the job again to see its records.',
         )
       : html`${searchForm(id, key)}${key === '' ? examplesList(id, examples) : await recordOf(dashboard, run, key)}`;
   return {
@@ -61,16 +71,24 @@ export function maySeeRecords({ resource }: Pick<Run, 'resource'>, viewer: Viewe
   return resource === 'products' || (resource === 'contacts' && includesRole(viewer.role, 'operate'));
 }
 
+/** A run and the ledger of its records. PageError when neither runs nor the history knows them, or a visitor may not see them. */
+export async function recordsOf(dashboard: DashboardContext, id: string, viewer: Viewer) {
+  const { run, ledger } = await rememberedRun(dashboard, id);
+  if (ledger === undefined) throw notFoundError(`Run ${id} is an export: it has no records.`);
+  refusePersonalData(ledger.target, viewer);
+  return { run, ledger };
+}
+
 /** PageError unless a visitor may see the records. */
-export function refusePersonalData(of: Pick<Run, 'resource'>, viewer: Viewer): void {
+function refusePersonalData(of: Pick<Run, 'resource'>, viewer: Viewer): void {
   if (maySeeRecords(of, viewer)) return;
   const why =
     'Records of contacts hold personal data: they need the role operate, or the token with full access.';
   throw new PageError(403, 'Full access only', why);
 }
 
-function recordHref(run: string, key: string): string {
-  return `/runs/${run}/records${queryOf({ key })}`;
+function recordLink(run: string, key: string): Markup {
+  return link(`/runs/${run}/records${queryOf({ key })}`, foreign(key));
 }
 
 function searchForm(id: string, key: string): Markup {
@@ -81,7 +99,7 @@ function searchForm(id: string, key: string): Markup {
 function examplesList(id: string, examples: RecordExamples): Markup {
   const list = (title: string, keys: readonly string[]) =>
     keys.length > 0 &&
-    html`<section class="part"><h2>${title}</h2><ul>${keys.map((key) => html`<li><a href="${recordHref(id, key)}">${foreign(key)}</a></li>`)}</ul></section>`;
+    html`<section class="part"><h2>${title}</h2>${bullets(keys.map((key) => recordLink(id, key)))}</section>`;
   return html`<div class="report">${list('Rejected', examples.rejected)}${list('Changed', examples.changed)}${list('New', examples.new)}</div>`;
 }
 
@@ -112,12 +130,13 @@ function suggestions(
   { nearest, containing }: RecordSuggestions,
   source: RecordView['source'],
 ): Markup {
-  const link = (key: string) => html`<a href="${recordHref(id, key)}">${foreign(key)}</a>`;
   return emptyBox(
     'No record has this key',
-    html`${nearest.length > 0 && html`<p>Nearest: ${enumerated(nearest.map(link))}</p>`}
-${containing.length > 0 && html`<p>Records with this text in a cell:</p><ul>${containing.map(({ key, cell }) => html`<li>${link(key ?? `line ${cell.line}`)} <span class="quiet">${foreign(cell.column ?? '')} ${foreign(cell.text, 80)}, ${cellPlace(cell, source)}</span></li>`)}</ul>`}
-${nearest.length + containing.length === 0 && html`<p>No cell of the source contains this text.</p>`}`,
+    nearest.length > 0
+      ? html`Nearest: ${enumerated(nearest.map((key) => recordLink(id, key)))}`
+      : containing.length === 0 && 'No cell of the source contains this text.',
+    containing.length > 0 &&
+      html`<p>Records with this text in a cell:</p>${bullets(containing.map(({ key, cell }) => html`${recordLink(id, key ?? `line ${cell.line}`)} ${quiet([foreign(cell.column ?? ''), ' ', foreign(cell.text, 80), ', ', cellPlace(cell, source)])}`))}`,
   );
 }
 

@@ -22,13 +22,14 @@ import { keptRun, type PageRequest } from '../route-parts.ts';
 import { runActions } from './audit-page.ts';
 import { RUN_NOUNS } from './job-card.ts';
 import { actionButton, jobHref, jobLink, linkButton, runLink } from './link-button.ts';
-import { momentAndDistance, noticeText, type Page, type Reading, readingOf, relativeTime } from './page.ts';
+import { momentAndDistance, noticeText, type Page, type Reading, relativeTime } from './page.ts';
+import { attributes } from './post-form.ts';
 import { maySeeRecords } from './record-page.ts';
 
 /** One run: its progress and its document, with suitable actions. PageError if there is no such run. */
 export async function runPage(
   dashboard: DashboardContext,
-  { subject: id, viewer }: PageRequest,
+  { subject: id, viewer, reading }: PageRequest,
 ): Promise<Page> {
   const { context, program } = dashboard;
   const { version, workspaceDir } = context;
@@ -38,7 +39,6 @@ export async function runPage(
   const { run } = facts;
   const later = await laterRun(context, kept);
   const buttons = includesRole(viewer.role, 'operate');
-  const reading = readingOf(context, viewer);
   const view = { ...reading, program, version, buttons, later: later?.id, onRunPage: true };
   const running = run.status === 'running';
   const files = buttons ? await context.artifacts.run(id).list() : [];
@@ -131,9 +131,9 @@ export function liveProgress(run: Run, reading: Reading): Markup {
 <h2 id="running">Running <span class="quiet">started ${relativeTime(run.startedAt, reading)}</span></h2>
 <ol class="live-steps">${stepsOf(run).map(
     ([name, words]) =>
-      html`<li data-step="${name}"${name === step && html` aria-current="step"`}>${words}</li>`,
+      html`<li data-step="${name}"${attributes({ 'aria-current': name === step && 'step' })}>${words}</li>`,
   )}</ol>
-<progress data-live="bar" aria-label="How far this step is" max="1"${share !== null && html` value="${share.toFixed(4)}"`}></progress>
+<progress data-live="bar" aria-label="How far this step is" max="1"${attributes({ value: share?.toFixed(4) })}></progress>
 <p class="live-line"><b data-live="percent">${words?.percent ?? ''}</b> <span data-live="figures">${words?.figures ?? ''}</span> <span data-live="rate"></span> <span data-live="left"></span></p>
 <dl class="facts">
 <div><dt>Applied so far</dt><dd data-live="applied">${grouped(progress?.applied ?? 0)}</dd></div>

@@ -8,7 +8,7 @@ import { counted, formatDuration } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { PageRequest } from '../route-parts.ts';
 import { failureReasonOf, settledRuns } from './activity.ts';
-import { jobHref, queryOf } from './link-button.ts';
+import { jobHref } from './link-button.ts';
 import {
   BY_TIME,
   emptyBox,
@@ -17,11 +17,10 @@ import {
   pageOf,
   pager,
   type Reading,
-  readingOf,
   relativeTime,
   tableBox,
 } from './page.ts';
-import { type Choice, filterForm, select } from './post-form.ts';
+import { type Choice, filterForm, namedChoices, select } from './post-form.ts';
 
 /** 20 runs of each of 50 jobs. */
 const MAX_READ = 1_000;
@@ -30,7 +29,7 @@ const RUNS_PER_PAGE = 25;
 /** The latest runs over all jobs, or those of a job or an outcome. */
 export async function runsPage(
   { context, openWorkspace }: DashboardContext,
-  { fields: { job = '', status: asked, page }, viewer }: PageRequest,
+  { fields: { job = '', status: asked, page }, viewer, reading }: PageRequest,
 ): Promise<Page> {
   const status = RUN_STATUSES.find((known) => known === asked) ?? '';
   const live = await listLiveRuns(context, { limit: MAX_READ });
@@ -43,7 +42,7 @@ export async function runsPage(
   const table = {
     caption: `${counted(shown.total, 'run')}${isAll ? '' : ' match'}, newest first`,
     ofOneJob: false,
-    reading: readingOf(context, viewer),
+    reading,
     settled: settledRuns(live),
   };
   return {
@@ -51,20 +50,19 @@ export async function runsPage(
     section: 'runs',
     body: html`${filterOf(jobs, job, status)}
 ${shown.items.length === 0 ? noRuns(isAll) : tableBox(runsTable(shown.items, table))}
-${pager(shown, (number) => `/runs${queryOf({ job, status, page: number > 1 && number })}`, BY_TIME)}
+${pager(shown, '/runs', { job, status }, BY_TIME)}
 <p>${includesRole(viewer.role, 'edit') && html`<a href="/audit">Audit log</a>: who did what · <a href="/tokens">API tokens</a>: for programs that start and read runs · `}<a href="/people">People</a>: who may do what, and who is signed in</p>`,
   };
 }
 
 function filterOf(jobs: readonly string[], job: string, status: string): Markup {
-  const byJob: Choice[] = [['', 'All jobs'], ...jobs.map((name): Choice => [name, name])];
-  const byStatus = RUN_STATUSES.map((name): Choice => [name, statusLabel(name)]);
+  const outcomes = RUN_STATUSES.map((name): Choice => [name, statusLabel(name)]);
   return filterForm('/runs', [
-    { name: 'job', label: 'Job', control: select('job', byJob, job) },
+    { name: 'job', label: 'Job', control: select('job', [['', 'All jobs'], ...namedChoices(jobs)], job) },
     {
       name: 'status',
       label: 'Outcome',
-      control: select('status', [['', 'All outcomes'], ...byStatus], status),
+      control: select('status', [['', 'All outcomes'], ...outcomes], status),
     },
   ]);
 }
@@ -73,11 +71,11 @@ function noRuns(isAll: boolean): Markup {
   return isAll
     ? emptyBox(
         'No runs yet',
-        html`<p>A plan shows what a run would send, and sends nothing. Start with one from <a href="/">the jobs</a>.</p>`,
+        html`A plan shows what a run would send, and sends nothing. Start with one from <a href="/">the jobs</a>.`,
       )
     : emptyBox(
         'No runs match',
-        html`<p>The latest 20 runs of each job are kept. <a href="/runs">Show all runs</a>.</p>`,
+        html`The latest 20 runs of each job are kept. <a href="/runs">Show all runs</a>.`,
       );
 }
 

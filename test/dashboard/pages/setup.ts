@@ -124,7 +124,7 @@ export async function pagesOf(
   const app = fastify();
   app.decorateRequest('viewer', { getter: () => LOOKING });
   app.decorateRequest('session', null);
-  decorateRequests(app);
+  decorateRequests(app, context);
   showErrors(app, dashboard);
   const byName: Readonly<Record<string, Viewer>> = { acting: ACTING, looking: LOOKING };
   app.addHook('onRequest', async (request) => {
