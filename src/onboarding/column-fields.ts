@@ -5,7 +5,7 @@ import { isJsonObject, member } from '../model/json-object.ts';
 type Accepted = 'text' | 'list' | 'count' | 'flag' | 'amount' | 'weight' | 'words';
 
 /** A field of the store that one column of a file can fill. */
-export interface ColumnField<Concept extends string = string> {
+export interface ColumnField<Meaning extends string = Concept> {
   /** In forms. */
   readonly label: string;
   /** In questions: `the price`. */
@@ -14,16 +14,16 @@ export interface ColumnField<Concept extends string = string> {
   /** Where a mapping has it; undefined if the mapping makes another field of it. */
   readonly path: readonly string[] | undefined;
   /** What its headers may mean, as words.yaml names it. */
-  readonly concepts: readonly Concept[];
+  readonly concepts: readonly Meaning[];
 }
 
-function field<const Concept extends string>(
+function field<const Meaning extends string>(
   label: string,
   what: string,
   accepts: Accepted,
   path: string | undefined,
-  ...concepts: readonly Concept[]
-): ColumnField<Concept> {
+  ...concepts: readonly Meaning[]
+): ColumnField<Meaning> {
   return { label, what, accepts, path: path?.split('.'), concepts };
 }
 
@@ -85,7 +85,6 @@ const OTHER_CONCEPTS = {
   products: [
     ...([
       'summary',
-      'regular',
       'cost',
       'otherAmount',
       'discount',
@@ -114,17 +113,15 @@ const OTHER_CONCEPTS = {
 
 type Fields = typeof COLUMN_FIELDS;
 type ConceptOf<Imports extends keyof Fields> =
-  | Extract<Fields[Imports][keyof Fields[Imports]], ColumnField>['concepts'][number]
+  | Extract<Fields[Imports][keyof Fields[Imports]], ColumnField<string>>['concepts'][number]
   | (typeof OTHER_CONCEPTS)[Imports][number];
-/** What the headers of product files mean. */
-export type ProductConcept = ConceptOf<'products'>;
-/** What the headers of contact files mean. */
-export type ContactConcept = ConceptOf<'contacts'>;
+/** What the headers of files mean. */
+export type Concept = ConceptOf<'products'> | ConceptOf<'contacts'>;
 
 /** The concepts of headers; each has words in words.yaml. */
 export const CONCEPTS: {
-  readonly products: readonly ProductConcept[];
-  readonly contacts: readonly ContactConcept[];
+  readonly products: readonly ConceptOf<'products'>[];
+  readonly contacts: readonly ConceptOf<'contacts'>[];
 } = {
   products: [
     ...new Set([

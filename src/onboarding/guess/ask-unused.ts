@@ -1,18 +1,11 @@
-import type { Condition, PricingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
+import type { Condition, Value } from '../../mapping/spec/mapping-spec.ts';
 import { sumOf } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import type { ProductConcept } from '../column-fields.ts';
+import type { Concept } from '../column-fields.ts';
 import { isUnknown, isUnpublished, isWithdrawal } from './draft-hidden.ts';
-import { type AppliedStock, askStock } from './draft-quantity.ts';
+import { askStock } from './draft-quantity.ts';
 import { partOf } from './draft-spread.ts';
-import {
-  type CandidateAnswer,
-  isCalled,
-  isExactlyCalled,
-  LEAVE_OUT,
-  type ProductColumn,
-  type ProductGuess,
-} from './guess.ts';
+import { type CandidateAnswer, type Guess, isCalled, isExactlyCalled, LEAVE_OUT } from './guess.ts';
 import {
   areFlags,
   booleanOf,
@@ -23,107 +16,112 @@ import {
   marking,
   readAmount,
   readCount,
+  type SampledColumn,
 } from './sampled-column.ts';
 import { currencyCode, words } from './words.ts';
 
 /** What the mapping reads from unused columns, according to answers. */
-export interface AppliedColumns extends AppliedStock {
-  readonly discount: Pick<PricingSpec, 'percent' | 'amount' | 'plus'>;
-  readonly during: Pick<PricingSpec, 'from' | 'to' | 'when'>;
-  readonly quantity: Value | undefined;
-}
+export type AppliedColumns = ReturnType<typeof askUnused>;
 
 /**
  * Asks about unused columns that change the price of a product, its stock or whether it is sold. To leave them out silently
  * could send wrong prices or stock, and so could using them.
  */
-export function askUnused(guess: ProductGuess): AppliedColumns {
+export function askUnused(guess: Guess) {
   const { free } = guess;
-  const called = (concept: ProductConcept) => free.filter((column) => isExactlyCalled(column, concept));
   const isTaken = (...fields: readonly string[]) => guess.fields().some((field) => fields.includes(field));
   let quantity: Value | undefined;
   const discount: { percent?: Value; amount?: Value; plus?: Value } = {};
   const during: { from?: Value; to?: Value; when?: Condition } = {};
 
-  for (const column of called('surcharge').filter(({ values }) => values.some(isDiscount))) {
+  /** Asks about each column in which a value shows the doubt. All that is offered is to leave it out. */
+  const doubt = (
+    columns: readonly SampledColumn[],
+    shows: (value: string) => boolean,
+    why: (value: string) => string,
+  ) => {
+    for (const column of columns) {
+      const value = column.values.find(shows);
+      if (value !== undefined) ask(guess, [column], why(value));
+    }
+  };
+
+  for (const column of guess.freeCalled('surcharge').filter(({ values }) => values.some(isDiscount))) {
     const why = `${shown(column, isDiscount)} may be added to the price`;
     if (ask(guess, [column], why, column.values.every(mayBeSurcharge) ? ADD : []) !== undefined)
-      once(discount, 'plus', [use(guess, 'surcharge', column), ...SURCHARGE_STEPS], column);
+      once(discount, 'plus', [guess.useAnswered('surcharge', column), ...SURCHARGE_STEPS], column);
   }
-  for (const column of called('taxIncluded').filter(areFlags)) {
-    const without = column.values.find((value) => booleanOf(value) === false);
-    if (without !== undefined) ask(guess, [column], `has '${without}': prices may be without tax`, []);
-  }
-  const isMore = (value: string) => !isPiece(value);
-  for (const column of called('priceUnit').filter(({ values }) => values.some(isMore)))
-    ask(guess, [column], `${shown(column, isMore)} may say for what the price is, if not for a piece`, []);
-  const isRate = (value: string) => /^\d+(?:[.,]\d+)?\s?%?$/.test(value) && isDiscount(value);
-  for (const column of isTaxOpen(guess) ? called('taxRate').filter(({ values }) => values.some(isRate)) : [])
-    ask(guess, [column], `${shown(column, isRate)} the prices may be without it`, []);
+  doubt(
+    guess.freeCalled('taxIncluded').filter(areFlags),
+    (value) => booleanOf(value) === false,
+    (value) => `has '${value}': prices may be without tax`,
+  );
+  doubt(
+    guess.freeCalled('priceUnit'),
+    (value) => !isPiece(value),
+    (value) => `${suchAs(value)} may say for what the price is, if not for a piece`,
+  );
+  if (isTaxOpen(guess))
+    doubt(
+      guess.freeCalled('taxRate'),
+      (value) => /^\d+(?:[.,]\d+)?\s?%?$/.test(value) && isDiscount(value),
+      (value) => `${suchAs(value)} the prices may be without it`,
+    );
   const composition = compositionIn(free);
   if (!isTaken('sale', 'was'))
     for (const column of free.filter((one) => mayBeDiscount(one) && one.values.some(isDiscount))) {
       if (composition.includes(column)) continue;
-      const answer = ask(
-        guess,
-        [column],
-        `${shown(column, isDiscount)} may be a discount on the price`,
-        discountAnswers(column),
-      );
-      if (answer !== undefined) {
-        const share = answer.value === 'share' ? [{ times: 100 }] : [];
-        const value: Value = [use(guess, 'discount', column), ...DISCOUNT_STEPS, ...share];
-        once(discount, answer.value === 'amount' ? 'amount' : 'percent', value, column);
-      }
+      const why = `${shown(column, isDiscount)} may be a discount on the price`;
+      const answer = ask(guess, [column], why, discountAnswers(column));
+      if (answer === undefined) continue;
+      const share = answer.value === 'share' ? [{ times: 100 }] : [];
+      const value: Value = [guess.useAnswered('discount', column), ...DISCOUNT_STEPS, ...share];
+      once(discount, answer.value === 'amount' ? 'amount' : 'percent', value, column);
     }
   const hasDiscount = discount.percent !== undefined || discount.amount !== undefined;
   if (isTaken('sale', 'was') || hasDiscount)
     for (const column of free.filter((one) => isCalled(one, 'saleDate') && one.values.length > 0)) {
-      const answer = ask(
-        guess,
-        [column],
-        `${shown(column)} limits the time of the sale; without it the sale is sent as already begun`,
-        hasDiscount ? [] : dateAnswers(column),
-      );
-      if (answer !== undefined) {
-        const [begins, format] = [answer.value.startsWith('begins'), answer.format];
-        const name = use(guess, begins ? 'saleFrom' : 'saleTo', column);
-        once(during, begins ? 'from' : 'to', [name, { date: { formats: [format] } }], column);
-      }
+      const why = `${shown(column)} limits the time of the sale; without it the sale is sent as already begun`;
+      const answer = ask(guess, [column], why, hasDiscount ? [] : dateAnswers(column));
+      if (answer === undefined) continue;
+      const [begins, format = 'iso'] = [answer.value.startsWith('begins'), answer.format];
+      const name = guess.useAnswered(begins ? 'saleFrom' : 'saleTo', column);
+      once(during, begins ? 'from' : 'to', [name, { date: { formats: [format] } }], column);
     }
-  for (const column of free.filter((one) => isExactlyCalled(one, 'onSale', 'sale') && areFlags(one))) {
+  for (const column of guess.freeCalled('onSale', 'sale').filter(areFlags)) {
     const row = column.cells.findIndex((cell, at) => !isMarked(cell) && isReduced(guess, at));
     if (row === -1) continue;
     const cell = column.cells[row];
     const why = `${cell === '' ? 'is blank' : `has '${cell}'`} for a product with a sale price`;
     if (ask(guess, [column], why, WHERE_MARKED) !== undefined)
-      once(during, 'when', marking(use(guess, 'onSale', column), column), column);
+      once(during, 'when', marking(guess.useAnswered('onSale', column), column), column);
   }
   const mayHide = guess.answers['column.visible'] !== '';
-  for (const column of free.filter(isUnnamed)) {
-    const removed = column.values.find(
-      (value) => words().cells.removed.has(value.toLowerCase()) || (mayHide && isUnpublished(value)),
-    );
-    if (removed !== undefined && column.distinct <= MAX_STATES && !guess.isNamed(column.header))
-      ask(guess, [column], `has '${removed}', and may mark products that may no longer be sold`, []);
-  }
+  const { removed, dealers } = words().cells;
+  doubt(
+    free.filter((one) => isUnnamed(one) && one.distinct <= MAX_STATES && !guess.isNamed(one.header)),
+    (value) => removed.has(value.toLowerCase()) || (mayHide && isUnpublished(value)),
+    (value) => `has '${value}', and may mark products that may no longer be sold`,
+  );
   if (!isTaken('visible', 'hidden') && !guess.isAsked('visible'))
-    for (const column of free.filter((one) => isWithdrawal(one) && one.values.some(isMarked)))
-      ask(guess, [column], `${shown(column, isMarked)} marks products that may not be sold`, []);
-  for (const column of isTaken('price') ? free.filter((one) => one.distinct <= MAX_STATES) : []) {
-    const { dealers } = words().cells;
-    // Without the number of a list or its year: Dealer 2026.
-    const isDealer = (value: string) => dealers.has(value.toLowerCase().replace(/[ \d.:/-]{0,12}$/, ''));
-    const found = column.values.find(isDealer);
-    if (found !== undefined)
-      ask(guess, [column], `has '${found}': the prices may not be those of customers`, []);
-  }
-  for (const column of guess.isAsked('price') ? [] : free.filter(mayBePrice))
-    ask(
-      guess,
-      [column],
-      `${shown(column)} may be a price; to use it, make it the sale price (sale) or the price before (was)`,
-      [],
+    doubt(
+      free.filter(isWithdrawal),
+      isMarked,
+      (value) => `${suchAs(value)} marks products that may not be sold`,
+    );
+  if (isTaken('price'))
+    doubt(
+      free.filter(({ distinct }) => distinct <= MAX_STATES),
+      // Without the number of a list or its year: Dealer 2026.
+      (value) => dealers.has(value.toLowerCase().replace(/[ \d.:/-]{0,12}$/, '')),
+      (value) => `has '${value}': the prices may not be those of customers`,
+    );
+  if (!guess.isAsked('price'))
+    doubt(
+      free.filter(mayBePrice),
+      () => true,
+      (value) =>
+        `${suchAs(value)} may be a price; to use it, make it the sale price (sale) or the price before (was)`,
     );
   const stock = askStock(guess);
   for (const [concept, all] of spreadOver(free)) {
@@ -138,7 +136,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
     );
     if (answer === undefined) continue;
     quantity = [
-      { sum: columns.map((column): Value => [use(guess, 'stock', column), 'integer']) },
+      { sum: columns.map((column): Value => [guess.useAnswered('stock', column), 'integer']) },
       { min: 0 },
     ];
   }
@@ -146,7 +144,7 @@ export function askUnused(guess: ProductGuess): AppliedColumns {
 }
 
 /** The columns without those whose cells are each the sum of those of the others, unless fewer than two are left. */
-function withoutTotals(columns: readonly ProductColumn[]): readonly ProductColumn[] {
+function withoutTotals(columns: readonly SampledColumn[]): readonly SampledColumn[] {
   const sums = columns[0]?.cells.map((_, row) =>
     columns.reduce((sum, { cells }) => sum + Number(cells[row]), 0),
   );
@@ -157,21 +155,19 @@ function withoutTotals(columns: readonly ProductColumn[]): readonly ProductColum
 /** An answer other than to leave the column out. */
 interface Applying extends CandidateAnswer {
   /** How its dates are written. */
-  readonly format: string;
+  readonly format?: string;
 }
 
-const SUM: readonly Applying[] = [
-  { value: 'sum', label: 'each a part of the stock, which is their sum', format: '' },
-];
+const SUM: readonly Applying[] = [{ value: 'sum', label: 'each a part of the stock, which is their sum' }];
 
-const ADD: readonly Applying[] = [{ value: 'add', label: 'an amount to add to the price', format: '' }];
+const ADD: readonly Applying[] = [{ value: 'add', label: 'an amount to add to the price' }];
 const SURCHARGE_STEPS = [
   { replace: '^[+] *' },
   { number: { decimal: 'either', currency: 'strip' } },
 ] as const;
 
 const WHERE_MARKED: readonly Applying[] = [
-  { value: 'where-marked', label: 'only the marked products are on sale', format: '' },
+  { value: 'where-marked', label: 'only the marked products are on sale' },
 ];
 
 function mayBeSurcharge(value: string): boolean {
@@ -191,13 +187,13 @@ function isPiece(value: string): boolean {
 }
 
 /** Whether neither the header of the price nor another price says whether it is with tax. */
-function isTaxOpen(guess: ProductGuess): boolean {
+function isTaxOpen(guess: Guess): boolean {
   const prices = guess.columns.filter((column) => isCalled(column, 'price', 'regular'));
   return prices.every(({ reading }) => reading.qualifiers.tax === undefined);
 }
 
 /** A column called a discount, or one with percentages: of a sale, or of some products below an unknown header. */
-function mayBeDiscount(column: ProductColumn): boolean {
+function mayBeDiscount(column: SampledColumn): boolean {
   const isOfSome = isUnknown(column) && column.cells.includes('');
   return (
     isExactlyCalled(column, 'discount') ||
@@ -205,16 +201,16 @@ function mayBeDiscount(column: ProductColumn): boolean {
   );
 }
 
-function arePercentages({ values }: ProductColumn): boolean {
+function arePercentages({ values }: SampledColumn): boolean {
   return (
     values.length > 0 && values.every((value) => isMissingValue(value) || DISCOUNT.exec(value)?.[1] === '%')
   );
 }
 
 /** Columns with the parts of what products are made of: percentages below unknown headers, which are 100 together in most of their rows. */
-function compositionIn(columns: readonly ProductColumn[]): readonly ProductColumn[] {
+function compositionIn(columns: readonly SampledColumn[]): readonly SampledColumn[] {
   const parts = columns.filter((column) => isUnknown(column) && arePercentages(column));
-  const shareAt = ({ cells }: ProductColumn, row: number) =>
+  const shareAt = ({ cells }: SampledColumn, row: number) =>
     Number.parseFloat(cells[row]?.replace(',', '.') ?? '') || 0;
   return parts.filter((part) => {
     const rows = [...part.cells.keys()].filter((row) => shareAt(part, row) > 0);
@@ -224,38 +220,33 @@ function compositionIn(columns: readonly ProductColumn[]): readonly ProductColum
 }
 
 /** Whether a row has a price during a sale that differs from its other price. */
-function isReduced({ used }: ProductGuess, row: number): boolean {
+function isReduced({ used }: Guess, row: number): boolean {
   const cellOf = (name: string) => used.get(name)?.column.cells[row] ?? '';
   return ['sale', 'was'].some((name) => /[1-9]/.test(cellOf(name)) && cellOf(name) !== cellOf('price'));
 }
 
 /** Whether nothing is known of the header. */
-function isUnnamed({ reading }: ProductColumn): boolean {
+function isUnnamed({ reading }: SampledColumn): boolean {
   return reading.meanings.every(({ concept, how }) => concept === 'none' || how === 'near');
 }
 
 /** Asks how to use columns; undefined without an answer, and if they are left out. */
 function ask(
-  guess: ProductGuess,
-  columns: readonly ProductColumn[],
+  guess: Guess,
+  columns: readonly SampledColumn[],
   why: string,
-  offered: readonly Applying[],
+  offered: readonly Applying[] = [],
 ): Applying | undefined {
   const answers = offered.map(({ value, label }) => ({ value, label }));
   const answer = guess.askUnused(columns, why, [LEAVE_OUT, ...answers]);
   return offered.find(({ value }) => value === answer);
 }
 
-function use(guess: ProductGuess, name: string, column: ProductColumn): string {
-  guess.claim(name, column, 'your answer', 'certain');
-  return guess.use(name, column);
-}
-
 function once<Key extends string, Applied>(
   into: Partial<Record<Key, Applied>>,
   key: Key,
   value: Applied,
-  { header }: ProductColumn,
+  { header }: SampledColumn,
 ): void {
   if (into[key] !== undefined)
     throw new UsageError(`--unused '${header}': another column has the same answer.`, {
@@ -267,13 +258,13 @@ function once<Key extends string, Applied>(
 const DISCOUNT = /^-?\d+(?:[.,]\d{1,3})?\s*(%?)$/;
 const DISCOUNT_STEPS = [{ replace: '^-|[ %]+$' }, { number: { decimal: 'either' } }] as const;
 
-const SHARE: Applying = { value: 'share', label: 'a share to subtract: 0.2 is 20 %', format: '' };
+const SHARE: Applying = { value: 'share', label: 'a share to subtract: 0.2 is 20 %' };
 
-function discountAnswers({ header, values }: ProductColumn): readonly Applying[] {
+function discountAnswers({ header, values }: SampledColumn): readonly Applying[] {
   const discounts = values.filter((value) => !isMissingValue(value)).map((value) => DISCOUNT.exec(value));
   if (discounts.includes(null)) return [];
-  const percent = { value: 'percent', label: 'a percentage to subtract from the price', format: '' };
-  const amount = { value: 'amount', label: 'an amount to subtract from the price', format: '' };
+  const percent = { value: 'percent', label: 'a percentage to subtract from the price' };
+  const amount = { value: 'amount', label: 'an amount to subtract from the price' };
   const isPercent = header.includes('%') || discounts.some((found) => found?.[1] === '%');
   if (isPercent) return [percent];
   const areShares = discounts.every((found) => /^-?0(?:[.,]|$)/.test(found?.[0] ?? ''));
@@ -289,7 +280,7 @@ const DATES: readonly (readonly [pattern: RegExp, format: string])[] = [
 ];
 
 /** Whether the dates begin or end the sale; if no value shows it, also whether the day or the month is first. */
-function dateAnswers({ values }: ProductColumn): readonly Applying[] {
+function dateAnswers({ values }: SampledColumn): readonly Applying[] {
   const dates = values.filter((value) => !isMissingValue(value));
   const format = DATES.find(([pattern]) => dates.every((value) => pattern.test(value)))?.[1];
   if (format === undefined || dates.length === 0) return [];
@@ -307,13 +298,17 @@ function dateAnswers({ values }: ProductColumn): readonly Applying[] {
   ];
 }
 
-function shown({ values }: ProductColumn, matches: (value: string) => boolean = () => true): string {
-  return `has values such as '${values.find(matches)}', and`;
+function shown({ values }: SampledColumn, matches: (value: string) => boolean = () => true): string {
+  return suchAs(values.find(matches));
+}
+
+function suchAs(value: string | undefined): string {
+  return `has values such as '${value}', and`;
 }
 
 /** Whether a header that is not understood has the word for a price, or is nearly one. */
-function mayBePrice({ reading, ...column }: ProductColumn): boolean {
-  const { meanings, mentions, qualifiers } = reading;
+function mayBePrice(column: SampledColumn): boolean {
+  const { meanings, mentions, qualifiers } = column.reading;
   const called = meanings.length === 0 ? mentions : new Set(meanings.map(({ concept }) => concept));
   return (
     meanings.every(({ how }) => how === 'near') &&
@@ -328,9 +323,7 @@ function isDiscount(value: string): boolean {
 }
 
 /** Groups of columns with counts, each column for one warehouse or one variant. */
-function spreadOver(
-  columns: readonly ProductColumn[],
-): ReadonlyMap<ProductConcept, readonly ProductColumn[]> {
+function spreadOver(columns: readonly SampledColumn[]): ReadonlyMap<Concept, readonly SampledColumn[]> {
   const groups = Map.groupBy(
     columns.filter((column) => isMostly(column, isCount)),
     (column) => partOf(column),

@@ -1,7 +1,7 @@
 import type { CategoriesSpec, ProductSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import type { Transform } from '../../mapping/transforms/transforms.ts';
 import { named } from './draft-images.ts';
-import { isExactlyCalled, LEAVE_OUT, type ProductColumn, type ProductGuess, readBy } from './guess.ts';
+import { type Guess, isExactlyCalled, LEAVE_OUT, readBy } from './guess.ts';
 import {
   areFlags,
   booleanOf,
@@ -12,11 +12,12 @@ import {
   MAX_STATES,
   marking,
   type SampledColumn,
+  wordsIn,
 } from './sampled-column.ts';
 import { words } from './words.ts';
 
 /** The categories: names, lists of names, or paths. Undefined also while a question is open. */
-export function draftCategories(guess: ProductGuess): CategoriesSpec | Value | undefined {
+export function draftCategories(guess: Guess): CategoriesSpec | Value | undefined {
   const choice = {
     fits: (column: SampledColumn) => isText(column) && !isKind(column),
     shown: (column: SampledColumn) => `${column.distinct} different values`,
@@ -52,12 +53,10 @@ export function draftCategories(guess: ProductGuess): CategoriesSpec | Value | u
 }
 
 /** Which products are digital goods or services, according to answers: others are sent as physical ones, to be shipped. */
-export function draftType(guess: ProductGuess): ProductSpec['type'] {
+export function draftType(guess: Guess): ProductSpec['type'] {
   const { digital, services } = words().cells;
   for (const column of guess.free.filter(({ distinct }) => distinct <= MAX_STATES)) {
-    const among = (some: ReadonlySet<string>) => [
-      ...new Set(column.values.map((value) => value.toLowerCase()).filter((value) => some.has(value))),
-    ];
+    const among = (some: ReadonlySet<string>) => wordsIn(column).filter((word) => some.has(word));
     const byWord = { digital: among(digital), service: among(services) };
     const isShipped = isExactlyCalled(column, 'shipped');
     const isFlag = (isShipped || isExactlyCalled(column, 'unshipped')) && areFlags(column);
@@ -74,7 +73,7 @@ export function draftType(guess: ProductGuess): ProductSpec['type'] {
       (kind) => answer === kind || (answer === BY_WORD.value && byWord[kind].length > 0),
     );
     if (kinds.length === 0) continue;
-    const name = guess.use('type', guess.claim('type', column, 'your answer', 'certain'));
+    const name = guess.useAnswered('type', column);
     const marked = isShipped ? { [name]: 'no' } : marking(name, column);
     const conditionOf = (kind: 'digital' | 'service') =>
       answer === BY_WORD.value ? { [name]: byWord[kind] } : marked;
@@ -115,7 +114,7 @@ const PATH_SIGNS = ['>', '»', '→', '\\', '::'];
 const OPEN_SIGNS = ['|', '/', ';', ',', '\n'];
 
 /** What the signs in categories separate; undefined while that is asked. */
-function separatorsOf(guess: ProductGuess, column: ProductColumn): Separators | undefined {
+function separatorsOf(guess: Guess, column: SampledColumn): Separators | undefined {
   const certain = PATH_SIGNS.find((sign) => column.values.some((value) => value.includes(sign)));
   let found: Separators = certain === undefined ? {} : { path: certain };
   let asked = 0;
@@ -142,7 +141,7 @@ const LIST_SIGNS: ReadonlySet<string> = new Set(['|', ';', '\n']);
 
 /** What the values show that a sign separates; undefined if they leave it open. */
 function kindOf(
-  column: ProductColumn,
+  column: SampledColumn,
   sign: string,
   split: readonly string[],
   { path, list }: Separators,
@@ -172,8 +171,8 @@ const KIND_LABELS: Readonly<Record<SeparatorKind, string>> = {
 };
 
 function askSeparator(
-  guess: ProductGuess,
-  { header }: ProductColumn,
+  guess: Guess,
+  { header }: SampledColumn,
   sign: string,
   values: readonly string[],
   { found, isFirst }: { readonly found: Separators; readonly isFirst: boolean },

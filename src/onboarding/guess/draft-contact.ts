@@ -8,16 +8,7 @@ import type {
 import type { Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import { COLUMN_FIELDS } from '../column-fields.ts';
-import {
-  type ContactColumn,
-  type ContactGuess,
-  countedShare,
-  isCalled,
-  isExactlyCalled,
-  isMentioned,
-  LEAVE_OUT,
-  readBy,
-} from './guess.ts';
+import { countedShare, type Guess, isCalled, isMentioned, LEAVE_OUT, readBy } from './guess.ts';
 import { hasPart, hasWord, wordsOfHeader } from './header-reading.ts';
 import {
   areDates,
@@ -36,22 +27,17 @@ import {
   type SampledColumn,
   shareOf,
   visibilityOf,
+  wordsIn,
 } from './sampled-column.ts';
 import { words } from './words.ts';
 
 /** A mapping of contacts; undefined while a question is open. */
-export function draftContact(guess: ContactGuess): ContactMappingSpec | undefined {
+export function draftContact(guess: Guess): ContactMappingSpec | undefined {
   const pick = (
     field: keyof typeof COLUMN_FIELDS.contacts,
-    fits: (column: SampledColumn) => boolean = (column) => column.values.length > 0,
+    fits: (column: SampledColumn) => boolean = ({ values }) => values.length > 0,
     shown: (column: SampledColumn) => string = () => '',
-  ) =>
-    guess.pick(field, {
-      fits,
-      shown,
-      isRequired: field === 'email',
-      prefer: ({ reading }) => (reading.qualifiers.number ?? 1) === 1 && reading.meanings.length === 1,
-    });
+  ) => guess.pick(field, { fits, shown, isRequired: field === 'email', prefer: isFirst });
   const emails = (column: SampledColumn) => isMostly(column, isEmail);
   const shownEmails = (column: SampledColumn) => countedShare(column, isEmail, 'are e-mail addresses');
   let email = pick('email', emails, shownEmails);
@@ -76,23 +62,18 @@ export function draftContact(guess: ContactGuess): ContactMappingSpec | undefine
   const isHalf = name?.cells.some((cell, row) => cell !== '' && !cell.includes(other?.cells[row] ?? ''));
   if (name !== undefined && isHalf === true && (first === undefined) !== (last === undefined)) {
     const field = first === undefined ? 'firstName' : 'lastName';
-    guess.claim(
-      field,
-      name,
-      `header is a name, beside the ${first === undefined ? 'last' : 'first'} name`,
-      'likely',
-    );
+    const beside = first === undefined ? 'last' : 'first';
+    guess.claim(field, name, `header is a name, beside the ${beside} name`, 'likely');
     if (first === undefined) first = name;
     else last = name;
   }
   /** As pick, of values that all have this form; a column that has the name of the field and other values is asked about. */
   const pickOf = (field: keyof typeof COLUMN_FIELDS.contacts, isOne: (value: string) => boolean) => {
     const found = pick(field, (column) => isMostly(column, isOne));
-    const other = guess.free.find((one) => isExactlyCalled(one, field) && one.values.length > 0);
-    const isOpen = found === undefined && guess.given(field) === undefined && !guess.isAsked(field);
+    const other = guess.freeCalled(field).find(({ values }) => values.length > 0);
     const sample = other?.values.find((value) => !isOne(value));
-    if (isOpen && other !== undefined && sample !== undefined)
-      guess.askColumn(field, [other], `'${other.header}' is called that, and has '${sample}'`);
+    if (found === undefined && other !== undefined && sample !== undefined)
+      guess.askUnclear(field, [other], `'${other.header}' is called that, and has '${sample}'`);
     return found;
   };
   const phone = pickOf('phone', isPhone);
@@ -124,8 +105,9 @@ export function draftContact(guess: ContactGuess): ContactMappingSpec | undefine
   const list = (['|', ';', ','] as const).find((sign) => tags?.values.some((value) => value.includes(sign)));
   const isJson = tags !== undefined && shareOf(tags, (value) => /^\[.*\]$/s.test(value)) === 1;
   const parts = (concept: 'middleName' | 'addressLine') =>
-    guess.free
-      .filter((column) => isExactlyCalled(column, concept) && column.values.length > 0)
+    guess
+      .freeCalled(concept)
+      .filter(({ values }) => values.length > 0)
       .map((column) => guess.use(concept, guess.claim(concept, column, 'header is a part of it', 'likely')));
   const names = first &&
     last && [guess.use('firstName', first), ...parts('middleName'), guess.use('lastName', last)];
@@ -157,21 +139,25 @@ export function draftContact(guess: ContactGuess): ContactMappingSpec | undefine
   return { import: 'contacts', columns: guess.columnSpecs(), required, contact, tests: [] };
 }
 
+/** Whether a header means one thing, and the first of several such columns. */
+function isFirst({ reading }: SampledColumn): boolean {
+  return (reading.qualifiers.number ?? 1) === 1 && reading.meanings.length === 1;
+}
+
 /** Asks which column of an unknown header has a part of a name or address whose other part is known: alone it would be sent as the whole. */
 function askMissing(
-  guess: ContactGuess,
+  guess: Guess,
   field: 'firstName' | 'lastName' | 'houseNumber',
   isMissing: boolean,
   isOne?: (value: string) => boolean,
 ): void {
-  if (!isMissing || guess.given(field) !== undefined || guess.isAsked(field)) return;
+  if (!isMissing) return;
   const candidates = guess.free.filter(
     (column) =>
       isMentioned(column, field) ||
       (isOne !== undefined && column.reading.meanings.length === 0 && isMostly(column, isOne)),
   );
-  if (candidates.length > 0)
-    guess.askColumn(field, candidates, 'without it, a part would be sent as the whole');
+  guess.askUnclear(field, candidates, 'without it, a part would be sent as the whole');
 }
 
 /** Whether a value is a number in a street: 1, 12a, 3/5. */
@@ -180,7 +166,7 @@ function isHouseNumber(value: string): boolean {
 }
 
 /** The whole name; whether it has the last name first is asked: Low, Ada. */
-function nameValue(guess: ContactGuess, column: ContactColumn): Value | undefined {
+function nameValue(guess: Guess, column: SampledColumn): Value | undefined {
   const name = guess.use('name', column);
   const isTurned = (value: string) => /^\p{Lu}[^\d,]*, ?\p{Lu}[^\d,]*$/u.test(value);
   if (!isMostly(column, isTurned)) return name;
@@ -202,25 +188,22 @@ const ADDRESS_FIELDS = ['address', 'zip', 'city', 'state', 'country'] as const;
  * Asks about columns of unknown names that may be a part of the address: without it, the store would keep the old part
  * beside the new ones.
  */
-function askAddressParts(guess: ContactGuess): void {
+function askAddressParts(guess: Guess): void {
   const taken = guess.fields();
   if (!ADDRESS_FIELDS.some((field) => taken.includes(field))) return;
   const unknown = guess.free.filter(
     ({ reading, values }) => reading.meanings.length === 0 && values.length > 0,
   );
   for (const field of ADDRESS_FIELDS.filter((one) => !taken.includes(one))) {
-    if (guess.given(field) !== undefined || guess.isAsked(field)) continue;
     const candidates = unknown.filter(
       (column) => column.reading.mentions.has(field) || (field === 'zip' && isMostly(column, isPostalCode)),
     );
-    if (candidates.length > 0)
-      guess.askColumn(
-        field,
-        candidates,
-        'without it, the store keeps the old one beside the new address',
-        undefined,
-        field === 'address' ? 'the street' : `${COLUMN_FIELDS.contacts[field].what} of the address`,
-      );
+    guess.askUnclear(
+      field,
+      candidates,
+      'without it, the store keeps the old one beside the new address',
+      field === 'address' ? 'the street' : `${COLUMN_FIELDS.contacts[field].what} of the address`,
+    );
   }
 }
 
@@ -230,7 +213,7 @@ function isPostalCode(value: string): boolean {
 }
 
 /** A column of digits; a program may have made numbers of them: 491512.0. */
-function numberValue(guess: ContactGuess, field: string, column: ContactColumn): Value {
+function numberValue(guess: Guess, field: string, column: SampledColumn): Value {
   return readBy(guess.use(field, column), pointSteps(column));
 }
 
@@ -239,11 +222,7 @@ function pointSteps({ values }: SampledColumn): readonly Transform[] {
 }
 
 /** The postal code. A spreadsheet takes the zero from 01067: codes of four digits among those of five are asked about. */
-function zipValue(
-  guess: ContactGuess,
-  zip: ContactColumn,
-  country: ContactColumn | undefined,
-): Value | undefined {
+function zipValue(guess: Guess, zip: SampledColumn, country: SampledColumn | undefined): Value | undefined {
   const codes = zip.cells.map((cell) => cell.replace(/\.0$/, ''));
   const countriesOf = (length: number) =>
     new Set(
@@ -292,13 +271,13 @@ function isFamilyNameFirst(language: string): boolean {
  * Whether contacts get e-mails. That nobody has refused them is no consent, and a consent counts only if no other column takes it
  * back: both are asked. Undefined also while a question is open.
  */
-function draftSubscribed(guess: ContactGuess): Flag | undefined {
+function draftSubscribed(guess: Guess): Flag | undefined {
   const fits = (column: SampledColumn) => column.values.length > 0 && column.distinct <= MAX_FLAGS;
   const pick = (field: 'subscribed' | 'unsubscribed', fitting: (column: SampledColumn) => boolean) =>
     guess.pick(field, {
       fits: fitting,
       shown: (column) => countedShare(column, (value) => booleanOf(value) !== undefined, 'are yes or no'),
-      prefer: ({ reading }) => (reading.qualifiers.number ?? 1) === 1 && reading.meanings.length === 1,
+      prefer: isFirst,
     });
   const subscribed = pick('subscribed', (column) => fits(column) && !areDates(column));
   if (subscribed !== undefined) {
@@ -319,9 +298,9 @@ const NOT_SENT = 'neither: nothing is sent about it';
 type Answer = 'yes' | 'no' | 'not-sent';
 
 /** What the words of a column mean; undefined while that is asked. That somebody has not refused e-mails is asked too. */
-function meaningsOf(guess: ContactGuess, column: ContactColumn, isNegative: boolean) {
+function meaningsOf(guess: Guess, column: SampledColumn, isNegative: boolean) {
   const read = readerOfFlags(column);
-  const all = [...new Set(column.values.map((value) => value.toLowerCase()))];
+  const all = wordsIn(column);
   const open = isNegative ? all.find((word) => read(word) === false) : undefined;
   const labels = isNegative
     ? {
@@ -355,7 +334,7 @@ function answerTo(answer: string | undefined): string | undefined {
   return answer === 'unsubscribed' ? 'yes' : answer === 'subscribed' ? 'no' : answer;
 }
 
-function subscribedValue(guess: ContactGuess, column: ContactColumn): FlagSteps | undefined {
+function subscribedValue(guess: Guess, column: SampledColumn): FlagSteps | undefined {
   const meanings = meaningsOf(guess, column, false);
   return meanings && flagValue(guess.use('subscribed', column), meanings, 'yes', 'no');
 }
@@ -378,7 +357,7 @@ function flagValue(
   return silent.length === 0 ? value : [{ value, unless: { [name]: silent } }];
 }
 
-function unsubscribedValue(guess: ContactGuess, column: ContactColumn): Flag | undefined {
+function unsubscribedValue(guess: Guess, column: SampledColumn): Flag | undefined {
   if (areDates(column))
     return [{ value: { const: false }, when: { [guess.use('unsubscribed', column)]: 'present' } }];
   const meanings = meaningsOf(guess, column, true);
@@ -386,28 +365,28 @@ function unsubscribedValue(guess: ContactGuess, column: ContactColumn): Flag | u
 }
 
 /** Asks about columns whose headers or values may say it. */
-function askUnclear(guess: ContactGuess, fits: (column: SampledColumn) => boolean): void {
+function askUnclear(guess: Guess, fits: (column: SampledColumn) => boolean): void {
   const { headerParts } = words();
-  const unclear = guess.free.filter(({ reading, ...column }) => {
+  const unclear = guess.free.filter((column) => {
+    const { reading } = column;
     const isMentioned = reading.mentions.has('subscribed') || reading.mentions.has('unsubscribed');
     const isState = column.distinct <= MAX_STATES && column.values.some(isRefusal);
     return reading.meanings.length === 0 && ((isMentioned && fits(column)) || isState);
   });
-  const isNegative = ({ header, reading: { mentions } }: ContactColumn) =>
+  const isNegative = ({ header, reading: { mentions } }: SampledColumn) =>
     mentions.has('unsubscribed') || mentions.has('refused') || hasWord(header, headerParts.negations);
   for (const [field, columns] of [
     ['unsubscribed', unclear.filter(isNegative)],
     ['subscribed', unclear.filter((column) => !isNegative(column))],
   ] as const)
-    if (columns.length > 0 && guess.given(field) === undefined)
-      guess.askColumn(field, columns, 'their headers or values may say it');
+    guess.askUnclear(field, columns, 'their headers or values may say it');
 }
 
 /**
  * Asks about columns that say of contacts whom the flag subscribes that they have unsubscribed, that mail to them came back, or that
  * they have not confirmed. The values that an answer gives: false for these contacts.
  */
-function askRefusals(guess: ContactGuess, flag: ContactColumn): readonly Value[] {
+function askRefusals(guess: Guess, flag: SampledColumn): readonly Value[] {
   const read = readerOfFlags(flag);
   const isSubscribed = flag.cells.map((cell) => read(cell) === true);
   const tags = guess.columns.filter((one) => one !== flag && isCalled(one, 'tags') && !guess.isFree(one));
@@ -429,15 +408,19 @@ function askRefusals(guess: ContactGuess, flag: ContactColumn): readonly Value[]
       },
     ]);
     if (answer !== 'unsubscribed') return [];
-    if (!isTags) guess.claim('unsubscribed', column, 'your answer', 'certain');
-    return [
-      { value: { const: false }, when: refusals.when(guess.use(isTags ? 'tags' : 'unsubscribed', column)) },
-    ];
+    const name = isTags ? guess.use('tags', column) : guess.useAnswered('unsubscribed', column);
+    return [{ value: { const: false }, when: refusals.when(name) }];
   });
 }
 
+/** Which cells refuse e-mails, and the condition for them by the name of their column. */
+interface Refusals {
+  readonly test: (cell: string) => boolean;
+  readonly when: (name: string) => Condition;
+}
+
 /** Which cells of a column refuse e-mails, and the condition for them; undefined if the column says nothing about e-mails. */
-function refusalsOf(column: ContactColumn): Refusals | undefined {
+function refusalsOf(column: SampledColumn): Refusals | undefined {
   const { headerParts } = words();
   const says = (concept: 'subscribed' | 'unsubscribed' | 'refused' | 'confirmed') =>
     isCalled(column, concept) || column.reading.mentions.has(concept);
@@ -463,7 +446,7 @@ function refusalsOf(column: ContactColumn): Refusals | undefined {
     const isBlankNo = says('confirmed') && (areDates(column) || areFlags(column));
     const test = (cell: string) => (cell === '' ? isBlankNo : read(cell) === false || isRefusal(cell));
     const blank = isBlankNo ? ['blank'] : [];
-    const states = [...new Set(column.values.map((value) => value.toLowerCase()))].filter(isRefusal);
+    const states = wordsIn(column).filter(isRefusal);
     return { test, when: (name) => ({ [name]: ['no', ...blank, ...states] }) };
   }
   const isNamed = column.reading.meanings.length > 0 && !isCalled(column, 'tags');
@@ -472,7 +455,7 @@ function refusalsOf(column: ContactColumn): Refusals | undefined {
 }
 
 /** Which cells of a column have a state that refuses e-mails, alone or in a list. */
-function statesOf({ values }: ContactColumn): Refusals {
+function statesOf({ values }: SampledColumn): Refusals {
   const test = (cell: string) => listed(cell).some(isRefusal);
   const cells = [...new Set(values.filter(test))];
   const isList = cells.some((cell) => listed(cell).length > 1);
@@ -501,9 +484,4 @@ function isRefusal(state: string): boolean {
         return refusing?.has(run) === true || refusing?.has(run.slice(0, -1)) === true;
       }),
   );
-}
-
-interface Refusals {
-  readonly test: (cell: string) => boolean;
-  readonly when: (name: string) => Condition;
 }

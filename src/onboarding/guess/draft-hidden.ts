@@ -1,14 +1,6 @@
 import type { ProductSpec } from '../../mapping/spec/mapping-spec.ts';
 import { partOf } from './draft-spread.ts';
-import {
-  countedShare,
-  isCalled,
-  isExactlyCalled,
-  isMentioned,
-  LEAVE_OUT,
-  type ProductColumn,
-  type ProductGuess,
-} from './guess.ts';
+import { countedShare, type Guess, isCalled, isExactlyCalled, isMentioned, LEAVE_OUT } from './guess.ts';
 import { hasBeginning, hasWord } from './header-reading.ts';
 import { readOptionPart } from './paired-options.ts';
 import {
@@ -26,25 +18,27 @@ import {
   type SampledColumn,
   shareOf,
   visibilityOf,
+  wordsIn,
 } from './sampled-column.ts';
 import { words } from './words.ts';
 
 /** Whether a product is hidden; unknown words are asked about, because a wrong guess could publish a product that is not ready. */
 export function draftHidden(
-  guess: ProductGuess,
-  title: ProductColumn | undefined,
+  guess: Guess,
+  title: SampledColumn | undefined,
   isGrouped: boolean,
 ): ProductSpec['hidden'] {
   const isWord = (value: string) => visibilityOf(value) !== undefined;
   const isBlank = (cell: string, row: number) => cell === '' && title?.cells[row] !== '';
-  const marked = guess.free.find(
-    (column) =>
-      isExactlyCalled(column, 'visible', 'hidden') &&
-      column.values.length > 0 &&
-      (column.values.every(isMark) ||
-        (column.cells.some(isBlank) &&
-          column.values.every((value) => saysShown(column, value, false) === true))),
-  );
+  const marked = guess
+    .freeCalled('visible', 'hidden')
+    .find(
+      (column) =>
+        column.values.length > 0 &&
+        (column.values.every(isMark) ||
+          (column.cells.some(isBlank) &&
+            column.values.every((value) => saysShown(column, value, false) === true))),
+    );
   if (marked !== undefined && guess.answers['column.visible'] === undefined) {
     const isVisible = isCalled(marked, 'visible');
     const field = isVisible ? 'visible' : 'hidden';
@@ -77,21 +71,18 @@ export function draftHidden(
             readOptionPart(one.header) === undefined &&
             (isMostly(one, isWord) || mayHide(one)))),
     );
-    const [first] = unclear;
-    if (first !== undefined && guess.answers['column.visible'] === undefined)
-      guess.askColumn('visible', unclear, `'${first.header}' may say it`);
+    guess.askUnclear('visible', unclear, `'${unclear[0]?.header}' may say it`);
     return undefined;
   }
   const isNegative = hidden !== undefined;
-  const meanings = [...new Set(column.values.map((value) => value.toLowerCase()))].map((word) => ({
+  const meanings = wordsIn(column).map((word) => ({
     word,
     isShown: shownOf(guess, column, word, isNegative),
   }));
   if (meanings.some(({ isShown }) => isShown === undefined)) return undefined;
-  const shownWords = new Set(meanings.flatMap(({ word, isShown }) => (isShown === true ? [word] : [])));
-  const hiddenWords = new Set(meanings.flatMap(({ word, isShown }) => (isShown === false ? [word] : [])));
-  askHiding(guess, column, (cell) => shownWords.has(cell.toLowerCase()));
-  askDates(guess, (row) => !hiddenWords.has(column.cells[row]?.toLowerCase() ?? ''));
+  const shownBy = new Map(meanings.map(({ word, isShown }) => [word, isShown]));
+  askHiding(guess, column, (cell) => shownBy.get(cell.toLowerCase()) === true);
+  askDates(guess, (row) => shownBy.get(column.cells[row]?.toLowerCase() ?? '') !== false);
   const isCoded = meanings.some(({ word }) => readerOfFlags(column)(word) !== booleanOf(word));
   const found = (isShown: boolean) =>
     meanings
@@ -107,8 +98,8 @@ export function draftHidden(
   };
   const blankCells = column.cells.filter(isBlank).length;
   const blanks = isGrouped ? 0 : blankCells;
-  const isMixed = blanks > 0 && shownWords.size > 0 && hiddenWords.size > 0;
-  const opposite = shownWords.size === 0 ? 'shown' : 'hidden';
+  const isMixed = blanks > 0 && found(true).length > 0 && found(false).length > 0;
+  const opposite = found(true).length === 0 ? 'shown' : 'hidden';
   const other = blankCells > 0 && isUnknown(column) ? opposite : undefined;
   const blank = isMixed ? askBlank(guess, column, blanks) : other;
   if (isMixed && blank === undefined) return undefined;
@@ -120,7 +111,7 @@ export function draftHidden(
 }
 
 /** What a blank means beside words for shown and for hidden; undefined while that is asked. */
-function askBlank(guess: ProductGuess, { header, values }: ProductColumn, count: number): string | undefined {
+function askBlank(guess: Guess, { header, values }: SampledColumn, count: number): string | undefined {
   const answer = guess.ask({
     id: `unused.${header}`,
     text: `What does a blank mean in '${header}'?`,
@@ -134,7 +125,7 @@ function askBlank(guess: ProductGuess, { header, values }: ProductColumn, count:
 }
 
 /** Asks about other columns that say of products which a column shows that they are hidden, or no longer sold. */
-function askHiding(guess: ProductGuess, column: ProductColumn, isShown: (cell: string) => boolean): void {
+function askHiding(guess: Guess, column: SampledColumn, isShown: (cell: string) => boolean): void {
   const shownRows = column.cells.map(isShown);
   for (const other of guess.free) {
     const isNegative = isExactlyCalled(other, 'hidden') || isWithdrawal(other);
@@ -156,13 +147,12 @@ function askHiding(guess: ProductGuess, column: ProductColumn, isShown: (cell: s
 }
 
 /** Asks about dates from which on products are offered, or until which, where the store would offer them now. */
-export function askDates(guess: ProductGuess, isShown: (row: number) => boolean): void {
+export function askDates(guess: Guess, isShown: (row: number) => boolean): void {
   const { now } = guess;
   if (now === undefined) return;
-  for (const column of guess.free) {
+  for (const column of guess.freeCalled('begins', 'ends')) {
     if (guess.fields().includes('sale') && isCalled(column, 'saleDate')) continue;
     const begins = isExactlyCalled(column, 'begins');
-    if (!begins && !isExactlyCalled(column, 'ends')) continue;
     const isOutside = (moment: number) => (begins ? moment > now : moment < now - DAY_MS);
     const mayBe = (cell: string) => {
       const moments = momentsOf(cell);
@@ -197,7 +187,7 @@ function mayCome(cell: string, now: number): boolean {
 }
 
 /** Columns whose headers do not say what they mark, and which mark some products only. */
-function unknownMarks(guess: ProductGuess, isProduct: (row: number) => boolean): readonly ProductColumn[] {
+function unknownMarks(guess: Guess, isProduct: (row: number) => boolean): readonly SampledColumn[] {
   const { properties } = words().headerParts;
   if (guess.answers['column.visible'] !== undefined) return [];
   return guess.free.filter(
@@ -213,7 +203,7 @@ function unknownMarks(guess: ProductGuess, isProduct: (row: number) => boolean):
 }
 
 /** Whether a column marks some rows, and others not: yes and no, x and blank, or letters such as J and N. */
-function marksSome({ cells, values, distinct }: ProductColumn, isProduct: (row: number) => boolean): boolean {
+function marksSome({ cells, values, distinct }: SampledColumn, isProduct: (row: number) => boolean): boolean {
   const letters =
     distinct <= 2 &&
     values.every((value) => /^\p{L}$/u.test(value)) &&
@@ -227,7 +217,7 @@ function marksSome({ cells, values, distinct }: ProductColumn, isProduct: (row: 
 }
 
 /** Whether a header has no meaning, or nearly one. */
-export function isUnknown({ reading }: ProductColumn): boolean {
+export function isUnknown({ reading }: SampledColumn): boolean {
   return reading.meanings.every(({ how }) => how === 'near');
 }
 
@@ -244,21 +234,21 @@ function mayHide({ values, distinct }: SampledColumn): boolean {
 }
 
 /** A status can belong to anything, such as an order. */
-function isStatus({ header }: ProductColumn): boolean {
+function isStatus({ header }: SampledColumn): boolean {
   const text = header.toLowerCase();
   return [...words().headerParts.status].some((word) => text.includes(word));
 }
 
 /** Whether a word says that a product is shown, in a column that says this or the opposite; undefined for other words. */
-function saysShown(column: ProductColumn, word: string, isNegative: boolean): boolean | undefined {
+function saysShown(column: SampledColumn, word: string, isNegative: boolean): boolean | undefined {
   const yes = readerOfFlags(column)(word);
   if (yes !== undefined) return yes !== isNegative;
   return booleanOf(word) === undefined ? visibilityOf(word) : undefined;
 }
 
 function shownOf(
-  guess: ProductGuess,
-  column: ProductColumn,
+  guess: Guess,
+  column: SampledColumn,
   word: string,
   isHiddenColumn: boolean,
 ): boolean | undefined {
@@ -276,7 +266,7 @@ function shownOf(
  * A column that says which products are sold no more, or since when; also one of marks below an unknown header that negates, or keeps
  * within the shop: Nicht im Shop, Intern.
  */
-export function isWithdrawal(column: ProductColumn): boolean {
+export function isWithdrawal(column: SampledColumn): boolean {
   const { negations, internal, beforeVatNet } = words().headerParts;
   // What products are without is a property: without sugar.
   const mayWithhold =

@@ -1,7 +1,7 @@
 import type { Value } from '../../mapping/spec/mapping-spec.ts';
 import { pictureFolderSchema } from '../../model/remote-address.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { countedShare, isCalled, isExactlyCalled, type ProductGuess } from './guess.ts';
+import { countedShare, type Guess, isCalled, isExactlyCalled } from './guess.ts';
 import {
   isAddresses,
   isMostly,
@@ -12,7 +12,7 @@ import {
 } from './sampled-column.ts';
 
 /** All columns with addresses of pictures, in their order. */
-export function draftImages(guess: ProductGuess, isGrouped: boolean): Value | undefined {
+export function draftImages(guess: Guess, isGrouped: boolean): Value | undefined {
   const given = guess.given('images');
   if (given === 'none') return undefined;
   const holds = (column: SampledColumn) => isMostly(column, isAddresses);

@@ -2,15 +2,13 @@ import type { Condition, PricingSpec, Value } from '../../mapping/spec/mapping-s
 import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
 import { currenciesNamed } from '../../model/currencies.ts';
 import { recordOf, withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
-import type { ProductConcept } from '../column-fields.ts';
+import type { Concept } from '../column-fields.ts';
 import {
   countedShare,
   type Guess,
   isCalled,
   isExactlyCalled,
   meaningOf,
-  type ProductColumn,
-  type ProductGuess,
   quotedHeaders,
   sampleOf,
 } from './guess.ts';
@@ -23,6 +21,7 @@ import {
   type SampledColumn,
   shareOf,
   signsOf,
+  wordsIn,
 } from './sampled-column.ts';
 import { currencyCode } from './words.ts';
 
@@ -42,7 +41,7 @@ const shown = (column: SampledColumn) => countedShare(column, isAmount, 'are amo
  * Finds the prices, and how they are written. Undefined while a question about them is open. `known`: the price, where each
  * variant has it in a column of its own.
  */
-export function draftPrices(guess: ProductGuess, known: ProductColumn | undefined): PriceDraft | undefined {
+export function draftPrices(guess: Guess, known: SampledColumn | undefined): PriceDraft | undefined {
   const price = known ?? pickPrice(guess);
   if (price === undefined) return undefined;
   const others = pickSale(guess, price);
@@ -50,10 +49,11 @@ export function draftPrices(guess: ProductGuess, known: ProductColumn | undefine
   const sameKind = signsOf(guess.columns.filter(fits).flatMap(digitsOf));
   const fromPrices = askFromPrices(guess, columns);
   const { skip, ...currency } = draftCurrency(guess, price, columns);
-  const read = (name: string, column: ProductColumn | undefined): Value | undefined => {
+  const read = (name: string, column: SampledColumn | undefined): Value | undefined => {
     if (column === undefined) return undefined;
-    const style = styleOf(guess, column.header, signsOf(digitsOf(column)), sameKind, currencyOf(column));
-    return style && [guess.use(name, column), ...amountSteps(column, style, fromPrices === 'send')];
+    const signs = signsOf(digitsOf(column));
+    const decimal = findDecimal(guess, column.header, signs, sameKind, currencyOf(column));
+    return decimal && [guess.use(name, column), ...amountSteps(column, decimal, fromPrices === 'send')];
   };
   const main = read('price', price);
   const was = read('was', others.was);
@@ -74,17 +74,17 @@ function digitsOf({ values }: SampledColumn): readonly string[] {
 }
 
 /** The only currency that a column names. */
-function currencyOf({ values, reading }: ProductColumn): string | undefined {
+function currencyOf({ values, reading }: SampledColumn): string | undefined {
   const codes = new Set(values.flatMap((value) => readAmount(value)?.currency ?? []));
   const [only] = codes.size === 0 ? [reading.qualifiers.currency] : codes;
   return codes.size > 1 ? undefined : only;
 }
 
 /** The column of the price: never one that is called net, cost, old or per kg without an answer that says so. */
-function pickPrice(guess: ProductGuess): ProductColumn | undefined {
+function pickPrice(guess: Guess): SampledColumn | undefined {
   const settled = guess.settled('price', fits);
   if (settled !== undefined && settled !== 'none') return settled;
-  const called = (concept: ProductConcept, how: 'exact' | 'near') =>
+  const called = (concept: Concept, how: 'exact' | 'near') =>
     guess.free.filter((column) => {
       const { qualifiers } = column.reading;
       const { isPerMeasure, number, unit } = qualifiers;
@@ -92,7 +92,7 @@ function pickPrice(guess: ProductGuess): ProductColumn | undefined {
       const isPlain = !isPerMeasure && number === undefined && unit === undefined;
       return isPlain && meaningOf(column, [concept])?.how === how && fits(column);
     });
-  const take = (column: ProductColumn, why: string) =>
+  const take = (column: SampledColumn, why: string) =>
     guess.claim(
       'price',
       column,
@@ -118,7 +118,7 @@ function pickPrice(guess: ProductGuess): ProductColumn | undefined {
       prices.length > 1
         ? `${names} may all be the price that customers pay`
         : `${names} is called a net price, and no other column has the price`;
-    askPrice(guess, [...prices, ...called('regular', 'exact')], reason);
+    guess.askColumn('price', [...prices, ...called('regular', 'exact')], reason, null);
     return undefined;
   }
   const regular = [...called('regular', 'exact'), ...called('regular', 'near')];
@@ -137,18 +137,19 @@ function pickPrice(guess: ProductGuess): ProductColumn | undefined {
   const amounts = guess.free.filter(fits);
   const misfit = guess.columns.find((column) => isCalled(column, 'price'));
   const damaged = misfit !== undefined && !fits(misfit) && shareOf(misfit, isAmount) > 0 ? [misfit] : [];
-  askPrice(
-    guess,
+  guess.askColumn(
+    'price',
     [...new Set([...damaged, ...regular, ...amounts.filter(mayBePrice)])],
     misfit === undefined || misfit.values.length === 0 || fits(misfit)
       ? 'no header is called a price that customers pay'
       : `'${misfit.header}' is called a price, but ${shown(misfit)} (the first is '${sampleOf(misfit)}')`,
+    null,
   );
   return undefined;
 }
 
 /** Whether a column of amounts may have prices: its header names nothing else, and its values are neither codes nor row numbers. */
-function mayBePrice({ header, reading, values }: ProductColumn): boolean {
+function mayBePrice({ header, reading, values }: SampledColumn): boolean {
   const { meanings, mentions } = reading;
   if (meanings.some(({ concept }) => NO_PRICES.includes(concept))) return false;
   const namesPrice = [...PRICES].some((concept) => mentions.has(concept));
@@ -158,16 +159,8 @@ function mayBePrice({ header, reading, values }: ProductColumn): boolean {
   return !values.every((value) => /^\d{8,}$/.test(value));
 }
 
-const PRICES: readonly ProductConcept[] = [
-  'price',
-  'regular',
-  'was',
-  'sale',
-  'cost',
-  'otherAmount',
-  'taxRate',
-];
-const NO_PRICES: readonly ProductConcept[] = [
+const PRICES: readonly Concept[] = ['price', 'regular', 'was', 'sale', 'cost', 'otherAmount', 'taxRate'];
+const NO_PRICES: readonly Concept[] = [
   'sku',
   'gtin',
   'id',
@@ -181,20 +174,16 @@ const NO_PRICES: readonly ProductConcept[] = [
   'none',
 ];
 
-function askPrice(guess: ProductGuess, candidates: readonly ProductColumn[], reason: string): void {
-  guess.askColumn('price', candidates, reason, null);
-}
-
 /** Of prices in several currencies, those in the one that an answer names. */
-function inWantedCurrency(guess: ProductGuess, prices: readonly ProductColumn[]): readonly ProductColumn[] {
+function inWantedCurrency(guess: Guess, prices: readonly SampledColumn[]): readonly SampledColumn[] {
   const wanted = guess.answers['currency']?.toUpperCase();
   const fitting = prices.filter(({ reading }) => reading.qualifiers.currency === wanted);
   return wanted === undefined || fitting.length === 0 ? prices : fitting;
 }
 
 /** Whether a price is another with the same taxes added, on nearly every row. */
-function isTaxAbove(price: ProductColumn, net: ProductColumn): boolean {
-  const amounts = (column: ProductColumn) =>
+function isTaxAbove(price: SampledColumn, net: SampledColumn): boolean {
+  const amounts = (column: SampledColumn) =>
     column.cells.map((cell) => Number.parseFloat((readAmount(cell)?.digits ?? '').replaceAll(/[^\d]/g, '')));
   const nets = amounts(net);
   const ratios = amounts(price).flatMap((amount, row) => {
@@ -205,11 +194,11 @@ function isTaxAbove(price: ProductColumn, net: ProductColumn): boolean {
 }
 
 /** The price before a sale or during it, where the file has one. */
-function pickSale(guess: ProductGuess, price: ProductColumn) {
+function pickSale(guess: Guess, price: SampledColumn) {
   const { tax } = price.reading.qualifiers;
   const currencies = commonCurrencies(currencyWords(price));
   // A net price next to a gross price is not a sale price.
-  const isLike = (column: ProductColumn) => {
+  const isLike = (column: SampledColumn) => {
     const { qualifiers } = column.reading;
     const own = commonCurrencies(currencyWords(column));
     const isMixed = [own, currencies].some((common) => common?.length === 0);
@@ -220,16 +209,12 @@ function pickSale(guess: ProductGuess, price: ProductColumn) {
     );
   };
   const pick = (field: 'was' | 'sale') =>
-    guess.pick(field, { fits: (column) => fits(column) && isLikeColumn(column), shown });
-  const isLikeColumn = (column: SampledColumn) =>
-    guess.columns.some((one) => one.index === column.index && isLike(one));
+    guess.pick(field, { fits: (column) => fits(column) && isLike(column), shown });
   const [doubtfulSale] =
     guess.given('sale') === undefined ? doubtfulSales(guess.free.filter(isLike), price) : [];
   if (doubtfulSale !== undefined) guess.askColumn('sale', [doubtfulSale.column], doubtfulSale.reason);
   const sale = doubtfulSale === undefined ? pick('sale') : undefined;
-  const hasWas = guess.free.some(
-    (column) => isExactlyCalled(column, 'was', 'regular') && fits(column) && isLike(column),
-  );
+  const hasWas = guess.freeCalled('was', 'regular').some((column) => fits(column) && isLike(column));
   if (sale !== undefined && hasWas && guess.given('was') === undefined) {
     const candidates = guess.free.filter((column) => isCalled(column, 'was', 'regular') && fits(column));
     guess.askColumn(
@@ -251,70 +236,62 @@ function pickSale(guess: ProductGuess, price: ProductColumn) {
 }
 
 /** Columns that may have the price before a sale, where only the header or only the values show it. */
-function doubtfulWas(columns: readonly ProductColumn[], price: ProductColumn) {
+function doubtfulWas(columns: readonly SampledColumn[], price: SampledColumn) {
   const amounts = columns.filter((column) => shareOf(column, isAmount) > 0);
   const called = amounts.filter((column) => isCalled(column, 'was', 'regular'));
   if (called.length > 1) return [];
-  const isUnknown = ({ reading }: ProductColumn) =>
+  const isUnknown = ({ reading }: SampledColumn) =>
     reading.meanings.length === 0 && ![...PRICES].some((concept) => reading.mentions.has(concept));
   const unnamed = called.length > 0 ? [] : amounts.filter((column) => isUnknown(column) && fits(column));
   return [...called, ...unnamed].flatMap((column) => {
-    const pairs = pairsOf(price, column);
-    const above = pairs.filter(([now, before]) => before > now).length;
-    const below = pairs.filter(([now, before]) => before < now).length;
-    const compared = `'${column.header}' is above '${price.header}' on ${above} of ${pairs.length} rows and below it on ${below}`;
+    const { pairs, above, below, reason } = compare(price, column);
     if (called.length === 0) {
       const isLikely = above > 1 && below === 0 && pairs.every(([now, before]) => before <= now * MAX_MARKUP);
       const isWritten = shareOf(price, hasCents) < 0.5 || isMostly(column, hasCents);
-      return isLikely && isWritten ? [{ column, reason: `${compared}; its header is not known` }] : [];
+      return isLikely && isWritten ? [{ column, reason: `${reason}; its header is not known` }] : [];
     }
-    if (!fits(column)) {
-      const other = column.values.find((value) => !isAmount(value)) ?? '';
-      return [
-        { column, reason: `'${column.header}' is called that, but ${shown(column)}; another is '${other}'` },
-      ];
-    }
-    return below > above ? [{ column, reason: compared }] : [];
+    if (!fits(column)) return [misfit(column, column.values.find((value) => !isAmount(value)) ?? '')];
+    return below > above ? [{ column, reason }] : [];
   });
 }
 
 /** A column called the price during a sale whose values are above the price, or no amounts; percentages are a discount. */
-function doubtfulSales(columns: readonly ProductColumn[], price: ProductColumn) {
+function doubtfulSales(columns: readonly SampledColumn[], price: SampledColumn) {
   const [column, another] = columns.filter((one) => isExactlyCalled(one, 'sale'));
   if (column === undefined || another !== undefined) return [];
   if (!fits(column)) {
     const other = column.values.find((value) => !isAmount(value) && /[1-9]/.test(value));
     return other === undefined || areFlags(column) || column.values.some((value) => value.endsWith('%'))
       ? []
-      : [
-          {
-            column,
-            reason: `'${column.header}' is called that, but ${shown(column)}; another is '${other}'`,
-          },
-        ];
+      : [misfit(column, other)];
   }
-  const pairs = pairsOf(price, column);
-  const above = pairs.filter(([now, during]) => during > now).length;
-  const below = pairs.filter(([now, during]) => during < now).length;
-  const reason = `'${column.header}' is above '${price.header}' on ${above} of ${pairs.length} rows and below it on ${below}`;
+  const { above, below, reason } = compare(price, column);
   return above > below ? [{ column, reason }] : [];
+}
+
+function misfit(column: SampledColumn, other: string) {
+  return { column, reason: `'${column.header}' is called that, but ${shown(column)}; another is '${other}'` };
 }
 
 /** Prices before a sale are rarely higher by this factor. */
 const MAX_MARKUP = 4;
 
-/** The amounts of two columns on the rows that have both. */
-function pairsOf(price: SampledColumn, other: SampledColumn): readonly (readonly [number, number])[] {
+/** The amounts of two columns on the rows that have both, and on how many of them the other is above or below the price. */
+function compare(price: SampledColumn, other: SampledColumn) {
   const style = signsOf([price, other].flatMap(digitsOf));
   const isComma = style.comma.length > style.point.length;
   const read = (cell: string | undefined) => {
     const digits = (readAmount(cell ?? '')?.digits ?? '').replaceAll(isComma ? /[^\d,-]/g : /[^\d.-]/g, '');
     return Number.parseFloat(digits.replace(',', '.'));
   };
-  return price.cells.flatMap((cell, row) => {
+  const pairs = price.cells.flatMap((cell, row) => {
     const pair = [read(cell), read(other.cells[row])] as const;
     return pair.every((amount) => amount > 0) ? [pair] : [];
   });
+  const above = pairs.filter(([one, another]) => another > one).length;
+  const below = pairs.filter(([one, another]) => another < one).length;
+  const reason = `'${other.header}' is above '${price.header}' on ${above} of ${pairs.length} rows and below it on ${below}`;
+  return { pairs, above, below, reason };
 }
 
 function hasCents(value: string): boolean {
@@ -322,7 +299,7 @@ function hasCents(value: string): boolean {
 }
 
 /** Names columns that are called a price before or during a sale and are left out. */
-function noteUnsent(guess: ProductGuess, isLike: (column: ProductColumn) => boolean): void {
+function noteUnsent(guess: Guess, isLike: (column: SampledColumn) => boolean): void {
   if (guess.isAsked('was') || guess.isAsked('sale')) return;
   for (const column of guess.free) {
     if (!isCalled(column, 'was', 'regular', 'sale') || shareOf(column, isAmount) === 0) continue;
@@ -332,7 +309,7 @@ function noteUnsent(guess: ProductGuess, isLike: (column: ProductColumn) => bool
 }
 
 /** Whether lowest prices (ab 9,90) are sent as they are. */
-function askFromPrices(guess: ProductGuess, columns: readonly ProductColumn[]): string | undefined {
+function askFromPrices(guess: Guess, columns: readonly SampledColumn[]): string | undefined {
   const found = columns.flatMap(({ values }) =>
     values.filter((value) => readAmount(value)?.from !== undefined),
   );
@@ -354,16 +331,12 @@ function askFromPrices(guess: ProductGuess, columns: readonly ProductColumn[]): 
  * in the others are left out once it is answered.
  */
 function draftCurrency(
-  guess: ProductGuess,
-  price: ProductColumn,
-  columns: readonly ProductColumn[],
+  guess: Guess,
+  price: SampledColumn,
+  columns: readonly SampledColumn[],
 ): Pick<PriceDraft, 'skip'> & Pick<PricingSpec, 'currency'> {
-  const inCells = new Set(
-    columns.flatMap(({ values }) => values.flatMap((value) => readAmount(value)?.currencyWord ?? [])),
-  );
-  const inHeader = columns
-    .map(({ reading }) => reading.qualifiers.currencyWord)
-    .find((word) => word !== undefined);
+  const inCells = new Set(columns.flatMap(currenciesInCells));
+  const inHeader = columns.flatMap(({ reading }) => reading.qualifiers.currencyWord ?? [])[0];
   const column = guess.pick('currency', {
     fits: (one) => isMostly(one, (value) => /^(?:\p{L}{2,3}|\p{Sc}|\p{L}+\.?)$/u.test(value)),
     shown: (one) => countedShare(one, () => true, `are ${[...new Set(one.values)].slice(0, 3).join(', ')}`),
@@ -380,11 +353,12 @@ function draftCurrency(
   const isMixed = new Set([...inCells].map((word) => currencyCode(word) ?? word)).size > 1;
   const shared = isMixed ? [] : commonCurrencies(words);
   const [only, another] = shared ?? [];
-  if (shared === undefined) return { skip: [], ...stands };
+  const whole = { skip: [], ...stands };
+  if (shared === undefined) return whole;
   if (only !== undefined) {
     const named = another === undefined ? only : [...new Set(words)].join(', ');
     guess.notes.push(`Prices are in ${named}; amounts are sent as they are.`);
-    return { skip: [], ...stands };
+    return whole;
   }
   const codes = [...new Set(words.map((word) => currencyCode(word) ?? word))];
   const wanted = guess.ask({
@@ -393,7 +367,7 @@ function draftCurrency(
     reason: `the prices are in ${codes.join(', ')}, and rows in another currency are left out`,
     answers: codes.map((value) => ({ value, label: value })),
   });
-  if (wanted === undefined) return { skip: [], ...stands };
+  if (wanted === undefined) return whole;
   const isWanted = (word: string) => meantBy(word).includes(wanted.toUpperCase());
   const reason = `the price is not in ${wanted}`;
   const fitting = inColumn.filter(isWanted);
@@ -401,7 +375,7 @@ function draftCurrency(
     return { skip: [{ when: { not: { [guess.use('currency', column)]: fitting } }, reason }], ...stands };
   const others = [...inCells].filter((word) => !isWanted(word));
   // Where no price is in it, leaving all out would hide that: they are rejected.
-  if (others.length === 0 || others.length === inCells.size) return { skip: [], ...stands };
+  if (others.length === 0 || others.length === inCells.size) return whole;
   return { skip: [{ when: { [guess.use('price', price)]: { contains: others } }, reason }], ...stands };
 }
 
@@ -416,10 +390,12 @@ function commonCurrencies(words: readonly string[]): readonly string[] | undefin
 }
 
 /** The codes and signs of currencies in the cells and the header of a column. */
-function currencyWords({ values, reading }: ProductColumn): readonly string[] {
-  const inHeader = reading.qualifiers.currencyWord;
-  const inCells = values.flatMap((value) => readAmount(value)?.currencyWord ?? []);
-  return [...new Set(inHeader === undefined ? inCells : [inHeader, ...inCells])];
+function currencyWords(column: SampledColumn): readonly string[] {
+  return withoutAbsent([column.reading.qualifiers.currencyWord, ...currenciesInCells(column)]);
+}
+
+function currenciesInCells({ values }: SampledColumn): readonly string[] {
+  return values.flatMap((value) => readAmount(value)?.currencyWord ?? []);
 }
 
 /** The currencies that a word may mean. */
@@ -436,11 +412,11 @@ function printedWord(word: string): string {
 /** The transforms between a cell and its amount. */
 function amountSteps(
   { values }: SampledColumn,
-  style: NumberStyle,
+  decimal: DecimalSign,
   sendsFrom: boolean,
 ): readonly Transform[] {
   const amounts = values.flatMap((value) => readAmount(value) ?? []);
-  const none = [...new Set(values.filter(isMissingValue).map((value) => value.toLowerCase()))];
+  const none = wordsIn({ values: values.filter(isMissingValue) });
   const from = [...new Set(amounts.flatMap((amount) => amount.from?.toLowerCase() ?? []))];
   return withoutAbsent([
     none.length !== 0 && ({ lookup: recordOf(none, () => null), [FALLBACK]: 'keep' } as const),
@@ -450,34 +426,28 @@ function amountSteps(
     amounts.some(({ hasMark }) => hasMark) && { replace: ' *[*]+$', with: '' },
     amounts.some(({ hasDashes }) => hasDashes) && { replace: '[.,] ?[-–—]+', with: '' },
     ...numberSteps(
-      style,
+      decimal,
       amounts.map(({ digits }) => digits),
     ),
   ]);
 }
 
-/** How the numbers of a column are written. */
-interface NumberStyle {
-  /** `auto`: no value shows it, or both signs are used; an ambiguous value is rejected. */
-  readonly decimal: '.' | ',' | 'auto';
-}
+/** `auto`: no value shows it, or both signs are used; an ambiguous value is rejected. */
+type DecimalSign = '.' | ',' | 'auto';
 
 /**
  * The decimal sign that the values show, or else the values of columns of the same kind. If neither shows it, a question
  * is asked; undefined until it is answered.
  */
-export function styleOf<Concept extends string>(
-  guess: Guess<Concept>,
+export function findDecimal(
+  guess: Guess,
   header: string,
   own: NumberSigns,
   sameKind: NumberSigns,
   currency?: string | undefined,
-): NumberStyle | undefined {
-  const given = guess.answers['decimal'];
-  if (given !== undefined) {
-    const answer = guess.ask({ ...DECIMAL_QUESTION, reason: '' });
-    return { decimal: answer === ',' ? ',' : '.' };
-  }
+): DecimalSign | undefined {
+  if (guess.answers['decimal'] !== undefined)
+    return guess.ask({ ...DECIMAL_QUESTION, reason: '' }) === ',' ? ',' : '.';
   for (const signs of [own, sameKind]) {
     const points = signs.point.length;
     const commas = signs.comma.length;
@@ -485,7 +455,7 @@ export function styleOf<Concept extends string>(
       guess.notes.push(
         `'${header}' has decimal points (${signs.point[0]}) and decimal commas (${signs.comma[0]}): both are read, and an ambiguous value is rejected.`,
       );
-      return { decimal: 'auto' };
+      return 'auto';
     }
     if (points > 0 !== commas > 0) {
       const decimal = points > 0 ? '.' : ',';
@@ -494,22 +464,22 @@ export function styleOf<Concept extends string>(
       guess.notes.push(
         `'${header}': decimal ${points > 0 ? 'point' : 'comma'}${where} (${shown.length} of ${signs.count} values show it, such as ${shown[0]}).`,
       );
-      return { decimal };
+      return decimal;
     }
   }
   const [ambiguous] = own.either;
-  if (ambiguous === undefined) return { decimal: 'auto' };
+  if (ambiguous === undefined) return 'auto';
   const sign = ambiguous.includes('.') ? '.' : ',';
   if (
     sign === ',' &&
     guess.languages.every((language) => language === 'Japanese' || language === 'Chinese')
   ) {
     guess.notes.push(`'${header}': ${ambiguous} is a thousand or more, as in all files with such headers.`);
-    return { decimal: '.' };
+    return '.';
   }
   if (currency !== undefined && WHOLE_CURRENCIES.has(currency)) {
     guess.notes.push(`'${header}': ${ambiguous} is a thousand or more, as ${currency} has no decimals.`);
-    return { decimal: sign === '.' ? ',' : '.' };
+    return sign === '.' ? ',' : '.';
   }
   guess.ask({
     ...DECIMAL_QUESTION,
@@ -531,7 +501,7 @@ const DECIMAL_QUESTION = {
 } as const;
 
 /** The transforms that read amounts of money: with currencies, and with thousands signs where these are certain. */
-function numberSteps({ decimal }: NumberStyle, numbers: readonly string[]): readonly Transform[] {
+function numberSteps(decimal: DecimalSign, numbers: readonly string[]): readonly Transform[] {
   // If no sign is given, blanks and apostrophes may group digits, and a single point or comma is refused.
   const isSpaced = numbers.some((text) => /\d[\s'’]\d/.test(text));
   if (decimal === 'auto' || isSpaced) return [{ number: { decimal, currency: 'strip' } }];

@@ -16,14 +16,7 @@ import { draftQuantity, draftWeight, stockOf } from './draft-quantity.ts';
 import { isSequence, pickSku, skuValue } from './draft-sku.ts';
 import { draftSpread } from './draft-spread.ts';
 import { draftVariants, isKey, type VariantDraft } from './draft-variants.ts';
-import {
-  countedShare,
-  isCalled,
-  isExactlyCalled,
-  isOfList,
-  type ProductColumn,
-  type ProductGuess,
-} from './guess.ts';
+import { countedShare, type Guess, isCalled, isExactlyCalled, isOfList } from './guess.ts';
 import { isProductWord } from './header-reading.ts';
 import {
   isAddresses,
@@ -39,7 +32,7 @@ import { words } from './words.ts';
 
 /** A mapping of products, by what the columns show; undefined while a question is open. */
 export function draftProduct(
-  guess: ProductGuess,
+  guess: Guess,
   headings: ReadonlySet<readonly string[]>,
 ): ProductMappingSpec | undefined {
   const sku = pickSku(guess);
@@ -111,7 +104,7 @@ export function draftProduct(
 /** Columns without which a file must not be read; `stock` and `offered` are families. */
 const REQUIRED: readonly string[] = ['price', 'sku', 'stock', 'offered'];
 
-function requiredOf({ used }: ProductGuess, ...more: readonly string[]): string[] {
+function requiredOf({ used }: Guess, ...more: readonly string[]): string[] {
   return [...used.keys()].filter((name) => REQUIRED.includes(name) || more.includes(name));
 }
 
@@ -124,7 +117,7 @@ function pricingOf({ pricing }: PriceDraft, { during, discount }: AppliedColumns
 }
 
 /** Whether a file without names of products may change the prices or the stock of products that the store has. */
-function mayUpdate({ columns }: ProductGuess, sku: ProductColumn | 'none' | undefined): boolean {
+function mayUpdate({ columns }: Guess, sku: SampledColumn | 'none' | undefined): boolean {
   const changes = columns.filter(
     ({ reading, values }) =>
       values.length > 0 &&
@@ -139,11 +132,11 @@ function mayUpdate({ columns }: ProductGuess, sku: ProductColumn | 'none' | unde
 const CHANGING = ['price', 'regular', 'quantity', 'availability'] as const;
 
 /** The name of the product; `none` if the file has none, because it changes known products. Undefined while that is asked. */
-function pickTitle(guess: ProductGuess, sku: ProductColumn | undefined): ProductColumn | 'none' | undefined {
+function pickTitle(guess: Guess, sku: SampledColumn | undefined): SampledColumn | 'none' | undefined {
   const mayBeNone = mayUpdate(guess, sku);
   const given = guess.given('title');
   if (given === 'none' && mayBeNone) return given;
-  const called = guess.free.filter((column) => isExactlyCalled(column, 'title') && isText(column));
+  const called = guess.freeCalled('title').filter(isText);
   const [products = [], names = []] = [true, false].map((is) =>
     called.filter(({ header }) => isProductWord(header) === is),
   );
@@ -188,7 +181,7 @@ function pickTitle(guess: ProductGuess, sku: ProductColumn | undefined): Product
 }
 
 /** A mapping for a file that changes the prices or the stock of known products, found by their SKUs. */
-function draftUpdate(guess: ProductGuess, sku: ProductColumn): ProductMappingSpec | undefined {
+function draftUpdate(guess: Guess, sku: SampledColumn): ProductMappingSpec | undefined {
   const hasPrices = guess.columns.some((column) => isCalled(column, 'price', 'regular'));
   const prices = hasPrices || guess.given('price') !== undefined ? draftPrices(guess, undefined) : undefined;
   const quantity = draftQuantity(guess);
@@ -226,7 +219,7 @@ function isShortName(value: string): boolean {
   return value.length <= MAX_NAME_LENGTH && !isHtml(value) && !/[.!?]$|\n/.test(value);
 }
 
-function pickDescription(guess: ProductGuess): ProductColumn | undefined {
+function pickDescription(guess: Guess): SampledColumn | undefined {
   const choice = {
     fits: (column: SampledColumn) => isMostly(column, (value) => /\p{L}/u.test(value) && !isAddresses(value)),
     shown: (column: SampledColumn) =>
@@ -239,7 +232,7 @@ function pickDescription(guess: ProductGuess): ProductColumn | undefined {
 }
 
 /** The description; HTML that is written with entities (&lt;p&gt;) is decoded. */
-function descriptionOf(guess: ProductGuess, column: ProductColumn): Value {
+function descriptionOf(guess: Guess, column: SampledColumn): Value {
   const name = guess.use('description', column);
   const isEncoded = !column.values.some(isHtml) && column.values.some((value) => /&lt;\/?[a-z]/i.test(value));
   return isEncoded ? [name, { html: 'decode' }] : name;
@@ -247,9 +240,9 @@ function descriptionOf(guess: ProductGuess, column: ProductColumn): Value {
 
 /** The key of a product: a handle of the file, else its SKU or its name, whichever is unique. */
 function draftUrl(
-  guess: ProductGuess,
-  sku: ProductColumn | undefined,
-  title: ProductColumn,
+  guess: Guess,
+  sku: SampledColumn | undefined,
+  title: SampledColumn,
   { group, by }: VariantDraft,
 ): Value | undefined {
   const candidates = withoutAbsent([by ?? sku, sku, title]);
@@ -297,9 +290,9 @@ function draftUrl(
 
 /** A column whose values identify products, with the step that makes handles of them; undefined where they do not. */
 function keyOf(
-  column: ProductColumn,
+  column: SampledColumn,
   group: VariantDraft['group'],
-): { readonly column: ProductColumn; readonly step: Transform } | undefined {
+): { readonly column: SampledColumn; readonly step: Transform } | undefined {
   const keyed = group === undefined ? column.cells.length : column.values.length;
   const slugs = column.values.map((value) => slugify(value));
   if (column.values.length < keyed || slugs.includes('')) return undefined;
@@ -336,7 +329,7 @@ function isHandle(value: string): boolean {
 }
 
 /** A last row with totals is not a product: it is called that, or begins so and alone lacks a SKU. */
-function totalRows(guess: ProductGuess, title: ProductColumn, sku: ProductColumn | undefined) {
+function totalRows(guess: Guess, title: SampledColumn, sku: SampledColumn | undefined) {
   const row = title.cells.findLastIndex((cell) => cell !== '');
   const last = title.cells[row] ?? '';
   const isTotal = (text: string) => words().cells.totals.has(text.toLowerCase().replace(/:$/, ''));

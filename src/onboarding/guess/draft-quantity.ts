@@ -2,15 +2,14 @@ import { weightUnit } from '../../mapping/compile-mapping.ts';
 import type { Condition, Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
 import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
-import { styleOf } from './draft-prices.ts';
+import { findDecimal } from './draft-prices.ts';
 import {
   countedShare,
+  type Guess,
   isCalled,
   isExactlyCalled,
   isMentioned,
   LEAVE_OUT,
-  type ProductColumn,
-  type ProductGuess,
   readBy,
 } from './guess.ts';
 import {
@@ -32,7 +31,7 @@ import {
 import { words } from './words.ts';
 
 /** The stock: a number of pieces, or words that say whether there are any. */
-export function draftQuantity(guess: ProductGuess): Value | undefined {
+export function draftQuantity(guess: Guess): Value | undefined {
   const isCount = (value: string) => readCount(value) !== undefined || isMissingValue(value);
   const isWord = (value: string) => availabilityOf(value) !== undefined || booleanOf(value) !== undefined;
   const count = guess.pick('quantity', {
@@ -53,7 +52,7 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
         column.values.some(
           (value) =>
             (availabilityOf(value) !== undefined && booleanOf(value) === undefined) ||
-            !guess.columns.some((one) => one.index === column.index && isCalled(one, 'visible')),
+            !isCalled(column, 'visible'),
         ),
       shown: (column) => countedShare(column, isWord, 'are words for in stock or sold out'),
     });
@@ -63,17 +62,16 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
         (column.reading.mentions.has('quantity') || column.reading.mentions.has('availability')) &&
         isMostly(column, (value) => isCount(value) || isWord(value)),
     );
-    const unread = guess.free.filter(
-      (column) =>
-        isExactlyCalled(column, 'quantity', 'availability') &&
-        !isCalled(column, 'visible', 'soldOut') &&
-        column.values.length > 0 &&
-        column.distinct <= MAX_STATES,
-    );
+    const unread = guess
+      .freeCalled('quantity', 'availability')
+      .filter(
+        (column) =>
+          !isCalled(column, 'visible', 'soldOut') &&
+          column.values.length > 0 &&
+          column.distinct <= MAX_STATES,
+      );
     const asked = unread.length > 0 || unclear.length > 1 ? unread : unclear;
-    const [first] = asked;
-    if (first !== undefined && guess.answers['column.quantity'] === undefined)
-      guess.askColumn('quantity', asked, `'${first.header}' may be the stock`);
+    guess.askUnclear('quantity', asked, `'${asked[0]?.header}' may be the stock`);
     return undefined;
   }
   const hasFlags = isFlag(guess, words);
@@ -82,18 +80,11 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
   const countOf = (value: string) => (hasFlags ? undefined : readCount(value));
   const counts = words.values.flatMap((value) => countOf(value) ?? []);
   const signs = signsOf(counts.map(({ digits }) => digits));
-  const isSigned = signs.point.length + signs.comma.length + signs.either.length > 0;
-  const style = isSigned
-    ? styleOf(
-        guess,
-        words.header,
-        signs,
-        signsOf(
-          guess.columns.flatMap(({ values }) => values.flatMap((value) => readAmount(value)?.digits ?? [])),
-        ),
-      )
-    : undefined;
-  if (isSigned && style === undefined) return undefined;
+  const all = guess.columns.flatMap(({ values }) =>
+    values.flatMap((value) => readAmount(value)?.digits ?? []),
+  );
+  const decimal = signs.hasAny ? findDecimal(guess, words.header, signs, signsOf(all)) : undefined;
+  if (signs.hasAny && decimal === undefined) return undefined;
   const other = [...new Set(words.values.filter((value) => countOf(value) === undefined))];
   const meanings = other.map((value) => [value.toLowerCase(), meaningIn(guess, words, value)] as const);
   if (meanings.some(([, meaning]) => meaning === undefined)) return undefined;
@@ -107,66 +98,49 @@ export function draftQuantity(guess: ProductGuess): Value | undefined {
     guess.notes.push(
       `'${words.header}': the number is sent for values such as '${words.values.find((value) => readCount(value)?.isAtLeast === true)}'.`,
     );
-  const thousands = signs.either.some((value) =>
-    style?.decimal === ',' ? value.includes('.') : value.includes(','),
-  );
+  const thousands = decimal === ',' ? '.' : ',';
+  const isGrouped = decimal !== 'auto' && signs.either.some((value) => value.includes(thousands));
   const steps: Transform[] = withoutAbsent([
     other.length !== 0 && { lookup, [FALLBACK]: counts.length > 0 ? ('keep' as const) : ('reject' as const) },
     units.length !== 0 && { replace: `(?i) *(${units.join('|')})\\.? *([+]?)$`, with: '$2' },
     counts.some(({ isAtLeast }) => isAtLeast) && { replace: '^[^0-9-]*([0-9][0-9.,]*) *[+]?$', with: '$1' },
-    style !== undefined && {
-      number: {
-        decimal: style.decimal,
-        ...(thousands && style.decimal !== 'auto' && { thousands: style.decimal === ',' ? '.' : ',' }),
-      },
-    },
+    decimal !== undefined && { number: { decimal, ...(isGrouped && { thousands }) } },
     'integer',
     { min: 0 },
   ]);
   return [guess.use('quantity', words), ...steps];
 }
 
-/** What other columns take from the stock, according to answers. */
-export interface AppliedStock {
-  /** What it is reduced by. */
-  readonly reserved: Value | undefined;
-  /** Which rows are sold out, whatever the stock is. */
-  readonly soldOut: Condition | undefined;
-  /** Which rows can be bought whatever the stock is. */
-  readonly untracked: Condition | undefined;
-}
-
-/** Asks about columns that have a part of the stock, or mark what is sold out. */
-export function askStock(guess: ProductGuess): AppliedStock {
-  const reserving = guess.free.filter(
-    (column) => isExactlyCalled(column, 'reserved') || isMentioned(column, 'reserved'),
-  );
+/** Asks about columns that have a part of the stock, or mark what is sold out: what they take from it, according to answers. */
+export function askStock(guess: Guess) {
   const stock = guess.used.get('quantity')?.column;
   const isTaking = (value: string) => readCount(value) !== undefined && /[1-9]/.test(value);
+  /** What the stock is reduced by. */
   let reserved: Value | undefined;
+  /** Which rows are sold out, whatever the stock is. */
   let soldOut: Condition | undefined;
-  const use = (name: string, column: ProductColumn) =>
-    guess.use(name, guess.claim(name, column, 'your answer', 'certain'));
-  for (const column of stock === undefined ? [] : reserving) {
+  /** Which rows can be bought whatever the stock is. */
+  let untracked: Condition | undefined;
+  for (const column of guess.free) {
     const value = column.values.find(isTaking);
-    if (value === undefined) continue;
+    const isReserving = isExactlyCalled(column, 'reserved') || isMentioned(column, 'reserved');
+    if (stock === undefined || !isReserving || value === undefined) continue;
     const isPlain = column.values.every((one) => /^\d+$/.test(one));
     const why = `has values such as '${value}', and may be a part of the stock that can be sold no more`;
     if (guess.askUnused([column], why, isPlain ? [LEAVE_OUT, SUBTRACT] : [LEAVE_OUT]) === 'subtract')
-      reserved = [use('reserved', column), 'integer', { times: -1 }];
+      reserved = [guess.useAnswered('reserved', column), 'integer', { times: -1 }];
   }
   const isSold = (cell = '1') =>
     !/^(?:0*|-\d.*)$/.test(cell) && availabilityOf(cell) !== false && booleanOf(cell) !== false;
-  for (const column of guess.free.filter((one) => isExactlyCalled(one, 'soldOut') && areFlags(one))) {
+  for (const column of guess.freeCalled('soldOut').filter(areFlags)) {
     const marked = column.cells.find((cell, row) => isMarked(cell) && isSold(stock?.cells[row]));
     if (marked === undefined) continue;
     const why = `has '${marked}' for a product that ${stock === undefined ? 'can be bought without it' : 'has a stock'}`;
     if (guess.askUnused([column], why, [LEAVE_OUT, SOLD_OUT]) === 'sold-out')
-      soldOut = marking(use('soldOut', column), column);
+      soldOut = marking(guess.useAnswered('soldOut', column), column);
   }
-  let untracked: Condition | undefined;
   const { backorders } = words().cells;
-  for (const column of guess.free.filter((one) => isExactlyCalled(one, 'tracked', 'backorder'))) {
+  for (const column of guess.freeCalled('tracked', 'backorder')) {
     const isTracking = isCalled(column, 'tracked');
     const areMarks = areFlags(column);
     const isBuyable = (cell: string) => {
@@ -181,7 +155,7 @@ export function askStock(guess: ProductGuess): AppliedStock {
     const shown = cell === '' ? 'is blank' : `has '${cell}'`;
     const why = `${shown} for a stock of ${stock?.cells[row]}, which is sent as sold out`;
     if (guess.askUnused([column], why, [LEAVE_OUT, BUYABLE]) === 'buyable') {
-      const name = use('untracked', column);
+      const name = guess.useAnswered('untracked', column);
       untracked = isTracking ? { [name]: ['blank', 'no'] } : marking(name, column, isBuyable);
     }
   }
@@ -194,7 +168,7 @@ const SOLD_OUT = { value: 'sold-out', label: 'the marked products are sold out: 
 
 /** The stock, less what is reserved; 0 of what is sold out. */
 export function stockOf(
-  { reserved, soldOut, untracked }: AppliedStock,
+  { reserved, soldOut, untracked }: ReturnType<typeof askStock>,
   stock: Value | undefined,
 ): Value | undefined {
   const whole: Value | undefined =
@@ -206,7 +180,7 @@ export function stockOf(
 }
 
 /** Whether 0 and 1 say that a product is sold out or available; undefined while it is asked whether they are numbers of pieces. */
-function isFlag(guess: ProductGuess, column: ProductColumn): boolean | undefined {
+function isFlag(guess: Guess, column: SampledColumn): boolean | undefined {
   const isBinary = column.values.length > 0 && column.values.every((value) => /^[01]$/.test(value));
   if (!isBinary || !isExactlyCalled(column, 'availability') || guess.given('quantity') !== undefined)
     return false;
@@ -219,9 +193,9 @@ function isFlag(guess: ProductGuess, column: ProductColumn): boolean | undefined
 }
 
 /** Asks about words that say of products with stock that they are sold out: they would be sold. */
-function askSoldOut(guess: ProductGuess, stock: ProductColumn): void {
-  for (const column of guess.free) {
-    if (column === stock || !isExactlyCalled(column, 'availability') || isCalled(column, 'soldOut')) continue;
+function askSoldOut(guess: Guess, stock: SampledColumn): void {
+  for (const column of guess.freeCalled('availability')) {
+    if (column === stock || isCalled(column, 'soldOut')) continue;
     const row = column.cells.findIndex(
       (cell, at) =>
         (availabilityOf(cell) ?? booleanOf(cell)) === false && !/^0*$/.test(stock.cells[at] ?? ''),
@@ -232,7 +206,7 @@ function askSoldOut(guess: ProductGuess, stock: ProductColumn): void {
 }
 
 /** What a word in the stock means; undefined while that is asked. */
-function meaningIn(guess: ProductGuess, column: ProductColumn, word: string): string | undefined {
+function meaningIn(guess: Guess, column: SampledColumn, word: string): string | undefined {
   if (isMissingValue(word)) return 'available';
   const known = availabilityOf(word) ?? booleanOf(word);
   if (known !== undefined) return known ? 'available' : 'sold-out';
@@ -244,7 +218,7 @@ function meaningIn(guess: ProductGuess, column: ProductColumn, word: string): st
 }
 
 /** The weight with its unit: of the cells, else of the header; asked where neither names it. */
-export function draftWeight(guess: ProductGuess): VariantsSpec['weight'] {
+export function draftWeight(guess: Guess): VariantsSpec['weight'] {
   const isWeight = (value: string) => readWeight(value) !== undefined;
   const column = guess.pick('weight', {
     fits: (one) => isMostly(one, isWeight),
@@ -253,7 +227,7 @@ export function draftWeight(guess: ProductGuess): VariantsSpec['weight'] {
   if (column === undefined) return undefined;
   const weights = column.values.flatMap((value) => readWeight(value) ?? []);
   const signs = signsOf(weights.map(({ digits }) => digits));
-  const style = styleOf(guess, column.header, signs, { point: [], comma: [], either: [], count: 0 });
+  const decimal = findDecimal(guess, column.header, signs, signsOf([]));
   const words = [...new Set(weights.flatMap(({ unitWord }) => (unitWord === '' ? [] : [unitWord])))];
   const bare = weights.filter(({ unitWord }) => unitWord === '').length;
   const beside = words.length === 0 ? unitBeside(guess, column) : undefined;
@@ -277,8 +251,8 @@ export function draftWeight(guess: ProductGuess): VariantsSpec['weight'] {
             ...(beside === undefined ? [] : [{ value: beside.header, label: `as '${beside.header}' says` }]),
           ],
         });
-  if (style === undefined || (bare > 0 && unit === undefined && !isStated)) return undefined;
-  const format: Transform = style.decimal === '.' ? 'number' : { number: { decimal: style.decimal } };
+  if (decimal === undefined || (bare > 0 && unit === undefined && !isStated)) return undefined;
+  const format: Transform = decimal === '.' ? 'number' : { number: { decimal } };
   if (beside !== undefined && (isStated || unit === beside.header)) {
     guess.claim('weightUnit', beside, `all ${beside.values.length} values are units of weight`, 'certain');
     return { value: [guess.use('weight', column), format], unit: guess.use('weightUnit', beside) };
@@ -291,16 +265,15 @@ export function draftWeight(guess: ProductGuess): VariantsSpec['weight'] {
   if (words.length === 0 && unit !== undefined) {
     return { value: [name, format], unit };
   }
-  const hasSigns = signs.point.length + signs.comma.length + signs.either.length > 0;
   const steps: Transform[] = [
-    ...(hasSigns ? POINT_STEPS[style.decimal] : []),
+    ...(signs.hasAny ? POINT_STEPS[decimal] : []),
     ...(bare === 0 || unit === undefined ? [] : [{ replace: '^([0-9.]+)$', with: `$1 ${unit}` }]),
   ];
   return { value: readBy(name, steps), unit: 'cell' };
 }
 
 /** A column with the units of a weight: called that, a path such as weight.unit, or called a unit. */
-function unitBeside(guess: ProductGuess, weight: ProductColumn): ProductColumn | undefined {
+function unitBeside(guess: Guess, weight: SampledColumn): SampledColumn | undefined {
   const areUnits = ({ values }: SampledColumn) =>
     values.length > 0 && values.every((value) => weightUnit(value) !== undefined);
   const found = guess.free.filter((column) => column !== weight && areUnits(column));
@@ -308,7 +281,7 @@ function unitBeside(guess: ProductGuess, weight: ProductColumn): ProductColumn |
 }
 
 /** Whether the header of a column says that it has the units of a weight. */
-function isOfWeight(column: ProductColumn, { header }: ProductColumn): boolean {
+function isOfWeight(column: SampledColumn, { header }: SampledColumn): boolean {
   const isPath = column.header.startsWith(header) && /^[.@]/.test(column.header.slice(header.length));
   return isPath || isExactlyCalled(column, 'weightUnit');
 }

@@ -1,27 +1,16 @@
 import type { Value } from '../../mapping/spec/mapping-spec.ts';
-import {
-  countedShare,
-  isCalled,
-  isExactlyCalled,
-  isMentioned,
-  isOfList,
-  type ProductColumn,
-  type ProductGuess,
-  readBy,
-} from './guess.ts';
+import { countedShare, type Guess, isCalled, isMentioned, isOfList, readBy } from './guess.ts';
 import { isCode, isGtin, isMostly, isText, type SampledColumn } from './sampled-column.ts';
 
 /** The SKU; if no header means that, the EAN. */
-export function pickSku(guess: ProductGuess): ProductColumn | undefined {
+export function pickSku(guess: Guess): SampledColumn | undefined {
   const shown = (column: SampledColumn) =>
     `${column.distinct} of ${column.values.length} values are different, as codes are`;
   const isPadded = (value: string) =>
     /^(?:\d+\.0|\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./](?:19|20)\d{2}|\d{1,2}[. -](?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)|\d{1,3}(?:,\d{3})+|\d(?:[.,]\d+)?E\+\d+)$/i.test(
       value,
     );
-  const padded = guess.free.filter(
-    (column) => isExactlyCalled(column, 'sku') && column.values.some(isPadded),
-  );
+  const padded = guess.freeCalled('sku').filter(({ values }) => values.some(isPadded));
   const [first] = padded;
   if (first !== undefined && guess.given('sku') === undefined) {
     const reason = `'${first.header}' has numbers such as '${first.values.find(isPadded)}', which a program may have changed`;
@@ -30,17 +19,17 @@ export function pickSku(guess: ProductGuess): ProductColumn | undefined {
   }
   const sku = guess.pick('sku', {
     fits: (column) =>
-      (isMostly(column, (value) => isCode(unquoted(value))) || isOnlySku(guess, column)) &&
-      !isRowNumber(guess, column),
+      (isMostly(column, (value) => isCode(unquoted(value))) || isOnlySku(column)) &&
+      !(isCalled(column, 'position') && isSequence(column)),
     shown,
     prefer: (column) =>
       isOfList(column) ||
-      (!guess.free.some((other) => isOfList(other) && isExactlyCalled(other, 'sku')) &&
+      (!guess.freeCalled('sku').some(isOfList) &&
         /^(?:product |variant )?sku$/i.test(column.header.replaceAll('_', ' ').trim())),
   });
   if (sku !== undefined || guess.answers['column.sku'] !== undefined) return sku;
   if (guess.isAsked('sku')) return undefined;
-  if (guess.free.some((column) => isExactlyCalled(column, 'sku') && isCodes(column))) return undefined;
+  if (guess.freeCalled('sku').some(isCodes)) return undefined;
   const ean = guess.columns.filter((column) => isCalled(column, 'gtin') && isMostly(column, isGtin));
   const [only, second] = ean;
   if (only === undefined || second !== undefined) return undefined;
@@ -59,27 +48,20 @@ function unquoted(value: string): string {
 }
 
 /** Whether a column that can only be the SKU has other values than codes, each once: mug-blue, or below the word SKU also Mug - Blue. */
-function isOnlySku(guess: ProductGuess, { index, header, values, distinct }: SampledColumn): boolean {
-  const meanings = guess.columns[index]?.reading.meanings ?? [];
+function isOnlySku({ header, values, distinct, reading }: SampledColumn): boolean {
   const mayHaveBlanks = /(?:^|[ _])sku$/i.test(header);
   const areShort = values.every(
     (value) => value.length <= 40 && (mayHaveBlanks || /^[\p{L}\p{N}._/+-]+$/u.test(value)),
   );
-  return meanings.length === 1 && areShort && distinct === values.length;
+  return reading.meanings.length === 1 && areShort && distinct === values.length;
 }
 
-export function skuValue(guess: ProductGuess, sku: ProductColumn): Value {
+export function skuValue(guess: Guess, sku: SampledColumn): Value {
   const isQuoted = sku.values.some((value) => unquoted(value) !== value);
   return readBy(guess.use('sku', sku), isQuoted ? ['unquote'] : []);
 }
 
-/** Whether a column `No.` only has row numbers. */
-function isRowNumber(guess: ProductGuess, { index }: SampledColumn): boolean {
-  const column = guess.columns[index];
-  return column !== undefined && isCalled(column, 'position') && isSequence(column);
-}
-
-function isCodes(column: ProductColumn): boolean {
+function isCodes(column: SampledColumn): boolean {
   return column.values.length > 0 && !isSequence(column) && !isText(column);
 }
 

@@ -1,9 +1,9 @@
 import type { OptionsSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
-import type { ProductConcept } from '../column-fields.ts';
-import { isExactlyCalled, LEAVE_OUT, type ProductColumn, type ProductGuess, quotedHeaders } from './guess.ts';
+import type { Concept } from '../column-fields.ts';
+import { type Guess, isExactlyCalled, LEAVE_OUT, quotedHeaders } from './guess.ts';
 import { readProductHeader } from './header-reading.ts';
-import { booleanOf, isMissingValue, readAmount } from './sampled-column.ts';
+import { booleanOf, isMissingValue, readAmount, type SampledColumn } from './sampled-column.ts';
 import { words } from './words.ts';
 
 /** Columns that each are one variant of the products. */
@@ -12,7 +12,7 @@ interface SpreadDraft {
   /** Undefined where the columns do not have the stock. */
   readonly quantity: Value | undefined;
   /** All prices as one column; undefined where the columns do not have them. */
-  readonly price: ProductColumn | undefined;
+  readonly price: SampledColumn | undefined;
 }
 
 /** A value of an option as shops write it: a size of clothes or shoes. */
@@ -25,7 +25,7 @@ type Content = 'stock' | 'price' | 'offered';
 interface SpreadGroup {
   /** As the mapping writes the header: `Stock {value}`; undefined where the headers are the values. */
   readonly pattern: string | undefined;
-  readonly columns: readonly ProductColumn[];
+  readonly columns: readonly SampledColumn[];
   /** What the headers say that the cells are. */
   readonly content: Content | undefined;
   /** The name of the option in the headers. */
@@ -33,7 +33,7 @@ interface SpreadGroup {
 }
 
 /** Finds columns that are sizes or colours with stock or prices. Undefined also while a question about them is open. */
-export function draftSpread(guess: ProductGuess): SpreadDraft | undefined {
+export function draftSpread(guess: Guess): SpreadDraft | undefined {
   const groups = groupsOf(guess);
   const found = new Map<Content, SpreadGroup>();
   for (const group of groups) {
@@ -69,14 +69,14 @@ const CELLS: Readonly<Record<Content, string>> = {
 };
 
 /** The columns of prices as one, for what all of them show. */
-function merged(group: SpreadGroup | undefined): ProductColumn | undefined {
+function merged(group: SpreadGroup | undefined): SampledColumn | undefined {
   const [first] = group?.columns ?? [];
   if (group === undefined || first === undefined) return undefined;
   const values = group.columns.flatMap((column) => column.values);
   return { ...first, values, cells: group.columns.flatMap(({ cells }) => cells) };
 }
 
-function groupsOf(guess: ProductGuess): readonly SpreadGroup[] {
+function groupsOf(guess: Guess): readonly SpreadGroup[] {
   const named = guess.free.flatMap((column) => {
     const name = spreadName(column.header);
     return name === undefined ? [] : [{ ...name, column }];
@@ -136,7 +136,7 @@ function spreadName(header: string): Pick<SpreadGroup, 'pattern' | 'content' | '
 }
 
 /** What the cells of columns are whose headers do not say it: whole numbers below sizes are the stock, everything else is asked. */
-function contentOf(guess: ProductGuess, { columns }: SpreadGroup): Content | undefined {
+function contentOf(guess: Guess, { columns }: SpreadGroup): Content | undefined {
   const [first] = columns;
   if (first === undefined) return undefined;
   const values = columns.flatMap((column) => column.values);
@@ -178,7 +178,7 @@ function isPrice(value: string): boolean {
 }
 
 /** Whether numbers grow from size to size in every row, as measures of clothes do. */
-function grows(columns: readonly ProductColumn[]): boolean {
+function grows(columns: readonly SampledColumn[]): boolean {
   const [first] = columns;
   const rows = (first?.cells ?? []).map((_, row) =>
     columns.flatMap(({ cells }) => (cells[row] === '' ? [] : [Number(cells[row])])),
@@ -187,7 +187,7 @@ function grows(columns: readonly ProductColumn[]): boolean {
 }
 
 /** The word for a size in the language of the file. */
-function sizeWord({ languages }: ProductGuess): string {
+function sizeWord({ languages }: Guess): string {
   const { headers, languages: known } = words();
   const code = Object.keys(known).find((one) => known[one]?.name === languages[0]) ?? 'en';
   const [word = 'size'] = headers.products.size[code] ?? headers.products.size['en'] ?? [];
@@ -195,7 +195,7 @@ function sizeWord({ languages }: ProductGuess): string {
 }
 
 /** The concept that a column covers for one warehouse or variant: `Stock Berlin`, `Size S`, or `XL`. */
-export function partOf({ header }: ProductColumn): ProductConcept | undefined {
+export function partOf({ header }: SampledColumn): Concept | undefined {
   if (SIZE.test(header)) return 'size';
   const parts = header.split(/[\s_:|/()[\].-]+/).filter((part) => part !== '');
   if (parts.length < 2) return undefined;

@@ -1,17 +1,16 @@
 import type { MappingSpec, OptionsSpec, Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
-import type { ProductConcept } from '../column-fields.ts';
+import type { Concept } from '../column-fields.ts';
 import {
+  type Guess,
   isExactlyCalled,
   isOfList,
   type MappingQuestion,
   nameOf,
-  type ProductColumn,
-  type ProductGuess,
   quotedHeaders,
 } from './guess.ts';
 import { OPTION_VALUE, pairedOptions, pairedSpec } from './paired-options.ts';
-import { isCode, isMostly, isText, MAX_STATES } from './sampled-column.ts';
+import { isCode, isMostly, isText, MAX_STATES, type SampledColumn } from './sampled-column.ts';
 import { words } from './words.ts';
 
 /** How the rows of a file belong to products. */
@@ -21,32 +20,30 @@ export interface VariantDraft {
   readonly options: OptionsSpec | undefined;
   readonly inherit: readonly string[];
   /** The column whose values identify products; the SKU or the title if each row is one product. */
-  readonly by: ProductColumn | undefined;
+  readonly by: SampledColumn | undefined;
 }
 
 const ALONE: VariantDraft = { group: undefined, rows: 'all', options: undefined, inherit: [], by: undefined };
 
 /** Finds rows that are variants of one product. Undefined while a question about them is open. */
 export function draftVariants(
-  guess: ProductGuess,
-  sku: ProductColumn | undefined,
-  title: ProductColumn | undefined,
+  guess: Guess,
+  sku: SampledColumn | undefined,
+  title: SampledColumn | undefined,
 ): VariantDraft | undefined {
   const skus = new Set(sku?.values);
-  const parent = guess.free.find(
-    (column) =>
-      isExactlyCalled(column, 'parent') &&
-      column.values.length > 0 &&
-      (isMostly(column, isCode) || column.values.every((value) => skus.has(value))),
-  );
+  const parent = guess
+    .freeCalled('parent')
+    .find(
+      (column) =>
+        column.values.length > 0 &&
+        (isMostly(column, isCode) || column.values.every((value) => skus.has(value))),
+    );
   const given = guess.answers['group'];
   const option = guess.given('option');
-  const called = guess.free.filter(
-    (column) =>
-      column.values.length > 0 &&
-      isExactlyCalled(column, 'size', 'color', 'option', 'material') &&
-      isMostly(column, (value) => value.length <= MAX_CHOICE_LENGTH),
-  );
+  const called = guess
+    .freeCalled('size', 'color', 'option', 'material')
+    .filter((column) => isMostly(column, (value) => value.length <= MAX_CHOICE_LENGTH));
   if (given?.toLowerCase() === 'none' || option === 'none') return ALONE;
   const paired = option === undefined ? pairedOptions(guess) : undefined;
   const choices = paired?.values ?? (option === undefined ? called : [option]);
@@ -116,14 +113,14 @@ export function draftVariants(
   return sharesHandle(guess, title) ? undefined : ALONE;
 }
 
-function askGroup(guess: ProductGuess, question: Pick<MappingQuestion, 'reason' | 'answers'>): void {
+function askGroup(guess: Guess, question: Pick<MappingQuestion, 'reason' | 'answers'>): void {
   guess.ask({ id: 'group', text: 'Which rows are variants of one product?', ...question });
 }
 
 const MAX_CHOICE_LENGTH = 60;
 
 /** Asks about sizes or colours that a row lists in one cell: each variant needs its own row. */
-function listsChoices(guess: ProductGuess, choices: readonly ProductColumn[]): boolean {
+function listsChoices(guess: Guess, choices: readonly SampledColumn[]): boolean {
   const listing = choices.find(({ values }) => values.some(isList));
   if (listing === undefined) return false;
   askGroup(guess, {
@@ -134,7 +131,7 @@ function listsChoices(guess: ProductGuess, choices: readonly ProductColumn[]): b
 }
 
 /** Asks about rows with different names and the same SKU: they may be one product in several languages, or its variants. */
-function sharesCode(guess: ProductGuess, sku: ProductColumn | undefined): boolean {
+function sharesCode(guess: Guess, sku: SampledColumn | undefined): boolean {
   if (sku === undefined || sku.distinct === sku.values.length) return false;
   askGroup(guess, {
     reason: `rows with the same '${sku.header}', such as '${firstRepeated(sku.values)}', have different names`,
@@ -147,8 +144,8 @@ function sharesCode(guess: ProductGuess, sku: ProductColumn | undefined): boolea
 }
 
 /** Asks about rows with names and the same handle, which identifies one product. */
-function sharesHandle(guess: ProductGuess, title: ProductColumn): boolean {
-  const handle = guess.free.find((column) => isExactlyCalled(column, 'url') && column.values.length > 0);
+function sharesHandle(guess: Guess, title: SampledColumn): boolean {
+  const handle = guess.freeCalled('url').find(({ values }) => values.length > 0);
   const named = handle?.cells.filter((cell, row) => cell !== '' && title.cells[row] !== '') ?? [];
   const repeated = firstRepeated(named);
   if (handle === undefined || repeated === undefined) return false;
@@ -173,7 +170,7 @@ function isList(value: string): boolean {
 }
 
 /** Asks about rows whose kind says that they are variants, where no column says of which product. */
-function namesVariants(guess: ProductGuess): boolean {
+function namesVariants(guess: Guess): boolean {
   const isVariant = (value: string) => words().cells.variantKinds.has(value.toLowerCase());
   const kind = guess.free.find(
     ({ values, distinct }) => distinct > 1 && distinct <= MAX_STATES && values.some(isVariant),
@@ -195,7 +192,7 @@ function namesVariants(guess: ProductGuess): boolean {
   return true;
 }
 
-function chosenOptions(guess: ProductGuess, choices: readonly ProductColumn[]): OptionsSpec {
+function chosenOptions(guess: Guess, choices: readonly SampledColumn[]): OptionsSpec {
   const columns = choices.map((column) => {
     guess.claim(
       `option ${column.header}`,
@@ -211,14 +208,14 @@ function chosenOptions(guess: ProductGuess, choices: readonly ProductColumn[]): 
 }
 
 /** The name of an option as customers see it: the last part of a path, `color` for `variants[].g:color`. */
-function labelOf({ header }: ProductColumn): string {
+function labelOf({ header }: SampledColumn): string {
   return /\s/.test(header)
     ? header
     : (header.split(/\[\]\.?|[.@/>:]/).findLast((part) => part !== '') ?? header);
 }
 
 /** Columns in which a blank cell of a continuing row means the value above. */
-function inherited(guess: ProductGuess): readonly string[] {
+function inherited(guess: Guess): readonly string[] {
   return [...guess.used].flatMap(([name, { column }]) =>
     name !== 'title' && name !== 'sku' && column.cells.includes('') && !name.startsWith('option')
       ? [name]
@@ -228,16 +225,16 @@ function inherited(guess: ProductGuess): readonly string[] {
 
 /** What the buyer of a product chooses. */
 interface Choices {
-  readonly choices: readonly ProductColumn[];
+  readonly choices: readonly SampledColumn[];
   readonly optionsOf: (listed: 'all' | 'parents' | undefined) => OptionsSpec;
 }
 
 /** Rows that name their parent, or share the name of a group. */
 function byParent(
-  guess: ProductGuess,
-  parent: ProductColumn,
-  sku: ProductColumn | undefined,
-  title: ProductColumn | undefined,
+  guess: Guess,
+  parent: SampledColumn,
+  sku: SampledColumn | undefined,
+  title: SampledColumn | undefined,
   { choices, optionsOf }: Choices,
 ): VariantDraft | undefined {
   const id = guess.columns.find((column) => column !== sku && isExactlyCalled(column, 'id') && isKey(column));
@@ -314,14 +311,14 @@ function byParent(
 }
 
 /** Whether a column may say what a buyer chooses: texts, or values that differ within each product. */
-function mayBeChoice(column: ProductColumn, products: readonly (readonly number[])[]): boolean {
+function mayBeChoice(column: SampledColumn, products: readonly (readonly number[])[]): boolean {
   const isOther = column.reading.meanings.some(({ concept }) => NO_CHOICES.includes(concept));
   const differs = (rows: readonly number[]) =>
     new Set(rows.map((row) => column.cells[row])).size === rows.length;
   return column.values.length > 0 && !isOther && (isText(column) || products.every(differs));
 }
 
-const NO_CHOICES: readonly ProductConcept[] = [
+const NO_CHOICES: readonly Concept[] = [
   'sku',
   'gtin',
   'id',
@@ -341,7 +338,7 @@ const NO_CHOICES: readonly ProductConcept[] = [
 ];
 
 /** Whether a column has a value on every row, and no value twice. */
-export function isKey(column: ProductColumn | undefined): boolean {
+export function isKey(column: SampledColumn | undefined): boolean {
   return (
     column !== undefined &&
     column.values.length === column.cells.length &&

@@ -3,7 +3,7 @@ import type { Transform } from '../../mapping/transforms/transforms.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { truncate } from '../../model/truncate.ts';
 import { looseName } from '../../text/printable.ts';
-import type { ColumnField, ContactConcept, ProductConcept } from '../column-fields.ts';
+import { type Concept, fieldsOf } from '../column-fields.ts';
 import type { HeaderReading, Meaning } from './header-reading.ts';
 import type { SampledColumn } from './sampled-column.ts';
 
@@ -45,23 +45,7 @@ export interface MappingQuestion {
 export type MappingAnswers = Readonly<Record<string, string>>;
 
 /** A column of the file, and how it is used. */
-export interface ProposedColumn {
-  readonly header: string;
-  /** As `--column` names it: with its number where several have the header. */
-  readonly name: string;
-  readonly index: number;
-  /** The field it fills, as `--column` names it; null where it is not used. */
-  readonly field: string | null;
-  /** Whether its use depends on an open question. */
-  readonly isOpen: boolean;
-  /** `certain`: header and values agree, or an answer says so; `likely`: only one of them shows it. */
-  readonly confidence: 'certain' | 'likely' | null;
-  /** The evidence in words; for an unused column, the reason. */
-  readonly evidence: string;
-  readonly sample: string;
-  /** Other fields that it could fill. */
-  readonly alternatives: readonly string[];
-}
+export type ProposedColumn = ReturnType<Guess['proposed']>[number];
 
 /** The answer that columns which change prices, stock or what is sold have no other use. */
 export const LEAVE_OUT: CandidateAnswer = {
@@ -72,20 +56,15 @@ export const LEAVE_OUT: CandidateAnswer = {
 /** What earlier mappings of the workspace did with a header: the mapping and the field, by loosened header. */
 export type EarlierUse = ReadonlyMap<string, { readonly mapping: string; readonly field: string }>;
 
-/** A column with what its header means. */
-interface ReadColumn<Concept extends string> extends SampledColumn {
-  readonly reading: HeaderReading<Concept>;
-}
-
 /** The choice of a column for a field. */
-interface Choice<Concept extends string> {
+interface Choice {
   readonly fits: (column: SampledColumn) => boolean;
   /** What its values show, for the evidence: `118 of 120 values are amounts`. */
   readonly shown?: (column: SampledColumn) => string;
   /** Other meanings of the header than those of the field. */
   readonly concepts?: readonly Concept[];
   /** Which of several columns whose headers mean the same to prefer. If several remain, a question is asked. */
-  readonly prefer?: (column: ReadColumn<Concept>) => boolean;
+  readonly prefer?: (column: SampledColumn) => boolean;
   /** Whether some column must have it, so that none is no answer. */
   readonly isRequired?: boolean;
 }
@@ -93,8 +72,8 @@ interface Choice<Concept extends string> {
 const SAMPLE_LENGTH = 30;
 
 /** Collects the findings about the columns of a file. */
-export class Guess<Concept extends string> {
-  readonly columns: readonly ReadColumn<Concept>[];
+export class Guess {
+  readonly columns: readonly SampledColumn[];
   readonly answers: MappingAnswers;
   /** Milliseconds since the epoch; undefined if no date is compared with it. */
   readonly now: number | undefined;
@@ -111,35 +90,29 @@ export class Guess<Concept extends string> {
       readonly headers?: string | string[];
     }
   >();
-  readonly #fields: Readonly<Record<string, ColumnField<Concept>>>;
+  readonly #fields: ReturnType<typeof fieldsOf>;
   readonly #earlier: EarlierUse;
   readonly #claims = new Map<number, Claim>();
   /** The languages of most headers. */
   readonly languages: readonly string[];
 
   constructor(
+    imports: MappingSpec['import'],
     sampled: readonly SampledColumn[],
-    fields: Readonly<Record<string, ColumnField<Concept>>>,
-    read: (header: string) => HeaderReading<Concept>,
     answers: MappingAnswers,
     earlier: EarlierUse,
-    now?: number,
+    now: number | undefined,
   ) {
-    const readings = sampled.map(({ header }) => read(header));
-    const main = mainLanguages(readings);
-    this.columns = sampled.map((column, at) => ({
-      ...column,
-      reading: within(readings[at] ?? read(column.header), main),
-    }));
+    this.languages = mainLanguages(sampled);
+    this.columns = sampled.map((column) => ({ ...column, reading: within(column.reading, this.languages) }));
     this.answers = answers;
     this.now = now;
-    this.#fields = fields;
+    this.#fields = fieldsOf(imports);
     this.#earlier = earlier;
-    this.languages = main;
   }
 
   /** The column that an answer names for a field, or that an earlier mapping used for it; `none` if the answer is that there is none. */
-  settled(field: string, fits: Choice<Concept>['fits']): ReadColumn<Concept> | 'none' | undefined {
+  settled(field: string, fits: Choice['fits']): SampledColumn | 'none' | undefined {
     const given = this.given(field);
     if (given !== undefined)
       return given === 'none' ? given : this.claim(field, given, 'your answer', 'certain');
@@ -155,7 +128,7 @@ export class Guess<Concept extends string> {
   }
 
   /** The column for a field; undefined if there is none, or if a question was asked about it. */
-  pick(field: string, choice: Choice<Concept>): ReadColumn<Concept> | undefined {
+  pick(field: string, choice: Choice): SampledColumn | undefined {
     const { concepts = this.#fields[field]?.concepts ?? [], fits, prefer, shown = () => '' } = choice;
     const settled = this.settled(field, fits);
     if (settled !== undefined) return settled === 'none' ? undefined : settled;
@@ -184,14 +157,14 @@ export class Guess<Concept extends string> {
   }
 
   /** The column that an answer names for a field, or `none`; undefined without an answer. UsageError for no column. */
-  given(field: string): ReadColumn<Concept> | 'none' | undefined {
+  given(field: string): SampledColumn | 'none' | undefined {
     const written = this.answers[`column.${field}`];
     if (written === undefined) return undefined;
     return written.trim() === '' ? 'none' : this.called(written);
   }
 
   /** The column of that header. UsageError where there is none, or more than one. */
-  called(written: string): ReadColumn<Concept> {
+  called(written: string): SampledColumn {
     const [, name = written, nth] = /^(.*)#(\d+)$/s.exec(written.trim()) ?? [];
     const wanted = name.trim();
     const exact = this.columns.filter(({ header }) => header === written.trim());
@@ -210,12 +183,12 @@ export class Guess<Concept extends string> {
   }
 
   /** Takes a column for a field. */
-  claim<Column extends SampledColumn>(
+  claim(
     field: string,
-    column: Column,
+    column: SampledColumn,
     evidence: string,
-    confidence: 'certain' | 'likely',
-  ): Column {
+    confidence: Claim['confidence'],
+  ): SampledColumn {
     this.#claims.set(column.index, { field, evidence, confidence });
     return column;
   }
@@ -231,13 +204,23 @@ export class Guess<Concept extends string> {
   }
 
   /** The columns with a header that no field has taken. */
-  get free(): readonly ReadColumn<Concept>[] {
+  get free(): readonly SampledColumn[] {
     return this.columns.filter((column) => column.header !== '' && this.isFree(column));
+  }
+
+  /** Those of them whose headers mean one of some concepts, and are not misspelt. */
+  freeCalled(...concepts: readonly Concept[]): readonly SampledColumn[] {
+    return this.free.filter((column) => isExactlyCalled(column, ...concepts));
   }
 
   /** Whether there is a question which column fills the field. */
   isAsked(field: string): boolean {
     return this.questions.some(({ id }) => id === `column.${field}`);
+  }
+
+  /** Whether an answer says which column fills the field, or it is asked. */
+  isDecided(field: string): boolean {
+    return this.answers[`column.${field}`] !== undefined || this.isAsked(field);
   }
 
   /** Whether a question names the column. */
@@ -260,8 +243,13 @@ export class Guess<Concept extends string> {
     return free;
   }
 
+  /** Adds a column that an answer gives this use. Returns its name in the mapping. */
+  useAnswered(name: string, column: SampledColumn): string {
+    return this.use(name, this.claim(name, column, 'your answer', 'certain'));
+  }
+
   /** Adds a family of columns to the mapping; `pattern`: how all headers are written. Returns its name there. */
-  useFamily(name: string, columns: readonly ReadColumn<Concept>[], pattern: string | undefined): string {
+  useFamily(name: string, columns: readonly SampledColumn[], pattern: string | undefined): string {
     const [first] = columns;
     if (first === undefined) throw new TypeError('a family has no columns');
     const evidence = this.#claims.get(first.index)?.evidence ?? '';
@@ -323,6 +311,12 @@ export class Guess<Concept extends string> {
     });
   }
 
+  /** Asks whether one of some columns fills a field that is not decided; nothing without columns. */
+  askUnclear(field: string, candidates: readonly SampledColumn[], reason: string, what?: string): void {
+    if (candidates.length > 0 && !this.isDecided(field))
+      this.askColumn(field, candidates, reason, undefined, what);
+  }
+
   /** What a word of a column means: one of the answers, which have labels; undefined while that is asked. */
   askWord(
     word: string,
@@ -354,7 +348,7 @@ export class Guess<Concept extends string> {
   }
 
   /** Why a column is taken for a field: what its header is called, and what its values show. */
-  evidence(column: ReadColumn<Concept>, concepts: readonly Concept[], what: string, shown: string): string {
+  evidence(column: SampledColumn, concepts: readonly Concept[], what: string, shown: string): string {
     const meaning = meaningOf(column, concepts);
     if (meaning === undefined) return shown;
     const language =
@@ -368,7 +362,7 @@ export class Guess<Concept extends string> {
   }
 
   /** All columns in their order, with their use. */
-  proposed(): readonly ProposedColumn[] {
+  proposed() {
     return this.columns.map((column) => {
       const claim = this.#claims.get(column.index);
       const isOpen = claim === undefined && this.#mayBeUsed(column);
@@ -377,25 +371,31 @@ export class Guess<Concept extends string> {
         .filter((concept) => concept !== claim?.field);
       return {
         header: column.header,
+        /** As `--column` names it: with its number where several have the header. */
         name: nameOf(column),
         index: column.index,
+        /** The field it fills, as `--column` names it; null where it is not used. */
         field: claim?.field ?? null,
+        /** Whether its use depends on an open question. */
         isOpen,
+        /** `certain`: header and values agree, or an answer says so; `likely`: only one of them shows it. */
         confidence: claim?.confidence ?? null,
+        /** The evidence in words; for an unused column, the reason. */
         evidence: claim?.evidence ?? (isOpen ? 'open: it depends on an answer' : this.#whyUnused(column)),
         sample: sampleOf(column),
+        /** Other fields that it could fill. */
         alternatives: meanings.filter((concept) => concept !== 'none'),
       };
     });
   }
 
   /** Whether the answer to an open question may use a column: the question names it, or its header has a meaning. */
-  #mayBeUsed({ header, reading }: ReadColumn<Concept>): boolean {
+  #mayBeUsed({ header, reading }: SampledColumn): boolean {
     const isKnown = reading.meanings.some(({ concept }) => concept !== 'none');
     return header !== '' && this.questions.length > 0 && (this.isNamed(header) || isKnown);
   }
 
-  #whyUnused({ header, reading, values }: ReadColumn<Concept>): string {
+  #whyUnused({ header, reading, values }: SampledColumn): string {
     if (header === '') return 'it has no header';
     if (values.length === 0) return 'it is blank';
     const [first] = reading.meanings;
@@ -404,14 +404,6 @@ export class Guess<Concept extends string> {
   }
 }
 
-/** The findings about a file of products, and one of its columns. */
-export type ProductGuess = Guess<ProductConcept>;
-export type ProductColumn = ReadColumn<ProductConcept>;
-
-/** The findings about a file of contacts, and one of its columns. */
-export type ContactGuess = Guess<ContactConcept>;
-export type ContactColumn = ReadColumn<ContactConcept>;
-
 interface Claim {
   readonly field: string;
   readonly evidence: string;
@@ -419,34 +411,22 @@ interface Claim {
 }
 
 /** The meaning of a header among some concepts. */
-export function meaningOf<Concept extends string>(
-  { reading }: ReadColumn<Concept>,
-  concepts: readonly Concept[],
-): Meaning<Concept> | undefined {
+export function meaningOf({ reading }: SampledColumn, concepts: readonly Concept[]): Meaning | undefined {
   return reading.meanings.find(({ concept }) => concepts.includes(concept));
 }
 
 /** Whether a word of a header that is not understood means a concept. */
-export function isMentioned<Concept extends string>(
-  { reading }: ReadColumn<Concept>,
-  concept: Concept,
-): boolean {
+export function isMentioned({ reading }: SampledColumn, concept: Concept): boolean {
   return reading.meanings.length === 0 && reading.mentions.has(concept);
 }
 
 /** Whether a header may mean one of some concepts. */
-export function isCalled<Concept extends string>(
-  column: ReadColumn<Concept>,
-  ...concepts: readonly Concept[]
-): boolean {
+export function isCalled(column: SampledColumn, ...concepts: readonly Concept[]): boolean {
   return meaningOf(column, concepts) !== undefined;
 }
 
 /** Whether a header means one of some concepts, and is not misspelt. */
-export function isExactlyCalled<Concept extends string>(
-  column: ReadColumn<Concept>,
-  ...concepts: readonly Concept[]
-): boolean {
+export function isExactlyCalled(column: SampledColumn, ...concepts: readonly Concept[]): boolean {
   return meaningOf(column, concepts)?.how === 'exact';
 }
 
@@ -461,23 +441,19 @@ export function quotedHeaders(columns: readonly SampledColumn[], between = ', ')
 }
 
 /** What a header means in the languages of the file, if it has a meaning there: CP is a postal code beside Ville. */
-function within<Concept extends string>(
-  reading: HeaderReading<Concept>,
-  main: readonly string[],
-): HeaderReading<Concept> {
+function within(reading: HeaderReading, main: readonly string[]): HeaderReading {
   const meanings = reading.meanings.filter(({ languages }) => languages.some((one) => main.includes(one)));
   return meanings.length === 0 ? reading : { ...reading, meanings };
 }
 
 /** The languages of most headers. */
-function mainLanguages(readings: readonly HeaderReading<string>[]): readonly string[] {
-  const counts = new Map<string, number>();
-  for (const { meanings } of readings) {
-    for (const language of new Set(meanings.flatMap(({ languages }) => languages)))
-      counts.set(language, (counts.get(language) ?? 0) + 1);
-  }
-  const most = Math.max(...counts.values());
-  return [...counts].flatMap(([language, count]) => (count === most ? [language] : []));
+function mainLanguages(columns: readonly SampledColumn[]): readonly string[] {
+  const named = columns.flatMap(({ reading }) => [
+    ...new Set(reading.meanings.flatMap(({ languages }) => languages)),
+  ]);
+  const all = [...Map.groupBy(named, (language) => language)];
+  const most = Math.max(...all.map(([, { length }]) => length));
+  return all.flatMap(([language, { length }]) => (length === most ? [language] : []));
 }
 
 /** A column as `--column` names it. */

@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein';
 import { weightUnit } from '../../mapping/compile-mapping.ts';
-import type { ContactConcept, ProductConcept } from '../column-fields.ts';
+import { CONCEPTS, type Concept } from '../column-fields.ts';
 import { currencyCode, oneOf, words } from './words.ts';
 
 /** The parts of a header other than the name of the field. */
@@ -21,7 +21,7 @@ interface Qualifiers {
 }
 
 /** One thing that a header may mean. */
-export interface Meaning<Concept extends string> {
+export interface Meaning {
   readonly concept: Concept;
   /** `exact`: all words of the header are understood; `near`: it may be misspelt. */
   readonly how: 'exact' | 'near';
@@ -30,15 +30,15 @@ export interface Meaning<Concept extends string> {
 }
 
 /** A header as far as it is understood. */
-export interface HeaderReading<Concept extends string> {
+export interface HeaderReading {
   /** Of several, the values decide in this order. */
-  readonly meanings: readonly Meaning<Concept>[];
+  readonly meanings: readonly Meaning[];
   readonly qualifiers: Qualifiers;
   /** What single words of it mean, where the whole is not understood. */
   readonly mentions: ReadonlySet<Concept>;
 }
 
-type Index<Concept extends string> = ReadonlyMap<string, ReadonlyMap<Concept, readonly string[]>>;
+type Index = ReadonlyMap<string, ReadonlyMap<Concept, readonly string[]>>;
 
 /** The name of a field is shorter; the rest of a longer header is not read. */
 const MAX_HEADER_LENGTH = 100;
@@ -46,27 +46,24 @@ const MAX_HEADER_LENGTH = 100;
 const MAX_WORD_LENGTH = 40;
 
 /** Reads the headers of product files. */
-export const readProductHeader = headerReader<ProductConcept>(() => words().headers.products);
+export const readProductHeader = headerReader('products');
 /** Reads the headers of contact files. */
-export const readContactHeader = headerReader<ContactConcept>(() => words().headers.contacts);
+export const readContactHeader = headerReader('contacts');
 
-function headerReader<Concept extends string>(
-  known: () => Readonly<Record<Concept, Readonly<Record<string, ReadonlySet<string>>>>>,
-): (header: string) => HeaderReading<Concept> {
-  let index: Index<Concept> | undefined;
+function headerReader(imports: keyof typeof CONCEPTS): (header: string) => HeaderReading {
+  let index: Index | undefined;
   return (header) => {
-    index ??= indexOf(known());
+    index ??= indexOf(imports);
     return readHeader(header, index);
   };
 }
 
-function indexOf<Concept extends string>(
-  headers: Readonly<Record<Concept, Readonly<Record<string, ReadonlySet<string>>>>>,
-): Index<Concept> {
-  const { languages } = words();
+function indexOf(imports: keyof typeof CONCEPTS): Index {
+  const { languages, headers } = words();
+  const known: Partial<Words['headers']['products'] & Words['headers']['contacts']> = headers[imports];
   const index = new Map<string, Map<Concept, string[]>>();
-  for (const concept in headers) {
-    for (const [code, written] of Object.entries(headers[concept])) {
+  for (const concept of CONCEPTS[imports]) {
+    for (const [code, written] of Object.entries(known[concept] ?? {})) {
       const language = languages[code]?.name ?? code;
       for (const key of [...written].flatMap(spellings)) {
         const concepts = index.get(key) ?? new Map<Concept, string[]>();
@@ -109,7 +106,7 @@ function wordsOf(header: string): string[] {
 
 const MAX_PATH_DEPTH = 6;
 
-function readHeader<Concept extends string>(header: string, index: Index<Concept>): HeaderReading<Concept> {
+function readHeader(header: string, index: Index): HeaderReading {
   const text = header
     .slice(0, MAX_HEADER_LENGTH)
     .replaceAll(/[\s\u200b\ufeff]+/g, ' ')
@@ -139,12 +136,12 @@ function readHeader<Concept extends string>(header: string, index: Index<Concept
   return isContainer ? understood(last, index) : whole;
 }
 
-function understood<Concept extends string>(text: string, index: Index<Concept>): HeaderReading<Concept> {
+function understood(text: string, index: Index): HeaderReading {
   const plain = wordsOf(text);
   const asItIs = meaningsAt(index, plain.join(''), 'exact');
   if (asItIs.length > 0) return { meanings: asItIs, qualifiers: NO_QUALIFIERS, mentions: new Set() };
   const { rest, qualifiers } = qualify(plain);
-  const reading = (meanings: readonly Meaning<Concept>[]) => ({
+  const reading = (meanings: readonly Meaning[]) => ({
     meanings,
     qualifiers,
     mentions: new Set<Concept>(),
@@ -195,10 +192,7 @@ const KINDS: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /** What a header of several known words means, if they agree: Quantity available. */
-function composedOf<Concept extends string>(
-  plain: readonly string[],
-  index: Index<Concept>,
-): readonly Meaning<Concept>[] {
+function composedOf(plain: readonly string[], index: Index): readonly Meaning[] {
   const { links } = words().headerParts;
   const all = plain.flatMap((word) => (WITHOUT_BLANKS.test(word) ? [...word] : [word]));
   const pieces: ReadonlyMap<Concept, readonly string[]>[] = [];
@@ -224,11 +218,7 @@ function composedOf<Concept extends string>(
     : agreeing.filter(({ concept }, at) => agreeing.findIndex((one) => one.concept === concept) === at);
 }
 
-function meaningsAt<Concept extends string>(
-  index: Index<Concept>,
-  key: string,
-  how: 'exact' | 'near',
-): Meaning<Concept>[] {
+function meaningsAt(index: Index, key: string, how: 'exact' | 'near'): Meaning[] {
   return [...(index.get(key) ?? [])].map(([concept, languages]) => ({ concept, how, languages }));
 }
 
@@ -249,11 +239,7 @@ function candidatesOf(plain: readonly string[]): readonly string[] {
 }
 
 /** The only known word that a misspelt word can mean; its first character must be right. */
-function nearestWord<Concept extends string>(
-  index: Index<Concept>,
-  word: string,
-  isJoined: boolean,
-): string | undefined {
+function nearestWord(index: Index, word: string, isJoined: boolean): string | undefined {
   const most = word.length >= 9 && !isJoined ? 2 : word.length >= 5 ? 1 : 0;
   if (most === 0 || /\d/.test(word)) return undefined;
   let best: string | undefined;

@@ -1,7 +1,8 @@
 import type { OptionsSpec } from '../../mapping/spec/mapping-spec.ts';
 import { withoutUndefined } from '../../model/json-object.ts';
-import type { ProductColumn, ProductGuess } from './guess.ts';
+import type { Guess } from './guess.ts';
 import { wordsOfHeader } from './header-reading.ts';
+import type { SampledColumn } from './sampled-column.ts';
 import { words } from './words.ts';
 
 /** What a numbered column has of an option or attribute. */
@@ -25,12 +26,12 @@ export function readOptionPart(header: string): OptionPart | undefined {
 
 /** Options whose names and values are in columns of their own: Attribute 1 name, Attribute 1 value(s). */
 export interface PairedOptions {
-  readonly names: readonly ProductColumn[];
-  readonly values: readonly ProductColumn[];
+  readonly names: readonly SampledColumn[];
+  readonly values: readonly SampledColumn[];
 }
 
 /** The families of columns that have them; undefined if there are none, or none has a value. */
-export function pairedOptions(guess: ProductGuess): PairedOptions | undefined {
+export function pairedOptions(guess: Guess): PairedOptions | undefined {
   const read = guess.free.flatMap((column) => {
     const part = readOptionPart(column.header);
     return part === undefined ? [] : [{ ...part, column }];
@@ -48,7 +49,7 @@ export function pairedOptions(guess: ProductGuess): PairedOptions | undefined {
   return isFilled ? { names: columns(names), values: columns(values) } : undefined;
 }
 
-function familyOf({ header }: ProductColumn): string {
+function familyOf({ header }: SampledColumn): string {
   return header.replace(/\d+/, '{n}');
 }
 
@@ -60,11 +61,11 @@ export const OPTION_VALUE = 'optionValue{n}';
  * those of products without further rows, which have all of them.
  */
 export function pairedSpec(
-  guess: ProductGuess,
+  guess: Guess,
   { names, values }: PairedOptions,
   listed: 'all' | 'parents' | undefined,
 ): OptionsSpec {
-  const use = (name: string, columns: readonly ProductColumn[]) => {
+  const use = (name: string, columns: readonly SampledColumn[]) => {
     for (const column of columns)
       guess.claim(`option ${column.header}`, column, 'the name or the value of an option', 'certain');
     return guess.useFamily(name, columns, columns[0] && familyOf(columns[0]));

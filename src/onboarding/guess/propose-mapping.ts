@@ -4,26 +4,19 @@ import { cleanContactCell } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { didYouMean, looseName } from '../../text/printable.ts';
-import {
-  COLUMN_FIELDS,
-  columnOf,
-  fieldLabel,
-  fieldsOf,
-  fieldValue,
-  type ProductConcept,
-} from '../column-fields.ts';
+import { columnOf, fieldLabel, fieldsOf, fieldValue } from '../column-fields.ts';
 import { draftContact } from './draft-contact.ts';
 import { draftProduct } from './draft-product.ts';
 import {
   type EarlierUse,
   Guess,
+  isCalled,
   type MappingAnswers,
   type MappingQuestion,
-  type ProductGuess,
   type ProposedColumn,
 } from './guess.ts';
 import { readContactHeader, readProductHeader } from './header-reading.ts';
-import { isEmail, readAmount, type SampledColumn, sampleColumns, shareOf } from './sampled-column.ts';
+import { isEmail, readAmount, sampleColumns, shareOf } from './sampled-column.ts';
 import { words } from './words.ts';
 
 export type { ColumnField } from '../column-fields.ts';
@@ -32,19 +25,7 @@ export type { MappingAnswers, MappingQuestion, ProposedColumn } from './guess.ts
 export { MAPPING_QUESTIONS } from './guess.ts';
 
 /** The proposed mapping for a file of an unknown format, and the open questions. */
-export interface MappingProposal {
-  readonly imports: MappingSpec['import'];
-  /** All columns of the file, in their order. */
-  readonly columns: readonly ProposedColumn[];
-  /** How cells are read and rows become records, as sentences. */
-  readonly notes: readonly string[];
-  /** The open questions; empty when the mapping is complete. */
-  readonly questions: readonly MappingQuestion[];
-  /** Null while a question is open. */
-  readonly spec: MappingSpec | null;
-  /** Why each column is used, by its name in `spec.columns`. */
-  readonly evidence: Readonly<Record<string, string>>;
-}
+export type MappingProposal = ReturnType<typeof proposeMapping>;
 
 /** A file to guess a mapping for. */
 export interface FileToGuess {
@@ -68,7 +49,7 @@ export function proposeMapping(
   { header, rows, now }: FileToGuess,
   answers: MappingAnswers = {},
   earlier: readonly EarlierMapping[] = [],
-): MappingProposal {
+) {
   refuseUnknownFields(imports, answers);
   const headings =
     imports === 'products' && header.length > 2 ? headingsOf(rows) : new Set<readonly string[]>();
@@ -76,21 +57,25 @@ export function proposeMapping(
   const sampled = sampleColumns(
     header,
     rows.filter((row) => !headings.has(row)).map((row) => row.map(clean)),
+    imports === 'contacts' ? readContactHeader : readProductHeader,
   );
   const uses = earlierUses(earlier.filter(({ spec, shipped }) => !shipped && spec.import === imports));
-  switch (imports) {
-    case 'products': {
-      const guess = new Guess(sampled, COLUMN_FIELDS.products, readProductHeader, answers, uses, now);
-      const spec = draftProduct(guess, headings);
-      return { imports, ...resultOf(guess, spec && withShortRows(guess, spec, { header, rows })) };
-    }
-    case 'contacts': {
-      const guess = new Guess(sampled, COLUMN_FIELDS.contacts, readContactHeader, answers, uses, now);
-      return { imports, ...resultOf(guess, draftContact(guess)) };
-    }
-    default:
-      return imports satisfies never;
-  }
+  const guess = new Guess(imports, sampled, answers, uses, now);
+  const drafted = imports === 'contacts' ? draftContact(guess) : draftProduct(guess, headings);
+  const spec = drafted?.import === 'products' ? withShortRows(guess, drafted, { header, rows }) : drafted;
+  return {
+    imports,
+    /** All columns of the file, in their order. */
+    columns: guess.proposed(),
+    /** How cells are read and rows become records, as sentences. */
+    notes: [...new Set(guess.notes)],
+    /** The open questions; empty when the mapping is complete. */
+    questions: guess.questions,
+    /** Null while a question is open. */
+    spec: guess.questions.length > 0 ? null : (spec ?? null),
+    /** Why each column is used, by its name in `spec.columns`. */
+    evidence: Object.fromEntries([...guess.used].map(([name, { evidence }]) => [name, evidence])),
+  };
 }
 
 /**
@@ -110,7 +95,7 @@ function headingsOf(rows: readonly (readonly string[])[]): ReadonlySet<readonly 
 
 /** The mapping of a file all of whose rows lack the same last columns, which it does not use. */
 function withShortRows(
-  guess: ProductGuess,
+  guess: Guess,
   spec: ProductMappingSpec,
   { header, rows }: FileToGuess,
 ): ProductMappingSpec {
@@ -133,16 +118,6 @@ function refuseUnknownFields(imports: MappingSpec['import'], answers: MappingAns
   });
 }
 
-function resultOf<Concept extends string>(guess: Guess<Concept>, spec: MappingSpec | undefined) {
-  return {
-    columns: guess.proposed(),
-    notes: [...new Set(guess.notes)],
-    questions: guess.questions,
-    spec: guess.questions.length > 0 ? null : (spec ?? null),
-    evidence: Object.fromEntries([...guess.used].map(([name, { evidence }]) => [name, evidence])),
-  };
-}
-
 /** A column whose header and values are understood, with the label of the field that it could fill. */
 export interface UnderstoodColumn {
   readonly header: string;
@@ -156,14 +131,14 @@ export function understoodColumns(
 ): { readonly used: readonly UnderstoodColumn[]; readonly asked: readonly UnderstoodColumn[] } {
   const { columns, questions } = proposeMapping(imports, file);
   const labelled = (header: string, field: string) => ({ header, field: fieldLabel(imports, field) });
-  const isCalled = new Set(
+  const called = new Set(
     columns.flatMap(({ header, alternatives }) => (alternatives.length > 0 ? [header] : [])),
   );
   return {
     used: columns.flatMap(({ header, field }) => (field === null ? [] : [labelled(header, field)])),
     asked: questions.flatMap(({ id, answers }) =>
       answers
-        .filter(({ value }) => id.startsWith('column.') && isCalled.has(value))
+        .filter(({ value }) => id.startsWith('column.') && called.has(value))
         .map(({ value }) => labelled(value, id.slice('column.'.length))),
     ),
   };
@@ -213,9 +188,7 @@ export function charsetsOf(header: readonly string[]): readonly ReadonlySet<stri
 
 /** Whether a file has products or contacts, by its headers and values; undefined if both are possible. */
 export function guessImport({ header: headers, rows }: FileToGuess): MappingSpec['import'] | undefined {
-  const columns = sampleColumns(headers, rows);
-  const isCalled = ({ header }: SampledColumn, ...concepts: readonly ProductConcept[]) =>
-    readProductHeader(header).meanings.some(({ concept }) => concepts.includes(concept));
+  const columns = sampleColumns(headers, rows, readProductHeader);
   const hasPrice = columns.some(
     (column) =>
       isCalled(column, 'price', 'regular', 'was', 'sale', 'cost') &&

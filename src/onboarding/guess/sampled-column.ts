@@ -3,9 +3,10 @@ import type { Condition } from '../../mapping/spec/mapping-spec.ts';
 import { spellingsOf } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { isErrorValue, trimHeaders } from '../../model/row.ts';
+import type { HeaderReading } from './header-reading.ts';
 import { currencyCode, oneOf, words } from './words.ts';
 
-/** A column of a file, as far as rows were sampled. */
+/** A column of a file, as far as rows were sampled, with what its header means. */
 export interface SampledColumn {
   /** As in the file, trimmed; blank if the file has none. */
   readonly header: string;
@@ -18,12 +19,14 @@ export interface SampledColumn {
   /** The cells that are neither blank nor errors of a spreadsheet, which are rejected. */
   readonly values: readonly string[];
   readonly distinct: number;
+  readonly reading: HeaderReading;
 }
 
 /** The columns of a file. */
 export function sampleColumns(
   header: readonly string[],
   rows: readonly (readonly string[])[],
+  read: (header: string) => HeaderReading,
 ): readonly SampledColumn[] {
   const names = trimHeaders(header);
   const places = Map.groupBy(names.keys(), (index) => names[index] ?? '');
@@ -32,8 +35,14 @@ export function sampleColumns(
     const values = cells.filter((cell) => cell !== '' && !isErrorValue(cell));
     const alike = places.get(name) ?? [];
     const occurrence = alike.length > 1 ? alike.indexOf(index) + 1 : 0;
-    return { header: name, index, occurrence, cells, values, distinct: new Set(values).size };
+    const distinct = new Set(values).size;
+    return { header: name, index, occurrence, cells, values, distinct, reading: read(name) };
   });
+}
+
+/** The different values of a column, in lower case. */
+export function wordsIn({ values }: Pick<SampledColumn, 'values'>): readonly string[] {
+  return [...new Set(values.map((value) => value.toLowerCase()))];
 }
 
 /** The share of the values that meet a test; 0 without values. */
@@ -46,22 +55,6 @@ export function isMostly(column: SampledColumn, test: (value: string) => boolean
   return shareOf(column, test) >= 0.8;
 }
 
-/** An amount as a cell writes it. */
-interface WrittenAmount {
-  /** The digits with their signs, without currency and words. */
-  readonly digits: string;
-  /** A code of ISO 4217: of a sign that several currencies have, the most usual one. */
-  readonly currency: string | undefined;
-  /** As the cell has it: a code or a sign. */
-  readonly currencyWord: string | undefined;
-  /** The word that makes it a lowest price: ab, from. */
-  readonly from: string | undefined;
-  /** Whether dashes stand for no cents: 12,-. */
-  readonly hasDashes: boolean;
-  /** Whether a footnote sign follows it. */
-  readonly hasMark: boolean;
-}
-
 const MARK = /(?<!\s)\s*(?<!\*)\*+$/;
 const DASHES = /[.,]\s?[-–—]{1,2}(?=\s*(?:\p{Sc}|\p{L}|$))/u;
 const CURRENCY = /(?:\p{Sc}|\p{L}[\p{L}\p{Sc}.]{0,4}|R\$|A\$|C\$|US\$)/u.source;
@@ -71,7 +64,7 @@ const AMOUNT = new RegExp(
 );
 
 /** Reads an amount, with currency, `ab` and footnote sign; undefined for another text. */
-export function readAmount(value: string): WrittenAmount | undefined {
+export function readAmount(value: string) {
   const text = value.normalize('NFKC').trim();
   const { from: before, fromBehind: behind } = patterns();
   const from = before.exec(text)?.[1] ?? behind.exec(text)?.[1];
@@ -85,7 +78,20 @@ export function readAmount(value: string): WrittenAmount | undefined {
   const currencies = withoutAbsent([prefix, suffix]);
   const codes = currencies.map((word) => currencyCode(word));
   if (codes.includes(undefined)) return undefined;
-  return { digits, currency: codes.at(-1), currencyWord: currencies.at(-1), from, hasDashes, hasMark };
+  return {
+    /** With their signs, without currency and words. */
+    digits,
+    /** A code of ISO 4217: of a sign that several currencies have, the most usual one. */
+    currency: codes.at(-1),
+    /** As the cell has it: a code or a sign. */
+    currencyWord: currencies.at(-1),
+    /** The word that makes it a lowest price: ab, from. */
+    from,
+    /** Whether dashes stand for no cents: 12,-. */
+    hasDashes,
+    /** Whether a footnote sign follows it. */
+    hasMark,
+  };
 }
 
 /** Whether a text stands for a missing value: `on request`, `-`. */
@@ -94,37 +100,29 @@ export function isMissingValue(value: string): boolean {
 }
 
 /** The signs in the numbers of cells. */
-export interface NumberSigns {
-  /** Values that can be read only with a decimal point, or only with a decimal comma. */
-  readonly point: readonly string[];
-  readonly comma: readonly string[];
-  /** Values with three digits after their only sign: thousands or thousandths. */
-  readonly either: readonly string[];
-  /** How many numbers there are. */
-  readonly count: number;
-}
+export type NumberSigns = ReturnType<typeof signsOf>;
 
 /** Collects the signs of numbers; `digits` is without currency and words. */
-export function signsOf(numbers: readonly string[]): NumberSigns {
-  const signs = {
-    point: [] as string[],
-    comma: [] as string[],
-    either: [] as string[],
+export function signsOf(numbers: readonly string[]) {
+  const { point = [], comma = [], either = [] } = Object.groupBy(numbers, decimalOf);
+  return {
+    /** Values that can be read only with a decimal point, or only with a decimal comma. */
+    point,
+    comma,
+    /** Values with three digits after their only sign: thousands or thousandths. */
+    either,
+    /** How many numbers there are. */
     count: numbers.length,
+    hasAny: point.length + comma.length + either.length > 0,
   };
-  for (const text of numbers) {
-    const evidence = decimalOf(text);
-    if (evidence !== undefined) signs[evidence].push(text);
-  }
-  return signs;
 }
 
-/** The decimal sign that a number shows; undefined if it has neither point nor comma. */
-function decimalOf(written: string): 'point' | 'comma' | 'either' | undefined {
+/** The decimal sign that a number shows; `none` if it has neither point nor comma. */
+function decimalOf(written: string): 'point' | 'comma' | 'either' | 'none' {
   const text = written.replace(/^-/, '');
   const points = text.split('.').length - 1;
   const commas = text.split(',').length - 1;
-  if (points === 0 && commas === 0) return undefined;
+  if (points === 0 && commas === 0) return 'none';
   if (points > 0 && commas > 0) return text.lastIndexOf('.') > text.lastIndexOf(',') ? 'point' : 'comma';
   const sign = points > 0 ? '.' : ',';
   const asDecimal = sign === '.' ? 'point' : 'comma';
@@ -253,7 +251,7 @@ export function areFlags(column: SampledColumn): boolean {
 /** The condition for the rows that a column marks; `marks`: which cells do. */
 export function marking(name: string, { values }: SampledColumn, marks = isMarked): Condition {
   const none = values.filter((value) => !marks(value) && booleanOf(value) === undefined);
-  return { not: { [name]: ['blank', 'no', ...new Set(none.map((value) => value.toLowerCase()))] } };
+  return { not: { [name]: ['blank', 'no', ...wordsIn({ values: none })] } };
 }
 
 /** A column of states has no more different values. */
@@ -329,15 +327,6 @@ export function areUnnamedDates(column: SampledColumn): boolean {
 /** A day, in milliseconds. */
 export const DAY_MS = 86_400_000;
 
-/** A number of pieces as a cell writes it. */
-interface WrittenCount {
-  readonly digits: string;
-  /** The word for pieces after it. */
-  readonly unit: string;
-  /** Whether it is only a lower bound: `>10`, `10+`. */
-  readonly isAtLeast: boolean;
-}
-
 /** The patterns of amounts and numbers with words of a language. */
 function patternsOf({ from, fromBehind, pieces, moreThan }: ReturnType<typeof words>['cells']) {
   return {
@@ -352,31 +341,26 @@ function patternsOf({ from, fromBehind, pieces, moreThan }: ReturnType<typeof wo
 
 let known: ReturnType<typeof patternsOf> | undefined;
 
-function patterns(): ReturnType<typeof patternsOf> {
+function patterns() {
   known ??= patternsOf(words().cells);
   return known;
 }
 
 /** Reads a number of pieces; undefined for another text. */
-export function readCount(value: string): WrittenCount | undefined {
+export function readCount(value: string) {
   const [, above, digits, plus, unit = '', plusBehind] = patterns().count.exec(value.normalize('NFKC')) ?? [];
   if (digits === undefined) return undefined;
   return {
     digits: digits.trim(),
+    /** The word for pieces after it. */
     unit,
+    /** Whether it is only a lower bound: `>10`, `10+`. */
     isAtLeast: [above, plus, plusBehind].some((sign) => sign !== undefined),
   };
 }
 
-/** A weight as a cell writes it. */
-interface WrittenWeight {
-  readonly digits: string;
-  /** As in the cell; '' for none. */
-  readonly unitWord: string;
-}
-
-/** Reads a weight with or without its unit; undefined for what is none. */
-export function readWeight(value: string): WrittenWeight | undefined {
+/** Reads a weight with or without its unit (then the word for it is blank); undefined for what is none. */
+export function readWeight(value: string) {
   const [, digits, unitWord = ''] = /^(\d[\d.,]*)\s*(\p{L}+)?\.?$/u.exec(value.normalize('NFKC')) ?? [];
   if (digits === undefined || (unitWord !== '' && weightUnit(unitWord) === undefined)) return undefined;
   return { digits, unitWord };
