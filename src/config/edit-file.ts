@@ -332,37 +332,30 @@ export function freeYamlName(folder: string, wanted: string): string {
 export type { Path, YamlEdit };
 
 /** A YAML file of a workspace as a form shows it. */
-export interface EditableFile {
-  readonly text: string;
-  readonly sha256: string;
-  /** Values in addresses that are, or look like, secrets: they must not be shown. */
-  readonly secrets: readonly string[];
-  /** Why it is no YAML file. */
-  readonly problems: readonly ConfigurationProblem[];
-  /** The value at a path, with its placeholders as written. */
-  at(path: Path): unknown;
-  /** The value of a key that is paused: a comment that can become the key again. */
-  paused(key: string): unknown;
-}
+export type EditableFile = ReturnType<typeof readEditable>;
 
 /** The password of an address. */
 const CREDENTIALS = /\/\/[^/\s:@"']*:([^/\s@"']+)@/g;
 
 /** Reads a file, named relative to the workspace. */
-export function readEditable({ path }: Workspace, file: string): EditableFile {
+export function readEditable({ path }: Workspace, file: string) {
   const bytes = readFileSync(path(file));
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   const { content, problems } = parseYaml(text, file);
   return {
     text,
     sha256: sha256Of(bytes),
+    /** Why it is no YAML file. */
     problems,
+    /** Values in addresses that are, or look like, secrets: they must not be shown. */
     secrets: [
       ...literalSecrets(text).map(({ value }) => value),
       ...[...text.matchAll(CREDENTIALS)].map(([, password = '']) => password),
     ],
-    at: (path) => valueAt(content, path),
-    paused: (key) => (problems.length > 0 ? undefined : pausedPart(text, key)),
+    /** The value at a path, with its placeholders as written. */
+    at: (path: Path) => valueAt(content, path),
+    /** The value of a key that is paused: a comment that can become the key again. */
+    paused: (key: string) => (problems.length > 0 ? undefined : pausedPart(text, key)),
   };
 }
 

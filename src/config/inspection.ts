@@ -35,17 +35,7 @@ import { once, type WorkspaceFiles } from './workspace-files.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 /** The contents of the workspace files with all their problems; undefined if a file or entry does not exist. */
-export interface Inspection {
-  /** The names in `stores.yaml` (undefined if it cannot be read), and problems that concern no single store. */
-  stores(): {
-    readonly names: readonly string[] | undefined;
-    readonly problems: readonly ConfigurationProblem[];
-  };
-  store(name: string): Interpretation<StoreConfig> | undefined;
-  /** A job alone, and together with its store and its mapping. */
-  job(name: string): Interpretation<Job> | undefined;
-  mapping(name: string): Interpretation<MappingFile> | undefined;
-}
+export type Inspection = ReturnType<typeof inspectFiles>;
 
 const STORE_SECRETS: readonly SecretField[] = [{ path: ['apiKey'], literal: 'refused' }];
 const DESTINATION_AT = ['destination'];
@@ -68,22 +58,20 @@ export function inspectFiles(
   files: WorkspaceFiles,
   environment: Environment,
   onSecret: (value: string) => void,
-): Inspection {
+) {
   const context = { environment, onSecret };
 
+  /** The names in `stores.yaml` (undefined if it cannot be read), and problems that concern no single store. */
   function stores() {
     const yaml = files.stores();
-    if (yaml === undefined) {
-      return {
-        names: undefined,
-        problems: [{ place: { file: 'stores.yaml' }, message: 'there is no such file' }],
-      };
-    }
-    if (yaml.problems.length > 0) return { names: undefined, problems: yaml.problems };
+    const unread = (problems: readonly ConfigurationProblem[]) => ({ names: undefined, problems });
+    if (yaml === undefined)
+      return unread([{ place: { file: 'stores.yaml' }, message: 'there is no such file' }]);
+    if (yaml.problems.length > 0) return unread(yaml.problems);
     if (!isMap(yaml.content)) {
       const empty = yaml.content === null ? 'the file is empty; ' : '';
       const message = `${empty}expected a map of stores by name`;
-      return { names: undefined, problems: [{ place: yaml.placeOf([], 'value'), message }] };
+      return unread([{ place: yaml.placeOf([], 'value'), message }]);
     }
     const names = Object.keys(yaml.content);
     const problems = names
@@ -133,6 +121,7 @@ export function inspectFiles(
     }));
   });
 
+  /** A job alone, and together with its store and its mapping. */
   const job = inspectOnce((name): Interpretation<Job> | undefined => {
     const yaml = files.job(name);
     if (yaml === undefined) return undefined;

@@ -51,20 +51,10 @@ export const settingsSchema = z.object({
 });
 
 /** Settings of the workspace as a whole. */
-export interface Settings {
-  readonly redisUrl: string | undefined;
-  readonly artifacts: ArtifactsPlace;
-  /** Absolute paths of folders outside the workspace that links may lead to. */
-  readonly allowedFolders: readonly string[];
-  readonly logLevel: (typeof LOG_LEVELS)[number];
-  /** What events of stores are received with; undefined: none are. */
-  readonly eventsSecret: string | undefined;
-  /** The secret values, which are redacted everywhere. */
-  readonly secrets: readonly string[];
-}
+export type Settings = ReturnType<typeof readSettings>;
 
 /** Reads the settings. ConfigurationError names the invalid variables, without their values. */
-export function readSettings(environment: Pick<Environment, 'get'>, dir: string): Settings {
+export function readSettings(environment: Pick<Environment, 'get'>, dir: string) {
   const names = Object.keys(settingsSchema.shape);
   const given = names.flatMap((name) => {
     const value = environment.get(name);
@@ -99,9 +89,12 @@ export function readSettings(environment: Pick<Environment, 'get'>, dir: string)
         ...(REDIS_CA !== undefined && { ca: resolve(dir, REDIS_CA) }),
       }),
     artifacts: artifacts.place,
+    /** Absolute paths of folders outside the workspace that links may lead to. */
     allowedFolders: foldersIn(STOREFERRY_ALLOW ?? ''),
     logLevel: LOG_LEVEL,
+    /** What events of stores are received with; undefined: none are. */
     eventsSecret: EVENTS_SECRET,
+    /** The secret values, which are redacted everywhere. */
     secrets: withoutAbsent([password !== '' && password, EVENTS_SECRET, ...artifacts.secrets]),
   };
 }

@@ -23,34 +23,11 @@ function builtMapping(name: string): KnownContent | undefined {
   }
 }
 
-/** A mapping file, and the folder that the paths in it are relative to. */
-interface FoundMapping {
-  readonly yaml: YamlFile;
-  readonly dir: string;
-  readonly shipped: boolean;
-}
-
 /** The YAML files of a workspace, each read once, on first use. */
-export interface WorkspaceFiles {
-  stores(): YamlFile | undefined;
-  /** The file of a job; of `JOB@STORE` as the file reads for that store, whether or not it names the store. */
-  job(name: string): YamlFile | undefined;
-  /** The workspace's own mapping, or else the shipped one with that name. */
-  mapping(name: string): FoundMapping | undefined;
-  /** The jobs of the workspace: a file with `stores` is a job for each of them, `JOB@STORE`. */
-  readonly jobNames: readonly string[];
-  readonly ownMappingNames: readonly string[];
-  readonly mappingNames: readonly string[];
-  /** Files in `jobs/` and `mappings/` that look like YAML but are ignored, with the reason. */
-  readonly ignored: readonly { readonly file: string; readonly why: string }[];
-}
+export type WorkspaceFiles = ReturnType<typeof filesOf>;
 
 /** The files of a folder that is, or may become, a workspace; `texts` replaces the content of files on disk. */
-export function filesOf(
-  dir: string,
-  shippedDir: string,
-  texts: Readonly<Record<string, string>> = {},
-): WorkspaceFiles {
+export function filesOf(dir: string, shippedDir: string, texts: Readonly<Record<string, string>> = {}) {
   const file = once((path: string) => {
     const text = Object.hasOwn(texts, path) ? texts[path] : undefined;
     return text === undefined ? readYaml(join(dir, path), path) : parseYaml(text, path);
@@ -76,19 +53,23 @@ export function filesOf(
   );
   return {
     stores: () => file('stores.yaml'),
+    /** The file of a job; of `JOB@STORE` as the file reads for that store, whether or not it names the store. */
     job: jobOf,
-    mapping(name) {
+    /** The workspace's own mapping, or else the shipped one with that name; `dir`: what the paths in it are relative to. */
+    mapping(name: string) {
       if (!isName(name)) return undefined;
       const own = file(`mappings/${name}.yaml`);
       if (own !== undefined) return { yaml: own, dir, shipped: false };
       const yaml = shipped(name);
       return yaml === undefined ? undefined : { yaml, dir: shippedDir, shipped: true };
     },
+    /** The jobs of the workspace: a file with `stores` is a job for each of them, `JOB@STORE`. */
     get jobNames() {
       return jobNames('');
     },
     ownMappingNames,
     mappingNames: [...new Set([...ownMappingNames, ...yamlNames(shippedDir)])].sort(),
+    /** Files in `jobs/` and `mappings/` that look like YAML but are ignored, with the reason. */
     ignored: [...ignoredIn(dir, 'jobs'), ...ignoredIn(dir, 'mappings')],
   };
 }

@@ -11,8 +11,7 @@ import { loadEnvironment } from './environment.ts';
 import { type Inspection, inspectFiles } from './inspection.ts';
 import { type Interpretation, whyUnset } from './interpret.ts';
 import type { Job, JobSchedule } from './job/job.ts';
-import { readSettings, type Settings } from './settings.ts';
-import type { StoreConfig } from './store-config.ts';
+import { readSettings } from './settings.ts';
 import { filesOf, SHIPPED_MAPPINGS, storesOf, type WorkspaceFiles } from './workspace-files.ts';
 import { fillTemplate, parseTemplate } from './yaml-text.ts';
 
@@ -24,64 +23,21 @@ export { loadEnvironment, overriddenText } from './environment.ts';
  * on files that it uses. An unknown name is a UsageError; an invalid file is a ConfigurationError with all its
  * problems, including unset variables.
  */
-export interface Workspace {
-  /** An absolute path. */
-  readonly dir: string;
-  storeNames(): readonly string[];
-  /** A job with `stores` is one for each of them, `JOB@STORE`. */
-  jobNames(): readonly string[];
-  /** The jobs that a name means: itself, or those of all its stores. UsageError if there is none. */
-  jobsNamed(name: string): readonly string[];
-  /** The names of the workspace's own mappings and the shipped ones. */
-  mappingNames(): readonly string[];
-  store(name: string): StoreConfig;
-  job(name: string): Job;
-  mapping(name: string): MappingFile;
-  /** The job, or undefined and all problems of its file; for checks and lists. */
-  inspectJob(name: string): {
-    readonly job: Job | undefined;
-    readonly problems: readonly ConfigurationProblem[];
-  };
-  settings(): Settings;
-  /** The files that jobs may use. */
-  fileAccess(): { readonly workspaceDir: string; readonly allowedFolders: readonly string[] };
-  /** A path as a job writes it, as an absolute one. */
-  path(written: string): string;
-  /** A text as a file writes it, with its placeholders filled in; one without value stays as it is. */
-  fill(written: string): string;
-  /** An address that a visitor typed, without placeholders; or why a job could not name it. */
-  typedPlace(address: string): ReturnType<typeof typedPlace>;
-  /** Whether a variable has a value. */
-  hasVariable(name: string): boolean;
-  /** Whether a variable has a value, and has it from `.env`. */
-  isInDotEnv(name: string): boolean;
-  /** The variables in `.env` that have another value in the environment. */
-  overriddenVariables(): readonly string[];
-  /** The secrets that were read so far from the environment, and those in `.env`, for redaction. */
-  secrets(): readonly string[];
-  /** The same without throwing, for checks. */
-  readonly inspection: Inspection;
-  /** What the inspection would find if files, named relative to the workspace, had these texts, and these variables values. */
-  inspectionWith(
-    texts: Readonly<Record<string, string>>,
-    variables?: Readonly<Record<string, string>>,
-  ): Inspection;
-  readonly files: WorkspaceFiles;
-}
+export type Workspace = ReturnType<typeof openWorkspace>;
 
 /** Opens a workspace; UsageError if the folder is not one. Reads only `.env`. */
 export function openWorkspace(
   folder: string,
   variables: Readonly<Record<string, string | undefined>>,
   shippedMappings: string = SHIPPED_MAPPINGS,
-): Workspace {
+) {
   const dir = resolve(folder);
   if (!isWorkspace(dir)) {
     throw new UsageError(`${dir} is not a workspace: it has neither stores.yaml nor jobs/.`, {
       hint: 'Name the workspace with -C DIR, or create one: storeferry init DIR',
     });
   }
-  const files = filesOf(dir, shippedMappings);
+  const files: WorkspaceFiles = filesOf(dir, shippedMappings);
   const environment = loadEnvironment(dir, variables);
   const secrets = new Set<string>();
   const inspection = inspectFiles(files, environment, (secret) => secrets.add(secret));
@@ -96,26 +52,36 @@ export function openWorkspace(
     return read;
   };
   return {
+    /** An absolute path. */
     dir,
     files,
+    /** The same without throwing, for checks. */
     inspection,
-    inspectionWith: (texts, more = {}) =>
+    /** What the inspection would find if files, named relative to the workspace, had these texts, and these variables values. */
+    inspectionWith: (
+      texts: Readonly<Record<string, string>>,
+      more: Readonly<Record<string, string>> = {},
+    ): Inspection =>
       inspectFiles(
         filesOf(dir, shippedMappings, texts),
         { ...environment, get: (name) => more[name] ?? environment.get(name) },
         (secret) => secrets.add(secret),
       ),
     storeNames,
+    /** A job with `stores` is one for each of them, `JOB@STORE`. */
     jobNames: () => files.jobNames,
-    jobsNamed(name) {
+    /** The jobs that a name means: itself, or those of all its stores. UsageError if there is none. */
+    jobsNamed(name: string): readonly string[] {
       const { jobNames } = files;
       if (jobNames.includes(name)) return [name];
       const ofStores = jobNames.filter((job) => job !== name && jobFileName(job) === name);
       return ofStores.length > 0 ? ofStores : unknown('job', 'jobs/', name, jobNames);
     },
+    /** The names of the workspace's own mappings and the shipped ones. */
     mappingNames: () => files.mappingNames,
-    store: (name) => usable(inspection.store(name) ?? unknown('store', 'stores.yaml', name, storeNames())),
-    job(name) {
+    store: (name: string) =>
+      usable(inspection.store(name) ?? unknown('store', 'stores.yaml', name, storeNames())),
+    job(name: string): Job {
       const found = inspection.job(name);
       if (found === undefined) return unknown('job', 'jobs/', name, files.jobNames);
       const stores = storesOf(files.job(name)?.content);
@@ -124,24 +90,33 @@ export function openWorkspace(
         hint: `Name it with one of them: ${stores.map(({ store }) => jobForStore(name, store)).join(', ')}.`,
       });
     },
-    mapping: (name) =>
+    mapping: (name: string) =>
       usable(inspection.mapping(name) ?? unknown('mapping', 'mappings/', name, files.mappingNames)),
-    inspectJob(name) {
+    /** The job, or undefined and all problems of its file; for checks and lists. */
+    inspectJob(name: string) {
       const found = inspection.job(name);
       const problems = found === undefined ? [] : allProblems(found);
       return { job: problems.length === 0 ? found?.value : undefined, problems };
     },
     settings,
+    /** The files that jobs may use. */
     fileAccess: () => ({ workspaceDir: dir, allowedFolders: settings().allowedFolders }),
-    path: (written) => resolve(dir, written),
-    fill: (written) =>
+    /** A path as a job writes it, as an absolute one. */
+    path: (written: string) => resolve(dir, written),
+    /** A text as a file writes it, with its placeholders filled in; one without value stays as it is. */
+    fill: (written: string) =>
       fillTemplate(parseTemplate(written) ?? [written], (name) => environment.get(name)).text,
-    typedPlace: (address) =>
+    /** An address that a visitor typed, without placeholders; or why a job could not name it. */
+    typedPlace: (address: string) =>
       typedPlace(address, { environment, onSecret: (secret) => void secrets.add(secret) }),
-    hasVariable: (name) => environment.get(name) !== undefined,
+    /** Whether a variable has a value. */
+    hasVariable: (name: string) => environment.get(name) !== undefined,
+    /** Whether a variable has a value, and has it from `.env`. */
     isInDotEnv: environment.isInDotEnv,
+    /** The variables in `.env` that have another value in the environment. */
     overriddenVariables: environment.overridden,
-    secrets: () => [...new Set([...secrets, ...environment.secretsInFiles()])],
+    /** The secrets that were read so far from the environment, and those in `.env`, for redaction. */
+    secrets: (): readonly string[] => [...new Set([...secrets, ...environment.secretsInFiles()])],
   };
 }
 

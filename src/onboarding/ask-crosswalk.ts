@@ -3,12 +3,13 @@ import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import { explainError, InterruptedError, StoreferryError } from '../model/storeferry-error.ts';
 import { looseName } from '../text/printable.ts';
-import { readContactHeader } from './guess/header-reading.ts';
-import { isEmail } from './guess/sampled-column.ts';
+import { isExactlyCalled } from './guess/guess.ts';
+import { hasWord, readContactHeader, wordsOfHeader } from './guess/header-reading.ts';
+import { isEmail, type SampledColumn, sampleColumns } from './guess/sampled-column.ts';
 import { words } from './guess/words.ts';
 import { askFile, askPlace, choicesOf, type DraftEffects, type Inquiry } from './inquiry.ts';
 import type { NewJob } from './job-text.ts';
-import type { SourceLook } from './preview-source.ts';
+import { fileToGuess, type SourceLook } from './preview-source.ts';
 
 /** The file that connects the ids of the store with a field of the source. */
 export type CrosswalkAnswer = NonNullable<NewJob['crosswalk']> & { readonly copyOf: string | undefined };
@@ -45,7 +46,7 @@ export async function askCrosswalk(
   if (from !== 'file') return null;
   const found = await askFile(inquiry, 'crosswalkFile', 'The crosswalk (CSV)', effects);
   if (found === undefined) return null;
-  const columns = await effects.look(found.place, {}).then(crosswalkColumns, (error: unknown) => {
+  const columns = await effects.look(found.place, {}).then(namedColumns, (error: unknown) => {
     if (!(error instanceof StoreferryError) || error instanceof InterruptedError) throw error;
     inquiry.refuse('crosswalkFile', `This file cannot be used as the crosswalk. ${explainError(error)}`);
   });
@@ -64,10 +65,10 @@ export async function askCrosswalk(
 /** The column that identifies a contact. A column of names is never chosen automatically: two people may have the same. */
 function askMatch(
   inquiry: Inquiry,
-  columns: readonly CrosswalkColumn[],
+  columns: readonly SampledColumn[],
   fields: readonly string[],
   preferred: string,
-): CrosswalkMatch | undefined {
+) {
   const emails = fields.includes('email') ? emailColumn(columns) : undefined;
   const usable = columns.filter((column) => crosswalkMatch(column, fields) !== undefined);
   if (usable.length === 0 && inquiry.given('crosswalkMatch') === undefined) {
@@ -101,7 +102,7 @@ function askMatch(
   return column && crosswalkMatch(column, fields);
 }
 
-function askId(inquiry: Inquiry, all: readonly CrosswalkColumn[], match: string): string | undefined {
+function askId(inquiry: Inquiry, all: readonly SampledColumn[], match: string): string | undefined {
   const columns = all.filter(({ header }) => looseName(header) !== looseName(match));
   const answer = inquiry.ask(
     {
@@ -121,27 +122,15 @@ function askId(inquiry: Inquiry, all: readonly CrosswalkColumn[], match: string)
   return answer === undefined ? undefined : crosswalkColumn(all, answer)?.header;
 }
 
-function headersOf(columns: readonly CrosswalkColumn[]): string {
+function headersOf(columns: readonly SampledColumn[]): string {
   return columns.map(({ header }) => header).join(', ');
 }
 
 /** A few other cells, such as 'n/a', are allowed in a column of addresses. */
 const MIN_EMAIL_SHARE = 0.8;
 
-/** A column of the crosswalk, as its header writes it. */
-interface CrosswalkColumn {
-  readonly header: string;
-  readonly values: readonly string[];
-}
-
-/** How a column of the crosswalk identifies contacts: its header, and the field to compare it with, if its name differs. */
-interface CrosswalkMatch {
-  readonly match: string;
-  readonly field: string | undefined;
-}
-
-/** A column that can identify contacts, with its field; undefined if no field matches. */
-function crosswalkMatch(column: CrosswalkColumn, fields: readonly string[]): CrosswalkMatch | undefined {
+/** How a column identifies contacts: its header, and the field to compare it with, if its name differs; undefined if no field matches. */
+function crosswalkMatch(column: SampledColumn, fields: readonly string[]) {
   const { header } = column;
   const alike = fields.find((field) => looseName(field) === looseName(header));
   if (alike !== undefined)
@@ -149,25 +138,19 @@ function crosswalkMatch(column: CrosswalkColumn, fields: readonly string[]): Cro
   return fields.includes('email') && isEmailColumn(column) ? { match: header, field: 'email' } : undefined;
 }
 
-/** The named columns of a file with their contents. */
-function crosswalkColumns({ header, rows }: SourceLook): readonly CrosswalkColumn[] {
-  return header.flatMap((text, index) =>
-    text.trim() === ''
-      ? []
-      : [
-          {
-            header: text.trim(),
-            values: rows.flatMap(({ cells }) => {
-              const value = (cells[index] ?? '').trim();
-              return value === '' ? [] : [value];
-            }),
-          },
-        ],
-  );
+/** The named columns of a file. */
+function namedColumns(look: SourceLook): readonly SampledColumn[] {
+  const { header, rows } = fileToGuess(look);
+  return sampleColumns(header, rows, readContactHeader).filter((column) => column.header !== '');
+}
+
+/** The cells with a text, also where that is an error of a spreadsheet. */
+function filledCells({ cells }: SampledColumn): readonly string[] {
+  return cells.filter((cell) => cell !== '');
 }
 
 /** The column of that name, matched exactly or else loosely. */
-function crosswalkColumn(columns: readonly CrosswalkColumn[], name: string): CrosswalkColumn | undefined {
+function crosswalkColumn(columns: readonly SampledColumn[], name: string): SampledColumn | undefined {
   return (
     columns.find(({ header }) => header === name.trim()) ??
     columns.find(({ header }) => looseName(header) === looseName(name))
@@ -175,34 +158,33 @@ function crosswalkColumn(columns: readonly CrosswalkColumn[], name: string): Cro
 }
 
 /** Whether a column has e-mail addresses: decided by its cells, or by its header if they are blank. */
-function isEmailColumn({ header, values }: CrosswalkColumn): boolean {
-  if (values.length === 0) return isCalledEmail(header);
-  return values.filter((value) => isEmail(value)).length >= values.length * MIN_EMAIL_SHARE;
+function isEmailColumn(column: SampledColumn): boolean {
+  const values = filledCells(column);
+  if (values.length === 0) return isCalledEmail(column);
+  return values.filter(isEmail).length >= values.length * MIN_EMAIL_SHARE;
 }
 
 /**
  * The column of the contact's e-mail addresses: the only one with such a name, or the only one that does not belong
  * to another person.
  */
-function emailColumn(columns: readonly CrosswalkColumn[]): CrosswalkColumn | undefined {
+function emailColumn(columns: readonly SampledColumn[]): SampledColumn | undefined {
   const all = columns.filter(isEmailColumn);
-  const called = all.filter(({ header }) => isCalledEmail(header));
+  const called = all.filter(isCalledEmail);
   const [only, second] = called.length > 0 ? called : all;
   if (only === undefined || second !== undefined) return undefined;
   return called.length > 0 || mayBeOwnEmail(only) ? only : undefined;
 }
 
 /** Addresses of owners or referrers repeat, and their headers say so. */
-function mayBeOwnEmail({ header, values }: CrosswalkColumn): boolean {
+function mayBeOwnEmail(column: SampledColumn): boolean {
+  const values = filledCells(column);
   const isDistinct = new Set(values).size >= values.length * MIN_EMAIL_SHARE;
-  const { otherPeople } = words().crosswalk;
-  return isDistinct && !wordsOf(header).some((word) => otherPeople.has(word));
+  return isDistinct && !hasWord(column.header, words().crosswalk.otherPeople);
 }
 
-function isCalledEmail(header: string): boolean {
-  const { meanings, qualifiers } = readContactHeader(header);
-  const isNamed = meanings.some(({ concept, how }) => concept === 'email' && how === 'exact');
-  return isNamed && (qualifiers.number ?? 1) === 1;
+function isCalledEmail(column: SampledColumn): boolean {
+  return isExactlyCalled(column, 'email') && (column.reading.qualifiers.number ?? 1) === 1;
 }
 
 /**
@@ -210,10 +192,11 @@ function isCalledEmail(header: string): boolean {
  * a contact. Undefined in case of doubt: members, companies and phones have numbers too, and a wrong id would write
  * into another person's contact.
  */
-function idColumn(columns: readonly CrosswalkColumn[]): CrosswalkColumn | undefined {
-  const numbers = columns.filter(
-    ({ values }) => values.every((value) => /^[0-9]+$/.test(value)) && new Set(values).size === values.length,
-  );
+function idColumn(columns: readonly SampledColumn[]): SampledColumn | undefined {
+  const numbers = columns.filter((column) => {
+    const values = filledCells(column);
+    return values.every((value) => /^[0-9]+$/.test(value)) && new Set(values).size === values.length;
+  });
   const { id, number } = words().crosswalk;
   const named = numbers.filter(({ header }) => isCalledId(header, id));
   const [only, second] =
@@ -224,18 +207,11 @@ function idColumn(columns: readonly CrosswalkColumn[]): CrosswalkColumn | undefi
 /** Whether a header names the id, alone or of a contact: id, Customer ID, contact_id, Store contact id, Contact no. */
 function isCalledId(header: string, idWords: ReadonlySet<string>): boolean {
   const { contact, store } = words().crosswalk;
-  const all = wordsOf(header);
+  const all = wordsOfHeader(header).filter((word) => word !== '#');
   const others = all.filter((word) => !idWords.has(word));
   const isOfContact = others.some((word) => contact.has(word));
   return (
     others.length < all.length &&
     others.every((word) => contact.has(word) || (isOfContact && store.has(word)))
-  );
-}
-
-/** The words of a header in lower case: `contactId` and `contact_id` give the same words. */
-function wordsOf(header: string): string[] {
-  return (header.match(/\p{Lu}?\p{Ll}+|\p{Lu}+(?!\p{Ll})|\p{Lo}+|\d+/gu) ?? []).map((word) =>
-    word.toLowerCase(),
   );
 }

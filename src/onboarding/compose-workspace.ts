@@ -19,7 +19,7 @@ import { delimiterName } from '../model/row.ts';
 import { looksSecret } from '../text/mask-personal-data.ts';
 import type { CrosswalkAnswer } from './ask-crosswalk.ts';
 import { askCurrency, askWeightUnit, type StoreAnswer } from './ask-store.ts';
-import type { DraftFile, DraftSetting, Inquiry, PlacedFile, PreviewUnit } from './inquiry.ts';
+import type { DraftFile, DraftSetting, Inquiry, PlacedFile } from './inquiry.ts';
 import type { NewJob, Reading } from './job-text.ts';
 import { NEW_STORE, type NewWorkspace } from './new-workspace.ts';
 import type { SourceGuess } from './preview-source.ts';
@@ -32,18 +32,8 @@ interface SettingsParts {
   readonly setting: DraftSetting;
 }
 
-/** The settings that do not follow from the file. */
-interface Settings extends Pick<NewJob, 'pictures'> {
-  readonly weightUnit: PreviewUnit | undefined;
-  readonly currency: string | undefined;
-  readonly name: string;
-  readonly schedule: { readonly cron: string; readonly timezone: string } | undefined;
-  readonly timezone: string;
-  readonly variables: Readonly<Record<string, string>>;
-}
-
 /** Asks for the settings that do not follow from the file. */
-export function askSettings(inquiry: Inquiry, { guess, spec, store, setting }: SettingsParts): Settings {
+export function askSettings(inquiry: Inquiry, { guess, spec, store, setting }: SettingsParts) {
   const weightUnit = askWeightUnit(inquiry, spec, store);
   const currency = askCurrency(inquiry, guess, spec, store);
   const pictures = askPictures(inquiry, setting);
@@ -53,7 +43,7 @@ export function askSettings(inquiry: Inquiry, { guess, spec, store, setting }: S
     (answer) => whyNoJobName(setting.dir, answer),
   );
   const timing = askSchedule(inquiry, setting);
-  const variables = Object.fromEntries(
+  const variables: Readonly<Record<string, string>> = Object.fromEntries(
     (store.known?.unset ?? []).flatMap((variable) => {
       const isSecret = looksSecret(variable);
       // A visitor must not choose the address to which a known key goes.
@@ -100,7 +90,7 @@ function whyNoJobName(dir: string, name: string): string | undefined {
   return existsSync(join(dir, 'jobs', `${name}.yaml`)) ? `there is a job ${name} already` : undefined;
 }
 
-function askSchedule(inquiry: Inquiry, { isVisitor }: DraftSetting): Pick<Settings, 'schedule' | 'timezone'> {
+function askSchedule(inquiry: Inquiry, { isVisitor }: DraftSetting) {
   const choices = withoutAbsent([
     ...SCHEDULE_CHOICES,
     !isVisitor && { value: 'other', name: 'At other times, as a cron expression' },
@@ -156,7 +146,7 @@ function localTimezone(): string {
 }
 
 interface WorkspaceParts extends Omit<SettingsParts, 'guess'> {
-  readonly settings: Settings;
+  readonly settings: ReturnType<typeof askSettings>;
   readonly source: PlacedFile;
   readonly reading: Reading;
   readonly file: Omit<DraftFile, 'findings' | 'currency'>;

@@ -2,42 +2,27 @@ import { reportColumns, requiredColumns } from '../mapping/compile-mapping.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import { looseName } from '../text/printable.ts';
-import {
-  type FileToGuess,
-  guessImport,
-  type UnderstoodColumn,
-  understoodColumns,
-} from './guess/propose-mapping.ts';
+import { type FileToGuess, guessImport, understoodColumns } from './guess/propose-mapping.ts';
 
-/** How well a mapping fits a header line. */
-interface HeaderFit {
-  /** What would stop a run with this header: missing required columns, or a repeated one; null if nothing would. */
-  readonly obstacle: string | null;
-  /** The headers that the mapping's columns use, in the order of the file. */
-  readonly used: readonly string[];
-  /** How many headers there are, without blank ones. */
-  readonly headers: number;
-  /** Whether the header has at least half of the required columns: otherwise it is of another format. */
-  readonly isNear: boolean;
-  /** How many of the mapping's columns the header has, and how many the mapping has. */
-  readonly columnsFound: number;
-  readonly columns: number;
-}
-
-/** Tries a mapping with a header line, without rows, params or lookups. */
-export function fitHeader(spec: MappingSpec, header: readonly string[]): HeaderFit {
+/** Tries how well a mapping fits a header line, without rows, params or lookups. */
+export function fitHeader(spec: MappingSpec, header: readonly string[]) {
   const { report, repeated } = bind(spec, header);
   const taken = new Set(report.used.flatMap(({ headers }) => headers));
   const required = requiredColumns(spec);
   const lacking = required.filter((name) => report.missing.includes(name));
   return {
+    /** What would stop a run with this header: missing required columns, or a repeated one; null if nothing would. */
     obstacle:
       lacking.length === 0
         ? repeated
         : `the file has no ${lacking.map((name) => headerOf(spec, name)).join(', ')}`,
+    /** The headers that the mapping's columns use, in the order of the file. */
     used: [...new Set(header.map((text) => text.trim()))].filter((text) => taken.has(text)),
+    /** How many headers there are, without blank ones. */
     headers: header.filter((text) => text.trim() !== '').length,
+    /** Whether the header has at least half of the required columns: otherwise it is of another format. */
     isNear: lacking.length * 2 <= required.length,
+    /** How many of the mapping's columns the header has, and how many the mapping has. */
     columnsFound: report.used.length,
     columns: Object.keys(spec.columns).length,
   };
@@ -101,24 +86,6 @@ export function candidateOf({ name, spec, shipped }: MappingCandidate): MappingC
   return { name, spec, shipped };
 }
 
-/** A mapping compared with a header line. */
-interface MappingFit extends HeaderFit {
-  readonly name: string;
-  readonly imports: MappingSpec['import'];
-  /** The used headers that no other format's mapping knows: these distinguish the formats. */
-  readonly distinctive: readonly string[];
-}
-
-/** Where a file probably comes from, according to its header line. */
-interface MappingGuess {
-  /** The mapping that fits without much doubt; undefined if the columns say too little, or several fit equally well. */
-  readonly best: MappingFit | undefined;
-  /** Mappings that can read the file, likeliest first. */
-  readonly fitting: readonly MappingFit[];
-  /** Mappings that know some of its columns and lack others that they need, nearest first. */
-  readonly near: readonly MappingFit[];
-}
-
 /** How much better than the second the best must fit, if both have distinctive columns. */
 const CLEAR_LEAD = 1.25;
 
@@ -127,10 +94,7 @@ const CLEAR_LEAD = 1.25;
  * evidence; one that a single format has (Variant Compare At Price) is strong evidence. The weight of a column
  * decreases with the number of mappings that know it.
  */
-export function guessMapping(
-  header: readonly string[],
-  candidates: readonly MappingCandidate[],
-): MappingGuess {
+export function guessMapping(header: readonly string[], candidates: readonly MappingCandidate[]) {
   const fits = candidates.map((candidate) => ({ candidate, fit: fitHeader(candidate.spec, header) }));
   // A workspace's variation of a shipped mapping must not make the columns of that format common.
   const knownBy = new Map<string, number>();
@@ -143,6 +107,7 @@ export function guessMapping(
     .map(({ candidate: { name, spec, shipped }, fit }) => {
       const others = (text: string) => (knownBy.get(text) ?? 0) - (shipped && fit.isNear ? 1 : 0);
       const evidence = fit.used.reduce((sum, text) => sum + 1 / (1 + others(text)), 0);
+      // The used headers that no other format's mapping knows: these distinguish the formats.
       const distinctive = fit.used.filter((text) => others(text) <= 0);
       return { ...fit, name, imports: spec.import, distinctive, shipped, evidence };
     })
@@ -159,22 +124,17 @@ export function guessMapping(
     first.evidence > (near[0]?.evidence ?? 0);
   const best = own ?? (clear ? first : undefined);
   return {
+    /** The mapping that fits without much doubt; undefined if the columns say too little, or several fit equally well. */
     best,
+    /** Mappings that can read the file, likeliest first. */
     fitting: best === undefined ? fitting : [best, ...fitting.filter(({ name }) => name !== best.name)],
+    /** Mappings that know some of its columns and lack others that they need, nearest first. */
     near,
   };
 }
 
 /** What is known of a file that no job reads yet. */
-export interface RecognisedFile {
-  readonly guess: MappingGuess;
-  /** Undefined where it could be either. */
-  readonly imports: MappingSpec['import'] | undefined;
-  /** The mapping to use without a question; undefined if none fits, or one was recognised by few columns only. */
-  readonly best: MappingFit | undefined;
-  /** For each shipped mapping that fits, by name: the columns that it would leave out although they are understood. */
-  readonly lost: ReadonlyMap<string, readonly UnderstoodColumn[]>;
-}
+export type RecognisedFile = ReturnType<typeof recogniseFile>;
 
 /** A format is recognised by this many columns that no other format has. */
 const MIN_DISTINCTIVE = 3;
@@ -185,7 +145,7 @@ const MIN_DISTINCTIVE_OF_WHOLE = 2;
  * Recognises the format of a file among these mappings: by several columns that only this format has, and unless the
  * headers and values alone explain more of its columns.
  */
-export function recogniseFile(file: FileToGuess, known: readonly MappingCandidate[]): RecognisedFile {
+export function recogniseFile(file: FileToGuess, known: readonly MappingCandidate[]) {
   const guess = guessMapping(file.header, known);
   const { best, fitting } = guess;
   const shipped = fitting.filter((fit) => known.some(({ name, shipped: is }) => is && name === fit.name));
@@ -196,7 +156,7 @@ export function recogniseFile(file: FileToGuess, known: readonly MappingCandidat
       return [name, [...claimed, ...asked].filter(({ header }) => !used.includes(header))] as const;
     }),
   );
-  const isRecognised = ({ name, imports, used, distinctive }: MappingFit) => {
+  const isRecognised = ({ name, imports, used, distinctive }: (typeof fitting)[number]) => {
     const left = lost.get(name);
     if (left === undefined) return true;
     const wanted = left.length === 0 ? MIN_DISTINCTIVE_OF_WHOLE : MIN_DISTINCTIVE;
@@ -204,8 +164,11 @@ export function recogniseFile(file: FileToGuess, known: readonly MappingCandidat
   };
   return {
     guess,
+    /** Undefined where it could be either. */
     imports: guessImport(file),
+    /** The mapping to use without a question; undefined if none fits, or one was recognised by few columns only. */
     best: best !== undefined && isRecognised(best) ? best : undefined,
+    /** For each shipped mapping that fits, by name: the columns that it would leave out although they are understood. */
     lost,
   };
 }

@@ -68,27 +68,15 @@ export function jobText(job: NewJob): string {
     `store: ${yamlText(job.store)} # a name in stores.yaml`,
     'source:',
     sourceLine(job.source),
-    ...optional('  sheet', job.source.sheet, 'the sheet of the workbook: its name, or its number'),
-    ...optional('  records', job.source.records, 'the path of the records in the file'),
-    job.source.headerRow !== undefined &&
-      `  headerRow: ${job.source.headerRow} # the row with the names of the columns`,
-    job.source.dataRow !== undefined && `  dataRow: ${job.source.dataRow} # the first row with data`,
-    ...optional('  encoding', job.source.encoding, 'the charset of the file'),
-    ...optional('  delimiter', job.source.delimiter, 'what separates the columns'),
-    ...optional('  quotes', job.source.quotes, 'the file never quotes cells'),
+    ...READING_KEYS.map(([key, why]) => setting(`  ${key}`, job.source[key], why)),
     `mapping: ${yamlText(job.mapping)} # how rows become ${job.imports}; your own mappings are in mappings/`,
     ...paramLines(job),
     '',
     ...(contacts ? crosswalkLines(job) : modeLines(job)),
-    ...(contacts
-      ? [
-          '# Two rows for one contact: reject both, keep the first or the last, or merge them.',
-          'duplicates: reject',
-        ]
-      : [
-          '# The same product twice in one file: reject both, or keep the first or the last.',
-          'duplicates: reject',
-        ]),
+    contacts
+      ? '# Two rows for one contact: reject both, keep the first or the last, or merge them.'
+      : '# The same product twice in one file: reject both, or keep the first or the last.',
+    'duplicates: reject',
     ...picturesLines(job),
     ...safetyLines(job),
     '',
@@ -107,8 +95,19 @@ function sourceLine(source: NewJob['source']): string {
   return `  path: ${yamlText(source.path)} # a file, or a glob such as exports/*.csv; gzip and zip files are unpacked`;
 }
 
-function optional(key: string, value: string | undefined, why: string): string[] {
-  return value === undefined ? [] : [`${key}: ${yamlText(value)} # ${why}`];
+/** What a source can say of how its file is read, and what that means. */
+const READING_KEYS: readonly (readonly [key: keyof Reading, why: string])[] = [
+  ['sheet', 'the sheet of the workbook: its name, or its number'],
+  ['records', 'the path of the records in the file'],
+  ['headerRow', 'the row with the names of the columns'],
+  ['dataRow', 'the first row with data'],
+  ['encoding', 'the charset of the file'],
+  ['delimiter', 'what separates the columns'],
+  ['quotes', 'the file never quotes cells'],
+];
+
+function setting(key: string, value: string | number | undefined, why: string): string | undefined {
+  return value === undefined ? undefined : `${key}: ${flow(value)} # ${why}`;
 }
 
 function modeLines({ match }: NewJob): string[] {
@@ -124,7 +123,7 @@ function modeLines({ match }: NewJob): string[] {
   ];
 }
 
-function crosswalkLines({ crosswalk }: NewJob): string[] {
+function crosswalkLines({ crosswalk }: NewJob): (string | undefined)[] {
   if (crosswalk === undefined)
     return [
       '# The store identifies contacts by its own ids, which the mapping takes from the file. If the file has none, a CSV',
@@ -135,10 +134,8 @@ function crosswalkLines({ crosswalk }: NewJob): string[] {
     '# The store updates contacts by id only: this file has its ids and a field of the source.',
     'crosswalk:',
     `  path: ${yamlText(crosswalk.path)}`,
-    crosswalk.field === undefined
-      ? `  match: ${yamlText(crosswalk.match)} # its column to match; the contact has a field of the same name`
-      : `  match: ${yamlText(crosswalk.match)} # its column to match`,
-    ...optional('  field', crosswalk.field, "the contact's field that it is compared with"),
+    `  match: ${yamlText(crosswalk.match)} # its column to match${crosswalk.field === undefined ? '; the contact has a field of the same name' : ''}`,
+    setting('  field', crosswalk.field, "the contact's field that it is compared with"),
     `  id: ${yamlText(crosswalk.id)} # its column with the store's id`,
   ];
 }

@@ -15,14 +15,7 @@ import { withoutAbsent } from '../model/json-object.ts';
 import { leavesOf, type Mapped, type TracedField } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
 import type { FilePlace } from '../model/remote-address.ts';
-import {
-  type Dialect,
-  delimiterName,
-  isSheet,
-  type Row,
-  type StagedTable,
-  type TablePlaces,
-} from '../model/row.ts';
+import { delimiterName, isSheet, type Row, type TablePlaces } from '../model/row.ts';
 import {
   explainError,
   MappingError,
@@ -49,25 +42,7 @@ export { fetchHostKey, fetchPicture, openPictures } from '../source/snapshot.ts'
 export { fitHeader } from './guess-mapping.ts';
 
 /** What a file contains when it is read like an import. */
-export interface SourceLook {
-  /** The files in it: one, or those of a zip. */
-  readonly files: readonly string[];
-  /** All following values are those of the first file. */
-  readonly header: readonly string[];
-  readonly dialect: Dialect;
-  /** Set where the file is no CSV. */
-  readonly places: TablePlaces | undefined;
-  /** The line or row of the header; 0 where the header is none of the rows. */
-  readonly headerLine: number;
-  /** The file from its beginning, as it is: with what stands above the header and between it and the data. */
-  readonly beginning: readonly Row[];
-  /** Merged cells of the first rows of a sheet: first and last row (from 1), first and last column (from 0). */
-  readonly merged: NonNullable<StagedTable['merged']>;
-  /** The first rows with data. */
-  readonly rows: readonly Row[];
-  /** The number of rows; null if the file is too large to be read completely for this. */
-  readonly rowCount: number | null;
-}
+export type SourceLook = Awaited<ReturnType<typeof lookAtSource>>;
 
 /** Files up to this size are read completely first; of a larger file only the beginning. */
 const SAMPLE_BYTES = 32 * 1024 * 1024;
@@ -94,10 +69,7 @@ export interface LookOptions extends Omit<CsvOptions, 'name' | 'file' | 'limits'
  * delimiter, and reads the header and some rows. SourceError, CsvError or EncodingError for a file that an import would
  * refuse. Writes nothing.
  */
-export async function lookAtSource(
-  place: string | FilePlace,
-  options: LookOptions = {},
-): Promise<SourceLook> {
+export async function lookAtSource(place: string | FilePlace, options: LookOptions = {}) {
   const { path, remote } = typeof place === 'string' ? { path: place } : place;
   const {
     sampleBytes = SAMPLE_BYTES,
@@ -145,14 +117,21 @@ export async function lookAtSource(
   const own = withoutAbsent([headerLine > 0 && { file: 0, line: headerLine, cells: table.header }, ...rows]);
   const isMoved = headerRow !== undefined || dataRow !== undefined;
   return {
+    /** The files in it: one, or those of a zip. */
     files: files.map(({ name }) => name),
+    /** The line or row of the header; 0 where the header is none of the rows. This and all below are those of the first file. */
     headerLine,
+    /** The file from its beginning, as it is: with what stands above the header and between it and the data. */
     beginning: (isMoved ? await readBeginning().catch(() => own) : own).slice(0, MAX_ROWS_SHOWN),
+    /** Merged cells of the first rows of a sheet: first and last row (from 1), first and last column (from 0). */
     merged: first.table?.merged ?? [],
     header: table.header,
     dialect: table.dialect,
+    /** Set where the file is no CSV. */
     places: table.places,
+    /** The first rows with data. */
     rows,
+    /** The number of rows; null if the file is too large to be read completely for this. */
     rowCount: cut ? null : table.counts.rows,
   };
 }
@@ -250,20 +229,7 @@ export function fileToGuess({ header, rows }: SourceLook): FileToGuess {
 }
 
 /** What the first records of a source become. */
-export interface SourcePreview {
-  readonly records: readonly PreviewedRecord[];
-  /** Of all rows that were looked at. */
-  readonly counts: Readonly<Record<Mapped['kind'], number>>;
-  /** The rows at the beginning that become no record: the lines of each, and why. */
-  readonly leftOut: readonly LeftOutRows[];
-  /** Of records after the first ones, the first that are rejected. */
-  readonly rejected: readonly PreviewedRecord[];
-  /** What the prices of all rows named. */
-  readonly currencies: Pick<CurrencyWatch, 'words' | 'isMixed' | 'found'> & {
-    /** Of the words, those that do not mean what the store sells in. */
-    readonly foreign: readonly string[];
-  };
-}
+export type SourcePreview = Awaited<ReturnType<typeof previewSource>>;
 
 /** Rows that become no record. */
 export interface LeftOutRows {
@@ -307,7 +273,7 @@ export async function previewSource(
   { header, rows, beginning }: SourceLook,
   spec: MappingSpec,
   options: PreviewOptions,
-): Promise<SourcePreview> {
+) {
   const currencies = new CurrencyWatch({ store: options.currency });
   const mapping = compileForPreview(spec, options, currencies);
   const counts = { record: 0, rejected: 0, skipped: 0 };
@@ -334,7 +300,17 @@ export async function previewSource(
   const { currency } = options;
   const foreign =
     currency === undefined ? [] : words.filter((word) => currenciesNamed(word)?.includes(currency) !== true);
-  return { records, counts, leftOut, rejected, currencies: { words, isMixed, found, foreign } };
+  return {
+    records,
+    /** Of all rows that were looked at. */
+    counts,
+    /** The rows at the beginning that become no record: the lines of each, and why. */
+    leftOut,
+    /** Of records after the first ones, the first that are rejected. */
+    rejected,
+    /** What the prices of all rows named; `foreign`: of the words, those that do not mean what the store sells in. */
+    currencies: { words, isMixed, found, foreign },
+  };
 }
 
 /** What is chosen about the import of a file that no job reads yet; undefined where it is to be guessed. */
@@ -453,7 +429,23 @@ export async function examineIsolated<Kind extends keyof Examinations>(
   signal.throwIfAborted();
   const task: ExaminationTask<Kind> = { kind, given };
   if (isSmall(look)) return await runExamination(task);
-  return await inThread<Awaited<ReturnType<Examinations[Kind]>>>(task, look, signal);
+  return await isolatedResult<Awaited<ReturnType<Examinations[Kind]>>>(
+    ['guess-thread', import.meta.url],
+    task,
+    {
+      cpuMs: CPU_MS,
+      heapMib: HEAP_MIB,
+      signal,
+      refused: (beyond) =>
+        new SourceError(
+          `The columns and first rows of the file take more than ${beyond} to examine, far more than those of an ordinary file.`,
+          {
+            place: { file: look.files[0] ?? '' },
+            hint: 'Check whether it is the right file. If it is, write its mapping by hand (docs/mappings.md).',
+          },
+        ),
+    },
+  );
 }
 
 function isSmall({ header, rows }: SourceLook): boolean {
@@ -466,22 +458,6 @@ function isSmall({ header, rows }: SourceLook): boolean {
 
 const CPU_MS = 20_000;
 const HEAP_MIB = 512;
-
-async function inThread<Result>(task: unknown, { files }: SourceLook, signal: AbortSignal): Promise<Result> {
-  return await isolatedResult<Result>(['guess-thread', import.meta.url], task, {
-    cpuMs: CPU_MS,
-    heapMib: HEAP_MIB,
-    signal,
-    refused: (beyond) =>
-      new SourceError(
-        `The columns and first rows of the file take more than ${beyond} to examine, far more than those of an ordinary file.`,
-        {
-          place: { file: files[0] ?? '' },
-          hint: 'Check whether it is the right file. If it is, write its mapping by hand (docs/mappings.md).',
-        },
-      ),
-  });
-}
 
 async function* onlyBatch(rows: readonly Row[]) {
   yield rows;

@@ -106,15 +106,6 @@ function readingQuestion(error: unknown): ReadingQuestion | undefined {
   return undefined;
 }
 
-/** Decides a question about the file by an answer, or by its likely choice; undefined leaves it open. */
-type DecideReading = (question: ReadingQuestion) => string | undefined;
-
-/** A file and how it is read. */
-interface ReadSource {
-  readonly look: SourceLook;
-  readonly reading: Reading;
-}
-
 /**
  * Reads a file, and asks what it leaves open. Undefined while a question is open; throws the error that no answer resolves.
  * `note` gets sentences about what was found out.
@@ -129,10 +120,11 @@ export async function readUntilClear(
   }: {
     /** Whether a file has the columns of a known format. */
     readonly isKnown: (look: SourceLook) => Promise<boolean>;
-    readonly decide: DecideReading;
+    /** Decides a question about the file by an answer, or by its likely choice; undefined leaves it open. */
+    readonly decide: (question: ReadingQuestion) => string | undefined;
     readonly note: (sentence: string) => void;
   },
-): Promise<ReadSource | undefined> {
+) {
   let reading = given;
   for (;;) {
     try {

@@ -6,15 +6,6 @@ import { readProductHeader } from './header-reading.ts';
 import { booleanOf, isMissingValue, readAmount, type SampledColumn } from './sampled-column.ts';
 import { words } from './words.ts';
 
-/** Columns that each are one variant of the products. */
-interface SpreadDraft {
-  readonly options: OptionsSpec;
-  /** Undefined where the columns do not have the stock. */
-  readonly quantity: Value | undefined;
-  /** All prices as one column; undefined where the columns do not have them. */
-  readonly price: SampledColumn | undefined;
-}
-
 /** A value of an option as shops write it: a size of clothes or shoes. */
 const SIZE = /^(?:\d?x{0,3}[sl]|m|x{2,4}[sl]|\d{2}(?:[.,/]\d{1,2})?)$/i;
 
@@ -33,10 +24,9 @@ interface SpreadGroup {
 }
 
 /** Finds columns that are sizes or colours with stock or prices. Undefined also while a question about them is open. */
-export function draftSpread(guess: Guess): SpreadDraft | undefined {
-  const groups = groupsOf(guess);
+export function draftSpread(guess: Guess) {
   const found = new Map<Content, SpreadGroup>();
-  for (const group of groups) {
+  for (const group of groupsOf(guess)) {
     const content = group.content ?? contentOf(guess, group);
     if (content !== undefined && !found.has(content)) found.set(content, group);
   }
@@ -55,9 +45,15 @@ export function draftSpread(guess: Guess): SpreadDraft | undefined {
   const stock = names.find(([content]) => content === 'stock')?.[1];
   const families = names.map(([, family]) => family);
   const [only, second] = families;
+  const options: OptionsSpec = {
+    fromColumns: { name, columns: only !== undefined && second === undefined ? only : families },
+  };
+  const quantity: Value | undefined = stock && [stock, 'integer', { min: 0 }];
   return {
-    options: { fromColumns: { name, columns: only !== undefined && second === undefined ? only : families } },
-    quantity: stock === undefined ? undefined : [stock, 'integer', { min: 0 }],
+    options,
+    /** Undefined where the columns do not have the stock. */
+    quantity,
+    /** All prices as one column; undefined where the columns do not have them. */
     price: merged(found.get('price')),
   };
 }

@@ -6,18 +6,16 @@ import { currencyCode, oneOf, words } from './words.ts';
 /** The parts of a header other than the name of the field. */
 interface Qualifiers {
   /** A code of ISO 4217: of a sign that several currencies have, the most usual one. */
-  readonly currency: string | undefined;
+  currency?: string;
   /** As the header has it: a code or a sign. */
-  readonly currencyWord: string | undefined;
-  readonly tax: 'gross' | 'net' | undefined;
+  currencyWord?: string;
+  tax?: 'gross' | 'net';
   /** A unit of weight, as mappings write it. */
-  readonly unit: string | undefined;
+  unit?: string;
   /** Whether an amount is for a measure (per kg), not for the product. */
-  readonly isPerMeasure: boolean;
+  isPerMeasure?: boolean;
   /** Which of several: Image 2. */
-  readonly number: number | undefined;
-  /** The language of the content: Name (EN). */
-  readonly language: string | undefined;
+  number?: number;
 }
 
 /** One thing that a header may mean. */
@@ -33,7 +31,7 @@ export interface Meaning {
 export interface HeaderReading {
   /** Of several, the values decide in this order. */
   readonly meanings: readonly Meaning[];
-  readonly qualifiers: Qualifiers;
+  readonly qualifiers: Readonly<Qualifiers>;
   /** What single words of it mean, where the whole is not understood. */
   readonly mentions: ReadonlySet<Concept>;
 }
@@ -139,7 +137,7 @@ function readHeader(header: string, index: Index): HeaderReading {
 function understood(text: string, index: Index): HeaderReading {
   const plain = wordsOf(text);
   const asItIs = meaningsAt(index, plain.join(''), 'exact');
-  if (asItIs.length > 0) return { meanings: asItIs, qualifiers: NO_QUALIFIERS, mentions: new Set() };
+  if (asItIs.length > 0) return { meanings: asItIs, qualifiers: {}, mentions: new Set() };
   const { rest, qualifiers } = qualify(plain);
   const reading = (meanings: readonly Meaning[]) => ({
     meanings,
@@ -259,16 +257,6 @@ function nearestWord(index: Index, word: string, isJoined: boolean): string | un
   return best !== undefined && rivals.size === (index.get(best)?.size ?? 0) ? best : undefined;
 }
 
-const NO_QUALIFIERS: Qualifiers = {
-  currency: undefined,
-  currencyWord: undefined,
-  tax: undefined,
-  unit: undefined,
-  isPerMeasure: false,
-  number: undefined,
-  language: undefined,
-};
-
 /** The patterns of the parts of a header. */
 function patternsOf({ vat, per, measures, perPiece, piece, glued, ...tax }: Words['headerParts']) {
   const phrase = (alone: ReadonlySet<string>, before: ReadonlySet<string>, after: ReadonlySet<string>) =>
@@ -321,7 +309,7 @@ function qualify(all: readonly string[]) {
   patterns ??= patternsOf(words().headerParts);
   const { gross, net, perMeasure, perPiece, glued } = patterns;
   let rest = [...all];
-  const found: { -readonly [Key in keyof Qualifiers]: Qualifiers[Key] } = { ...NO_QUALIFIERS };
+  const found: Qualifiers = {};
   /** Takes the longest run of up to three words that the test accepts. */
   const take = (accepts: (run: string) => boolean): boolean => {
     for (let length = Math.min(3, rest.length - 1); length >= 1; length--) {
@@ -374,11 +362,9 @@ function qualify(all: readonly string[]) {
       rest = [...rest.slice(0, -1), last.slice(0, -ending.length)];
     }
   }
-  const last = rest.at(-1) ?? '';
-  if (rest.length > 1 && words().headerParts.contentLanguages.has(last)) {
-    found.language = last;
+  // The language of the content: Name (EN).
+  if (rest.length > 1 && words().headerParts.contentLanguages.has(rest.at(-1) ?? ''))
     rest = rest.slice(0, -1);
-  }
   const number = rest.findIndex((word) => /^\d{1,3}$/.test(word));
   if (number >= 0 && rest.length > 1) {
     found.number = Number(rest[number]);

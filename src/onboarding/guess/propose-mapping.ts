@@ -118,17 +118,8 @@ function refuseUnknownFields(imports: MappingSpec['import'], answers: MappingAns
   });
 }
 
-/** A column whose header and values are understood, with the label of the field that it could fill. */
-export interface UnderstoodColumn {
-  readonly header: string;
-  readonly field: string;
-}
-
-/** The columns that a proposal uses, and those called a field of which it asks which one fills it. */
-export function understoodColumns(
-  imports: MappingSpec['import'],
-  file: FileToGuess,
-): { readonly used: readonly UnderstoodColumn[]; readonly asked: readonly UnderstoodColumn[] } {
+/** The columns that a proposal uses, and those called a field of which it asks which one fills it; each with the label of the field. */
+export function understoodColumns(imports: MappingSpec['import'], file: FileToGuess) {
   const { columns, questions } = proposeMapping(imports, file);
   const labelled = (header: string, field: string) => ({ header, field: fieldLabel(imports, field) });
   const called = new Set(
