@@ -120,6 +120,11 @@ function emptied(content: unknown, path: Path): Path {
   return parent.length > 0 && isOnly ? emptied(content, parent) : path;
 }
 
+/** The text with something else, or nothing, in place of what is between two places. */
+function splice(text: string, from: number, to: number, instead = ''): string {
+  return text.slice(0, from) + instead + text.slice(to);
+}
+
 interface Found {
   readonly map: YAMLMap;
   readonly pair: Pair;
@@ -207,7 +212,7 @@ function withValue(text: string, path: Path, write: Write): string {
     const before = start === end && text[start - 1] === ':' ? ' ' : '';
     const after = text.slice(start, end).endsWith('\n') ? eolOf(text) : '';
     const written = rest.length > 0 ? nested(rest, write) : write(value);
-    return text.slice(0, start) + before + written + after + text.slice(end);
+    return splice(text, start, end, before + written + after);
   }
   throw unsupportedYaml();
 }
@@ -217,25 +222,24 @@ function withItem(text: string, list: YAMLSeq, value: string): string {
   const [first, last] = [list.items[0], list.items.at(-1)];
   if (list.flow === true || first === undefined) {
     const [start, end] = nodeRange(list);
-    if (last === undefined) return `${text.slice(0, start)}[${value}]${text.slice(end)}`;
-    const at = endOf(last);
-    return `${text.slice(0, at)}, ${value}${text.slice(at)}`;
+    return last === undefined
+      ? splice(text, start, end, `[${value}]`)
+      : splice(text, endOf(last), endOf(last), `, ${value}`);
   }
   const at = lineAfter(text, endOf(last));
   const line = text.slice(text.lastIndexOf('\n', nodeRange(first)[0] - 1) + 1);
   const [dash = ''] = /^\s*-/.exec(line) ?? [];
   const eol = eolOf(text);
   const before = at > 0 && text[at - 1] !== '\n' ? eol : '';
-  return `${text.slice(0, at)}${before}${dash} ${value}${eol}${text.slice(at)}`;
+  return splice(text, at, at, `${before}${dash} ${value}${eol}`);
 }
 
 function withoutItem(text: string, list: YAMLSeq, index: number): string {
   const { [index - 1]: previous, [index]: item, [index + 1]: next } = list.items;
   const [start, end] = [nodeRange(item)[0], endOf(item)];
-  if (list.flow !== true)
-    return text.slice(0, text.lastIndexOf('\n', start - 1) + 1) + text.slice(lineAfter(text, end));
-  if (next !== undefined) return text.slice(0, start) + text.slice(nodeRange(next)[0]);
-  return text.slice(0, previous === undefined ? start : endOf(previous)) + text.slice(end);
+  if (list.flow !== true) return splice(text, text.lastIndexOf('\n', start - 1) + 1, lineAfter(text, end));
+  if (next !== undefined) return splice(text, start, nodeRange(next)[0]);
+  return splice(text, previous === undefined ? start : endOf(previous), end);
 }
 
 /** The text with the value of a key as the only item of a list. */
@@ -243,9 +247,8 @@ function asList(text: string, key: string): string {
   const { value } = pairAt(text, [key]).pair;
   const [start] = nodeRange(value);
   const end = endOf(value);
-  if (!isMap(value) || value.flow === true)
-    return `${text.slice(0, start)}[${text.slice(start, end)}]${text.slice(end)}`;
-  return `${text.slice(0, start)}- ${text.slice(start, end).replaceAll(/\n(?=[^\r\n])/g, '\n  ')}${text.slice(end)}`;
+  if (!isMap(value) || value.flow === true) return splice(text, start, end, `[${text.slice(start, end)}]`);
+  return splice(text, start, end, `- ${text.slice(start, end).replaceAll(/\n(?=[^\r\n])/g, '\n  ')}`);
 }
 
 function nested(path: Path, write: Write): string {
@@ -272,10 +275,10 @@ function withPair(text: string, map: YAMLMap, key: string, value: string, inRoot
   if (map.flow === true) {
     if (last === undefined) {
       const [start, end] = nodeRange(map);
-      return `${text.slice(0, start)}{ ${line} }${text.slice(end)}`;
+      return splice(text, start, end, `{ ${line} }`);
     }
     const [, end] = pairRange(last);
-    return `${text.slice(0, end)}, ${line}${text.slice(end)}`;
+    return splice(text, end, end, `, ${line}`);
   }
   const [first] = map.items;
   if (first === undefined || last === undefined) throw unsupportedYaml();
@@ -286,7 +289,7 @@ function withPair(text: string, map: YAMLMap, key: string, value: string, inRoot
   const indent = text.slice(from, pairRange(first)[0]).replaceAll('-', ' ');
   const eol = eolOf(text);
   const before = at > 0 && text[at - 1] !== '\n' ? eol : '';
-  return `${text.slice(0, at)}${before}${indent}${line}${eol}${text.slice(at)}`;
+  return splice(text, at, at, `${before}${indent}${line}${eol}`);
 }
 
 function withoutKey(text: string, path: Path): string {
@@ -295,13 +298,13 @@ function withoutKey(text: string, path: Path): string {
   const { map, pair } = pairAt(text, path);
   if (map.flow !== true) {
     const { from, to } = linesOfPair(text, pair);
-    return text.slice(0, from) + text.slice(to);
+    return splice(text, from, to);
   }
   const index = map.items.indexOf(pair);
   const [previous, next] = [map.items[index - 1], map.items[index + 1]];
   const [start, end] = pairRange(pair);
-  if (next !== undefined) return text.slice(0, start) + text.slice(pairRange(next)[0]);
-  return text.slice(0, previous === undefined ? start : pairRange(previous)[1]) + text.slice(end);
+  if (next !== undefined) return splice(text, start, pairRange(next)[0]);
+  return splice(text, previous === undefined ? start : pairRange(previous)[1], end);
 }
 
 interface Span {
@@ -330,5 +333,5 @@ function replaced(text: string, spans: readonly Span[], by: (line: string) => st
   const [first, last] = [spans[0], spans.at(-1)];
   if (first === undefined || last === undefined) return text;
   const lines = spans.map(({ from, to }) => by(text.slice(from, to))).join('');
-  return text.slice(0, first.from) + lines + text.slice(last.to);
+  return splice(text, first.from, last.to, lines);
 }

@@ -180,7 +180,7 @@ function emailColumn(columns: readonly SampledColumn[]): SampledColumn | undefin
 function mayBeOwnEmail(column: SampledColumn): boolean {
   const values = filledCells(column);
   const isDistinct = new Set(values).size >= values.length * MIN_EMAIL_SHARE;
-  return isDistinct && !hasWord(column.header, words().crosswalk.otherPeople);
+  return isDistinct && !hasWord(column.header, 'otherPeople');
 }
 
 function isCalledEmail(column: SampledColumn): boolean {

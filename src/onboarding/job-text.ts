@@ -29,6 +29,17 @@ export interface Reading {
   readonly quotes?: 'none' | undefined;
 }
 
+/** What a source can say of how its file is read, and what that means. */
+const READING_KEYS: readonly (readonly [key: keyof Reading, why: string])[] = [
+  ['sheet', 'the sheet of the workbook: its name, or its number'],
+  ['records', 'the path of the records in the file'],
+  ['headerRow', 'the row with the names of the columns'],
+  ['dataRow', 'the first row with data'],
+  ['encoding', 'the charset of the file'],
+  ['delimiter', 'what separates the columns'],
+  ['quotes', 'the file never quotes cells'],
+];
+
 /** The values of a new import job. */
 export interface NewJob {
   readonly name: string;
@@ -94,17 +105,6 @@ function sourceLine(source: NewJob['source']): string {
   if ('sftp' in source) return `  sftp: ${flow(source.sftp, yamlTemplate)} # ${why}`;
   return `  path: ${yamlText(source.path)} # a file, or a glob such as exports/*.csv; gzip and zip files are unpacked`;
 }
-
-/** What a source can say of how its file is read, and what that means. */
-const READING_KEYS: readonly (readonly [key: keyof Reading, why: string])[] = [
-  ['sheet', 'the sheet of the workbook: its name, or its number'],
-  ['records', 'the path of the records in the file'],
-  ['headerRow', 'the row with the names of the columns'],
-  ['dataRow', 'the first row with data'],
-  ['encoding', 'the charset of the file'],
-  ['delimiter', 'what separates the columns'],
-  ['quotes', 'the file never quotes cells'],
-];
 
 function setting(key: string, value: string | number | undefined, why: string): string | undefined {
   return value === undefined ? undefined : `${key}: ${flow(value)} # ${why}`;

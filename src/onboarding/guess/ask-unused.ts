@@ -5,20 +5,27 @@ import type { Concept } from '../column-fields.ts';
 import { isUnknown, isUnpublished, isWithdrawal } from './draft-hidden.ts';
 import { askStock } from './draft-quantity.ts';
 import { partOf } from './draft-spread.ts';
-import { type CandidateAnswer, type Guess, isCalled, isExactlyCalled, LEAVE_OUT } from './guess.ts';
+import {
+  type CandidateAnswer,
+  type Guess,
+  isCalled,
+  isExactlyCalled,
+  isMentioned,
+  LEAVE_OUT,
+} from './guess.ts';
 import {
   areFlags,
   booleanOf,
+  isAmount,
   isMarked,
   isMissingValue,
   isMostly,
   MAX_STATES,
   marking,
-  readAmount,
   readCount,
   type SampledColumn,
 } from './sampled-column.ts';
-import { currencyCode, words } from './words.ts';
+import { currencyCode, isCellWord, words } from './words.ts';
 
 /** What the mapping reads from unused columns, according to answers. */
 export type AppliedColumns = ReturnType<typeof askUnused>;
@@ -97,10 +104,9 @@ export function askUnused(guess: Guess) {
       once(during, 'when', marking(guess.useAnswered('onSale', column), column), column);
   }
   const mayHide = guess.answers['column.visible'] !== '';
-  const { removed, dealers } = words().cells;
   doubt(
     free.filter((one) => isUnnamed(one) && one.distinct <= MAX_STATES && !guess.isNamed(one.header)),
-    (value) => removed.has(value.toLowerCase()) || (mayHide && isUnpublished(value)),
+    (value) => isCellWord(value, 'removed') || (mayHide && isUnpublished(value)),
     (value) => `has '${value}', and may mark products that may no longer be sold`,
   );
   if (!isTaken('visible', 'hidden') && !guess.isAsked('visible'))
@@ -113,7 +119,7 @@ export function askUnused(guess: Guess) {
     doubt(
       free.filter(({ distinct }) => distinct <= MAX_STATES),
       // Without the number of a list or its year: Dealer 2026.
-      (value) => dealers.has(value.toLowerCase().replace(/[ \d.:/-]{0,12}$/, '')),
+      (value) => isCellWord(value.replace(/[ \d.:/-]{0,12}$/, ''), 'dealers'),
       (value) => `has '${value}': the prices may not be those of customers`,
     );
   if (!guess.isAsked('price'))
@@ -171,7 +177,7 @@ const WHERE_MARKED: readonly Applying[] = [
 ];
 
 function mayBeSurcharge(value: string): boolean {
-  return readAmount(value.replace(/^\+ ?/, '')) !== undefined;
+  return isAmount(value.replace(/^\+ ?/, ''));
 }
 
 /** Whether a value stands for one piece: 1, pc, per piece; a column of price units may also have the currency. */
@@ -308,13 +314,12 @@ function suchAs(value: string | undefined): string {
 
 /** Whether a header that is not understood has the word for a price, or is nearly one. */
 function mayBePrice(column: SampledColumn): boolean {
-  const { meanings, mentions, qualifiers } = column.reading;
-  const called = meanings.length === 0 ? mentions : new Set(meanings.map(({ concept }) => concept));
+  const concepts = ['price', 'sale', 'was', 'regular'] as const;
   return (
-    meanings.every(({ how }) => how === 'near') &&
-    (['price', 'sale', 'was', 'regular'] as const).some((concept) => called.has(concept)) &&
-    !qualifiers.isPerMeasure &&
-    isMostly(column, (value) => readAmount(value) !== undefined)
+    isUnknown(column) &&
+    (isCalled(column, ...concepts) || isMentioned(column, ...concepts)) &&
+    !column.reading.qualifiers.isPerMeasure &&
+    isMostly(column, isAmount)
   );
 }
 
@@ -332,7 +337,7 @@ function spreadOver(columns: readonly SampledColumn[]): ReadonlyMap<Concept, rea
 }
 
 function isCount(value: string): boolean {
-  const isPrice = /[.,]\d{2}$/.test(value) && readAmount(value) !== undefined;
+  const isPrice = /[.,]\d{2}$/.test(value) && isAmount(value);
   return (
     (readCount(value) !== undefined && !isPrice) || booleanOf(value) !== undefined || isMissingValue(value)
   );

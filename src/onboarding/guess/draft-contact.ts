@@ -43,7 +43,7 @@ export function draftContact(guess: Guess): ContactMappingSpec | undefined {
   let email = pick('email', emails, shownEmails);
   if (email === undefined && guess.questions.length === 0) {
     const [only, second] = guess.columns.filter((column) => column.header !== '' && emails(column));
-    const isOwn = only !== undefined && !hasWord(only.header, words().crosswalk.otherPeople);
+    const isOwn = only !== undefined && !hasWord(only.header, 'otherPeople');
     if (isOwn && second === undefined && guess.given('email') === undefined) {
       email = guess.claim('email', only, shownEmails(only), 'likely');
     } else {
@@ -196,7 +196,7 @@ function askAddressParts(guess: Guess): void {
   );
   for (const field of ADDRESS_FIELDS.filter((one) => !taken.includes(one))) {
     const candidates = unknown.filter(
-      (column) => column.reading.mentions.has(field) || (field === 'zip' && isMostly(column, isPostalCode)),
+      (column) => isMentioned(column, field) || (field === 'zip' && isMostly(column, isPostalCode)),
     );
     guess.askUnclear(
       field,
@@ -366,15 +366,13 @@ function unsubscribedValue(guess: Guess, column: SampledColumn): Flag | undefine
 
 /** Asks about columns whose headers or values may say it. */
 function askUnclear(guess: Guess, fits: (column: SampledColumn) => boolean): void {
-  const { headerParts } = words();
   const unclear = guess.free.filter((column) => {
-    const { reading } = column;
-    const isMentioned = reading.mentions.has('subscribed') || reading.mentions.has('unsubscribed');
     const isState = column.distinct <= MAX_STATES && column.values.some(isRefusal);
-    return reading.meanings.length === 0 && ((isMentioned && fits(column)) || isState);
+    const isNamed = isMentioned(column, 'subscribed', 'unsubscribed') && fits(column);
+    return column.reading.meanings.length === 0 && (isNamed || isState);
   });
-  const isNegative = ({ header, reading: { mentions } }: SampledColumn) =>
-    mentions.has('unsubscribed') || mentions.has('refused') || hasWord(header, headerParts.negations);
+  const isNegative = (column: SampledColumn) =>
+    isMentioned(column, 'unsubscribed', 'refused') || hasWord(column.header, 'negations');
   for (const [field, columns] of [
     ['unsubscribed', unclear.filter(isNegative)],
     ['subscribed', unclear.filter((column) => !isNegative(column))],
@@ -421,16 +419,13 @@ interface Refusals {
 
 /** Which cells of a column refuse e-mails, and the condition for them; undefined if the column says nothing about e-mails. */
 function refusalsOf(column: SampledColumn): Refusals | undefined {
-  const { headerParts } = words();
   const says = (concept: 'subscribed' | 'unsubscribed' | 'refused' | 'confirmed') =>
-    isCalled(column, concept) || column.reading.mentions.has(concept);
-  const isOther = hasWord(column.header, headerParts.otherChannels);
+    isCalled(column, concept) || isMentioned(column, concept);
+  const isOther = hasWord(column.header, 'otherChannels');
   // Marks below an unknown header that negates, or has a part of a word for it: no further e-mails, Kontaktsperre.
   const isUnknown =
     !isOther && column.reading.meanings.length === 0 && (areFlags(column) || areUnnamedDates(column));
-  const isRefusing =
-    isUnknown &&
-    (hasWord(column.header, headerParts.negations) || hasPart(column.header, headerParts.refusing));
+  const isRefusing = isUnknown && (hasWord(column.header, 'negations') || hasPart(column.header, 'refusing'));
   if (says('unsubscribed') || says('refused') || isRefusing) {
     const test = (cell: string) =>
       /[^\s0:.-]/.test(cell) && !isMissingValue(cell) && booleanOf(cell) !== false && !isAddresses(cell);
@@ -440,7 +435,7 @@ function refusalsOf(column: SampledColumn): Refusals | undefined {
   if (
     says('confirmed') ||
     says('subscribed') ||
-    (isUnknown && (column.reading.mentions.has('email') || hasPart(column.header, headerParts.agreeing)))
+    (isUnknown && (isMentioned(column, 'email') || hasPart(column.header, 'agreeing')))
   ) {
     const read = readerOfFlags(column);
     const isBlankNo = says('confirmed') && (areDates(column) || areFlags(column));

@@ -20,7 +20,7 @@ import {
   visibilityOf,
   wordsIn,
 } from './sampled-column.ts';
-import { words } from './words.ts';
+import { isCellWord, words } from './words.ts';
 
 /** Whether a product is hidden; unknown words are asked about, because a wrong guess could publish a product that is not ready. */
 export function draftHidden(
@@ -67,7 +67,7 @@ export function draftHidden(
         one.values.length > 0 &&
         (marks.includes(one) ||
           (isExactlyCalled(one, 'visible', 'hidden') && (!isStatus(one) || mayHide(one))) ||
-          ((one.reading.mentions.has('visible') || one.reading.mentions.has('hidden')) &&
+          (isMentioned(one, 'visible', 'hidden') &&
             readOptionPart(one.header) === undefined &&
             (isMostly(one, isWord) || mayHide(one)))),
     );
@@ -162,14 +162,13 @@ export function askDates(guess: Guess, isShown: (row: number) => boolean): void 
     if (found !== undefined)
       guess.askUnused([column], `has '${found}', and the store would offer the product now`, [LEAVE_OUT]);
   }
-  const { properties } = words().headerParts;
   // Dates of all products that are over are those of changes; others may begin or end something.
   const open = guess.free.filter(
     (column) =>
       isUnknown(column) &&
       areUnnamedDates(column) &&
       !isWithdrawal(column) &&
-      !hasBeginning(column.header, properties) &&
+      !hasBeginning(column.header, 'properties') &&
       column.cells.some((cell, row) => isShown(row) && (cell === '' || mayCome(cell, now))),
   );
   if (open.length > 0)
@@ -188,14 +187,13 @@ function mayCome(cell: string, now: number): boolean {
 
 /** Columns whose headers do not say what they mark, and which mark some products only. */
 function unknownMarks(guess: Guess, isProduct: (row: number) => boolean): readonly SampledColumn[] {
-  const { properties } = words().headerParts;
   if (guess.answers['column.visible'] !== undefined) return [];
   return guess.free.filter(
     (column) =>
       isUnknown(column) &&
       marksSome(column, isProduct) &&
       !isWithdrawal(column) &&
-      !hasBeginning(column.header, properties) &&
+      !hasBeginning(column.header, 'properties') &&
       readOptionPart(column.header) === undefined &&
       partOf(column) === undefined &&
       !guess.isNamed(column.header),
@@ -223,8 +221,7 @@ export function isUnknown({ reading }: SampledColumn): boolean {
 
 /** Whether a word says that a product is not ready: it must not be published. */
 export function isUnpublished(value: string): boolean {
-  const isRemoved = words().cells.removed.has(value.toLowerCase());
-  return booleanOf(value) === undefined && (visibilityOf(value) === false || isRemoved);
+  return booleanOf(value) === undefined && (visibilityOf(value) === false || isCellWord(value, 'removed'));
 }
 
 /** Whether a status may say which products are shown: in words for that, or in codes such as A and I. */
@@ -267,12 +264,11 @@ function shownOf(
  * within the shop: Nicht im Shop, Intern.
  */
 export function isWithdrawal(column: SampledColumn): boolean {
-  const { negations, internal, beforeVatNet } = words().headerParts;
   // What products are without is a property: without sugar.
   const mayWithhold =
     isUnknown(column) &&
-    (hasWord(column.header, internal) ||
-      (hasWord(column.header, negations) && !hasWord(column.header, beforeVatNet)));
+    (hasWord(column.header, 'internal') ||
+      (hasWord(column.header, 'negations') && !hasWord(column.header, 'beforeVatNet')));
   return (
     isExactlyCalled(column, 'discontinued') ||
     (isMentioned(column, 'discontinued') && areDates(column)) ||

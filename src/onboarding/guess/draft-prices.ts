@@ -14,6 +14,7 @@ import {
 } from './guess.ts';
 import {
   areFlags,
+  isAmount,
   isMissingValue,
   isMostly,
   type NumberSigns,
@@ -32,7 +33,6 @@ export interface PriceDraft {
   readonly skip: { when: Condition; reason: string }[];
 }
 
-const isAmount = (value: string) => readAmount(value) !== undefined;
 const mayBeAmount = (value: string) => isAmount(value) || isMissingValue(value);
 const fits = (column: SampledColumn) => shareOf(column, isAmount) > 0 && isMostly(column, mayBeAmount);
 const shown = (column: SampledColumn) => countedShare(column, isAmount, 'are amounts');

@@ -36,7 +36,7 @@ import {
   type SampledColumn,
   shareOf,
 } from './sampled-column.ts';
-import { words } from './words.ts';
+import { isCellWord } from './words.ts';
 
 /** A mapping of products, by what the columns show; undefined while a question is open. */
 export function draftProduct(
@@ -194,15 +194,11 @@ function pricingOf({ pricing }: PriceDraft, { during, discount }: AppliedColumns
 
 /** Whether a file without names of products may change the prices or the stock of products that the store has. */
 function mayUpdate({ columns }: Guess, sku: SampledColumn | 'none' | undefined): boolean {
-  const changes = columns.filter(
-    ({ reading, values }) =>
-      values.length > 0 &&
-      CHANGING.some(
-        (concept) =>
-          reading.mentions.has(concept) || reading.meanings.some((meaning) => meaning.concept === concept),
-      ),
+  const changes = columns.some(
+    (column) =>
+      column.values.length > 0 && (isMentioned(column, ...CHANGING) || isCalled(column, ...CHANGING)),
   );
-  return sku !== undefined && changes.length > 0;
+  return sku !== undefined && changes;
 }
 
 const CHANGING = ['price', 'regular', 'quantity', 'availability'] as const;
@@ -408,7 +404,7 @@ function isHandle(value: string): boolean {
 function totalRows(guess: Guess, title: SampledColumn, sku: SampledColumn | undefined) {
   const row = title.cells.findLastIndex((cell) => cell !== '');
   const last = title.cells[row] ?? '';
-  const isTotal = (text: string) => words().cells.totals.has(text.toLowerCase().replace(/:$/, ''));
+  const isTotal = (text: string) => isCellWord(text.replace(/:$/, ''), 'totals');
   const lacksSku = sku?.cells.every((cell, at) => (cell === '') === (at === row)) === true;
   const isLast = isTotal(last) || (lacksSku && isTotal(last.split(/[\s:]/, 1)[0] ?? ''));
   if (!isLast || title.values.filter((value) => value === last || isTotal(value)).length > 1) return [];

@@ -28,7 +28,7 @@ import {
   shareOf,
   signsOf,
 } from './sampled-column.ts';
-import { words } from './words.ts';
+import { isCellWord } from './words.ts';
 
 /** The stock: a number of pieces, or words that say whether there are any. */
 export function draftQuantity(guess: Guess): Value | undefined {
@@ -59,7 +59,7 @@ export function draftQuantity(guess: Guess): Value | undefined {
   if (words === undefined) {
     const unclear = guess.free.filter(
       (column) =>
-        (column.reading.mentions.has('quantity') || column.reading.mentions.has('availability')) &&
+        isMentioned(column, 'quantity', 'availability') &&
         isMostly(column, (value) => isCount(value) || isWord(value)),
     );
     const unread = guess
@@ -139,13 +139,12 @@ export function askStock(guess: Guess) {
     if (guess.askUnused([column], why, [LEAVE_OUT, SOLD_OUT]) === 'sold-out')
       soldOut = marking(guess.useAnswered('soldOut', column), column);
   }
-  const { backorders } = words().cells;
   for (const column of guess.freeCalled('tracked', 'backorder')) {
     const isTracking = isCalled(column, 'tracked');
     const areMarks = areFlags(column);
     const isBuyable = (cell: string) => {
       if (isTracking) return cell === '' || booleanOf(cell) === false;
-      return areMarks ? isMarked(cell) : backorders.has(cell.toLowerCase());
+      return areMarks ? isMarked(cell) : isCellWord(cell, 'backorders');
     };
     const row = column.cells.findIndex(
       (cell, at) => isBuyable(cell) && stock?.cells[at] !== '' && !isSold(stock?.cells[at]),

@@ -3,7 +3,7 @@ import { withoutAbsent } from '../../model/json-object.ts';
 import type { Concept } from '../column-fields.ts';
 import { type Guess, isExactlyCalled, LEAVE_OUT, quotedHeaders } from './guess.ts';
 import { readProductHeader } from './header-reading.ts';
-import { booleanOf, isMissingValue, readAmount, type SampledColumn } from './sampled-column.ts';
+import { booleanOf, isAmount, isMark, isMissingValue, type SampledColumn } from './sampled-column.ts';
 import { words } from './words.ts';
 
 /** A value of an option as shops write it: a size of clothes or shoes. */
@@ -142,7 +142,7 @@ function contentOf(guess: Guess, { columns }: SpreadGroup): Content | undefined 
   const offers: readonly (readonly [value: Content, label: string])[] = withoutAbsent([
     isAll(isStock) && (['stock', 'each is a variant, with this stock'] as const),
     isAll(isPrice) && !has('price') && (['price', 'each is a variant, with this price'] as const),
-    isAll((value) => booleanOf(value) === true || MARK.test(value)) &&
+    isAll((value) => booleanOf(value) === true || isMark(value)) &&
       (['offered', 'each is a variant where a cell is marked; its stock is not tracked'] as const),
   ]);
   if (offers.length === 0) return undefined;
@@ -163,14 +163,12 @@ function contentOf(guess: Guess, { columns }: SpreadGroup): Content | undefined 
   return offers.find(([value]) => value === answer)?.[0];
 }
 
-const MARK = /^[x✓✔●*]$/i;
-
 function isStock(value: string): boolean {
   return /^\d+$/.test(value);
 }
 
 function isPrice(value: string): boolean {
-  return readAmount(value) !== undefined || isMissingValue(value);
+  return isAmount(value) || isMissingValue(value);
 }
 
 /** Whether numbers grow from size to size in every row, as measures of clothes do. */

@@ -11,7 +11,7 @@ import {
 } from './guess.ts';
 import { OPTION_VALUE, pairedOptions, pairedSpec } from './paired-options.ts';
 import { isCode, isMostly, isText, MAX_STATES, type SampledColumn } from './sampled-column.ts';
-import { words } from './words.ts';
+import { isCellWord } from './words.ts';
 
 /** How the rows of a file belong to products. */
 export interface VariantDraft {
@@ -171,7 +171,7 @@ function isList(value: string): boolean {
 
 /** Asks about rows whose kind says that they are variants, where no column says of which product. */
 function namesVariants(guess: Guess): boolean {
-  const isVariant = (value: string) => words().cells.variantKinds.has(value.toLowerCase());
+  const isVariant = (value: string) => isCellWord(value, 'variantKinds');
   const kind = guess.free.find(
     ({ values, distinct }) => distinct > 1 && distinct <= MAX_STATES && values.some(isVariant),
   );

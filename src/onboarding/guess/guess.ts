@@ -415,9 +415,9 @@ export function meaningOf({ reading }: SampledColumn, concepts: readonly Concept
   return reading.meanings.find(({ concept }) => concepts.includes(concept));
 }
 
-/** Whether a word of a header that is not understood means a concept. */
-export function isMentioned({ reading }: SampledColumn, concept: Concept): boolean {
-  return reading.meanings.length === 0 && reading.mentions.has(concept);
+/** Whether a word of a header that is not understood means one of some concepts. */
+export function isMentioned({ reading }: SampledColumn, ...concepts: readonly Concept[]): boolean {
+  return concepts.some((concept) => reading.mentions.has(concept));
 }
 
 /** Whether a header may mean one of some concepts. */

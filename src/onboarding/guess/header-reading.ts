@@ -288,20 +288,25 @@ export function wordsOfHeader(header: string): readonly string[] {
   return wordsOf(header.slice(0, MAX_HEADER_LENGTH));
 }
 
-/** Whether a header has one of these words. */
-export function hasWord(header: string, some: ReadonlySet<string>): boolean {
+/** A list of words.yaml. */
+type PartList = Exclude<keyof Words['headerParts'], 'glued'>;
+
+/** Whether a header has a word of a list. */
+export function hasWord(header: string, list: PartList): boolean {
+  const some = words().headerParts[list];
   return wordsOfHeader(header).some((word) => some.has(word));
 }
 
-/** Whether the words of a header, joined, have one of these parts. */
-export function hasPart(header: string, some: ReadonlySet<string>): boolean {
+/** Whether the words of a header, joined, have a part of a list. */
+export function hasPart(header: string, list: PartList): boolean {
   const joined = wordsOfHeader(header).join('');
-  return [...some].some((part) => joined.includes(part));
+  return [...words().headerParts[list]].some((part) => joined.includes(part));
 }
 
-/** Whether a word of a header begins with one of these parts. */
-export function hasBeginning(header: string, some: ReadonlySet<string>): boolean {
-  return wordsOfHeader(header).some((word) => [...some].some((part) => word.startsWith(part)));
+/** Whether a word of a header begins with a part of a list. */
+export function hasBeginning(header: string, list: PartList): boolean {
+  const some = [...words().headerParts[list]];
+  return wordsOfHeader(header).some((word) => some.some((part) => word.startsWith(part)));
 }
 
 /** Separates the name of a field from its qualifiers. */

@@ -12,11 +12,9 @@ import {
   Guess,
   isCalled,
   type MappingAnswers,
-  type MappingQuestion,
-  type ProposedColumn,
 } from './guess.ts';
 import { readContactHeader, readProductHeader } from './header-reading.ts';
-import { isEmail, readAmount, sampleColumns, shareOf } from './sampled-column.ts';
+import { isAmount, isEmail, readAmount, sampleColumns, shareOf } from './sampled-column.ts';
 import { words } from './words.ts';
 
 export type { ColumnField } from '../column-fields.ts';
@@ -143,11 +141,7 @@ export function headerBelow(header: readonly string[], rows: FileToGuess['rows']
   const known = (cells: readonly string[]) => {
     const filled = new Set(cells.map((cell) => cell.trim()).filter((cell) => cell !== ''));
     const texts = [...filled].slice(0, MAX_HEADERS_READ);
-    const understood = texts.filter((text) =>
-      [...readProductHeader(text).meanings, ...readContactHeader(text).meanings].some(
-        ({ how }) => how === 'exact',
-      ),
-    );
+    const understood = texts.filter((text) => languagesOf(text).length > 0);
     return { count: understood.length, share: understood.length / Math.max(1, texts.length) };
   };
   const own = known(header).count;
@@ -156,6 +150,13 @@ export function headerBelow(header: readonly string[], rows: FileToGuess['rows']
     return count >= 2 && share >= 0.5 && count > own * 2;
   });
   return found < 0 ? undefined : found;
+}
+
+/** The languages in which a header is known; none for one that is misspelt. */
+function languagesOf(header: string): readonly string[] {
+  return [...readProductHeader(header).meanings, ...readContactHeader(header).meanings].flatMap(
+    ({ how, languages }) => (how === 'exact' ? languages : []),
+  );
 }
 
 const MAX_PREAMBLE_ROWS = 20;
@@ -169,8 +170,7 @@ export function charsetsOf(header: readonly string[]): readonly ReadonlySet<stri
     .filter((text) => /[^\p{ASCII}]/u.test(text) && /\p{L}/u.test(text))
     .slice(0, MAX_HEADERS_READ)
     .flatMap((text) => {
-      const meanings = [...readProductHeader(text).meanings, ...readContactHeader(text).meanings];
-      const languages = meanings.flatMap((meaning) => (meaning.how === 'exact' ? meaning.languages : []));
+      const languages = languagesOf(text);
       return languages.length === 0
         ? []
         : [new Set(languages.flatMap((one) => [...(charsets.get(one) ?? [])]))];
@@ -183,7 +183,7 @@ export function guessImport({ header: headers, rows }: FileToGuess): MappingSpec
   const hasPrice = columns.some(
     (column) =>
       isCalled(column, 'price', 'regular', 'was', 'sale', 'cost') &&
-      (column.values.length === 0 || shareOf(column, (value) => readAmount(value) !== undefined) > 0.5),
+      (column.values.length === 0 || shareOf(column, isAmount) > 0.5),
   );
   const hasEmail = columns.some((column) => shareOf(column, isEmail) > 0.5);
   if (hasPrice !== hasEmail) return hasPrice ? 'products' : 'contacts';

@@ -4,7 +4,7 @@ import { spellingsOf } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { isErrorValue, trimHeaders } from '../../model/row.ts';
 import type { HeaderReading } from './header-reading.ts';
-import { currencyCode, oneOf, words } from './words.ts';
+import { currencyCode, isCellWord, oneOf, words } from './words.ts';
 
 /** A column of a file, as far as rows were sampled, with what its header means. */
 export interface SampledColumn {
@@ -94,9 +94,14 @@ export function readAmount(value: string) {
   };
 }
 
+/** Whether a cell has an amount. */
+export function isAmount(value: string): boolean {
+  return readAmount(value) !== undefined;
+}
+
 /** Whether a text stands for a missing value: `on request`, `-`. */
 export function isMissingValue(value: string): boolean {
-  return words().cells.missing.has(value.toLowerCase());
+  return isCellWord(value, 'missing');
 }
 
 /** The signs in the numbers of cells. */
@@ -259,16 +264,13 @@ export const MAX_STATES = 12;
 
 /** Whether words say that a product is available; undefined for other words. */
 export function availabilityOf(value: string): boolean | undefined {
-  const word = value.toLowerCase().replace(/^https?:\/\/schema\.org\/|[.!]$/, '');
-  const { available, soldOut } = words().cells;
-  return available.has(word) ? true : soldOut.has(word) ? false : undefined;
+  const word = value.replace(/^https?:\/\/schema\.org\/|[.!]$/i, '');
+  return isCellWord(word, 'available') ? true : isCellWord(word, 'soldOut') ? false : undefined;
 }
 
 /** Whether words say that a product is shown; undefined for other words. */
 export function visibilityOf(value: string): boolean | undefined {
-  const word = value.toLowerCase();
-  const { shown, hidden } = words().cells;
-  return shown.has(word) ? true : hidden.has(word) ? false : booleanOf(value);
+  return isCellWord(value, 'shown') ? true : isCellWord(value, 'hidden') ? false : booleanOf(value);
 }
 
 /** The moments that a date can mean, in milliseconds since the epoch: 3.4.2026 may be in March or in April. */
@@ -370,6 +372,6 @@ export function readWeight(value: string) {
 export function isText(column: SampledColumn): boolean {
   return (
     isMostly(column, (value) => /\p{L}/u.test(value) && !isEmail(value) && !isAddresses(value)) &&
-    isMostly(column, (value) => readAmount(value) === undefined)
+    isMostly(column, (value) => !isAmount(value))
   );
 }

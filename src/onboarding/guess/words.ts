@@ -66,6 +66,8 @@ const wordsSchema = z
       agreeing: list,
       /** Other ways to reach somebody than e-mail. */
       otherChannels: list,
+      /** Whose e-mail address it may be instead of that of the contact. */
+      otherPeople: list,
       /** At an end of words that are written without blanks; the longest first. */
       glued: z.strictObject({ gross: list, net: list }),
     }),
@@ -102,8 +104,6 @@ const wordsSchema = z
     }),
     /** In the headers of a file with the ids of contacts. */
     crosswalk: z.strictObject({
-      /** Whose e-mail address it may be instead. */
-      otherPeople: list,
       id: list,
       number: list,
       contact: list,
@@ -134,6 +134,11 @@ let known: z.infer<typeof wordsSchema> | undefined;
 export function words(): z.infer<typeof wordsSchema> {
   known ??= wordsSchema.parse(readPackedYaml('words', import.meta.url));
   return known;
+}
+
+/** Whether a cell has a word of a list. */
+export function isCellWord(value: string, list: keyof ReturnType<typeof words>['cells']): boolean {
+  return words().cells[list].has(value.toLowerCase());
 }
 
 /** The currency that a code, a sign or a usual abbreviation names, as a code of ISO 4217. */
