@@ -89,7 +89,8 @@ export function inspectFiles(
     if (yaml === undefined || !stores().names?.includes(name)) return undefined;
     const reading = { ...context, schema: storeSchema, at: [name], secretFields: STORE_SECRETS };
     const found = interpret(yaml, reading);
-    return withValue(found, (value): StoreConfig => ({ name, ...value }));
+    const value: StoreConfig | undefined = found.value && { name, ...found.value };
+    return { ...found, value };
   });
 
   const mapping = inspectOnce((name): Interpretation<MappingFile> | undefined => {
@@ -213,10 +214,6 @@ function literalNames(content: unknown): Named {
 
 function isExport(content: unknown): boolean {
   return isMap(content) && !('import' in content) && ('export' in content || 'destination' in content);
-}
-
-function withValue<T, U>(found: Interpretation<T>, change: (value: T) => U): Interpretation<U> {
-  return { ...found, value: found.value === undefined ? undefined : change(found.value) };
 }
 
 /** A value with an unset variable cannot be checked. */

@@ -1,5 +1,5 @@
 import { reportColumns, requiredColumns } from '../mapping/compile-mapping.ts';
-import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
+import type { MappingFile, MappingSpec } from '../mapping/spec/mapping-spec.ts';
 import { MappingError } from '../model/storeferry-error.ts';
 import { looseName } from '../text/printable.ts';
 import { type FileToGuess, guessImport, understoodColumns } from './guess/propose-mapping.ts';
@@ -73,13 +73,8 @@ function headerOf({ columns }: MappingSpec, name: string): string {
   return `'${(typeof written === 'string' ? written : written[0]) ?? name}'`;
 }
 
-/** A mapping that may fit a file. */
-export interface MappingCandidate {
-  readonly name: string;
-  readonly spec: MappingSpec;
-  /** Shipped with Storeferry; otherwise from the workspace. */
-  readonly shipped: boolean;
-}
+/** A mapping that may fit a file: shipped with Storeferry, or from the workspace. */
+export type MappingCandidate = Pick<MappingFile, 'name' | 'spec' | 'shipped'>;
 
 /** What a thread can be sent of a mapping. */
 export function candidateOf({ name, spec, shipped }: MappingCandidate): MappingCandidate {

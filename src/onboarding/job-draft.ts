@@ -24,7 +24,7 @@ import {
 import type { Reading } from './job-text.ts';
 import type { NewWorkspace } from './new-workspace.ts';
 import type { SourceLook } from './preview-source.ts';
-import { type ReadingQuestion, readUntilClear } from './read-until-clear.ts';
+import { readUntilClear } from './read-until-clear.ts';
 
 export {
   type AskedQuestion,
@@ -111,11 +111,13 @@ export async function examineDraft(
     const found = await askFile(inquiry, 'file', 'The file to import, or its address', effects);
     const read =
       found &&
-      (await readUntilClear((reading) => effects.look(found.place, reading), draft.reading, {
-        isKnown: async (look) => (await effects.recognise(look, candidates)).best !== undefined,
-        note: (sentence) => void notes.push(sentence),
-        decide: (question) => askReading(inquiry, question),
-      }));
+      (await readUntilClear(
+        inquiry,
+        (reading) => effects.look(found.place, reading),
+        draft.reading,
+        async (look) => (await effects.recognise(look, candidates)).best !== undefined,
+        notes,
+      ));
     if (found === undefined || read === undefined) return state;
     const { look } = read;
     const { guess, spec } = await askMapping(inquiry, draft, look, { store, setting, effects });
@@ -136,26 +138,6 @@ export async function examineDraft(
     if (!(error instanceof StoreferryError) || error instanceof InterruptedError) throw error;
     return { ...state, problem: error };
   }
-}
-
-function askReading(
-  inquiry: Inquiry,
-  { key, text, error, choices, likely, probable }: ReadingQuestion,
-): string | undefined {
-  const named = choices.map(({ value, name, note, sample }) => ({
-    value,
-    sample,
-    name: note === undefined ? name : `${name} (${note})`,
-  }));
-  return inquiry.ask({
-    id: key,
-    text,
-    reason: error.message,
-    place: error.place,
-    defaultAnswer: likely ?? probable,
-    reliance: likely === undefined ? 'confirm' : 'guess',
-    choices: named,
-  });
 }
 
 /** The name for a new mapping, as an answer. */

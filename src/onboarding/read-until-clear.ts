@@ -10,6 +10,7 @@ import {
 import { variantsWithin } from '../tables/open-table.ts';
 import { listed } from '../text/printable.ts';
 import { charsetsOf, headerBelow } from './guess/propose-mapping.ts';
+import type { Inquiry, JobChoice } from './inquiry.ts';
 import type { Reading } from './job-text.ts';
 import { fileToGuess, type SourceLook } from './preview-source.ts';
 
@@ -55,22 +56,14 @@ function refuseVariants({ header, rows, files, places }: SourceLook): void {
 }
 
 /** What a person must say before a file can be read. */
-export interface ReadingQuestion {
+interface ReadingQuestion {
   /** The key of a source that says it. */
   readonly key: 'sheet' | 'records' | 'headerRow' | 'encoding' | 'delimiter';
   readonly text: string;
   readonly error: StoreferryError;
-  readonly choices: readonly {
-    readonly value: string;
-    readonly name: string;
-    readonly note?: string | undefined;
-    /** A word as it reads with this choice. */
-    readonly sample?: string | undefined;
-  }[];
+  readonly choices: readonly JobChoice[];
   /** The choice that is meant most probably; undefined where none stands out. */
   readonly likely?: string | undefined;
-  /** Where none stands out, the choice that a person may confirm by the words that it makes. */
-  readonly probable?: string | undefined;
 }
 
 /** The question whose answer resolves an error of a look; undefined for errors that no answer resolves. */
@@ -78,10 +71,10 @@ function readingQuestion(error: unknown): ReadingQuestion | undefined {
   if (error instanceof EncodingError && error.candidates.length > 0) {
     const { words } = error;
     const choices = error.candidates.map((value) => {
-      const word = words.get(value);
-      return { value, name: value, note: word && `a word in it: ${word}`, sample: word };
+      const sample = words.get(value);
+      return { value, name: sample ? `${value} (a word in it: ${sample})` : value, sample };
     });
-    return { key: 'encoding', text: 'Which charset is it in?', error, choices, probable: choices[0]?.value };
+    return { key: 'encoding', text: 'Which charset is it in?', error, choices };
   }
   if (error instanceof DelimiterError) {
     const choices = error.candidates.map((value) => ({ value, name: delimiterName(value) ?? value }));
@@ -92,8 +85,7 @@ function readingQuestion(error: unknown): ReadingQuestion | undefined {
     const text = key === 'sheet' ? 'Which sheet?' : 'Where in the file are the products or contacts?';
     const choices = candidates.map(({ value, records }) => ({
       value,
-      name: value,
-      note: records === null ? undefined : `${records} times`,
+      name: records === null ? value : `${value} (${records} times)`,
     }));
     return { key, text, error, choices, likely };
   }
@@ -106,24 +98,30 @@ function readingQuestion(error: unknown): ReadingQuestion | undefined {
   return undefined;
 }
 
+/** Asks it; the first of the charsets is one that a person may confirm by the words that it makes. */
+function askReading(inquiry: Inquiry, question: ReadingQuestion, likely: string | undefined) {
+  const { key, text, error, choices } = question;
+  return inquiry.ask({
+    id: key,
+    text,
+    reason: error.message,
+    place: error.place,
+    defaultAnswer: likely ?? (key === 'encoding' ? choices[0]?.value : undefined),
+    reliance: likely === undefined ? 'confirm' : 'guess',
+    choices,
+  });
+}
+
 /**
  * Reads a file, and asks what it leaves open. Undefined while a question is open; throws the error that no answer resolves.
- * `note` gets sentences about what was found out.
+ * `isKnown`: whether a file has the columns of a known format. `notes` gets sentences about what was found out.
  */
 export async function readUntilClear(
+  inquiry: Inquiry,
   lookBy: LookByReading,
   given: Reading,
-  {
-    isKnown,
-    decide,
-    note,
-  }: {
-    /** Whether a file has the columns of a known format. */
-    readonly isKnown: (look: SourceLook) => Promise<boolean>;
-    /** Decides a question about the file by an answer, or by its likely choice; undefined leaves it open. */
-    readonly decide: (question: ReadingQuestion) => string | undefined;
-    readonly note: (sentence: string) => void;
-  },
+  isKnown: (look: SourceLook) => Promise<boolean>,
+  notes: string[],
 ) {
   let reading = given;
   for (;;) {
@@ -135,7 +133,7 @@ export async function readUntilClear(
       const question = readingQuestion(error);
       if (question === undefined || reading[question.key] !== undefined) {
         if (!(error instanceof CsvError) || !(await isUnquoted(lookBy, reading))) throw error;
-        note(
+        notes.push(
           `${error.message} No cell begins with a quote, so the file never quotes cells. Taken: quotes: none.`,
         );
         reading = { ...reading, quotes: 'none' };
@@ -143,8 +141,8 @@ export async function readUntilClear(
       }
       const { key } = question;
       const found = await likelyChoice(question, (more) => lookBy({ ...reading, ...more }), isKnown);
-      if (found?.why !== undefined) note(found.why);
-      const answer = decide({ ...question, likely: found?.value });
+      if (found?.why !== undefined) notes.push(found.why);
+      const answer = askReading(inquiry, question, found?.value);
       if (answer === undefined) return undefined;
       reading = { ...reading, [key]: key === 'headerRow' ? Number(answer) : answer };
     }

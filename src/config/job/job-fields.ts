@@ -59,6 +59,13 @@ export const scheduleSchema = z.strictObject({
   }),
 });
 
+/** The values of a setting, by their words. */
+export function valuesOf<const Words extends Readonly<Record<string, string>>>(words: Words) {
+  const values: Extract<keyof Words, string>[] = [];
+  for (const value in words) values.push(value);
+  return z.enum(values);
+}
+
 /** What can be notified, in words. */
 export const NOTIFY_WORDS = {
   failed: 'when a run fails',
@@ -122,11 +129,10 @@ const recipientSchema = z
     ),
     from: optional(mailAddress, 'With `email`: the sender.'),
     on: z
-      .array(z.enum(['failed', 'stopped', 'rejects', 'held', 'edited', 'drift', 'missed', 'done', 'weekly']))
+      .array(valuesOf(NOTIFY_WORDS))
       .default(['failed', 'stopped', 'rejects'])
       .describe(`What to notify. ${valueWords(NOTIFY_WORDS)}`),
-    when: z
-      .enum(['always', 'change'])
+    when: valuesOf(WHEN_WORDS)
       .default('always')
       .describe(`How often. ${valueWords(WHEN_WORDS)}`),
   })

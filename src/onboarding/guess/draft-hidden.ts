@@ -1,6 +1,6 @@
 import type { ProductSpec } from '../../mapping/spec/mapping-spec.ts';
 import { partOf } from './draft-spread.ts';
-import { countedShare, type Guess, isCalled, isExactlyCalled, isMentioned, LEAVE_OUT } from './guess.ts';
+import { countedShare, type Guess, isCalled, isExactlyCalled, isMentioned } from './guess.ts';
 import { hasBeginning, hasWord } from './header-reading.ts';
 import { readOptionPart } from './paired-options.ts';
 import {
@@ -139,11 +139,10 @@ function askHiding(guess: Guess, column: SampledColumn, isShown: (cell: string) 
         saysShown(other, cell, isNegative) !== true,
     );
     if (hiding !== undefined)
-      guess.askUnused([other], `has '${hiding}' for a product that '${column.header}' shows`, [LEAVE_OUT]);
+      guess.askUnused([other], `has '${hiding}' for a product that '${column.header}' shows`);
   }
   const marks = unknownMarks(guess, (row) => shownRows[row] === true || column.cells[row] !== '');
-  if (marks.length > 0)
-    guess.askUnused(marks, `may hide products that '${column.header}' shows`, [LEAVE_OUT]);
+  if (marks.length > 0) guess.askUnused(marks, `may hide products that '${column.header}' shows`);
 }
 
 /** Asks about dates from which on products are offered, or until which, where the store would offer them now. */
@@ -160,7 +159,7 @@ export function askDates(guess: Guess, isShown: (row: number) => boolean): void 
     };
     const found = column.cells.find((cell, row) => isShown(row) && mayBe(cell));
     if (found !== undefined)
-      guess.askUnused([column], `has '${found}', and the store would offer the product now`, [LEAVE_OUT]);
+      guess.askUnused([column], `has '${found}', and the store would offer the product now`);
   }
   // Dates of all products that are over are those of changes; others may begin or end something.
   const open = guess.free.filter(
@@ -172,9 +171,7 @@ export function askDates(guess: Guess, isShown: (row: number) => boolean): void 
       column.cells.some((cell, row) => isShown(row) && (cell === '' || mayCome(cell, now))),
   );
   if (open.length > 0)
-    guess.askUnused(open, `may say when products are offered, by dates such as '${open[0]?.values[0]}'`, [
-      LEAVE_OUT,
-    ]);
+    guess.askUnused(open, `may say when products are offered, by dates such as '${open[0]?.values[0]}'`);
 }
 
 /** Whether a date is, or may be, in the future; months of other languages are not known. */

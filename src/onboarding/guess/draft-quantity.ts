@@ -200,7 +200,7 @@ function askSoldOut(guess: Guess, stock: SampledColumn): void {
         (availabilityOf(cell) ?? booleanOf(cell)) === false && !/^0*$/.test(stock.cells[at] ?? ''),
     );
     if (row !== -1)
-      guess.askUnused([column], `has '${column.cells[row]}' for a stock of ${stock.cells[row]}`, [LEAVE_OUT]);
+      guess.askUnused([column], `has '${column.cells[row]}' for a stock of ${stock.cells[row]}`);
   }
 }
 

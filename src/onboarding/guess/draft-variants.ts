@@ -77,12 +77,10 @@ export function draftVariants(
     return namesVariants(guess) || listsChoices(guess, choices) || sharesCode(guess, sku) ? undefined : ALONE;
   if (choices.length === 0 && guess.columns.some(isOfList)) {
     const products = Map.groupBy(cells.keys(), (row) => cells[row]);
-    guess.askColumn(
-      'option',
+    askOption(
+      guess,
       guess.free.filter((column) => mayBeChoice(column, [...products.values()])),
       `rows with the same '${title.header}' are from one list, and no column is called a size or colour`,
-      'none of them: each row is one product',
-      'the option in which the variants of a product differ',
     );
     return undefined;
   }
@@ -106,11 +104,32 @@ export function draftVariants(
   if (choices.length > 0 && !isKey(sku)) {
     askGroup(guess, {
       reason: `${rows.length - title.distinct} names repeat, and rows with the same name do not differ in ${quotedHeaders(choices, ' and ')}`,
-      answers: [{ value: 'none', label: 'each row is one product' }],
+      answers: [EACH_ROW],
     });
     return undefined;
   }
   return sharesHandle(guess, title) ? undefined : ALONE;
+}
+
+const EACH_ROW = { value: 'none', label: 'each row is one product' };
+
+/** The answer that rows with the same value in a column are one product. */
+function asGroup(column: SampledColumn) {
+  return {
+    value: nameOf(column),
+    label: `rows with the same '${column.header}', under the name of the first`,
+  };
+}
+
+/** Asks in which of some columns the variants of a product differ. */
+function askOption(guess: Guess, candidates: readonly SampledColumn[], reason: string): void {
+  guess.askColumn(
+    'option',
+    candidates,
+    reason,
+    'none of them: each row is one product',
+    'the option in which the variants of a product differ',
+  );
 }
 
 function askGroup(guess: Guess, question: Pick<MappingQuestion, 'reason' | 'answers'>): void {
@@ -135,10 +154,7 @@ function sharesCode(guess: Guess, sku: SampledColumn | undefined): boolean {
   if (sku === undefined || sku.distinct === sku.values.length) return false;
   askGroup(guess, {
     reason: `rows with the same '${sku.header}', such as '${firstRepeated(sku.values)}', have different names`,
-    answers: [
-      { value: 'none', label: 'each row is one product' },
-      { value: nameOf(sku), label: `rows with the same '${sku.header}', under the name of the first` },
-    ],
+    answers: [EACH_ROW, asGroup(sku)],
   });
   return true;
 }
@@ -151,10 +167,7 @@ function sharesHandle(guess: Guess, title: SampledColumn): boolean {
   if (handle === undefined || repeated === undefined) return false;
   askGroup(guess, {
     reason: `rows have the same '${handle.header}', such as '${repeated}', and no column is called a size or colour`,
-    answers: [
-      { value: nameOf(handle), label: `rows with the same '${handle.header}'` },
-      { value: 'none', label: 'each row is one product' },
-    ],
+    answers: [{ value: nameOf(handle), label: `rows with the same '${handle.header}'` }, EACH_ROW],
   });
   return true;
 }
@@ -181,13 +194,7 @@ function namesVariants(guess: Guess): boolean {
   );
   askGroup(guess, {
     reason: `'${kind.header}' has '${kind.values.find(isVariant)}', and no column is known that names the product of a variant`,
-    answers: [
-      ...keys.map((column) => ({
-        value: nameOf(column),
-        label: `rows with the same '${column.header}', under the name of the first`,
-      })),
-      { value: 'none', label: 'each row is one product' },
-    ],
+    answers: [...keys.map(asGroup), EACH_ROW],
   });
   return true;
 }
@@ -255,12 +262,10 @@ function byParent(
   if (!refers && several.length === 0) return ALONE;
   if (choices.length === 0) {
     const rows = several.map((group) => group.map(({ row }) => row));
-    guess.askColumn(
-      'option',
+    askOption(
+      guess,
       guess.free.filter((column) => column !== parent && mayBeChoice(column, rows)),
       `'${parent.header}' groups ${named.length} rows, and no column is called a size or colour`,
-      'none of them: each row is one product',
-      'the option in which the variants of a product differ',
     );
     return undefined;
   }
@@ -292,13 +297,7 @@ function byParent(
   if (differs.length > 0 && !accepted) {
     askGroup(guess, {
       reason: `rows with the same '${parent.header}' have different names, of which only the first would be sent`,
-      answers: [
-        {
-          value: nameOf(parent),
-          label: `rows with the same '${parent.header}', under the name of the first`,
-        },
-        { value: 'none', label: 'each row is one product' },
-      ],
+      answers: [asGroup(parent), EACH_ROW],
     });
     return undefined;
   }

@@ -278,7 +278,7 @@ export class Guess {
   askUnused(
     columns: readonly SampledColumn[],
     why: string,
-    answers: readonly CandidateAnswer[],
+    answers: readonly CandidateAnswer[] = [LEAVE_OUT],
   ): string | undefined {
     const isOne = columns.length === 1;
     const what = `the column${isOne ? '' : 's'} ${quotedHeaders(columns)}`;

@@ -7,12 +7,7 @@ import { didYouMean, looseName } from '../../text/printable.ts';
 import { columnOf, fieldLabel, fieldsOf, fieldValue } from '../column-fields.ts';
 import { draftContact } from './draft-contact.ts';
 import { draftProduct } from './draft-product.ts';
-import {
-  type EarlierUse,
-  Guess,
-  isCalled,
-  type MappingAnswers,
-} from './guess.ts';
+import { type EarlierUse, Guess, isCalled, type MappingAnswers } from './guess.ts';
 import { readContactHeader, readProductHeader } from './header-reading.ts';
 import { isAmount, isEmail, readAmount, sampleColumns, shareOf } from './sampled-column.ts';
 import { words } from './words.ts';
