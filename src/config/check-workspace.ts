@@ -17,34 +17,17 @@ import {
   PUBLISH_AT,
   SOURCE_AT,
 } from './job/job.ts';
-import type { Settings } from './settings.ts';
 import type { StoreConfig } from './store-config.ts';
 import type { Workspace } from './workspace.ts';
 
 /** All problems of a workspace, and its valid contents. */
-export interface WorkspaceCheck {
-  /** Problems that stop a run. */
-  readonly problems: readonly ConfigurationProblem[];
-  /** Problems that do not stop a run. */
-  readonly warnings: readonly ConfigurationProblem[];
-  /** Names of the variables that are needed and not set. */
-  readonly unset: readonly string[];
-  readonly stores: readonly StoreConfig[];
-  readonly jobs: readonly Job[];
-  /** The workspace's own mappings, and the shipped ones that its jobs use. */
-  readonly mappings: readonly MappingFile[];
-  /** Undefined if they are not valid. */
-  readonly settings: Settings | undefined;
-}
+export type WorkspaceCheck = ReturnType<typeof checkWorkspace>;
 
 /**
  * Reads every file of a workspace, offline, and collects the problems. `shownPath` returns the path of a file for
  * commands that the user types.
  */
-export function checkWorkspace(
-  workspace: Workspace,
-  shownPath: (file: string) => string = (file) => file,
-): WorkspaceCheck {
+export function checkWorkspace(workspace: Workspace, shownPath: (file: string) => string = (file) => file) {
   const { files, inspection } = workspace;
   const settings = settingsOf(workspace);
   const stores = inspection.stores();
@@ -55,6 +38,7 @@ export function checkWorkspace(
   const mappings = collect(mappingNames, (name) => inspection.mapping(name));
   const unset = [storesFound, jobs, mappings].flatMap((part) => part.unset);
   return {
+    /** Problems that stop a run. */
     problems: distinct([
       ...settings.problems,
       ...stores.problems,
@@ -62,6 +46,7 @@ export function checkWorkspace(
       ...jobs.problems,
       ...mappings.problems,
     ]),
+    /** Problems that do not stop a run. */
     warnings: distinct([
       ...unset.map(whyUnset),
       ...storesFound.values.flatMap((store) => plainHttp(workspace, store)),
@@ -81,10 +66,13 @@ export function checkWorkspace(
         .map((name) => ({ place: { file: '.env' }, message: overriddenText(name) })),
       ...files.ignored.map(({ file, why }) => ({ place: { file }, message: why })),
     ]),
+    /** Names of the variables that are needed and not set. */
     unset: [...new Set(unset.map(({ name }) => name))].sort(),
     stores: storesFound.values,
     jobs: jobs.values,
+    /** The workspace's own mappings, and the shipped ones that its jobs use. */
     mappings: mappings.values,
+    /** Undefined if they are not valid. */
     settings: settings.value,
   };
 }

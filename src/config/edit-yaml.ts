@@ -255,13 +255,13 @@ function nested(path: Path, write: Write): string {
   return path.reduceRight<string>((value, key) => `{ ${yamlTemplate(String(key))}: ${value} }`, write());
 }
 
-const writer = (to: string | number) => (before?: unknown) => written(to, before);
-
-function written(to: string | number, before: unknown): string {
-  if (typeof to === 'number') return String(to);
-  const wasQuoted = isScalar(before) && (before.type === 'QUOTE_DOUBLE' || before.type === 'QUOTE_SINGLE');
-  if (wasQuoted) return JSON.stringify(to);
-  return /^\d+(\.\d+)?%$/.test(to) ? to : yamlTemplate(to);
+function writer(to: string | number): Write {
+  return (before) => {
+    if (typeof to === 'number') return String(to);
+    const wasQuoted = isScalar(before) && (before.type === 'QUOTE_DOUBLE' || before.type === 'QUOTE_SINGLE');
+    if (wasQuoted) return JSON.stringify(to);
+    return /^\d+(\.\d+)?%$/.test(to) ? to : yamlTemplate(to);
+  };
 }
 
 function eolOf(text: string): string {

@@ -153,18 +153,14 @@ export function availableMappings(
 }
 
 /** The schedules in the job files. */
-export interface JobSchedules {
-  readonly scheduled: readonly JobSchedule[];
-  /** Jobs without a schedule. */
-  readonly unscheduled: readonly string[];
-  /** Jobs with invalid files: whether they have a schedule is unknown. */
-  readonly broken: readonly { readonly job: string; readonly problem: string }[];
-}
+export type JobSchedules = ReturnType<typeof readSchedules>;
 
 /** Reads the schedules of all jobs. A workspace reads each file once: open it again to see changes. */
-export function readSchedules({ jobNames, inspectJob }: Workspace): JobSchedules {
+export function readSchedules({ jobNames, inspectJob }: Workspace) {
   const scheduled: JobSchedule[] = [];
+  /** Jobs without a schedule. */
   const unscheduled: string[] = [];
+  /** Jobs with invalid files: whether they have a schedule is unknown. */
   const broken: { job: string; problem: string }[] = [];
   for (const name of jobNames()) {
     const { job, problems } = inspectJob(name);

@@ -103,18 +103,12 @@ export function keepPlaceholders(template: string, before: unknown): string {
 }
 
 /** A value with its placeholders filled in. */
-export interface FilledText {
-  readonly text: string;
-  readonly placeholders: readonly Placeholder[];
-  /** Names without value and default; in `text` their placeholders are unchanged. */
-  readonly unset: readonly string[];
-  /** Whether the value is a single placeholder: then it may become a number, or nothing. */
-  readonly whole: boolean;
-}
+export type FilledText = ReturnType<typeof fillTemplate>;
 
 /** Fills in what `lookUp` knows; undefined means unset. */
-export function fillTemplate(parts: Template, lookUp: (name: string) => string | undefined): FilledText {
+export function fillTemplate(parts: Template, lookUp: (name: string) => string | undefined) {
   const placeholders = parts.filter((part) => typeof part !== 'string');
+  /** Names without value and default; in `text` their placeholders are unchanged. */
   const unset: string[] = [];
   const text = parts.map((part) => {
     if (typeof part === 'string') return part;
@@ -122,20 +116,22 @@ export function fillTemplate(parts: Template, lookUp: (name: string) => string |
     if (value === undefined) unset.push(part.name);
     return value ?? part.source;
   });
-  return { text: text.join(''), placeholders, unset, whole: parts.length === 1 && placeholders.length === 1 };
+  return {
+    text: text.join(''),
+    placeholders,
+    unset,
+    /** Whether the value is a single placeholder: then it may become a number, or nothing. */
+    whole: parts.length === 1 && placeholders.length === 1,
+  };
 }
 
 /** Values with their placeholders filled in, and which of them had placeholders. */
-export interface FilledValues {
-  readonly value: unknown;
-  readonly filled: ReadonlyMap<string, FilledText & { readonly path: Path }>;
-  /** Each `${` that begins no placeholder, by its position. */
-  readonly malformed: readonly Path[];
-}
+export type FilledValues = ReturnType<typeof fillValues>;
 
 /** Fills in every text within a value; keys are unchanged. The result shares nothing with the input. */
-export function fillValues(value: unknown, lookUp: (name: string) => string | undefined): FilledValues {
+export function fillValues(value: unknown, lookUp: (name: string) => string | undefined) {
   const filled = new Map<string, FilledText & { readonly path: Path }>();
+  /** Each `${` that begins no placeholder, by its position. */
   const malformed: Path[] = [];
   const fill = (part: unknown, path: Path): unknown => {
     if (Array.isArray(part)) return part.map((item, index) => fill(item, [...path, index]));

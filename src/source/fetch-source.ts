@@ -43,7 +43,7 @@ export async function fetchSource(
       hint: 'Check whether the files are there, and whether the pattern matches their names.',
     });
   }
-  const versions = new Versions(remote, found);
+  const versions = versionsOf(remote, found);
   const fetch = (file: FoundFile, unless: string | null) =>
     withSourceErrors(file.location, options, () =>
       fetchFile(client, file, {
@@ -115,29 +115,22 @@ async function firstChanged(
  * The versions of all files as one text, bound to their address: an entity tag of one address has no meaning for
  * another.
  */
-class Versions {
-  readonly #where: string;
-  readonly #isExact: boolean;
-
-  constructor(remote: RemoteAddress, found: readonly FoundFile[]) {
-    const identity = remoteIdentity(remote);
-    const paths = found.map(({ path }) => path);
-    this.#where = hash('sha256', JSON.stringify([identity, paths])).slice(0, 16);
-    this.#isExact = hasExactVersions(remote);
-  }
-
-  /** The version of each file; undefined if the text belongs to other files. */
-  knownIn(text: string | null): readonly string[] | undefined {
-    if (text === null || !text.startsWith(`${this.#where} `)) return undefined;
-    const versions: unknown = JSON.parse(text.slice(this.#where.length + 1));
-    return Array.isArray(versions) ? versions.map(String) : undefined;
-  }
-
-  together(versions: readonly (string | null)[]): string | null {
-    const known = versions.filter((version) => version !== null);
-    if (!this.#isExact || known.length < versions.length) return null;
-    return `${this.#where} ${JSON.stringify(known)}`;
-  }
+function versionsOf(remote: RemoteAddress, found: readonly FoundFile[]) {
+  const paths = found.map(({ path }) => path);
+  const where = hash('sha256', JSON.stringify([remoteIdentity(remote), paths])).slice(0, 16);
+  return {
+    /** The version of each file; undefined if the text belongs to other files. */
+    knownIn(text: string | null): readonly string[] | undefined {
+      if (text === null || !text.startsWith(`${where} `)) return undefined;
+      const versions: unknown = JSON.parse(text.slice(where.length + 1));
+      return Array.isArray(versions) ? versions.map(String) : undefined;
+    },
+    together(versions: readonly (string | null)[]): string | null {
+      const known = versions.filter((version) => version !== null);
+      if (!hasExactVersions(remote) || known.length < versions.length) return null;
+      return `${where} ${JSON.stringify(known)}`;
+    },
+  };
 }
 
 /** The key of an SSH server, as `SHA256:…`, to be confirmed by who knows it. SourceError where none answers. */

@@ -110,16 +110,15 @@ export function draftHidden(
   ];
 }
 
+const SHOWN_OR_HIDDEN = { shown: 'the store shows the product', hidden: 'the store hides the product' };
+
 /** What a blank means beside words for shown and for hidden; undefined while that is asked. */
 function askBlank(guess: Guess, { header, values }: SampledColumn, count: number): string | undefined {
   const answer = guess.ask({
     id: `unused.${header}`,
     text: `What does a blank mean in '${header}'?`,
     reason: `${count} products have one, beside '${[...new Set(values)].slice(0, 3).join("', '")}'`,
-    answers: [
-      { value: 'shown', label: 'the store shows the product' },
-      { value: 'hidden', label: 'the store hides the product' },
-    ],
+    answers: Object.entries(SHOWN_OR_HIDDEN).map(([value, label]) => ({ value, label })),
   });
   return answer?.toLowerCase();
 }
@@ -249,10 +248,7 @@ function shownOf(
   // Not published, invisible, suspended: what yes says there is not known.
   const known = isUnknown(column) ? undefined : saysShown(column, word, isHiddenColumn);
   if (known !== undefined) return known;
-  const answer = guess.askWord(word, column, {
-    shown: 'the store shows the product',
-    hidden: 'the store hides the product',
-  });
+  const answer = guess.askWord(word, column, SHOWN_OR_HIDDEN);
   return answer === undefined ? undefined : answer === 'shown';
 }
 

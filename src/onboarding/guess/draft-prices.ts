@@ -74,10 +74,11 @@ function digitsOf({ values }: SampledColumn): readonly string[] {
 }
 
 /** The only currency that a column names. */
-function currencyOf({ values, reading }: SampledColumn): string | undefined {
-  const codes = new Set(values.flatMap((value) => readAmount(value)?.currency ?? []));
-  const [only] = codes.size === 0 ? [reading.qualifiers.currency] : codes;
-  return codes.size > 1 ? undefined : only;
+function currencyOf(column: SampledColumn): string | undefined {
+  const inCells = currenciesInCells(column);
+  const words = inCells.length === 0 ? currencyWords(column) : inCells;
+  const [only, second] = new Set(words.map(currencyCode));
+  return second === undefined ? only : undefined;
 }
 
 /** The column of the price: never one that is called net, cost, old or per kg without an answer that says so. */
@@ -177,7 +178,9 @@ const NO_PRICES: readonly Concept[] = [
 /** Of prices in several currencies, those in the one that an answer names. */
 function inWantedCurrency(guess: Guess, prices: readonly SampledColumn[]): readonly SampledColumn[] {
   const wanted = guess.answers['currency']?.toUpperCase();
-  const fitting = prices.filter(({ reading }) => reading.qualifiers.currency === wanted);
+  const fitting = prices.filter(
+    ({ reading }) => currencyCode(reading.qualifiers.currencyWord ?? '') === wanted,
+  );
   return wanted === undefined || fitting.length === 0 ? prices : fitting;
 }
 

@@ -5,8 +5,6 @@ import { currencyCode, oneOf, words } from './words.ts';
 
 /** The parts of a header other than the name of the field. */
 interface Qualifiers {
-  /** A code of ISO 4217: of a sign that several currencies have, the most usual one. */
-  currency?: string;
   /** As the header has it: a code or a sign. */
   currencyWord?: string;
   tax?: 'gross' | 'net';
@@ -348,9 +346,7 @@ function qualify(all: readonly string[]) {
   found.isPerMeasure = take((run) => perMeasure.test(run));
   while (take((run) => run !== '' && perPiece.test(run)));
   take((run) => {
-    const code = currencyCode(run);
-    if (code === undefined || (run === 'fr' && rest[0] === run)) return false;
-    found.currency = code;
+    if (currencyCode(run) === undefined || (run === 'fr' && rest[0] === run)) return false;
     found.currencyWord = run;
     return true;
   });
@@ -359,10 +355,9 @@ function qualify(all: readonly string[]) {
     if (unit !== undefined) found.unit = unit;
     return unit !== undefined;
   });
-  for (const [ending, code] of CURRENCY_ENDINGS) {
+  for (const ending of CURRENCY_ENDINGS) {
     const last = rest.at(-1) ?? '';
-    if (found.currency === undefined && last.length > ending.length && last.endsWith(ending)) {
-      found.currency = code;
+    if (found.currencyWord === undefined && last.length > ending.length && last.endsWith(ending)) {
       found.currencyWord = ending;
       rest = [...rest.slice(0, -1), last.slice(0, -ending.length)];
     }
@@ -379,7 +374,4 @@ function qualify(all: readonly string[]) {
 }
 
 /** For scripts without blanks: currencies at the end of the word. */
-const CURRENCY_ENDINGS = [
-  ['円', 'JPY'],
-  ['元', 'CNY'],
-] as const;
+const CURRENCY_ENDINGS = ['円', '元'];

@@ -184,7 +184,7 @@ export function guessImport({ header: headers, rows }: FileToGuess): MappingSpec
   if (hasPrice !== hasEmail) return hasPrice ? 'products' : 'contacts';
   if (hasPrice) return undefined;
   const isMoney = (value: string) =>
-    readAmount(value)?.currency !== undefined || /^\d+[.,]\d{2}$/.test(value);
+    readAmount(value)?.currencyWord !== undefined || /^\d+[.,]\d{2}$/.test(value);
   const hasMoney = columns.some((column) => shareOf(column, isMoney) > 0.5);
   const ofProducts = columns.filter((column) => isCalled(column, 'sku', 'gtin', 'quantity', 'image'));
   return hasMoney || ofProducts.length > 1 ? 'products' : undefined;

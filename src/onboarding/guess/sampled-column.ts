@@ -76,14 +76,11 @@ export function readAmount(value: string) {
   const [, prefix, digits, suffix] = AMOUNT.exec(bare) ?? [];
   if (digits === undefined) return undefined;
   const currencies = withoutAbsent([prefix, suffix]);
-  const codes = currencies.map((word) => currencyCode(word));
-  if (codes.includes(undefined)) return undefined;
+  if (currencies.some((word) => currencyCode(word) === undefined)) return undefined;
   return {
     /** With their signs, without currency and words. */
     digits,
-    /** A code of ISO 4217: of a sign that several currencies have, the most usual one. */
-    currency: codes.at(-1),
-    /** As the cell has it: a code or a sign. */
+    /** The code or the sign of a currency. */
     currencyWord: currencies.at(-1),
     /** The word that makes it a lowest price: ab, from. */
     from,
