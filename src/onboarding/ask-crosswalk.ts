@@ -4,7 +4,7 @@ import { withoutAbsent } from '../model/json-object.ts';
 import { explainError, InterruptedError, StoreferryError } from '../model/storeferry-error.ts';
 import { looseName } from '../text/printable.ts';
 import { isExactlyCalled } from './guess/guess.ts';
-import { hasWord, readContactHeader, wordsOfHeader } from './guess/header-reading.ts';
+import { readContactHeader } from './guess/header-reading.ts';
 import { isEmail, type SampledColumn, sampleColumns } from './guess/sampled-column.ts';
 import { words } from './guess/words.ts';
 import { askFile, askPlace, choicesOf, type DraftEffects, type Inquiry } from './inquiry.ts';
@@ -180,7 +180,8 @@ function emailColumn(columns: readonly SampledColumn[]): SampledColumn | undefin
 function mayBeOwnEmail(column: SampledColumn): boolean {
   const values = filledCells(column);
   const isDistinct = new Set(values).size >= values.length * MIN_EMAIL_SHARE;
-  return isDistinct && !hasWord(column.header, 'otherPeople');
+  const { otherPeople } = words().headerParts;
+  return isDistinct && !wordsOf(column.header).some((word) => otherPeople.has(word));
 }
 
 function isCalledEmail(column: SampledColumn): boolean {
@@ -207,11 +208,18 @@ function idColumn(columns: readonly SampledColumn[]): SampledColumn | undefined 
 /** Whether a header names the id, alone or of a contact: id, Customer ID, contact_id, Store contact id, Contact no. */
 function isCalledId(header: string, idWords: ReadonlySet<string>): boolean {
   const { contact, store } = words().crosswalk;
-  const all = wordsOfHeader(header).filter((word) => word !== '#');
+  const all = wordsOf(header);
   const others = all.filter((word) => !idWords.has(word));
   const isOfContact = others.some((word) => contact.has(word));
   return (
     others.length < all.length &&
     others.every((word) => contact.has(word) || (isOfContact && store.has(word)))
+  );
+}
+
+/** The words of a header in lower case: `contactId`, `contact_id` and `CONTACTId` give the same words. */
+function wordsOf(header: string): string[] {
+  return (header.match(/\p{Lu}?\p{Ll}+|\p{Lu}+(?!\p{Ll})|\p{Lo}+|\d+/gu) ?? []).map((word) =>
+    word.toLowerCase(),
   );
 }
