@@ -50,10 +50,7 @@ export const settingsSchema = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe('What is logged to standard error.'),
 });
 
-/** Settings of the workspace as a whole. */
-export type Settings = ReturnType<typeof readSettings>;
-
-/** Reads the settings. ConfigurationError names the invalid variables, without their values. */
+/** Reads the settings of the workspace as a whole. ConfigurationError names the invalid variables, without their values. */
 export function readSettings(environment: Pick<Environment, 'get'>, dir: string) {
   const names = Object.keys(settingsSchema.shape);
   const given = names.flatMap((name) => {
