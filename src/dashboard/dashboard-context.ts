@@ -114,11 +114,9 @@ export interface DashboardActions {
 }
 
 /** Logs actions of people and errors; secrets are removed. */
-export interface DashboardLog {
-  info(details: object, message: string): void;
-  warn(details: object, message: string): void;
-  error(details: object, message: string): void;
-}
+export type DashboardLog = Readonly<
+  Record<'info' | 'warn' | 'error', (details: object, message: string) => void>
+>;
 
 /** The path of the queues. */
 export const QUEUES_PATH = '/queues';

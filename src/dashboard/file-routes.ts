@@ -39,12 +39,11 @@ export async function sendRunFile(
 ): Promise<FastifyReply> {
   const { run, content } = await fileOf(dashboard, id, name, request.headers['accept-language']);
   await recorded(content, audit(dashboard, request, { action, job: run.job, run: run.id }));
-  return reply
-    .headers({
-      'content-type': type,
-      'content-disposition': attachment(`${run.job}-${run.id}-${name}`),
-    })
-    .send(content);
+  return sendFile(reply, `${run.job}-${run.id}-${name}`, type, content);
+}
+
+function sendFile(reply: FastifyReply, name: string, type: string, content: Readable): FastifyReply {
+  return reply.headers({ 'content-type': type, 'content-disposition': attachment(name) }).send(content);
 }
 
 /** Without its record nothing is sent, and the opened file is closed. */
@@ -68,12 +67,7 @@ export async function sendExport(
   if (job.kind !== 'export') throw notFoundError(`The job ${name} is an import: it writes no file.`);
   const { location, content } = await openExport(context, job, context.signal);
   await recorded(content, audit(dashboard, request, { action: 'download-export', job: name }));
-  return reply
-    .headers({
-      'content-type': 'application/octet-stream',
-      'content-disposition': attachment(fileName(location)),
-    })
-    .send(content);
+  return sendFile(reply, fileName(location), 'application/octet-stream', content);
 }
 
 /** Of which run records are read, and how they are written. */
@@ -115,9 +109,7 @@ export function fileRoutes(app: FastifyInstance, { dashboard }: RouteParts): voi
       const languages = request.headers['accept-language'] ?? '';
       const asked = { id: request.subject, format, languages };
       const { name, content } = await openRecords(dashboard, request, asked);
-      return reply
-        .headers({ 'content-type': type, 'content-disposition': attachment(`${name}-records.${format}`) })
-        .send(content);
+      return sendFile(reply, `${name}-records.${format}`, type, content);
     });
   }
 

@@ -92,7 +92,7 @@ interface DashboardOptions extends Pick<RouteParts, 'dashboard' | 'queueBoard'> 
   readonly listen: Listen;
   /** The address for browsers behind a proxy; undefined without a proxy. */
   readonly publicUrl: URL | undefined;
-  /** The addresses from which X-Forwarded-For is believed, and the header of single sign-on. */
+  /** The addresses from which X-Forwarded-For is believed, and the header of single sign-on; others would choose their own address. */
   readonly proxies: BlockList;
   /** The header in which the proxy names the person; undefined: without single sign-on. */
   readonly signInHeader?: string | undefined;
@@ -195,12 +195,8 @@ const ROUTES: readonly ((app: FastifyInstance, parts: RouteParts) => void | Prom
 ];
 
 /** The dependencies of the dashboard's server. */
-interface DashboardParts extends Omit<RouteParts, 'uploads' | 'cookie'> {
-  /** The proxies that name the client in X-Forwarded-For. Any other client would choose its own address. */
-  readonly proxies: BlockList;
-  readonly signInHeader: string | undefined;
-  readonly uploadsFolder: DashboardOptions['uploadsFolder'];
-}
+type DashboardParts = Omit<RouteParts, 'uploads' | 'cookie'> &
+  Pick<DashboardOptions, 'proxies' | 'signInHeader' | 'uploadsFolder'>;
 
 /**
  * Behind a proxy or tunnel all visitors may have one address, so read-only visitors must not use up the limit of

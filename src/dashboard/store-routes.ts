@@ -19,19 +19,23 @@ import { withoutAbsent } from '../model/json-object.ts';
 import { originOf } from '../model/remote-address.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { STORE_VARIABLES, storesText } from '../onboarding/new-workspace.ts';
-import { code, enumerated, html, type Markup, styledText } from '../report/html/markup.ts';
-import { type KeptProbe, probeFacts, probeStoreProperties, readProbe, testStore } from '../run/kept-probe.ts';
+import { bullets, code, enumerated, html, type Markup, styledText } from '../report/html/markup.ts';
+import { probeFacts, probeStoreProperties, readProbe, testStore } from '../run/kept-probe.ts';
 import { coveredWords, type IdRange, MAX_SCANNED_IDS, scanContacts } from '../run/scan-contacts.ts';
 import { counted, listed } from '../text/printable.ts';
 import type { Viewer } from './access/sessions.ts';
 import {
   aboutField,
   besideFields,
+  choice,
   controlOf,
   type EditField,
   type EditValues,
   fieldEdits,
+  fieldErrors,
   fieldValue,
+  mapValues,
+  typedField,
 } from './edit-job/edit-field.ts';
 import { notFoundError } from './guard/page-error.ts';
 import { jobLink, linkButton } from './pages/link-button.ts';
@@ -54,6 +58,7 @@ import {
   formActions,
   input,
   NAME_CHECK,
+  namedChoices,
   postForm,
   submitButton,
   WEB_CHECK,
@@ -88,21 +93,26 @@ export function storeRoutes(app: FastifyInstance, { dashboard }: RouteParts): vo
     notice: Notice | null = null,
   ): Promise<Page> => {
     const workspace = openWorkspace();
-    const names = workspace.inspection.stores().names ?? [];
-    const cards = await Promise.all(names.map((name) => cardOf(workspace, name)));
+    const names = namesIn(workspace);
+    const cards = names.map(async (name) => html`<li>${await cardOf(workspace, name, viewer, reading)}</li>`);
     return {
       title: 'Stores',
       section: 'stores',
       body: html`${notice !== null && html`<p class="notice ${notice.tone}" role="status">${notice.text}</p>`}
-${names.length === 0 ? emptyBox('No store yet', 'Jobs write to a store and read from it. It is named once, with its address and its key.') : html`<ul class="cards">${cards.map((card) => html`<li>${storeCard(card, viewer, reading)}</li>`)}</ul>`}
+${names.length === 0 ? emptyBox('No store yet', 'Jobs write to a store and read from it. It is named once, with its address and its key.') : html`<ul class="cards">${await Promise.all(cards)}</ul>`}
 ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PATH}/new`, { label: 'Add a store', weight: 'primary' })}</p>`}`,
     };
   };
-  const cardOf = async (workspace: Workspace, name: string): Promise<StoreCard> => {
+  const cardOf = async (
+    workspace: Workspace,
+    name: string,
+    viewer: Viewer,
+    reading: Reading,
+  ): Promise<Markup> => {
     const found = workspace.inspection.store(name);
     const store = found?.value;
-    const probe =
-      store === undefined ? undefined : await readProbe(context.artifacts, store).catch(() => undefined);
+    const probe = store && (await readProbe(context.artifacts, store).catch(() => undefined));
+    const learned = probe && probeFacts(probe);
     const jobs = workspace.jobNames().filter((job) => workspace.inspectJob(job).job?.store === name);
     const problems = [
       ...(found?.problems ?? []).map(({ message }) => redact(message)),
@@ -110,11 +120,31 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
         (one) => `${one.name} is not set: choose Change, and give the address and the key`,
       ),
     ];
-    return { name, store, problems, probe, jobs, task: tasks.get(name) };
+    const task = tasks.get(name);
+    const button = (page: StorePage, label: string) => linkButton(storeHref(name, page), { label }, name);
+    const test = { style: 'inline', body: submitButton('Test', { weight: '', about: name }) } as const;
+    return html`<article class="card"><h2>${name}</h2>
+${problems.length > 0 && noticeText(`This store cannot be used: ${listed(problems)}.`, 'bad')}
+${task !== undefined && taskNotice(task, reading)}
+<dl class="facts">${fact('Address', store === undefined ? 'not known' : code(store.baseUrl))}
+${fact('Key', problems.length === 0 ? 'set; it is not shown' : 'see above')}
+${fact('Sells in', store?.currency ?? 'no currency said')}
+${fact('Weights', store?.weightUnit ?? '')}
+${fact('Jobs', jobs.length === 0 ? 'none' : enumerated(jobs.map(jobLink)))}</dl>
+${
+  learned === undefined
+    ? styledText('quiet', 'It is not known yet what this store does beyond its API document.')
+    : html`${learned.warnings.map((text) => noticeText(text, 'warning'))}${foldedPart(
+        html`What this store does, found out ${relativeTime(probe?.at ?? 0, reading)}`,
+        html`<dl class="settings">${learned.properties.map((one) => fact(code(one.name), `${one.words}: ${one.value}`))}</dl>`,
+      )}`
+}
+${mayDo(viewer.role, 'edit-store') && html`<div class="actions">${button('edit', 'Change')} ${postForm({ action: storeHref(name, 'test'), ...test }, viewer)} ${button('probe', 'Find out what it does')} ${button('contacts', 'Find the ids of contacts')}</div>`}
+</article>`;
   };
   const storeOf = (name: string): StoreConfig => {
     const workspace = openWorkspace();
-    storeNamed(workspace, name);
+    refuseUnknown(workspace, name);
     return workspace.store(name);
   };
   const begin = (name: string, what: string, work: (task: StoreTask) => Promise<string>): void => {
@@ -122,16 +152,16 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
     if (current !== undefined && current.end === undefined) return;
     const task: StoreTask = { what, startedAt: context.clock(), progress: '', end: undefined };
     tasks.set(name, task);
-    void work(task).then(
-      (text) => {
-        task.end = { tone: 'good', text };
-      },
-      (error: unknown) => {
-        dashboard.log.error({ store: name, err: error }, what);
-        const text = error instanceof StoreferryError ? explainError(error) : 'It failed; the log says why.';
-        task.end = { tone: 'bad', text: redact(text) };
-      },
-    );
+    const failed = (error: unknown): Notice => {
+      dashboard.log.error({ store: name, err: error }, what);
+      const text = error instanceof StoreferryError ? explainError(error) : 'It failed; the log says why.';
+      return { tone: 'bad', text: redact(text) };
+    };
+    void work(task)
+      .then((text): Notice => ({ tone: 'good', text }), failed)
+      .then((end) => {
+        task.end = end;
+      });
   };
 
   app.get(PATH, async (request, reply) => reply.sendPage(await storesPage(request)));
@@ -187,7 +217,7 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
   const formOf = ({ subject }: Pick<FastifyRequest, 'subject'>): StoreForm => {
     const name = subject || undefined;
     const workspace = openWorkspace();
-    if (name !== undefined) storeNamed(workspace, name);
+    if (name !== undefined) refuseUnknown(workspace, name);
     const file = existsSync(workspace.path(FILE)) ? readEditable(workspace, FILE) : undefined;
     const fields = storeFields(name ?? '');
     const firstValue = (one: EditField) =>
@@ -218,16 +248,14 @@ ${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PA
     const { file, fields, workspace } = form;
     const sent = request.fields;
     const key = (sent['apiKey'] ?? '').trim();
-    const values = Object.fromEntries(
-      Object.entries(form.shown).map(([name, value]) => [name, (sent[name] ?? value).trim()]),
-    );
+    const values = mapValues(form.shown, (value, name) => (sent[name] ?? value).trim());
     // A typed key is not sent back, also not in the words of a store.
     const hide = (text: string) => redact(key === '' ? text : text.replaceAll(key, '***'));
-    const again = (errors: Readonly<Record<string, string>>, mayBeUntested = false): StoreForm => ({
+    const again = (errors: EditValues, mayBeUntested = false): StoreForm => ({
       ...form,
       values,
       mayBeUntested,
-      errors: new Map(Object.entries(errors).map(([name, text]) => [name, [hide(text)]])),
+      errors: fieldErrors(mapValues(errors, hide)),
     });
     if (sent['version'] !== versionOf(form)) return again({ '': OUTDATED });
     const wanted = wantedStore(form, values, key);
@@ -290,19 +318,13 @@ function versionOf({ file, store }: StoreForm): string {
 
 const OUTDATED = `The store or ${FILE} was changed after this form was shown. Nothing was written: look at the values, and save again.`;
 
-function storeNamed(workspace: Workspace, name: string): StoreConfig | undefined {
-  if (!(workspace.inspection.stores().names ?? []).includes(name))
-    throw notFoundError(`There is no store ${name}.`);
-  return workspace.inspection.store(name)?.value;
+/** The names of the stores, also in a file with errors. */
+function namesIn({ inspection }: Workspace): readonly string[] {
+  return inspection.stores().names ?? [];
 }
 
-interface StoreCard {
-  readonly name: string;
-  readonly store: StoreConfig | undefined;
-  readonly problems: readonly string[];
-  readonly probe: KeptProbe | undefined;
-  readonly jobs: readonly string[];
-  readonly task: StoreTask | undefined;
+function refuseUnknown(workspace: Workspace, name: string): void {
+  if (!namesIn(workspace).includes(name)) throw notFoundError(`There is no store ${name}.`);
 }
 
 /** The form of a store, and what it was made from. */
@@ -326,30 +348,23 @@ const KEY_WRONG = 'The key has a space or another character that no key has.';
 const WEIGHT_UNITS = ['kg', 'g', 'lb', 'oz'] as const;
 
 function storeFields(store: string): readonly EditField[] {
-  const limit = (name: string, label: string, defaultValue: string): EditField => ({
-    name,
-    path: [store, 'limits', name],
-    label,
-    defaultValue,
-    pattern: '[0-9]+([.][0-9]+)?',
-    wrong: 'Give a number.',
-  });
+  const limit = (name: string, label: string, defaultValue: string) =>
+    typedField([store, 'limits', name], label, '', {
+      name,
+      defaultValue,
+      pattern: '[0-9]+([.][0-9]+)?',
+      wrong: 'Give a number.',
+    });
+  const currencyHint = 'A code such as EUR: prices in another currency are rejected.';
   return [
-    {
+    choice([store, 'weightUnit'], 'The store shows weights in', namedChoices(WEIGHT_UNITS), {
       name: 'weightUnit',
-      path: [store, 'weightUnit'],
-      label: 'The store shows weights in',
-      defaultValue: 'kg',
-      choices: WEIGHT_UNITS.map((unit) => [unit, unit]),
-    },
-    {
+    }),
+    typedField([store, 'currency'], 'Currency of the store', currencyHint, {
       name: 'currency',
-      path: [store, 'currency'],
-      label: 'Currency of the store',
       defaultValue: 'not said',
-      hint: 'A code such as EUR: prices in another currency are rejected.',
       ...CURRENCY_CHECK,
-    },
+    }),
     limit('concurrency', 'Most requests at once', '16'),
     limit('requestsPerSecond', 'Most requests per second', 'no limit'),
     limit('timeoutSeconds', 'Seconds until a request is given up', '40'),
@@ -357,7 +372,7 @@ function storeFields(store: string): readonly EditField[] {
 }
 
 type WantedStore =
-  | { readonly errors: Readonly<Record<string, string>> }
+  | { readonly errors: EditValues }
   | {
       readonly store: Pick<StoreConfig, 'name' | 'baseUrl' | 'apiKey'>;
       /** For `.env`: the key, and the address where the file takes it from there. */
@@ -375,7 +390,6 @@ function wantedStore(form: StoreForm, values: EditValues, key: string): WantedSt
   const currency = values['currency'] ?? '';
   const weightUnit = WEIGHT_UNITS.find((unit) => unit === values['weightUnit']);
   const isNew = form.name === undefined;
-  const names = workspace.inspection.stores().names ?? [];
   const isOther =
     !address.success || before === undefined || originOf(before.baseUrl) !== originOf(address.data);
   const at = (part: string) => (isNew ? undefined : variableOf(file?.at([name, part])));
@@ -385,7 +399,7 @@ function wantedStore(form: StoreForm, values: EditValues, key: string): WantedSt
   const errors = Object.fromEntries(
     withoutAbsent<readonly [field: string, why: string]>([
       isNew && !isName(name) && ['name', 'Give letters, digits, dots, - and _, such as main.'],
-      isNew && names.includes(name) && ['name', 'There is already a store with this name.'],
+      isNew && namesIn(workspace).includes(name) && ['name', 'There is already a store with this name.'],
       !address.success && ['address', address.error.issues[0]?.message ?? ''],
       isOther &&
         key === '' && [
@@ -449,41 +463,6 @@ function keyVariable({ hasVariable }: Workspace, store: string): string {
   return freeVariable(base, (name) => !hasVariable(name));
 }
 
-function storeCard(
-  { name, store, problems, probe, jobs, task }: StoreCard,
-  viewer: Viewer,
-  reading: Reading,
-): Markup {
-  const learned = probe === undefined ? undefined : probeFacts(probe);
-  const button = (page: StorePage, label: string) => linkButton(storeHref(name, page), { label }, name);
-  const test = postForm(
-    {
-      action: storeHref(name, 'test'),
-      style: 'inline',
-      body: submitButton('Test', { weight: '', about: name }),
-    },
-    viewer,
-  );
-  return html`<article class="card"><h2>${name}</h2>
-${problems.length > 0 && noticeText(`This store cannot be used: ${listed(problems)}.`, 'bad')}
-${task !== undefined && taskNotice(task, reading)}
-<dl class="facts">${fact('Address', store === undefined ? 'not known' : code(store.baseUrl))}
-${fact('Key', problems.length === 0 ? 'set; it is not shown' : 'see above')}
-${fact('Sells in', store?.currency ?? 'no currency said')}
-${fact('Weights', store?.weightUnit ?? '')}
-${fact('Jobs', jobs.length === 0 ? 'none' : enumerated(jobs.map(jobLink)))}</dl>
-${
-  learned === undefined
-    ? styledText('quiet', 'It is not known yet what this store does beyond its API document.')
-    : html`${learned.warnings.map((text) => noticeText(text, 'warning'))}${foldedPart(
-        html`What this store does, found out ${relativeTime(probe?.at ?? 0, reading)}`,
-        html`<dl class="settings">${learned.properties.map((one) => fact(code(one.name), `${one.words}: ${one.value}`))}</dl>`,
-      )}`
-}
-${mayDo(viewer.role, 'edit-store') && html`<div class="actions">${button('edit', 'Change')} ${test} ${button('probe', 'Find out what it does')} ${button('contacts', 'Find the ids of contacts')}</div>`}
-</article>`;
-}
-
 function taskNotice({ what, startedAt, progress, end }: StoreTask, reading: Reading): Markup {
   if (end !== undefined) return noticeText(end.text, end.tone);
   return html`<p class="notice">${what}, since ${relativeTime(startedAt, reading)}${progress !== '' && `: ${progress}`}. <a href="${PATH}">Load again</a></p>`;
@@ -528,27 +507,33 @@ ${postForm({ action: isNew ? `${PATH}/new` : storeHref(name, 'edit'), style: 'dr
   };
 }
 
+const PROBE_EFFECTS = [
+  'Sends at most 40 requests: reads first, then writes to one hidden product of its own, which is deleted again.',
+  'Takes some seconds. The result is on the page of the stores.',
+];
+const SCAN_EFFECT =
+  'A store that lists its contacts is read. Any other is asked for each id by an update that changes nothing; it may still do what it does after any update of a contact, such as start an automation: try one id first.';
+
 function probePage({ name, baseUrl }: StoreConfig, viewer: Viewer): Page {
   const body = formActions('Find out now', PATH);
   return {
     title: `Find out what ${name} does?`,
     section: 'stores',
     lead: html`Learns what the store <b>${name}</b> (${baseUrl}) does where its API document leaves it open: whether it lists products, keeps fields that an update does not have, and more. Comparing and adopting need it.`,
-    body: html`<ul class="does"><li>Sends at most 40 requests: reads first, then writes to one hidden product of its own, which is deleted again.</li><li>Takes some seconds. The result is on the page of the stores.</li></ul>
+    body: html`${bullets(PROBE_EFFECTS, 'does')}
 ${postForm({ action: storeHref(name, 'probe'), style: 'confirm', body }, viewer)}`,
   };
 }
 
 function scanPage({ name }: StoreConfig, typed: string, problem: string | undefined, viewer: Viewer): Page {
   const hint = 'Empty: around the ids that orders name, until 200 in a row are absent.';
-  const errors = new Map(problem === undefined ? [] : [['ids', [problem]]]);
+  const errors = fieldErrors(problem === undefined ? {} : { ids: problem });
   const ids = controlOf({ name: 'ids', label: 'Ids', hint }, { shown: {}, values: { ids: typed }, errors });
   return {
     title: `Find the ids of the contacts of ${name}?`,
     section: 'stores',
     lead: 'Contacts are updated by their ids. This finds them by e-mail address.',
-    body: html`<ul class="does"><li>A store that lists its contacts is read. Any other is asked for each id by an update that changes nothing; it may still do what it does after any update of a contact, such as start an automation: try one id first.</li>
-<li>Writes <code>contacts-of-${name}.csv</code>, which has e-mail addresses: treat it as the contacts themselves.</li></ul>
+    body: html`${bullets([SCAN_EFFECT, html`Writes <code>contacts-of-${name}.csv</code>, which has e-mail addresses: treat it as the contacts themselves.`], 'does')}
 ${postForm({ action: storeHref(name, 'contacts'), style: 'confirm', body: html`${ids}${formActions('Search now', PATH)}` }, viewer)}`,
   };
 }

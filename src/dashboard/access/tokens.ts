@@ -28,12 +28,7 @@ export interface TokenFile {
  * their hashes to a file that only its owner can read, and earlier tokens are invalid from then on. UsageError
  * if the file is damaged.
  */
-export function openTokens({ file, renew }: TokenFile): {
-  /** Those of the file as it is now: another process may make new tokens. */
-  readonly hashes: () => Tokens;
-  readonly tokens: Tokens | null;
-  keep(): Promise<void>;
-} {
+export function openTokens({ file, renew }: TokenFile) {
   const known = renew ? undefined : readTokenHashes(file);
   if (known !== undefined) return { hashes: watched(file, known), tokens: null, keep: async () => {} };
   const tokens = { full: newToken('full'), readOnly: newToken('look') };

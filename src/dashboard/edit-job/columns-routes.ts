@@ -9,12 +9,10 @@ import {
   freeYamlName,
   readEditable,
   writeTogether,
-  type YamlEdit,
 } from '../../config/edit-file.ts';
 import type { ImportJob } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import type { MappingFile, MappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { withoutAbsent } from '../../model/json-object.ts';
 import { jobFile } from '../../model/run.ts';
 import { type ConfigurationProblem, formatPlace, sentenceOf } from '../../model/storeferry-error.ts';
 import {
@@ -24,13 +22,13 @@ import {
   examineIsolated,
   lookAtSource,
   type SourceLook,
-  type SourcePreview,
 } from '../../onboarding/preview-source.ts';
 import { bullets, foreign, html, type Markup, quiet, styledText } from '../../report/html/markup.ts';
 import { checkMappings } from '../../run/inputs/open-mapping.ts';
 import { counted, listed, printable } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { keptReading } from '../actions/uploads.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
 import { previewPart, SHOW_AGAIN } from '../new-job/draft-page.ts';
 import { FETCH_WITHIN_MS } from '../new-job/draft-session.ts';
 import { columnsNotShown, fieldSelect, MAX_COLUMNS_SHOWN, recordRows } from '../new-job/file-grid.ts';
@@ -50,7 +48,6 @@ import {
 import {
   changedLines,
   type MappedColumn,
-  type Matching,
   mappedColumns,
   matchingEdits,
   matchingOf,
@@ -96,70 +93,12 @@ export function columnsRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     };
   };
 
-  const lookOf = (id: string, { workspace, job, mapping }: OpenMatching): Promise<SourceLook> =>
-    keptReading(looks, MAX_CONCURRENT_READS, id, () =>
-      lookAtSource(job.source, {
-        ...readingOf(job, mapping.spec.csv),
-        access: browserAccess(workspace.dir),
-        signal: AbortSignal.any([dashboard.context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
-      }),
-    );
-
-  const factsOf = async (
-    opened: OpenMatching,
-    id: string,
-    fields: FormFields,
-  ): Promise<ColumnsPageFacts | string> => {
-    const { workspace, job, mapping, file, target, others } = opened;
-    const look = await lookOf(id, opened).catch(sentenceOf);
-    if (typeof look === 'string') return dashboard.redact(look);
-    const { header, rows } = look;
-    const before = matchingOf(mappedColumns(mapping.spec, header), header);
-    const wanted = settled(
-      before,
-      before.map((name, index) => fields[`field.${index}`] ?? name),
-    );
-    const cellsOf = (index: number) => rows.map(({ cells }) => cells[index] ?? '');
-    const found = matchingEdits(mapping.spec, { header, cellsOf }, before, wanted);
-    const edited = 'problem' in found ? found : editedText(file, found.edits);
-    const spec = 'text' in edited ? changedSpec(opened, edited.text) : { problem: edited.problem };
-    const problem = 'problem' in spec ? dashboard.redact(spec.problem) : undefined;
-    const checked = 'mapping' in spec ? await checkMappings([spec.mapping], [job]) : { problems: [] };
-    return {
-      job,
-      mapping,
-      look,
-      id,
-      before,
-      wanted,
-      target,
-      others,
-      sha256: file.sha256,
-      edits: 'edits' in found ? found.edits : [],
-      text: file.text,
-      edited: 'text' in edited ? edited.text : file.text,
-      problems: withoutAbsent([
-        problem !== undefined && problem,
-        ...checked.problems.filter((one) => !isOfTest(one)).map(sentence),
-      ]),
-      failing: checked.problems.filter(isOfTest).map(sentence),
-      preview: 'mapping' in spec ? await previewOf(look, spec.mapping.spec, workspace, job) : undefined,
-    };
-  };
-
-  const previewOf = async (look: SourceLook, spec: MappingSpec, workspace: Workspace, job: ImportJob) => {
-    const params = Object.fromEntries(
-      Object.entries(job.params).map(([name, value]) => [name, String(value)]),
-    );
-    const { weightUnit, currency } = workspace.store(job.store);
-    const options = { params, weightUnit, currency, now: dashboard.context.clock() };
-    const { signal } = dashboard.context;
-    return await examineIsolated(look, signal, 'preview', look, spec, options).catch(sentenceOf);
-  };
+  const factsOf = (opened: OpenMatching, id: string, fields: FormFields) =>
+    limitConcurrentReads(() => readMatching(dashboard, looks, { opened, id, fields }));
 
   app.get('/jobs/:job/columns', FOR_EDITORS, async (request, reply) => {
     const opened = open(request.subject);
-    const facts = await limitConcurrentReads(() => factsOf(opened, randomUUID(), {}));
+    const facts = await factsOf(opened, randomUUID(), {});
     const status = typeof facts === 'string' ? 422 : 200;
     return reply.sendPage(columnsPage(opened.job, facts, request.viewer), status);
   });
@@ -169,17 +108,16 @@ export function columnsRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     const fields = request.fields;
     const opened = open(name);
     const { mapping, file } = opened;
-    const factsFor = async (current: OpenMatching, typed: FormFields) =>
-      await limitConcurrentReads(() => factsOf(current, fields['look'] ?? randomUUID(), typed));
+    const id = fields['look'] ?? randomUUID();
     const show = (status: number, facts: ColumnsPageFacts | string) =>
       reply.sendPage(columnsPage(opened.job, facts, request.viewer), status);
     const showOutdated = async () => {
-      const facts = await factsFor(open(name), {});
+      const facts = await factsOf(open(name), id, {});
       return show(409, typeof facts === 'string' ? facts : { ...facts, notice: OUTDATED });
     };
     const saves = fields['do'] === 'save';
     if (saves && fields['sha256'] !== file.sha256) return await showOutdated();
-    const facts = await factsFor(opened, fields);
+    const facts = await factsOf(opened, id, fields);
     if (!saves) return show(200, facts);
     if (typeof facts === 'string' || facts.problems.length > 0) return show(422, facts);
     if (facts.edited === facts.text) return reply.redirect(jobHref(name), 303);
@@ -192,6 +130,80 @@ export function columnsRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     return reply.redirect(`${jobHref(name)}/plan`, 303);
   });
 }
+
+/** The look at a source, which is read once, and what is typed of its columns. */
+interface MatchingRequest {
+  readonly opened: OpenMatching;
+  readonly id: string;
+  readonly fields: FormFields;
+}
+
+/** The content of the page that matches the columns of a job; a sentence where its source cannot be read. */
+async function readMatching(
+  { context, redact }: DashboardContext,
+  looks: Map<string, Promise<SourceLook>>,
+  { opened, id, fields }: MatchingRequest,
+) {
+  const { workspace, job, mapping, file, target, others } = opened;
+  const look = await keptReading(looks, MAX_CONCURRENT_READS, id, () =>
+    lookAtSource(job.source, {
+      ...readingOf(job, mapping.spec.csv),
+      access: browserAccess(workspace.dir),
+      signal: AbortSignal.any([context.signal, AbortSignal.timeout(FETCH_WITHIN_MS)]),
+    }),
+  ).catch(sentenceOf);
+  if (typeof look === 'string') return redact(look);
+  const { header, rows } = look;
+  const before = matchingOf(mappedColumns(mapping.spec, header), header);
+  const wanted = settled(
+    before,
+    before.map((name, index) => fields[`field.${index}`] ?? name),
+  );
+  const cellsOf = (index: number) => rows.map(({ cells }) => cells[index] ?? '');
+  const found = matchingEdits(mapping.spec, { header, cellsOf }, before, wanted);
+  const edited = 'problem' in found ? found : editedText(file, found.edits);
+  const spec = 'text' in edited ? changedSpec(opened, edited.text) : { problem: edited.problem };
+  const changed = 'mapping' in spec ? spec.mapping : undefined;
+  const checked = changed === undefined ? [] : (await checkMappings([changed], [job])).problems;
+  return {
+    job,
+    mapping,
+    look,
+    id,
+    wanted,
+    target,
+    others,
+    sha256: file.sha256,
+    edits: 'edits' in found ? found.edits : [],
+    // The file of the mapping as it is, and as it would be.
+    text: file.text,
+    edited: 'text' in edited ? edited.text : file.text,
+    // Why nothing can be written.
+    problems: [
+      ...('problem' in spec ? [redact(spec.problem)] : []),
+      ...checked.filter((one) => !isOfTest(one)).map(sentence),
+    ],
+    // The mapping's own tests that would fail.
+    failing: checked.filter(isOfTest).map(sentence),
+    preview: changed && (await previewOf(look, changed.spec, opened, context)),
+  };
+}
+
+async function previewOf(
+  look: SourceLook,
+  spec: MappingSpec,
+  { workspace, job }: OpenMatching,
+  { signal, clock }: DashboardContext['context'],
+) {
+  const params = Object.fromEntries(Object.entries(job.params).map(([name, value]) => [name, String(value)]));
+  const { weightUnit, currency } = workspace.store(job.store);
+  const options = { params, weightUnit, currency, now: clock() };
+  return await examineIsolated(look, signal, 'preview', look, spec, options).catch(sentenceOf);
+}
+
+type ColumnsPageFacts = Exclude<Awaited<ReturnType<typeof readMatching>>, string> & {
+  readonly notice?: Notice;
+};
 
 const OUTDATED = {
   tone: 'warning',
@@ -250,26 +262,6 @@ function saveCopy({ workspace, job, target }: OpenMatching, text: string): Retur
   } finally {
     if (saved !== 'saved' && existsSync(path)) rmSync(path);
   }
-}
-
-/** The content of the page that matches the columns of a job. */
-interface ColumnsPageFacts extends Pick<OpenMatching, 'job' | 'mapping' | 'target' | 'others'> {
-  readonly look: SourceLook;
-  /** Names the look at the source, so that it is read once. */
-  readonly id: string;
-  readonly before: Matching;
-  readonly wanted: Matching;
-  readonly sha256: string;
-  readonly edits: readonly YamlEdit[];
-  /** The file of the mapping as it is, and as it would be. */
-  readonly text: string;
-  readonly edited: string;
-  /** Why nothing can be written. */
-  readonly problems: readonly string[];
-  /** The mapping's own tests that would fail. */
-  readonly failing: readonly string[];
-  readonly preview: SourcePreview | string | undefined;
-  readonly notice?: Notice;
 }
 
 const SAMPLE_SHOWN = 60;

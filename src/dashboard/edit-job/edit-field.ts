@@ -46,6 +46,26 @@ export interface EditGroup {
 /** The values of a form by the names of its fields. */
 export type EditValues = Readonly<Record<string, string>>;
 
+/** A field for a text or a number. */
+export function typedField(
+  path: Path,
+  label: string,
+  hint: string,
+  more: Partial<EditField> = {},
+): EditField {
+  return { name: path.join('.'), path, label, hint, ...more };
+}
+
+/** Values that follow from others. */
+export function mapValues(values: EditValues, give: (value: string, name: string) => string): EditValues {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, give(value, name)]));
+}
+
+/** What is wrong with fields, a sentence for each; '' for none of them. */
+export function fieldErrors(errors: EditValues): ControlFacts['errors'] {
+  return new Map(Object.entries(errors).map(([name, text]) => [name, [text]]));
+}
+
 /** A choice of which the first is the usual one. */
 export function choice(
   path: Path,
@@ -205,7 +225,6 @@ export function besideFields(
 ): ControlFacts['errors'] {
   const nameOf = (at: Path | undefined) =>
     [...paths].find(([, own]) => own.some((path) => path === at))?.[0] ?? '';
-  const named = problems.map(({ at, message }) => ({ name: nameOf(at), message: redact(message) }));
-  const byName = Map.groupBy(named, ({ name }) => name);
-  return new Map([...byName].map(([name, found]) => [name, found.map(({ message }) => message)]));
+  const byName = Map.groupBy(problems, ({ at }) => nameOf(at));
+  return new Map([...byName].map(([name, found]) => [name, found.map(({ message }) => redact(message))]));
 }

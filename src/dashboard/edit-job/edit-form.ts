@@ -9,7 +9,7 @@ import {
 } from '../../config/job/job.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { GUARD_ACTIONS, GUARD_FIELDS } from '../../model/guard.ts';
-import { recordOf, withoutAbsent } from '../../model/json-object.ts';
+import { isJsonObject, member, recordOf, withoutAbsent } from '../../model/json-object.ts';
 import { IMPORT_MODES, UPDATE_MATCHES } from '../../model/mapped-record.ts';
 import { FLOOR_TEXT, limitsFor, safetyLimit } from '../../model/safety-limits.ts';
 import { WAVE_LIMITS } from '../../model/wave-limits.ts';
@@ -24,6 +24,8 @@ import {
   type EditValues,
   fieldEdits,
   fieldValue,
+  mapValues,
+  typedField,
 } from './edit-field.ts';
 import { notifyEdits, notifyGroups } from './notify-groups.ts';
 
@@ -33,14 +35,13 @@ const SOURCE_FIELDS: readonly EditField[] = [
   ['headerRow', 'Row with the names of the columns', 'its number'],
   ['encoding', 'Charset', 'such as utf-8 or windows-1252'],
   ['delimiter', 'Delimiter', 'comma, semicolon, tab or pipe'],
-].map(([name = '', label = '', hint = '']) => ({
-  name,
-  path: ['source', name],
-  label,
-  defaultValue: 'recognised',
-  hint,
-  ...(name === 'headerRow' && { pattern: '[1-9][0-9]*', wrong: 'Give the number of a row, such as 3.' }),
-}));
+].map(([name = '', label = '', hint = '']) =>
+  typedField(['source', name], label, hint, {
+    name,
+    defaultValue: 'recognised',
+    ...(name === 'headerRow' && { pattern: '[1-9][0-9]*', wrong: 'Give the number of a row, such as 3.' }),
+  }),
+);
 
 const PERCENT: TypedCheck = { pattern: '[0-9]+([.][0-9]+)? *%', wrong: 'Give a percentage, such as 20%.' };
 const NUMBER: TypedCheck = {
@@ -77,16 +78,12 @@ const MODE_GROUP: EditGroup = {
       UPDATE_MATCHES.map((match): Choice => [match, MATCH_WORDS[match]]),
       { when: 'mode=update', removedWhenHidden: true, defaultValue: 'url' },
     ),
-    {
-      name: 'keep',
-      path: ['keep'],
-      label: 'Keep: fields that stay as the store has them',
-      list: true,
-      defaultValue: 'none',
-      hint: 'Names with commas between them, such as variants.quantity, where another job sends them.',
-      when: 'mode=upsert|mirror',
-      removedWhenHidden: true,
-    },
+    typedField(
+      ['keep'],
+      'Keep: fields that stay as the store has them',
+      'Names with commas between them, such as variants.quantity, where another job sends them.',
+      { list: true, defaultValue: 'none', when: 'mode=upsert|mirror', removedWhenHidden: true },
+    ),
   ],
 };
 
@@ -120,20 +117,9 @@ const GUARD_PARTS = ['field', 'changeBy', 'above', 'below', 'to', 'share', 'acti
 
 function guardGroup(number: number, isNew: boolean): EditGroup {
   const path = (part: (typeof GUARD_PARTS)[number]) => ['guards', String(number), part];
-  const name = (part: (typeof GUARD_PARTS)[number]) => path(part).join('.');
-  const text = (
-    part: (typeof GUARD_PARTS)[number],
-    label: string,
-    hint: string,
-    check: TypedCheck = {},
-  ): EditField => ({
-    ...check,
-    name: name(part),
-    path: path(part),
-    label,
-    hint,
-    when: `${name('field')}!=`,
-  });
+  const when = `guards.${number}.field!=`;
+  const text = (part: (typeof GUARD_PARTS)[number], label: string, hint: string, check: TypedCheck = {}) =>
+    typedField(path(part), label, hint, { ...check, when });
   return {
     legend: isNew ? (number === 0 ? 'Guard against unusual values' : 'Another guard') : `Guard ${number + 1}`,
     rare: true,
@@ -152,7 +138,7 @@ function guardGroup(number: number, isNew: boolean): EditGroup {
         path('action'),
         'Then',
         GUARD_ACTIONS.map((action): Choice => [action, GUARD_ACTION_WORDS[action]]),
-        { when: `${name('field')}!=` },
+        { when },
       ),
     ],
   };
@@ -187,50 +173,45 @@ const APPROVAL_GROUP: EditGroup = {
   ],
 };
 
-const WAVES = 'apply.waves';
-
 const WAVE_LABELS: Readonly<Record<string, string>> = {
   maxRejects: 'Records that the store may refuse',
   maxUnsent: 'Records that may be left without an answer',
   maxAltered: 'Records that the store may change',
 };
 
+/** A limit as its definition describes it. */
+function limitField(
+  path: Path,
+  label: string,
+  { default: defaultValue, description }: { readonly default: string; readonly description: string },
+  more: Partial<EditField>,
+): EditField {
+  return typedField(path, label, description.replaceAll('`', ''), { defaultValue, ...LIMIT, ...more });
+}
+
 const WAVES_GROUP: EditGroup = {
   legend: 'Waves',
   rare: true,
   hint: 'Sends a few records first, and the others only if the store answers as expected.',
   fields: [
-    {
-      name: WAVES,
-      path: ['apply', 'waves'],
-      label: 'Records sent at the end of each wave',
-      list: true,
-      defaultValue: 'all at once',
-      hint: 'Numbers or percentages, the last is 100%: 10, 1%, 100%',
-    },
-    ...Object.entries(WAVE_LIMITS).map(
-      ([key, { default: defaultValue, description }]): EditField => ({
-        name: `apply.${key}`,
-        path: ['apply', key],
-        label: WAVE_LABELS[key] ?? key,
-        defaultValue,
-        hint: description.replaceAll('`', ''),
-        when: `${WAVES}!=`,
+    typedField(
+      ['apply', 'waves'],
+      'Records sent at the end of each wave',
+      'Numbers or percentages, the last is 100%: 10, 1%, 100%',
+      { list: true, defaultValue: 'all at once' },
+    ),
+    ...Object.entries(WAVE_LIMITS).map(([key, limit]) =>
+      limitField(['apply', key], WAVE_LABELS[key] ?? key, limit, {
+        when: 'apply.waves!=',
         removedWhenHidden: true,
-        ...LIMIT,
       }),
     ),
   ],
 };
 
-const PICTURES = 'images.publish.from';
-
 function pictureField(part: string, label: string, hint: string): EditField {
-  const path = ['images', 'publish', part];
-  const name = path.join('.');
-  return name === PICTURES
-    ? { name, path, label, hint }
-    : { name, path, label, hint, when: `${PICTURES}!=`, removedWhenHidden: true };
+  const more = part === 'from' ? {} : { when: 'images.publish.from!=', removedWhenHidden: true as const };
+  return typedField(['images', 'publish', part], label, hint, more);
 }
 
 const PICTURES_GROUP: EditGroup = {
@@ -255,24 +236,20 @@ const EXPORT_GROUP: EditGroup = {
       ['.', 'A point'],
       [',', 'A comma'],
     ]),
-    {
-      name: 'columns',
-      path: ['columns'],
-      label: 'Columns, in their order',
-      list: true,
-      defaultValue: 'all',
-      hint: 'Names with commas between them, such as id, customer.email, total',
-    },
+    typedField(
+      ['columns'],
+      'Columns, in their order',
+      'Names with commas between them, such as id, customer.email, total',
+      { list: true, defaultValue: 'all' },
+    ),
   ],
 };
 
-const ORDER_FIELDS: readonly EditField[] = [
-  choice(['rows'], 'A line is', [
-    ['', 'an order'],
-    ['orders', 'an order (orders)'],
-    ['items', 'an item of an order (items)'],
-  ]),
-];
+const ORDER_FIELD = choice(['rows'], 'A line is', [
+  ['', 'an order'],
+  ['orders', 'an order (orders)'],
+  ['items', 'an item of an order (items)'],
+]);
 
 /**
  * The kind and the path of the source or destination in the file of a job; null for one that the form cannot change. `canChangeKind`:
@@ -281,12 +258,11 @@ const ORDER_FIELDS: readonly EditField[] = [
 function placeOf(file: EditableFile) {
   const part = file.at(['export']) === undefined ? 'source' : 'destination';
   const canChangeKind = part === 'source';
-  const text = (path: Path) => typeof file.at(path) === 'string';
-  if (text([part, 'path'])) return { kind: 'path', path: [part, 'path'], canChangeKind };
-  if (text([part, 'watch'])) return { kind: 'watch', path: [part, 'watch'], canChangeKind };
-  if (text([part, 'url'])) return { kind: 'url', path: [part, 'url'], canChangeKind };
+  const isText = (path: Path) => typeof file.at(path) === 'string';
+  const kind = ['path', 'watch', 'url'].find((name) => isText([part, name]));
+  if (kind !== undefined) return { kind, path: [part, kind], canChangeKind };
   const address = [part, 'url', 'address'];
-  return text(address) ? { kind: 'url', path: address, canChangeKind: false } : null;
+  return isText(address) ? { kind: 'url', path: address, canChangeKind: false } : null;
 }
 
 /** The file of a job, with what its mapping lets it set. */
@@ -318,18 +294,10 @@ export function editForm(file: EditableJob): {
   const imports = file.at(['import']);
   if (imports === 'products' || imports === 'contacts') {
     const always = limitsFor(imports, 'upsert');
-    const limits = limitsFor(imports, 'mirror').map((name): EditField => {
-      const { title, default: defaultValue, description } = safetyLimit(name);
+    const limits = limitsFor(imports, 'mirror').map((name) => {
+      const limit = safetyLimit(name);
       const when = always.includes(name) ? {} : { when: 'mode=mirror' };
-      return {
-        name,
-        path: ['safety', name],
-        label: title,
-        defaultValue,
-        hint: description.replaceAll('`', ''),
-        ...when,
-        ...LIMIT,
-      };
+      return limitField(['safety', name], limit.title, limit, { name, ...when });
     });
     const isOfProducts = imports === 'products';
     const modes = isOfProducts ? MODE_GROUP.fields : [];
@@ -346,7 +314,7 @@ export function editForm(file: EditableJob): {
     return { location, what: 'source', source: SOURCE_FIELDS, groups: groups.filter(canShowIn(file)) };
   }
   const exports = file.at(['export']);
-  const fields = [...EXPORT_GROUP.fields, ...(exports === 'orders' ? ORDER_FIELDS : [])];
+  const fields = [...EXPORT_GROUP.fields, ...(exports === 'orders' ? [ORDER_FIELD] : [])];
   const group = { ...EXPORT_GROUP, fields: fields.filter((one) => canShowIn(file)({ fields: [one] })) };
   const groups = exports === undefined ? [] : [group, ...notifyGroups(file)];
   return { location, what: 'destination', source: [], groups: groups.filter(canShowIn(file)) };
@@ -389,9 +357,7 @@ export function valuesOf(file: EditableJob, timezone: string): EditValues {
   const paused = file.paused('schedule');
   const schedule: unknown = file.at(['schedule']) ?? paused;
   const part = (name: 'cron' | 'timezone') =>
-    typeof schedule === 'object' && schedule !== null && name in schedule
-      ? displayedValue(Object.entries(schedule).find(([key]) => key === name)?.[1])
-      : undefined;
+    isJsonObject(schedule) && name in schedule ? displayedValue(member(schedule, name)) : undefined;
   const cron = part('cron') ?? '';
   const isOn = file.at(['schedule']) !== undefined;
   return {
@@ -409,22 +375,13 @@ export function valuesOf(file: EditableJob, timezone: string): EditValues {
 export function withTypedValues(file: EditableJob, values: EditValues, fields: FormFields): EditValues {
   const members = fieldsOf(file).flatMap(({ name, member }) => (member === undefined ? [] : [name]));
   const checks = new Set(['paused', ...members]);
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => {
-      // A check box that is not ticked is not sent.
-      const isSent = fields[name] !== undefined || fields[`was.${name}`] === undefined;
-      const typed = fields[name] ?? (isSent || !checks.has(name) ? value : '');
-      // A tab is a delimiter.
-      return [name, name === 'delimiter' && typed.trim() === '' ? typed : typed.trim()];
-    }),
-  );
-}
-
-/** The values that the form showed at first. */
-export function initialValues(values: EditValues, fields: FormFields): EditValues {
-  return Object.fromEntries(
-    Object.keys(values).map((name) => [name, fields[`was.${name}`] ?? values[name] ?? '']),
-  );
+  return mapValues(values, (value, name) => {
+    // A check box that is not ticked is not sent.
+    const isUnticked = checks.has(name) && fields[`was.${name}`] !== undefined;
+    const typed = fields[name] ?? (isUnticked ? '' : value);
+    // A tab is a delimiter.
+    return name === 'delimiter' && typed.trim() === '' ? typed : typed.trim();
+  });
 }
 
 /** What must change in a file so that it has the wanted values instead of the present ones. */

@@ -20,8 +20,8 @@ import { serverTimezone } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { jobHref } from '../pages/link-button.ts';
 import { audit, FOR_EDITORS, type RouteParts, workspaceOf } from '../route-parts.ts';
-import { besideFields, type EditValues } from './edit-field.ts';
-import { editsOf, initialValues, pathsOf, valuesOf, withTypedValues } from './edit-form.ts';
+import { besideFields, type EditValues, fieldErrors, mapValues } from './edit-field.ts';
+import { editsOf, pathsOf, valuesOf, withTypedValues } from './edit-form.ts';
 import { type EditPageFacts, editPage, LOCATION_MISSING } from './edit-page.ts';
 import { MAIL_SERVER, typedMailServer } from './notify-groups.ts';
 
@@ -36,9 +36,7 @@ export function editRoutes(app: FastifyInstance, { dashboard }: Pick<RouteParts,
     const redactor = secretRedactor(HIDDEN);
     for (const secret of [...workspace.secrets(), ...file.secrets]) redactor.add(secret);
     const text = redactor.redact(file.text);
-    const values = Object.fromEntries(
-      Object.entries(valuesOf(file, serverTimezone())).map(([key, value]) => [key, redactor.redact(value)]),
-    );
+    const values = mapValues(valuesOf(file, serverTimezone()), (value) => redactor.redact(value));
     return {
       name,
       file,
@@ -77,7 +75,7 @@ export function editRoutes(app: FastifyInstance, { dashboard }: Pick<RouteParts,
     const facts = factsOf(workspace, name);
     const { file, values: now } = facts;
     const fields = request.fields;
-    const before = initialValues(now, fields);
+    const before = mapValues(now, (value, name) => fields[`was.${name}`] ?? value);
     const typed = withTypedValues(file, now, fields);
     const values = merged(now, before, typed);
     const again = (status: number, more: Partial<EditPageFacts>) => {
@@ -101,9 +99,10 @@ export function editRoutes(app: FastifyInstance, { dashboard }: Pick<RouteParts,
     const [overridden] = dashboard.newStore.known().overridden(variables);
     const wrong =
       overridden === undefined ? mailProblem(workspace, edits, server) : overriddenText(overridden);
-    if (wrong !== undefined) return again(422, { errors: new Map([[mailField(values), [wrong]]]) });
+    if (wrong !== undefined) return again(422, { errors: fieldErrors({ [mailField(values)]: wrong }) });
     const outside = await whyPathRefused(workspace, name, file, edits);
-    if (outside !== undefined) return again(422, { errors: new Map([[outside.field, [outside.message]]]) });
+    if (outside !== undefined)
+      return again(422, { errors: fieldErrors({ [outside.field]: outside.message }) });
     const paths = pathsOf(file);
     const saved = editFile(workspace, jobFile(name), {
       variables,
@@ -158,19 +157,15 @@ const HIDDEN = '[secret not shown]';
 
 /** What was typed, in the fields where something was typed, and the file elsewhere. */
 function merged(now: EditValues, before: EditValues, typed: EditValues): EditValues {
-  return Object.fromEntries(
-    Object.entries(now).map(([name, value]) => {
-      const own = typed[name];
-      return [name, own === undefined || own === before[name] ? value : own];
-    }),
-  );
+  return mapValues(now, (value, name) => {
+    const own = typed[name];
+    return own === undefined || own === before[name] ? value : own;
+  });
 }
 
 /** A typed secret of an address is not sent back. */
 function withoutSecrets(values: EditValues, now: EditValues): EditValues {
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, hasSecret(value) ? (now[name] ?? '') : value]),
-  );
+  return mapValues(values, (value, name) => (hasSecret(value) ? (now[name] ?? '') : value));
 }
 
 type Errors = EditPageFacts['errors'];
@@ -256,5 +251,5 @@ function fieldProblems(now: EditValues, values: EditValues): Errors {
     location === '' && ['location', LOCATION_MISSING],
     ...scheduleProblems(values),
   ]);
-  return new Map(found.map(([field, why]) => [field, [why]]));
+  return fieldErrors(Object.fromEntries(found));
 }

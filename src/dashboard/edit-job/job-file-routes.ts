@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import {
   editedText,
   freeName,
@@ -13,36 +13,38 @@ import { cronOf, scheduleProblems, timesOf } from '../../config/job/job.ts';
 import { isName } from '../../config/store-config.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import { flow, schemaLine, yamlText } from '../../config/yaml-text.ts';
+import { actionOf } from '../../model/action.ts';
 import type { AuditedAction } from '../../model/audit-entry.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { jobFile } from '../../model/run.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import { namePlaceholders } from '../../model/workspace-path-schema.ts';
-import { bullets, html, type Markup, type Slot } from '../../report/html/markup.ts';
+import { bullets, html, type Slot } from '../../report/html/markup.ts';
 import { removeJob, renameJob, settleRenames } from '../../run/execute-run.ts';
 import { listLiveRuns } from '../../run/report/read-stored-report.ts';
-import type { Viewer } from '../access/sessions.ts';
 import { confirmationPage } from '../actions/confirmation.ts';
 import { PageError } from '../guard/page-error.ts';
 import { accessTo, actionHref, actionRoute, jobHref, jobLink } from '../pages/link-button.ts';
 import { alertText, type Page } from '../pages/page.ts';
-import { type Choice, fieldset, formActions, NAME_CHECK, postForm } from '../pages/post-form.ts';
+import {
+  type Choice,
+  fieldset,
+  formActions,
+  NAME_CHECK,
+  namedChoices,
+  postForm,
+} from '../pages/post-form.ts';
 import { audit, type RouteParts, workspaceOf } from '../route-parts.ts';
-import { controlOf, type EditValues } from './edit-field.ts';
+import { type Control, controlOf, type EditValues, fieldErrors } from './edit-field.ts';
 import { scheduleControls } from './edit-page.ts';
 import { EXPORTS } from './edit-routes.ts';
-
-const NEW_EXPORT = '/exports/new';
 
 /** A form of a few fields, what they have at first, and what saving them does. */
 interface JobForm {
   readonly title: string;
   readonly lead: Slot;
-  readonly address: string;
-  readonly back: string;
-  readonly button: string;
-  readonly controls: readonly Parameters<typeof controlOf>[0][];
+  readonly controls: readonly Control[];
   readonly effects?: readonly string[];
   readonly initialValues: EditValues;
   /** Gives the name of the job, or what is wrong by the fields; '' for no field. */
@@ -85,41 +87,86 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
   };
   /** The pages of a form: what it shows, and what becomes of it. */
   const formRoutes = (
-    path: string,
     does: AuditedAction['action'],
+    path: string,
     after: string,
     formOf: (job: string) => JobForm,
   ) => {
-    app.get(path, accessTo(does), ({ subject, viewer }, reply) => {
-      const form = formOf(subject);
-      return reply.sendPage(jobFormPage(form, form.initialValues, {}, viewer));
+    const show = (
+      { subject: job, viewer }: FastifyRequest,
+      { title, lead, controls, effects = [] }: JobForm,
+      values: EditValues,
+      errors: Errors,
+    ): Page => {
+      const facts = { values, shown: values, errors: fieldErrors(errors) };
+      const [action, back] = job === '' ? [path, '/'] : [actionHref(does, job), jobHref(job)];
+      const body = html`${fieldset(
+        'The job',
+        controls.map((control) => controlOf(control, facts)),
+      )}
+${formActions(actionOf(does).button?.label ?? 'Create', back)}`;
+      const isWrong = Object.keys(errors).length > 0;
+      return {
+        title,
+        section: 'jobs',
+        form: true,
+        notice: isWrong ? { tone: 'bad', text: 'Nothing was written: see below.' } : null,
+        lead,
+        body: html`${errors[''] !== undefined && alertText(errors[''])}
+${effects.length > 0 && bullets(effects, 'does')}
+${postForm({ action, style: 'draft', body }, viewer)}`,
+      };
+    };
+    app.get(path, accessTo(does), (request, reply) => {
+      const form = formOf(request.subject);
+      return reply.sendPage(show(request, form, form.initialValues, {}));
     });
     app.post(path, accessTo(does), async (request, reply) => {
       const form = formOf(request.subject);
-      const { fields, viewer } = request;
+      const { fields } = request;
       const values = Object.fromEntries(form.controls.map(({ name }) => [name, (fields[name] ?? '').trim()]));
       const saved = await form.save(values);
-      if (typeof saved === 'object') return reply.sendPage(jobFormPage(form, values, saved, viewer), 422);
+      if (typeof saved === 'object') return reply.sendPage(show(request, form, values, saved), 422);
       await audit(dashboard, request, { action: does, job: saved });
       return reply.redirect(`${jobHref(saved)}${after}`, 303);
     });
   };
 
-  formRoutes(NEW_EXPORT, 'make-job', '', () => {
+  formRoutes('make-job', '/exports/new', '', () => {
     const workspace = openWorkspace();
+    const stores = storeChoices(workspace);
     return {
-      ...exportForm(workspace),
+      title: 'New export',
+      lead: 'A job that reads from the store into a file. It changes nothing in the store.',
+      controls: [
+        {
+          name: 'what',
+          label: 'What is exported?',
+          choices: Object.entries(EXPORTED).map(([value, { label }]): Choice => [value, label]),
+        },
+        { name: 'store', label: 'Store', choices: stores },
+        { ...NAME, hint: 'Its file is in the folder exports, with this name.' },
+        ...scheduleControls(),
+      ],
+      initialValues: { ...EXPORT_USUAL, store: stores[0]?.[0] ?? '' },
       save: (values) => create(workspace, values['name'] ?? '', exportText(values)),
     };
   });
-  formRoutes(actionRoute('duplicate'), 'duplicate', '/edit', (job) => {
+  formRoutes('duplicate', actionRoute('duplicate'), '/edit', (job) => {
     const workspace = workspaceWith(job);
     const file = readEditable(workspace, jobFile(job));
+    const stores = storeChoices(workspace);
     return {
-      ...duplicateForm(workspace, job),
+      title: `Duplicate ${job}`,
+      lead: 'A job with the same settings, such as for a second store.',
+      controls: [NAME, { name: 'store', label: 'Store', choices: stores }],
+      effects: [
+        'Its schedule is paused until you resume it. Nothing is sent.',
+        'It reads the same source, with the same mapping. An export writes a file of its own name; check its destination.',
+      ],
       initialValues: { name: `${job}-2`, store: String(file.at(['store']) ?? '') },
       save: ({ name = '', store = '' }) => {
-        const isKnown = storeChoices(workspace).some(([one]) => one === store);
+        const isKnown = stores.some(([one]) => one === store);
         const errors = isKnown ? {} : { store: 'Choose a store.' };
         const edited =
           file.problems.length > 0
@@ -131,10 +178,17 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
       },
     };
   });
-  formRoutes(actionRoute('rename'), 'rename', '', (job) => {
+  formRoutes('rename', actionRoute('rename'), '', (job) => {
     const workspace = workspaceWith(job);
     return {
-      ...renameForm(job),
+      title: `Rename ${job}`,
+      lead: html`The file of ${jobLink(job)} gets another name.`,
+      controls: [NAME],
+      initialValues: { name: job },
+      effects: [
+        'Its runs, its schedule and what it has sent keep their history under the new name. Nothing is sent twice.',
+        'Reports that were written before, and the audit log, have the old name.',
+      ],
       async save({ name = '' }) {
         await refuseActive(job);
         const from = workspace.path(jobFile(job));
@@ -202,8 +256,8 @@ function nameErrors(workspace: Workspace, name: string): Errors {
   return existsSync(workspace.path(jobFile(name))) ? { name: 'There is already a job with this name.' } : {};
 }
 
-function storeChoices(workspace: Workspace): readonly Choice[] {
-  return (workspace.inspection.stores().names ?? []).map((name) => [name, name]);
+function storeChoices({ inspection }: Workspace): readonly Choice[] {
+  return namedChoices(inspection.stores().names ?? []);
 }
 
 /** The changes of a copy: its store, its own file, and a schedule that somebody has to resume. */
@@ -222,43 +276,7 @@ function copyEdits(file: ReturnType<typeof readEditable>, name: string, store: s
 
 const NAME = { name: 'name', label: 'Name of the job', ...NAME_CHECK };
 
-function duplicateForm(workspace: Workspace, job: string) {
-  return {
-    title: `Duplicate ${job}`,
-    lead: html`A job with the same settings, such as for a second store.`,
-    address: actionHref('duplicate', job),
-    back: jobHref(job),
-    button: 'Duplicate',
-    controls: [NAME, { name: 'store', label: 'Store', choices: storeChoices(workspace) }],
-    effects: [
-      'Its schedule is paused until you resume it. Nothing is sent.',
-      'It reads the same source, with the same mapping. An export writes a file of its own name; check its destination.',
-    ],
-  };
-}
-
-function renameForm(job: string) {
-  return {
-    title: `Rename ${job}`,
-    lead: html`The file of ${jobLink(job)} gets another name.`,
-    address: actionHref('rename', job),
-    back: jobHref(job),
-    button: 'Rename',
-    controls: [NAME],
-    initialValues: { name: job },
-    effects: [
-      'Its runs, its schedule and what it has sent keep their history under the new name. Nothing is sent twice.',
-      'Reports that were written before, and the audit log, have the old name.',
-    ],
-  };
-}
-
-const EXPORTED: Readonly<
-  Record<
-    string,
-    { readonly export: string; readonly mode: string; readonly file: string; readonly label: string }
-  >
-> = {
+const EXPORTED: Readonly<Record<string, Readonly<Record<'export' | 'mode' | 'file' | 'label', string>>>> = {
   lists: {
     export: 'subscriber-lists',
     mode: 'append',
@@ -285,28 +303,6 @@ const EXPORT_USUAL: EditValues = {
   ...timesOf('0 6 * * *'),
 };
 
-function exportForm(workspace: Workspace) {
-  const stores = storeChoices(workspace);
-  return {
-    title: 'New export',
-    lead: html`A job that reads from the store into a file. It changes nothing in the store.`,
-    address: NEW_EXPORT,
-    back: '/',
-    button: 'Create',
-    controls: [
-      {
-        name: 'what',
-        label: 'What is exported?',
-        choices: Object.entries(EXPORTED).map(([value, { label }]): Choice => [value, label]),
-      },
-      { name: 'store', label: 'Store', choices: stores },
-      { ...NAME, hint: 'Its file is in the folder exports, with this name.' },
-      ...scheduleControls(),
-    ],
-    initialValues: { ...EXPORT_USUAL, store: stores[0]?.[0] ?? '' },
-  };
-}
-
 /** The file of a new export, or what is wrong. */
 function exportText(values: EditValues): { readonly text?: string; readonly errors: Errors } {
   const { name = '', what = '', store = '', timezone = '' } = values;
@@ -324,32 +320,4 @@ function exportText(values: EditValues): { readonly text?: string; readonly erro
     cron !== undefined && `schedule: ${flow({ cron, timezone: timezone === '' ? 'UTC' : timezone })}`,
   ]);
   return { text: `${lines.join('\n')}\n`, errors: {} };
-}
-
-function jobFormPage(
-  { title, lead, address, back, button, controls, effects = [] }: JobForm,
-  values: EditValues,
-  errors: Errors,
-  viewer: Viewer,
-): Page {
-  const facts = {
-    values,
-    shown: values,
-    errors: new Map(Object.entries(errors).map(([name, text]) => [name, [text]])),
-  };
-  const general = errors[''];
-  const control = (one: (typeof controls)[number]): Markup => controlOf(one, facts);
-  const body = html`${fieldset('The job', controls.map(control))}
-${formActions(button, back)}`;
-  return {
-    title,
-    section: 'jobs',
-    form: true,
-    notice:
-      Object.keys(errors).length === 0 ? null : { tone: 'bad', text: 'Nothing was written: see below.' },
-    lead,
-    body: html`${general !== undefined && alertText(general)}
-${effects.length > 0 && bullets(effects, 'does')}
-${postForm({ action: address, style: 'draft', body }, viewer)}`,
-  };
 }

@@ -105,10 +105,12 @@ export function matchingEdits(
   wanted: Matching,
 ): { readonly edits: readonly YamlEdit[] } | { readonly problem: string } {
   const columns = mappedColumns(spec, header);
-  const names = wanted.filter((name) => name !== '');
-  const twice = columns.find(
-    ({ name, isFixed }) => !isFixed && names.filter((one) => one === name).length > 1,
-  );
+  const open = new Map(openFields(spec).map((field) => [`+${field.name}`, field]));
+  const single = [
+    ...columns.filter(({ isFixed }) => !isFixed).map((one) => [one.name, one] as const),
+    ...open,
+  ];
+  const [, twice] = single.find(([name]) => wanted.filter((one) => one === name).length > 1) ?? [];
   if (twice !== undefined)
     return { problem: `Two columns are matched to ${twice.label}: choose one of them.` };
   const isChanged = (index: number) => wanted[index] !== before[index];
@@ -130,12 +132,9 @@ export function matchingEdits(
   if (left.length < required.length)
     edits.push(left.length === 0 ? { set: ['required'], to: undefined } : { set: ['required'], value: left });
   const taken = new Set(Object.keys(spec.columns));
-  const open = new Map(openFields(spec).map((field) => [`+${field.name}`, field]));
   for (const [index, name] of wanted.entries()) {
     const field = open.get(name);
     if (field === undefined) continue;
-    if (names.filter((one) => one === name).length > 1)
-      return { problem: `Two columns are matched to ${field.label}: choose one of them.` };
     let column = field.name;
     for (let number = 2; taken.has(column); number++) column = `${field.name}${number}`;
     edits.push(

@@ -3,7 +3,7 @@ import { NOTIFY_WORDS } from '../../config/job/job.ts';
 import { placeholder } from '../../config/yaml-text.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import type { Choice } from '../pages/post-form.ts';
-import { choice, type EditField, type EditGroup, type EditValues } from './edit-field.ts';
+import { choice, type EditField, type EditGroup, type EditValues, typedField } from './edit-field.ts';
 
 /** The variable with the mail server of the workspace, in `.env`. */
 export const MAIL_SERVER = 'SMTP_URL';
@@ -15,6 +15,7 @@ const KINDS = {
   url: 'A program, by a web address (webhook)',
 } as const;
 type Kind = keyof typeof KINDS;
+const KIND_NAMES: readonly Kind[] = ['email', 'slack', 'teams', 'url'];
 
 const USUALLY_NOTIFIED: readonly string[] = ['failed', 'stopped', 'rejects'];
 const OFTEN: readonly Choice[] = [
@@ -34,8 +35,7 @@ function isList(file: EditableFile): boolean {
 }
 
 function kindOf(recipient: object | undefined): Kind | undefined {
-  const known: readonly Kind[] = ['email', 'slack', 'teams', 'url'];
-  return known.find((kind) => recipient !== undefined && kind in recipient);
+  return KIND_NAMES.find((kind) => recipient !== undefined && kind in recipient);
 }
 
 /** The recipients of a file, and one more. */
@@ -60,14 +60,8 @@ function recipientGroup(
   const name = (part: string) => `notify.${number}.${part}`;
   const when = `${name('kind')}!=`;
   const ofMail = `${name('kind')}=email`;
-  const typed = (part: string, label: string, hint: string, more: Partial<EditField> = {}): EditField => ({
-    name: name(part),
-    path: [...at, part],
-    label,
-    hint,
-    when: ofMail,
-    ...more,
-  });
+  const typed = (part: string, label: string, hint: string, more: Partial<EditField> = {}) =>
+    typedField([...at, part], label, hint, { name: name(part), when: ofMail, ...more });
   const news = Object.entries(NOTIFY_WORDS).filter(([member]) => member !== 'weekly' || ofLists);
   const members = news.map(
     ([member, words]): EditField => ({
@@ -91,15 +85,12 @@ function recipientGroup(
         [['', isNew ? 'Not at all' : 'Not any more: remove it'], ...Object.entries(KINDS)],
         { name: name('kind'), fixedValue: kind ?? '' },
       ),
-      {
-        name: name('address'),
-        path: [...at, kind ?? 'email'],
-        label: 'Address',
-        hint: 'E-mail addresses with commas between them, or the web address of the channel or program.',
-        list: true,
-        missing: 'Give the address of the recipient.',
-        when,
-      },
+      typedField(
+        [...at, kind ?? 'email'],
+        'Address',
+        'E-mail addresses with commas between them, or the web address of the channel or program.',
+        { name: name('address'), list: true, missing: 'Give the address of the recipient.', when },
+      ),
       typed('from', 'Sender', 'The e-mail address that it comes from'),
       typed('mailServer', 'Mail server', server, { fixedValue: '' }),
       typed('mailUser', 'User of the mail server', 'If it asks for one', { fixedValue: '' }),

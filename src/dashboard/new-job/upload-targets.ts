@@ -42,58 +42,42 @@ export function uploadTargets(workspace: Workspace, job: ImportJob): readonly Up
   const mapping = workspace.inspection.mapping(job.mapping)?.value;
   if (mapping === undefined) return [];
   const { spec } = mapping;
-  const isThere = (path: string) => existsSync(workspace.path(path));
-  const source: UploadTarget[] =
-    job.source.path === undefined || uploadedName(job.source.path) === undefined
-      ? []
-      : [
-          {
-            id: 'source',
-            what: 'source',
-            path: job.source.path,
-            isThere: isThere(job.source.path),
-            refuse: looking(readingOf(job, spec.csv), (header) => {
-              const { obstacle } = fitHeader(spec, header);
-              if (obstacle === null) return;
-              throw new MappingError(`The file does not fit the mapping ${job.mapping}: ${obstacle}.`);
-            }),
-          },
-        ];
+  const target = (
+    id: string,
+    path: string,
+    refuse: UploadTarget['refuse'],
+    what: string = id,
+  ): UploadTarget => ({ id, what, path, isThere: existsSync(workspace.path(path)), refuse });
+  const uploaded = (id: string, path: string | undefined, refuse: UploadTarget['refuse']) =>
+    path === undefined || uploadedName(path) === undefined ? [] : [target(id, path, refuse)];
+  const refuseSource = looking(readingOf(job, spec.csv), (header) => {
+    const { obstacle } = fitHeader(spec, header);
+    if (obstacle === null) return;
+    throw new MappingError(`The file does not fit the mapping ${job.mapping}: ${obstacle}.`);
+  });
   const tables = sideTablesOf(mapping, job, workspace.fileAccess()).flatMap((table): UploadTarget[] => {
     const { at, access } = table;
-    const { path } = at;
+    const { path, sheet, records, headerRow, encoding, delimiter } = at;
     // The lookup file of a shipped mapping is beside that mapping.
     if (path === undefined || access.workspaceDir !== workspace.dir) return [];
     if (!path.split('/').every((part) => PLAIN.test(part))) return [];
-    const { sheet, records, headerRow, encoding, delimiter } = at;
     const reading = { sheet, records, headerRow, encoding, delimiter };
-    const file = { path, isThere: isThere(path) };
     if (table.kind === 'crosswalk') {
       const { match, id } = table.columns;
-      return [
-        {
-          ...file,
-          id: 'crosswalk',
-          what: 'crosswalk',
-          refuse: looking(reading, needing([match, id], spec.import)),
-        },
-      ];
+      return [target('crosswalk', path, looking(reading, needing([match, id], spec.import)))];
     }
     const { name, match, join } = table;
     const refuse = (header: readonly string[]) => {
       needing([match], spec.import)(header);
       join?.open(path, header);
     };
-    return [
-      { ...file, id: `lookup:${name}`, what: `lookup table ${name}`, refuse: looking(reading, refuse) },
-    ];
+    return [target(`lookup:${name}`, path, looking(reading, refuse), `lookup table ${name}`)];
   });
-  const { from } = job.images?.publish ?? {};
-  const pictures =
-    from === undefined || uploadedName(from) === undefined
-      ? []
-      : [{ id: 'pictures', what: 'pictures', path: from, isThere: isThere(from), refuse: refusePictures }];
-  return [...source, ...tables, ...pictures];
+  return [
+    ...uploaded('source', job.source.path, refuseSource),
+    ...tables,
+    ...uploaded('pictures', job.images?.publish?.from, refusePictures),
+  ];
 }
 
 /** The picture files of an uploaded ZIP; SourceError if it is none. */

@@ -5,7 +5,6 @@ import { mayDo } from '../../model/action.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { lastedMs, type Run } from '../../model/run.ts';
-import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
 import { historyPlot } from '../../report/html/document-sections.ts';
 import { html, type Markup, quiet, runBadge, type Slot } from '../../report/html/markup.ts';
 import type { JobFacts } from '../../report/run-facts.ts';
@@ -20,21 +19,7 @@ import { actionButton, jobHref, jobLink } from './link-button.ts';
 import { fact, momentAndDistance, type Reading, relativeTime } from './page.ts';
 
 /** A job with its recent runs. */
-export interface JobCardFacts {
-  readonly facts: JobFacts;
-  /** Undefined if its file is invalid. */
-  readonly job: Job | undefined;
-  readonly problems: readonly ConfigurationProblem[];
-  /** The current activity; null if there is none. */
-  readonly activity: Activity | null;
-  /** Why the job needs action; null when it needs none. */
-  readonly need: Need | null;
-  /** A plot of the recent runs; null if there are too few to compare. */
-  readonly history: Markup | null;
-  /** Its latest runs, newest first, with their current status. */
-  readonly runs: readonly Run[];
-  readonly reading: Reading;
-}
+export type JobCardFacts = Awaited<ReturnType<typeof readCards>>['cards'][number];
 
 /** This many runs of a job are kept. */
 const RUNS_SHOWN = 20;
@@ -49,17 +34,20 @@ export async function readCards(
   const { jobs, schedules } = await listJobs(only);
   const atWork = await actions.atWork();
   const cards = await Promise.all(
-    jobs.map(async (facts): Promise<JobCardFacts> => {
+    jobs.map(async (facts) => {
       const runs = await listLiveRuns(context, { job: facts.job, limit: RUNS_SHOWN });
       const { job, problems } = workspace.inspectJob(facts.job);
       return {
         facts,
+        // Undefined if its file is invalid.
         job,
         problems,
+        // The latest, newest first, with their current status.
         runs,
         reading,
         activity: activityOf(runs, atWork.get(facts.job)),
         need: needOf({ last: facts.last, runs, problems }),
+        // Null if there are too few runs to compare.
         history: historyPlot(runs, reading),
       };
     }),
@@ -154,7 +142,7 @@ const STARTING: Readonly<Record<Activity['by'], string>> = {
   command: 'Starting.',
 };
 
-function activityButtons({ run }: Activity, name: string, viewer: Viewer): (Markup | null)[] {
+function activityButtons({ run }: Activity, name: string, viewer: Viewer) {
   if (run === null) return [];
   const watch = { label: 'Watch', weight: 'primary', about: name } as const;
   return [
@@ -163,15 +151,14 @@ function activityButtons({ run }: Activity, name: string, viewer: Viewer): (Mark
   ];
 }
 
-function startButtons(name: string, job: Job, need: Need | null, viewer: Viewer): (Markup | null)[] {
+function startButtons(about: string, job: Job, need: Need | null, viewer: Viewer) {
   const look = need?.look ?? null;
-  const plan = job.kind === 'import' ? [actionButton(viewer, 'plan', name, { about: name })] : [];
-  const about = name;
-  if (look === null) return [actionButton(viewer, 'run', name, { weight: 'primary', about }), ...plan];
+  const plan = job.kind === 'import' ? [actionButton(viewer, 'plan', about, { about })] : [];
+  if (look === null) return [actionButton(viewer, 'run', about, { weight: 'primary', about }), ...plan];
   const label = `See the ${look.undo !== undefined ? 'undo' : look.kind === 'plan' ? 'plan' : 'last run'}`;
   return [
     actionButton(viewer, 'see', look.id, { label, weight: 'primary', about }),
-    actionButton(viewer, 'run', name, { about }),
+    actionButton(viewer, 'run', about, { about }),
     ...plan,
   ];
 }

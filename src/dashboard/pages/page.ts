@@ -12,6 +12,7 @@ import {
 } from '../../report/html/markup.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import {
+  capitalise,
   DAY,
   formatAgo,
   formatDuration,
@@ -24,8 +25,9 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import { type Query, queryOf } from './link-button.ts';
 import { attributes, postForm, submitButton } from './post-form.ts';
 
-/** The entries of the navigation. */
-export type Section = 'jobs' | 'runs' | 'records' | 'lists' | 'stores' | 'queues';
+/** The entries of the navigation, in its order. */
+const SECTIONS = ['jobs', 'runs', 'records', 'lists', 'stores', 'queues'] as const;
+export type Section = (typeof SECTIONS)[number];
 
 /** A sentence above the page: what was done, or why it was not. */
 export interface Notice {
@@ -49,15 +51,6 @@ export interface Page {
   readonly lead?: Slot;
   readonly body: Slot;
 }
-
-const ENTRIES: readonly { readonly section: Section; readonly href: string; readonly label: string }[] = [
-  { section: 'jobs', href: '/', label: 'Jobs' },
-  { section: 'runs', href: '/runs', label: 'Runs' },
-  { section: 'records', href: '/records', label: 'Records' },
-  { section: 'lists', href: '/lists', label: 'Lists' },
-  { section: 'stores', href: '/stores', label: 'Stores' },
-  { section: 'queues', href: '/queues', label: 'Queues' },
-];
 
 declare module 'fastify' {
   interface FastifyReply {
@@ -111,12 +104,12 @@ ${body}
 function banner({ section }: Page, { workspaceName, redisUrl }: Site, viewer: Viewer | null): Markup {
   if (viewer === null)
     return html`<header class="site-header"><div class="site-bar"><span class="site-name">Storeferry</span></div></header>`;
-  const entries = ENTRIES.filter((entry) => entry.section !== 'queues' || redisUrl !== undefined);
+  const entries = SECTIONS.filter((entry) => entry !== 'queues' || redisUrl !== undefined);
   return html`<header class="site-header"><div class="site-bar">
 <a class="site-name" href="/">Storeferry <span class="site-workspace">${workspaceName}</span></a>
 <nav aria-label="Main"><ul>${entries.map(
-    ({ section: own, href, label }) =>
-      html`<li><a href="${href}"${attributes({ 'aria-current': own === section && 'page' })}>${label}</a></li>`,
+    (entry) =>
+      html`<li><a href="${entry === 'jobs' ? '/' : `/${entry}`}"${attributes({ 'aria-current': entry === section && 'page' })}>${capitalise(entry)}</a></li>`,
   )}</ul></nav>
 ${postForm({ action: '/sign-out', style: 'sign-out', body: submitButton('Sign out', { weight: 'quiet' }) }, viewer)}
 </div></header>`;

@@ -64,34 +64,31 @@ function buttonOf(run: Run, hasWorkbook: boolean, viewer: Viewer): ButtonOf {
   const isOwn = whyNotApprover(run, viewer.names) !== undefined;
   return (action) => {
     const { does } = action;
-    if (does === 'approve' && isOwn) return quiet('Another person approves, signed in by name.');
-    // A button runs the whole job, and only what changed.
-    if ((does === 'run' || does === 'plan') && (action.resend === true || action.sample !== undefined))
-      return null;
-    if (does === 'undo')
-      return actionButton(viewer, 'undo', action.run, {
-        query: action.only && { key: action.only.join('\n') },
-      });
-    if (does === 'approve')
-      return actionButton(
-        viewer,
-        'approve',
-        action.run,
-        run.status === 'stopped' ? { weight: 'danger' } : {},
-      );
-    if (does === 'drift' && action.restore === true)
-      return actionButton(viewer, 'drift', action.job, {
-        label: 'Plan to restore',
-        query: { how: 'restore' },
-      });
-    if (does === 'drift' && action.accept === true)
-      return actionButton(viewer, 'drift', action.job, { label: 'Accept', query: { how: 'accept' } });
-    if (does === 'download-rejects' && hasWorkbook)
-      return linkButton(`/runs/${action.run}/${REJECTS_WORKBOOK}`, ACTIONS[does].button);
-    if (does === 'see') return actionButton(viewer, 'see', action.run, { label: `See run ${action.run}` });
-    if (does === 'retry')
-      return html`<span class="choices">${actionButton(viewer, 'correct', action.run)} ${actionButton(viewer, 'retry', action.run)}</span>`;
-    return actionButton(viewer, does, subjectOf(action));
+    const button = (options?: Parameters<typeof actionButton>[3]) =>
+      actionButton(viewer, does, subjectOf(action), options);
+    switch (does) {
+      case 'approve':
+        if (isOwn) return quiet('Another person approves, signed in by name.');
+        return button(run.status === 'stopped' ? { weight: 'danger' } : {});
+      case 'run':
+      case 'plan':
+        // A button runs the whole job, and only what changed.
+        return action.resend === true || action.sample !== undefined ? null : button();
+      case 'undo':
+        return button({ query: action.only && { key: action.only.join('\n') } });
+      case 'drift':
+        if (action.restore === true) return button({ label: 'Plan to restore', query: { how: 'restore' } });
+        return button(action.accept === true ? { label: 'Accept', query: { how: 'accept' } } : {});
+      case 'download-rejects':
+        if (!hasWorkbook) return button();
+        return linkButton(`/runs/${action.run}/${REJECTS_WORKBOOK}`, ACTIONS[does].button);
+      case 'see':
+        return button({ label: `See run ${action.run}` });
+      case 'retry':
+        return html`<span class="choices">${actionButton(viewer, 'correct', action.run)} ${button()}</span>`;
+      default:
+        return button();
+    }
   };
 }
 
