@@ -168,17 +168,23 @@ function reportPolicy(report: string): string {
 
 const CSS = 'text/css; charset=utf-8';
 const JS = 'text/javascript; charset=utf-8';
-const own = (name: string) => new URL(`public/${name}`, import.meta.url);
+const OWN_ASSETS = {
+  'dashboard.css': CSS,
+  'queues.css': CSS,
+  'live.js': JS,
+  'form.js': JS,
+  'icon.svg': 'image/svg+xml',
+};
 
 /** All served files; no other name leads to a file. */
 const ASSETS = [
   { name: 'report.css', type: CSS, url: STYLESHEET_URL },
-  { name: 'dashboard.css', type: CSS, url: own('dashboard.css') },
-  { name: 'queues.css', type: CSS, url: own('queues.css') },
-  { name: 'live.js', type: JS, url: own('live.js') },
-  { name: 'form.js', type: JS, url: own('form.js') },
-  { name: 'icon.svg', type: 'image/svg+xml', url: own('icon.svg') },
-] as const;
+  ...Object.entries(OWN_ASSETS).map(([name, type]) => ({
+    name,
+    type,
+    url: new URL(`public/${name}`, import.meta.url),
+  })),
+];
 
 /** Serves stylesheets, script and icon, also before the sign-in. Browsers revalidate them. */
 export async function serveAssets(app: FastifyInstance): Promise<void> {

@@ -132,13 +132,11 @@ export function eventRoutes(app: FastifyInstance, parts: RouteParts): void {
   const { runs } = parts.dashboard.context.state;
   const stream = runEvents(app, parts);
   // The stream of an answer to HEAD would never end.
-  app.get('/runs/:run/events', { exposeHeadRoute: false }, async (request, reply) =>
-    stream(request, reply, (await runs.get(request.subject)) ?? notKnown()),
-  );
-}
-
-function notKnown(): never {
-  throw notFoundError();
+  app.get('/runs/:run/events', { exposeHeadRoute: false }, async (request, reply) => {
+    const run = await runs.get(request.subject);
+    if (run === undefined) throw notFoundError();
+    return stream(request, reply, run);
+  });
 }
 
 /** Sends the progress of a run as server-sent events (`progress`, then `ended`), until the run or the session ends. */

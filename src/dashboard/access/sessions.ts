@@ -62,21 +62,7 @@ export type Identity = Pick<Viewer, 'who' | 'role' | 'names'>;
 type NewSession = Pick<KeptSession, 'by' | 'timezone' | 'address' | 'byProxy'>;
 
 /** Where sessions outlive the process. */
-interface SessionStore {
-  readonly kept: readonly KeptSession[];
-  readonly save: (sessions: readonly KeptSession[]) => void;
-  /** What other dashboards of the workspace have written since the last call; undefined if they have not. */
-  readonly changes?: () => ChangedSessions | undefined;
-}
-
-/** The sessions in the file of a workspace with several dashboards. */
-interface ChangedSessions {
-  readonly kept: readonly KeptSession[];
-  /** Of these, those that another dashboard has begun. */
-  readonly begun: readonly KeptSession[];
-  /** The hashes of those that another dashboard has ended. */
-  readonly ended: readonly string[];
-}
+type SessionStore = ReturnType<typeof openSessionFile>;
 
 /** The signed-in browsers. */
 export type Sessions = ReturnType<typeof createSessions>;
@@ -85,7 +71,10 @@ export type Sessions = ReturnType<typeof createSessions>;
 export function createSessions(
   clock: () => number,
   identify: (by: string) => Identity | undefined,
-  { kept, save, changes }: SessionStore = { kept: [], save: () => {} },
+  { kept, save, changes }: Pick<SessionStore, 'kept' | 'save'> & Partial<SessionStore> = {
+    kept: [],
+    save: () => {},
+  },
 ) {
   const byHash = new Map<string, OpenSession>(kept.map((session) => [session.hash, { ...session }]));
   const listeners = new Set<(session: Session) => void>();
@@ -229,15 +218,12 @@ function csrfTokenOf(id: string): string {
 }
 
 /** A file of sessions, which only its owner can read. Without a readable one everybody signs in again after a restart. */
-export function openSessionFile(
-  file: string,
-  onError: (error: unknown) => void,
-): SessionStore & { readonly saved: () => Promise<void> } {
+export function openSessionFile(file: string, onError: (error: unknown) => void) {
   let saving = Promise.resolve();
   let next: readonly KeptSession[] | undefined;
   let isSaving = false;
   let stamp = fileStamp(file);
-  let known = readSessions(file) ?? [];
+  let known: readonly KeptSession[] = readSessions(file) ?? [];
   const isIn = (some: readonly KeptSession[], { hash }: KeptSession) => some.some((one) => one.hash === hash);
   // Another dashboard of the workspace keeps its sessions in this file: what it added stays, what it ended goes.
   const withOthers = (own: readonly KeptSession[]) => {
@@ -255,7 +241,7 @@ export function openSessionFile(
   };
   return {
     kept: known,
-    save(sessions) {
+    save(sessions: readonly KeptSession[]): void {
       if (next === undefined) {
         isSaving = true;
         saving = saving
@@ -267,6 +253,10 @@ export function openSessionFile(
       }
       next = sessions;
     },
+    /**
+     * What other dashboards of the workspace have written since the last call, with what they have begun and the hashes of
+     * what they have ended; undefined if they have not.
+     */
     changes() {
       const found = fileStamp(file);
       // What is about to be written is merged with the file then.

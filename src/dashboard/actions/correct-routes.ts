@@ -55,17 +55,6 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
       () => false,
     );
 
-  const pageOf = async (
-    run: Run,
-    rows: RejectedPage,
-    view: Omit<CorrectView, 'keys' | 'leftOut'>,
-    viewer: Viewer,
-  ): Promise<Page> => {
-    const keys = await rejectedKeys(context, run, rows);
-    const leftOut = leftOutIn(dashboard.openWorkspace(), run.job);
-    return correctPage(run, rows, { ...view, keys, leftOut }, viewer);
-  };
-
   await app.register(async (scope) => {
     readForms(scope, FORM_LIMIT_BYTES);
 
@@ -78,7 +67,7 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
       const notice = retried ?? ((await isCorrectedInFolder(run)) ? CORRECTED_IN_FOLDER : null);
       const { edits } = draftOf(id, run.id);
       const view = { draft: id, edits, allColumns: columns === ALL_COLUMNS, notice };
-      return reply.sendPage(await pageOf(run, rows, view, request.viewer));
+      return reply.sendPage(await correctPage(dashboard, run, rows, view, request.viewer));
     });
 
     scope.post(actionRoute('correct'), accessTo('correct'), async (request, reply) => {
@@ -110,7 +99,7 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
         await uploads.drop(upload);
         const notice = refusalOf(error, dashboard);
         const view = { draft: id, edits: draft.edits, allColumns: columns, notice };
-        return reply.sendPage(await pageOf(run, rows, view, request.viewer), 422);
+        return reply.sendPage(await correctPage(dashboard, run, rows, view, request.viewer), 422);
       }
       await audit(dashboard, request, { action: 'correct', job: run.job, run: run.id });
       return reply.redirect(actionHref('retry', run.id, { upload: upload.id }), 303);
@@ -191,9 +180,6 @@ interface CorrectView {
   readonly draft: string;
   readonly edits: CellEdits;
   readonly allColumns: boolean;
-  /** The keys of the records, by the index of their first row, and those that the job leaves out. */
-  readonly keys: ReadonlyMap<number, string>;
-  readonly leftOut: readonly string[];
   readonly notice: Notice | null;
 }
 
@@ -217,8 +203,19 @@ function toFormValue(cell: string): string {
 }
 
 /** The rejected rows of a run as a form: a line of the table for each row, and a heading with the reason for each record. */
-function correctPage({ id, job }: Run, rejected: RejectedPage, view: CorrectView, viewer: Viewer): Page {
+async function correctPage(
+  { context, openWorkspace }: DashboardContext,
+  run: Run,
+  rejected: RejectedPage,
+  view: CorrectView,
+  viewer: Viewer,
+): Promise<Page> {
+  const { id, job } = run;
   const { draft, edits, allColumns, notice } = view;
+  const records = {
+    keys: await rejectedKeys(context, run, rejected),
+    leftOut: leftOutIn(openWorkspace(), job),
+  };
   const { rows, number, pages, total, isCut } = rejected;
   const columns = shownColumns(rejected, edits, allColumns);
   const hidden = rejected.columns.length - columns.length;
@@ -240,7 +237,7 @@ function correctPage({ id, job }: Run, rejected: RejectedPage, view: CorrectView
 <div class="correct-scroll" tabindex="0" role="region" aria-label="Rejected rows"><table class="correct-table">
 <caption class="unseen">Rejected rows, page ${number} of ${pages}</caption>
 <thead><tr><th scope="col">Row</th>${columns.map((column) => html`<th scope="col">${columnName(rejected, column)}</th>`)}</tr></thead>
-${groupByRecord(rows).map((record) => recordBody(record, rejected, columns, view))}
+${groupByRecord(rows).map((record) => recordBody(record, rejected, columns, { edits, ...records }))}
 </table></div>
 <p class="actions">${number > 1 && button(String(number - 1), 'Previous page')} <span class="quiet">Page ${number} of ${pages}</span> ${number < pages && button(String(number + 1), 'Next page')} ${pages > 1 && quiet('Corrections are kept from page to page.')}</p>`,
       },
@@ -272,11 +269,17 @@ function groupByRecord(rows: readonly RejectedRow[]): readonly (readonly Rejecte
   return all;
 }
 
+/** The edits so far, the keys of the records by the index of their first row, and those that the job leaves out. */
+interface RecordFacts extends Pick<CorrectView, 'edits'> {
+  readonly keys: ReadonlyMap<number, string>;
+  readonly leftOut: readonly string[];
+}
+
 function recordBody(
   rows: readonly RejectedRow[],
   rejected: RejectedPage,
   shown: readonly number[],
-  { edits, keys, leftOut }: CorrectView,
+  { edits, keys, leftOut }: RecordFacts,
 ): Markup {
   const cause = rows.find(({ blamed }) => blamed.length > 0) ?? rows[0];
   const key = keys.get(rows[0]?.index ?? -1);

@@ -25,6 +25,15 @@ import { type Choice, filterForm, namedChoices, select } from './post-form.ts';
 /** 20 runs of each of 50 jobs. */
 const MAX_READ = 1_000;
 const RUNS_PER_PAGE = 25;
+const OUTCOMES = RUN_STATUSES.map((name): Choice => [name, statusLabel(name)]);
+const NO_RUNS = emptyBox(
+  'No runs yet',
+  html`A plan shows what a run would send, and sends nothing. Start with one from <a href="/">the jobs</a>.`,
+);
+const NO_MATCH = emptyBox(
+  'No runs match',
+  html`The latest 20 runs of each job are kept. <a href="/runs">Show all runs</a>.`,
+);
 
 /** The latest runs over all jobs, or those of a job or an outcome. */
 export async function runsPage(
@@ -48,35 +57,18 @@ export async function runsPage(
   return {
     title: 'Runs',
     section: 'runs',
-    body: html`${filterOf(jobs, job, status)}
-${shown.items.length === 0 ? noRuns(isAll) : tableBox(runsTable(shown.items, table))}
+    body: html`${filterForm('/runs', [
+      { name: 'job', label: 'Job', control: select('job', [['', 'All jobs'], ...namedChoices(jobs)], job) },
+      {
+        name: 'status',
+        label: 'Outcome',
+        control: select('status', [['', 'All outcomes'], ...OUTCOMES], status),
+      },
+    ])}
+${shown.items.length > 0 ? tableBox(runsTable(shown.items, table)) : isAll ? NO_RUNS : NO_MATCH}
 ${pager(shown, '/runs', { job, status }, BY_TIME)}
 <p>${includesRole(viewer.role, 'edit') && html`<a href="/audit">Audit log</a>: who did what · <a href="/tokens">API tokens</a>: for programs that start and read runs · `}<a href="/people">People</a>: who may do what, and who is signed in</p>`,
   };
-}
-
-function filterOf(jobs: readonly string[], job: string, status: string): Markup {
-  const outcomes = RUN_STATUSES.map((name): Choice => [name, statusLabel(name)]);
-  return filterForm('/runs', [
-    { name: 'job', label: 'Job', control: select('job', [['', 'All jobs'], ...namedChoices(jobs)], job) },
-    {
-      name: 'status',
-      label: 'Outcome',
-      control: select('status', [['', 'All outcomes'], ...outcomes], status),
-    },
-  ]);
-}
-
-function noRuns(isAll: boolean): Markup {
-  return isAll
-    ? emptyBox(
-        'No runs yet',
-        html`A plan shows what a run would send, and sends nothing. Start with one from <a href="/">the jobs</a>.`,
-      )
-    : emptyBox(
-        'No runs match',
-        html`The latest 20 runs of each job are kept. <a href="/runs">Show all runs</a>.`,
-      );
 }
 
 interface RunsTableOptions {
