@@ -4,7 +4,7 @@ const POLL_MS = 10;
 /** A command with a small source needs no more, and ends before anything is bounded. */
 const SMALL_HEAP_BYTES = 48 * 1024 * 1024;
 /**
- * Large enough that most objects of a run are dead before they are collected. 32 MiB were 3 % quicker where rows are mapped, and
+ * Of V8's young generation, where objects begin. Large enough that most objects of a run are dead before they are collected. 32 MiB were 3 % quicker where rows are mapped, and
  * took 15 MiB more.
  */
 const NURSERY_BYTES = 16 * 1024 * 1024;
@@ -17,8 +17,8 @@ const GROWTH_PERCENT = { small: 100, large: 50 };
 const LARGE_HEAP_BYTES = 80 * 1024 * 1024;
 
 /**
- * Bounds the memory that V8 takes: collects the whole heap sooner, and stops the growth of the nursery at a sufficient size. By
- * default the nursery grows to 128 MiB, a quarter of the memory of any run, and is no faster (test/bench/README.md). Its limit
+ * Bounds the memory that V8 takes: collects the whole heap sooner, and stops the growth of the nursery (V8's young generation) at a
+ * sufficient size. By default it grows to 128 MiB, a quarter of the memory of a run, and is no faster (test/bench/README.md). Its limit
  * is a command-line flag that a script cannot set for itself, but the growth factors can be changed at any time. Not at the
  * start: V8 refuses code that was cached under other flags, Node's own modules included, in this thread and in new ones.
  */

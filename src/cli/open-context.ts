@@ -21,7 +21,8 @@ import { parentProcess } from './parent-process.ts';
 import { userAndHost } from './record-command.ts';
 
 /** Characters of a run id, without similar-looking ones. */
-const ID_CHARACTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
+const ID_LETTERS = 'abcdefghjkmnpqrstuvwxyz';
+const ID_CHARACTERS = `${ID_LETTERS}23456789`;
 const ID_LENGTH = 8;
 
 /** How many reported problems are remembered. */
@@ -30,7 +31,7 @@ const MAX_REMEMBERED = 1_000;
 /** An id begins with a letter, because the queue does not accept ids of digits only. */
 export function newRunId(): string {
   const characters = Array.from({ length: ID_LENGTH }, (_, index) =>
-    ID_CHARACTERS.charAt(randomInt(index === 0 ? 23 : ID_CHARACTERS.length)),
+    ID_CHARACTERS.charAt(randomInt((index === 0 ? ID_LETTERS : ID_CHARACTERS).length)),
   );
   return characters.join('');
 }

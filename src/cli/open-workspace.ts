@@ -76,7 +76,10 @@ export function defineConfig(extensions: Extensions): Extensions {
   return extensions;
 }
 
-/** Opens the workspace in a folder, with the variables of this process and of its `.env`. Dispose of it at the end. */
+/**
+ * The library of the package: opens the workspace in a folder, with the variables of this process and of its `.env`. Dispose of it at
+ * the end.
+ */
 export async function openWorkspace(directory: string): Promise<StoreferryWorkspace> {
   const stop = new AbortController();
   const open = await openContext(directory, () => {}, stop.signal);

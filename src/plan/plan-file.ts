@@ -62,7 +62,7 @@ export async function removePlanFiles(folder: RunFolder): Promise<void> {
 
 /**
  * Whether the plan and the store together have rejected too many records; null if not, or if the limit is off. Call
- * after every shard.
+ * after a rejection.
  */
 export function judgeRejectsWhileApplying(
   { maxRejects }: Pick<SafetyLimits, 'maxRejects'>,

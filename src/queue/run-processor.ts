@@ -21,7 +21,7 @@ import { maskPersonalData } from '../text/mask-personal-data.ts';
 import { logTick, type TickOutcome } from './keep-schedules.ts';
 import { logRunEvents, type WorkerFiles, type WorkerLog, type WorkerSettings } from './worker-settings.ts';
 
-/** When to look again at a run that waits: its job runs elsewhere, or its dead worker still has its lease. */
+/** When to look again at a run that waits: another run of its job is under way, or its dead worker still has its lease. */
 export const RUN_RETRY_DELAY_MS = 1_000;
 
 /** A queued run that a worker has taken. */
@@ -40,7 +40,7 @@ interface TakenRun {
 }
 
 /**
- * The outcome of a queued run. `ended`: `run` is null when it could not begin. `delayed`: to be taken again after `HELD_MS`.
+ * The outcome of a queued run. `ended`: `run` is null when it could not begin. `delayed`: to be taken again, with Redis after `RUN_RETRY_DELAY_MS`.
  * `returned`: the worker stops, and the next one continues the run.
  */
 export type ProcessedRun =
@@ -138,7 +138,7 @@ export function runProcessor({
   };
 }
 
-/** Shards of runs go to all workers; what a person decides about, one worker sends. */
+/** The shards of runs go to all workers; those of an approval, a retry or a release are sent by the worker that took it. */
 function forWorkers(task: RunTask, workers: DeliverShards | undefined): RunTask {
   switch (task.kind) {
     case 'run':
@@ -175,9 +175,8 @@ async function refuseWhileOthersWrite({ state }: RunContext, task: RunTask): Pro
 }
 
 /**
- * How the run of this job ended, if it has: a worker that was stopped for longer than its lock, or died before it
- * could finish the job, leaves a job that is taken again. Running it again would send or append everything a second
- * time.
+ * How the run of this entry of the queue ended, if it has: a worker that was stopped for longer than its lock, or died before it
+ * could finish the entry, leaves it to be taken again. Running it again would send or append everything a second time.
  */
 async function findEndedRun(
   context: RunContext,

@@ -32,8 +32,8 @@ export interface QueueBoard {
  */
 export interface RunQueue extends AsyncDisposable {
   /**
-   * Queues an action, under a new id of a run or this one. Nothing is added for an id that is known, nor for a run of a whole job
-   * of which one has not ended.
+   * Queues an action, under a new id of a run or this one. Nothing is added for an id that is known, nor for a run without a sample
+   * of a job that has one which has not ended.
    */
   enqueue(action: JobAction, id?: string): Promise<Enqueued>;
   /** What the queue knows of a run, by the id that `enqueue` gave; undefined where it knows nothing. */

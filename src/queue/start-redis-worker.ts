@@ -35,8 +35,8 @@ redis.call('SET', KEYS[1], ARGV[2])
 return 1`;
 
 /**
- * Checks that all workers use the same artifacts: the first worker writes a mark there, and the name of the mark to
- * Redis. StateError if the artifacts cannot be written or read, or differ from those of the other workers.
+ * Checks that all workers use the same artifacts: each worker leaves a file there, and the first, or one that finds neither that
+ * file nor another worker, writes the name of its file to Redis. StateError if the artifacts cannot be written or read, or differ from those of the other workers.
  */
 async function checkArtifacts(
   { artifacts, newRunId }: RunContext,

@@ -179,7 +179,7 @@ export class ProgressMeter {
   }
 }
 
-/** What a run does, for lists: a plan that undoes is an undo, whether it was approved or not, and so is a copy. */
+/** What a run does, for lists: a plan that undoes counts as an undo, and one that copies as a copy, whether it was approved or not. */
 export function kindOf({ kind, undo, copy }: Run): RunKind {
   return undo !== undefined ? 'undo' : copy !== undefined ? 'copy' : kind;
 }

@@ -70,7 +70,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   return server;
 }
 
-/** The checks before every route: the address is known, the key is right, and there is a User-Agent. */
+/** The checks before every route but /openapi.json: the key is right, the address is known, and a request of the API has a User-Agent. */
 function gate(
   request: FastifyRequest,
   isAuthentic: (header: string | undefined) => boolean,

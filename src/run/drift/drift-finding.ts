@@ -156,7 +156,7 @@ interface Noting {
 
 /**
  * Takes what the findings of a run show into the ledger, without a request: later runs know edited fields as if an answer had shown
- * them. Deleted records and strangers stay as they are.
+ * them. Deleted records and strangers stay as they are; those made again too, unless they are accepted.
  */
 export async function noteFindings(context: RunContext, noting: Noting): Promise<void> {
   const { artifacts } = context;
@@ -221,7 +221,7 @@ async function noteBatch(
 const EXAMPLES_KEPT = 20;
 const VALUE_LENGTH = 60;
 
-/** The figures of all findings, with the first of each kind. `quotes`: with values, which are personal data of contacts. */
+/** The figures of all findings, with the first few of each kind. `quotes`: with values, which are personal data of contacts. */
 export async function tallyFindings(
   folder: RunFolder,
   { quotes }: { readonly quotes: boolean },

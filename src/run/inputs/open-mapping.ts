@@ -122,7 +122,7 @@ export interface MappingSource {
   readonly listLookups: ReturnType<typeof lookupsOfStoreLists>;
   /** The transforms of the workspace, where the mapping has some. */
   readonly custom?: MappingContext['custom'];
-  /** Of everything above but the content of the tables. */
+  /** Of the mapping, its params, lookups (their places, not their contents) and extensions. The crosswalk counts as an input of the job. */
   readonly digest: string;
   /** A digest of what decides a record's key. */
   readonly keyDigest: string;
@@ -130,7 +130,7 @@ export interface MappingSource {
   readonly findProblems: () => readonly ConfigurationProblem[];
 }
 
-/** The input of an import job as the workspace has it. */
+/** The store of an import job, its mapping, and the job itself with the store's rules for prices. */
 export async function openImport(workspace: Workspace, written: ImportJob) {
   const store = workspace.store(written.store);
   const prices = written.import === 'products' ? (written.prices ?? store.prices) : undefined;
@@ -217,7 +217,7 @@ export function sideTablesOf(
   return [...lookups, { kind: 'crosswalk', at: crosswalk, columns: withField(crosswalk, spec), access }];
 }
 
-/** What `crosswalk: store` reads may be in the store alone. */
+/** With `crosswalk: store` there may be no table yet: then the store is asked. */
 function isThere(
   { isOfStore, path = '' }: NonNullable<ImportJob['crosswalk']>,
   { workspaceDir }: FileAccess,

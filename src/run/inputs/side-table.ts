@@ -131,7 +131,7 @@ function versionsIn(known: string | null): (string | null)[] {
 /** A staged table whose header has been read. */
 interface OpenSideTable {
   readonly header: readonly string[];
-  /** In the order of the file; a row beyond the limit is a CsvError. */
+  /** In the order of the file; a row beyond the limit, or one that cannot be read, is a SourceError that names the table. */
   rows(): AsyncIterable<readonly Row[]>;
 }
 
@@ -238,7 +238,10 @@ export async function readTableNote(artifacts: Artifacts, table: string): Promis
   return await findJson(artifacts.run(STORES_FOLDER), noteFile(table), noteSchema);
 }
 
-/** The identity of the other store that a table is about; undefined where it is about this one, as from now on where nothing is known. */
+/**
+ * The identity of the other store that a table is about; undefined if it is about this one. A table of which nothing is known is from
+ * now on about this one.
+ */
 export async function otherStoreOfTable(
   artifacts: Artifacts,
   table: string,

@@ -1,4 +1,4 @@
-/** The names of all keys in Redis. Keys that are written together share the hash tag of their target. */
+/** All keys of the state in Redis; those of queues are in src/queue/queues.ts. Keys that are written together share the hash tag of their target. */
 export type RedisKeys = ReturnType<typeof redisKeys>;
 
 /** The keys under a prefix. */
