@@ -40,7 +40,8 @@ export type ValuesOf<Options> = {
   readonly [Key in keyof Options]: Options[Key] extends CommandOption<infer Value> ? Value : never;
 };
 
-type TextsOf<Arguments> = {
+/** What was typed as the arguments of a command, by their names. */
+export type TextsOf<Arguments> = {
   readonly [Key in keyof Arguments]: Arguments[Key] extends { readonly many: true }
     ? readonly string[]
     : Arguments[Key] extends { readonly required: true }
@@ -53,22 +54,25 @@ interface PrintedRun {
   readonly ofRun: string;
 }
 
+/** The options of a command, and whether it prints JSON, which only a command with `json` does. */
+export type Typed<Options> = ValuesOf<Options> & { readonly json: boolean };
+
 /** A command without its name and summary, which are in `COMMANDS`. */
-interface CommandParts<Arguments, Options> {
+export interface CommandParts<Arguments, Options> {
   readonly arguments: Arguments;
   readonly options: Options;
   /** Additional text for its help, in lines of at most 120 characters. */
   readonly notes?: string;
   /** Command lines without `storeferry`. */
   readonly examples: readonly string[];
-  /** What `--json` prints, for the reference. */
+  /** What `--json` prints, for the reference; absent: there is no such option. */
   readonly json?: string | PrintedRun;
   /** Does the work and returns the exit code. */
-  run(invocation: Invocation, texts: TextsOf<Arguments>, options: ValuesOf<Options>): Promise<number>;
+  run(invocation: Invocation, texts: TextsOf<Arguments>, options: Typed<Options>): Promise<number>;
 }
 
-type AnyArguments = Readonly<Record<string, Argument>>;
-type AnyOptions = Readonly<Record<string, CommandOption<unknown>>>;
+export type AnyArguments = Readonly<Record<string, Argument>>;
+export type AnyOptions = Readonly<Record<string, CommandOption<unknown>>>;
 
 /** A command for the command line and for the reference. */
 export interface CommandDefinition extends Omit<CommandParts<AnyArguments, AnyOptions>, 'run'> {
@@ -89,20 +93,22 @@ export interface RegisteredCommand {
 export function defineCommand<const Arguments extends AnyArguments, Options extends AnyOptions>(
   parts: CommandParts<Arguments, Options>,
 ): CommandDefinition & Pick<CommandParts<Arguments, Options>, 'run'> {
+  const options = { ...parts.options, ...(parts.json !== undefined && { json: JSON_FLAG }) };
   return {
     ...parts,
+    options,
     addTo(command, invocation, finish) {
       const { notes = '', examples } = parts;
       for (const [name, argument] of Object.entries<Argument>(parts.arguments))
         command.argument(argumentUsage(name, argument), argument.what);
-      for (const [key, option] of Object.entries(parts.options)) {
+      for (const [key, option] of Object.entries(options)) {
         command.addOption(toOption(key, option));
         command.setOptionValueWithSource(key, option.fallback, 'default');
       }
       command.addHelpText('after', `${notes === '' ? '' : `\n${notes}\n`}${examplesText(examples)}`);
       command.action(async () => {
         const texts = textsOf(parts.arguments, command.processedArgs);
-        finish(await parts.run(invocation(), texts, command.opts<ValuesOf<Options>>()));
+        finish(await parts.run(invocation(), texts, { json: false, ...command.opts<ValuesOf<Options>>() }));
       });
     },
   };

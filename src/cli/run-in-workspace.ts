@@ -1,10 +1,53 @@
-import type { Invocation } from './define-command.ts';
-import type { MakeTask, WorkOptions } from './work-in-workspace.ts';
+import type { RunTask } from '../run/execute-run.ts';
+import {
+  type AnyArguments,
+  type AnyOptions,
+  type CommandParts,
+  defineCommand,
+  type Invocation,
+  type TextsOf,
+  type Typed,
+} from './define-command.ts';
+import type { MakeTask, TaskTools, WorkOptions } from './work-in-workspace.ts';
 
 /** What these commands print with `--json`, for the reference. */
 export const RUN_SUMMARY = {
   ofRun: 'the run: its id, job and status, the counts of rows, records and operations, and `rejectsFile`',
 } as const;
+
+interface RunCommandParts<Arguments, Options> extends Omit<CommandParts<Arguments, Options>, 'run'> {
+  readonly action: WorkOptions['action'];
+  /** What the run does; of a job with several stores that of each. */
+  task(tools: TaskTools, texts: TextsOf<Arguments>, options: Typed<Options>): Promise<RunTask>;
+  /** How it is reported, if otherwise than every run. */
+  reported?(
+    invocation: Invocation,
+    texts: TextsOf<Arguments>,
+    options: Typed<Options>,
+  ): Partial<Pick<WorkOptions, 'onPlan' | 'render' | 'summarise'>>;
+}
+
+/** Defines a command that begins a run. Its first argument names the job, or the run that it is about. */
+export function defineRunCommand<const Arguments extends AnyArguments, Options extends AnyOptions>({
+  action,
+  task,
+  reported,
+  ...parts
+}: RunCommandParts<Arguments, Options>) {
+  return defineCommand<Arguments, Options>({
+    json: RUN_SUMMARY,
+    ...parts,
+    async run(invocation, texts, options) {
+      const [about = ''] = Object.values<unknown>(texts);
+      const how = { json: options.json, action, about: String(about) };
+      return await runInWorkspace(
+        invocation,
+        { ...how, ...reported?.(invocation, texts, options) },
+        async (tools) => await task(tools, texts, options),
+      );
+    },
+  });
+}
 
 /**
  * The common part of all commands that begin a run: opens the workspace, shows progress, ends cleanly on Ctrl-C,

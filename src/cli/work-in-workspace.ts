@@ -1,16 +1,16 @@
 import { statSync } from 'node:fs';
-import { openWorkspace, type Workspace } from '../config/workspace.ts';
+import type { Workspace } from '../config/workspace.ts';
 import { actionOf } from '../model/action.ts';
 import type { AuditEntry } from '../model/audit-entry.ts';
-import { partOf, type Run } from '../model/run.ts';
+import { partOf, type Run, type RunStatus } from '../model/run.ts';
 import { explainFailure, UsageError } from '../model/storeferry-error.ts';
-import { Page, type PageOptions } from '../report/document-text.ts';
+import { Page } from '../report/document-text.ts';
 import { nextSteps } from '../report/run-document.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import { failureSummary, storesSummary } from '../report/run-summary.ts';
 import { statusTone, totalsWords } from '../report/status-words.ts';
 import type { RunTask } from '../run/execute-run.ts';
-import { RunBug, type RunEvent, type StoreListener } from '../run/run-context.ts';
+import { RunBug, type RunEvent } from '../run/run-context.ts';
 import { type Invocation, printJson } from './define-command.ts';
 import { findRun, knownRun, type OpenContext, openContext, refuseUnknownRun } from './open-context.ts';
 import { parentProcess } from './parent-process.ts';
@@ -23,6 +23,7 @@ import {
   type RenderReport,
   worstCode,
 } from './print-report.ts';
+import type { readTask } from './read-request.ts';
 import { recordCommand } from './record-command.ts';
 import type { Terminal } from './terminal.ts';
 import { type RunWatch, watchRun } from './watch-run.ts';
@@ -39,8 +40,19 @@ async function loadTools() {
 
 type Tools = Awaited<ReturnType<typeof loadTools>>;
 
-/** What a command does in its workspace; `job` is the job that it names, or one of its stores. */
-export type MakeTask = (open: OpenContext, tools: Tools, job: string) => Promise<RunTask>;
+/** What a task is made with. */
+export interface TaskTools extends OpenContext, Tools {
+  readonly terminal: Terminal;
+  /** The job that the command names, or one of its stores; of a command that names a run, the run. */
+  readonly job: string;
+  /** `readTask` in this workspace. */
+  readonly read: (...asked: RestOf<Parameters<typeof readTask>>) => Promise<RunTask>;
+}
+
+type RestOf<List> = List extends readonly [unknown, ...infer Rest] ? Rest : never;
+
+/** What a command does in its workspace. */
+export type MakeTask = (tools: TaskTools) => Promise<RunTask>;
 
 /** How the work of a command is reported and recorded. */
 export interface WorkOptions extends Omit<JsonResultOptions, 'job'> {
@@ -48,7 +60,9 @@ export interface WorkOptions extends Omit<JsonResultOptions, 'job'> {
   /** The job or the run that the command names, as it was typed. */
   readonly about: string;
   /** Replaces the report of a run that has a plan. */
-  readonly onPlan?: ((open: OpenContext, report: RunFacts) => Promise<RecordOutput>) | undefined;
+  readonly onPlan?:
+    | ((open: OpenContext, report: RunFacts, task: RunTask) => Promise<RecordOutput>)
+    | undefined;
   readonly render?: RenderReport | undefined;
 }
 
@@ -60,7 +74,7 @@ export function jobOf({ action, about }: Pick<WorkOptions, 'action' | 'about'>):
 /** As `runInWorkspace`; returns what `--json` prints as the result. */
 export async function workInWorkspace(
   { terminal, directory, program, interruptSignal }: Invocation,
-  { json, action, about, onPlan, render, summarise }: WorkOptions,
+  { json, action, about, onPlan, render, summarise = failureSummary }: WorkOptions,
   makeTask: MakeTask,
   attempt: Attempt,
 ): Promise<number> {
@@ -85,10 +99,18 @@ export async function workInWorkspace(
   );
   const parent = parentProcess();
   const signal = parent === undefined ? interrupted : AbortSignal.any([interrupted, parent.gone]);
-  const { logLevel } = openWorkspace(directory, process.env).settings();
-  const debug = await debugLog(logLevel, job, terminal, watch);
+  let debug: Awaited<ReturnType<typeof debugLog>>;
   await using open = await openContext(directory, watch.onEvent, signal, {
-    listener: debug?.listener ?? { onEvent: watch.onStoreEvent },
+    listener: {
+      onEvent(...happened) {
+        watch.onStoreEvent(...happened);
+        debug?.onStoreEvent(...happened);
+      },
+      // Read when a client of a store is opened: only a debug log needs single requests.
+      get onAttempt() {
+        return debug?.onAttempt;
+      },
+    },
     async meanwhile(workspace) {
       await loadTools();
       // Its files are read and checked now; a problem is reported where the job is used.
@@ -97,7 +119,7 @@ export async function workInWorkspace(
     withoutThread: (workspace) => action === 'plan' && job !== null && readsLittle(workspace, job),
     program,
   });
-  debug?.begin(open);
+  debug = await debugLog(open, job, terminal, watch);
   const tools = await loadTools();
   const audit = async (run: Run | null, named: string | null): Promise<void> => {
     const outcome = run === null ? 'refused' : 'done';
@@ -110,8 +132,8 @@ export async function workInWorkspace(
       terminal.err(`Not added to the audit log: ${explainFailure(error)}\n`);
     });
   };
-  /** Carries out the task for a job, or for what the command names. */
-  const carryOut = async (named: string, shown: RunWatch, progress: Pick<Attempt, 'onEvent'>) => {
+  /** Carries out the task for a job, or for what the command names. A bug during a run still has a report, which `--json` must print. */
+  const carryOut = async (named: string, shown: RunWatch, progress?: Attempt) => {
     /** Once: when the run begins, so that it is recorded even if this process is killed, or when nothing began. */
     let recorded: Promise<void> | null = null;
     const record = (run: Run | null): Promise<void> => {
@@ -121,42 +143,55 @@ export async function workInWorkspace(
     const onEvent = (event: RunEvent): void => {
       shown.onEvent(event);
       debug?.onEvent(event);
-      progress.onEvent(event);
+      progress?.onEvent(event);
       if (event.type !== 'begun') return;
       begun.push(event.run);
       void record(event.run);
       parent?.sendRun(event.run.id);
     };
-    const context = { ...open.context, onEvent };
+    const at = { ...open, context: { ...open.context, onEvent } };
     try {
-      const made = makeTask({ ...open, context }, tools, named);
-      const found = await reportedBug(made.then((task) => tools.executeRun(context, task)));
+      const read: TaskTools['read'] = (...asked) => tools.readTask(at, ...asked);
+      const task = await makeTask({ ...at, ...tools, terminal, job: named, read });
+      const ended = await tools.executeRun(at.context, task).then(
+        (report) => ({ report, bug: undefined }),
+        (error: unknown) => {
+          if (error instanceof RunBug) return { report: error.report, bug: error.cause };
+          throw error;
+        },
+      );
       shown.clear();
-      await record(found.report.run);
-      return found;
+      await record(ended.report.run);
+      return { ...ended, task };
     } catch (error) {
       shown.clear();
       await record(null);
       throw error;
     }
   };
-  const print = ({ report, bug }: ReportedRun, shown: Pick<PrintOptions, 'json' | 'instead'>): void => {
+  const print = (
+    { report, bug }: Omit<Awaited<ReturnType<typeof carryOut>>, 'task'>,
+    instead?: PrintOptions['instead'],
+  ): void => {
     parent?.sendRun(report.run.id);
     if (bug !== undefined) printError(terminal, bug, { program, directory });
-    printReport(terminal, report, { workspaceDir: open.workspace.dir, program, render, ...shown });
+    printReport(terminal, report, { workspaceDir: open.workspace.dir, program, render, json, instead });
   };
   const notify = async (report: RunFacts): Promise<void> =>
     await tools.notifyRecipients(open.context, open.workspace.job(report.run.job).notify, report.run.job, {
       kind: 'ended',
       report,
     });
-  const names = await jobsOf(open.workspace, job, about).catch(async (error: unknown) => {
+  let names: readonly string[];
+  try {
+    names = job === null ? [about] : open.workspace.jobsNamed(job);
+  } catch (error) {
     watch.clear();
     await audit(null, job);
     throw error;
-  });
+  }
   if (names.length > 1) {
-    const ended = await forEachStore(names, async (name): Promise<EndedStore> => {
+    const ended = await forEachStore(names, async (name) => {
       const startedAt = performance.now();
       const err = (text: string): void => {
         watch.clear();
@@ -165,32 +200,59 @@ export async function workInWorkspace(
       // Bars of several runs would overwrite each other.
       const shown = watchRun({ ...terminal, interactive: false, err }, () => performance.now());
       try {
-        const found = await carryOut(name, shown, { onEvent() {} });
+        const found = await carryOut(name, shown);
+        const { run, totals } = found.report;
         if (!json) {
           if (render === undefined) terminal.out(storeHeading(name, terminal));
-          print(found, { json });
+          print(found);
         }
         await notify(found.report);
-        return { name, code: exitCodeOf(found.report), ...found };
+        return {
+          code: exitCodeOf(found.report),
+          summary: jsonSummary(found.report, open.workspace.dir),
+          row: storeRow(name, run.id, run.status, run.error ?? totalsWords({ ...run, totals })),
+        };
       } catch (error) {
-        const code = printError({ ...terminal, err }, error, { program, directory });
-        return { name, code, failure: error, durationMs: Math.round(performance.now() - startedAt) };
+        const why = explainFailure(error);
+        return {
+          code: printError({ ...terminal, err }, error, { program, directory }),
+          summary: summarise({
+            run: null,
+            job: name,
+            status: statusOf(error),
+            applied: 0,
+            rejected: 0,
+            durationMs: Math.round(performance.now() - startedAt),
+            error: why,
+          }),
+          row: storeRow(name, '', 'failed', why),
+        };
       }
     });
-    const summaries = ended.map((store) =>
-      'failure' in store
-        ? (summarise ?? failureSummary)(failedCommand(store))
-        : jsonSummary(store.report, open.workspace.dir),
-    );
-    if (json) printJson(terminal, storesSummary(about, summaries));
-    else if (render === undefined) terminal.out(storesText(ended, terminal));
+    if (json)
+      printJson(
+        terminal,
+        storesSummary(
+          about,
+          ended.map(({ summary }) => summary),
+        ),
+      );
+    else if (render === undefined) {
+      const page = new Page(terminal);
+      page.heading('All stores');
+      page.table(
+        ['job', 'run', 'status', 'records'],
+        ended.map(({ row }) => row),
+      );
+      terminal.out(`${page}`);
+    }
     attempt.printed();
     return worstCode(ended.map(({ code }) => code));
   }
   const [only = about] = names;
-  const found = await carryOut(only, watch, attempt);
-  const instead = found.report.plan === null ? undefined : await onPlan?.(open, found.report);
-  print(found, { json, instead });
+  const { task, ...found } = await carryOut(only, watch, attempt);
+  const instead = found.report.plan === null ? undefined : await onPlan?.(open, found.report, task);
+  print(found, instead);
   attempt.printed();
   await notify(found.report);
   if (instead?.problem === undefined) return exitCodeOf(found.report);
@@ -211,17 +273,6 @@ function readsLittle(workspace: Workspace, name: string): boolean {
   }
 }
 
-/** The jobs that a command names; where it names a run, the run. */
-async function jobsOf(workspace: Workspace, job: string | null, about: string): Promise<readonly string[]> {
-  return job === null ? [about] : workspace.jobsNamed(job);
-}
-
-/** The end of the run of one store, of a job with several. */
-type EndedStore = { readonly name: string; readonly code: number } & (
-  | ReportedRun
-  | { readonly failure: unknown; readonly durationMs: number }
-);
-
 /** Stores that one process works on at a time; each plan needs memory of its own. */
 const STORES_AT_ONCE = 4;
 
@@ -239,104 +290,47 @@ async function forEachStore<Ended>(
   return names.flatMap((name) => ended.get(name) ?? []);
 }
 
-function failedCommand({ name, failure, durationMs }: Extract<EndedStore, { failure: unknown }>) {
-  const facts = { run: null, job: name, applied: 0, rejected: 0 };
-  return { ...facts, status: statusOf(failure), durationMs, error: explainFailure(failure) };
+/** A store of a job with several, and how its run ended. */
+function storeRow(name: string, run: string, status: RunStatus, words: string) {
+  return { cells: [name, run, status, words], tone: statusTone(status) };
 }
 
-function storeHeading(name: string, options: PageOptions): string {
-  const page = new Page(options);
+function storeHeading(name: string, terminal: Terminal): string {
+  const page = new Page(terminal);
   page.heading(name);
   return `${page}\n`;
 }
 
-/** All stores of a job, one per line. */
-function storesText(ended: readonly EndedStore[], options: PageOptions): string {
-  const page = new Page(options);
-  page.heading('All stores');
-  page.table(
-    ['job', 'run', 'status', 'records'],
-    ended.map((store) => {
-      if ('failure' in store)
-        return {
-          cells: [store.name, '', 'failed', explainFailure(store.failure)],
-          tone: statusTone('failed'),
-        };
-      const { run, totals } = store.report;
-      return {
-        cells: [store.name, run.id, run.status, run.error ?? totalsWords({ ...run, totals })],
-        tone: statusTone(run.status),
-      };
-    }),
-  );
-  return `${page}`;
-}
-
-/** How a run ended, and the bug that ended it. */
-interface ReportedRun {
-  readonly report: RunFacts;
-  readonly bug?: unknown;
-}
-
-/** A bug during a run still has a report, which `--json` must print. */
-async function reportedBug(run: Promise<RunFacts>): Promise<ReportedRun> {
-  try {
-    return { report: await run };
-  } catch (error) {
-    if (error instanceof RunBug) return { report: error.report, bug: error.cause };
-    throw error;
-  }
-}
-
-/** Logs JSON lines in addition to the output for people, if `LOG_LEVEL` is `debug` or `trace`. */
-interface DebugLog {
-  readonly onEvent: (event: RunEvent) => void;
-  /** Call it after the workspace is open: before that its secrets are unknown. */
-  readonly begin: (open: OpenContext) => void;
-  readonly listener: StoreListener;
-}
-
 /**
- * The debug log of a command: one line per request and per step of the run. Undefined if `level` does not enable it.
+ * If `LOG_LEVEL` is `debug` or `trace`, logs JSON lines in addition to the output for people: one per request and per step of
+ * the run.
  */
 async function debugLog(
-  level: string,
+  { workspace, context: { redact = String } }: OpenContext,
   job: string | null,
   terminal: Terminal,
   watch: RunWatch,
-): Promise<DebugLog | undefined> {
-  if (level !== 'debug' && level !== 'trace') return undefined;
-  const [{ secretRedactor }, { logRunEvents }, { logStoreTraffic, workerLogger }] = await Promise.all([
-    import('../text/mask-personal-data.ts'),
+) {
+  const { logLevel } = workspace.settings();
+  if (logLevel !== 'debug' && logLevel !== 'trace') return undefined;
+  const [{ logRunEvents }, { logStoreTraffic, workerLogger }] = await Promise.all([
     import('../queue/start-worker.ts'),
     import('./worker/worker-logger.ts'),
   ]);
-  const secrets = secretRedactor();
-  let opened: OpenContext | null = null;
   const err = (line: string): void => {
-    for (const secret of opened?.workspace.secrets() ?? []) secrets.add(secret);
     watch.clear();
-    terminal.err(secrets.redact(line));
+    terminal.err(line);
   };
-  const log = workerLogger({ ...terminal, err }, secrets);
-  log.level = level;
-  const { onEvent, onAttempt } = logStoreTraffic(log);
+  const log = workerLogger({ err }, { redact });
+  log.level = logLevel;
+  const { onEvent: onStoreEvent, onAttempt } = logStoreTraffic(log);
   let logEvent: ((event: RunEvent) => void) | null = null;
   return {
-    begin(open) {
-      opened = open;
-    },
-    onEvent(event) {
-      const named = event.type === 'begun' ? event.run.job : (job ?? '');
-      logEvent ??= logRunEvents(log, named, Date.now);
+    onStoreEvent,
+    onAttempt,
+    onEvent(event: RunEvent): void {
+      logEvent ??= logRunEvents(log, event.type === 'begun' ? event.run.job : (job ?? ''), Date.now);
       logEvent(event);
-    },
-    listener: {
-      onEvent(store, event) {
-        watch.onStoreEvent(store, event);
-        onEvent(store, event);
-      },
-      onAttempt,
     },
   };
 }

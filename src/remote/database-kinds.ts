@@ -8,6 +8,7 @@ import {
   connectionFailure,
   type DatabaseSession,
   findRemoteFailure,
+  permanentFailure,
   type QueryRows,
   type RemoteClient,
   RemoteFailure,
@@ -98,7 +99,7 @@ function queryClient(at: DatabaseAddress): RemoteClient {
       return { kind: 'content', content, size: null, version: null };
     },
     async put() {
-      throw new RemoteFailure('permanent', 'nothing is written into a database');
+      throw permanentFailure('nothing is written into a database');
     },
     async [Symbol.asyncDispose]() {},
   };
@@ -137,10 +138,7 @@ export async function openSession(at: RemoteAddress, signal: AbortSignal): Promi
     } catch (error) {
       signal.throwIfAborted();
       if (late.signal.aborted)
-        throw new RemoteFailure(
-          'permanent',
-          `the database did not answer within ${STATEMENT_MS / 60_000} minutes`,
-        );
+        throw permanentFailure(`the database did not answer within ${STATEMENT_MS / 60_000} minutes`);
       throw queryFailure(error, 'Correct the table, or the rights of the user. No row was written.');
     } finally {
       clearTimeout(timer);

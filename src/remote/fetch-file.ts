@@ -7,11 +7,14 @@ import { errorCode, SourceError, TEMPORARY_FOLDER_HINT } from '../model/storefer
 import { readNext } from './read-next.ts';
 import {
   connectionFailure,
+  dropContent,
   type FoundFile,
+  permanentFailure,
   type RemoteClient,
   RemoteFailure,
   type RetryPolicy,
   retryTransient,
+  transientFailure,
   type Upload,
 } from './remote-client.ts';
 import { REMOTE_DEADLINES, type RemoteDeadlines, watchThroughput } from './remote-deadlines.ts';
@@ -71,7 +74,7 @@ export async function fetchFile(
     if (download.kind === 'unchanged') return undefined;
     const { content, size } = download;
     using throughput = watchThroughput({ ...deadlines, ...client.minThroughput }, (first) => {
-      const failure = slowBefore ? new RemoteFailure('permanent', first.message, { cause: first }) : first;
+      const failure = slowBefore ? permanentFailure(first.message, undefined, first) : first;
       slowBefore = true;
       // Over SFTP only the signal ends a pending request.
       slow.abort(failure);
@@ -91,7 +94,7 @@ export async function fetchFile(
       throw connectionFailure(error);
     }
     if (size !== null && size !== spool.size) {
-      throw new RemoteFailure('transient', `${spool.size} bytes arrived, ${size} were announced`);
+      throw transientFailure(`${spool.size} bytes arrived, ${size} were announced`);
     }
     return download;
   };
@@ -102,37 +105,30 @@ export async function fetchFile(
       const before = spool.size;
       download = (await fillSpool(null)) ?? download;
       if (spool.size !== before)
-        throw new RemoteFailure(
-          'transient',
+        throw transientFailure(
           `the server does not say how long it is, and has sent ${before} bytes and then ${spool.size}`,
         );
     }
     const { version } = download;
     return { spool, version, [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose]() };
   };
+  let fetched: Fetched | undefined;
   try {
-    const fetched = await retryTransient(attempt, signal, retryPolicy);
-    if (fetched === undefined) await spool[Symbol.asyncDispose]();
+    fetched = await retryTransient(attempt, signal, retryPolicy);
     return fetched;
-  } catch (error) {
-    await spool[Symbol.asyncDispose]();
-    throw error;
+  } finally {
+    if (fetched === undefined) await spool[Symbol.asyncDispose]();
   }
 }
 
-/** What is at a remote address. */
-interface RemoteProbe {
-  /** The files of the address; empty when there are none. */
-  readonly files: readonly string[];
-  /** Size of the first file; null if the server does not announce it. */
-  readonly bytes: number | null;
-}
-
 /**
- * Requests the files of an address once, without reading their content. SourceError if the server cannot be reached,
- * refuses, or has another host key.
+ * Requests the files of an address once, without reading their content; `bytes`: of the first one, null if the server does not
+ * announce it. SourceError if the server cannot be reached, refuses, or has another host key.
  */
-export async function probeRemote(remote: RemoteAddress, signal: AbortSignal): Promise<RemoteProbe> {
+export async function probeRemote(
+  remote: RemoteAddress,
+  signal: AbortSignal,
+): Promise<{ readonly files: readonly string[]; readonly bytes: number | null }> {
   await using client = await openRemote(remote);
   try {
     const found = await client.find(signal);
@@ -140,8 +136,7 @@ export async function probeRemote(remote: RemoteAddress, signal: AbortSignal): P
     if (first === undefined) return { files: [], bytes: null };
     const got = await client.get(first, { signal, unless: null });
     const bytes = got.kind === 'content' ? got.size : null;
-    // The content is not needed, so errors of the aborted stream are ignored.
-    if (got.kind === 'content') got.content.on('error', () => {}).destroy();
+    if (got.kind === 'content') dropContent(got.content);
     return { files: found.map(({ location }) => location), bytes };
   } catch (error) {
     if (!(error instanceof RemoteFailure) || signal.aborted) throw error;
@@ -202,12 +197,6 @@ export async function* bytesOf(handle: FileHandle): AsyncGenerator<Buffer> {
 }
 
 function noRoom(cause: unknown): never {
-  throw new RemoteFailure(
-    'permanent',
-    `the temporary folder ${tmpdir()} cannot be written (${errorCode(cause)})`,
-    {
-      cause,
-      hint: TEMPORARY_FOLDER_HINT,
-    },
-  );
+  const why = `the temporary folder ${tmpdir()} cannot be written (${errorCode(cause)})`;
+  throw permanentFailure(why, TEMPORARY_FOLDER_HINT, cause);
 }

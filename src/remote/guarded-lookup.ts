@@ -1,6 +1,6 @@
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { RemoteFailure } from './remote-client.ts';
+import { permanentFailure, type RemoteFailure } from './remote-client.ts';
 
 /**
  * Networks that are not the public internet: this machine, private networks, link-local with the metadata services of
@@ -82,9 +82,7 @@ function privateAddress(host: string, address: string): RemoteFailure {
         ', which is not allowed',
         '`{ address: …, allowPrivateAddresses: true }` (for init: --allow-private-addresses)',
       ];
-  return new RemoteFailure('permanent', `${host} ${leads}${why}`, {
-    hint: `If that is intended, write ${whatToWrite}.`,
-  });
+  return permanentFailure(`${host} ${leads}${why}`, `If that is intended, write ${whatToWrite}.`);
 }
 
 /**

@@ -6,12 +6,14 @@ import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
 import {
   changedByOther,
   connectionFailure,
+  dropContent,
   isTransientStatus,
+  permanentFailure,
   type RemoteClient,
   RemoteFailure,
   retryAfterMs,
 } from './remote-client.ts';
-import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
+import { CONNECTION_TIMEOUTS, type ConnectionTimeouts } from './remote-deadlines.ts';
 
 /** A file at a web address. */
 export interface HttpAddress extends RemoteAddress {
@@ -35,7 +37,7 @@ type HttpAuth =
 
 const MAX_REDIRECTS = 5;
 
-type Answer = Dispatcher.ResponseData;
+export type Answer = Dispatcher.ResponseData;
 
 interface Asking {
   readonly method: 'GET' | 'PUT' | 'POST';
@@ -49,12 +51,7 @@ interface Asking {
 
 /** Reads and writes a file by http or https. */
 export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): RemoteClient {
-  const agent = new Agent({
-    connect: { lookup: guardedLookup(at.allowPrivateAddresses), timeout: timeouts.connectMs },
-    headersTimeout: timeouts.headersMs,
-    bodyTimeout: timeouts.silenceMs,
-    allowH2: false,
-  });
+  const agent = guardedAgent(at.allowPrivateAddresses, timeouts);
   const origin = new URL(at.address).origin;
   const advice = at.auth?.kind === 'google' ? sharingHint(at.auth.account) : googleSheetHint(at.address);
 
@@ -94,30 +91,21 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
   /** Follows redirects; credentials go to the original server only. */
   async function follow(headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Answer> {
     const credentials = await credentialsFor(signal);
-    let url = new URL(at.address);
-    for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-      const answer = await ask({ method: 'GET', url, headers, credentials, body: null, signal });
-      if (!isRedirect(answer.statusCode)) {
-        if (url.origin !== origin) refuseStripped(answer, url, credentials);
-        return answer;
-      }
-      discard(answer);
-      url = redirectedTo(headerOf(answer.headers, 'location'), url);
-    }
-    throw new RemoteFailure('permanent', `it redirects more than ${MAX_REDIRECTS} times`);
+    const { answer, url } = await followRedirects(new URL(at.address), 'it redirects', (to) =>
+      ask({ method: 'GET', url: to, headers, credentials, body: null, signal }),
+    );
+    if (url.origin !== origin) refuseStripped(answer, url, credentials);
+    return answer;
   }
 
   /** A redirect target never gets the credentials of the original server: explains its refusal. */
   function refuseStripped(answer: Answer, { host }: URL, credentials: Asking['credentials']): void {
     if (answer.statusCode !== 401 && answer.statusCode !== 403) return;
     if (Object.keys(credentials).length === 0) return;
-    discard(answer);
-    throw new RemoteFailure(
-      'permanent',
+    dropContent(answer.body);
+    throw permanentFailure(
       `it redirects to ${host}, which refuses access (${answer.statusCode})`,
-      {
-        hint: 'Storeferry sends headers and passwords only to the host in the job. Use the address that it redirects to.',
-      },
+      'Storeferry sends headers and passwords only to the host in the job. Use the address that it redirects to.',
     );
   }
 
@@ -131,11 +119,11 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
       // A 304 to an unconditional request shows nothing.
       const isNotModified = statusCode === 304 && Object.keys(condition).length > 0;
       if (isNotModified || (statusCode === 200 && isSameVersion(unless, headers))) {
-        discard(answer);
+        dropContent(answer.body);
         return { kind: 'unchanged' };
       }
       if (statusCode !== 200) {
-        discard(answer);
+        dropContent(answer.body);
         throw statusFailure(statusCode, headerOf(headers, 'retry-after'), advice);
       }
       refuseEncoding(answer);
@@ -152,9 +140,10 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
     async put(upload, { signal, ifVersion }) {
       const condition = ifVersion === undefined ? {} : conditionHeaders(ifVersion);
       if (condition === undefined) {
-        throw new RemoteFailure('permanent', 'the server sends no version that shows changes', {
-          hint: 'Appending needs a server that sends a strong ETag; use `mode: replace`, or another destination.',
-        });
+        throw permanentFailure(
+          'the server sends no version that shows changes',
+          'Appending needs a server that sends a strong ETag; use `mode: replace`, or another destination.',
+        );
       }
       const answer = await ask({
         method: 'PUT',
@@ -168,15 +157,12 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
         body: upload.open(),
         signal,
       });
-      discard(answer);
+      dropContent(answer.body);
       const { statusCode, headers } = answer;
       if (isRedirect(statusCode)) {
-        throw new RemoteFailure(
-          'permanent',
+        throw permanentFailure(
           `the server redirects (${statusCode}); Storeferry does not follow this redirect`,
-          {
-            hint: 'Use the address that it redirects to.',
-          },
+          'Use the address that it redirects to.',
         );
       }
       if (statusCode < 200 || statusCode > 299) {
@@ -212,10 +198,8 @@ function sharingHint({ email }: GoogleAccount): string {
 /** Google answers with a page to sign in, and 200, where an account may not read a file. */
 function refusePage({ headers, body }: Answer, account: GoogleAccount): void {
   if (headerOf(headers, 'content-type')?.startsWith('text/html') !== true) return;
-  body.on('error', () => undefined).destroy();
-  throw new RemoteFailure('permanent', 'Google answers with a page to sign in', {
-    hint: sharingHint(account),
-  });
+  dropContent(body);
+  throw permanentFailure('Google answers with a page to sign in', sharingHint(account));
 }
 
 const MAX_TOKEN_BYTES = 64 * 1024;
@@ -238,9 +222,10 @@ async function tokenIn(answer: Answer): Promise<string> {
   if (statusCode === 200 && typeof token === 'string') return token;
   if (isTransientStatus(statusCode)) throw statusFailure(statusCode, headerOf(headers, 'retry-after'));
   const why = typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? ` ${error}` : '';
-  throw new RemoteFailure('permanent', `Google refuses the service account (${statusCode}${why})`, {
-    hint: 'Check that its key was not deleted, and the clock of this machine. Create a new key in the Google Cloud console if needed.',
-  });
+  throw permanentFailure(
+    `Google refuses the service account (${statusCode}${why})`,
+    'Check that its key was not deleted, and the clock of this machine. Create a new key in the Google Cloud console if needed.',
+  );
 }
 
 function tokenAnswer(text: string): { readonly access_token?: unknown; readonly error?: unknown } {
@@ -255,22 +240,39 @@ function tokenAnswer(text: string): { readonly access_token?: unknown; readonly 
 function refuseEncoding({ headers, body }: Answer): void {
   const encoding = headerOf(headers, 'content-encoding')?.trim().toLowerCase() ?? '';
   if (['', 'identity', 'gzip', 'x-gzip'].includes(encoding)) return;
-  body.on('error', () => undefined).destroy();
-  throw new RemoteFailure(
-    'permanent',
+  dropContent(body);
+  throw permanentFailure(
     `the server compresses it as '${encoding.slice(0, 40)}', which was not requested`,
-    {
-      hint: 'Configure the server to send it uncompressed, or with gzip.',
-    },
+    'Configure the server to send it uncompressed, or with gzip.',
   );
 }
 
-function discard({ body }: Answer): void {
-  body.on('error', () => undefined).destroy();
+/** Connects to public addresses, or also to private ones. */
+export function guardedAgent(
+  allowPrivateAddresses: boolean,
+  { connectMs, headersMs, silenceMs }: ConnectionTimeouts,
+): Agent {
+  return new Agent({
+    connect: { lookup: guardedLookup(allowPrivateAddresses), timeout: connectMs },
+    headersTimeout: headersMs,
+    bodyTimeout: silenceMs,
+    allowH2: false,
+  });
 }
 
-/** Whether a status is a redirect. */
-export function isRedirect(status: number): boolean {
+/** The answer that a few redirects lead to, and its address. `what` begins the message about too many. RemoteFailure. */
+export async function followRedirects(from: URL, what: string, ask: (url: URL) => Promise<Answer>) {
+  let url = from;
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
+    const answer = await ask(url);
+    if (!isRedirect(answer.statusCode)) return { answer, url };
+    dropContent(answer.body);
+    url = redirectedTo(headerOf(answer.headers, 'location'), url);
+  }
+  throw permanentFailure(`${what} more than ${MAX_REDIRECTS} times`);
+}
+
+function isRedirect(status: number): boolean {
   return status >= 300 && status < 400 && status !== 304;
 }
 
@@ -278,12 +280,12 @@ export function isRedirect(status: number): boolean {
 export function redirectedTo(location: string | null, from: URL): URL {
   const to = URL.canParse(location ?? '', from.href) ? new URL(location ?? '', from) : undefined;
   if (location === null || to === undefined) {
-    throw new RemoteFailure('permanent', 'it redirects to no address');
+    throw permanentFailure('it redirects to no address');
   }
   if (to.protocol === 'https:' || (to.protocol === 'http:' && from.protocol === 'http:')) return to;
   const where =
     to.protocol === 'http:' ? `http://${to.host}, without encryption` : `a ${to.protocol} address`;
-  throw new RemoteFailure('permanent', `it redirects to ${where}, which is not followed`);
+  throw permanentFailure(`it redirects to ${where}, which is not followed`);
 }
 
 /** 425 Too Early: the server refuses a possible replay, so the request is retried. */
@@ -296,11 +298,9 @@ function statusFailure(status: number, retryAfter: string | null, advice?: strin
   switch (status) {
     case 401:
     case 403:
-      return new RemoteFailure('permanent', `the server refuses access (${status})`, {
-        hint: advice ?? LOGIN_HINT,
-      });
+      return permanentFailure(`the server refuses access (${status})`, advice ?? LOGIN_HINT);
     case 407:
-      return new RemoteFailure('permanent', 'a proxy asks for a password (407)');
+      return permanentFailure('a proxy asks for a password (407)');
     case 404:
     case 410:
       return new RemoteFailure('absent', `there is no such file (${status})`, {
@@ -314,7 +314,7 @@ function statusFailure(status: number, retryAfter: string | null, advice?: strin
         ? new RemoteFailure('transient', `the server answers ${status}`, {
             retryAfterMs: retryAfterMs(retryAfter ?? undefined, Date.now()),
           })
-        : new RemoteFailure('permanent', `the server answers ${status}`);
+        : permanentFailure(`the server answers ${status}`);
   }
 }
 

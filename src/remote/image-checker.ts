@@ -1,7 +1,13 @@
-import { Agent, type Dispatcher } from 'undici';
-import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
-import { headerOf, isRedirect, redirectedTo, unlessHeaders, versionOf } from './http-client.ts';
-import { connectionFailure, RemoteFailure } from './remote-client.ts';
+import { refusePrivateHost } from './guarded-lookup.ts';
+import {
+  type Answer,
+  followRedirects,
+  guardedAgent,
+  headerOf,
+  unlessHeaders,
+  versionOf,
+} from './http-client.ts';
+import { connectionFailure, dropContent } from './remote-client.ts';
 
 /**
  * The facts about an image address. `unknown`: it could not be checked, which says nothing about the image: many servers
@@ -20,12 +26,10 @@ interface ImageChecker extends AsyncDisposable {
   check(address: string, version: string | null, signal: AbortSignal): Promise<ImageVerdict>;
 }
 
-const MAX_REDIRECTS = 5;
 const ANSWER_MS = 10_000;
+const TIMEOUTS = { connectMs: ANSWER_MS, headersMs: ANSWER_MS, silenceMs: ANSWER_MS };
 /** A larger image is not suitable for a shop. */
 const MAX_BYTES = 50_000_000;
-
-type Answer = Dispatcher.ResponseData;
 
 /** Opens a checker; private addresses are refused, unless they are allowed. */
 export function imageChecker({
@@ -33,12 +37,7 @@ export function imageChecker({
 }: {
   readonly allowPrivateAddresses: boolean;
 }): ImageChecker {
-  const agent = new Agent({
-    connect: { lookup: guardedLookup(allowPrivateAddresses), timeout: ANSWER_MS },
-    headersTimeout: ANSWER_MS,
-    bodyTimeout: ANSWER_MS,
-    allowH2: false,
-  });
+  const agent = guardedAgent(allowPrivateAddresses, TIMEOUTS);
 
   async function requestImage(
     address: string,
@@ -46,21 +45,19 @@ export function imageChecker({
     headers: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<Answer> {
-    let url = new URL(address);
-    for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
+    const { answer } = await followRedirects(new URL(address), 'redirects', async (url) => {
       refusePrivateHost(url.hostname, allowPrivateAddresses);
-      const answer = await agent.request({
+      const asked = await agent.request({
         origin: url.origin,
         path: url.pathname + url.search,
         method,
         signal,
         headers: { 'user-agent': 'storeferry', accept: 'image/*,*/*;q=0.5', ...headers },
       });
-      answer.body.on('error', () => undefined).destroy();
-      if (!isRedirect(answer.statusCode)) return answer;
-      url = redirectedTo(headerOf(answer.headers, 'location'), url);
-    }
-    throw new RemoteFailure('permanent', `redirects more than ${MAX_REDIRECTS} times`);
+      dropContent(asked.body);
+      return asked;
+    });
+    return answer;
   }
 
   return {

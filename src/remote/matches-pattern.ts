@@ -1,4 +1,4 @@
-import { RemoteFailure } from './remote-client.ts';
+import { permanentFailure } from './remote-client.ts';
 
 /** A path split into folder and name. */
 interface SplitPath {
@@ -48,9 +48,10 @@ const ENTRIES_PER_ANSWER = 10;
 /** Refuses a folder with too many entries, while it is listed in several answers. RemoteFailure. */
 export function refuseEndlessListing(entries: number, answers: number): void {
   if (entries + answers * ENTRIES_PER_ANSWER <= MAX_LISTED) return;
-  throw new RemoteFailure('permanent', `the folder has more than ${MAX_LISTED} entries`, {
-    hint: 'Name the file itself, or a folder with fewer files.',
-  });
+  throw permanentFailure(
+    `the folder has more than ${MAX_LISTED} entries`,
+    'Name the file itself, or a folder with fewer files.',
+  );
 }
 
 /** Sorted by name; with `newest` only the file written last, or the last by name of those. */

@@ -4,8 +4,9 @@ import { sumOf } from '../model/json-object.ts';
 import type { DatabaseAddress } from '../model/remote-address.ts';
 import {
   type DatabaseSession,
+  permanentFailure,
   type QueryRows,
-  RemoteFailure,
+  type RemoteFailure,
   rejectOnAbort,
   watchAnswerBytes,
 } from './remote-client.ts';
@@ -92,7 +93,7 @@ export async function mysqlSession(
 }
 
 function withoutColumns(): RemoteFailure {
-  return new RemoteFailure('permanent', 'the query gives no columns', { hint: 'Write a SELECT as `query`.' });
+  return permanentFailure('the query gives no columns', 'Write a SELECT as `query`.');
 }
 
 /** Runs a query in one read-only transaction that sees one snapshot; the server waits while the reader does. */

@@ -101,14 +101,33 @@ export class RemoteFailure extends Error {
   readonly retryAfterMs: number | undefined;
   readonly status: number | undefined;
 
-  constructor(kind: FailureKind, message: string, details: FailureDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+  constructor(
+    kind: FailureKind,
+    message: string,
+    { cause, hint, retryAfterMs, status }: FailureDetails = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
     this.name = 'RemoteFailure';
     this.kind = kind;
-    this.hint = details.hint;
-    this.retryAfterMs = details.retryAfterMs;
-    this.status = details.status;
+    this.hint = hint;
+    this.retryAfterMs = retryAfterMs;
+    this.status = status;
   }
+}
+
+/** A failure that a retry would meet again, and what to do about it. */
+export function permanentFailure(message: string, hint?: string, cause?: unknown): RemoteFailure {
+  return new RemoteFailure('permanent', message, { hint, cause });
+}
+
+/** A failure that may have passed when the attempt is repeated. */
+export function transientFailure(message: string, hint?: string, cause?: unknown): RemoteFailure {
+  return new RemoteFailure('transient', message, { hint, cause });
+}
+
+/** Ends a stream whose content is not needed, and so neither are its errors. */
+export function dropContent(content: Readable): void {
+  content.on('error', () => undefined).destroy();
 }
 
 /** What to do about a file that changes while it is read. */
@@ -117,12 +136,12 @@ export const CHANGING_FILE_HINT =
 
 /** The failure for a server that takes too long. */
 export function timeoutFailure(cause?: unknown): RemoteFailure {
-  return new RemoteFailure('transient', 'the server does not answer in time', { cause });
+  return transientFailure('the server does not answer in time', undefined, cause);
 }
 
 /** The failure for a connection that ended while an answer was awaited. */
 export function connectionLost(cause?: unknown): RemoteFailure {
-  return new RemoteFailure('transient', 'the connection was lost', { cause });
+  return transientFailure('the connection was lost', undefined, cause);
 }
 
 /** The failure for a file that another writer has changed; `answer` is how the server reported it. */
@@ -136,15 +155,14 @@ export function connectionFailure(error: unknown): RemoteFailure {
   const inner = findRemoteFailure(error);
   if (inner !== undefined) return inner;
   const code = errorCode(error);
-  const of = (kind: 'transient' | 'permanent', message: string, hint?: string) =>
-    new RemoteFailure(kind, message, { cause: error, hint });
+  const passing = (message: string) => transientFailure(message, undefined, error);
   switch (code) {
     case 'ENOTFOUND':
-      return of('permanent', 'there is no host of this name', 'Check the address.');
+      return permanentFailure('there is no host of this name', 'Check the address.', error);
     case 'EAI_AGAIN':
-      return of('transient', 'the name of the host cannot be resolved at the moment');
+      return passing('the name of the host cannot be resolved at the moment');
     case 'ECONNREFUSED':
-      return of('transient', 'no server listens there');
+      return passing('no server listens there');
     case 'UND_ERR_CONNECT_TIMEOUT':
     case 'UND_ERR_HEADERS_TIMEOUT':
     case 'UND_ERR_BODY_TIMEOUT':
@@ -152,15 +170,15 @@ export function connectionFailure(error: unknown): RemoteFailure {
     case 'TimeoutError':
       return timeoutFailure(error);
     case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
-      return of('transient', 'its content is shorter than the length that the server announced');
+      return passing('its content is shorter than the length that the server announced');
     default:
       return /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|EPROTO)/.test(code)
-        ? of(
-            'permanent',
+        ? permanentFailure(
             `the certificate of the server is not trusted (${code})`,
             'Renew the certificate. For a private CA set NODE_EXTRA_CA_CERTS.',
+            error,
           )
-        : of('transient', `the connection failed (${code})`);
+        : passing(`the connection failed (${code})`);
   }
 }
 
@@ -221,11 +239,7 @@ export function watchAnswerBytes(
     if (socket.bytesRead - before <= MAX_PENDING_BYTES) return;
     clearInterval(timer);
     const message = `more than ${MAX_PENDING_BYTES / 1024 / 1024} MiB came for a few rows`;
-    onExcess(
-      new RemoteFailure('permanent', message, {
-        hint: 'Leave out columns with long values, or shorten them in the query.',
-      }),
-    );
+    onExcess(permanentFailure(message, 'Leave out columns with long values, or shorten them in the query.'));
   }, PENDING_CHECK_MS);
   return {
     /** The bytes since the last answer; the next one begins. */

@@ -1,5 +1,7 @@
 import {
   type Download,
+  dropContent,
+  permanentFailure,
   type RemoteClient,
   RemoteFailure,
   rejectOnAbort,
@@ -80,7 +82,7 @@ export function withDeadlines(
       if (!isOver || signal.aborted) throw error;
       const count = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
       const message = `the server does not answer: given up after ${count} and ${Math.round(spentMs / 1_000)} s`;
-      throw new RemoteFailure('permanent', message, { cause: error });
+      throw permanentFailure(message, undefined, error);
     }
   };
   const { inFolder } = client;
@@ -143,7 +145,7 @@ async function withDeadline<T>(
 }
 
 function discard(download: Download): void {
-  if (download.kind === 'content') download.content.on('error', () => undefined).destroy();
+  if (download.kind === 'content') dropContent(download.content);
 }
 
 /** Calls `onSlow` once, if a download is too slow in a window (a transient failure) or takes too long as a whole (a permanent one). */

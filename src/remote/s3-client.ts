@@ -26,8 +26,10 @@ import {
   connectionFailure,
   findRemoteFailure,
   isTransientStatus,
+  permanentFailure,
   type RemoteClient,
   RemoteFailure,
+  transientFailure,
   type Upload,
 } from './remote-client.ts';
 import { CONNECTION_TIMEOUTS, type ConnectionTimeouts } from './remote-deadlines.ts';
@@ -111,7 +113,7 @@ export function s3Client(at: S3Address, timeouts: S3Timeouts = CONNECTION_TIMEOU
           ),
         );
         const { Body, ContentLength = null, ETag = null } = answer;
-        if (!(Body instanceof Readable)) throw new RemoteFailure('transient', 'the answer has no content');
+        if (!(Body instanceof Readable)) throw transientFailure('the answer has no content');
         return { kind: 'content', content: Body, size: ContentLength, version: ETag };
       } catch (error) {
         if (unless !== null && error instanceof RemoteFailure && error.status === 304)
@@ -210,9 +212,10 @@ async function* boundedAnswer(body: Readable): AsyncGenerator<Buffer> {
     const piece = Buffer.from(chunk);
     bytes += piece.length;
     if (bytes > MAX_ANSWER_BYTES)
-      throw new RemoteFailure('permanent', `the server answers more than ${MAX_ANSWER_BYTES} bytes`, {
-        hint: 'Check whether a service with the protocol of S3 answers at `endpoint`.',
-      });
+      throw permanentFailure(
+        `the server answers more than ${MAX_ANSWER_BYTES} bytes`,
+        'Check whether a service with the protocol of S3 answers at `endpoint`.',
+      );
     yield piece;
   }
 }
@@ -248,7 +251,7 @@ async function* listPages(
     const before = next;
     next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
     if (next !== undefined && next === before)
-      throw new RemoteFailure('permanent', 'the listing never ends: each page names itself as the next');
+      throw permanentFailure('the listing never ends: each page names itself as the next');
   } while (next !== undefined);
 }
 
@@ -313,7 +316,7 @@ export function s3Objects(at: S3Place, attempts = OBJECT_ATTEMPTS) {
     const { Body, ETag, ContentRange } = await asS3Failure(
       client.send(new GetObjectCommand({ Bucket, Key, ...rest, ...same })),
     );
-    if (!(Body instanceof Readable)) throw new RemoteFailure('transient', 'the answer has no content');
+    if (!(Body instanceof Readable)) throw transientFailure('the answer has no content');
     // Without a listener, a connection that breaks before reading begins would end the process.
     Body.on('error', () => {});
     // Some servers ignore these conditions.
@@ -322,7 +325,7 @@ export function s3Objects(at: S3Place, attempts = OBJECT_ATTEMPTS) {
       Body.destroy();
       throw other
         ? new RemoteFailure('changed', 'it was replaced during reading')
-        : new RemoteFailure('transient', 'the connection was lost, and the store does not support resuming');
+        : transientFailure('the connection was lost, and the store does not support resuming');
     }
     return { body: Body, version: ETag };
   }

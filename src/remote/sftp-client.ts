@@ -7,8 +7,11 @@ import {
   changedByOther,
   connectionFailure,
   connectionLost,
+  permanentFailure,
   type RemoteClient,
   RemoteFailure,
+  rejectOnAbort,
+  transientFailure,
   type Upload,
 } from './remote-client.ts';
 import { connectSsh, type SftpAddress, type SshConnection } from './ssh-connection.ts';
@@ -51,7 +54,7 @@ export function sftpClient(at: SftpAddress): RemoteClient {
     get: ({ path }, { signal }) =>
       use(signal, async (calls) => {
         const attributes = await calls.stat(path);
-        if (!isFile(attributes)) throw new RemoteFailure('permanent', 'it is not a regular file');
+        if (!isFile(attributes)) throw permanentFailure('it is not a regular file');
         // Aborted reading leaves unanswered requests, so the connection is closed.
         const drop = () => connection?.drop();
         signal.addEventListener('abort', drop, { once: true });
@@ -187,26 +190,21 @@ type Callback<T> = (error: Error | null | undefined, value: T) => void;
 function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
   /** ssh2 never answers a request whose connection was lost. */
   function call<T>(request: (done: Callback<T>) => void): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const giveUp = () => reject(connectionLost());
-      if (ended.aborted) {
-        giveUp();
-        return;
-      }
-      ended.addEventListener('abort', giveUp, { once: true });
+    const answer = Promise.withResolvers<T>();
+    if (!ended.aborted)
       request((error, value) => {
-        ended.removeEventListener('abort', giveUp);
-        if (error === undefined || error === null) resolve(value);
-        else reject(error);
+        if (error === undefined || error === null) answer.resolve(value);
+        else answer.reject(error);
       });
-    });
+    return rejectOnAbort(answer.promise, ended);
   }
+  const act = (request: (done: (error?: Error | null) => void) => void) =>
+    call<void>((done) => request((error) => done(error)));
 
   const stat = (path: string) => call<Attributes>((done) => sftp.stat(path, done));
-  const close = (handle: Buffer) => call<void>((done) => sftp.close(handle, (error) => done(error)));
-  const remove = (path: string) => call<void>((done) => sftp.unlink(path, (error) => done(error)));
-  const rename = (from: string, to: string) =>
-    call<void>((done) => sftp.rename(from, to, (error) => done(error)));
+  const close = (handle: Buffer) => act((done) => sftp.close(handle, done));
+  const remove = (path: string) => act((done) => sftp.unlink(path, done));
+  const rename = (from: string, to: string) => act((done) => sftp.rename(from, to, done));
 
   async function writePieces(handle: Buffer, upload: Upload): Promise<void> {
     const flying = new Set<Promise<void>>();
@@ -217,9 +215,7 @@ function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
       for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
         const length = Math.min(PIECE_BYTES, bytes.length - from);
         const at = position + from;
-        const written = call<void>((done) =>
-          sftp.write(handle, bytes, from, length, at, (error) => done(error)),
-        )
+        const written = act((done) => sftp.write(handle, bytes, from, length, at, done))
           .catch((error: unknown) => {
             failure ??= error;
           })
@@ -240,17 +236,13 @@ function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
       try {
         yield* pieces(handle, before.size);
         if ((await readPiece(handle, before.size, 1)).length > 0)
-          throw new RemoteFailure('transient', 'its size is not what the server says', {
-            hint: CHANGING_FILE_HINT,
-          });
+          throw transientFailure('its size is not what the server says', CHANGING_FILE_HINT);
       } finally {
         await close(handle).catch(() => undefined);
       }
       const after = await stat(path);
       if (after.size !== before.size || after.mtime !== before.mtime) {
-        throw new RemoteFailure('transient', 'it changed during reading', {
-          hint: CHANGING_FILE_HINT,
-        });
+        throw transientFailure('it changed during reading', CHANGING_FILE_HINT);
       }
     } catch (error) {
       throw sftpFailure(error);
@@ -349,7 +341,7 @@ function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
     /** Renames a file over another, atomically if the server supports that. */
     async replace(from: string, to: string): Promise<void> {
       try {
-        await call<void>((done) => sftp.ext_openssh_rename(from, to, (error) => done(error)));
+        await act((done) => sftp.ext_openssh_rename(from, to, done));
       } catch (error) {
         if (!isUnsupported(error)) throw error;
         await replaceInSteps(from, to);
@@ -403,15 +395,17 @@ function sftpFailure(error: unknown): RemoteFailure {
         hint: 'Check the path: it begins at the root of the server; /~/ begins at the home folder of the user.',
       });
     case PERMISSION_DENIED:
-      return new RemoteFailure('permanent', 'the server denies access to it', {
-        hint: 'Check the permissions of the user on the server.',
-      });
+      return permanentFailure(
+        'the server denies access to it',
+        'Check the permissions of the user on the server.',
+      );
     case NO_CONNECTION:
     case CONNECTION_LOST:
       return connectionLost();
     default:
-      return new RemoteFailure('permanent', `the server fails (SFTP status ${status})`, {
-        hint: 'Its disk may be full or damaged: ask its operator.',
-      });
+      return permanentFailure(
+        `the server fails (SFTP status ${status})`,
+        'Its disk may be full or damaged: ask its operator.',
+      );
   }
 }

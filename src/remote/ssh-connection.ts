@@ -5,7 +5,15 @@ import { Client, type SFTPWrapper } from 'ssh2';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { errorCode } from '../model/storeferry-error.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
-import { connectionFailure, RemoteFailure, rejectOnAbort, timeoutFailure } from './remote-client.ts';
+import {
+  connectionFailure,
+  connectionLost,
+  permanentFailure,
+  RemoteFailure,
+  rejectOnAbort,
+  timeoutFailure,
+  transientFailure,
+} from './remote-client.ts';
 import { CLOSE_MS, CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
 /** A file on an SSH server. */
@@ -49,14 +57,14 @@ export async function connectSsh(at: SftpAddress, signal: AbortSignal) {
   const socket = await connectSocket(at, signal);
   const client = new Client();
   const lost = new AbortController();
-  client.on('close', () => lost.abort());
+  client.on('close', () => lost.abort(connectionLost()));
   let refusedKey: RemoteFailure | undefined;
   const abort = () => client.destroy();
   signal.addEventListener('abort', abort, { once: true });
   try {
     const sftp = await new Promise<SFTPWrapper>((resolve, reject) => {
       client.on('error', reject);
-      client.on('close', () => reject(new RemoteFailure('transient', 'the server closed the connection')));
+      client.on('close', () => reject(transientFailure('the server closed the connection')));
       client.on('keyboard-interactive', (_name, _instructions, _language, prompts, answer) =>
         answer(prompts.map(() => at.password ?? '')),
       );
@@ -89,7 +97,7 @@ export async function connectSsh(at: SftpAddress, signal: AbortSignal) {
       },
       /** Closes it at once. */
       drop() {
-        lost.abort();
+        lost.abort(connectionLost());
         client.destroy();
       },
     };
@@ -116,7 +124,7 @@ export async function seenHostKey(at: RemoteAddress, signal: AbortSignal): Promi
     if (error instanceof OtherHostKey) return error.seen;
     throw error;
   }
-  throw new RemoteFailure('permanent', 'the server shows no key');
+  throw permanentFailure('the server shows no key');
 }
 
 function isSftp(at: RemoteAddress): at is SftpAddress {
@@ -158,9 +166,10 @@ function refusalOf(key: Buffer, { host, hostKeys }: SftpAddress): RemoteFailure 
 }
 
 function noSftp(error: Error): RemoteFailure {
-  return new RemoteFailure('permanent', `the server offers no SFTP (${errorCode(error)})`, {
-    hint: 'Ask its operator to allow the subsystem sftp for this user.',
-  });
+  return permanentFailure(
+    `the server offers no SFTP (${errorCode(error)})`,
+    'Ask its operator to allow the subsystem sftp for this user.',
+  );
 }
 
 function sshFailure(error: unknown, at: SftpAddress): RemoteFailure {
@@ -168,25 +177,24 @@ function sshFailure(error: unknown, at: SftpAddress): RemoteFailure {
   const level = error instanceof Error && 'level' in error ? error.level : undefined;
   switch (level) {
     case 'client-authentication':
-      return new RemoteFailure('permanent', `the server refuses the login of the user ${at.user}`, {
-        hint: 'Check the user, and the password or private key.',
-      });
+      return permanentFailure(
+        `the server refuses the login of the user ${at.user}`,
+        'Check the user, and the password or private key.',
+      );
     case 'client-timeout':
       return timeoutFailure();
     case 'handshake':
     case 'protocol':
-      return new RemoteFailure(
-        'permanent',
+      return permanentFailure(
         'the server and this client have no encryption method in common',
-        {
-          hint: 'Check whether an SSH server answers at this port, and its version.',
-        },
+        'Check whether an SSH server answers at this port, and its version.',
       );
     default:
       return error instanceof Error && /privateKey|private key|passphrase/i.test(error.message)
-        ? new RemoteFailure('permanent', 'the private key cannot be read', {
-            hint: 'It must be the whole key, BEGIN and END lines included; an encrypted one needs `passphrase`.',
-          })
+        ? permanentFailure(
+            'the private key cannot be read',
+            'It must be the whole key, BEGIN and END lines included; an encrypted one needs `passphrase`.',
+          )
         : connectionFailure(error);
   }
 }

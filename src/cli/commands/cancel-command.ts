@@ -6,45 +6,39 @@ import { statusWords } from '../../report/status-words.ts';
 import { askToInterrupt, withLiveStatus } from '../../run/report/read-stored-report.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import { commandText, counted } from '../../text/printable.ts';
-import { defineCommand, requiredArgument } from '../define-command.ts';
-import { findRun, type OpenContext, openCommandContext, refuseUnknownRun } from '../open-context.ts';
+import { requiredArgument } from '../define-command.ts';
+import { findRun, type OpenContext, refuseUnknownRun } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
+import { defineStateCommand } from '../state-command.ts';
 
 const POLL_MS = 250;
 
 /** `storeferry cancel`: removes a waiting run from the queue, or requests the end of a running run and waits for it. */
-export const cancelCommand = defineCommand({
+export const cancelCommand = defineStateCommand({
   arguments: { run: requiredArgument('the id of a run, or its first characters') },
   options: {},
   examples: ['cancel k3v9x2'],
-  async run(invocation, { run: id }) {
-    const { terminal, program } = invocation;
-    await using open = await openCommandContext(invocation);
-    const { context } = open;
+  async run(open, { run: id }) {
+    const { context, terminal, program } = open;
     const running = (await findRun(context, id)) ?? (await removeFromQueue(open, id));
     const { id: run, job } = running ?? { id, job: null };
     await recordCommand(context, { action: 'cancel', job, run });
-    if (running === null) {
-      terminal.out(`Removed run ${id} from the queue; it had not begun.\n`);
-      return 0;
-    }
+    if (running === null) return { text: `Removed run ${id} from the queue; it had not begun.\n` };
     await askToInterrupt(context, running.id);
     terminal.err(
       `Asked run ${running.id} of ${running.job} to end; requests in flight are finished first.\n`,
     );
     const ended = await endOf(context, running.id);
-    if (ended.status !== 'interrupted') {
-      terminal.out(`Run ${ended.id} ended before it could be interrupted: ${statusWords(ended.status)}.\n`);
-      return 0;
-    }
+    if (ended.status !== 'interrupted')
+      return {
+        text: `Run ${ended.id} ended before it could be interrupted: ${statusWords(ended.status)}.\n`,
+      };
     const { applied = 0, unsent = 0 } = ended.totals ?? {};
-    terminal.out(
-      `Run ${ended.id} of ${ended.job} is interrupted: ${counted(applied, 'record')} sent, ${counted(unsent, 'record')} left.\n`,
-    );
-    terminal.out(
-      `To continue where it stopped: ${program} ${commandText({ does: 'run', job: ended.job })}\n`,
-    );
-    return 0;
+    const left = `${counted(applied, 'record')} sent, ${counted(unsent, 'record')} left`;
+    const again = commandText({ does: 'run', job: ended.job });
+    return {
+      text: `Run ${ended.id} of ${ended.job} is interrupted: ${left}.\nTo continue where it stopped: ${program} ${again}\n`,
+    };
   },
 });
 

@@ -7,12 +7,13 @@ import {
   RECORD_FORMATS,
 } from '../../run/records/run-records.ts';
 import { counted } from '../../text/printable.ts';
-import { AS_OF_OPTION, defineCommand, text } from '../define-command.ts';
-import { openCommandContext, selectStore } from '../open-context.ts';
+import { AS_OF_OPTION, text } from '../define-command.ts';
+import { selectStore } from '../open-context.ts';
+import { defineStateCommand } from '../state-command.ts';
 import { formatOf, writeOut } from '../write-out.ts';
 
 /** `storeferry catalog`: writes the products of a store as it had acknowledged them at a time. */
-export const catalogCommand = defineCommand({
+export const catalogCommand = defineStateCommand({
   arguments: {},
   options: {
     asOf: AS_OF_OPTION,
@@ -29,11 +30,8 @@ request body of a product per line. The history has what the store acknowledged,
     'catalog --as-of 2026-11-01T06:00:00+01:00 --store main --out catalog.jsonl',
     'catalog > today.csv',
   ],
-  async run(invocation, _arguments, { asOf, store: name, out }) {
-    const { terminal } = invocation;
+  async run({ context, workspace, terminal }, _, { asOf, store: name, out }) {
     const format = out === undefined ? 'csv' : formatOf(out, RECORD_FORMATS);
-    await using open = await openCommandContext(invocation);
-    const { context, workspace } = open;
     const store = selectStore(workspace, name);
     const found: CatalogFound = { products: 0, damaged: 0, older: 0 };
     const target = { storeId: storeIdentity(store), resource: 'products' } as const;
@@ -42,18 +40,20 @@ request body of a product per line. The history has what the store acknowledged,
       Object.assign(found, { products: 0, damaged: 0, older: 0 });
       return catalogBodies(catalogAsOf(context, target, at), found);
     }, format);
-    if (out === undefined) {
-      for await (const chunk of content) terminal.out(String(chunk));
-    } else {
-      await writeOut(out, content);
-      terminal.out(`${counted(found.products, 'product')} written to ${out}.\n`);
+    return { text: printed() };
+
+    async function* printed() {
+      if (out === undefined) yield* content;
+      else {
+        await writeOut(out, content);
+        yield `${counted(found.products, 'product')} written to ${out}.\n`;
+      }
+      if (found.older > 0)
+        terminal.err(
+          `The history of ${counted(found.older, 'product')} begins after this time: they are written as they were when it began.\n`,
+        );
+      if (found.damaged > 0)
+        terminal.err(`${counted(found.damaged, 'product')} left out: the history cannot be read.\n`);
     }
-    if (found.older > 0)
-      terminal.err(
-        `The history of ${counted(found.older, 'product')} begins after this time: they are written as they were when it began.\n`,
-      );
-    if (found.damaged > 0)
-      terminal.err(`${counted(found.damaged, 'product')} left out: the history cannot be read.\n`);
-    return 0;
   },
 });

@@ -21,7 +21,7 @@ import { checkMappings } from '../../run/inputs/open-mapping.ts';
 import { type CheckedWorkspace, type Facts, type OnlineCheck, PROBES_FOLDER } from '../../run/run-context.ts';
 import { openState } from '../../state/open-state.ts';
 import { counted, listed, printable, shellWord } from '../../text/printable.ts';
-import { defineCommand, flag, type Invocation, JSON_FLAG, printJson, text } from '../define-command.ts';
+import { defineCommand, flag, type Invocation, printJson, text } from '../define-command.ts';
 import { newRunId } from '../open-context.ts';
 import { packageVersion } from '../package-version.ts';
 import { pathFromHere, placeFromHere, withProgram } from '../typed-program.ts';
@@ -86,7 +86,6 @@ export const checkCommand = defineCommand({
       'ref',
       'only the jobs and mappings that differ from the merge base of this git ref and HEAD, such as origin/main',
     ),
-    json: JSON_FLAG,
   },
   notes: `--changed takes jobs whose file, mapping, source, crosswalk or store differs, in commits, in the working tree or as a new
 file; of a mapping also its lookups. Tests of other mappings are not run, and their stores and sources not tried; errors in

@@ -1,17 +1,16 @@
 import { storeIdentity } from '../../model/remote-address.ts';
 import { CLONE_JOB, jobForStore } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { AS_OF_OPTION, defineCommand, JSON_FLAG, text } from '../define-command.ts';
-import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
+import { AS_OF_OPTION, text } from '../define-command.ts';
+import { defineRunCommand } from '../run-in-workspace.ts';
 
 /** `storeferry clone`: plans to rebuild the catalog that a store had at a time, and sends nothing. */
-export const cloneCommand = defineCommand({
+export const cloneCommand = defineRunCommand({
   arguments: {},
   options: {
     asOf: AS_OF_OPTION,
     store: text('store', 'the store to clone; needed where there are more than two'),
     to: text('store', 'the store that gets it; may be the same'),
-    json: JSON_FLAG,
   },
   notes: `The plan is made from the history, as \`catalog\` reads it: products are created and changed, none is deleted. Ids stay behind,
 and prices go through the price rules of the other store (\`prices\` in stores.yaml). To send the plan: approve. Contacts are
@@ -20,35 +19,31 @@ not cloned, because their ids belong to a store.`,
     'clone --as-of 2026-11-01 --to standby',
     'clone --as-of 2026-11-01T06:00:00+01:00 --store main --to main --json',
   ],
-  json: RUN_SUMMARY,
-  run: (invocation, _arguments, { asOf, store: from, to, json }) =>
-    runInWorkspace(invocation, { json, action: 'clone', about: to ?? '' }, async (open, tools) => {
-      const { context, workspace } = open;
-      if (to === undefined) throw new UsageError('Name the store that gets the catalog: --to STORE');
-      const others = workspace.storeNames().filter((name) => name !== to);
-      const chosen = from ?? (others.length === 1 ? others[0] : undefined);
-      const target = workspace.store(to);
-      if (chosen === undefined)
-        throw new UsageError('It is not clear which store is cloned.', {
-          hint: `Name it with --store: ${workspace.storeNames().join(', ')}.`,
-        });
-      if (workspace.files.jobNames.includes(CLONE_JOB))
-        throw new UsageError(`jobs/${CLONE_JOB}.yaml has the name that clones have.`, {
-          hint: 'Give the job another name.',
-        });
-      const store = workspace.store(chosen);
-      const storeId = storeIdentity(store);
-      const { copyRequest } = await import('../../run/records/plan-copy.ts');
-      const rules = workspace.jobNames().flatMap((name) => {
-        const { job } = workspace.inspectJob(name);
-        if (job?.kind !== 'import' || job.import !== 'products') return [];
-        return storeIdentity(workspace.store(job.store)) === storeId
-          ? [job.prices ?? store.prices ?? []]
-          : [];
+  action: 'clone',
+  async task({ context, workspace, readImportRequest }, _, { asOf, store: from, to }) {
+    if (to === undefined) throw new UsageError('Name the store that gets the catalog: --to STORE');
+    const others = workspace.storeNames().filter((name) => name !== to);
+    const chosen = from ?? (others.length === 1 ? others[0] : undefined);
+    const target = workspace.store(to);
+    if (chosen === undefined)
+      throw new UsageError('It is not clear which store is cloned.', {
+        hint: `Name it with --store: ${workspace.storeNames().join(', ')}.`,
       });
-      const read = await tools.readImportRequest(workspace, jobForStore(CLONE_JOB, target.name), false);
-      const request = copyRequest(read, { store, rules: rules.length === 0 ? [store.prices ?? []] : rules });
-      const copy = { of: null, store: chosen, storeId, at: asOf ?? context.clock() };
-      return { kind: 'copy', request, copy };
-    }),
+    if (workspace.files.jobNames.includes(CLONE_JOB))
+      throw new UsageError(`jobs/${CLONE_JOB}.yaml has the name that clones have.`, {
+        hint: 'Give the job another name.',
+      });
+    const store = workspace.store(chosen);
+    const storeId = storeIdentity(store);
+    const { copyRequest } = await import('../../run/records/plan-copy.ts');
+    const rules = workspace.jobNames().flatMap((name) => {
+      const { job } = workspace.inspectJob(name);
+      if (job?.kind !== 'import' || job.import !== 'products') return [];
+      return storeIdentity(workspace.store(job.store)) === storeId ? [job.prices ?? store.prices ?? []] : [];
+    });
+    const read = await readImportRequest(workspace, jobForStore(CLONE_JOB, target.name), false);
+    const request = copyRequest(read, { store, rules: rules.length === 0 ? [store.prices ?? []] : rules });
+    const copy = { of: null, store: chosen, storeId, at: asOf ?? context.clock() };
+    return { kind: 'copy', request, copy };
+  },
 });

@@ -1,24 +1,16 @@
 import { InvalidArgumentError } from 'commander';
-import { sumOf } from '../../model/json-object.ts';
+import { sumOf, withoutAbsent } from '../../model/json-object.ts';
 import { coveredWords, type IdRange, MAX_SCANNED_IDS, scanContacts } from '../../run/scan-contacts.ts';
 import { counted } from '../../text/printable.ts';
-import {
-  defineCommand,
-  JSON_FLAG,
-  parsedOption,
-  printJson,
-  requiredArgument,
-  text,
-  unknownAction,
-} from '../define-command.ts';
-import { openCommandContext, selectStore } from '../open-context.ts';
+import { parsedOption, requiredArgument, text, unknownAction } from '../define-command.ts';
+import { selectStore } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
-import { withJsonError } from '../with-json-result.ts';
+import { defineStateCommand } from '../state-command.ts';
 
 const PROGRESS_EVERY_MS = 2_000;
 
 /** `storeferry contacts scan`: finds the ids of a store's contacts, for `crosswalk: store`. */
-export const contactsCommand = defineCommand({
+export const contactsCommand = defineStateCommand({
   arguments: { action: requiredArgument('scan') },
   options: {
     store: text('store', 'the store; needed where the workspace has several'),
@@ -28,7 +20,6 @@ export const contactsCommand = defineCommand({
       null,
       parseRanges,
     ),
-    json: JSON_FLAG,
   },
   notes: `Writes contacts-of-STORE.csv, the crosswalk of jobs with \`crosswalk: store\`. Where \`probe\` has seen that the store
 lists contacts, they are read. Otherwise each id is asked by an update without fields, which the API defines to change
@@ -37,41 +28,31 @@ first. An interrupted scan goes on where it was; a further one keeps what is kno
 addresses: treat it as the store's contacts.`,
   examples: ['contacts scan --ids 1042', 'contacts scan --store main --ids 1000-1400', 'contacts scan'],
   json: 'the numbers of requests, contacts found, ids without contact, and addresses of several contacts',
-  run: (invocation, { action }, { store: name, ids, json }) =>
-    withJsonError(invocation, json, async () => {
-      if (action !== 'scan') throw unknownAction('contacts', action, 'Type: storeferry contacts scan');
-      const { terminal } = invocation;
-      await using open = await openCommandContext(invocation);
-      const { context, workspace } = open;
-      const store = selectStore(workspace, name);
-      await recordCommand(context, { action: 'scan-contacts' });
-      let shownAt = performance.now();
-      const { file, covered, ...scan } = await scanContacts(context, {
-        store,
-        ranges: ids,
-        onProgress: (asked, found) => {
-          if (json || performance.now() - shownAt < PROGRESS_EVERY_MS) return;
-          shownAt = performance.now();
-          terminal.err(`${asked} ids, ${found} contacts\n`);
-        },
-      });
-      if (json) printJson(terminal, scan);
-      else {
-        const { requests, found, absent, ambiguous } = scan;
-        terminal.out(
-          `${counted(found, 'contact')} of ${store.name}: ${counted(requests, 'request')}, ${counted(absent, 'id')} without a contact.\n`,
-        );
-        if (ambiguous > 0) {
-          const are = ambiguous === 1 ? 'e-mail address is that' : 'e-mail addresses are those';
-          terminal.out(`${ambiguous} ${are} of several contacts: their rows are rejected, never sent.\n`);
-        }
-        const ids = coveredWords(covered);
-        if (ids !== undefined)
-          terminal.out(`Asked for so far: ids ${ids}. What was found of them is kept.\n`);
-        terminal.out(`Written: ${file}. Jobs use it with \`crosswalk: store\`.\n`);
-      }
-      return 0;
-    }),
+  async run({ context, workspace, terminal }, { action }, { store: name, ids, json }) {
+    if (action !== 'scan') throw unknownAction('contacts', action, 'Type: storeferry contacts scan');
+    const store = selectStore(workspace, name);
+    await recordCommand(context, { action: 'scan-contacts' });
+    let shownAt = performance.now();
+    const { file, covered, ...scan } = await scanContacts(context, {
+      store,
+      ranges: ids,
+      onProgress: (asked, found) => {
+        if (json || performance.now() - shownAt < PROGRESS_EVERY_MS) return;
+        shownAt = performance.now();
+        terminal.err(`${asked} ids, ${found} contacts\n`);
+      },
+    });
+    const { requests, found, absent, ambiguous } = scan;
+    const are = ambiguous === 1 ? 'e-mail address is that' : 'e-mail addresses are those';
+    const known = coveredWords(covered);
+    const lines = withoutAbsent([
+      `${counted(found, 'contact')} of ${store.name}: ${counted(requests, 'request')}, ${counted(absent, 'id')} without a contact.`,
+      ambiguous > 0 && `${ambiguous} ${are} of several contacts: their rows are rejected, never sent.`,
+      known !== undefined && `Asked for so far: ids ${known}. What was found of them is kept.`,
+      `Written: ${file}. Jobs use it with \`crosswalk: store\`.\n`,
+    ]);
+    return { json: scan, text: lines.join('\n') };
+  },
 });
 
 function parseRanges(typed: string): readonly IdRange[] {

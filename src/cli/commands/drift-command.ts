@@ -1,16 +1,9 @@
 import { failedDrift } from '../../report/run-summary.ts';
-import {
-  defineCommand,
-  flag,
-  JSON_FLAG,
-  parsedOption,
-  requiredArgument,
-  wholeNumber,
-} from '../define-command.ts';
-import { runInWorkspace } from '../run-in-workspace.ts';
+import { flag, parsedOption, requiredArgument, wholeNumber } from '../define-command.ts';
+import { defineRunCommand } from '../run-in-workspace.ts';
 
 /** `storeferry drift`: compares the store with what it last answered. */
-export const driftCommand = defineCommand({
+export const driftCommand = defineRunCommand({
   arguments: { job: requiredArgument('an import job: the name of a file in jobs/') },
   options: {
     sample: parsedOption<number | null>(
@@ -23,7 +16,6 @@ export const driftCommand = defineCommand({
     accept: flag(
       'accept what this comparison finds: edited values are not reported again, and products made again have their new ids',
     ),
-    json: JSON_FLAG,
   },
   notes: `Needs a probe of the store. A store that lists products or contacts is read. Any other that answers an update of nothing
 with the whole record is asked by such updates: a title that was edited there by hand is then overwritten, and a product
@@ -37,11 +29,8 @@ not what was sent. An interrupted comparison goes on where it was.
     'drift nightly-catalog --accept',
   ],
   json: 'how many records were compared, edited (and in how many fields), deleted and made again, and how many products no job has sent (null: unknown); with --restore as for `plan`',
-  run: (invocation, { job: named }, { sample, restore, accept, json }) =>
-    runInWorkspace(
-      invocation,
-      { json, action: 'drift', about: named, ...(!restore && { summarise: failedDrift }) },
-      (open, tools, name) =>
-        tools.readTask(open, { does: 'drift', job: name, restore, accept }, { records: sample }),
-    ),
+  action: 'drift',
+  task: ({ read, job }, _, { sample, restore, accept }) =>
+    read({ does: 'drift', job, restore, accept }, { records: sample }),
+  reported: (_invocation, _texts, { restore }) => (restore ? {} : { summarise: failedDrift }),
 });

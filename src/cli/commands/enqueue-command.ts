@@ -10,9 +10,8 @@ import {
   flag,
   type Invocation,
   JOB_ARGUMENT,
-  JSON_FLAG,
   printJson,
-  type ValuesOf,
+  type Typed,
 } from '../define-command.ts';
 import { openContext } from '../open-context.ts';
 import { printError } from '../print-error.ts';
@@ -25,7 +24,6 @@ import { type Attempt, withJsonResult } from '../with-json-result.ts';
 
 const OPTIONS = {
   follow: flag('wait for it, show progress, exit as `run`; --json needs it'),
-  json: JSON_FLAG,
   resend: flag('also send unchanged records'),
 };
 
@@ -44,7 +42,7 @@ export const enqueueCommand = defineCommand({
 async function enqueueJob(
   { terminal, directory, program, interruptSignal }: Invocation,
   job: string,
-  { follow, json, resend }: ValuesOf<typeof OPTIONS>,
+  { follow, json, resend }: Typed<typeof OPTIONS>,
   attempt: Attempt,
 ): Promise<number> {
   if (json && !follow)
@@ -62,97 +60,75 @@ async function enqueueJob(
   const names = open.workspace.jobsNamed(job);
   // Refuses invalid jobs before any run is queued.
   for (const name of names) await readRequest(open.workspace, name, resend);
-  const queued: { readonly queued: string; readonly job: string }[] = [];
+  const queued: QueuedJob[] = [];
   let hasWorkers = true;
   for (const name of names) {
-    const { id, added, workers } = await queue.enqueue({
-      does: 'run',
-      job: name,
-      by: open.context.actors,
-      resend,
-    });
+    const by = open.context.actors;
+    const { id, added, workers } = await queue.enqueue({ does: 'run', job: name, by, resend });
     await recordCommand(open.context, { action: 'enqueue', job: name, run: id });
     terminal.err(
       added ? `Enqueued ${name} as run ${id}.\n` : `${name} is waiting or running already, as run ${id}.\n`,
     );
     hasWorkers = workers;
-    queued.push({ queued: id, job: name });
+    queued.push({ id, job: name });
   }
   if (!hasWorkers) terminal.err(`No worker is running; start one with: ${program} worker\n`);
   if (!follow) {
-    for (const { queued: id } of queued) {
-      terminal.err(`Show its progress: ${program} runs ${id}\n`);
-      terminal.err(`Cancel it: ${program} cancel ${id}\n`);
-    }
+    for (const { id } of queued)
+      terminal.err(`Show its progress: ${program} runs ${id}\nCancel it: ${program} cancel ${id}\n`);
     return 0;
   }
   const summaries: object[] = [];
   const codes: number[] = [];
   for (const one of queued) {
     const startedAt = performance.now();
-    const report = await followedReport(queue, one, open.context)
-      .finally(() => watch.clear())
-      .catch((error: unknown) => {
-        if (names.length === 1 || error instanceof InterruptedError) throw error;
-        codes.push(printError(terminal, error, { program, directory }));
-        const durationMs = Math.round(performance.now() - startedAt);
-        const failed = { run: one.queued, job: one.job, status: 'failed', applied: 0, rejected: 0 } as const;
-        summaries.push(failureSummary({ ...failed, durationMs, error: explainFailure(error) }));
-        return undefined;
-      });
-    if (report === undefined) continue;
-    if (!json || names.length === 1)
-      printReport(terminal, report, { workspaceDir: open.workspace.dir, program, json });
-    summaries.push(jsonSummary(report, open.workspace.dir));
-    codes.push(exitCodeOf(report));
+    try {
+      const report = await followRun(queue, one, open.context).finally(() => watch.clear());
+      if (!json || names.length === 1)
+        printReport(terminal, report, { workspaceDir: open.workspace.dir, program, json });
+      summaries.push(jsonSummary(report, open.workspace.dir));
+      codes.push(exitCodeOf(report));
+    } catch (error) {
+      if (names.length === 1 || error instanceof InterruptedError) throw error;
+      codes.push(printError(terminal, error, { program, directory }));
+      const durationMs = Math.round(performance.now() - startedAt);
+      const failed = { run: one.id, job: one.job, status: 'failed', applied: 0, rejected: 0 } as const;
+      summaries.push(failureSummary({ ...failed, durationMs, error: explainFailure(error) }));
+    }
   }
   if (json && names.length > 1) printJson(terminal, storesSummary(job, summaries));
   attempt.printed();
   return worstCode(codes);
 }
 
-/** Waits for the end of a queued run. */
-async function followedReport(
-  queue: RunQueue,
-  queued: Parameters<typeof followRun>[1],
-  context: RunContext,
-): Promise<RunFacts> {
-  const id = await followRun(queue, queued, context);
-  if (id === null) throw new InterruptedError('No longer following; the workers continue.');
-  const run = await context.state.runs.get(id);
-  if (run !== undefined) return await readStoredReport(context, run);
-  throw new StateError(`The state has lost run ${id}.`, {
-    hint: `${LOST} Enqueue the job again: storeferry enqueue ${queued.job}`,
-  });
+/** A job, and the id under which it waits. */
+interface QueuedJob {
+  readonly id: string;
+  readonly job: string;
 }
 
-const LOST = 'Redis was emptied or evicts keys (see maxmemory-policy), or .storeferry was replaced.';
 const POLL_MS = 250;
 
-/**
- * Waits for a queued run and shows its progress. Returns the id of the run when it has ended; null if the wait was
- * interrupted, which does not affect the run.
- */
-async function followRun(
-  queue: RunQueue,
-  { queued: queuedId, job }: { readonly queued: string; readonly job: string },
-  context: RunContext,
-): Promise<string | null> {
+/** Waits for the end of a queued run, and shows its progress. An interrupt ends the wait alone: InterruptedError. */
+async function followRun(queue: RunQueue, { id, job }: QueuedJob, context: RunContext): Promise<RunFacts> {
+  const lost = (what: string) =>
+    new StateError(what, {
+      hint: `Redis was emptied or evicts keys (see maxmemory-policy), or .storeferry was replaced. Enqueue the job again: storeferry enqueue ${job}`,
+    });
   const show = showProgress(context);
   while (!context.signal.aborted) {
-    const queued = await queue.find(queuedId);
-    if (queued === undefined)
-      throw new StateError('The queue has lost the run.', {
-        hint: `${LOST} Enqueue the job again: storeferry enqueue ${job}`,
-      });
+    const queued = await queue.find(id);
+    if (queued === undefined) throw lost('The queue has lost the run.');
     if (queued.ended) {
       if (queued.run === null) throw new StateError(queued.error ?? 'The run could not begin.');
-      return queued.run;
+      const run = await context.state.runs.get(queued.run);
+      if (run === undefined) throw lost(`The state has lost run ${queued.run}.`);
+      return await readStoredReport(context, run);
     }
     await show(queued.action.job);
     await sleep(POLL_MS, undefined, { signal: context.signal }).catch(() => {});
   }
-  return null;
+  throw new InterruptedError('No longer following; the workers continue.');
 }
 
 /** Shows the running run of a job, whichever worker executes it. */

@@ -1,63 +1,55 @@
 import { withoutAbsent } from '../../model/json-object.ts';
 import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
-import {
-  FORGETS,
-  type Forgotten,
-  forgetRecord,
-  forgottenWords,
-  REMAINS,
-} from '../../run/records/forget-record.ts';
-import type { FoundRecord } from '../../run/records/record-history.ts';
+import { FORGETS, forgetRecord, forgottenWords, REMAINS } from '../../run/records/forget-record.ts';
 import { printable, shellWord } from '../../text/printable.ts';
-import { defineCommand, flag, JSON_FLAG, printJson, requiredArgument, text } from '../define-command.ts';
+import { flag, requiredArgument, text } from '../define-command.ts';
+import { contactsIn, findRecord } from '../find-record.ts';
 import { terminalPrompter } from '../init/prompter.ts';
 import { recordCommand } from '../record-command.ts';
-import { withRecord } from '../with-record.ts';
+import { defineStateCommand } from '../state-command.ts';
 
 /** `storeferry forget`: removes what the state and the files of runs have of a contact. */
-export const forgetCommand = defineCommand({
+export const forgetCommand = defineStateCommand({
   arguments: { key: requiredArgument('the id of a contact, or its e-mail address') },
   options: {
     store: text('store', 'the store of the contact, where several have it'),
     yes: flag('do not ask; requires the complete key'),
-    json: JSON_FLAG,
   },
   notes: FORGETS.join('\n'),
   examples: ['forget 4711', 'forget ann@mail.example --yes'],
   json: 'how many versions and rejected rows were removed, the removed files, the runs whose plans were discarded, whether the values are erased on disk (`erased`), and what remains',
-  run: (invocation, { key }, { store, yes, json }) =>
-    withRecord(invocation, { key, store, json, anyContact: true }, async ({ context }, record) => {
-      const { terminal, interruptSignal } = invocation;
-      const named = `${record.title === null ? '' : `${record.title}, `}contact ${record.key} of ${record.store}`;
-      if (!yes) {
-        if (!terminal.interactive || !process.stdin.isTTY)
-          throw new UsageError(
-            'This cannot be undone, and the command cannot ask for confirmation without a terminal.',
-            {
-              hint: 'To confirm it in the command, add --yes.',
-            },
-          );
-        const question = `Forget ${printable(named)}? This cannot be undone.`;
-        if (!(await terminalPrompter(interruptSignal()).confirm(question, false)))
-          throw new InterruptedError('Nothing was forgotten.');
-      } else if (record.key !== key.trim() && !key.includes('@'))
-        throw new UsageError(`${JSON.stringify(key)} is not the whole key of a contact.`, {
-          hint: `If it is ${printable(named)}: storeferry forget ${shellWord(record.key)} --yes`,
-        });
-      const forgotten = await forgetRecord(context, record);
-      await recordCommand(context, { action: 'forget' });
-      if (json) printJson(terminal, { key: record.key, store: record.store, ...forgotten, remains: REMAINS });
-      else terminal.out(formatForgotten(record, forgotten));
-      return forgotten.erased ? 0 : 1;
-    }),
+  // Rewriting the database would block this thread for long.
+  async run(open, { key }, { store, yes }) {
+    const { context, terminal, interruptSignal } = open;
+    const record = await findRecord(open, key, store, contactsIn);
+    const named = `${record.title === null ? '' : `${record.title}, `}contact ${record.key} of ${record.store}`;
+    if (!yes) {
+      if (!terminal.interactive || !process.stdin.isTTY)
+        throw new UsageError(
+          'This cannot be undone, and the command cannot ask for confirmation without a terminal.',
+          { hint: 'To confirm it in the command, add --yes.' },
+        );
+      const question = `Forget ${printable(named)}? This cannot be undone.`;
+      if (!(await terminalPrompter(interruptSignal()).confirm(question, false)))
+        throw new InterruptedError('Nothing was forgotten.');
+    } else if (record.key !== key.trim() && !key.includes('@'))
+      throw new UsageError(`${JSON.stringify(key)} is not the whole key of a contact.`, {
+        hint: `If it is ${printable(named)}: storeferry forget ${shellWord(record.key)} --yes`,
+      });
+    const forgotten = await forgetRecord(context, record);
+    await recordCommand(context, { action: 'forget' });
+    const { erased } = forgotten;
+    const lines = withoutAbsent([
+      erased && `Forgot the contact ${printable(record.key)}.`,
+      ...forgottenWords(forgotten),
+      !erased && `  storeferry forget ${shellWord(record.key)} --yes`,
+      'What remains, and must be removed by hand where the law asks for it:',
+      ...REMAINS.map((what) => `  - ${what}`),
+    ]);
+    return {
+      json: { key: record.key, store: record.store, ...forgotten, remains: REMAINS },
+      text: `${lines.join('\n')}\n`,
+      code: erased ? 0 : 1,
+    };
+  },
 });
-
-function formatForgotten({ key }: FoundRecord, forgotten: Forgotten): string {
-  return `${withoutAbsent([
-    ...(forgotten.erased ? [`Forgot the contact ${printable(key)}.`] : []),
-    ...forgottenWords(forgotten),
-    !forgotten.erased && `  storeferry forget ${shellWord(key)} --yes`,
-    'What remains, and must be removed by hand where the law asks for it:',
-    ...REMAINS.map((what) => `  - ${what}`),
-  ]).join('\n')}\n`;
-}

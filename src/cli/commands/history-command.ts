@@ -4,19 +4,19 @@ import { isoTime } from '../../report/run-summary.ts';
 import { type RecordVersion, recordHistory } from '../../run/records/record-history.ts';
 import { changeText } from '../../run/records/run-records.ts';
 import { counted, formatBytes, formatMoment, grouped, printable } from '../../text/printable.ts';
-import { defineCommand, JSON_FLAG, printJson, text } from '../define-command.ts';
-import { RECORD_ARGUMENTS, STORE_OPTION, withRecord } from '../with-record.ts';
+import { text } from '../define-command.ts';
+import { findRecord, RECORD_ARGUMENTS, STORE_OPTION } from '../find-record.ts';
+import { defineStateCommand } from '../state-command.ts';
 
 /** Characters of an old and a new value in a table. */
 const CHANGE_LENGTH = 160;
 
 /** `storeferry history`: the acknowledged versions of a record, newest first. */
-export const historyCommand = defineCommand({
+export const historyCommand = defineStateCommand({
   arguments: RECORD_ARGUMENTS,
   options: {
     store: STORE_OPTION,
     field: text('field', 'only versions that changed this field, such as variants.price'),
-    json: JSON_FLAG,
   },
   notes: `Each version is one that the store acknowledged: when, by which run and job, and from which file and line.
 \`history: { keep: 400d }\` in stores.yaml says for how long versions are kept.`,
@@ -26,40 +26,37 @@ export const historyCommand = defineCommand({
     'history TL-9 --store main --json',
   ],
   json: 'the record, its versions, newest first, with their changes, and the size of the history',
-  run: (invocation, { key }, { store, field, json }) =>
-    withRecord(invocation, { key, store, json }, async ({ context }, record) => {
-      const { terminal, program } = invocation;
-      const versions = await recordHistory(context, record.target, record.key, field);
-      const size = await context.state.history(record.target).size();
-      if (json) {
-        const { target, ...found } = record;
-        const shown = versions.map(({ body, at, ...version }) => ({
-          at: isoTime(at),
-          ...version,
-          body: body === undefined || body === null ? null : JSON.parse(body),
-        }));
-        const document = { ...found, resource: target.resource, versions: shown, history: size };
-        printJson(terminal, document);
-        return 0;
-      }
-      const page = new Page({ ...terminal, program });
-      page.say(`${record.title ?? record.key}: ${record.key} in ${record.store}`, { tone: 'strong' });
-      if (versions.length === 0) {
-        const all = field === undefined ? [] : await recordHistory(context, record.target, record.key);
-        page.say(noVersionsText(field, all), { indent: 2 });
-      }
-      if (versions.length > 0)
-        page.table(
-          ['Time', 'Run', 'Job', 'From', 'Change'],
-          versions.map((version) => row(version, field)),
-        );
-      page.say(
-        `The history of ${record.target.resource} of ${record.store} has ${counted(size.versions, 'version')}: about ${formatBytes(size.bytes)}${perVersion(size)}.`,
-        { tone: 'quiet' },
+  withoutThread: true,
+  async run(open, { key }, { store, field }) {
+    const { context, terminal } = open;
+    const record = await findRecord(open, key, store);
+    const { target, ...found } = record;
+    const versions = await recordHistory(context, target, record.key, field);
+    const size = await context.state.history(target).size();
+    const shown = versions.map(({ body, at, ...version }) => ({
+      at: isoTime(at),
+      ...version,
+      body: body === undefined || body === null ? null : JSON.parse(body),
+    }));
+    const page = new Page(terminal);
+    page.say(`${record.title ?? record.key}: ${record.key} in ${record.store}`, { tone: 'strong' });
+    if (versions.length === 0) {
+      const all = field === undefined ? [] : await recordHistory(context, target, record.key);
+      page.say(noVersionsText(field, all), { indent: 2 });
+    } else
+      page.table(
+        ['Time', 'Run', 'Job', 'From', 'Change'],
+        versions.map((version) => row(version, field)),
       );
-      terminal.out(page.toString());
-      return 0;
-    }),
+    page.say(
+      `The history of ${target.resource} of ${record.store} has ${counted(size.versions, 'version')}: about ${formatBytes(size.bytes)}${perVersion(size)}.`,
+      { tone: 'quiet' },
+    );
+    return {
+      json: { ...found, resource: target.resource, versions: shown, history: size },
+      text: page.toString(),
+    };
+  },
 });
 
 function perVersion({ versions, bytes }: { readonly versions: number; readonly bytes: number }): string {

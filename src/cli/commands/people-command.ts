@@ -3,24 +3,14 @@ import { ROLE_WORDS, ROLES } from '../../model/action.ts';
 import type { AuditedAction } from '../../model/audit-entry.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { isoTime } from '../../report/run-summary.ts';
-import {
-  defineCommand,
-  flag,
-  type Invocation,
-  JSON_FLAG,
-  oneOf,
-  optionalArgument,
-  printJson,
-  unknownAction,
-} from '../define-command.ts';
-import { openCommandContext } from '../open-context.ts';
+import { flag, type Invocation, oneOf, optionalArgument, unknownAction } from '../define-command.ts';
 import { recordCommand } from '../record-command.ts';
-import { withJsonError } from '../with-json-result.ts';
+import { defineStateCommand } from '../state-command.ts';
 
 const PASSWORD = 'STOREFERRY_PASSWORD';
 
 /** `storeferry people`: lists, adds, changes and removes those who sign in to the dashboard by name. */
-export const peopleCommand = defineCommand({
+export const peopleCommand = defineStateCommand({
   arguments: {
     action: optionalArgument('add, role, password or remove; default: list'),
     name: optionalArgument('the name, such as an e-mail address'),
@@ -32,7 +22,6 @@ export const peopleCommand = defineCommand({
       ROLES,
     ),
     byProxy: flag('with add or password: signs in by the proxy alone'),
-    json: JSON_FLAG,
   },
   notes: `${ROLES.map((role) => `${role}: ${ROLE_WORDS[role]}.`).join('\n')}
 The password is asked on the terminal, or comes from ${PASSWORD} in the environment. Its hash is kept in
@@ -45,56 +34,54 @@ The password is asked on the terminal, or comes from ${PASSWORD} in the environm
     'people remove anna',
   ],
   json: '`{"people":[{"name","role","made","password"}]}`: `password` is true or false',
-  run: (invocation, { action, name = '' }, { role, byProxy, json }) =>
-    withJsonError(invocation, json, async () => {
-      const { terminal } = invocation;
-      await using open = await openCommandContext(invocation, { withoutThread: true });
-      const people = openAccounts(open.context).people;
-      const password = async (): Promise<string> =>
-        byProxy ? '' : await askPassword(open.workspace.fill(`\${${PASSWORD}:}`), invocation);
-      const record = async (done: AuditedAction['action'], about: string): Promise<void> =>
-        await recordCommand(open.context, { action: done, about });
-      switch (action) {
-        case undefined:
-          break;
-        case 'add':
-          await people.add({ name, role: role ?? 'view', password: await password() });
-          await record('add-person', `${name} (${role ?? 'view'})`);
-          break;
-        case 'role':
-          if (role === undefined)
-            throw new UsageError('Which role?', { hint: `Type --role with one of: ${ROLES.join(', ')}` });
-          await people.setRole(name, role);
-          await record('change-person', `${name} (${role})`);
-          break;
-        case 'password':
-          await people.setPassword(name, await password());
-          await record('set-password', name);
-          break;
-        case 'remove':
-          await people.remove(name);
-          await record('remove-person', name);
-          break;
-        default:
-          throw unknownAction(
-            'people',
-            action,
-            'Type: storeferry people, or storeferry people add, role, password or remove with a NAME',
-          );
-      }
-      const listed = people.list().map(({ password: kept, madeAt, ...known }) => ({
-        ...known,
-        made: isoTime(madeAt),
-        password: kept !== undefined,
-      }));
-      if (json) printJson(terminal, { people: listed });
-      else if (listed.length === 0)
-        terminal.out('No people. To add one: storeferry people add NAME --role ROLE\n');
-      else
-        for (const one of listed)
-          terminal.out(`${one.name}  ${one.role}${one.password ? '' : '  by the proxy alone'}\n`);
-      return 0;
-    }),
+  withoutThread: true,
+  async run(open, { action, name = '' }, { role, byProxy }) {
+    const people = openAccounts(open.context).people;
+    const password = async (): Promise<string> =>
+      byProxy ? '' : await askPassword(open.workspace.fill(`\${${PASSWORD}:}`), open);
+    const record = async (done: AuditedAction['action'], about: string): Promise<void> =>
+      await recordCommand(open.context, { action: done, about });
+    switch (action) {
+      case undefined:
+        break;
+      case 'add':
+        await people.add({ name, role: role ?? 'view', password: await password() });
+        await record('add-person', `${name} (${role ?? 'view'})`);
+        break;
+      case 'role':
+        if (role === undefined)
+          throw new UsageError('Which role?', { hint: `Type --role with one of: ${ROLES.join(', ')}` });
+        await people.setRole(name, role);
+        await record('change-person', `${name} (${role})`);
+        break;
+      case 'password':
+        await people.setPassword(name, await password());
+        await record('set-password', name);
+        break;
+      case 'remove':
+        await people.remove(name);
+        await record('remove-person', name);
+        break;
+      default:
+        throw unknownAction(
+          'people',
+          action,
+          'Type: storeferry people, or storeferry people add, role, password or remove with a NAME',
+        );
+    }
+    const listed = people.list().map(({ password: kept, madeAt, ...known }) => ({
+      ...known,
+      made: isoTime(madeAt),
+      password: kept !== undefined,
+    }));
+    const lines = listed.map(
+      (one) => `${one.name}  ${one.role}${one.password ? '' : '  by the proxy alone'}\n`,
+    );
+    return {
+      json: { people: listed },
+      text: lines.join('') || 'No people. To add one: storeferry people add NAME --role ROLE\n',
+    };
+  },
 });
 
 /** From the environment, or the terminal. UsageError where neither has it. */

@@ -1,9 +1,9 @@
 import { CONFLICT_SIDES } from '../../model/observation.ts';
-import { defineCommand, JSON_FLAG, oneOf, repeatedArgument, requiredArgument } from '../define-command.ts';
-import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
+import { oneOf, repeatedArgument, requiredArgument } from '../define-command.ts';
+import { defineRunCommand } from '../run-in-workspace.ts';
 
 /** `storeferry release`: sends records that guards have held. */
-export const releaseCommand = defineCommand({
+export const releaseCommand = defineRunCommand({
   arguments: {
     run: requiredArgument('the id of a run with held records, or its first characters'),
     keys: repeatedArgument('only these urls; default: all held records'),
@@ -14,7 +14,6 @@ export const releaseCommand = defineCommand({
       'of fields changed in the store and in the source: `source` sends those of the source; `store` keeps those of the store, also later until one of both changes',
       CONFLICT_SIDES,
     ),
-    json: JSON_FLAG,
   },
   notes: `Sends exactly the bodies that were held. A record is refused if it has changed since, or if the newest complete run of
 the job no longer holds the same values. If you repeat the command, it sends only what the store has not acknowledged.`,
@@ -24,9 +23,7 @@ the job no longer holds the same values. If you repeat the command, it sends onl
     'release k3v9x2 red-shirt --conflicts store',
     'release k3v9x2 --json',
   ],
-  json: RUN_SUMMARY,
-  run: (invocation, { run, keys }, { conflicts, json }) =>
-    runInWorkspace(invocation, { json, action: 'release', about: run }, (open, tools) =>
-      tools.readTask(open, { does: 'release', run, only: keys.length === 0 ? undefined : keys, conflicts }),
-    ),
+  action: 'release',
+  task: ({ read }, { run, keys }, { conflicts }) =>
+    read({ does: 'release', run, only: keys.length === 0 ? undefined : keys, conflicts }),
 });

@@ -9,25 +9,23 @@ import {
   type RejectsEdits,
 } from '../../rejects/rejects-edits.ts';
 import { grouped, printable, quote } from '../../text/printable.ts';
-import { defineCommand, JSON_FLAG, requiredArgument } from '../define-command.ts';
-import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
+import { requiredArgument } from '../define-command.ts';
+import { defineRunCommand } from '../run-in-workspace.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** `storeferry retry`: sends the corrected rejects file of a run. */
-export const retryCommand = defineCommand({
+export const retryCommand = defineRunCommand({
   arguments: {
     run: requiredArgument('the id of a run whose rejects file you have corrected, or its first characters'),
   },
-  options: { json: JSON_FLAG },
+  options: {},
   examples: ['retry k3v9x2'],
-  json: RUN_SUMMARY,
-  run: (invocation, { run }, { json }) =>
-    runInWorkspace(invocation, { json, action: 'retry', about: run }, async (open, tools) => {
-      const { resource } = await tools.knownRun(open.context, run);
-      const personal = resource === 'contacts';
-      const onEdits = (edits: RejectsEdits) => printEdits(invocation.terminal, edits, personal);
-      return await tools.readTask(open, { does: 'retry', run }, { onEdits });
-    }),
+  action: 'retry',
+  async task({ read, knownRun, context, terminal }, { run }) {
+    const { resource } = await knownRun(context, run);
+    const onEdits = (edits: RejectsEdits) => printEdits(terminal, edits, resource === 'contacts');
+    return await read({ does: 'retry', run }, { onEdits });
+  },
 });
 
 /** Prints the corrected cells, those that a spreadsheet has damaged and that are restored, and those that are refused. Of contacts no values. */

@@ -2,14 +2,13 @@ import { sampleOf } from '../../model/action.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { RunTask } from '../../run/execute-run.ts';
 import type { ExportRequest } from '../../run/run-context.ts';
-import { defineCommand, flag, JOB_ARGUMENT, JSON_FLAG, SAMPLE_OPTIONS, text } from '../define-command.ts';
-import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
+import { flag, JOB_ARGUMENT, SAMPLE_OPTIONS, text } from '../define-command.ts';
+import { defineRunCommand } from '../run-in-workspace.ts';
 
 /** `storeferry run`: runs a job in this process. It plans and applies an import, or reads and writes an export. */
-export const runCommand = defineCommand({
+export const runCommand = defineRunCommand({
   arguments: JOB_ARGUMENT,
   options: {
-    json: JSON_FLAG,
     resend: flag('also send unchanged records, to a restored store'),
     ...SAMPLE_OPTIONS,
     full: flag('read all orders for an export with `mode: new`, not only recent ones'),
@@ -25,14 +24,9 @@ export const runCommand = defineCommand({
     'run new-orders --since 2026-11-24',
     'run nightly-catalog --json > result.json',
   ],
-  json: RUN_SUMMARY,
-  run: (invocation, { job }, { json, resend, since, full, ...sample }) =>
-    runInWorkspace(invocation, { json, action: 'run', about: job }, async (open, tools, name) =>
-      forNewFiles(await tools.readTask(open, { does: 'run', job: name, resend, sample: sampleOf(sample) }), {
-        since,
-        full,
-      }),
-    ),
+  action: 'run',
+  task: async ({ read, job }, _, { resend, since, full, ...sample }) =>
+    forNewFiles(await read({ does: 'run', job, resend, sample: sampleOf(sample) }), { since, full }),
 });
 
 /** The task with what is asked of `mode: new`; UsageError for jobs that write no files of their own. */

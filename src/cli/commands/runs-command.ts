@@ -23,29 +23,20 @@ import {
 } from '../../run/report/read-stored-report.ts';
 import { formatAgo, formatDuration, formatMoment, printable } from '../../text/printable.ts';
 import {
-  defineCommand,
   flag,
   type Invocation,
-  JSON_FLAG,
   oneOf,
   optionalArgument,
   parsedOption,
-  printJson,
   text,
   type ValuesOf,
   wholeNumber,
 } from '../define-command.ts';
 import { listJobs } from '../list-jobs.ts';
-import {
-  findRun,
-  knownRun,
-  type OpenContext,
-  openCommandContext,
-  refuseUnknownRun,
-} from '../open-context.ts';
+import { findRun, knownRun, type OpenContext, refuseUnknownRun } from '../open-context.ts';
 import { withTypedCommands } from '../print-report.ts';
+import { defineStateCommand, type Printed } from '../state-command.ts';
 import { currentFolder } from '../typed-program.ts';
-import { withJsonError } from '../with-json-result.ts';
 import { formatOf, writeOut } from '../write-out.ts';
 
 const OPTIONS = {
@@ -56,11 +47,13 @@ const OPTIONS = {
   csv: flag('with --records: as CSV'),
   out: text('file', `with --records: the file to write, by its ending: ${RECORD_FORMATS.join(', ')}`),
   audit: flag('list who did what and when'),
-  json: JSON_FLAG,
 };
 
+type Open = OpenContext & Invocation;
+type Options = ValuesOf<typeof OPTIONS>;
+
 /** `storeferry runs`: lists the jobs and their latest runs, or shows one run. */
-export const runsCommand = defineCommand({
+export const runsCommand = defineStateCommand({
   arguments: {
     run: optionalArgument('the id of a run, or its first characters, to show; or a job, to list its runs'),
   },
@@ -78,18 +71,15 @@ also where the run itself is no longer kept. Unchanged records are not listed. W
     'runs --audit --job nightly-catalog',
   ],
   json: 'jobs with their next runs, the latest runs, and those that wait for a worker; or one run; with --records, a line per record; with --audit, `{"audit": […]}`',
-  run: (invocation, { run: named }, typed) =>
-    withJsonError(invocation, typed.json, async () => {
-      await using open = await openCommandContext(invocation, { withoutThread: true });
-      const isJob = named !== undefined && (await isJobName(open, named));
-      const id = isJob ? undefined : named;
-      const options = isJob ? { ...typed, job: named } : typed;
-      if (options.audit) await listAudit(open, invocation, id, options);
-      else if (options.records) await listRecords(open, invocation, id, options);
-      else if (id === undefined) await list(open, invocation, options);
-      else await show(open, invocation, id, options);
-      return 0;
-    }),
+  withoutThread: true,
+  async run(open, { run: named }, { json, ...typed }) {
+    const isJob = named !== undefined && (await isJobName(open, named));
+    const id = isJob ? undefined : named;
+    const options = isJob ? { ...typed, job: named } : typed;
+    if (options.audit) return await listAudit(open, id, options);
+    if (options.records) return await listRecords(open, id, { ...options, json });
+    return id === undefined ? await list(open, options) : await show(open, id);
+  },
 });
 
 /** Whether a job has this name, or had it when it last ran. */
@@ -120,12 +110,8 @@ async function runsOf(
     .slice(0, limit);
 }
 
-async function list(
-  open: OpenContext,
-  { terminal, program }: Invocation,
-  { limit, job, json }: ValuesOf<typeof OPTIONS>,
-): Promise<void> {
-  const { context, workspace } = open;
+async function list(open: Open, { limit, job }: Options): Promise<Printed> {
+  const { context, workspace, terminal, program } = open;
   await using queue = await openRunQueue(open);
   const options = { ...terminal, program, now: context.clock() };
   const named = namedJobs(open, job);
@@ -134,49 +120,48 @@ async function list(
   if (job !== undefined && jobs.length + listed.length === 0) workspace.job(job);
   const queued = (await queue.waiting()).filter((entry) => named?.includes(entry.job) !== false);
   const live = await Promise.all(listed.map((run) => withLiveStatus(context, run)));
-  if (json) {
-    const shown = await Promise.all(
-      live.map(async (run) => ({ run, rejectsFile: await shownRejectsFile(context, run) })),
-    );
-    printJson(terminal, { ...runsSummary(jobs, schedules, shown, options.now), queued });
-    return;
-  }
-  terminal.out(jobsText(jobs, schedules, options));
-  for (const { run, job: name } of queued)
-    terminal.out(
-      `Run ${run} of ${printable(name)} waits for a worker. To cancel it: ${program} cancel ${run}\n`,
-    );
-  terminal.out(runsText(live, options));
+  return {
+    json: async () => {
+      const shown = live.map(async (run) => ({ run, rejectsFile: await shownRejectsFile(context, run) }));
+      return { ...runsSummary(jobs, schedules, await Promise.all(shown), options.now), queued };
+    },
+    text: [
+      jobsText(jobs, schedules, options),
+      ...queued.map(({ run, job: name }) => waitingText(run, printable(name), program)),
+      runsText(live, options),
+    ].join(''),
+  };
 }
 
-async function show(
-  open: OpenContext,
-  { terminal, program }: Invocation,
-  id: string,
-  { json }: ValuesOf<typeof OPTIONS>,
-): Promise<void> {
-  const { context, workspace } = open;
+function waitingText(run: string, job: string, program: string): string {
+  return `Run ${run} of ${job} waits for a worker. To cancel it: ${program} cancel ${run}\n`;
+}
+
+async function show(open: Open, id: string): Promise<Printed> {
+  const { context, workspace, terminal, program } = open;
   const now = context.clock();
   const queued = (await findRun(context, id)) === undefined ? await findQueued(open, id) : undefined;
   if (queued !== undefined && queued.run === null) {
     const { error } = queued;
     const { job } = queued.action;
-    if (json) printJson(terminal, { run: id, job, status: 'queued', error });
-    else if (error !== null) terminal.out(`Run ${id} of ${job} could not begin: ${error}\n`);
-    else terminal.out(`Run ${id} of ${job} waits for a worker. To cancel it: ${program} cancel ${id}\n`);
-    return;
+    return {
+      json: { run: id, job, status: 'queued', error },
+      text:
+        error === null ? waitingText(id, job, program) : `Run ${id} of ${job} could not begin: ${error}\n`,
+    };
   }
   const run = await withLiveStatus(context, await knownRun(context, queued?.run ?? id));
   const report = await readStoredReport(context, run);
   const entries = await findAudited(context.state.audit, { run: run.id, limit: ENTRIES_PER_RUN });
-  if (json) {
-    const listed = listedRun(withShownFiles(report, workspace.dir), now);
-    printJson(terminal, { ...listed, audit: entries.map(listedEntry) });
-    return;
-  }
   const facts = withFilesFrom(withTypedCommands(report, program), workspace.dir, currentFolder());
-  terminal.out(runText(facts, { now, program, version: context.version }, terminal));
-  if (entries.length > 0) terminal.out(`\n${auditText(entries, terminal)}`);
+  const text = runText(facts, { now, program, version: context.version }, terminal);
+  return {
+    json: {
+      ...listedRun(withShownFiles(report, workspace.dir), now),
+      audit: entries.map(listedEntry),
+    },
+    text: entries.length === 0 ? text : `${text}\n${auditText(entries, terminal)}`,
+  };
 }
 
 /** How many audit entries of a run are shown, newest first. */
@@ -184,24 +169,21 @@ const ENTRIES_PER_RUN = 20;
 
 /** Who did what: of all runs, or of one, also of one that is no longer kept. */
 async function listAudit(
-  { context }: OpenContext,
-  { terminal }: Invocation,
+  { context, terminal }: Open,
   id: string | undefined,
-  { json, job, limit }: ValuesOf<typeof OPTIONS>,
-): Promise<void> {
+  { job, limit }: Options,
+): Promise<Printed> {
   const run = id === undefined ? undefined : ((await findRun(context, id))?.id ?? id);
   const entries = await findAudited(context.state.audit, { job, run, limit });
-  if (json) printJson(terminal, { audit: entries.map(listedEntry) });
-  else terminal.out(auditText(entries, terminal));
+  return { json: { audit: entries.map(listedEntry) }, text: auditText(entries, terminal) };
 }
 
 /** The outcome of each record of a run, also of one that only the history remembers. */
 async function listRecords(
-  { context, workspace }: OpenContext,
-  { terminal }: Invocation,
+  { context, workspace }: Open,
   id: string | undefined,
-  { json, csv, out, outcome }: ValuesOf<typeof OPTIONS>,
-): Promise<void> {
+  { json, csv, out, outcome }: Options & { readonly json: boolean },
+): Promise<Printed> {
   if (id === undefined)
     throw new UsageError('--records needs the id of a run: storeferry runs RUN --records');
   const run = await findRun(context, id);
@@ -210,13 +192,9 @@ async function listRecords(
     throw new UsageError(`Run ${run.id} of ${run.job} exports ${run.resource}: it has no records.`);
   if (found === undefined) return refuseUnknownRun(id);
   const open = () => runRecords(context, { ...found, run, outcome });
-  if (out !== undefined) {
-    await writeOut(out, recordContent(open, formatOf(out, RECORD_FORMATS)));
-    terminal.out(`The records of run ${id} are written to ${out}.\n`);
-    return;
-  }
-  const format = json ? 'jsonl' : csv ? 'csv' : 'text';
-  for await (const lines of recordContent(open, format)) terminal.out(String(lines));
+  if (out === undefined) return { text: recordContent(open, json ? 'jsonl' : csv ? 'csv' : 'text') };
+  await writeOut(out, recordContent(open, formatOf(out, RECORD_FORMATS)));
+  return { text: `The records of run ${id} are written to ${out}.\n` };
 }
 
 /** What the queue knows of a run that has not begun. */
@@ -323,11 +301,8 @@ function outcomeOf({ last }: JobFacts, now: number): string {
 
 /** Entries of the audit log, one per line, in the given order. */
 function auditText(entries: readonly AuditEntry[], options: PageOptions): string {
+  if (entries.length === 0) return 'The audit log has no such entry.\n';
   const page = new Page(options);
-  if (entries.length === 0) {
-    page.say('The audit log has no such entry.');
-    return page.toString();
-  }
   page.table(
     ['when', 'who', 'by', 'did', 'job', 'run'],
     entries.map((entry) => ({

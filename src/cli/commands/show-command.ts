@@ -4,73 +4,63 @@ import { isoTime } from '../../report/run-summary.ts';
 import { type RecordField, type RecordState, recordState } from '../../run/records/record-history.ts';
 import { changeText, valueText } from '../../run/records/run-records.ts';
 import { commandText, formatMoment, printable, shellWord } from '../../text/printable.ts';
-import { defineCommand, JSON_FLAG, printJson } from '../define-command.ts';
-import { RECORD_ARGUMENTS, STORE_OPTION, withRecord } from '../with-record.ts';
+import { findRecord, RECORD_ARGUMENTS, STORE_OPTION } from '../find-record.ts';
+import { defineStateCommand } from '../state-command.ts';
 
 /** Characters of a value in a table. */
 const VALUE_LENGTH = 60;
 
 /** `storeferry show`: what the store last acknowledged of a record, which job set each field, what was edited there, and which values are held. */
-export const showCommand = defineCommand({
+export const showCommand = defineStateCommand({
   arguments: RECORD_ARGUMENTS,
-  options: {
-    store: STORE_OPTION,
-    json: JSON_FLAG,
-  },
+  options: { store: STORE_OPTION },
   examples: ['show red-shirt', 'show TL-9 --json'],
   json: 'the record, its job, the run that last set each field, the fields edited in the store, and held values',
-  run: (invocation, { key }, { store, json }) =>
-    withRecord(invocation, { key, store, json }, async ({ context }, record) => {
-      const { terminal, program } = invocation;
-      const found = await recordState(context, record.target, record.key);
-      if (json) {
-        const { versions: _, body, fields, ...known } = found;
-        const { target, id: __, ...named } = record;
-        const document = {
-          ...named,
-          resource: target.resource,
-          ...known,
-          body: body === null ? null : JSON.parse(body),
-          fields: fields.map(({ setBy, ...field }) => ({
-            ...field,
-            setBy: setBy && { ...setBy, at: isoTime(setBy.at) },
-          })),
-        };
-        printJson(terminal, document);
-        return 0;
-      }
-      const page = new Page({ ...terminal, program });
-      page.say(`${record.title ?? record.key}: ${record.key} in ${record.store}`, { tone: 'strong' });
-      page.figures(recordFacts(found).map(([name, value]) => [name, '', printable(value)]));
-      if (found.fields.length > 0) page.heading('Acknowledged body');
-      if (found.fields.length > 0)
-        page.table(['Field', 'Value', 'Last changed by'], found.fields.map(fieldRow));
-      if (found.edited.length > 0) {
-        page.heading('Edited in the store');
-        page.table(
-          ['Field', 'Value there', 'Seen since'],
-          found.edited.map(({ field, value, since }) => ({
-            cells: [printable(field), printable(truncate(valueText(value), VALUE_LENGTH)), since],
-            tone: 'strong' as const,
-          })),
-        );
-      }
-      for (const { run, job, changes, edited } of found.held) {
-        page.heading(printable(`Held by ${job}, in run ${run}`));
-        page.say(changes.map(changeText).join('; '), { indent: 0 });
-        const choices = edited ? EDITED_CHOICES : [HELD_CHOICE];
-        for (const { words, conflicts } of choices) {
-          page.say(words, { indent: 0, tone: 'quiet' });
-          page.command(`${program} ${commandText({ does: 'release', run, only: [record.key], conflicts })}`);
-        }
-      }
-      page.say('All earlier versions:', { indent: 0, tone: 'quiet' });
-      page.command(
-        `${program} history ${shellWord(record.key)}${store === undefined ? '' : ` --store ${shellWord(store)}`}`,
+  withoutThread: true,
+  async run(open, { key }, { store }) {
+    const { context, terminal, program } = open;
+    const record = await findRecord(open, key, store);
+    const found = await recordState(context, record.target, record.key);
+    const { versions: _, body, fields, ...known } = found;
+    const { target, id: __, ...named } = record;
+    const json = {
+      ...named,
+      resource: target.resource,
+      ...known,
+      body: body === null ? null : JSON.parse(body),
+      fields: fields.map(({ setBy, ...field }) => ({
+        ...field,
+        setBy: setBy && { ...setBy, at: isoTime(setBy.at) },
+      })),
+    };
+    const page = new Page(terminal);
+    page.say(`${record.title ?? record.key}: ${record.key} in ${record.store}`, { tone: 'strong' });
+    page.figures(recordFacts(found).map(([name, value]) => [name, '', printable(value)]));
+    if (fields.length > 0) {
+      page.heading('Acknowledged body');
+      page.table(['Field', 'Value', 'Last changed by'], fields.map(fieldRow));
+    }
+    if (found.edited.length > 0) {
+      page.heading('Edited in the store');
+      page.table(
+        ['Field', 'Value there', 'Seen since'],
+        found.edited.map(({ field, value, since }) => rowOf([field, shortened(valueText(value)), since])),
       );
-      terminal.out(page.toString());
-      return 0;
-    }),
+    }
+    for (const { run, job, changes, edited } of found.held) {
+      page.heading(printable(`Held by ${job}, in run ${run}`));
+      page.say(changes.map(changeText).join('; '));
+      for (const { words, conflicts } of edited ? EDITED_CHOICES : [HELD_CHOICE]) {
+        page.say(words, { tone: 'quiet' });
+        page.command(`${program} ${commandText({ does: 'release', run, only: [record.key], conflicts })}`);
+      }
+    }
+    page.say('All earlier versions:', { tone: 'quiet' });
+    page.command(
+      `${program} history ${shellWord(record.key)}${store === undefined ? '' : ` --store ${shellWord(store)}`}`,
+    );
+    return { json, text: page.toString() };
+  },
 });
 
 const HELD_CHOICE = { words: 'If the values are right, to send the record:', conflicts: undefined };
@@ -102,6 +92,13 @@ function fieldRow({ field, variant, value, setBy }: RecordField) {
   const shown = typeof value === 'string' ? value : JSON.stringify(value);
   const by =
     setBy === null ? 'before the history' : [setBy.job, setBy.run, setBy.place].filter(Boolean).join(', ');
-  const cells = [printable(name), printable(truncate(shown, VALUE_LENGTH)), printable(by)];
-  return { cells, tone: 'strong' as const };
+  return rowOf([name, shortened(shown), by]);
+}
+
+function rowOf(cells: readonly string[]) {
+  return { cells: cells.map(printable), tone: 'strong' as const };
+}
+
+function shortened(value: string): string {
+  return truncate(value, VALUE_LENGTH);
 }

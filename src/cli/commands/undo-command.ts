@@ -1,20 +1,14 @@
-import { defineCommand, JSON_FLAG, requiredArgument, SAMPLE_OPTIONS } from '../define-command.ts';
-import { RUN_SUMMARY, runInWorkspace } from '../run-in-workspace.ts';
+import { requiredArgument, SAMPLE_OPTIONS } from '../define-command.ts';
+import { defineRunCommand } from '../run-in-workspace.ts';
 
 /** `storeferry undo`: plans the inverse of a run and sends nothing. */
-export const undoCommand = defineCommand({
+export const undoCommand = defineRunCommand({
   arguments: { run: requiredArgument('the id of a run that sent something, or its first characters') },
-  options: {
-    only: SAMPLE_OPTIONS.only,
-    json: JSON_FLAG,
-  },
+  options: { only: SAMPLE_OPTIONS.only },
   notes: `The plan is made from the history: changed records get their earlier values, products that the run created are deleted,
 and those that it deleted are created again, under new ids. It names what cannot be undone. To send it: approve. The source
 stays as it is.`,
   examples: ['undo k3v9x2', 'undo k3v9x2 --only red-shirt,blue-shirt', 'undo k3v9x2 --json'],
-  json: RUN_SUMMARY,
-  run: (invocation, { run }, { only, json }) =>
-    runInWorkspace(invocation, { json, action: 'undo', about: run }, (open, tools) =>
-      tools.readTask(open, { does: 'undo', run, only }),
-    ),
+  action: 'undo',
+  task: ({ read }, { run }, { only }) => read({ does: 'undo', run, only }),
 });

@@ -41,10 +41,13 @@ export function logStoreTraffic(log: Logger): StoreListener {
 }
 
 /** JSON lines on standard error. Secrets are removed everywhere. */
-export function workerLogger(terminal: Terminal, secrets: SecretRedactor): Logger {
+export function workerLogger(
+  { err }: Pick<Terminal, 'err'>,
+  { redact }: Pick<SecretRedactor, 'redact'>,
+): Logger {
   return pino(
     { level: 'info', base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime },
-    { write: (line: string) => terminal.err(secrets.redact(line)) },
+    { write: (line: string) => err(redact(line)) },
   );
 }
 

@@ -1,0 +1,50 @@
+import {
+  type AnyArguments,
+  type AnyOptions,
+  type CommandParts,
+  defineCommand,
+  type Invocation,
+  printJson,
+  type TextsOf,
+  type Typed,
+} from './define-command.ts';
+import { type OpenContext, openCommandContext } from './open-context.ts';
+import { withJsonError } from './with-json-result.ts';
+
+/** The result of a command. */
+export interface Printed {
+  /** For people, in whole lines. */
+  readonly text: string | AsyncIterable<Uint8Array | string>;
+  /** For programs, with `--json`; absent where the text is for both. */
+  readonly json?: object | (() => Promise<object>);
+  /** The exit code, if it is not 0. */
+  readonly code?: number;
+}
+
+interface StateCommandParts<Arguments, Options> extends Omit<CommandParts<Arguments, Options>, 'run'> {
+  /** It reads or changes little of the state. */
+  readonly withoutThread?: boolean;
+  run(open: OpenContext & Invocation, texts: TextsOf<Arguments>, options: Typed<Options>): Promise<Printed>;
+}
+
+/** Defines a command that opens the state of its workspace, and then prints one result. */
+export function defineStateCommand<const Arguments extends AnyArguments, Options extends AnyOptions>({
+  withoutThread = false,
+  run,
+  ...parts
+}: StateCommandParts<Arguments, Options>) {
+  return defineCommand<Arguments, Options>({
+    ...parts,
+    run: (invocation, texts, options) =>
+      withJsonError(invocation, options.json, async () => {
+        await using open = await openCommandContext(invocation, { withoutThread });
+        const { text, json, code = 0 } = await run({ ...invocation, ...open }, texts, options);
+        if (options.json && json !== undefined)
+          printJson(invocation.terminal, typeof json === 'function' ? await json() : json);
+        else
+          for await (const part of typeof text === 'string' ? [text] : text)
+            invocation.terminal.out(String(part));
+        return code;
+      }),
+  });
+}
