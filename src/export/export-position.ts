@@ -5,9 +5,8 @@ import { z } from 'zod';
 import type { ExportJob } from '../config/job/job.ts';
 import type { Stored } from '../model/json-object.ts';
 import { StateError, UsageError } from '../model/storeferry-error.ts';
-import { type RunFolder, sealedFile } from '../state/artifacts.ts';
+import { type RunFolder, readLines, sealedFile } from '../state/artifacts.ts';
 import { exactJson, exactText, isPlainObject } from './exact-json.ts';
-import { textLines } from './writing/text-lines.ts';
 
 /** The field of an order in a file of its own: whether it is `new` or `changed`. */
 export const CHANGE_FIELD = 'storeferry_change';
@@ -143,10 +142,10 @@ export async function readPrints(
       hint: `Restore it, or remove ${POSITION_FILE} beside it to export all orders again, as new ones.`,
     });
   }
-  for await (const batch of textLines(await folder.read(prints), prints)) {
-    for (const { text } of batch) {
-      const space = text.indexOf(' ');
-      known.set(text.slice(space + 1), text.slice(0, space));
+  for await (const lines of readLines(folder, prints)) {
+    for (const line of lines) {
+      const space = line.indexOf(' ');
+      known.set(line.slice(space + 1), line.slice(0, space));
     }
   }
   return known;

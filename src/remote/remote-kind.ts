@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RemoteAddress } from '../model/remote-address.ts';
-import type { RemoteClient } from './remote-client.ts';
+import type { DatabaseSession, RemoteClient } from './remote-client.ts';
 
 /** The additional settings for an address in a job. */
 interface Surroundings {
@@ -49,15 +49,18 @@ interface Definition<Spec, Address extends RemoteAddress> {
   readonly hasExactVersions: boolean;
   /** The client; its library is loaded here, on first use. */
   readonly open: (at: Address) => Promise<RemoteClient>;
+  /** A session for writing rows; databases have it. */
+  readonly session?: (at: Address, signal: AbortSignal) => Promise<DatabaseSession>;
 }
 
 /** One way to reach files on other machines, such as SFTP, with everything specific to it. */
 export interface RemoteKind
   extends Pick<Definition<unknown, RemoteAddress>, 'kind' | 'description' | 'secrets' | 'hasExactVersions'> {
   readonly schema: z.ZodType<WrittenAddress>;
-  /** Both accept addresses of their kind only. */
+  /** These accept addresses of their kind only. */
   identity(at: RemoteAddress): readonly (string | number | null)[];
   open(at: RemoteAddress): Promise<RemoteClient>;
+  session(at: RemoteAddress, signal: AbortSignal): Promise<DatabaseSession>;
 }
 
 /** Makes a kind of its definition. */
@@ -83,6 +86,10 @@ export function remoteKind<Spec, Address extends RemoteAddress>(
     ),
     identity: (at) => definition.identity(own(at)),
     open: async (at) => definition.open(own(at)),
+    async session(at, signal) {
+      if (definition.session === undefined) throw new TypeError(`${at.kind} is no database`);
+      return await definition.session(own(at), signal);
+    },
   };
 }
 

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import type { RemoteAddress, S3Place } from '../model/remote-address.ts';
 import { workspacePathSchema } from '../model/workspace-path-schema.ts';
-import { databaseKinds } from './database-kinds.ts';
 import { httpKind } from './http-kind.ts';
-import type { RemoteClient } from './remote-client.ts';
+import { mysqlKind } from './mysql-kind.ts';
+import { postgresKind } from './postgres-kind.ts';
+import type { DatabaseSession, RemoteClient } from './remote-client.ts';
 import type { RemoteKind } from './remote-kind.ts';
 import { s3Kind } from './s3-kind.ts';
 import { sftpKind } from './sftp-kind.ts';
 
-export { openSession } from './database-kinds.ts';
 export { completeS3Place } from './s3-kind.ts';
 
 /** The kinds of files on other machines, by their keys in a source or destination, in the order of the reference. */
@@ -16,7 +16,8 @@ export const REMOTE_KINDS = {
   url: httpKind,
   s3: s3Kind,
   sftp: sftpKind,
-  ...databaseKinds,
+  postgres: postgresKind,
+  mysql: mysqlKind,
 } satisfies Readonly<Record<string, RemoteKind>>;
 
 export type RemoteName = keyof typeof REMOTE_KINDS;
@@ -116,6 +117,11 @@ export async function openRemote(at: RemoteAddress): Promise<RemoteClient> {
   // Loaded on first use, like the clients: every command reads jobs, but few read remote files.
   const { withDeadlines } = await import('./remote-deadlines.ts');
   return withDeadlines(client);
+}
+
+/** A session of a database server for writing; its statements have a deadline. Rejects with RemoteFailure, or the signal's reason. */
+export async function openSession(at: RemoteAddress, signal: AbortSignal): Promise<DatabaseSession> {
+  return await kindOf(at).session(at, signal);
 }
 
 /** The fingerprint of the key that an SSH server shows; the library is loaded here. RemoteFailure. */

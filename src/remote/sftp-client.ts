@@ -190,13 +190,11 @@ type Callback<T> = (error: Error | null | undefined, value: T) => void;
 function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
   /** ssh2 never answers a request whose connection was lost. */
   function call<T>(request: (done: Callback<T>) => void): Promise<T> {
-    const answer = Promise.withResolvers<T>();
-    if (!ended.aborted)
-      request((error, value) => {
-        if (error === undefined || error === null) answer.resolve(value);
-        else answer.reject(error);
-      });
-    return rejectOnAbort(answer.promise, ended);
+    const answer = new Promise<T>((resolve, reject) => {
+      if (!ended.aborted)
+        request((error, value) => (error === undefined || error === null ? resolve(value) : reject(error)));
+    });
+    return rejectOnAbort(answer, ended);
   }
   const act = (request: (done: (error?: Error | null) => void) => void) =>
     call<void>((done) => request((error) => done(error)));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { type Destination, openDestination } from '../../src/export/open-destination.ts';
-import { appendLines, appendTable } from '../../src/export/writing/export-file.ts';
+import { appendFile } from '../../src/export/writing/append-file.ts';
 import type { Written } from '../../src/export/writing/replace-file.ts';
 import { shapeOf } from '../../src/export/writing/row-shape.ts';
 import { DestinationChangedError } from '../../src/model/storeferry-error.ts';
@@ -26,18 +26,13 @@ const ways: readonly (readonly [string, Append, string])[] = [
   [
     'a table',
     (destination, items) =>
-      appendTable(destination, {
-        items: () => items,
-        shape,
-        signal,
-        file: { format: 'csv' },
-      }),
+      appendFile(destination, { items: () => items, shape, signal, file: { format: 'csv' } }),
     'id,read_at\n1,2030-01-01T06:00:00.000Z\n',
   ],
   [
     'JSON Lines',
     (destination, items) =>
-      appendLines(destination, { items: () => items, shape, signal, file: { format: 'jsonl' } }),
+      appendFile(destination, { items: () => items, shape, signal, file: { format: 'jsonl' } }),
     '{"id":1,"read_at":"2030-01-01T06:00:00.000Z"}\n',
   ],
 ];

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { getCACertificates, setDefaultCACertificates, TLSSocket } from 'node:tls';
 import { afterAll, expect, it } from 'vitest';
-import { queryMysql } from '../../src/remote/query-mysql.ts';
+import { queryMysql } from '../../src/remote/mysql-kind.ts';
 import { endWithTest } from '../support/processes.ts';
 
 /** Of other.example, signed by itself; valid for a hundred years. */

@@ -3,7 +3,7 @@ import { isoTime } from '../../report/run-summary.ts';
 import { verifyAuditChain } from '../../state/state.ts';
 import { counted, printable } from '../../text/printable.ts';
 import { requiredArgument, text, unknownAction } from '../define-command.ts';
-import { defineStateCommand } from '../state-command.ts';
+import { defineStateCommand } from '../define-state-command.ts';
 
 /** `storeferry audit`: verifies the chain of the audit log, or prints the log as it is stored. */
 export const auditCommand = defineStateCommand({

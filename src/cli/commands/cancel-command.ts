@@ -7,9 +7,9 @@ import { askToInterrupt, withLiveStatus } from '../../run/report/read-stored-rep
 import type { RunContext } from '../../run/run-context.ts';
 import { commandText, counted } from '../../text/printable.ts';
 import { requiredArgument } from '../define-command.ts';
+import { defineStateCommand } from '../define-state-command.ts';
 import { findRun, type OpenContext, refuseUnknownRun } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
-import { defineStateCommand } from '../state-command.ts';
 
 const POLL_MS = 250;
 

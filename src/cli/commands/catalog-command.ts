@@ -8,8 +8,8 @@ import {
 } from '../../run/records/run-records.ts';
 import { counted } from '../../text/printable.ts';
 import { AS_OF_OPTION, text } from '../define-command.ts';
+import { defineStateCommand } from '../define-state-command.ts';
 import { selectStore } from '../open-context.ts';
-import { defineStateCommand } from '../state-command.ts';
 import { formatOf, writeOut } from '../write-out.ts';
 
 /** `storeferry catalog`: writes the products of a store as it had acknowledged them at a time. */

@@ -3,9 +3,9 @@ import { sumOf, withoutAbsent } from '../../model/json-object.ts';
 import { coveredWords, type IdRange, MAX_SCANNED_IDS, scanContacts } from '../../run/scan-contacts.ts';
 import { counted } from '../../text/printable.ts';
 import { parsedOption, requiredArgument, text, unknownAction } from '../define-command.ts';
+import { defineStateCommand } from '../define-state-command.ts';
 import { selectStore } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
-import { defineStateCommand } from '../state-command.ts';
 
 const PROGRESS_EVERY_MS = 2_000;
 

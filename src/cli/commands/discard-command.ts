@@ -2,9 +2,9 @@ import type { Action } from '../../model/action.ts';
 import { discardRun } from '../../run/execute-run.ts';
 import { commandText, counted } from '../../text/printable.ts';
 import { requiredArgument } from '../define-command.ts';
+import { defineStateCommand } from '../define-state-command.ts';
 import { knownRun } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
-import { defineStateCommand } from '../state-command.ts';
 
 /** `storeferry discard`: ends a plan that waits for approval. */
 export const discardCommand = defineStateCommand({

@@ -4,8 +4,8 @@ import { reconcileExport } from '../../run/export/export-folder.ts';
 import { isExportRequest } from '../../run/run-context.ts';
 import { counted } from '../../text/printable.ts';
 import { requiredArgument, unknownAction } from '../define-command.ts';
+import { defineStateCommand } from '../define-state-command.ts';
 import { readRequest } from '../read-request.ts';
-import { defineStateCommand } from '../state-command.ts';
 
 /** `storeferry export reconcile`: compares the files that an export with `mode: new` has written with their manifests. */
 export const exportCommand = defineStateCommand({

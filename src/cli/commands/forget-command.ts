@@ -3,10 +3,10 @@ import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
 import { FORGETS, forgetRecord, forgottenWords, REMAINS } from '../../run/records/forget-record.ts';
 import { printable, shellWord } from '../../text/printable.ts';
 import { flag, requiredArgument, text } from '../define-command.ts';
+import { defineStateCommand } from '../define-state-command.ts';
 import { contactsIn, findRecord } from '../find-record.ts';
 import { terminalPrompter } from '../init/prompter.ts';
 import { recordCommand } from '../record-command.ts';
-import { defineStateCommand } from '../state-command.ts';
 
 /** `storeferry forget`: removes what the state and the files of runs have of a contact. */
 export const forgetCommand = defineStateCommand({

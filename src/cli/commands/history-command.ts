@@ -5,8 +5,8 @@ import { type RecordVersion, recordHistory } from '../../run/records/record-hist
 import { changeText } from '../../run/records/run-records.ts';
 import { counted, formatBytes, formatMoment, grouped, printable } from '../../text/printable.ts';
 import { text } from '../define-command.ts';
+import { defineStateCommand } from '../define-state-command.ts';
 import { findRecord, RECORD_ARGUMENTS, STORE_OPTION } from '../find-record.ts';
-import { defineStateCommand } from '../state-command.ts';
 
 /** Characters of an old and a new value in a table. */
 const CHANGE_LENGTH = 160;

@@ -4,8 +4,8 @@ import type { AuditedAction } from '../../model/audit-entry.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { isoTime } from '../../report/run-summary.ts';
 import { flag, type Invocation, oneOf, optionalArgument, unknownAction } from '../define-command.ts';
+import { defineStateCommand } from '../define-state-command.ts';
 import { recordCommand } from '../record-command.ts';
-import { defineStateCommand } from '../state-command.ts';
 
 const PASSWORD = 'STOREFERRY_PASSWORD';
 

@@ -3,9 +3,9 @@ import { InvalidArgumentError } from 'commander';
 import { writeWhole } from '../../config/edit-file.ts';
 import { probeMarkdown, probeStoreProperties, probeText } from '../../run/kept-probe.ts';
 import { optionalArgument, parsedOption, text } from '../define-command.ts';
+import { defineStateCommand } from '../define-state-command.ts';
 import { selectStore } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
-import { defineStateCommand } from '../state-command.ts';
 import { currentFolder } from '../typed-program.ts';
 
 /** `storeferry probe`: learns what a store does where the API document leaves it open. */

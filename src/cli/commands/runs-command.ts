@@ -32,10 +32,10 @@ import {
   type ValuesOf,
   wholeNumber,
 } from '../define-command.ts';
+import { defineStateCommand, type Printed } from '../define-state-command.ts';
 import { listJobs } from '../list-jobs.ts';
 import { findRun, knownRun, type OpenContext, refuseUnknownRun } from '../open-context.ts';
 import { withTypedCommands } from '../print-report.ts';
-import { defineStateCommand, type Printed } from '../state-command.ts';
 import { currentFolder } from '../typed-program.ts';
 import { formatOf, writeOut } from '../write-out.ts';
 

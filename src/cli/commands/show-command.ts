@@ -4,8 +4,8 @@ import { isoTime } from '../../report/run-summary.ts';
 import { type RecordField, type RecordState, recordState } from '../../run/records/record-history.ts';
 import { changeText, valueText } from '../../run/records/run-records.ts';
 import { commandText, formatMoment, printable, shellWord } from '../../text/printable.ts';
+import { defineStateCommand } from '../define-state-command.ts';
 import { findRecord, RECORD_ARGUMENTS, STORE_OPTION } from '../find-record.ts';
-import { defineStateCommand } from '../state-command.ts';
 
 /** Characters of a value in a table. */
 const VALUE_LENGTH = 60;

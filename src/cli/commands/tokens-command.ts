@@ -2,8 +2,8 @@ import { MAX_TOKEN_DAYS, openAccounts, TOKEN_DAYS } from '../../dashboard/dashbo
 import { API_SCOPES } from '../../model/action.ts';
 import { isoTime } from '../../report/run-summary.ts';
 import { oneOf, optionalArgument, parsedOption, unknownAction, wholeNumber } from '../define-command.ts';
+import { defineStateCommand } from '../define-state-command.ts';
 import { recordCommand } from '../record-command.ts';
-import { defineStateCommand } from '../state-command.ts';
 
 /** `storeferry tokens`: lists, makes and revokes the tokens by which programs use the API of the dashboard. */
 export const tokensCommand = defineStateCommand({

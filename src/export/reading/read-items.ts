@@ -5,9 +5,8 @@ import type { ExportJob } from '../../config/job/job.ts';
 import { type Exported, exportedSchema } from '../../model/run.ts';
 import { StoreRefusedError } from '../../model/storeferry-error.ts';
 import type { SubscriberList } from '../../model/subscriber-list.ts';
-import { openSealed, type RunFolder, sealedJson, sha256OfFile } from '../../state/artifacts.ts';
+import { openSealed, type RunFolder, readLines, sealedJson, sha256OfFile } from '../../state/artifacts.ts';
 import type { PageItem, SendOptions, Storefront } from '../../storefront/storefront.ts';
-import { textLines } from '../writing/text-lines.ts';
 import { type Item, itemPage } from './page-ahead.ts';
 import { type AllRead, readAllItems } from './read-all-items.ts';
 
@@ -79,10 +78,8 @@ async function readSeal(folder: RunFolder): Promise<z.infer<typeof sealSchema> |
 }
 
 /** The items again, in batches. */
-export async function* readReading(folder: RunFolder): AsyncGenerator<readonly string[]> {
-  for await (const lines of textLines(await folder.read(READING_FILE), READING_FILE)) {
-    yield lines.map(({ text }) => text);
-  }
+export function readReading(folder: RunFolder): AsyncIterable<readonly string[]> {
+  return readLines(folder, READING_FILE);
 }
 
 /** The facts about an export that are kept after its run. */

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
-import { createConnection } from 'mysql2';
 import { sumOf } from '../model/json-object.ts';
 import type { DatabaseAddress } from '../model/remote-address.ts';
+import { databaseKind } from './database-kind.ts';
 import {
   type DatabaseSession,
   permanentFailure,
@@ -12,11 +12,22 @@ import {
 } from './remote-client.ts';
 import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
+/** MySQL and MariaDB. */
+export const mysqlKind = databaseKind({
+  kind: 'mysql',
+  name: 'MySQL or MariaDB',
+  schemes: ['mysql', 'mariadb'],
+  query: queryMysql,
+  write: mysqlSession,
+});
+
 /** The connection is paused while so many rows, or characters of them, wait for the reader. */
 const MAX_WAITING = { rows: 2_000, characters: 4_000_000 };
 
 /** A connection that ends with the signal. */
-function connectMysql({ url }: Pick<DatabaseAddress, 'url'>, signal: AbortSignal) {
+async function connectMysql({ url }: DatabaseAddress, signal: AbortSignal) {
+  const { createConnection } = await import('mysql2');
+  signal.throwIfAborted();
   const { hostname, port, username, password, pathname, searchParams } = new URL(url);
   const socket = connect({
     host: decodeURIComponent(hostname),
@@ -69,11 +80,8 @@ function connectMysql({ url }: Pick<DatabaseAddress, 'url'>, signal: AbortSignal
 }
 
 /** A session for writing, in UTC; the server refuses what it cannot keep, and takes names in `"`. */
-export async function mysqlSession(
-  at: Pick<DatabaseAddress, 'url'>,
-  signal: AbortSignal,
-): Promise<DatabaseSession> {
-  const { close, ask } = connectMysql(at, signal);
+async function mysqlSession(at: DatabaseAddress, signal: AbortSignal): Promise<DatabaseSession> {
+  const { close, ask } = await connectMysql(at, signal);
   try {
     await ask("SET SESSION sql_mode = 'TRADITIONAL,ANSI_QUOTES', time_zone = '+00:00'");
   } catch (error) {
@@ -98,7 +106,7 @@ function withoutColumns(): RemoteFailure {
 
 /** Runs a query in one read-only transaction that sees one snapshot; the server waits while the reader does. */
 export async function queryMysql(at: DatabaseAddress, signal: AbortSignal): Promise<QueryRows> {
-  const { connection, socket, failed, fail, close, ask } = connectMysql(at, signal);
+  const { connection, socket, failed, fail, close, ask } = await connectMysql(at, signal);
   const watch = watchAnswerBytes(socket, (excess) => {
     fail(excess);
     close();

@@ -1,7 +1,6 @@
 import { Socket } from 'node:net';
-import { Client } from 'pg';
-import Cursor from 'pg-cursor';
 import type { DatabaseAddress } from '../model/remote-address.ts';
+import { databaseKind } from './database-kind.ts';
 import {
   connectionLost,
   type DatabaseSession,
@@ -10,6 +9,15 @@ import {
   watchAnswerBytes,
 } from './remote-client.ts';
 import { CLOSE_MS, CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
+
+/** PostgreSQL. */
+export const postgresKind = databaseKind({
+  kind: 'postgres',
+  name: 'PostgreSQL',
+  schemes: ['postgres', 'postgresql'],
+  query: queryPostgres,
+  write: postgresSession,
+});
 
 /** Rows per fetch: of the first, the most, and the largest growth from one to the next. `BYTES_PER_FETCH` limits them as well. */
 const ROWS_PER_FETCH = { first: 10, max: 1_000, growth: 4 };
@@ -22,7 +30,9 @@ const AS_TEXT = { getTypeParser: () => (value: string | Buffer) => String(value)
 const PEER_CHECK = "SET client_connection_check_interval = '5s'";
 
 /** A connection that ends with the signal, also while a query runs. */
-async function connectPostgres({ url }: Pick<DatabaseAddress, 'url'>, signal: AbortSignal) {
+async function connectPostgres({ url }: DatabaseAddress, signal: AbortSignal) {
+  const { Client } = await import('pg');
+  signal.throwIfAborted();
   const socket = new Socket();
   const client = new Client({
     stream: () => socket,
@@ -54,10 +64,7 @@ async function connectPostgres({ url }: Pick<DatabaseAddress, 'url'>, signal: Ab
 }
 
 /** A session for writing, in UTC. */
-export async function postgresSession(
-  at: Pick<DatabaseAddress, 'url'>,
-  signal: AbortSignal,
-): Promise<DatabaseSession> {
+async function postgresSession(at: DatabaseAddress, signal: AbortSignal): Promise<DatabaseSession> {
   const { client, close } = await connectPostgres(at, signal);
   try {
     await client.query("SET TIME ZONE 'UTC'");
@@ -81,7 +88,8 @@ export async function postgresSession(
 }
 
 /** Runs a query with a cursor, in one read-only transaction that sees one snapshot. */
-export async function queryPostgres(at: DatabaseAddress, signal: AbortSignal): Promise<QueryRows> {
+async function queryPostgres(at: DatabaseAddress, signal: AbortSignal): Promise<QueryRows> {
+  const { default: Cursor } = await import('pg-cursor');
   const { client, socket, close } = await connectPostgres(at, signal);
   // A cursor never answers after its connection has closed.
   const connectionEnd = new AbortController();

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { addProblem } from '../model/json-object.ts';
-import type { DatabaseAddress, RemoteAddress } from '../model/remote-address.ts';
+import type { DatabaseAddress } from '../model/remote-address.ts';
 import { csvLines } from '../model/row.ts';
 import {
   connectionFailure,
@@ -19,12 +19,17 @@ interface DatabaseDefinition {
   readonly kind: DatabaseAddress['kind'];
   readonly name: string;
   readonly schemes: readonly string[];
-  readonly variable: string;
+  /** Runs a query; its library is loaded here, on first use. */
+  readonly query: (at: DatabaseAddress, signal: AbortSignal) => Promise<QueryRows>;
+  /** Opens a session for writing, and loads the library. */
+  readonly write: (at: DatabaseAddress, signal: AbortSignal) => Promise<DatabaseSession>;
 }
 
+const VARIABLE = 'DATABASE_URL';
+
 /** A kind of database servers. Address and password are one secret, so the whole address comes from the environment. */
-function databaseKind({ kind, name, schemes, variable }: DatabaseDefinition): RemoteKind {
-  const expected = `expected an address such as ${schemes[0]}://user:password@db.example/shop, from a variable such as \${${variable}}`;
+export function databaseKind({ kind, name, schemes, query: run, write }: DatabaseDefinition): RemoteKind {
+  const expected = `expected an address such as ${schemes[0]}://user:password@db.example/shop, from a variable such as \${${VARIABLE}}`;
   const schema = z
     .string(expected)
     .trim()
@@ -37,7 +42,7 @@ function databaseKind({ kind, name, schemes, variable }: DatabaseDefinition): Re
     .meta({
       id: `${kind === 'postgres' ? 'Postgres' : 'Mysql'}Database`,
       description: `A ${name} database: its address with user and password, from the environment.`,
-      examples: [`\${${variable}}`],
+      examples: [`\${${VARIABLE}}`],
     });
   return remoteKind<string, DatabaseAddress>({
     kind,
@@ -46,7 +51,7 @@ function databaseKind({ kind, name, schemes, variable }: DatabaseDefinition): Re
       source: `A ${name} database. Needs \`query\`, whose rows are read in one snapshot.`,
       destination: `A ${name} database. Needs \`table\`, whose rows are added, or updated by their id, in one transaction.`,
     },
-    secrets: () => [{ path: [], variable }],
+    secrets: () => [{ path: [], variable: VARIABLE }],
     namesSeveral: () => false,
     complete: (url, { query = '' }) => {
       const { host, pathname } = URL.canParse(url) ? new URL(url) : { host: '', pathname: '' };
@@ -65,37 +70,22 @@ function databaseKind({ kind, name, schemes, variable }: DatabaseDefinition): Re
     },
     identity: ({ query }) => [hash('sha256', query)],
     hasExactVersions: false,
-    open: async (at) => queryClient(at),
+    open: async (at) => queryClient(at, run),
+    session: (at, signal) => openSession(write, at, signal),
   });
 }
-
-/** The kinds of database servers. */
-export const databaseKinds = {
-  postgres: databaseKind({
-    kind: 'postgres',
-    name: 'PostgreSQL',
-    schemes: ['postgres', 'postgresql'],
-    variable: 'DATABASE_URL',
-  }),
-  mysql: databaseKind({
-    kind: 'mysql',
-    name: 'MySQL or MariaDB',
-    schemes: ['mysql', 'mariadb'],
-    variable: 'DATABASE_URL',
-  }),
-};
 
 /** A query may think for long before its first row. */
 const MIN_THROUGHPUT = { windowMs: 30 * 60_000, minWindowBytes: 1 };
 
 /** Reads the rows of a query as CSV, all of one snapshot of the database. Nothing can be written. */
-function queryClient(at: DatabaseAddress): RemoteClient {
+function queryClient(at: DatabaseAddress, run: DatabaseDefinition['query']): RemoteClient {
   const file = { location: at.location, path: at.query };
   return {
     minThroughput: MIN_THROUGHPUT,
     find: async () => [file],
     async get(_file, { signal }) {
-      const content = Readable.from(csvOf(at, signal), { objectMode: false });
+      const content = Readable.from(csvOf(run(at, signal), signal), { objectMode: false });
       return { kind: 'content', content, size: null, version: null };
     },
     async put() {
@@ -105,9 +95,9 @@ function queryClient(at: DatabaseAddress): RemoteClient {
   };
 }
 
-async function* csvOf(at: DatabaseAddress, signal: AbortSignal): AsyncGenerator<string> {
+async function* csvOf(asked: Promise<QueryRows>, signal: AbortSignal): AsyncGenerator<string> {
   try {
-    const { columns, batches } = await openQuery(at, signal);
+    const { columns, batches } = await asked;
     yield csvLines([columns]);
     for await (const rows of batches) yield csvLines(rows);
   } catch (error) {
@@ -119,12 +109,14 @@ async function* csvOf(at: DatabaseAddress, signal: AbortSignal): AsyncGenerator<
 /** How long a server may think about a statement that writes. */
 const STATEMENT_MS = 5 * 60_000;
 
-/** A session of a database server for writing; its statements have a deadline. Rejects with RemoteFailure, or the signal's reason. */
-export async function openSession(at: RemoteAddress, signal: AbortSignal): Promise<DatabaseSession> {
-  if (!isDatabase(at)) throw new TypeError(`${at.kind} is no database`);
+/** A session for writing, whose statements have a deadline. Rejects with RemoteFailure, or the signal's reason. */
+async function openSession(
+  write: DatabaseDefinition['write'],
+  at: DatabaseAddress,
+  signal: AbortSignal,
+): Promise<DatabaseSession> {
   const late = new AbortController();
-  const either = AbortSignal.any([signal, late.signal]);
-  const session = await failing(openWriting(at, either));
+  const session = await failing(write(at, AbortSignal.any([signal, late.signal])));
   return {
     kind: session.kind,
     run: (sql, values) => failing(session.run(sql, values)),
@@ -143,32 +135,6 @@ export async function openSession(at: RemoteAddress, signal: AbortSignal): Promi
     } finally {
       clearTimeout(timer);
     }
-  }
-}
-
-function isDatabase(at: RemoteAddress): at is DatabaseAddress {
-  return at.isQuery === true;
-}
-
-async function openWriting(at: DatabaseAddress, signal: AbortSignal): Promise<DatabaseSession> {
-  switch (at.kind) {
-    case 'postgres':
-      return (await import('./query-postgres.ts')).postgresSession(at, signal);
-    case 'mysql':
-      return (await import('./query-mysql.ts')).mysqlSession(at, signal);
-    default:
-      return at.kind satisfies never;
-  }
-}
-
-async function openQuery(at: DatabaseAddress, signal: AbortSignal): Promise<QueryRows> {
-  switch (at.kind) {
-    case 'postgres':
-      return (await import('./query-postgres.ts')).queryPostgres(at, signal);
-    case 'mysql':
-      return (await import('./query-mysql.ts')).queryMysql(at, signal);
-    default:
-      return at.kind satisfies never;
   }
 }
 

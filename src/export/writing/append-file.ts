@@ -1,0 +1,284 @@
+import { hash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { type Row, withoutInertMark } from '../../model/row.ts';
+import { CsvError, DestinationError } from '../../model/storeferry-error.ts';
+import { readCsv } from '../../tables/open-table.ts';
+import { type CsvStyle, cellAsText, csvLine, csvStyle, markOf } from '../../tables/write-table.ts';
+import { exactJson, exactText, isPlainObject } from '../exact-json.ts';
+import { changedMeanwhile, type Destination } from '../open-destination.ts';
+import { type FileContent, lineKey, replaceFile, type Written } from './replace-file.ts';
+import type { RowShape } from './row-shape.ts';
+import { textLines, watchBytes } from './text-lines.ts';
+
+/** The present content of the destination, and how it is written again. */
+interface Found {
+  /** What `linePrint` gives for the last line of each key. */
+  readonly known: ReadonlyMap<string, string>;
+  readonly notes: readonly string[];
+  again(content: Readable): AsyncIterable<string>;
+  lineOf(item: string): NewLine;
+}
+
+/** A line for an item, ended. */
+interface NewLine {
+  /** Empty for an order without an id, which cannot be compared. */
+  readonly key: string;
+  /** What is compared with the last line of its key. */
+  readonly compared: string;
+  readonly text: string;
+  /** It has a value where the file has no column. */
+  readonly hasMore?: boolean;
+}
+
+/** An existing file keeps its delimiter and line ends. */
+interface AppendFileOptions extends FileContent {
+  readonly file: FileContent['file'] & { readonly format: 'jsonl' | 'csv' | 'excel-csv' };
+}
+
+/**
+ * Adds lines to a file, completely or not at all: it is written again with its previous content and the lines that it lacks. One with
+ * the key of a line is there, if it is that of a history or, of an order, equal. DestinationError for a file to which nothing can
+ * safely be added, such as one whose last line is incomplete.
+ */
+export async function appendFile(destination: Destination, options: AppendFileOptions): Promise<Written> {
+  const { items, shape, signal, file } = options;
+  const { format } = file;
+  const before = await destination.read(signal);
+  const found =
+    before &&
+    (format === 'jsonl'
+      ? await inspectLines(before.content, destination, options)
+      : await inspectTable(before.content, destination, options, csvStyle({ ...file, format })));
+  if (found === undefined) {
+    const ifVersion = before === undefined ? null : (before.version ?? undefined);
+    return { ...(await replaceFile(destination, { ...options, ifVersion })), begun: true };
+  }
+  const version = before?.version ?? null;
+  let lines = 0;
+  let there = 0;
+  const bytes = await destination.write(
+    content(found),
+    version === null ? { signal } : { signal, ifVersion: version },
+  );
+  // Normal for orders.
+  const repeated =
+    there > 0 && shape.isHistory ? [`${there} lines were already in the file and were not added again.`] : [];
+  return { lines, bytes, notes: [...found.notes, ...repeated] };
+
+  async function* content({ known, again, lineOf }: Found): AsyncGenerator<string> {
+    const now = await destination.read(signal);
+    if (now === undefined || now.version !== version) {
+      now?.content.destroy();
+      throw changedMeanwhile(destination.location);
+    }
+    yield* again(now.content);
+    for await (const batch of items()) {
+      let text = '';
+      for (const item of batch) {
+        const line = lineOf(item);
+        if (line.key === '')
+          throw new DestinationError(
+            `An order has no id, so it cannot be compared with the orders in ${destination.location}; nothing was added.`,
+            { hint: 'Set `mode: replace` under destination in the job.' },
+          );
+        if (line.hasMore !== true && known.get(line.key) === linePrint(line.compared, shape)) there++;
+        else {
+          lines++;
+          text += line.text;
+        }
+      }
+      if (text !== '') yield text;
+    }
+  }
+}
+
+/** What is kept of a line of the file, to see later whether an order has changed; nothing of a history, whose lines never change. */
+function linePrint(text: string, { isHistory }: RowShape): string {
+  return isHistory ? '' : hash('sha256', text, 'base64url');
+}
+
+/** Undefined for anything but a JSON object. */
+function keyOf(line: string, { keyColumns }: RowShape): string | undefined {
+  let value: unknown;
+  try {
+    value = exactJson(line);
+  } catch {
+    return undefined;
+  }
+  return isPlainObject(value) ? lineKey(keyColumns.map((name) => exactText(value[name]) ?? '')) : undefined;
+}
+
+async function inspectLines(
+  content: Readable,
+  { location: file }: Destination,
+  { shape }: AppendFileOptions,
+): Promise<Found> {
+  const known = new Map<string, string>();
+  const odd: number[] = [];
+  for await (const batch of textLines(content, file)) {
+    for (const { number, text, ended } of batch) {
+      if (text.trim() === '') continue;
+      const key = keyOf(text, shape);
+      if (key !== undefined) known.set(key, linePrint(text, shape));
+      else if (ended) odd.push(number);
+      else
+        throw new DestinationError(
+          'The last line is not a complete JSON object and has no line end, so nothing is added.',
+          {
+            place: { file, line: number },
+            hint: 'Correct or remove that line, then run again: no reading is lost.',
+          },
+        );
+    }
+  }
+  if (known.size === 0 && odd.length > 0)
+    throw new DestinationError(
+      'The file has no JSON objects: this job did not write it, or wrote it in another format.',
+      { place: { file, line: odd[0] ?? 1 }, hint: OTHER_FILE },
+    );
+  return {
+    known,
+    notes:
+      odd.length === 0
+        ? []
+        : [
+            `These lines of the file are not JSON objects and were not changed: ${odd.slice(0, ODD_SHOWN).join(', ')}.`,
+          ],
+    async *again(content) {
+      for await (const batch of textLines(content, file))
+        yield `${batch.map(({ text }) => text).join('\n')}\n`;
+    },
+    lineOf(item) {
+      const line = shape.json(item);
+      return { key: keyOf(line, shape) ?? '', compared: line, text: `${line}\n` };
+    },
+  };
+}
+
+const ODD_SHOWN = 5;
+const OTHER_FILE = 'Give destination another path, or move the file away to begin a new one.';
+const WHOLE_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const CORRECT_LINE =
+  'Correct or remove that line (or move the file away to begin a new one), then run again: no reading is lost.';
+
+/**
+ * Columns are matched by name: a missing column is added and is blank in earlier lines; a column that only the file has is blank in
+ * new lines. Undefined for an empty file.
+ */
+async function inspectTable(
+  content: Readable,
+  { location: name }: Destination,
+  { shape, file: { decimal } }: AppendFileOptions,
+  wanted: CsvStyle,
+): Promise<Found | undefined> {
+  const bytes = watchBytes(content);
+  // The original of a cell, before it was written for spreadsheets.
+  const plain = wanted.forSpreadsheets ? withoutInertMark : (cell: string) => cell;
+  const placeOf = (column: string) => shape.columns.indexOf(column);
+  try {
+    const table = await readCsv(bytes.content, { name });
+    const header = table.header.map(plain);
+    refuseHeader(header, shape, name);
+    const own = header.flatMap((column, place) => (shape.columns.includes(column) ? [place] : []));
+    const ownKeys = shape.keyColumns.map((column) => header.indexOf(column));
+    const known = new Map<string, string>();
+    const odd: number[] = [];
+    let last: Row | undefined;
+    for await (const rows of table.batches()) {
+      for (const { line, cells } of rows) {
+        if (cells.length !== header.length) odd.push(line);
+        const textOf = (places: readonly number[]) =>
+          lineKey(places.map((place) => plain(cells[place] ?? '')));
+        known.set(textOf(ownKeys), linePrint(textOf(own), shape));
+      }
+      last = rows.at(-1) ?? last;
+    }
+    if (!bytes.endsLine()) refuseHalfLine(header, last, name);
+    const { delimiter, newline: ends, bom } = table.dialect;
+    const newline = ends === '\r\n' || ends === '\n' ? ends : wanted.newline;
+    const style = { ...wanted, delimiter, newline, bom: wanted.bom || bom };
+
+    const added = shape.columns.filter((column) => !header.includes(column));
+    const columns = [...header, ...added];
+    const keyPlaces = shape.keyColumns.map(placeOf);
+    const common = header.map(placeOf).filter((place) => place >= 0);
+    const notes = oddNotes(odd, header.length);
+    if (added.length > 0)
+      notes.push(`The file had no column ${added.join(', ')}. It was added, and is blank in earlier lines.`);
+    return {
+      known,
+      notes,
+      async *again(content) {
+        yield markOf(style) + csvLine(columns, style);
+        const blanks = added.map(() => '');
+        for await (const rows of (await readCsv(content, { name })).batches())
+          yield rows
+            .map(({ cells }) => cells.map(plain))
+            .map((cells) => csvLine(cells.length === header.length ? [...cells, ...blanks] : cells, style))
+            .join('');
+      },
+      lineOf(item) {
+        const cells = shape.cells(item).map((cell) => cellAsText(cell, decimal));
+        const at = (places: readonly number[]) => places.map((place) => cells[place] ?? '');
+        const key = at(keyPlaces);
+        return {
+          key: key[0] === '' ? '' : lineKey(key),
+          compared: lineKey(at(common)),
+          text: csvLine(at(columns.map(placeOf)), style),
+          hasMore: !shape.isHistory && at(added.map(placeOf)).some((cell) => cell !== ''),
+        };
+      },
+    };
+  } catch (error) {
+    bytes.content.destroy();
+    if (!(error instanceof CsvError)) throw error;
+    if (bytes.isEmpty()) return undefined;
+    throw new DestinationError(`Nothing can be added to the file: ${error.message}`, {
+      place: error.place,
+      hint: CORRECT_LINE,
+      cause: error,
+    });
+  }
+}
+
+function refuseHeader(header: readonly string[], { keyColumns }: RowShape, name: string): void {
+  const place = { file: name, line: 1 };
+  const lacking = keyColumns.filter((column) => !header.includes(column));
+  if (lacking.length > 0) {
+    throw new DestinationError(
+      `The file has no column ${lacking.join(' and no ')}: this job did not write it, or wrote it in another format.`,
+      { place, hint: OTHER_FILE },
+    );
+  }
+  const repeated = header.find((column, index) => header.indexOf(column) !== index);
+  if (repeated === undefined) return;
+  throw new DestinationError(
+    `The file has the column '${repeated}' twice: it is not clear which one is meant.`,
+    {
+      place,
+      hint: 'Rename one of them, then run again: no reading is lost.',
+    },
+  );
+}
+
+/**
+ * A last line without a line end may be incomplete. It is certainly complete only if its last cell proves it: a
+ * complete timestamp, or the header's last name.
+ */
+function refuseHalfLine(header: readonly string[], last: Row | undefined, name: string): void {
+  const lastColumn = header.at(-1);
+  if (last === undefined && lastColumn === 'read_at') return;
+  const isWhole = last?.cells.length === header.length && WHOLE_INSTANT.test(last.cells.at(-1) ?? '');
+  if (lastColumn === 'read_at' && isWhole) return;
+  throw new DestinationError('The last line has no line end and may be incomplete, so nothing is added.', {
+    place: { file: name, line: last?.line ?? 1 },
+    hint: `Add a line break if it is complete. ${CORRECT_LINE}`,
+  });
+}
+
+function oddNotes(lines: readonly number[], columns: number): string[] {
+  if (lines.length === 0) return [];
+  const shown = lines.slice(0, ODD_SHOWN).join(', ');
+  const more = lines.length > ODD_SHOWN ? ` and ${lines.length - ODD_SHOWN} more` : '';
+  return [`Lines of the file that do not have its ${columns} columns were not changed: ${shown}${more}.`];
+}
