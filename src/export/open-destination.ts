@@ -35,7 +35,7 @@ interface DestinationContent {
   readonly version: string | null;
 }
 
-export interface DestinationWriteOptions {
+interface DestinationWriteOptions {
   /** Aborted before the file is replaced: nothing has changed. */
   readonly signal: AbortSignal;
   /** Write only over this version; null: only if there is no file; omitted: always. */

@@ -6,12 +6,10 @@ import { commandText, counted, DAY, formatDuration, PROGRAM, printable } from '.
 import type { RunFacts, View } from './run-facts.ts';
 import { type RunSummary, runSummary } from './run-summary.ts';
 import { type Paragraph, plainWords, type Section, shownIn } from './section.ts';
-import { aboutSection } from './sections/about-section.ts';
-import { driftSection } from './sections/drift-section.ts';
-import { editedFacts, editedSection } from './sections/edited-section.ts';
-import { exportedSection } from './sections/exported-section.ts';
-import { fieldsSection } from './sections/fields-section.ts';
-import { heldSection } from './sections/held-section.ts';
+import { aboutSection, exportedSection } from './sections/about-section.ts';
+import { driftSection, verificationSection } from './sections/drift-section.ts';
+import { fieldsSection, pricesSection, stockSection } from './sections/fields-section.ts';
+import { editedFacts, editedSection, heldSection, wavesSection } from './sections/held-section.ts';
 import { imagesSection } from './sections/images-section.ts';
 import { leadSection } from './sections/lead-section.ts';
 import {
@@ -25,7 +23,6 @@ import {
 } from './sections/lists-section.ts';
 import { nextSection, type StepFacts, stepsAfter } from './sections/next-section.ts';
 import { notesSection } from './sections/notes-section.ts';
-import { pricesSection, stockSection } from './sections/prices-section.ts';
 import { recordsSection } from './sections/records-section.ts';
 import { rejectedSection, skippedSection, unsentSection } from './sections/rejected-section.ts';
 import { adoptedSection, renamedSection } from './sections/renamed-section.ts';
@@ -33,8 +30,6 @@ import { safetySection } from './sections/safety-section.ts';
 import { sourceSection } from './sections/source-section.ts';
 import { trafficSection } from './sections/traffic-section.ts';
 import { undoSection } from './sections/undo-section.ts';
-import { verificationSection } from './sections/verification-section.ts';
-import { wavesSection } from './sections/waves-section.ts';
 import { figuresWords, kindOf, statusWords } from './status-words.ts';
 
 // Parts of a document that pages and commands show by themselves.
@@ -163,15 +158,8 @@ export function nextSteps(facts: StepFacts, program = PROGRAM) {
 
 /** What a job may be notified of; `NOTIFY_WORDS` has them in words. */
 export type Condition =
-  | 'failed'
-  | 'stopped'
-  | 'rejects'
-  | 'held'
-  | 'edited'
-  | 'drift'
-  | 'missed'
-  | 'done'
-  | 'weekly';
+  | ('failed' | 'stopped' | 'rejects' | 'held' | 'edited')
+  | ('drift' | 'missed' | 'done' | 'weekly');
 
 /** What a message is about: a condition, or that none holds any more. */
 export type MessageKind = Condition | 'recovered';
@@ -229,7 +217,7 @@ export function endNotification(end: MessageKind, facts: RunFacts, { now, versio
     // A successful run needs no action.
     ...(end === 'done' || end === 'recovered' ? [] : commandsOf(sections).slice(0, 1)),
   ];
-  return { ...message(lines), id: endId(facts.run), end, summary: runSummary(facts, now) };
+  return message(lines, endId(facts.run), end, runSummary(facts, now));
 }
 
 /** Identifies the end of a run: another one for each end, also of a continued run. */
@@ -267,7 +255,7 @@ function commandsOf(sections: readonly Section[]): string[] {
 /** States that a job could not start. Nobody watches a scheduled run. */
 export function beginNotification(job: string, problem: string, id: string): Notification {
   const lines = [`${job}: could not start`, problem, 'To see all problems: storeferry check'];
-  return { ...message(lines), id, end: 'failed', summary: null };
+  return message(lines, id, 'failed');
 }
 
 const LISTS_IN_MESSAGE = 10;
@@ -296,12 +284,7 @@ export function weeklyNotification(job: string, history: ListHistory, now: numbe
   const left = present.length - lines.length;
   const more = left > 0 ? [`and ${counted(left, 'more list')}`] : [];
   const title = `${job}: ${counted(present.length, 'list')} on ${dayOf(last)}, compared with ${dayOf(since)}`;
-  return {
-    ...message([title, ...lines, ...more]),
-    id: `${job}-week-${weekOf(now)}`,
-    end: 'weekly',
-    summary: null,
-  };
+  return message([title, ...lines, ...more], `${job}-week-${weekOf(now)}`, 'weekly');
 }
 
 /** A week by the date of its Monday in UTC. */
@@ -322,7 +305,7 @@ function dayOf(at: number): string {
 /** Shows a recipient that notifications of a job arrive. */
 export function testNotification(job: string, id: string): Notification {
   const lines = [`${job}: this is a test`, 'Notifications of this job arrive here. Nothing has happened.'];
-  return { ...message(lines), id, end: 'test', summary: null };
+  return message(lines, id, 'test');
 }
 
 /** States that a scheduled run did not start in time, or that one did again (`problem` null). */
@@ -336,12 +319,17 @@ export function missedNotification(
     problem === null
       ? [`${job}: recovered, the scheduled run starts in time again`]
       : [`${job}: a scheduled run did not start in time`, problem, 'To see all runs: storeferry runs'];
-  return { ...message(lines), id, end, summary: null };
+  return message(lines, id, end);
 }
 
-function message(lines: readonly string[]): Pick<Notification, 'text' | 'content' | 'allowed_mentions'> {
+function message(
+  lines: readonly string[],
+  id: string,
+  end: Notification['end'],
+  summary: RunSummary | null = null,
+): Notification {
   const text = lines.map((line) => truncate(harmless(line), MAX_ERROR_LENGTH)).join('\n');
-  return { text, content: text, allowed_mentions: { parse: [] } };
+  return { text, content: text, allowed_mentions: { parse: [] }, id, end, summary };
 }
 
 /**

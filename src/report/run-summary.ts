@@ -10,7 +10,7 @@ import {
 } from '../model/run.ts';
 import type { JudgedWave } from '../model/wave-limits.ts';
 import { type JobFacts, NO_TOTALS, type RunFacts, type ScheduleStatus } from './run-facts.ts';
-import { editedFacts } from './sections/edited-section.ts';
+import { editedFacts } from './sections/held-section.ts';
 
 /** The object that `--json` prints as the last line. The order of its members is fixed. */
 export interface RunSummary extends Omit<RunTotals, 'inRows'> {
@@ -24,23 +24,13 @@ export interface RunSummary extends Omit<RunTotals, 'inRows'> {
   readonly durationMs: number;
   readonly error: string | null;
   /** What an undo leaves as it is; absent in other runs, and before its plan is made. */
-  readonly left?: LeftRecords;
+  readonly left?: ReturnType<typeof leftRecords>;
   /** Records that somebody edited in the store, of those that the run changes or holds; absent if none is known. */
   readonly edited?: number;
   /** What the part of the records had in which the store was compared before; absent if the job asks for no comparison. */
   readonly drift?: ReturnType<typeof driftFigures>;
   /** The waves that were sent and judged; absent if the job sends in one go. */
   readonly waves?: readonly Omit<JudgedWave, 'answered'>[];
-}
-
-/** The records that an undo leaves, with the reasons; of each reason the first hundred keys. */
-interface LeftRecords {
-  readonly records: number;
-  readonly reasons: readonly {
-    readonly reason: string;
-    readonly records: number;
-    readonly keys: readonly string[];
-  }[];
 }
 
 /** A command that failed before it could collect a report: the state cannot be used, or the job is already running. */
@@ -138,7 +128,8 @@ const STATUSES_BY_SEVERITY: readonly RunStatus[] = [
   ...(['running', 'failed', 'interrupted'] as const),
 ];
 
-function leftRecords(groups: NonNullable<Plan['undo']>['left']): LeftRecords {
+/** The records that an undo leaves, with the reasons; of each reason the first hundred keys. */
+function leftRecords(groups: NonNullable<Plan['undo']>['left']) {
   return {
     records: sumOf(groups, ({ records }) => records),
     reasons: groups.map(({ message, records, keys }) => ({ reason: message, records, keys })),
@@ -195,46 +186,23 @@ export function isoTime(at: number): string {
   return new Date(at).toISOString();
 }
 
-type Verified = Pick<
-  Verification,
-  'sampled' | 'known' | 'asKnown' | 'recreated' | 'altered' | 'rejected' | 'unsent' | 'forgottenShare'
->;
+/** What a command compared, or did not because it could not begin: then it names no store. */
+type Comparing = Pick<FailedCommand | Run, 'job' | 'error'> & { readonly store?: string | null };
 
 /** The object that `verify --json` prints as the last line. */
-export function verificationSummary(
-  { job, store, error }: Pick<Run, 'error'> & Readonly<Record<'job' | 'store', string | null>>,
-  { sampled, known, asKnown, recreated, altered, rejected, unsent, forgottenShare }: Verified,
-) {
+export function verificationSummary({ job, store = null, error }: Comparing, found?: Verification) {
+  const { sampled = 0, known = 0, asKnown = 0, recreated = 0, altered = 0, rejected = 0 } = found ?? {};
+  const { unsent = 0, forgottenShare = { estimate: null, low: 0, high: 1 } } = found ?? {};
   const figures = { sampled, known, asKnown, recreated, altered, rejected, unsent };
   return { job, store, ...figures, forgottenShare, error };
 }
 
 /** The object that `drift --json` prints as the last line. */
-export function driftSummary(
-  { job, store, error }: Pick<Run, 'error'> & Readonly<Record<'job' | 'store', string | null>>,
-  found: Partial<Pick<Drift, 'checked' | 'edited' | 'fields' | 'deleted' | 'recreated' | 'strangers'>> = {},
-) {
-  return { job, store, ...driftFigures(found), strangers: found.strangers ?? null, error };
+export function driftSummary({ job, store = null, error }: Comparing, found?: Drift) {
+  return { job, store, ...driftFigures(found), strangers: found?.strangers ?? null, error };
 }
 
-function driftFigures({
-  checked = 0,
-  edited = 0,
-  fields = 0,
-  deleted = 0,
-  recreated = 0,
-}: Partial<Pick<Drift, 'checked' | 'edited' | 'fields' | 'deleted' | 'recreated'>>) {
+function driftFigures(found?: Drift) {
+  const { checked = 0, edited = 0, fields = 0, deleted = 0, recreated = 0 } = found ?? {};
   return { checked, edited, fields, deleted, recreated };
-}
-
-/** The same of a comparison that could not begin, or has no report. */
-export function failedDrift({ job, error }: FailedCommand) {
-  return driftSummary({ job, store: null, error });
-}
-
-/** The same of a verification that could not begin, or has no report. */
-export function failedVerification({ job, error }: FailedCommand) {
-  const nothing = { sampled: 0, known: 0, asKnown: 0, recreated: 0, altered: 0, rejected: 0, unsent: 0 };
-  const forgottenShare = { estimate: null, low: 0, high: 1 };
-  return verificationSummary({ job, store: null, error }, { ...nothing, forgottenShare });
 }

@@ -197,6 +197,11 @@ export function styled(style: Style, words: Words): Piece {
   return { as: style, words };
 }
 
+/** The key of a record. */
+export function recordKey(key: string): Piece {
+  return styled('key', foreign(key, 60));
+}
+
 /** A table. Its caption is only for screen readers, unless `captionHidden` is false. */
 export function table(
   caption: string,

@@ -91,18 +91,8 @@ function barOf(share: number): string {
 
 function figuresOf({ done, total, unit }: Progress): string {
   const known = total !== null && done <= total;
-  switch (unit) {
-    case 'bytes':
-      return known ? formatBytesOf(done, total) : formatBytes(done);
-    case 'rows':
-    case 'requests':
-    case 'orders':
-    case 'pictures':
-    case 'contacts':
-      return known ? `${grouped(done)} of ${grouped(total)} ${unit}` : `${grouped(done)} ${unit}`;
-    default:
-      return unit satisfies never;
-  }
+  if (unit === 'bytes') return known ? formatBytesOf(done, total) : formatBytes(done);
+  return `${grouped(done)}${known ? ` of ${grouped(total)}` : ''} ${unit}`;
 }
 
 function rateOf({ ratePerSecond, unit }: Progress): string {
@@ -199,11 +189,7 @@ const STATUSES: Readonly<Record<RunStatus, readonly [words: string, tone: Tone]>
 /** A status as the beginning of a sentence that continues with a duration. */
 export function statusWords(
   status: RunStatus,
-  { rejected, held, skipped }: Pick<RunTotals, 'rejected' | 'held' | 'skipped'> = {
-    rejected: 0,
-    held: 0,
-    skipped: 0,
-  },
+  { rejected = 0, held = 0, skipped = 0 }: Partial<Pick<RunTotals, 'rejected' | 'held' | 'skipped'>> = {},
 ): string {
   if (status !== 'done-with-rejects' || rejected > 0) return STATUSES[status][0];
   if (held > 0) return 'done, with held records,';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fieldWords, formatChange } from '../../src/report/sections/prices-section.ts';
+import { fieldWords, formatChange } from '../../src/report/sections/fields-section.ts';
 import { formatBytes, formatBytesOf, formatMoment, formatShare, grouped } from '../../src/text/printable.ts';
 
 describe('figures in words', () => {

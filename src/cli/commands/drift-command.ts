@@ -1,4 +1,4 @@
-import { failedDrift } from '../../report/run-summary.ts';
+import { driftSummary } from '../../report/run-summary.ts';
 import { flag, parsedOption, requiredArgument, wholeNumber } from '../define-command.ts';
 import { defineRunCommand } from '../run-in-workspace.ts';
 
@@ -32,5 +32,6 @@ not what was sent. An interrupted comparison goes on where it was.
   action: 'drift',
   task: ({ read, job }, _, { sample, restore, accept }) =>
     read({ does: 'drift', job, restore, accept }, { records: sample }),
-  reported: (_invocation, _texts, { restore }) => (restore ? {} : { summarise: failedDrift }),
+  reported: (_invocation, _texts, { restore }) =>
+    restore ? {} : { summarise: (failed) => driftSummary(failed) },
 });

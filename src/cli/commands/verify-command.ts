@@ -1,4 +1,4 @@
-import { failedVerification } from '../../report/run-summary.ts';
+import { verificationSummary } from '../../report/run-summary.ts';
 import { parsedOption, requiredArgument, wholeNumber } from '../define-command.ts';
 import { defineRunCommand } from '../run-in-workspace.ts';
 
@@ -22,5 +22,5 @@ have another id; it cannot show an older value of a restored store, since the va
   json: 'the sample, and how many are as acknowledged, gone or changed',
   action: 'verify',
   task: ({ read, job }, _, { sample }) => read({ does: 'verify', job }, { records: sample }),
-  reported: () => ({ summarise: failedVerification }),
+  reported: () => ({ summarise: (failed) => verificationSummary(failed) }),
 });

@@ -148,8 +148,18 @@ interface BarFigure {
 }
 
 /** Bars with an axis of round values, the last run at the right, and the days of both ends below. */
-function barFigure(figure: BarFigure): Markup {
-  const { title, text, runs, timezone, values, partsOf, signs = [], ticksOf, words, legend } = figure;
+function barFigure({
+  title,
+  text,
+  runs,
+  timezone,
+  values,
+  partsOf,
+  signs = [],
+  ticksOf,
+  words,
+  legend,
+}: BarFigure): Markup {
   const height = plotHeight(values);
   const outliers = findOutliers(values);
   const bands = Math.max(MIN_BANDS, runs.length);
@@ -157,10 +167,6 @@ function barFigure(figure: BarFigure): Markup {
   const longest = Math.max(...values.map((value) => words(value).length + 2));
   const apart = Math.ceil((longest * CHARACTER_WIDTH + LABEL_GAP) / bandWidth);
   const withValue = valued(values, outliers, apart);
-  const ends = endTicks(
-    runs.map(({ at }) => at),
-    timezone,
-  );
   const plot = drawPlot({
     size: SIZE,
     // A unit for each run, with the last one at the right.
@@ -192,7 +198,10 @@ function barFigure(figure: BarFigure): Markup {
         const place = { x: x(index + 0.5), y: y(Math.min(height, value)), dy: -4 };
         return label.length > 0 && labelAt({ ...place, label: label.join(' '), outlined: true });
       }),
-      ...ends.map(({ value, label }) => {
+      ...endTicks(
+        runs.map(({ at }) => at),
+        timezone,
+      ).map(({ value, label }) => {
         const anchor = value === 0 ? 'start' : 'end';
         return labelAt({ x: x(value + (value === 0 ? 0 : 1)), y: y(0), label, anchor, dy: 16 });
       }),

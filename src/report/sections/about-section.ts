@@ -1,5 +1,13 @@
 import { lastedMs, partOf } from '../../model/run.ts';
-import { formatDuration, formatMoment, grouped, sampleFlags } from '../../text/printable.ts';
+import {
+  counted,
+  formatBytes,
+  formatDuration,
+  formatMoment,
+  grouped,
+  resourceNoun,
+  sampleFlags,
+} from '../../text/printable.ts';
 import type { RunFacts, View } from '../run-facts.ts';
 import { foreign, type Section, styled, type Words } from '../section.ts';
 import { kindOf } from '../status-words.ts';
@@ -56,4 +64,40 @@ function kindWords(run: RunFacts['run']): Words {
       ? 'restore after comparison'
       : KINDS[release !== undefined ? 'release' : kindOf(run)];
   return of === null ? name : [`${name} of `, styled('code', foreign(of))];
+}
+
+/** What an export read and wrote; null for imports, and before the file is written. */
+export function exportedSection(
+  { run, totals, exported: file }: RunFacts,
+  { timezone }: View,
+): Section | null {
+  if (file === null) return null;
+  const { location, mode, begun, isTable, format, items, lines, bytes, readAt } = file;
+  const at = formatMoment(Date.parse(readAt), { timezone });
+  const how =
+    mode !== 'append'
+      ? 'in a new file'
+      : begun === true
+        ? 'in a new file: none existed, or an empty one'
+        : 'added to the file';
+  const written =
+    isTable === true
+      ? `${counted(lines, 'row')}, ${begun === true ? 'in a new table' : 'added or updated'}`
+      : `${counted(lines, 'line')}, ${how}`;
+  return {
+    id: 'export',
+    title: 'What was written',
+    blocks: [
+      {
+        kind: 'terms',
+        terms: [
+          [isTable === true ? 'Table' : 'File', styled('code', foreign(location, 300))],
+          ['Read', `${counted(items, resourceNoun(run.resource))}, at ${at}`],
+          ['Written', written],
+          ...(isTable === true ? [] : [['Format', `${format}, ${formatBytes(bytes)} in all`] as const]),
+          ['Requests', grouped(totals.requests)],
+        ],
+      },
+    ],
+  };
 }

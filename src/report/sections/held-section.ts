@@ -1,13 +1,13 @@
 import { MIN_RECORDS_FOR_SHARE } from '../../model/guard.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import type { GuardFinding } from '../../model/plan.ts';
+import type { EditedFound } from '../../model/run.ts';
 import { priceText } from '../../model/safety-limits.ts';
+import { type JudgedWave, stoppedWave, waveSizes } from '../../model/wave-limits.ts';
 import { counted, grouped, listed } from '../../text/printable.ts';
-import type { RunFacts } from '../run-facts.ts';
-import { foreign, type Section, styled, table, type Words } from '../section.ts';
+import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
+import { foreign, paragraph, recordKey, type Section, styled, table, type Words } from '../section.ts';
 import { changeWords, sampleValue } from './fields-section.ts';
-
-const MAX_NAME_LENGTH = 60;
 
 /** What the guards of the job have found, with old and new values; null if they found nothing. */
 export function heldSection({ run, plan, totals }: RunFacts): Section | null {
@@ -49,14 +49,97 @@ const ACTIONS = { hold: 'held', stop: 'stops the run', warn: 'only a warning' } 
 >;
 
 function exampleWords({ key, what, field, old, new: now }: GuardFinding['examples'][number]): Words {
-  const name = [
-    styled('key', foreign(key, MAX_NAME_LENGTH)),
-    what !== null && [' (', foreign(what, MAX_NAME_LENGTH), ')'],
-  ];
+  const name = [recordKey(key), what !== null && [' (', foreign(what, 60), ')']];
   return changeWords(name, valueWords(field, old), valueWords(field, now));
 }
 
 function valueWords(field: string, value: string | number | boolean | null): Words {
   if (typeof value === 'number' && /price/i.test(field)) return priceText(value);
   return sampleValue(value === null ? null : String(value));
+}
+
+/** What is known of edits in the store: of the plan, and when the run has ended also what its answers have shown. */
+export function editedFacts({
+  run,
+  plan,
+}: Pick<RunFacts, 'run'> & Partial<Pick<RunFacts, 'plan'>>): EditedFound | null {
+  return run.edited ?? plan?.edited ?? null;
+}
+
+/** Fields that somebody edited in the store, and what becomes of them; null if none is known. */
+export function editedSection(facts: RunFacts): Section | null {
+  const found = editedFacts(facts);
+  const replaces = facts.plan?.replacesEdits === true;
+  if (found === null && !replaces) return null;
+  const { kept, held, overwritten, records } = found ?? { kept: 0, held: 0, overwritten: 0, records: [] };
+  const parts = withoutAbsent([
+    kept > 0 && `${counted(kept, 'record')} kept`,
+    held > 0 && `${held} held`,
+    overwritten > 0 && `${overwritten} overwritten`,
+  ]);
+  return {
+    id: 'edited',
+    title: parts.length === 0 ? 'Edited in the store' : `Edited in the store: ${listed(parts)}`,
+    blocks: [
+      paragraph([
+        replaces &&
+          styled(
+            'tone-warning',
+            `The store replaces whole products: what somebody edited there ${isOnlyPlanned(facts) ? 'will be' : 'is'} overwritten.`,
+          ),
+        held > 0 && 'Held records have a field that was changed in the store and in the source.',
+      ]),
+      table(
+        'Records that somebody edited in the store',
+        ['Record', ['Edit', 'bare', 'leads'], ['Fields', 'bare']],
+        records.map(({ key, how, fields }) => ({
+          ...(how !== 'kept' && { tone: 'warning' as const }),
+          cells: [recordKey(key), how, listed(fields)],
+        })),
+        { more: (left) => `and ${counted(left, 'more record')}` },
+      ),
+    ],
+  };
+}
+
+/** The waves in which a plan is sent, and what the store answered to each; null if it is sent in one go. */
+export function wavesSection({ run, plan }: RunFacts): Section | null {
+  const sizes = plan === null ? [] : waveSizes(plan.shards);
+  if (plan === null || sizes.length === 0) return null;
+  const judged = run.waves ?? [];
+  const noun = plan.resource === 'products' ? 'Products' : 'Contacts';
+  const stopped = stoppedWave(run);
+  const title =
+    stopped === undefined
+      ? `Waves: ${grouped(sizes.length)}`
+      : `Waves: stopped after ${stopped.number} of ${sizes.length}`;
+  return {
+    id: 'waves',
+    title,
+    blocks: [
+      table(
+        'The waves of this run, and the answers to each',
+        ['Wave', [noun, 'numeric'], ['Answers', 'bare']],
+        sizes.map((records, index) => {
+          const wave = judged[index];
+          return {
+            ...(wave?.stop != null && { tone: 'bad' as const }),
+            cells: [`Wave ${index + 1}`, grouped(records), answersWords(wave, index + 1 < sizes.length)],
+          };
+        }),
+      ),
+    ],
+  };
+}
+
+function answersWords(wave: JudgedWave | undefined, isFollowed: boolean): Words {
+  if (wave === undefined) return isFollowed ? 'judged before the next is sent' : 'the rest';
+  const { rejected, unsent, compared, altered, stop, approved } = wave;
+  const found = listed([
+    `${grouped(rejected)} rejected`,
+    `${grouped(unsent)} unsent`,
+    `${grouped(altered)} of ${counted(compared, 'answer')} changed`,
+  ]);
+  if (stop === null) return `${found}: within the limits`;
+  return `${found}: ${approved ? 'approved by a person' : 'the run stopped here'}`;
 }

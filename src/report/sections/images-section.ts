@@ -2,7 +2,7 @@ import { sumOf } from '../../model/json-object.ts';
 import type { ImageFindings, ImageProblem, PictureFindings } from '../../model/plan.ts';
 import { counted, formatBytes, grouped, listed } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { type Block, foreign, type Section, styled, type Table, table, type Words } from '../section.ts';
+import { type Block, foreign, recordKey, type Section, type Table, table, type Words } from '../section.ts';
 
 /** Pictures that are published, and image addresses that were looked at; null if there are neither. */
 export function imagesSection({ run, plan }: RunFacts): Section | null {
@@ -40,11 +40,11 @@ function picturesBlocks(
     ...problemsTable(
       'Files that are no pictures',
       'Files',
-      broken.map(({ problem, files: count, examples }) => ({
+      broken.map(({ problem, files: count, examples }) => [
         problem,
-        count,
-        items: examples.map((name) => foreign(name, 60)),
-      })),
+        grouped(count),
+        { as: 'samples', items: examples.map((name) => foreign(name, 60)) },
+      ]),
     ),
   ];
 }
@@ -66,33 +66,26 @@ function addressBlocks(images: ImageFindings): Block[] {
     ...problemsTable(
       'Problems of image addresses',
       'Addresses',
-      [...broken, ...unknown].map(({ problem, addresses, samples }) => ({
-        problem: foreign(problem),
-        count: addresses,
-        items: samples.map(
-          ({ key, address }): Words => [styled('key', foreign(key, 60)), ' ', foreign(address, 200)],
-        ),
-      })),
+      [...broken, ...unknown].map(({ problem, addresses, samples }) => [
+        foreign(problem),
+        grouped(addresses),
+        {
+          as: 'samples',
+          items: samples.map(({ key, address }) => [recordKey(key), ' ', foreign(address, 200)]),
+        },
+      ]),
     ),
   ];
 }
 
-interface ShownProblem {
-  readonly problem: Words;
-  readonly count: number;
-  readonly items: readonly Words[];
-}
-
 /** `unit`: what is counted. */
-function problemsTable(caption: string, unit: string, problems: readonly ShownProblem[]): Table[] {
+function problemsTable(caption: string, unit: string, problems: readonly (readonly Words[])[]): Table[] {
   if (problems.length === 0) return [];
   return [
-    table(
-      caption,
-      ['Problem', [unit, 'numeric'], ['Examples', 'bare']],
-      problems.map(({ problem, count, items }) => [problem, grouped(count), { as: 'samples', items }]),
-      { shown: { page: 25, text: 8 }, more: (left) => `and ${counted(left, 'more problem')}` },
-    ),
+    table(caption, ['Problem', [unit, 'numeric'], ['Examples', 'bare']], problems, {
+      shown: { page: 25, text: 8 },
+      more: (left) => `and ${counted(left, 'more problem')}`,
+    }),
   ];
 }
 

@@ -12,11 +12,10 @@ import { stoppedWave, waveSizes } from '../../model/wave-limits.ts';
 import { counted, grouped, listed, resourceNoun, sampleFlags, wasOrWere } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, onlyIn, paragraph, type Section, styled, type Words } from '../section.ts';
-import { driftHeadline } from './drift-section.ts';
-import { editedFacts } from './edited-section.ts';
-import { formatChange, formatNumber, moveFieldWords } from './prices-section.ts';
+import { driftHeadline, verificationHeadline } from './drift-section.ts';
+import { formatChange, formatNumber, moveFieldWords } from './fields-section.ts';
+import { editedFacts } from './held-section.ts';
 import { safetyVerdicts } from './safety-section.ts';
-import { verificationHeadline } from './verification-section.ts';
 
 /** How many unusual prices are named; more if they stop the run. */
 const MOVES_SHOWN = 3;

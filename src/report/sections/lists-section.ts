@@ -6,6 +6,7 @@ import type { RunFacts, View } from '../run-facts.ts';
 import {
   type Block,
   foreign,
+  type NamedColumn,
   type Plot,
   paragraph,
   type Section,
@@ -50,14 +51,14 @@ export function latestFigures(
   const compared = since === undefined ? lists : lists.map((list) => comparedWith(list, since));
   return table(
     `Each list now, and how it has changed since the ${since === undefined ? 'reading before' : 'first of these readings'}`,
-    withoutAbsent([
-      { header: 'List' },
-      ...MEASURES.flatMap(({ name }) => [
-        { header: capitalise(name), numeric: true },
-        { header: 'Change', numeric: true, bare: detailed },
+    [
+      'List',
+      ...MEASURES.flatMap(({ name }): NamedColumn[] => [
+        [capitalise(name), 'numeric'],
+        detailed ? ['Change', 'numeric', 'bare'] : ['Change', 'numeric'],
       ]),
-      detailed && { header: 'Read', short: true },
-    ]),
+      detailed && ['Read', 'short'],
+    ],
     compared.map((list) =>
       withoutAbsent<Words>([
         [foreign(shownListName(list.latest)), detailed && idAndState(list)],
@@ -217,43 +218,22 @@ function signed(figure: number, digits: number): string {
 }
 
 /** The readings of one list. */
-export interface ListTrend {
-  readonly id: string;
-  /** In ascending order of time. */
-  readonly points: readonly HistoryPoint[];
-  readonly first: HistoryPoint;
-  readonly latest: HistoryPoint;
-  readonly before: HistoryPoint | undefined;
-  readonly formerNames: readonly string[];
-  /** Later readings do not have the list. */
-  readonly gone: boolean;
-}
+export type ListTrend = ReturnType<typeof listTrends>['lists'][number];
 
 /** The lists of a history and the times of its readings. Lists of the last reading come first, the largest first. */
-export function listTrends({ points }: ListHistory): {
-  readonly lists: readonly ListTrend[];
-  readonly moments: readonly number[];
-} {
+export function listTrends({ points }: ListHistory) {
   const rising = points.toSorted((a, b) => a.readAt - b.readAt);
   const moments = [...new Set(rising.map(({ readAt }) => readAt))];
-  const lists = [...Map.groupBy(rising, ({ id }) => id)].flatMap(([id, own]): ListTrend[] => {
+  const lists = [...Map.groupBy(rising, ({ id }) => id)].flatMap(([id, own]) => {
     const [first, latest] = [own[0], own.at(-1)];
     if (first === undefined || latest === undefined) return [];
     const name = shownListName(latest);
     const formerNames = [...new Set(own.map(shownListName))].filter((former) => former !== name);
-    return [
-      {
-        id,
-        points: own,
-        first,
-        latest,
-        before: own.at(-2),
-        formerNames,
-        gone: latest.readAt !== moments.at(-1),
-      },
-    ];
+    // Later readings do not have a list that is gone.
+    const gone = latest.readAt !== moments.at(-1);
+    return [{ id, points: own, first, latest, before: own.at(-2), formerNames, gone }];
   });
-  const size = ({ latest }: ListTrend) => latest.subscribers ?? -1;
+  const size = ({ latest }: (typeof lists)[number]) => latest.subscribers ?? -1;
   return {
     lists: lists.toSorted((a, b) => Number(a.gone) - Number(b.gone) || size(b) - size(a)),
     moments,

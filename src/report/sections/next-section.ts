@@ -7,7 +7,7 @@ import { stoppedWave } from '../../model/wave-limits.ts';
 import { commandText, counted, formatDuration, grouped } from '../../text/printable.ts';
 import { deletesOfRenamed, isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, paragraph, type Section } from '../section.ts';
-import { editedFacts } from './edited-section.ts';
+import { editedFacts } from './held-section.ts';
 import { namesRejects, rejectsFiles } from './rejected-section.ts';
 
 /** The possible next steps with their commands; null if there are none. */

@@ -6,7 +6,7 @@ import { counted, formatDuration, grouped, listed, printable, resourceNoun } fro
 import { formatExamplePlace } from '../format-place.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { foreign, type Section } from '../section.ts';
-import { verificationNotes } from './verification-section.ts';
+import { verificationNotes } from './drift-section.ts';
 
 const KEYS_NAMED = 3;
 const MAX_NOTE_LENGTH = 1_500;
