@@ -26,7 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   plan: ['state'],
   apply: ['state', 'storefront'],
   export: ['state', 'storefront', 'remote', 'tables'],
-  rejects: ['state', 'source', 'tables'],
+  rejects: ['state', 'tables'],
   // The names of the files of rejects.
   report: ['state', 'rejects'],
   // A new job: guesses a mapping, asks, and writes the files.
@@ -132,7 +132,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['status-words.ts', 'html/markup.ts'],
   ],
   // What a run writes of its rejects, and what comes back.
-  rejects: ['rejects-file.ts', 'corrected-rejects.ts', 'rejects-edits.ts', 'write-rejects-workbook.ts'],
+  rejects: ['rejects-file.ts', 'corrected-rejects.ts', 'rejects-edits.ts'],
   onboarding: [
     // The draft of a new job, and the files that are written for it.
     ...['job-draft.ts', 'new-workspace.ts'],

@@ -9,12 +9,6 @@ import { readPlan, readRejections } from '../plan/plan-file.ts';
 import { type CorrectedRejects, readCorrectedRejects } from '../rejects/corrected-rejects.ts';
 import { isBlamed, type RejectsEdits } from '../rejects/rejects-edits.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK, readRejectsIndex, UNTOUCHED_FILE } from '../rejects/rejects-file.ts';
-import {
-  type CorrectedFile,
-  correctedAsCsv,
-  editedWorkbook,
-  openUntouched,
-} from '../rejects/write-rejects-workbook.ts';
 import { stageContents } from '../source/snapshot.ts';
 import { findJson, type RunFolder, sha256OfBytes, sha256OfFile } from '../state/artifacts.ts';
 import { importTarget } from '../state/state.ts';
@@ -24,6 +18,12 @@ import type { Stage } from './import/stage-step.ts';
 import { lockJob } from './lock-job.ts';
 import { retryGuardOf, saveRetryGuard } from './retry-guard.ts';
 import type { RunContext } from './run-context.ts';
+import {
+  type CorrectedFile,
+  correctedAsCsv,
+  editedWorkbook,
+  openUntouched,
+} from './write-rejects-workbook.ts';
 
 /** A rejected row as its source had it. */
 export interface RejectedRow {

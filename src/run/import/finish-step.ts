@@ -15,7 +15,6 @@ import {
   writeRejects,
   writeUnmatched,
 } from '../../rejects/rejects-file.ts';
-import { editedWorkbook, writeRejectsWorkbook } from '../../rejects/write-rejects-workbook.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
@@ -29,6 +28,7 @@ import { loadRetryGuard } from '../retry-guard.ts';
 import { type ImportRequest, type RunContext, runErrorOf } from '../run-context.ts';
 import { trafficFiles } from '../traffic/run-traffic.ts';
 import { elapsedFigures } from '../watched-run.ts';
+import { editedWorkbook, writeRejectsWorkbook } from '../write-rejects-workbook.ts';
 import { judgeRejected } from './apply-step.ts';
 import { discardPlan } from './continue-or-begin.ts';
 import { openSnapshotFile } from './snapshot-reading.ts';

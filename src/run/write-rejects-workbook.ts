@@ -8,12 +8,12 @@ import { LIMIT_NAMES } from '../model/input-limits.ts';
 import { recordOf } from '../model/json-object.ts';
 import { formatRow, inertCell, MAX_SHEET_COLUMNS, type Table, withoutInertMark } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
+import { REJECTS_WORKBOOK, readRejectsIndex, UNTOUCHED_FILE } from '../rejects/rejects-file.ts';
 import { isZip, stageSource } from '../source/snapshot.ts';
 import { type RunFolder, SampleFolder } from '../state/artifacts.ts';
 import { makeTemporaryFolder } from '../state/file-access.ts';
 import { openTable, readCsv } from '../tables/open-table.ts';
 import { MAX_CELL_LENGTH, writeTable } from '../tables/write-table.ts';
-import { REJECTS_WORKBOOK, readRejectsIndex, UNTOUCHED_FILE } from './rejects-file.ts';
 
 /** Writes the rejects of a run as a workbook, unless it has too many columns with ours. */
 export async function writeRejectsWorkbook(folder: RunFolder): Promise<void> {
