@@ -10,7 +10,7 @@ import { openVisitor, signIn } from './visitor.ts';
 
 /** So many that a run is surely still under way when its page has been looked at for a while. */
 const WATCHED = 120;
-const INTERRUPTED = 800;
+const INTERRUPTED = 400;
 
 /** Presses a button or follows a link, by its words. */
 async function press(page: Page, words: string): Promise<void> {

@@ -93,7 +93,7 @@ async function renames(context: TestContext, { count, renamed, kills, profiles =
     for (let listedAt: unknown; ; ) {
       const answers = await answered();
       if (answers === listedAt) {
-        if (await Promise.race([ended, sleep(5, false)])) break;
+        if (await Promise.race([ended, sleep(20, false)])) break;
         continue;
       }
       listedAt = answers;
@@ -137,10 +137,10 @@ const TIMED = { timeout: SCALE.patienceMs };
 
 describe('products with a new url, by runs that are killed, are there once and never missing', () => {
   it.concurrent('where they are created and then deleted', TIMED, async (context) => {
-    await renames(context, { count: 3_000, renamed: 120, kills: 20 });
+    await renames(context, { count: 1_000, renamed: 120, kills: 20 });
   });
   it.concurrent('where the store changes urls', TIMED, async (context) => {
-    await renames(context, { count: 3_000, renamed: 120, kills: 20, profiles: ['extended'] });
+    await renames(context, { count: 1_000, renamed: 120, kills: 20, profiles: ['extended'] });
   });
 });
 

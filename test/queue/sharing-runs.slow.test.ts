@@ -6,32 +6,34 @@ import { delay, errorAnswer } from '../support/store/faults.ts';
 import { until } from '../support/until.ts';
 import { openShop } from './workers-setup.ts';
 
+/** Enough for eight shards. */
+const SHARED = 4_000;
 const API_KEY = 'marked-key-d41d8cd98f00b204';
 
 describeWithRedis('workers that share a run', () => {
-  it('send 12 000 products once, both take part, and the API key stays out of Redis and logs', async () => {
-    await using shop = await openShop({ products: 12_000, store: { latencyMs: 5, apiKey: API_KEY } });
+  it('send products once, both take part, and the API key stays out of Redis and logs', async () => {
+    await using shop = await openShop({ products: SHARED, store: { latencyMs: 5, apiKey: API_KEY } });
     const { store, workspace } = shop;
     const workers = await Promise.all([shop.worker(), shop.worker()]);
 
     const followed = await workspace.storeferry('enqueue', 'nightly', '--follow', '--json');
     expect(followed.json()).toMatchObject({
       status: 'done',
-      rows: 12_000,
-      new: 12_000,
-      applied: 12_000,
+      rows: SHARED,
+      new: SHARED,
+      applied: SHARED,
       unsent: 0,
-      requests: 12_000,
+      requests: SHARED,
       error: null,
     });
     expect(followed.code).toBe(0);
     expect(followed.stderr).toContain(`Run ${followed.json()['run']} of nightly, store main.`);
-    expect(store.figures()).toMatchObject({ requests: 12_000, duplicates: 0, maxOverlap: 1 });
-    expect(store.shop.products.size).toBe(12_000);
+    expect(store.figures()).toMatchObject({ requests: SHARED, duplicates: 0, maxOverlap: 1 });
+    expect(store.shop.products.size).toBe(SHARED);
     expect(store.violations).toEqual([]);
 
     const kept = await redisContent(shop.redis.url);
-    expect(kept).toContain('product-11999');
+    expect(kept).toContain(`product-${SHARED - 1}`);
     expect(kept).not.toContain(API_KEY);
 
     for (const worker of workers) worker.process.kill('SIGTERM');
@@ -57,7 +59,7 @@ describeWithRedis('workers that share a run', () => {
     }
 
     expect((await workspace.storeferry('run', 'nightly', '--json')).json()).toMatchObject({
-      unchanged: 12_000,
+      unchanged: SHARED,
       requests: 0,
     });
   });
