@@ -159,6 +159,26 @@ describe('options.fromColumns', () => {
     ]);
   });
 
+  it('lists its values in the order of the columns, also beside other options', async () => {
+    const spec = mappingOf(`
+import: products
+columns: { name: Name, colour: Colour, price: Price, stock: { header: "Stock {size}", occurrence: all } }
+group: { by: [name, slug], rows: adjacent }
+product: { url: [name, slug], title: name }
+options: { columns: { Colour: colour }, fromColumns: { name: Size, columns: stock } }
+variants: { pricing: { price: price }, quantity: [stock, integer] }
+`);
+    const rows = [
+      ['Shirt', 'red', '4.00', '', '2'],
+      ['Shirt', 'blue', '4.00', '1', '3'],
+    ];
+    const { mapped } = await mapAll(spec, [table(['Name', 'Colour', 'Price', 'Stock S', 'Stock M'], rows)]);
+    expect(products(mapped)[0]?.options.map(({ name, values }) => [name, values])).toEqual([
+      ['Colour', ['red', 'blue']],
+      ['Size', ['S', 'M']],
+    ]);
+  });
+
   it('needs families of headers', () => {
     const single = mappingOf(`
 import: products

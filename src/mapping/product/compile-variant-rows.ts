@@ -224,7 +224,10 @@ export function compileSpread(
         ...table,
         names: [...table.names, name],
         choices: table.choices.map((choices, index) => [...choices, chosen[index]]),
-        listed: [...table.listed, [...labels].filter((label) => chosen.includes(label))],
+        listed: [
+          ...table.names.map((_, option) => table.listed[option] ?? []),
+          [...labels].filter((label) => chosen.includes(label)),
+        ],
       };
     },
   };
