@@ -1,3 +1,4 @@
+import type { Mutable } from '../model/json-object.ts';
 import { CONTACT_TEXT_FIELDS, type Contact, type ContactProperty } from '../model/mapped-record.ts';
 import type { UnmatchedCode } from '../model/reason.ts';
 import { didYouMean } from '../text/printable.ts';
@@ -8,32 +9,31 @@ import type { ContactSpec, PropertiesSpec } from './spec/mapping-spec.ts';
 import { type Cell, type Expression, type Item, isList, refuse } from './values/cell.ts';
 import { compileField, compileFlag, compileHeader } from './values/compile-value.ts';
 
-type Draft = { -readonly [K in keyof Contact]: Contact[K] };
-
 /** Compiles the fields of a contact (storefront-api.md, section 4.2). Only fields that are not empty are sent. */
 export function compileContact(scope: Scope, contact: ContactSpec): BuildRecord {
   const { faults } = scope;
-  const compile = (
-    name: keyof ContactSpec,
+  const field = (
+    name: (typeof CONTACT_TEXT_FIELDS)[number] | 'tags' | 'subscriberLists',
     wanted: 'text' | 'text[]' | 'number[]',
-    value?: ContactSpec['id'],
-  ) => given(value, (one) => compileField(scope, ['contact', name], one, wanted));
+  ) =>
+    given(contact[name], (value) =>
+      faults.field(name, compileField(scope, ['contact', name], value, wanted)),
+    );
   checkMatch(scope, contact);
-  const texts = CONTACT_TEXT_FIELDS.flatMap((name) => {
-    const read = compile(name, 'text', contact[name]);
-    return read === undefined ? [] : [{ name, read: faults.field(name, read) }];
-  });
+  const texts = CONTACT_TEXT_FIELDS.flatMap(
+    (name) => given(field(name, 'text'), (read) => ({ name, read })) ?? [],
+  );
   const propertiesOf = faults.field('properties', compileProperties(scope, contact.properties));
-  const tagsOf = given(compile('tags', 'text[]', contact.tags), (read) => faults.field('tags', read));
+  const tagsOf = field('tags', 'text[]');
   const isSubscribed = given(contact.subscribed, (flag) =>
     faults.field('subscribed', compileFlag(scope, ['contact', 'subscribed'], flag)),
   );
-  const listsOf = given(compile('subscriberLists', 'number[]', contact.subscriberLists), (read) =>
+  const listsOf = given(field('subscriberLists', 'number[]'), (read) =>
     faults.field('subscriberLists', (rows: RecordRows) => idsIn(read(rows, 0), rows.head?.line)),
   );
   return (rows) => {
     const { head } = rows;
-    const draft: Draft = {};
+    const draft: Mutable<Contact> = {};
     for (const { name, read } of texts) {
       const text = filledText(read(rows, 0));
       if (text !== undefined) draft[name] = text;

@@ -2,7 +2,13 @@ import { withoutUndefined } from '../model/json-object.ts';
 import type { Reason } from '../model/reason.ts';
 import { booleanWord, isErrorValue, type Row } from '../model/row.ts';
 import type { Binding } from './columns/bind-table.ts';
-import type { BoundTable, Misalignment, RecordRows, SourceRow } from './record-rows.ts';
+import {
+  type BoundTable,
+  type Misalignment,
+  type RecordRows,
+  type SourceRow,
+  withRows,
+} from './record-rows.ts';
 import { namedAt, type Scope } from './scope.ts';
 import type { MappingSpec } from './spec/mapping-spec.ts';
 import type { Condition } from './spec/value.ts';
@@ -270,7 +276,7 @@ export function compileDamageCheck(scope: Scope) {
           }
         }
       }
-      return cleaned.size === 0 ? rows : replaced(rows, cleaned);
+      return cleaned.size === 0 ? rows : withRows(rows, (row) => cleaned.get(row) ?? row);
     },
   };
 }
@@ -284,14 +290,4 @@ function withoutControls(row: SourceRow, slot: number): SourceRow {
   const cells = [...row.cells];
   cells[slot] = cells[slot]?.replaceAll(EVERY_CONTROL, '');
   return { ...row, cells };
-}
-
-function replaced(rows: RecordRows, cleaned: ReadonlyMap<SourceRow, SourceRow>): RecordRows {
-  const one = (row: SourceRow) => cleaned.get(row) ?? row;
-  return {
-    ...rows,
-    head: rows.head === undefined ? undefined : one(rows.head),
-    rows: rows.rows.map(one),
-    children: rows.children.map(one),
-  };
 }

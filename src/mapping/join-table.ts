@@ -89,7 +89,7 @@ export function joinTable(
       case 'max': {
         const found = numberIn(column, cell, line);
         if (typeof found === 'number')
-          return typeof known === 'number' ? combinedNumbers(take, known, found) : found;
+          return typeof known === 'number' ? COMBINED[take](known, found) : found;
         if (found !== undefined) faults.set(number, found);
         return known;
       }
@@ -150,18 +150,11 @@ export function joinTable(
   };
 }
 
-function combinedNumbers(take: 'sum' | 'min' | 'max', known: number, read: number): number {
-  switch (take) {
-    case 'sum':
-      return Decimal.of(known).plus(Decimal.of(read)).toNumber();
-    case 'min':
-      return Math.min(known, read);
-    case 'max':
-      return Math.max(known, read);
-    default:
-      return take satisfies never;
-  }
-}
+const COMBINED = {
+  sum: (known: number, read: number) => Decimal.of(known).plus(Decimal.of(read)).toNumber(),
+  min: Math.min,
+  max: Math.max,
+} as const;
 
 function columnUnclear(file: string, what: string): MappingError {
   return new MappingError(`In the table to join, ${what}.`, {

@@ -9,12 +9,14 @@ export interface LookupTable {
   /** Of the rows with formats that name a currency: the currencies, by column. */
   readonly currencies?: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** Of a table with the columns from, to and rate, matched by from: the rate of each pair, as written. */
-  readonly rates?: ReadonlyMap<string, string | typeof SEVERAL_RATES>;
+  readonly rates?: ReadonlyMap<string, Rate>;
   /** The message for a missing value, if the table has a better one than the mapping. */
   readonly unknown?: Refusal;
   /** Ambiguous values: more than one row has them. */
   readonly ambiguous?: Refusal & { readonly keys: ReadonlySet<string> };
 }
+
+type Rate = string | typeof SEVERAL_RATES;
 
 interface Refusal {
   readonly code: string;
@@ -60,7 +62,8 @@ export function lookupTable(
   const at = columnAt(match);
   if (at < 0) return undefined;
   const [toAt, rateAt] = [columnAt('to'), columnAt('rate')];
-  const rates = lookupKey(match) === RATE_MATCH && toAt >= 0 && rateAt >= 0 ? newRates() : undefined;
+  const rates =
+    lookupKey(match) === RATE_MATCH && toAt >= 0 && rateAt >= 0 ? new Map<string, Rate>() : undefined;
   const byKey = new Map<string, ReadonlyMap<string, string>>();
   const currencies = new Map<string, ReadonlyMap<string, string>>();
   for (const [index, cells] of rows.entries()) {
@@ -81,10 +84,6 @@ export function lookupTable(
     currencies,
     rates,
   });
-}
-
-function newRates(): Map<string, string | typeof SEVERAL_RATES> {
-  return new Map();
 }
 
 /** The facts about a subscriber list that lookups use. */

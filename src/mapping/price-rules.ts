@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Decimal } from '../model/decimal.ts';
-import { type DeepReadonly, optional } from '../model/json-object.ts';
+import { type DeepReadonly, type Mutable, optional } from '../model/json-object.ts';
 import type { VariantPatch } from '../model/mapped-record.ts';
 
 /** How a number is rounded to multiples, or to a price ending. */
@@ -90,7 +90,7 @@ export function applyPriceRules<Body extends { readonly variants: readonly Price
     price === 0 ? 0 : steps.reduce((value, step) => step(value), Decimal.of(price)).toNumber();
   let below: number | undefined;
   const variants = body.variants.map((variant) => {
-    const changed: { -readonly [Field in keyof Priced]: Priced[Field] } = { ...variant };
+    const changed: Mutable<Priced> = { ...variant };
     for (const field of ['price', 'regularPrice', 'salePrice'] as const) {
       const price = variant[field];
       if (price === undefined) continue;

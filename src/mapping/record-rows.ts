@@ -65,6 +65,16 @@ export interface RecordRows {
   readonly partial: boolean;
 }
 
+/** The record with other rows in the place of its own. */
+export function withRows(record: RecordRows, change: (row: SourceRow) => SourceRow): RecordRows {
+  return {
+    ...record,
+    head: record.head && change(record.head),
+    rows: record.rows.map(change),
+    children: record.children.map(change),
+  };
+}
+
 /** The rows of a product, with those that its variants come from. */
 export interface ProductRows {
   readonly record: RecordRows;

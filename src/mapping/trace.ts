@@ -2,7 +2,7 @@ import { withoutUndefined } from '../model/json-object.ts';
 import type { Leaf, Mapped, RecordTrace, TracedCell, TracedField } from '../model/mapped-record.ts';
 import { leavesOf } from '../model/mapped-record.ts';
 import { truncate } from '../model/truncate.ts';
-import type { RecordRows, SourceRow } from './record-rows.ts';
+import { type RecordRows, type SourceRow, withRows } from './record-rows.ts';
 import type { Step } from './transforms/define-transform.ts';
 
 /** The values of a mapping's params. */
@@ -91,14 +91,12 @@ export class Trace {
   /** The rows with cells that report when they are read. */
   rows(rows: RecordRows): RecordRows {
     if (!this.#watching) return rows;
-    const watched = new Map(rows.rows.map((row) => [row, this.#watched(row, () => row)]));
-    const one = (row: SourceRow) => watched.get(row) ?? this.#watched(row, () => row);
-    return {
-      ...rows,
-      head: rows.head && one(rows.head),
-      rows: rows.rows.map(one),
-      children: rows.children.map(one),
-    };
+    const watched = new Map<SourceRow, SourceRow>();
+    return withRows(rows, (row) => {
+      const known = watched.get(row) ?? this.#watched(row, () => row);
+      watched.set(row, known);
+      return known;
+    });
   }
 
   /** A row some of whose cells are those of the head row. */
@@ -208,28 +206,26 @@ function originOf(
     if (typeof part !== 'object' || part === null) return undefined;
     const origin = origins.get(part);
     if (origin !== undefined) return origin;
-    part = new Map(Object.entries(part)).get(String(key));
+    part = partAt(part, key);
   }
   return undefined;
 }
 
+function partAt(whole: unknown, key: string | number): unknown {
+  return typeof whole === 'object' && whole !== null && Object.hasOwn(whole, key)
+    ? Reflect.get(whole, key)
+    : undefined;
+}
+
 /** The name next to a value: of a property, or of an option of a variant. */
 function nameBeside(keys: Leaf['keys'], body: object): string | undefined {
-  const at = (path: Leaf['keys']) =>
-    path.reduce<unknown>(
-      (part, key) =>
-        typeof part === 'object' && part !== null
-          ? new Map(Object.entries(part)).get(String(key))
-          : undefined,
-      body,
-    );
   const owner =
     keys[0] === 'variants' && keys[2] === 'options' && keys[3] !== undefined
       ? ['options', keys[3], 'name']
       : keys[0] === 'options' || keys[0] === 'properties'
         ? [keys[0], keys[1] ?? 0, 'name']
         : [];
-  const name = owner.length === 0 ? undefined : at(owner);
+  const name = owner.length === 0 ? undefined : owner.reduce<unknown>(partAt, body);
   return typeof name === 'string' ? name : undefined;
 }
 

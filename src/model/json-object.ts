@@ -59,6 +59,9 @@ export function memberNames(first: JsonObject, second: JsonObject): Set<string> 
 /** A value that is immutable at every depth. */
 export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
+/** The same while it is made: its members may be set. */
+export type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** What is read of a stored value with this schema: immutable, and without the fields of newer versions, which a loose schema keeps. */
 export type Stored<Schema extends z.ZodType> = DeepReadonly<WithoutUnknown<z.infer<Schema>>>;
 

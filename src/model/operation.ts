@@ -7,14 +7,8 @@ import type { RowSpan } from './row.ts';
 export type Operation = UpsertProduct | UpdateContact | UpsertContact | DeleteProduct;
 
 /** `POST /api/site/products?update_existing_product_by_url=true` (storefront-api.md, section 4.1). */
-export interface UpsertProduct extends FromRecord {
+export interface UpsertProduct extends WithBody {
   readonly kind: 'upsert-product';
-  /** The request body: serialised once, so that the fingerprint belongs to exactly these bytes. */
-  readonly body: string;
-  readonly fingerprint: string;
-  /** The memo of the rows that made the body (DeferredRecord), to be stored with it; absent if there is none. */
-  readonly memo?: string | undefined;
-  readonly packed?: PackedBody | undefined;
   /** The id in the store's last answer for this url, if the ledger knows it. */
   readonly knownId: number | null;
   /** Sends only a part of the body, where the store keeps the rest; left out: the whole body. */
@@ -59,26 +53,18 @@ export function fieldsOfPart({ fields, byId, title }: RecordPart): readonly stri
 }
 
 /** `PUT /api/site/contacts/{id}` (section 4.2); the id is the key. */
-export interface UpdateContact extends FromRecord {
+export interface UpdateContact extends WithBody {
   readonly kind: 'update-contact';
-  readonly body: string;
-  readonly fingerprint: string;
-  readonly memo?: string | undefined;
   /** Sends only the changed fields, where answers show edits in the store; left out: the whole body. */
   readonly part?: RecordPart | undefined;
-  readonly packed?: PackedBody | undefined;
 }
 
 /**
  * `POST /api/site/contacts`, which some stores have beyond the document: changes the contact with the e-mail address of the
  * body, or creates it. The ledger has what it acknowledges under the answered id.
  */
-interface UpsertContact extends FromRecord {
+interface UpsertContact extends WithBody {
   readonly kind: 'upsert-contact';
-  readonly body: string;
-  readonly fingerprint: string;
-  readonly memo?: string | undefined;
-  readonly packed?: PackedBody | undefined;
 }
 
 const NEW_CONTACT = 'new-';
@@ -119,6 +105,15 @@ interface FromRecord {
   readonly key: string;
   readonly rows: number;
   readonly spans: readonly RowSpan[];
+}
+
+interface WithBody extends FromRecord {
+  /** The request body: serialised once, so that the fingerprint belongs to exactly these bytes. */
+  readonly body: string;
+  readonly fingerprint: string;
+  /** The memo of the rows that made the body (DeferredRecord), to be stored with it; absent if there is none. */
+  readonly memo?: string | undefined;
+  readonly packed?: PackedBody | undefined;
 }
 
 /** The most operations of a shard. */

@@ -324,16 +324,7 @@ export function isBeyond(figure: number, amount: number, bound: SafetyLimit['bou
 }
 
 function allowsNothing(limit: Limit): boolean {
-  switch (limit.kind) {
-    case 'off':
-      return false;
-    case 'count':
-      return limit.count === 0;
-    case 'percent':
-      return limit.percent === 0;
-    default:
-      return limit satisfies never;
-  }
+  return limit.kind !== 'off' && limitAmount(limit, 1) === 0;
 }
 
 interface CountedWords {

@@ -65,19 +65,14 @@ export function judgeGuards(findings: readonly GuardFinding[], run: string): Saf
   return findings
     .filter(({ action }) => action === 'stop')
     .map(({ guard, share, records: figure, of: base, isTriggered, examples }) => {
-      const verdict = { limit: 'guard', guard, exceeded: isTriggered, figure, base } as const;
-      const named = examples.map(guardHitText);
       const isSpared = !isTriggered && share !== null && base < MIN_RECORDS_FOR_SHARE;
       const floor = isSpared ? ` (acts on no fewer than ${MIN_RECORDS_FOR_SHARE} records)` : '';
       const text = `${share}%${floor}`;
       const allowed = { text, amount: isSpared ? figure : (base * (share ?? 0)) / 100 };
       const found = `guard: ${guard}: ${grouped(figure)} of ${grouped(base)} records${share === null ? '' : `; it allows ${text}`}`;
-      return {
-        ...verdict,
-        ...(share !== null && { allowed }),
-        ...(isTriggered && named.length > 0 && { examples: named.slice(0, EXAMPLES_KEPT) }),
-        message: isTriggered ? `${found}${exampleText(named, figure)}${wayOut(run)}` : found,
-      };
+      const verdict = { limit: 'guard', guard, exceeded: isTriggered, figure, base } as const;
+      const facts = share === null ? verdict : { ...verdict, allowed };
+      return verdictOf(facts, found, run, examples.map(guardHitText));
     });
 }
 
@@ -96,9 +91,7 @@ export function judgeLimit({
   const { bound, floor, always, detail } = safetyLimit(name);
   const { figure, base } = measured;
   const stop = always?.(measured, setting) ?? null;
-  if (stop !== null) {
-    return { limit: name, exceeded: true, figure, base, message: `${name}: ${stop}${wayOut(run)}` };
-  }
+  if (stop !== null) return verdictOf({ limit: name, exceeded: true, figure, base }, `${name}: ${stop}`, run);
   if (setting.kind === 'off' || (setting.kind === 'percent' && base === null)) return null;
   const amount = limitAmount(setting, base ?? 0);
   const beyond = isBeyond(figure, amount, bound);
@@ -109,11 +102,21 @@ export function judgeLimit({
     ? { text: `${text} (stops nothing on fewer than ${floor.least} ${floor.unit})`, amount: figure }
     : { text, amount };
   const found = `${name}: ${detail(measured, resource)}${share(measured)}; the limit is ${allowed.text}`;
-  const verdict = { limit: name, exceeded, figure, base, allowed };
-  if (!exceeded) return { ...verdict, message: found };
-  const message = `${found}${exampleText(examples, figure)}${wayOut(run)}`;
+  return verdictOf({ limit: name, exceeded, figure, base, allowed }, found, run, examples);
+}
+
+/** With what was found; where it stops the run, also with the first examples, an advice, and what to do. */
+function verdictOf(
+  facts: Omit<SafetyVerdict, 'examples' | 'message'>,
+  found: string,
+  run: string,
+  examples: readonly string[] = [],
+  advice = '',
+): SafetyVerdict {
+  if (!facts.exceeded) return { ...facts, message: found };
   const kept = examples.length === 0 ? {} : { examples: examples.slice(0, EXAMPLES_KEPT) };
-  return { ...verdict, ...kept, message };
+  const message = `${found}${exampleText(examples, facts.figure)}${advice}. If this is correct, approve run ${run}`;
+  return { ...facts, ...kept, message };
 }
 
 /** Products that the store would give one price for all variants. */
@@ -122,8 +125,8 @@ function judgePrices({ resource, lostPrices, records }: SafetyFigures, run: stri
   if (figure === 0) return null;
   const measured = { figure, base: records };
   const found = safetyRule('prices').detail(measured, resource);
-  const message = `${found}${exampleText(examples, figure)}. To send them always, set \`options.advanced\` in the mapping${wayOut(run)}`;
-  return { limit: 'prices', exceeded: true, ...measured, examples, message };
+  const advice = '. To send them always, set `options.advanced` in the mapping';
+  return verdictOf({ limit: 'prices', exceeded: true, ...measured }, found, run, examples, advice);
 }
 
 /**
@@ -145,12 +148,7 @@ function judgeKey(figures: SafetyFigures, run: string): SafetyVerdict | null {
       : `the run may write the fields of one ${resource.slice(0, -1)} into another`;
   const others = isExchanged ? `, and ${changed} of ${known} known ones change` : '';
   const found = `key: ${safetyRule('key').detail(measured, resource)}${others}`;
-  return {
-    limit: 'key',
-    exceeded,
-    ...measured,
-    message: exceeded ? `${found}: ${danger}${wayOut(run)}` : found,
-  };
+  return verdictOf({ limit: 'key', exceeded, ...measured }, found, run, [], `: ${danger}`);
 }
 
 /** The first few, and the number of others. */
@@ -159,10 +157,6 @@ function exampleText(examples: readonly string[], figure: number): string {
   const named = examples.slice(0, EXAMPLES_NAMED);
   const more = figure - named.length;
   return `. ${named.join('; ')}${more > 0 ? `; and ${grouped(more)} more` : ''}`;
-}
-
-function wayOut(run: string): string {
-  return `. If this is correct, approve run ${run}`;
 }
 
 function share({ figure, base }: Measured): string {

@@ -1,4 +1,11 @@
-import { countUnder, type JsonObject, member, plainText, recordOf } from '../model/json-object.ts';
+import {
+  countUnder,
+  type JsonObject,
+  type Mutable,
+  member,
+  plainText,
+  recordOf,
+} from '../model/json-object.ts';
 import {
   CONTACT_TEXT_FIELDS,
   type FieldChange,
@@ -142,10 +149,8 @@ const ADDRESS_PARTS = ['address', 'zip', 'city'] as const;
 
 const COUNTED = ['new', 'changed', 'resent', 'unchanged', 'rejected', 'skipped', 'held'] as const;
 type Counted = (typeof COUNTED)[number];
-type OpenCount = { -readonly [Figure in keyof Count]: Count[Figure] };
-type OpenContinued = {
-  -readonly [Figure in keyof NonNullable<Plan['renamed']>]: NonNullable<Plan['renamed']>[Figure];
-} & { readonly examples: NonNullable<Plan['renamed']>['examples'][number][] };
+type Continued = NonNullable<Plan['renamed']>;
+type OpenContinued = Mutable<Continued> & { readonly examples: Continued['examples'][number][] };
 type OpenTakeover = { sent: number; left: number; examples: string[] };
 
 const EXAMPLES_KEPT = 5;
@@ -156,7 +161,10 @@ const PAIRS_KEPT = 100;
 
 /** The findings of a plan so far: figures, first examples and reasons, in constant memory. */
 export class PlanTally {
-  readonly counts: Readonly<Record<Counted, OpenCount>> = recordOf(COUNTED, () => ({ records: 0, rows: 0 }));
+  readonly counts: Readonly<Record<Counted, Mutable<Count>>> = recordOf(COUNTED, () => ({
+    records: 0,
+    rows: 0,
+  }));
   readonly changes: ChangeTally;
   readonly moves = new MoveTally();
   readonly rejections = new ReasonTally();
@@ -176,7 +184,7 @@ export class PlanTally {
   /** Records that the ledger knows, and those of them that a guard keeps back. */
   known = 0;
   heldKnown = 0;
-  readonly #edited: { -readonly [Figure in keyof EditedFound]: EditedFound[Figure] } = {
+  readonly #edited: Mutable<EditedFound> = {
     kept: 0,
     held: 0,
     overwritten: 0,

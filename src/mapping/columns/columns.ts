@@ -16,17 +16,14 @@ type Captured = ReadonlyMap<string, string>;
 
 /** Parses a written header. Capture names are single words. */
 function parseHeaderPattern(written: string): HeaderPattern {
-  const parts: (string | { readonly capture: string })[] = [];
-  const captures: string[] = [];
-  let from = 0;
-  for (const { 0: whole, 1: capture = '', index } of written.matchAll(/\{(\w+)\}/g)) {
-    if (index > from) parts.push(written.slice(from, index));
-    parts.push({ capture });
-    captures.push(capture);
-    from = index + whole.length;
-  }
-  if (from < written.length || parts.length === 0) parts.push(written.slice(from));
-  return { written, parts, captures };
+  // Every second piece is a capture.
+  const pieces = written.split(/\{(\w+)\}/);
+  const parts = pieces.map((piece, index) => (index % 2 === 0 ? piece : { capture: piece }));
+  return {
+    written,
+    parts: parts.filter((part) => part !== ''),
+    captures: pieces.filter((_, index) => index % 2 === 1),
+  };
 }
 
 /** A header that matches a pattern. */
@@ -71,12 +68,8 @@ interface HeaderTexts {
 }
 
 function textsOf(texts: readonly string[]): HeaderTexts {
-  const places = new Map<string, number[]>();
-  for (const [index, text] of texts.entries()) {
-    const known = places.get(text);
-    if (known !== undefined) known.push(index);
-    else if (text !== '') places.set(text, [index]);
-  }
+  const places = Map.groupBy(texts.keys(), (index) => texts[index] ?? '');
+  places.delete('');
   return { texts, places };
 }
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../model/json-object.ts';
+import type { JsonObject, Mutable } from '../../model/json-object.ts';
 import {
   PRODUCT_TYPES,
   type Product,
@@ -32,7 +32,7 @@ import {
 import { type FindPicture, isAddress, onOneLine, pictureAddresses, unsetBases } from './picture-addresses.ts';
 import { type Clock, compilePricing, compileSubscription, type Prices, type Pricing } from './pricing.ts';
 
-type Draft = { -readonly [K in keyof Product]?: Product[K] };
+type Draft = Partial<Mutable<Product>>;
 
 interface ProductContext {
   readonly clock: Clock;
@@ -472,7 +472,7 @@ function withoutShared(part: Partial<VariantParts>, notes: string[]): Partial<Va
 /** Field by field, in the order in which they are sent: spreading took a tenth of the time of mapping. */
 function withOptions(options: Variant['options'], part: VariantParts): Variant {
   const { price, onSale, regularPrice, salePrice, quantity, sku, weight } = part;
-  const variant: { -readonly [K in keyof Variant]: Variant[K] } = { options, price, onSale, regularPrice };
+  const variant: Mutable<Variant> = { options, price, onSale, regularPrice };
   if (salePrice !== undefined) variant.salePrice = salePrice;
   if (quantity !== undefined) variant.quantity = quantity;
   if (sku !== undefined) variant.sku = sku;
@@ -492,9 +492,7 @@ function readParts(
   blankPrice: 'reject' | 'leave-out' = 'reject',
 ): Partial<VariantParts> {
   const isLeftOut = blankPrice === 'leave-out' && isUnpriced?.(row) === true;
-  const part: { -readonly [K in keyof VariantParts]?: VariantParts[K] } = isLeftOut
-    ? {}
-    : { ...prices?.(row, 0) };
+  const part: Partial<Mutable<VariantParts>> = isLeftOut ? {} : { ...prices?.(row, 0) };
   if (part.price === 0) notes.push('variants.price: 0, sent as a price');
   const stock = quantity?.(row, 0);
   if (typeof stock === 'number') part.quantity = stock;

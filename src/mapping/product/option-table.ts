@@ -122,15 +122,18 @@ function listReader(
   };
 }
 
+/** `lists`: what the head row lists, whose names come first. */
 function tableOf(
   chosen: readonly (ReadonlyMap<string, string | undefined> | undefined)[],
   variants: readonly SourceRow[],
+  lists: ReadonlyMap<string, readonly string[]> = new Map(),
 ): OptionTable {
-  const names = [...new Set(chosen.flatMap((own) => [...(own?.keys() ?? [])]))];
+  const used = new Set(chosen.flatMap((own) => [...(own?.keys() ?? [])]));
+  const names = [...new Set([...lists.keys(), ...used])].filter((name) => used.has(name));
   return {
     names,
     choices: variants.map((_, index) => names.map((name) => chosen[index]?.get(name))),
-    listed: [],
+    listed: names.map((name) => lists.get(name) ?? []),
     rows: variants,
   };
 }
@@ -209,7 +212,6 @@ function nameReader(
       }
     }
     const chosen: Map<string, string | undefined>[] = [];
-    const used = new Set<string>();
     for (const row of variants) {
       const own = new Map<string, string | undefined>();
       for (const number of family.numbers) {
@@ -231,21 +233,11 @@ function nameReader(
             return refuseAt(row, slot, 'option-unknown', message);
           }
           own.set(name, textOf(value));
-          used.add(name);
         }
       }
       chosen.push(own);
     }
-    const names = [...lists.keys()].filter((name) => used.has(name));
-    for (const name of used) {
-      if (!lists.has(name)) names.push(name);
-    }
-    return {
-      names,
-      choices: chosen.map((own) => names.map((name) => own.get(name))),
-      listed: names.map((name) => lists.get(name) ?? []),
-      rows: variants,
-    };
+    return tableOf(chosen, variants, lists);
   };
 }
 

@@ -1,4 +1,5 @@
 import { Decimal } from '../../model/decimal.ts';
+import type { Mutable } from '../../model/json-object.ts';
 import type { Subscription } from '../../model/mapped-record.ts';
 import type { JudgedDates } from '../../model/plan.ts';
 import { checkConverted } from '../currency-watch.ts';
@@ -110,9 +111,7 @@ function compareAt(price: number, was: number): Prices {
 
 /** Formats write a sale price of 0 for none; a sale price that is not lower is not a sale. */
 function duringSale(price: number, sale: number): Prices {
-  return sale > 0 && sale < price
-    ? { price: sale, onSale: true, regularPrice: price, salePrice: sale }
-    : regular(price);
+  return sale > 0 && sale < price ? compareAt(sale, price) : regular(price);
 }
 
 function discounted(price: number, percent: number, amount: number): Prices {
@@ -122,8 +121,7 @@ function discounted(price: number, percent: number, amount: number): Prices {
   }
   const exact = Decimal.of(price);
   const share = Decimal.of(100).minus(Decimal.of(percent)).times(Decimal.of(0.01));
-  const sale = toCents(exact.times(share).minus(Decimal.of(amount)), exact).toNumber();
-  return sale < price ? { price: sale, onSale: true, regularPrice: price, salePrice: sale } : regular(price);
+  return compareAt(toCents(exact.times(share).minus(Decimal.of(amount)), exact).toNumber(), price);
 }
 
 function regular(price: number): Prices {
@@ -176,9 +174,8 @@ function compileSale(
 ): Expression<number | undefined> | undefined {
   if (sale === undefined) return undefined;
   const when = given(spec.when, (condition) => compileCondition(scope, [...path, 'when'], condition));
-  const moment = (key: 'from' | 'to'): Expression | undefined => {
-    return given(spec[key], (value) => compileAs(scope, [...path, key], value, 'date').read);
-  };
+  const moment = (key: 'from' | 'to') =>
+    given(spec[key], (value) => compileAs(scope, [...path, key], value, 'date').read);
   const from = moment('from');
   const to = moment('to');
   const during = given(spec.during, (value) => compileAs(scope, [...path, 'during'], value, 'date[]').read);
@@ -206,7 +203,6 @@ function amountOf(cell: Cell, what: string): number {
 }
 
 type SubscriptionSpec = NonNullable<ProductSpec['subscription']>;
-type BillingDraft = { -readonly [Field in keyof Subscription]: Subscription[Field] };
 
 /**
  * Compiles recurring billing (storefront-api.md, section 2, Subscription): that of the head row, otherwise of the variant rows. If the mapping declares a product as a
@@ -257,7 +253,7 @@ function compileBilling(
   const numbers = (['cycles', 'period', 'length'] as const).map((key) => ({ key, read: read(key) }));
   let part: keyof SubscriptionSpec = 'cycles';
   const billingOf = (row: SourceRow): Subscription | undefined => {
-    const found: BillingDraft = {};
+    const found: Mutable<Subscription> = {};
     let length: number | undefined;
     for (const { key, read: readNumber } of numbers) {
       part = key;

@@ -136,16 +136,12 @@ export interface TransformExample {
 export interface TransformDefinition {
   readonly name: string;
   /** Allows the bare name in a pipeline. */
-  readonly word:
-    | { readonly description: string; readonly compile: (context: TransformContext) => Step }
-    | undefined;
+  readonly word?: { readonly description: string; readonly compile: (context: TransformContext) => Step };
   /** Allows a map: the key of its name and of its options, each with its schema. */
-  readonly map:
-    | {
-        readonly shape: z.core.$ZodShape;
-        readonly compile: (written: unknown, context: TransformContext) => Step;
-      }
-    | undefined;
+  readonly map?: {
+    readonly shape: z.core.$ZodShape;
+    readonly compile: (written: unknown, context: TransformContext) => Step;
+  };
   readonly examples: readonly TransformExample[];
 }
 
@@ -153,23 +149,20 @@ export interface TransformDefinition {
  * Defines a transform. `shape` has the schema of its own key (the transform's name, with its description) and of its
  * options; `compile` gets a map that fits them.
  */
-export function defineTransform<Shape extends z.core.$ZodShape>(definition: {
-  readonly name: string;
-  readonly word?: TransformDefinition['word'];
+export function defineTransform<Shape extends z.core.$ZodShape>({
+  map,
+  ...definition
+}: Omit<TransformDefinition, 'map'> & {
   readonly map?: {
     readonly shape: Shape;
     readonly compile: (written: z.output<z.ZodObject<Shape>>, context: TransformContext) => Step;
   };
-  readonly examples: readonly TransformExample[];
 }): TransformDefinition {
-  const { name, word, map, examples } = definition;
-  if (map === undefined) return { name, word, map, examples };
+  if (map === undefined) return definition;
   const { shape, compile } = map;
   const schema = z.object(shape);
   return {
-    name,
-    word,
+    ...definition,
     map: { shape, compile: (written, context) => compile(schema.parse(written), context) },
-    examples,
   };
 }

@@ -3,6 +3,7 @@ import type * as Entities from 'entities';
 import type sanitizeHtml from 'sanitize-html';
 import { z } from 'zod';
 import { grouped } from '../../model/decimal.ts';
+import type { Mutable } from '../../model/json-object.ts';
 import {
   CONTACT_TEXT_FIELDS,
   type Contact,
@@ -228,7 +229,7 @@ function cleanProduct<Body extends ProductPatch>(
   formatted: (text: string) => string,
 ): Body {
   const { title, description, images, categories, file } = product;
-  const cleaned: { -readonly [K in keyof ProductPatch]: ProductPatch[K] } & Body = { ...product };
+  const cleaned: Mutable<ProductPatch> & Body = { ...product };
   if (title !== undefined) cleaned.title = clean('title', title);
   if (description !== undefined) {
     const left = formatted(description);
@@ -252,7 +253,7 @@ function encoded(address: string): string {
 
 function cleanContact(contact: Contact, clean: Clean): Contact {
   const { properties, tags } = contact;
-  const cleaned: { -readonly [K in keyof Contact]: Contact[K] } = { ...contact };
+  const cleaned: Mutable<Contact> = { ...contact };
   for (const name of CONTACT_TEXT_FIELDS) {
     const text = contact[name];
     if (text === undefined) continue;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type DeepReadonly, optional } from '../../model/json-object.ts';
+import { type DeepReadonly, type Mutable, optional } from '../../model/json-object.ts';
 import { refuse } from '../values/cell.ts';
 import {
   type CurrencyCheck,
@@ -78,7 +78,7 @@ export function formatOf(
   written: DeepReadonly<z.infer<typeof numberOptions>>,
   { argument, complain }: Pick<TransformContext, 'argument' | 'complain'>,
 ): NumberFormat {
-  const params: { -readonly [Key in keyof FormatParams]: FormatParams[Key] } = {};
+  const params: Mutable<FormatParams> = {};
   const given = (key: keyof FormatParams) => {
     const text = written[key];
     if (text === undefined) return undefined;

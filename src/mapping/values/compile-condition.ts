@@ -44,9 +44,7 @@ export function asksForBlank(condition: Condition): boolean {
   const group = groupOf(condition);
   if (group !== undefined) return group.parts.some(asksForBlank);
   return Object.values(condition).some((matcher: Matcher) =>
-    wordsOf(matcher).some((word) =>
-      ['blank', 'present', 'missing'].includes(String(word).trim().toLowerCase()),
-    ),
+    wordsOf(matcher).some((word) => PRESENCES.includes(plainWord(word))),
   );
 }
 
@@ -119,30 +117,30 @@ function isCellTest(matcher: Matcher): matcher is CellTest {
   return typeof matcher === 'object' && !Array.isArray(matcher);
 }
 
+/** Words that ask whether there is a value, and not which. */
+const PRESENCES: readonly string[] = ['blank', 'present', 'missing'];
+
+function plainWord(word: Word): string {
+  return String(word).trim().toLowerCase();
+}
+
 function compileWords(words: readonly Word[]): CellCheck {
-  const texts = new Set<string>();
-  const numbers = new Set<number>();
-  let blank = false;
-  let present = false;
-  let missing = false;
-  for (const word of words) {
-    const text = String(word).trim().toLowerCase();
-    if (text === 'blank' || text === 'present' || text === 'missing') {
-      blank ||= text === 'blank';
-      present ||= text === 'present';
-      missing ||= text === 'missing';
-    } else {
-      for (const spelling of spellingsOf(word)) texts.add(spelling);
-      if (typeof word === 'number' || /^-?[0-9]+(?:\.[0-9]+)?$/.test(text)) numbers.add(Number(text));
-    }
-  }
+  const plain = words.map(plainWord);
+  const [blank, present, missing] = PRESENCES.map((word) => plain.includes(word));
+  const values = words.filter((word) => !PRESENCES.includes(plainWord(word)));
+  const texts = new Set(values.flatMap((word) => [...spellingsOf(word)]));
+  const numbers = new Set(
+    values.flatMap((word) =>
+      typeof word === 'number' || /^-?[0-9]+(?:\.[0-9]+)?$/.test(plainWord(word)) ? [Number(word)] : [],
+    ),
+  );
   const isWord = rememberingLast(
     (text) => texts.has(booleanWord(text)) || (numbers.size > 0 && numbers.has(Number(text))),
   );
   return (cell) => {
-    if (cell === undefined) return missing;
+    if (cell === undefined) return missing === true;
     const text = cleanCell(cell);
-    return text === undefined ? blank : present || isWord(text);
+    return text === undefined ? blank === true : present === true || isWord(text);
   };
 }
 

@@ -331,18 +331,14 @@ export function compileTemplate(
   written: string,
   hasValue: boolean,
 ): Expression<string | undefined> {
-  const parts: Expression<string | undefined>[] = [];
-  let from = 0;
-  for (const { 0: whole, 1: name = '', index } of written.matchAll(/\{([^{}]*(?:\{n\}[^{}]*)?)\}/g)) {
-    const literal = written.slice(from, index);
-    if (literal !== '') parts.push(() => literal);
-    from = index + whole.length;
-    parts.push(
-      hasValue && name === 'value' ? (_row, _n, value) => String(value) : namedPart(scope, path, name),
-    );
-  }
-  const rest = written.slice(from);
-  if (rest !== '') parts.push(() => rest);
+  // Every second piece is a name in braces.
+  const pieces = written.split(/\{([^{}]*(?:\{n\}[^{}]*)?)\}/);
+  const parts = pieces.flatMap((piece, index): Expression<string | undefined>[] => {
+    if (index % 2 === 0) return piece === '' ? [] : [() => piece];
+    return [
+      hasValue && piece === 'value' ? (_row, _n, value) => String(value) : namedPart(scope, path, piece),
+    ];
+  });
   return (row, n, value) => {
     let text = '';
     for (const part of parts) {

@@ -200,14 +200,7 @@ function coerceFirst(scope: Scope, path: Path, choice: TypedExpression, kind: Ki
 
 function compileAll(scope: Scope, path: Path, values: readonly Value[]): TypedExpression {
   const lists = values.map((value, index) => compileAs(scope, [...path, index], value, 'text[]'));
-  return ofAll(lists, 'text[]', (row, n) => {
-    const items = new Set<Item>();
-    for (const { read } of lists) {
-      const list = read(row, n);
-      if (isList(list)) for (const item of list) items.add(item);
-    }
-    return items.size === 0 ? undefined : [...items];
-  });
+  return ofAll(lists, 'text[]', (row, n) => gather(lists, [row], n));
 }
 
 function compileJoin(scope: Scope, path: Path, values: readonly Value[], separator: string): TypedExpression {
@@ -396,13 +389,12 @@ function compileOverRows(scope: Scope, path: Path, value: Value, wanted: Kind): 
   );
   const order = given(source.order, (column) => compileAs(scope, [...sourcePath, 'order'], column, 'number'));
   const transforms = written.map((transform, index) => ({ path: [...path, index + 1], transform }));
-  const sources = new Set(lists.flatMap((list) => [...list.sources]));
   // The collected list replaces a cell: transforms are applied to it.
   let gathered: Cell;
-  const list: TypedExpression = { read: () => gathered, kind: 'text[]', sources, certain: true };
+  const list = { ...ofAll(lists, 'text[]', () => gathered), certain: true };
   const finished = coerce(scope, path, withTransforms(scope, list, transforms), wanted);
   return {
-    sources,
+    sources: list.sources,
     read: ({ head, rows }) => {
       const read = () => {
         gathered = gather(lists, order === undefined ? rows : ordered(rows, order));
@@ -414,11 +406,11 @@ function compileOverRows(scope: Scope, path: Path, value: Value, wanted: Kind): 
 }
 
 /** Column by column, each through all rows: values of the first column precede those of the next. */
-function gather(lists: readonly TypedExpression[], rows: readonly SourceRow[]): Cell {
+function gather(lists: readonly TypedExpression[], rows: readonly SourceRow[], n = 0): Cell {
   const items = new Set<Item>();
   for (const { read } of lists) {
     for (const row of rows) {
-      const list = read(row, 0);
+      const list = read(row, n);
       if (isList(list)) for (const item of list) items.add(item);
     }
   }

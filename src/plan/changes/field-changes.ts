@@ -127,12 +127,14 @@ function pairUp(before: readonly JsonObject[], after: readonly JsonObject[]): Va
   return { pairs: [...byOptions.pairs, ...bySku.pairs], isOnly: false, removed, added };
 }
 
+type Pairs = Omit<VariantPairs, 'isOnly'>;
+
 /** Pairs items with equal values; several items with one value are paired in their order. */
 function pairBy(
   handleOf: (variant: JsonObject) => string | undefined,
   before: readonly JsonObject[],
   after: readonly JsonObject[],
-): Omit<VariantPairs, 'isOnly'> {
+): Pairs {
   const waiting = Map.groupBy(before, handleOf);
   waiting.delete(undefined);
   const pairs: [JsonObject, JsonObject][] = [];
@@ -182,9 +184,8 @@ export function valueChanges(
   body: object,
 ): { readonly changed: readonly ValueChange[]; readonly removed: readonly ValueChange[] } {
   const before: unknown = JSON.parse(acknowledged);
-  if (!isJsonObject(before)) return { changed: [], removed: [] };
-  const after = JSON.stringify(body);
-  const old = new Map(leavesOf(aligned(before, acknowledged, after)).map(({ path, value }) => [path, value]));
+  if (!isJsonObject(before) || !isJsonObject(body)) return { changed: [], removed: [] };
+  const old = new Map(leavesOf(aligned(before, body)).map(({ path, value }) => [path, value]));
   const now = leavesOf(body);
   const paths = new Set(now.map(({ path }) => path));
   return {
@@ -196,31 +197,17 @@ export function valueChanges(
 }
 
 /** The acknowledged body with its variants and properties at the places of their counterparts, further ones behind. */
-function aligned(before: JsonObject, acknowledged: string, after: string): JsonObject {
-  const now: unknown = JSON.parse(after);
-  if (!isJsonObject(now)) return before;
+function aligned(before: JsonObject, now: JsonObject): JsonObject {
   const ordered = { ...before };
-  const place = (field: string, counterparts: readonly unknown[], others: readonly unknown[]) => {
-    ordered[field] = [...counterparts, ...others];
+  const place = (field: string, pair: (...lists: [JsonObject[], JsonObject[]]) => Pairs) => {
+    const [olds, news] = [member(before, field), member(now, field)];
+    if (!Array.isArray(olds) || !Array.isArray(news)) return;
+    const items = news.filter(isJsonObject);
+    const { pairs, removed } = pair(olds.filter(isJsonObject), items);
+    const counterparts = new Map(pairs.map(([old, one]) => [one, old]));
+    ordered[field] = [...items.map((one) => counterparts.get(one)), ...removed];
   };
-  fieldChanges(acknowledged, after, ({ pairs, removed }) => {
-    const variants = member(now, 'variants');
-    if (!Array.isArray(variants)) return;
-    const texts = new Map(pairs.map(([old, one]) => [JSON.stringify(one), old]));
-    const counterparts = variants.map((one) => texts.get(JSON.stringify(one)));
-    place('variants', counterparts, removed);
-  });
-  const [olds, news] = [member(before, 'properties'), member(now, 'properties')];
-  if (Array.isArray(olds) && Array.isArray(news)) {
-    const named = (all: readonly unknown[], name: unknown) =>
-      all.filter(isJsonObject).find((one) => member(one, 'name') === name);
-    const names = news.filter(isJsonObject).map((one) => member(one, 'name'));
-    const others = olds.filter((one) => isJsonObject(one) && !names.includes(member(one, 'name')));
-    place(
-      'properties',
-      names.map((name) => named(olds, name)),
-      others,
-    );
-  }
+  place('variants', pairUp);
+  place('properties', (olds, news) => pairBy((property) => String(member(property, 'name')), olds, news));
   return ordered;
 }
