@@ -26,7 +26,7 @@ export function roundDecimal(written: WrittenRounding): (value: Decimal) => Deci
   const parts = { to: Decimal.of(given.to), ending: Decimal.of(ending), direction };
   return (value) => {
     if (value.sign === 0) return value;
-    const rounded = roundSize(value.sign < 0 ? value.negated() : value, parts);
+    const rounded = roundSize(value.size, parts);
     return value.sign < 0 ? rounded.negated() : rounded;
   };
 }

@@ -1,4 +1,4 @@
-import { withoutUndefined } from './json-object.ts';
+import { namesOf, withoutUndefined } from './json-object.ts';
 import type { ConflictSide } from './observation.ts';
 import type { RunCopy, Sample } from './run.ts';
 
@@ -227,9 +227,7 @@ export const ACTIONS = {
 export type ActionName = keyof typeof ACTIONS;
 
 /** The names of all actions. */
-export const ACTION_NAMES: readonly ActionName[] = Object.keys(ACTIONS).filter(
-  (name): name is ActionName => name in ACTIONS,
-);
+export const ACTION_NAMES: readonly ActionName[] = namesOf(ACTIONS);
 
 /** All that is known about an action. */
 export function actionOf(name: ActionName): ActionDefinition {

@@ -71,6 +71,11 @@ export class Decimal {
     return new Decimal(units / (other.#units * powerOfTen(this.#scale)), QUOTIENT_DIGITS);
   }
 
+  /** Without its sign. */
+  get size(): Decimal {
+    return this.sign < 0 ? this.negated() : this;
+  }
+
   negated(): Decimal {
     return new Decimal(-this.#units, this.#scale);
   }

@@ -122,9 +122,7 @@ const HUNDRED = Decimal.of(100);
 function changesBy(percent: number, old: number, now: number): boolean {
   const before = Decimal.of(old);
   const change = Decimal.of(now).minus(before);
-  const size = change.sign < 0 ? change.negated() : change;
-  const whole = before.sign < 0 ? before.negated() : before;
-  return size.times(HUNDRED).compare(whole.times(Decimal.of(percent))) >= 0;
+  return change.size.times(HUNDRED).compare(before.size.times(Decimal.of(percent))) >= 0;
 }
 
 /** With fewer records a share acts on nothing: one record of four is 25 %. */

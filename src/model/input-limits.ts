@@ -1,3 +1,4 @@
+import { namesOf } from './json-object.ts';
 import type { Place } from './storeferry-error.ts';
 
 const KIB = 1024;
@@ -26,9 +27,7 @@ export const DEFAULT_LIMITS = {
 /** The name of a limit. */
 export type LimitName = keyof typeof DEFAULT_LIMITS;
 /** All names. */
-export const LIMIT_NAMES: readonly LimitName[] = Object.keys(DEFAULT_LIMITS).filter(
-  (name): name is LimitName => name in DEFAULT_LIMITS,
-);
+export const LIMIT_NAMES: readonly LimitName[] = namesOf(DEFAULT_LIMITS);
 /** A value for each limit. */
 export type InputLimits = Readonly<Record<LimitName, number>>;
 

@@ -113,6 +113,13 @@ export function onlyKey<Key extends string>(
   return undefined;
 }
 
+/** The names of the members of an object, as its type has them. */
+export function namesOf<Name extends string>(object: Readonly<Record<Name, unknown>>): Name[] {
+  const names: Name[] = [];
+  for (const name in object) names.push(name);
+  return names;
+}
+
 /** An object with a value for each of these names. */
 export function recordOf<Name extends string, Value>(
   names: readonly Name[],

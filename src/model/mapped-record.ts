@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { BlockEnd, KnownBlocks } from './block-index.ts';
-import type { JsonObject, Stored } from './json-object.ts';
+import { type JsonObject, namesOf, type Stored } from './json-object.ts';
 import { type Reason, reasonSchema } from './reason.ts';
 import type { RowSpan } from './row.ts';
 
@@ -37,12 +37,6 @@ export interface SentFields {
 
 /** Their names. */
 export const PRODUCT_FIELDS: readonly ProductField[] = namesOf(FIELDS);
-
-function namesOf<Name extends string>(fields: Readonly<Record<Name, unknown>>): Name[] {
-  const names: Name[] = [];
-  for (const name in fields) names.push(name);
-  return names;
-}
 
 /** The members that these fields stand for: of the product itself, or of each of its variants. */
 export function membersOf(fields: readonly ProductField[], of: 'product' | 'variants'): readonly string[] {

@@ -194,7 +194,7 @@ interface StoreDifference {
 export function storeDifferences(believed: JsonObject, found: JsonObject): StoreDifference[] {
   const altered = alteredFields(believed, found);
   const missing = Object.keys(believed).filter(
-    (name) => !Object.hasOwn(found, name) && !isBlank(believed[name]),
+    (name) => !Object.hasOwn(found, name) && !isEmpty(believed[name]),
   );
   return [...altered, ...missing.map((field) => ({ field, paths: [field] }))].map((difference) => ({
     ...difference,
@@ -220,7 +220,7 @@ export function answeredDifferences(
   const names = Object.keys(sent);
   const missing = names.filter((name) => !Object.hasOwn(answer, name));
   const compared = 2 * missing.length <= names.length;
-  const dropped = compared ? missing.filter((name) => !isBlank(sent[name])) : [];
+  const dropped = compared ? missing.filter((name) => !isEmpty(sent[name])) : [];
   const [sentUrl, url] = [member(sent, 'url'), member(answer, 'url')];
   const isRespelled =
     typeof sentUrl === 'string' && url !== undefined && url !== sentUrl && !altered.includes('url');
@@ -232,11 +232,6 @@ function alteredFields(sent: JsonObject, answer: JsonObject): Pick<StoreDifferen
     field,
     paths: field === 'variants' ? variantFields(member(sent, field), member(answer, field)) : [field],
   }));
-}
-
-/** A store need not repeat what is empty. */
-function isBlank(value: unknown): boolean {
-  return value === null || value === '' || (Array.isArray(value) && value.length === 0);
 }
 
 /** The fields that differ in any variant, compared by place; `variants` where the answer has more or fewer. */
@@ -344,6 +339,7 @@ function handleOf(url: string): string {
     .replaceAll(/^-|-$/g, '');
 }
 
+/** Whether a value is empty: a store need not repeat it. */
 export function isEmpty(value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0;
   return value === '' || value === null || (isJsonObject(value) && Object.keys(value).length === 0);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { grouped } from './decimal.ts';
-import type { Stored } from './json-object.ts';
+import { namesOf, type Stored } from './json-object.ts';
 import type { ImportMode, Resource } from './mapped-record.ts';
 import { truncate } from './truncate.ts';
 
@@ -222,7 +222,7 @@ export type SafetyLimitName = keyof typeof SAFETY_LIMITS;
 export type SafetyLimits = Readonly<Record<SafetyLimitName, Limit>>;
 
 /** All names, in the order in which limits are listed. */
-export const SAFETY_LIMIT_NAMES: readonly SafetyLimitName[] = Object.keys(SAFETY_LIMITS).filter(isLimitName);
+export const SAFETY_LIMIT_NAMES: readonly SafetyLimitName[] = namesOf(SAFETY_LIMITS);
 
 /** Whether a safety limit has this name. */
 export function isLimitName(name: string): name is SafetyLimitName {
@@ -233,38 +233,39 @@ export function isLimitName(name: string): name is SafetyLimitName {
  * Everything that stops a plan: the limits, the guards of the job, and `key`, which no setting allows: keys are made
  * differently; and `prices`: the store loses prices of variants, as a probe has seen.
  */
-type SafetyRuleName = SafetyLimitName | 'key' | 'guard' | 'prices';
+const SAFETY_RULES = {
+  ...SAFETY_LIMITS,
+  key: {
+    title: 'Changed key',
+    found: ({ figure, base }, resource) =>
+      base === 0
+        ? `keys are made differently than in the last completed run, and most known ${resource} would change`
+        : `keys are made differently than in the last completed run: ${grouped(figure)} ${resource} look new, and ${grouped(base ?? 0)} known ones are missing`,
+    detail: ({ figure, base }, resource) =>
+      `the ${resource === 'products' ? 'url' : 'id'} is made differently than in the last completed run, ${grouped(figure)} ${resource} look new and ${grouped(base ?? 0)} known ones are missing`,
+  },
+  guard: {
+    title: 'Guard',
+    ...counting((resource) => ({
+      one: `${resourceNoun(resource)} is hit by a guard`,
+      more: `${resource} are hit by a guard`,
+      of: 'records',
+    })),
+  },
+  prices: {
+    title: 'Prices of variants',
+    ...counting((resource) => ({
+      one: `${resourceNoun(resource)} would lose prices of its variants: the store gives all variants of a product one price`,
+      more: `${resource} would lose prices of their variants: the store gives all variants of a product one price`,
+      of: 'records',
+    })),
+  },
+} as const satisfies Readonly<Record<string, SafetyRule>>;
+
+type SafetyRuleName = keyof typeof SAFETY_RULES;
 
 /** All names of rules. */
-export const SAFETY_RULE_NAMES: readonly SafetyRuleName[] = [...SAFETY_LIMIT_NAMES, 'key', 'guard', 'prices'];
-
-const KEY_RULE: SafetyRule = {
-  title: 'Changed key',
-  found: ({ figure, base }, resource) =>
-    base === 0
-      ? `keys are made differently than in the last completed run, and most known ${resource} would change`
-      : `keys are made differently than in the last completed run: ${grouped(figure)} ${resource} look new, and ${grouped(base ?? 0)} known ones are missing`,
-  detail: ({ figure, base }, resource) =>
-    `the ${resource === 'products' ? 'url' : 'id'} is made differently than in the last completed run, ${grouped(figure)} ${resource} look new and ${grouped(base ?? 0)} known ones are missing`,
-};
-
-const GUARD_RULE: SafetyRule = {
-  title: 'Guard',
-  ...counting((resource) => ({
-    one: `${resourceNoun(resource)} is hit by a guard`,
-    more: `${resource} are hit by a guard`,
-    of: 'records',
-  })),
-};
-
-const PRICES_RULE: SafetyRule = {
-  title: 'Prices of variants',
-  ...counting((resource) => ({
-    one: `${resourceNoun(resource)} would lose prices of its variants: the store gives all variants of a product one price`,
-    more: `${resource} would lose prices of their variants: the store gives all variants of a product one price`,
-    of: 'records',
-  })),
-};
+export const SAFETY_RULE_NAMES: readonly SafetyRuleName[] = namesOf(SAFETY_RULES);
 
 /** The limit of a name. */
 export function safetyLimit(name: SafetyLimitName): SafetyLimit {
@@ -273,9 +274,7 @@ export function safetyLimit(name: SafetyLimitName): SafetyLimit {
 
 /** The texts of a rule. */
 export function safetyRule(name: SafetyRuleName): SafetyRule {
-  if (name === 'guard') return GUARD_RULE;
-  if (name === 'prices') return PRICES_RULE;
-  return name === 'key' ? KEY_RULE : safetyLimit(name);
+  return SAFETY_RULES[name];
 }
 
 /** For the settings of jobs. */
