@@ -93,7 +93,7 @@ async function renames(context: TestContext, { count, renamed, kills, profiles =
     for (let listedAt: unknown; ; ) {
       const answers = await answered();
       if (answers === listedAt) {
-        if (await Promise.race([ended, sleep(20, false)])) break;
+        if (await Promise.race([ended, sleep(5, false)])) break;
         continue;
       }
       listedAt = answers;
