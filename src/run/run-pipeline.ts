@@ -1,8 +1,10 @@
 import type { StoreConfig } from '../config/store-config.ts';
+import { repeatEvery } from '../model/clock.ts';
 import { storeIdentity } from '../model/remote-address.ts';
-import type { Run } from '../model/run.ts';
+import type { Run, RunProgress, RunWaiting } from '../model/run.ts';
 import {
   explainError,
+  InterruptedOnRequestError,
   LockedError,
   StateError,
   StoreferryError,
@@ -13,8 +15,7 @@ import type { RunFacts } from '../report/run-facts.ts';
 import type { Lock } from '../state/state.ts';
 import { refuseUnlessHeld } from './lock-job.ts';
 import { settleRenames } from './rename-job.ts';
-import { RunBug, type RunContext } from './run-context.ts';
-import { watchedRun } from './watched-run.ts';
+import { RunBug, type RunContext, type RunEvent } from './run-context.ts';
 
 /** A running run, as its steps read and change it. */
 export interface RunWork {
@@ -185,4 +186,71 @@ export async function supersede(context: RunContext, run: Run): Promise<void> {
     status: 'superseded',
     finishedAt: run.finishedAt ?? context.clock(),
   });
+}
+
+const LOOK_EVERY_MS = 1_000;
+
+/**
+ * A run in this process, as other processes see and control it: about once per second its progress and working time
+ * are written to the state, and the state is asked whether the end was requested.
+ */
+export interface WatchedRun extends Disposable {
+  /** For the steps of the run: its signal aborts with an InterruptedOnRequestError if the end was requested. */
+  readonly context: RunContext;
+  /** From now on watches the continued run, if it is another one. */
+  follow(run: Run): void;
+  /** After it resolves, no more progress is written. Await it before writing the end of the run. */
+  end(): Promise<void>;
+}
+
+/** Begins to watch; nothing is written for runs that end within a second. */
+export function watchedRun(context: RunContext, run: Run): WatchedRun {
+  const { runs } = context.state;
+  const asked = new AbortController();
+  const beganAt = performance.now();
+  let followed = run;
+  const workedMs = () => Math.round((followed.workedMs ?? 0) + performance.now() - beganAt);
+  let latest: RunProgress | null = null;
+  let waiting: RunWaiting | null = null;
+
+  const look = async (): Promise<void> => {
+    const { id } = followed;
+    try {
+      const run = await runs.update(id, {
+        progress: latest,
+        workedMs: workedMs(),
+        ...(waiting !== null && { waiting }),
+      });
+      if (id === followed.id && run.interruptAskedAt != null) asked.abort(new InterruptedOnRequestError());
+    } catch {
+      // Without an answer nothing is known: the run itself will meet the failure of the state.
+    }
+  };
+  const looking = repeatEvery(LOOK_EVERY_MS, look);
+
+  return {
+    context: {
+      ...context,
+      workedMs,
+      signal: AbortSignal.any([context.signal, asked.signal]),
+      onEvent(event) {
+        if (event.type === 'progress') latest = progressOf(event, context.clock());
+        if (event.type === 'waiting-for-requests') {
+          waiting = { operations: event.operations, until: context.clock() + event.ms };
+        }
+        context.onEvent(event);
+      },
+    },
+    follow(run) {
+      // Earlier time of the same run is already counted from `beganAt`.
+      if (run.id !== followed.id) followed = run;
+    },
+    end: looking.stop,
+    [Symbol.dispose]: () => void looking.stop(),
+  };
+}
+
+function progressOf(event: Extract<RunEvent, { type: 'progress' }>, at: number): RunProgress {
+  const { step, done, total, unit, records = { applied: 0, rejected: 0 } } = event;
+  return { step, done, total, unit, ...records, at };
 }

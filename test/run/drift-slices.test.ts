@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { nextSlice } from '../../src/run/drift/drift-run.ts';
-import { isInSlice } from '../../src/run/drift/drift-selection.ts';
+import { isInSlice, nextSlice } from '../../src/run/drift/drift-run.ts';
 
 type Progress = Parameters<typeof nextSlice>[0];
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { RUN_STATUSES } from '../../src/model/run.ts';
-import { pruneRuns, RUNS_KEPT, runsToPrune } from '../../src/run/prune-runs.ts';
+import { pruneRuns, RUNS_KEPT, runsToPrune } from '../../src/run/end-run.ts';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 import { openState } from '../../src/state/open-state.ts';
 import { range, sampleRun } from '../state/samples.ts';

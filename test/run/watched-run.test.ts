@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import type { RunContext } from '../../src/run/run-context.ts';
-import { watchedRun } from '../../src/run/watched-run.ts';
+import { watchedRun } from '../../src/run/run-pipeline.ts';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
 import { sampleRun } from '../state/samples.ts';

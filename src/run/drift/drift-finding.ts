@@ -10,17 +10,18 @@ import {
   plainText,
   sumOf,
 } from '../../model/json-object.ts';
-import { AS_ACKNOWLEDGED, type Observation, observeAnswer, type StoreEdit } from '../../model/observation.ts';
-import { isNormalisedUrl, storeDifferences, type UpsertProduct } from '../../model/operation.ts';
+import { observeAnswer, type StoreEdit } from '../../model/observation.ts';
+import { isNormalisedUrl, storeDifferences } from '../../model/operation.ts';
 import { DRIFT_FILE } from '../../model/plan.ts';
 import { formatRow, inertCell } from '../../model/row.ts';
 import type { Drift, Run } from '../../model/run.ts';
 import { truncate } from '../../model/truncate.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
-import { IN_DOUBT, importTarget, type LedgerMark, type Lock } from '../../state/state.ts';
+import { IN_DOUBT, importTarget, type Lock } from '../../state/state.ts';
 import { valueAt } from '../answer-tally.ts';
 import type { RunContext } from '../run-context.ts';
 import { versionTime } from '../send-operations.ts';
+import { type KnownRecord, knownRecords, repeatingOperation } from '../verify/sample-ledger.ts';
 
 const differenceSchema = z.object({
   /** As reports name it: `variants.price`. */
@@ -43,15 +44,6 @@ const findingSchema = z.object({
 
 /** A record in which a store differs from what it last answered. */
 export type DriftFinding = z.infer<typeof findingSchema>;
-
-/** What the ledger has of a key. */
-export interface KnownRecord {
-  readonly key: string;
-  readonly mark: LedgerMark;
-  readonly body: string;
-  /** What answers have shown beside the body. */
-  readonly observation: Observation;
-}
 
 /** The url of a product of the store; '' without one. */
 export function readUrl(product: JsonObject): string {
@@ -158,64 +150,51 @@ interface Noting {
  * Takes what the findings of a run show into the ledger, without a request: later runs know edited fields as if an answer had shown
  * them. Deleted records and strangers stay as they are; those made again too, unless they are accepted.
  */
-export async function noteFindings(context: RunContext, noting: Noting): Promise<void> {
-  const { artifacts } = context;
-  await noteBatch(
-    context,
-    noting,
-    noting.unedited.map((key) => ({ key, id: null, kind: 'edited', differences: [], values: {} })),
-  );
-  for await (const batch of readFindings(artifacts.run(noting.run.id))) {
-    const findings = batch.filter(({ kind }) => kind === 'edited' || (noting.accept && kind === 'recreated'));
-    await noteBatch(context, noting, findings);
-  }
-}
-
-async function noteBatch(
+export async function noteFindings(
   context: RunContext,
-  { run, store, lock, accept }: Noting,
-  findings: readonly DriftFinding[],
+  { run, store, lock, accept, unedited }: Noting,
 ): Promise<void> {
-  if (findings.length === 0) return;
-  const { state, clock } = context;
+  const { artifacts, state, clock } = context;
   const ledger = state.ledger(importTarget(run));
-  const keys = findings.map(({ key }) => key);
-  const [marks, bodies, views] = await Promise.all([
-    ledger.marks(keys),
-    ledger.bodies(keys),
-    ledger.views(keys),
-  ]);
-  const seen = findings.flatMap((finding, index) => {
-    const [mark, body] = [marks[index], bodies[index]];
-    if (mark === undefined || body === undefined || mark.fingerprint === IN_DOUBT) return [];
-    const { altered, edited } = views[index]?.observation ?? AS_ACKNOWLEDGED;
-    const found = Object.entries(finding.values).map(([field, value]): [string, StoreEdit] => {
-      const known = edited[field];
-      const isKnown = known !== undefined && isDeepStrictEqual(known.value, value);
-      const { accepted: _, ...edit } = isKnown ? known : { value, since: clock() };
-      return [field, { ...edit, ...(accept && { accepted: true }) }];
+  const note = async (findings: readonly Pick<DriftFinding, 'kind' | 'key' | 'id' | 'values'>[]) => {
+    if (findings.length === 0) return;
+    const records = await knownRecords(
+      ledger,
+      findings.map(({ key }) => key),
+    );
+    const seen = findings.flatMap((finding, index) => {
+      const record = records[index];
+      if (record === undefined || record.mark.fingerprint === IN_DOUBT) return [];
+      const { altered, edited } = record.observation;
+      const found = Object.entries(finding.values).map(([field, value]): [string, StoreEdit] => {
+        const known = edited[field];
+        const isKnown = known !== undefined && isDeepStrictEqual(known.value, value);
+        const { accepted: _, ...edit } = isKnown ? known : { value, since: clock() };
+        return [field, { ...edit, ...(accept && { accepted: true }) }];
+      });
+      // What was found before and is found no more is as the ledger has it.
+      const kept = Object.entries(edited).filter(([, edit]) => edit.accepted === true);
+      return [{ finding, record, observation: { altered, edited: Object.fromEntries([...kept, ...found]) } }];
     });
-    // What was found before and is found no more is as the ledger has it.
-    const kept = Object.entries(edited).filter(([, edit]) => edit.accepted === true);
-    const observation = { altered, edited: Object.fromEntries([...kept, ...found]) };
-    return [{ finding, mark, body, observation }];
-  });
-  const again = seen.filter(({ finding }) => finding.kind === 'recreated' && finding.id !== null);
-  if (again.length > 0) {
-    const results = again.map(({ finding: { key, id }, mark: { fingerprint, memo }, body }, index) => {
-      const known = { key, body, fingerprint, memo, knownId: id };
-      const operation: UpsertProduct = { kind: 'upsert-product', index, rows: 0, spans: [], ...known };
-      return { operation, outcome: { kind: 'applied' as const, id } };
-    });
-    await state.runs.record(run, 1, results, 0, lock.fence, versionTime(context, store));
-  }
-  await ledger.observe(
-    seen.map(({ finding: { key }, mark: { fingerprint }, observation }) => ({
-      key,
-      fingerprint,
-      observation,
-    })),
-  );
+    const again = seen.filter(({ finding }) => finding.kind === 'recreated' && finding.id !== null);
+    if (again.length > 0) {
+      const results = again.map(({ finding: { id }, record }, index) => ({
+        operation: repeatingOperation({ ...record, mark: { ...record.mark, id } }, 'products', index),
+        outcome: { kind: 'applied' as const, id },
+      }));
+      await state.runs.record(run, 1, results, 0, lock.fence, versionTime(context, store));
+    }
+    await ledger.observe(
+      seen.map(({ record, observation }) => ({
+        key: record.key,
+        fingerprint: record.mark.fingerprint,
+        observation,
+      })),
+    );
+  };
+  await note(unedited.map((key) => ({ kind: 'edited', key, id: null, values: {} })));
+  for await (const batch of readFindings(artifacts.run(run.id)))
+    await note(batch.filter(({ kind }) => kind === 'edited' || (accept && kind === 'recreated')));
 }
 
 const EXAMPLES_KEPT = 20;

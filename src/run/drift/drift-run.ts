@@ -1,22 +1,22 @@
 import { z } from 'zod';
+import type { ImportJob } from '../../config/job/job.ts';
+import type { StoreConfig } from '../../config/store-config.ts';
 import { DRIFT_FILE } from '../../model/plan.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { type Drift, hasDrifted, type Run, UNFINISHED } from '../../model/run.ts';
-import { explainError, UsageError } from '../../model/storeferry-error.ts';
+import { explainError, StateError, UsageError } from '../../model/storeferry-error.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
-import { findJson } from '../../state/artifacts.ts';
+import { findJson, type RunFolder } from '../../state/artifacts.ts';
 import { importTarget, targetTag } from '../../state/state.ts';
-import { lockJob, lockTarget } from '../lock-job.ts';
-import { pruneRuns } from '../prune-runs.ts';
-import { createReconciledRun } from '../reconcile-state.ts';
-import { readRunReport, shownFile } from '../report/read-stored-report.ts';
-import { writeReport } from '../report/write-report.ts';
+import { endRun } from '../end-run.ts';
+import { readProbe } from '../kept-probe.ts';
+import { createReconciledRun, lockJob, lockTarget } from '../lock-job.ts';
+import { shownFile } from '../report/read-stored-report.ts';
 import type { DriftRequest, RunContext } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
-import { endOf } from '../watched-run.ts';
+import { sampleLedger } from '../verify/sample-ledger.ts';
 import { noteFindings } from './drift-finding.ts';
-import { comparisonMethod, readSelection, sliceName } from './drift-selection.ts';
-import { findDrift } from './find-drift.ts';
+import { findDrift, type SelectedKeys } from './find-drift.ts';
 
 /**
  * Compares the records of a job with the store, field by field with what it last answered, and records what differs.
@@ -41,14 +41,106 @@ export async function driftRun(surroundings: RunContext, request: DriftRequest):
       const { run } = work;
       await using lock = await lockTarget(context, run);
       const { accept = false } = request;
-      const { drift, requests, unedited } = await findDrift(context, { ...request, run, lock });
+      const selected =
+        (await readSelection(context.artifacts.run(run.id))) ?? (await selectKeys(context, run, request));
+      const { drift, requests, unedited } = await findDrift(context, { ...request, run, lock }, selected);
       await noteFindings(context, { run, store, lock, accept, unedited });
       found = { drift: accept ? { ...drift, accepted: true } : drift, requests };
       const endPosition = await context.state.ledger(importTarget(run)).position();
       work.run = await context.state.runs.update(run.id, { endPosition });
     },
-    finish: ({ context, run }, failure) => recordDrift(context, { run, found, failure }),
+    finish: ({ context, run }, failure) => recordDrift(context, run, found, failure),
   });
+}
+
+/**
+ * How the records of a store can be compared, by what its last probe has learned.
+ *
+ * @throws UsageError where there is no way, or none is known.
+ */
+export async function comparisonMethod(
+  { artifacts }: RunContext,
+  store: StoreConfig,
+  { import: resource, name }: ImportJob,
+): Promise<Drift['by']> {
+  const probe = (await readProbe(artifacts, store))?.properties;
+  const isProduct = resource === 'products';
+  const [reads, answers] = isProduct
+    ? [probe?.readsProducts, probe?.partialProductAnswersWhole === true && probe.absentFieldsStay === true]
+    : [probe?.readsContacts, probe?.emptyContactPutAnswersWhole];
+  if (reads === true) return 'reading';
+  if (answers === true || answers === 'email') return 'touching';
+  if (probe === undefined) {
+    throw new UsageError(`Nothing is known of how the ${resource} of ${store.name} can be seen.`, {
+      hint: `Learn it first: storeferry probe ${store.name}`,
+    });
+  }
+  throw new UsageError(
+    `The ${resource} of ${store.name} cannot be seen: its last probe found that it neither lists them nor answers an update that changes nothing with the whole ${isProduct ? 'product' : 'contact'}.`,
+    {
+      hint: `To probe it again: storeferry probe ${store.name}${isProduct ? '' : ' --contact ID'}. What is lost can be estimated: storeferry verify ${name}`,
+    },
+  );
+}
+
+const SELECTION_FILE = 'drift-keys.json';
+const selectionSchema = z.object({
+  by: z.enum(['reading', 'touching']),
+  sample: z.int().nullable(),
+  slice: z.string().default(''),
+  known: z.int(),
+  notComparable: z.int(),
+  keys: z.array(z.string()),
+});
+
+/** The keys that a run has chosen to compare; undefined before that, and for a file of another version. */
+function readSelection(folder: RunFolder) {
+  return findJson(folder, SELECTION_FILE, selectionSchema);
+}
+
+/** Chooses the keys to compare, and stores them for the case that the run is interrupted. */
+export async function selectKeys(
+  context: RunContext,
+  run: Run,
+  { job, store, sample, slice, random }: DriftRequest,
+): Promise<SelectedKeys> {
+  const by = await comparisonMethod(context, store, job);
+  const { keys, known, notComparable } = await sampleLedger(context.state.ledger(importTarget(run)), {
+    job: job.name,
+    resource: job.import,
+    size: sample ?? Number.MAX_SAFE_INTEGER,
+    includes: slice && ((key) => isInSlice(key, slice)),
+    random,
+    signal: context.signal,
+  });
+  if (keys.length === 0 && slice === undefined) {
+    throw new StateError(
+      notComparable > 0
+        ? `Nothing of the job ${job.name} can be compared: its records are in doubt or have no id.`
+        : `The ledger has no acknowledged record of the job ${job.name}.`,
+      { hint: `Run it first: storeferry run ${job.name}` },
+    );
+  }
+  const selected = { by, sample, slice: sliceName(slice), known, notComparable, keys: [...keys] };
+  await context.artifacts.run(run.id).write(SELECTION_FILE, [JSON.stringify(selected)]);
+  return selected;
+}
+
+/** The name of these parts of a job's records, by which an interrupted comparison is found again. */
+function sliceName(slice: Drift['slice']): string {
+  return slice === undefined ? '' : `${slice.number}+${slice.parts}/${slice.of}`;
+}
+
+/**
+ * Whether a key belongs to these parts. It depends on the key alone, so that products which come and go move no other one to a part
+ * that was compared already.
+ */
+export function isInSlice(key: string, { number, of, parts }: NonNullable<Drift['slice']>): boolean {
+  let sum = 0;
+  for (let at = 0; at < key.length; at += 1) sum = (Math.imul(sum, 31) + key.charCodeAt(at)) >>> 0;
+  const mixed = Math.imul(sum ^ (sum >>> 15), 0x85ebca6b) >>> 0;
+  const part = Math.floor((((mixed ^ (mixed >>> 13)) >>> 0) * of) / 2 ** 32);
+  return (part - number + of) % of < parts;
 }
 
 /** The interrupted comparison that this one continues; others are over. */
@@ -75,31 +167,22 @@ async function unfinishedDrift(
   return continued;
 }
 
-interface EndedDrift {
-  readonly run: Run;
-  readonly found: { readonly drift: Drift; readonly requests: number } | null;
-  readonly failure: unknown;
-}
-
-async function recordDrift(context: RunContext, { run, found, failure }: EndedDrift): Promise<RunFacts> {
-  const { requests: touched } = await context.state.runs.tally(run.id);
+async function recordDrift(
+  context: RunContext,
+  run: Run,
+  found: { readonly drift: Drift; readonly requests: number } | null,
+  failure: unknown,
+): Promise<RunFacts> {
+  const { requests } = await context.state.runs.tally(run.id);
+  if (found === null)
+    return await endRun(context, run, failure, { writesReport: false, totals: { ...NO_TOTALS, requests } });
   const folder = context.artifacts.run(run.id);
-  const file = (await folder.exists(DRIFT_FILE)) ? `${folder.location}/${DRIFT_FILE}` : undefined;
-  const ended = await context.state.runs.update(run.id, {
-    ...endOf(context, run, failure),
-    totals: {
-      ...NO_TOTALS,
-      records: found?.drift.checked ?? 0,
-      requests: Math.max(touched, found?.requests ?? 0),
-    },
-    ...(found !== null && {
-      drift: { ...found.drift, ...(file !== undefined && { file: shownFile(context.workspaceDir, file) }) },
-    }),
-  });
-  const facts = await readRunReport(context, ended, null);
-  const reportFile = found === null ? null : await writeReport(context, facts);
-  await pruneRuns(context.state, context.artifacts, ended.job);
-  return { ...facts, reportFile };
+  const file = (await folder.exists(DRIFT_FILE))
+    ? { file: shownFile(context.workspaceDir, `${folder.location}/${DRIFT_FILE}`) }
+    : {};
+  const { drift, requests: sent } = found;
+  const totals = { ...NO_TOTALS, records: drift.checked, requests: Math.max(requests, sent) };
+  return await endRun(context, run, failure, { writesReport: true, totals, drift: { ...drift, ...file } });
 }
 
 /** A folder of the artifacts that belongs to no run: for each job how far its comparisons have come. */

@@ -24,15 +24,13 @@ import type { ListHistory } from '../../model/subscriber-list.ts';
 import { NO_TOTALS, REPORT_FILE, type RunFacts } from '../../report/run-facts.ts';
 import { pathFrom } from '../../text/printable.ts';
 import { digestOf } from '../digest-of.ts';
+import { endOf, pruneRuns, RUNS_KEPT } from '../end-run.ts';
 import { readProbe } from '../kept-probe.ts';
 import { lockDestination, lockJob, whileHeld } from '../lock-job.ts';
-import { pruneRuns, RUNS_KEPT } from '../prune-runs.ts';
-import { readRunReport } from '../report/read-stored-report.ts';
-import { writeReport } from '../report/write-report.ts';
+import { readRunReport, writeReport } from '../report/read-stored-report.ts';
 import { abortingWith, type ExportRequest, type RunContext } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
 import { RunTraffic, trafficFiles } from '../traffic/run-traffic.ts';
-import { endOf } from '../watched-run.ts';
 import { exportFolder, exportHistory } from './export-folder.ts';
 
 /**

@@ -4,7 +4,7 @@ import { sumOf } from '../../model/json-object.ts';
 import { hasManyUnaskedSkips, hasRejectsWorkbook, type Plan, REDIRECTS_FILE } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { formatRow, inertCell, MAX_SHEET_ROWS } from '../../model/row.ts';
-import { partOf, type Run, type RunStatus, refusedIn, SENDING_KINDS } from '../../model/run.ts';
+import { COMPLETED, partOf, type Run, type RunStatus, refusedIn, SENDING_KINDS } from '../../model/run.ts';
 import { InterruptedError, SafetyLimitError } from '../../model/storeferry-error.ts';
 import { readRejections, readShard } from '../../plan/plan-file.ts';
 import {
@@ -19,15 +19,13 @@ import type { RunFacts } from '../../report/run-facts.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { Lock } from '../../state/state.ts';
+import { elapsedFigures, pruneHistory, pruneRuns } from '../end-run.ts';
 import { refuseUnlessHeld } from '../lock-job.ts';
-import { pruneHistory, pruneRuns } from '../prune-runs.ts';
 import { editedByRun } from '../records/edited-record.ts';
-import { keepReport, readRunReport, rejectsFileOf } from '../report/read-stored-report.ts';
-import { writeReport } from '../report/write-report.ts';
+import { keepReport, readRunReport, rejectsFileOf, writeReport } from '../report/read-stored-report.ts';
 import { loadRetryGuard } from '../retry-guard.ts';
 import { type ImportRequest, type RunContext, runErrorOf } from '../run-context.ts';
 import { trafficFiles } from '../traffic/run-traffic.ts';
-import { elapsedFigures } from '../watched-run.ts';
 import { editedWorkbook, writeRejectsWorkbook } from '../write-rejects-workbook.ts';
 import { judgeRejected } from './apply-step.ts';
 import { discardPlan } from './continue-or-begin.ts';
@@ -60,10 +58,9 @@ export async function finishStep(
   });
   const before = await readRunReport(context, ending, plan);
   const status = statusOf(before, failure);
-  const { rejects, planFiles } = KEPT[status];
   // The records of an undo, a release or a copy have no rows to correct.
   const hasRows = partOf(run) === undefined && run.copy === undefined && run.restore === undefined;
-  if (plan !== null && before.totals.rejected > 0 && rejects && hasRows)
+  if (plan !== null && before.totals.rejected > 0 && status !== 'interrupted' && hasRows)
     await writeRunRejects(context, request, ending, plan);
   if (plan?.renamed !== undefined && before.totals.applied > 0) await writeRedirects(context, ending, plan);
   const end = {
@@ -85,7 +82,8 @@ export async function finishStep(
   const kept = collected.traffic !== null && (await keepReport(folder, end.finishedAt, collected));
   refuseUnlessHeld(lock);
   const ended = await context.state.runs.update(run.id, end);
-  if (!planFiles) {
+  // Of any other end, snapshot and shards are kept: to continue or approve the run.
+  if (COMPLETED.includes(status)) {
     await discardPlan(context, ended);
     if (kept) await folder.remove(await trafficFiles(folder));
   }
@@ -137,18 +135,6 @@ async function writeRedirects({ artifacts, state }: RunContext, run: Run, { shar
 
 /** The end of an import. */
 type End = Exclude<RunStatus, 'running' | 'superseded'>;
-
-/**
- * The files that each end keeps: a rejects file to be corrected; snapshot and shards to continue or approve the run.
- */
-const KEPT: Readonly<Record<End, { readonly rejects: boolean; readonly planFiles: boolean }>> = {
-  done: { rejects: true, planFiles: false },
-  'done-with-rejects': { rejects: true, planFiles: false },
-  planned: { rejects: true, planFiles: true },
-  stopped: { rejects: true, planFiles: true },
-  failed: { rejects: true, planFiles: true },
-  interrupted: { rejects: false, planFiles: true },
-};
 
 /** Whether a run of the whole source leaves out so many records, unasked, that somebody should look. */
 function leavesMany({ kind, sample }: RunFacts['run'], plan: Plan): boolean {

@@ -11,13 +11,20 @@ import {
   type Run,
   runTotalsSchema,
 } from '../../model/run.ts';
-import { UsageError } from '../../model/storeferry-error.ts';
+import { messageOf, UsageError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../rejects/rejects-file.ts';
-import { REPORT_FILE, type RunFacts, runTotals, unsentDeletes } from '../../report/run-facts.ts';
+import { runDocument } from '../../report/run-document.ts';
+import {
+  REPORT_FILE,
+  type RunFacts,
+  runTotals,
+  unsentDeletes,
+  withoutPersonalData,
+} from '../../report/run-facts.ts';
 import { findJson, type RunFolder } from '../../state/artifacts.ts';
 import { jobLockName, planLockName } from '../../state/state.ts';
-import { pathFrom } from '../../text/printable.ts';
+import { PROGRAM, pathFrom } from '../../text/printable.ts';
 import type { RunContext } from '../run-context.ts';
 import { readTraffic } from '../traffic/run-traffic.ts';
 
@@ -271,4 +278,28 @@ export async function readKeptReport(
   if (kept === undefined) return undefined;
   const { version: _, finishedAt: keptAt, ...facts } = kept;
   return keptAt === finishedAt ? facts : undefined;
+}
+
+/**
+ * Writes the report of a run that ends, replacing the report of an earlier end, and returns its path. If it cannot be
+ * written, it emits an event and returns null: the result of the run does not depend on it.
+ */
+export async function writeReport(context: RunContext, report: RunFacts): Promise<string | null> {
+  const folder = context.artifacts.run(report.run.id);
+  try {
+    // Loaded after the work is done: loading the drawing code takes longer than making a small plan.
+    const { reportFile } = await import('../../report/html/document-sections.ts');
+    const facts = withoutPersonalData(withShownFiles(report, context.workspaceDir));
+    const document = runDocument(facts, {
+      now: context.clock(),
+      program: context.program ?? PROGRAM,
+      version: context.version,
+    });
+    await folder.write(REPORT_FILE, [reportFile(document)]);
+    return `${folder.location}/${REPORT_FILE}`;
+  } catch (error) {
+    const problem = messageOf(error);
+    context.onEvent({ type: 'report-not-written', problem });
+    return null;
+  }
 }

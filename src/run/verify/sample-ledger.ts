@@ -1,5 +1,8 @@
 import type { Resource } from '../../model/mapped-record.ts';
-import { IN_DOUBT, type Ledger, type LedgerMark } from '../../state/state.ts';
+import { AS_ACKNOWLEDGED, type Observation } from '../../model/observation.ts';
+import { fingerprintOf } from '../../plan/plan-import.ts';
+import { FORGOTTEN_BODY, IN_DOUBT, type Ledger, type LedgerMark } from '../../state/state.ts';
+import type { ShardOperation } from '../send-operations.ts';
 
 /** A sample of keys from the ledger, and counts of all keys of the job: `known` includes those that `includes` leaves out. */
 export interface LedgerSample {
@@ -53,4 +56,45 @@ export async function sampleLedger(
 export function isComparable(mark: LedgerMark | undefined, resource: Resource): mark is LedgerMark {
   if (mark === undefined || mark.fingerprint === IN_DOUBT) return false;
   return resource === 'contacts' || mark.id !== null;
+}
+
+/** What the ledger has of a key. */
+export interface KnownRecord {
+  readonly key: string;
+  readonly mark: LedgerMark;
+  readonly body: string;
+  /** What answers have shown beside the body. */
+  readonly observation: Observation;
+}
+
+/** What the ledger has of each key; undefined where it has no body. */
+export async function knownRecords(
+  ledger: Ledger,
+  keys: readonly string[],
+): Promise<(KnownRecord | undefined)[]> {
+  const [marks, bodies, views] = await Promise.all([
+    ledger.marks(keys),
+    ledger.bodies(keys),
+    ledger.views(keys),
+  ]);
+  return keys.map((key, index) => {
+    const [mark, body] = [marks[index], bodies[index]];
+    if (mark === undefined || body === undefined || body === FORGOTTEN_BODY) return undefined;
+    return { key, mark, body, observation: views[index]?.observation ?? AS_ACKNOWLEDGED };
+  });
+}
+
+/** An operation that repeats what the ledger has, so that recording it can only change an id. */
+export function repeatingOperation(
+  { key, mark, body }: KnownRecord,
+  resource: Resource,
+  index: number,
+  shard = 1,
+): ShardOperation {
+  const { memo, id: knownId } = mark;
+  const fingerprint = mark.fingerprint === IN_DOUBT ? fingerprintOf(body) : mark.fingerprint;
+  const operation = { index, key, rows: 0, spans: [], body, fingerprint, memo, shard };
+  return resource === 'contacts'
+    ? { kind: 'update-contact', ...operation }
+    : { kind: 'upsert-product', ...operation, knownId };
 }

@@ -1,90 +1,70 @@
 import type { ImportJob } from '../../config/job/job.ts';
-import type { StoreConfig } from '../../config/store-config.ts';
 import { countUnder } from '../../model/json-object.ts';
 import { answeredDifferences, type Operation, type Outcome, SHARD_SIZE } from '../../model/operation.ts';
-import {
-  forgotten,
-  type Run,
-  type RunTotals,
-  type ShareEstimate,
-  type Verification,
-} from '../../model/run.ts';
+import { forgotten, type Run, type ShareEstimate, type Verification } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
-import { FORGOTTEN_BODY, importTarget, type Ledger, type Lock } from '../../state/state.ts';
+import { chunksOf, importTarget, type Ledger } from '../../state/state.ts';
 import { withAnswerListener } from '../answer-tally.ts';
+import { endRun } from '../end-run.ts';
 import { unsentError } from '../import/finish-step.ts';
-import { lockJob, lockTarget } from '../lock-job.ts';
-import { pruneRuns } from '../prune-runs.ts';
-import { createReconciledRun } from '../reconcile-state.ts';
-import { readRunReport } from '../report/read-stored-report.ts';
+import { createReconciledRun, lockJob, lockTarget } from '../lock-job.ts';
 import type { RunContext, VerifyRequest } from '../run-context.ts';
 import { newRun, runPipeline } from '../run-pipeline.ts';
 import { type ShardOperation, sendOperations } from '../send-operations.ts';
-import { endOf } from '../watched-run.ts';
-import { isComparable, type LedgerSample, sampleLedger } from './sample-ledger.ts';
+import {
+  isComparable,
+  knownRecords,
+  type LedgerSample,
+  repeatingOperation,
+  sampleLedger,
+} from './sample-ledger.ts';
 
 /** Counts the results of a re-sent sample. */
-class VerificationTally {
-  #asKnown = 0;
-  #recreated = 0;
-  #altered = 0;
-  #rejected = 0;
-  #missing = 0;
-  readonly #alteredFields = new Map<string, number>();
-
-  /** Adds the final outcome of an operation, with the fields in which its answer differs from the request. */
-  add(operation: Operation, outcome: Outcome, altered: readonly string[]): void {
-    switch (outcome.kind) {
-      case 'applied':
-        if (isOtherId(operation, outcome.id)) this.#recreated++;
-        else if (altered.length === 0) this.#asKnown++;
-        else this.#addAltered(altered);
-        return;
-      case 'rejected':
-        this.#rejected++;
-        if (outcome.absent) this.#missing++;
-        return;
-      case 'unsent':
-      case 'left':
-        return;
-      default:
-        outcome satisfies never;
-    }
-  }
-
-  /** The findings so far; records without an outcome are unsent. */
-  result({ keys, known, notComparable }: LedgerSample): Verification {
-    const recreated = this.#recreated;
-    const missing = this.#missing;
-    const held = this.#asKnown + this.#altered;
-    const sampled = keys.length;
-    return {
-      sampled,
-      known,
-      notComparable,
-      asKnown: this.#asKnown,
-      recreated,
-      altered: this.#altered,
-      rejected: this.#rejected,
-      missing,
-      unsent: sampled - held - recreated - this.#rejected,
-      alteredFields: [...this.#alteredFields]
-        .map(([field, records]) => ({ field, records }))
-        .sort((one, other) => other.records - one.records || (one.field < other.field ? -1 : 1)),
-      forgottenShare: forgottenShare({
-        population: known,
+function verificationTally() {
+  const counts = { asKnown: 0, recreated: 0, altered: 0, rejected: 0, missing: 0 };
+  const alteredFields = new Map<string, number>();
+  return {
+    /** Adds the final outcome of an operation, with the fields in which its answer differs from the request. */
+    add(operation: Operation, outcome: Outcome, altered: readonly string[]): void {
+      switch (outcome.kind) {
+        case 'applied':
+          for (const field of isOtherId(operation, outcome.id) ? [] : altered)
+            countUnder(alteredFields, field);
+          if (isOtherId(operation, outcome.id)) counts.recreated++;
+          else if (altered.length > 0) counts.altered++;
+          else counts.asKnown++;
+          return;
+        case 'rejected':
+          counts.rejected++;
+          if (outcome.absent) counts.missing++;
+          return;
+        case 'unsent':
+        case 'left':
+          return;
+        default:
+          outcome satisfies never;
+      }
+    },
+    /** The findings so far; records without an outcome are unsent. */
+    result({ keys, known, notComparable }: LedgerSample): Verification {
+      const held = counts.asKnown + counts.altered;
+      const sampled = keys.length;
+      const found = forgotten(counts);
+      return {
+        sampled,
+        known,
+        notComparable,
+        ...counts,
+        unsent: sampled - held - counts.recreated - counts.rejected,
+        alteredFields: [...alteredFields]
+          .map(([field, records]) => ({ field, records }))
+          .sort((one, other) => other.records - one.records || (one.field < other.field ? -1 : 1)),
         // A refusal for another reason does not show whether the store has the record.
-        sampled: held + forgotten({ recreated, missing }),
-        found: forgotten({ recreated, missing }),
-      }),
-    };
-  }
-
-  #addAltered(fields: readonly string[]): void {
-    this.#altered++;
-    for (const field of fields) countUnder(this.#alteredFields, field);
-  }
+        forgottenShare: forgottenShare({ population: known, sampled: held + found, found }),
+      };
+    },
+  };
 }
 
 function isOtherId(operation: Operation, answered: number | null): boolean {
@@ -177,8 +157,6 @@ function logFactorial(n: number): number {
   );
 }
 
-const EMPTY: LedgerSample = { keys: [], known: 0, notComparable: 0 };
-
 /**
  * Estimates how many records of the ledger the store has lost: sends a random sample of the acknowledged bodies
  * again, because the API has no product look-up, and compares the answers with the ledger. Locks the job and the
@@ -186,15 +164,10 @@ const EMPTY: LedgerSample = { keys: [], known: 0, notComparable: 0 };
  */
 export async function verifyRun(surroundings: RunContext, request: VerifyRequest): Promise<RunFacts> {
   const { job, store } = request;
-  const tally = new VerificationTally();
-  let sample = EMPTY;
+  const tally = verificationTally();
+  let sample: LedgerSample = { keys: [], known: 0, notComparable: 0 };
   return await runPipeline(surroundings, {
-    run: newRun(surroundings, store, {
-      job: job.name,
-      kind: 'verify',
-      resource: job.import,
-      step: 'apply',
-    }),
+    run: newRun(surroundings, store, { job: job.name, kind: 'verify', resource: job.import, step: 'apply' }),
     lock: lockJob,
     async steps(work) {
       const { context } = work;
@@ -204,10 +177,51 @@ export async function verifyRun(surroundings: RunContext, request: VerifyRequest
       const { run } = work;
       await using lock = await lockTarget(context, run);
       sample = await drawSample(context, request, run);
-      context.onEvent({ type: 'sampled', run, records: sample.keys.length, known: sample.known });
-      await resendSample(context, { run, job, store, lock, keys: sample.keys, tally });
+      const { keys, known } = sample;
+      context.onEvent({ type: 'sampled', run, records: keys.length, known });
+      await context.state.history(importTarget(run)).begin(run, context.clock(), []);
+      // As a run sends: with the same limits, ledger and stops.
+      const altered = new Map<string, readonly string[]>();
+      const storefront = await context.openStorefront(store);
+      await sendOperations(context, {
+        run,
+        store,
+        lock,
+        operations: sampledOperations(context.state.ledger(importTarget(run)), job, keys),
+        firstShard: 1,
+        storefront: withAnswerListener(storefront, (key, body, answer) =>
+          altered.set(key, answeredDifferences(body, answer).altered),
+        ),
+        onRecorded(results) {
+          for (const { operation, outcome } of results) {
+            tally.add(operation, outcome, altered.get(operation.key) ?? []);
+            altered.delete(operation.key);
+          }
+        },
+        onProgress: ({ applied, rejected }) =>
+          context.onEvent({
+            type: 'progress',
+            step: 'apply',
+            done: applied + rejected,
+            total: keys.length,
+            unit: 'requests',
+            records: { applied, rejected },
+          }),
+      });
     },
-    finish: ({ context, run }, failure) => recordVerification(context, run, tally.result(sample), failure),
+    async finish({ context, run }, failure) {
+      const { requests } = await context.state.runs.tally(run.id);
+      const verification = tally.result(sample);
+      const { sampled, asKnown, recreated, altered, rejected, unsent } = verification;
+      const applied = asKnown + recreated + altered;
+      const figures = { records: sampled, operations: sampled, applied, rejected, unsent, requests };
+      return await endRun(context, run, failure, {
+        ...(failure === null && unsent > 0 && { status: 'failed', error: unsentError(unsent) }),
+        totals: { ...NO_TOTALS, ...figures },
+        verification,
+        writesReport: false,
+      });
+    },
   });
 }
 
@@ -233,96 +247,18 @@ async function drawSample(
   });
 }
 
-/** A verification while it sends. */
-interface Resending {
-  readonly run: Run;
-  readonly job: ImportJob;
-  readonly store: StoreConfig;
-  /** The lock that allows writing: nothing is sent or recorded after it is lost. */
-  readonly lock: Lock;
-  readonly keys: readonly string[];
-  /** Counts recorded answers, also if sending ends early. */
-  readonly tally: VerificationTally;
-}
-
-/** Sends the acknowledged bodies of the keys again like a run: with the same limits, ledger and stops. */
-async function resendSample(context: RunContext, resending: Resending): Promise<void> {
-  const { run, job, store, lock, keys, tally } = resending;
-  const ledger = context.state.ledger(importTarget(run));
-  const altered = new Map<string, readonly string[]>();
-  const storefront = await context.openStorefront(store);
-  await context.state.history(importTarget(run)).begin(run, context.clock(), []);
-  await sendOperations(context, {
-    run,
-    store,
-    lock,
-    operations: sampledOperations(ledger, job, keys),
-    firstShard: 1,
-    storefront: withAnswerListener(storefront, (key, body, answer) =>
-      altered.set(key, answeredDifferences(body, answer).altered),
-    ),
-    onRecorded(results) {
-      for (const { operation, outcome } of results) {
-        tally.add(operation, outcome, altered.get(operation.key) ?? []);
-        altered.delete(operation.key);
-      }
-    },
-    onProgress: ({ applied, rejected }) =>
-      context.onEvent({
-        type: 'progress',
-        step: 'apply',
-        done: applied + rejected,
-        total: keys.length,
-        unit: 'requests',
-        records: { applied, rejected },
-      }),
-  });
-}
-
-/** Operations that repeat the content of the ledger, so that recording them can only change an id. */
 async function* sampledOperations(
   ledger: Ledger,
   { import: resource }: ImportJob,
   sampled: readonly string[],
 ): AsyncGenerator<readonly ShardOperation[]> {
-  for (let from = 0, shard = 1; from < sampled.length; from += SHARD_SIZE, shard++) {
-    const keys = sampled.slice(from, from + SHARD_SIZE);
-    const [marks, bodies] = await Promise.all([ledger.marks(keys), ledger.bodies(keys)]);
-    const operations: ShardOperation[] = [];
-    for (const [index, key] of keys.entries()) {
-      const mark = marks[index];
-      const body = bodies[index];
-      if (!isComparable(mark, resource) || body === undefined || body === FORGOTTEN_BODY) continue;
-      const { fingerprint, memo } = mark;
-      const operation = { index, key, rows: 0, spans: [], body, fingerprint, memo, shard };
-      if (resource === 'contacts') operations.push({ kind: 'update-contact', ...operation });
-      else operations.push({ kind: 'upsert-product', ...operation, knownId: mark.id });
-    }
-    yield operations;
+  let shard = 0;
+  for (const keys of chunksOf(sampled, SHARD_SIZE)) {
+    shard++;
+    yield (await knownRecords(ledger, keys)).flatMap((record, index) =>
+      record !== undefined && isComparable(record.mark, resource)
+        ? [repeatingOperation(record, resource, index, shard)]
+        : [],
+    );
   }
-}
-
-async function recordVerification(
-  context: RunContext,
-  run: Run,
-  found: Verification,
-  failure: unknown,
-): Promise<RunFacts> {
-  const { requests } = await context.state.runs.tally(run.id);
-  const ended = await context.state.runs.update(run.id, {
-    ...endOf(context, run, failure),
-    ...(failure === null && found.unsent > 0 && { status: 'failed', error: unsentError(found.unsent) }),
-    totals: totalsOf(found, requests),
-    verification: found,
-  });
-  await pruneRuns(context.state, context.artifacts, ended.job);
-  return await readRunReport(context, ended, null);
-}
-
-function totalsOf(
-  { sampled, asKnown, recreated, altered, rejected, unsent }: Verification,
-  requests: number,
-): RunTotals {
-  const applied = asKnown + recreated + altered;
-  return { ...NO_TOTALS, records: sampled, operations: sampled, applied, rejected, unsent, requests };
 }

@@ -6,11 +6,11 @@ import { readHeld, readRejections, readShard } from '../../../src/plan/plan-file
 import { findRenamed, planImport } from '../../../src/plan/plan-import.ts';
 import { REJECTS_FILE } from '../../../src/rejects/rejects-file.ts';
 import { refusedDeletes, runTotals, unsentDeletes } from '../../../src/report/run-facts.ts';
-import { planRestore } from '../../../src/run/drift/plan-restore.ts';
 import { discardPlan, planPosition } from '../../../src/run/import/continue-or-begin.ts';
 import { positionsOf } from '../../../src/run/import/finish-step.ts';
 import { productUpdates } from '../../../src/run/import/product-updates.ts';
 import { changesUrls } from '../../../src/run/kept-probe.ts';
+import { planRestore } from '../../../src/run/records/plan-records.ts';
 import { planRelease, undecidedKeys } from '../../../src/run/records/plan-release.ts';
 import { guardRetry, loadRetryGuard } from '../../../src/run/retry-guard.ts';
 import type { RunContext } from '../../../src/run/run-context.ts';

@@ -5,7 +5,7 @@ import { readPlan } from '../../../src/plan/plan-file.ts';
 import { fingerprintOf } from '../../../src/plan/shard-writer.ts';
 import { REJECTS_FILE } from '../../../src/rejects/rejects-file.ts';
 import { noteFindings } from '../../../src/run/drift/drift-finding.ts';
-import { comparisonMethod } from '../../../src/run/drift/drift-selection.ts';
+import { comparisonMethod, selectKeys } from '../../../src/run/drift/drift-run.ts';
 import { findDrift } from '../../../src/run/drift/find-drift.ts';
 import { applyStep } from '../../../src/run/import/apply-step.ts';
 import {
@@ -215,8 +215,9 @@ export class World {
       ...context,
       openStorefront: async () => readingStorefront(this.store, process, storefront),
     };
-    const search = { run, store, lock: LOCK, job: config, sample: null, random: () => 0 };
-    const { drift, unedited } = await findDrift(looking, search);
+    const request = { job: config, store, sample: null, random: () => 0 };
+    const selected = await selectKeys(looking, run, request);
+    const { drift, unedited } = await findDrift(looking, { ...request, run, lock: LOCK }, selected);
     const { edited, recreated } = drift;
     if (after !== undefined && edited + recreated > 0)
       this.wrongTotals.push(

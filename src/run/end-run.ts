@@ -1,8 +1,11 @@
 import type { StoreConfig } from '../config/store-config.ts';
 import { COMPLETED, type Run, SENDING_KINDS, UNFINISHED } from '../model/run.ts';
+import { InterruptedError } from '../model/storeferry-error.ts';
+import type { RunFacts } from '../report/run-facts.ts';
 import type { Artifacts } from '../state/artifacts.ts';
 import { importTarget, type State } from '../state/state.ts';
-import type { RunContext } from './run-context.ts';
+import { readRunReport, writeReport } from './report/read-stored-report.ts';
+import { type RunContext, runErrorOf } from './run-context.ts';
 
 /** Summaries and rejects of this many runs of a job are kept (design: Mirror, ledger and continuing). */
 export const RUNS_KEPT = 20;
@@ -69,4 +72,39 @@ export async function pruneHistory(
   const { startedAt = 0 } = runs.find(({ id }) => id !== run.id) ?? {};
   const before = keep === null ? Number.MAX_SAFE_INTEGER : Math.min(clock(), startedAt) - keep * DAY_MS;
   await state.history(importTarget(run)).prune(before);
+}
+
+/** What the last process of a run writes at its end. */
+export function elapsedFigures({ workedMs }: RunContext): Pick<Run, 'workedMs'> {
+  return workedMs === undefined ? {} : { workedMs: workedMs() };
+}
+
+/** The end of a run without rejections; `failure`: null if there was none. */
+export function endOf(
+  context: RunContext,
+  run: Run,
+  failure: unknown,
+): Pick<Run, 'status' | 'error' | 'finishedAt' | 'progress' | 'workedMs'> {
+  const failed = failure instanceof InterruptedError ? 'interrupted' : 'failed';
+  return {
+    status: failure === null ? 'done' : failed,
+    error: failure === null ? null : runErrorOf(failure, run, context),
+    finishedAt: context.clock(),
+    progress: null,
+    ...elapsedFigures(context),
+  };
+}
+
+/** Records the end of a run that has no plan, and its figures. `writesReport`: also as a page. */
+export async function endRun(
+  context: RunContext,
+  run: Run,
+  failure: unknown,
+  { writesReport, ...figures }: Partial<Run> & { readonly writesReport: boolean },
+): Promise<RunFacts> {
+  const ended = await context.state.runs.update(run.id, { ...endOf(context, run, failure), ...figures });
+  const facts = await readRunReport(context, ended, null);
+  const reportFile = writesReport ? await writeReport(context, facts) : facts.reportFile;
+  await pruneRuns(context.state, context.artifacts, ended.job);
+  return { ...facts, reportFile };
 }
