@@ -11,53 +11,43 @@ const SAMPLE_LENGTH = 60;
 const MAX_FIELDS = 50;
 const OTHER_FIELDS = 'other fields';
 
+/** What the answers that a process got have shown. */
+export type AnswerTally = ReturnType<typeof answerTally>;
+
 /** How the answers of the store to upserts differ from what was sent, over all answers of a process. */
-export class AnswerTally {
-  #answered = 0;
-  #compared = 0;
-  #altered = 0;
-  readonly #fields = new Map<
+export function answerTally() {
+  const totals = { answered: 0, compared: 0, altered: 0 };
+  const byField = new Map<
     string,
-    { altered: number; dropped: number; respelled?: number; samples: AnsweredField['samples'] }
+    { altered: number; dropped: number; respelled: number; samples: AnsweredField['samples'] }
   >();
-
-  /** Counts the answer to an upsert. `keepValues`: keeps a few values as samples; those of contacts are personal data. */
-  add(key: string, body: string, answer: unknown, { keepValues }: { readonly keepValues: boolean }): void {
-    const { altered, dropped, respelled, compared } = answeredDifferences(body, answer);
-    this.#answered++;
-    if (!compared) return;
-    this.#compared++;
-    if (altered.length + dropped.length > 0) this.#altered++;
-    for (const field of [...altered, ...respelled]) {
-      const counts = this.#countsOf(field);
-      if (respelled.includes(field)) counts.respelled = (counts.respelled ?? 0) + 1;
-      else counts.altered++;
-      if (counts.samples.length >= SAMPLES_KEPT) continue;
-      const values = keepValues
-        ? { sent: valueText(JSON.parse(body), field), answered: valueText(answer, field) }
-        : {};
-      counts.samples = [...counts.samples, { key, ...values }];
-    }
-    for (const field of dropped) {
-      const counts = this.#countsOf(field);
-      counts.dropped++;
-      if (counts.samples.length < SAMPLES_KEPT) counts.samples = [...counts.samples, { key }];
-    }
-  }
-
-  #countsOf(field: string) {
-    const name = this.#fields.has(field) || this.#fields.size < MAX_FIELDS ? field : OTHER_FIELDS;
-    const counts = this.#fields.get(name) ?? { altered: 0, dropped: 0, samples: [] };
-    this.#fields.set(name, counts);
-    return counts;
-  }
-
-  /** The fields that differ, most frequent first. */
-  summary(): AnswerDifferences {
-    const fields = [...this.#fields].map(([field, counts]) => ({ field, ...counts }));
-    const counts = { answered: this.#answered, compared: this.#compared, altered: this.#altered };
-    return mergeAnswers([{ ...counts, fields }]);
-  }
+  return {
+    /** Counts the answer to an upsert. `keepValues`: keeps a few values as samples; those of contacts are personal data. */
+    add(key: string, body: string, answer: unknown, { keepValues }: { readonly keepValues: boolean }): void {
+      const { compared, ...differing } = answeredDifferences(body, answer);
+      totals.answered++;
+      if (!compared) return;
+      totals.compared++;
+      if (differing.altered.length + differing.dropped.length > 0) totals.altered++;
+      for (const kind of ['altered', 'respelled', 'dropped'] as const) {
+        for (const field of differing[kind]) {
+          const name = byField.has(field) || byField.size < MAX_FIELDS ? field : OTHER_FIELDS;
+          const counts = byField.get(name) ?? { altered: 0, dropped: 0, respelled: 0, samples: [] };
+          byField.set(name, counts);
+          counts[kind]++;
+          if (counts.samples.length >= SAMPLES_KEPT) continue;
+          const values =
+            keepValues && kind !== 'dropped'
+              ? { sent: valueText(JSON.parse(body), field), answered: valueText(answer, field) }
+              : {};
+          counts.samples = [...counts.samples, { key, ...values }];
+        }
+      }
+    },
+    /** The fields that differ, most frequent first. */
+    summary: (): AnswerDifferences =>
+      mergeAnswers([{ ...totals, fields: [...byField].map(([field, counts]) => ({ field, ...counts })) }]),
+  };
 }
 
 /** What several processes have found, most frequent first. */

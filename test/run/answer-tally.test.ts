@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { answeredDifferences } from '../../src/model/operation.ts';
-import { AnswerTally, mergeAnswers } from '../../src/run/answer-tally.ts';
+import { answerTally, mergeAnswers } from '../../src/run/answer-tally.ts';
 
 const altered = (sent: object, answer: unknown) => answeredDifferences(JSON.stringify(sent), answer).altered;
 
@@ -47,7 +47,7 @@ describe('another spelling of the url', () => {
     expect(answeredDifferences(contact, { email: 'ada@mail.example', url: '/contacts/7' }).respelled).toEqual(
       [],
     );
-    const tally = new AnswerTally();
+    const tally = answerTally();
     tally.add('Grüner-Tee', JSON.stringify(tea), { ...tea, url: 'gruner-tee' }, { keepValues: true });
     const samples = [{ key: 'Grüner-Tee', sent: 'Grüner-Tee', answered: 'gruner-tee' }];
     const fields = [{ field: 'url', altered: 0, dropped: 0, respelled: 1, samples }];
@@ -67,7 +67,7 @@ describe('the fields that answers leave out', () => {
 
 describe('the differences of all answers', () => {
   it('are counted by field, with a few values of products and none of contacts', () => {
-    const tally = new AnswerTally();
+    const tally = answerTally();
     const body = JSON.stringify(MUG);
     for (const name of ['a', 'b', 'c', 'd'])
       tally.add(name, body, { ...MUG, title: 'MUG!' }, { keepValues: true });
@@ -83,7 +83,7 @@ describe('the differences of all answers', () => {
     };
     expect(tally.summary()).toEqual(found);
     expect(mergeAnswers([found, found]).fields[0]?.altered).toBe(8);
-    const ofContacts = new AnswerTally();
+    const ofContacts = answerTally();
     ofContacts.add('7', '{"name":"Zed"}', { id: 7, name: 'Zoe' }, { keepValues: false });
     expect(JSON.stringify(ofContacts.summary())).not.toMatch(/Zed|Zoe/);
   });

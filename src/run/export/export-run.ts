@@ -30,7 +30,7 @@ import { lockDestination, lockJob, whileHeld } from '../lock-job.ts';
 import { readRunReport, writeReport } from '../report/read-stored-report.ts';
 import { abortingWith, type ExportRequest, type RunContext } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
-import { RunTraffic, trafficFiles } from '../traffic/run-traffic.ts';
+import { runTraffic, trafficFiles } from '../traffic/run-traffic.ts';
 import { exportFolder, exportHistory } from './export-folder.ts';
 
 /**
@@ -78,7 +78,7 @@ async function readStep(context: RunContext, request: ExportRequest, run: Run): 
   const notes: string[] = createdSince === null ? [] : [narrowedNote(createdSince)];
   let requests = 0;
   const storefront = await context.openStorefront(store);
-  const traffic = new RunTraffic(folder, context.clock);
+  const traffic = runTraffic(folder, context.clock);
   const items = readItems(job.export, storefront, {
     signal: context.signal,
     concurrency: store.limits.concurrency,

@@ -12,7 +12,7 @@ import type { Storefront } from '../../storefront/storefront.ts';
 import { withAnswerListener } from '../answer-tally.ts';
 import type { RunContext } from '../run-context.ts';
 import { type ShardOperation, sendOperations, unsentOperations, versionTime } from '../send-operations.ts';
-import { RunTraffic, readTraffic } from '../traffic/run-traffic.ts';
+import { type RunTraffic, readTraffic, runTraffic } from '../traffic/run-traffic.ts';
 import { hasOpenOperations } from './continue-or-begin.ts';
 import { publishHeldPictures, publishPictures } from './publish-pictures.ts';
 
@@ -256,7 +256,7 @@ export function judgeRejected(
 }
 
 function newTraffic({ artifacts, clock }: RunContext, { id }: Run): RunTraffic {
-  return new RunTraffic(artifacts.run(id), clock);
+  return runTraffic(artifacts.run(id), clock);
 }
 
 async function deliverWithTraffic(
@@ -331,7 +331,7 @@ export function shardDeliverer() {
     const traffic = traffics.get(run.id) ?? newTraffic(context, run);
     traffics.set(run.id, traffic);
     for (const [id, { isOpen }] of traffics) {
-      if (traffics.size > RUNS_REMEMBERED && !isOpen && id !== run.id) traffics.delete(id);
+      if (traffics.size > RUNS_REMEMBERED && !isOpen() && id !== run.id) traffics.delete(id);
     }
     return traffic;
   };

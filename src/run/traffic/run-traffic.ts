@@ -4,100 +4,88 @@ import { countUnder, type DeepReadonly, sumOf, withoutAbsent } from '../../model
 import { answerDifferencesSchema, type Traffic } from '../../model/run.ts';
 import { findJson, type RunFolder } from '../../state/artifacts.ts';
 import type { OnEnded, Storefront } from '../../storefront/storefront.ts';
-import { AnswerTally, mergeAnswers } from '../answer-tally.ts';
+import { type AnswerTally, answerTally, mergeAnswers } from '../answer-tally.ts';
 
 /** The sampling interval of limits and pauses, which is also the accuracy of pauses. */
 const LOOK_EVERY_MS = 250;
 /** At most this much of the record is lost if the process is killed. */
 const WRITE_EVERY_MS = 10_000;
 
+/** Records the traffic of a run. */
+export type RunTraffic = ReturnType<typeof runTraffic>;
+
 /**
  * Records the traffic that this process sends for one run. An attempt costs a few counters. The record is in the
  * run's folder after the last sender has ended.
  */
-export class RunTraffic {
-  readonly #folder: RunFolder;
+export function runTraffic(folder: RunFolder, clock: () => number) {
   /** Distinguishes this process from others that work on the run. */
-  readonly #writer = randomUUID().slice(0, 8);
-  readonly #clock: () => number;
-  readonly #log = new TrafficLog();
-  /** How the answers that this process got differ from what it sent. */
-  readonly answers = new AnswerTally();
-  #current: ReturnType<TrafficLog['at']>;
-  #seenAt: number;
-  #writtenAt: number;
-  #writing: Promise<void> = Promise.resolve();
-  #senders = 0;
-  #timer: NodeJS.Timeout | undefined;
+  const writer = randomUUID().slice(0, 8);
+  const [began, steady] = [clock(), performance.now()];
+  // The system clock may be set; the record must not jump.
+  const present = () => began + Math.round(performance.now() - steady);
+  const log = trafficLog();
+  const answers = answerTally();
+  let current = log.at(began, began);
+  let seenAt = began;
+  let writtenAt = began;
+  let writing = Promise.resolve();
+  let senders = 0;
+  let timer: NodeJS.Timeout | undefined;
 
-  constructor(folder: RunFolder, clock: () => number) {
-    this.#folder = folder;
-    const [began, steady] = [clock(), performance.now()];
-    // The system clock may be set; the record must not jump.
-    this.#clock = () => began + Math.round(performance.now() - steady);
-    this.#seenAt = began;
-    this.#writtenAt = this.#seenAt;
-    this.#current = this.#log.at(this.#seenAt, this.#seenAt);
-  }
-
-  /** For the options of each request. */
-  readonly onEnded: OnEnded = (ms, failed, retry) => {
-    const stretch = this.#current;
-    stretch.requests++;
-    if (failed) stretch.failed++;
-    if (retry) stretch.retries++;
-    stretch.latencies.add(ms);
-  };
-
-  /** Whether anything is being sent at the moment. */
-  get isOpen(): boolean {
-    return this.#senders > 0;
-  }
-
-  /** Records while `send` works; several may work at the same time. Fails only if `send` fails. */
-  async during<Result>(storefront: Pick<Storefront, 'stats'>, send: () => Promise<Result>): Promise<Result> {
-    this.#begin(storefront);
-    try {
-      return await send();
-    } finally {
-      this.#look(storefront);
-      if (--this.#senders === 0) {
-        clearInterval(this.#timer);
-        await this.#write();
-      }
-    }
-  }
-
-  #begin(storefront: Pick<Storefront, 'stats'>): void {
-    if (this.#senders++ > 0) return;
-    this.#seenAt = this.#clock();
-    this.#look(storefront);
-    this.#timer = setInterval(() => {
-      this.#look(storefront);
-      if (this.#seenAt - this.#writtenAt >= WRITE_EVERY_MS) void this.#write();
-    }, LOOK_EVERY_MS).unref();
-  }
-
-  #look(storefront: Pick<Storefront, 'stats'>): void {
-    const now = this.#clock();
+  const look = (storefront: Pick<Storefront, 'stats'>): void => {
+    const now = present();
     const { limit, pausedForMs, breakerOpen } = storefront.stats();
-    const stretch = this.#log.at(now, this.#seenAt);
-    stretch.to = Math.max(stretch.to, now);
-    stretch.concurrency = Math.max(stretch.concurrency, limit);
-    if (breakerOpen || pausedForMs > 0) stretch.pausedMs += Math.max(0, now - this.#seenAt);
-    this.#current = stretch;
-    this.#seenAt = now;
-  }
-
+    current = log.at(now, seenAt);
+    current.to = Math.max(current.to, now);
+    current.concurrency = Math.max(current.concurrency, limit);
+    if (breakerOpen || pausedForMs > 0) current.pausedMs += Math.max(0, now - seenAt);
+    seenAt = now;
+  };
   /** One write after the other. A failure is ignored, because the record is only information for people. */
-  #write(): Promise<void> {
-    this.#writtenAt = this.#clock();
-    if (this.#log.isSilent) return this.#writing;
-    this.#writing = this.#writing
-      .then(() => writeTrafficLog(this.#folder, this.#writer, this.#log, this.answers))
-      .catch(() => {});
-    return this.#writing;
-  }
+  const write = (): Promise<void> => {
+    writtenAt = present();
+    if (!log.isSilent())
+      writing = writing.then(() => writeTrafficLog(folder, writer, log, answers)).catch(() => {});
+    return writing;
+  };
+  const onEnded: OnEnded = (ms, failed, retry) => {
+    current.requests++;
+    if (failed) current.failed++;
+    if (retry) current.retries++;
+    addLatency(current.latencies, ms);
+  };
+  return {
+    /** For the options of each request. */
+    onEnded,
+    /** How the answers that this process got differ from what it sent. */
+    answers,
+    /** Whether anything is being sent at the moment. */
+    isOpen: () => senders > 0,
+    /** Records while `send` works; several may work at the same time. Fails only if `send` fails. */
+    async during<Result>(
+      storefront: Pick<Storefront, 'stats'>,
+      send: () => Promise<Result>,
+    ): Promise<Result> {
+      if (senders++ === 0) {
+        seenAt = present();
+        look(storefront);
+        timer = setInterval(() => {
+          look(storefront);
+          if (seenAt - writtenAt >= WRITE_EVERY_MS) void write();
+        }, LOOK_EVERY_MS).unref();
+      }
+      try {
+        return await send();
+      } finally {
+        look(storefront);
+        if (--senders === 0) {
+          clearInterval(timer);
+          await write();
+        }
+      }
+    },
+  };
 }
 
 const VERSION = 1;
@@ -116,7 +104,7 @@ const logSchema = z.object({
       retries: z.int(),
       concurrency: z.int(),
       pausedMs: z.number(),
-      latencies: z.array(z.tuple([z.int(), z.int()])).transform((counts) => new Latencies(counts)),
+      latencies: z.array(z.tuple([z.int(), z.int()])).transform((counts) => new Map(counts)),
     }),
   ),
 });
@@ -131,11 +119,10 @@ async function writeTrafficLog(
   const written = {
     version: VERSION,
     answers: answers.summary(),
-    lengthMs: log.lengthMs,
-    stretches: log.stretches.map(({ latencies, ...stretch }) => ({
-      ...stretch,
-      latencies: latencies.counts(),
-    })),
+    lengthMs: log.lengthMs(),
+    stretches: log
+      .stretches()
+      .map(({ latencies, ...stretch }) => ({ ...stretch, latencies: [...latencies] })),
   } satisfies DeepReadonly<z.input<typeof logSchema>>;
   await folder.write(`traffic-${writer}.json`, [JSON.stringify(written)]);
 }
@@ -152,9 +139,10 @@ export async function readTraffic(folder: RunFolder): Promise<Traffic | null> {
     findJson(folder, name, logSchema).catch(() => undefined),
   );
   const logs = withoutAbsent(await Promise.all(read));
-  const [first, ...others] = logs.map(({ lengthMs, stretches }) => new TrafficLog(lengthMs, stretches));
-  if (first === undefined) return null;
-  const traffic = trafficOf(others.reduce((one, other) => one.joinedBy(other), first));
+  if (logs.length === 0) return null;
+  const traffic = trafficOf(
+    logs.map(({ lengthMs, stretches }) => trafficLog(lengthMs, stretches)).reduce(joinLogs),
+  );
   const answers = logs.flatMap((one) => one.answers ?? []);
   return answers.length === 0 ? traffic : { ...traffic, answers: mergeAnswers(answers) };
 }
@@ -176,97 +164,68 @@ interface Stretch {
   readonly latencies: Latencies;
 }
 
-/**
- * Traffic in stretches of equal length, each beginning at a multiple of that length, so that logs of several
- * processes and times can be combined. The length doubles if there are too many.
- */
-export class TrafficLog {
-  #lengthMs: number;
-  #stretches: Map<number, Stretch>;
-
-  /** `lengthMs`: a second times a power of two. `stretches`: as stored. */
-  constructor(lengthMs: number = FINEST_MS, stretches: readonly Stretch[] = []) {
-    this.#lengthMs = lengthMs;
-    this.#stretches = new Map();
-    for (const stretch of stretches) this.#put(this.#stretches, stretch, followedBy);
-    this.#bound();
-  }
-
-  get lengthMs(): number {
-    return this.#lengthMs;
-  }
-
-  /** In order of time. */
-  get stretches(): readonly Stretch[] {
-    return [...this.#stretches.values()].sort((one, other) => one.from - other.from);
-  }
-
-  /** Whether nothing was sent, and no pause prevented sending. */
-  get isSilent(): boolean {
-    return this.#stretches.values().every(({ requests, pausedMs }) => requests + pausedMs === 0);
-  }
-
-  /** The stretch for a moment. A new stretch is observed from `since` on, the last observation of the previous one. */
-  at(now: number, since: number): Stretch {
-    const place = this.#placeOf(now);
-    const known = this.#stretches.get(place);
-    if (known !== undefined) return known;
-    this.#stretches.set(place, emptyStretch(since, now));
-    this.#bound();
-    return this.at(now, since);
-  }
-
-  /** Adds the traffic of another process at the same time. */
-  joinedBy(other: TrafficLog): TrafficLog {
-    const joined = new TrafficLog(Math.max(this.#lengthMs, other.#lengthMs));
-    const ours = new TrafficLog(joined.#lengthMs, this.stretches);
-    const theirs = new TrafficLog(joined.#lengthMs, other.stretches);
-    joined.#lengthMs = Math.max(ours.#lengthMs, theirs.#lengthMs);
-    for (const { stretches } of [ours, theirs]) {
-      for (const stretch of stretches) joined.#put(joined.#stretches, stretch, besides);
-    }
-    joined.#bound();
-    return joined;
-  }
-
-  #placeOf(moment: number): number {
-    return Math.floor(moment / this.#lengthMs);
-  }
-
-  #put(places: Map<number, Stretch>, stretch: Stretch, merge: Merge): void {
-    // By its middle: its observation may begin slightly before its place.
-    const place = this.#placeOf((stretch.from + stretch.to) / 2);
-    const known = places.get(place);
-    places.set(place, known === undefined ? copyOf(stretch) : merge(known, stretch));
-  }
-
-  #bound(): void {
-    while (this.#stretches.size > MAX_INTERVALS) {
-      this.#lengthMs *= 2;
-      const halved = new Map<number, Stretch>();
-      for (const stretch of this.stretches) this.#put(halved, stretch, followedBy);
-      this.#stretches = halved;
-    }
-  }
-}
-
 type Merge = (one: Stretch, other: Stretch) => Stretch;
 
-function emptyStretch(from: number, to: number): Stretch {
+/** The traffic of a process, or of several. */
+export type TrafficLog = ReturnType<typeof trafficLog>;
+
+/**
+ * Traffic in stretches of equal length, each beginning at a multiple of that length, so that logs of several
+ * processes and times can be combined. The length, a second times a power of two, doubles if there are too many.
+ */
+export function trafficLog(
+  initialMs: number = FINEST_MS,
+  known: readonly Stretch[] = [],
+  merge: Merge = followedBy,
+) {
+  let lengthMs = initialMs;
+  let byPlace = new Map<number, Stretch>();
+  const placeOf = (moment: number): number => Math.floor(moment / lengthMs);
+  const put = (stretch: Stretch, mergeWith: Merge): void => {
+    // By its middle: its observation may begin slightly before its place.
+    const place = placeOf((stretch.from + stretch.to) / 2);
+    const there = byPlace.get(place);
+    byPlace.set(place, there === undefined ? stretch : mergeWith(there, stretch));
+  };
+  /** In order of time. */
+  const stretches = (): readonly Stretch[] =>
+    [...byPlace.values()].sort((one, other) => one.from - other.from);
+  const bound = (): void => {
+    while (byPlace.size > MAX_INTERVALS) {
+      const finer = stretches();
+      lengthMs *= 2;
+      byPlace = new Map();
+      for (const stretch of finer) put(stretch, followedBy);
+    }
+  };
+  for (const stretch of known) put(stretch, merge);
+  bound();
   return {
-    from,
-    to,
-    requests: 0,
-    failed: 0,
-    retries: 0,
-    concurrency: 0,
-    pausedMs: 0,
-    latencies: new Latencies(),
+    lengthMs: () => lengthMs,
+    stretches,
+    /** Whether nothing was sent, and no pause prevented sending. */
+    isSilent: () => byPlace.values().every(({ requests, pausedMs }) => requests + pausedMs === 0),
+    /** The stretch for a moment. A new stretch is observed from `since` on, the last observation of the previous one. */
+    at(now: number, since: number): Stretch {
+      if (!byPlace.has(placeOf(now))) {
+        const counts = { requests: 0, failed: 0, retries: 0, concurrency: 0, pausedMs: 0 };
+        byPlace.set(placeOf(now), { from: since, to: now, ...counts, latencies: new Map() });
+        bound();
+      }
+      return byPlace.get(placeOf(now)) ?? this.at(now, since);
+    },
   };
 }
 
-function copyOf(stretch: Stretch): Stretch {
-  return { ...stretch, latencies: new Latencies(stretch.latencies.counts()) };
+/** The traffic of two processes at the same time. */
+export function joinLogs(one: TrafficLog, other: TrafficLog): TrafficLog {
+  const lengthMs = Math.max(one.lengthMs(), other.lengthMs());
+  const both = [one, other].map((log) => trafficLog(lengthMs, log.stretches()));
+  return trafficLog(
+    Math.max(...both.map((log) => log.lengthMs())),
+    both.flatMap((log) => log.stretches()),
+    besides,
+  );
 }
 
 /** Merges two consecutive stretches of one process. */
@@ -284,25 +243,25 @@ const besides: Merge = (one, other) => ({
 });
 
 function summed(one: Stretch, other: Stretch) {
-  const latencies = new Latencies(one.latencies.counts());
-  latencies.addAll(other.latencies);
   return {
     from: Math.min(one.from, other.from),
     to: Math.max(one.to, other.to),
     requests: one.requests + other.requests,
     failed: one.failed + other.failed,
     retries: one.retries + other.retries,
-    latencies,
+    latencies: joinLatencies(one.latencies, other.latencies),
   };
 }
 
 /** The log for people. A stretch that was observed for less than half of its length is added to its neighbour. */
 export function trafficOf(log: TrafficLog): Traffic {
   const samples: Stretch[] = [];
-  for (const stretch of log.stretches) {
+  for (const stretch of log.stretches()) {
     const last = samples.at(-1);
-    const isNext = last !== undefined && stretch.from - last.to < log.lengthMs;
-    const isSliver = [stretch, last].some((one) => one !== undefined && one.to - one.from < log.lengthMs / 2);
+    const isNext = last !== undefined && stretch.from - last.to < log.lengthMs();
+    const isSliver = [stretch, last].some(
+      (one) => one !== undefined && one.to - one.from < log.lengthMs() / 2,
+    );
     if (last !== undefined && isNext && isSliver) samples[samples.length - 1] = followedBy(last, stretch);
     else samples.push(stretch);
   }
@@ -311,8 +270,8 @@ export function trafficOf(log: TrafficLog): Traffic {
       at: from,
       ms: Math.max(1, to - from),
       ...counts,
-      p50: latencies.percentile(0.5),
-      p95: latencies.percentile(0.95),
+      p50: percentile(latencies, 0.5),
+      p95: percentile(latencies, 0.95),
       pausedMs: Math.min(pausedMs, Math.max(1, to - from)),
     })),
   };
@@ -330,42 +289,28 @@ const PER_LOG = 1 / Math.log(GROWTH);
  * Durations of attempts, as counts between bounds that grow by a tenth: small, fast to update, and exact when summed
  * over stretches and processes, unlike percentiles. Node's own histogram cannot be stored.
  */
-export class Latencies {
-  readonly #counts: Map<number, number>;
+export type Latencies = Map<number, number>;
 
-  /** `counts`: the result of `counts()`. */
-  constructor(counts: Iterable<readonly [bucket: number, count: number]> = []) {
-    this.#counts = new Map(counts);
-  }
+/** Counts an attempt of this duration. */
+export function addLatency(latencies: Latencies, ms: number): void {
+  countUnder(latencies, ms <= MIN_MS ? 0 : Math.min(LAST_BUCKET, Math.ceil(Math.log(ms / MIN_MS) * PER_LOG)));
+}
 
-  add(ms: number): void {
-    const bucket = ms <= MIN_MS ? 0 : Math.min(LAST_BUCKET, Math.ceil(Math.log(ms / MIN_MS) * PER_LOG));
-    countUnder(this.#counts, bucket);
-  }
+/** The counts of both. */
+export function joinLatencies(one: Latencies, other: Latencies): Latencies {
+  const joined = new Map(one);
+  for (const [bucket, count] of other) joined.set(bucket, (joined.get(bucket) ?? 0) + count);
+  return joined;
+}
 
-  /** Adds the counts of another histogram. */
-  addAll(other: Latencies): void {
-    for (const [bucket, count] of other.#counts) {
-      this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + count);
-    }
+/** The duration that this share (0 to 1) of all attempts did not exceed, in milliseconds; null without attempts. */
+export function percentile(latencies: Latencies, share: number): number | null {
+  let left = Math.max(1, Math.ceil(share * sumOf(latencies.values())));
+  for (const [bucket, count] of [...latencies].sort(([one], [other]) => one - other)) {
+    left -= count;
+    if (left <= 0) return amid(bucket);
   }
-
-  /** The duration that this share (0 to 1) of all attempts did not exceed, in milliseconds; null without attempts. */
-  percentile(share: number): number | null {
-    const counts = this.counts();
-    const total = sumOf(counts, ([, count]) => count);
-    let left = Math.max(1, Math.ceil(share * total));
-    for (const [bucket, count] of counts) {
-      left -= count;
-      if (left <= 0) return amid(bucket);
-    }
-    return null;
-  }
-
-  /** Shortest first, for storage. */
-  counts(): [bucket: number, count: number][] {
-    return [...this.#counts].sort(([one], [other]) => one - other);
-  }
+  return null;
 }
 
 /** The value with the same relative distance to both bounds of a bucket. */
