@@ -92,7 +92,7 @@ export async function scanContacts(context: RunContext, request: ScanRequest): P
   const last = isContinued || (isGrowing && existsSync(path)) ? await readLastTable(path) : NO_TABLE;
   const { found: kept, headers } = isContinued ? last : NO_TABLE;
   const all = new Map<number, Found>([...kept].map(([id, { email }]) => [id, email]));
-  const journal = new ScanJournal(workspaceDir, store);
+  const journal = openJournal(workspaceDir, store);
   let requests = 0;
   const countRequest = () => {
     requests += 1;
@@ -329,34 +329,25 @@ type Found = string | null;
  * The results of a scan that has not ended, on disk before the next request of its slot. Its first line has the identity of the store: by
  * the same name another store may be meant now.
  */
-class ScanJournal {
-  readonly found = new Map<number, Found>();
-  readonly #path: string;
-
-  constructor(workspaceDir: string, store: StoreConfig) {
-    const path = join(workspaceDir, STATE_FOLDER, `${JOURNAL_PREFIX}${store.name}${JOURNAL_SUFFIX}`);
-    this.#path = path;
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const head = JSON.stringify({ store: storeIdentity(store) });
-    const [first, ...lines] = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
-    if (first !== head) {
-      writeFileSync(path, `${head}\n`, { mode: 0o600 });
-      return;
-    }
-    for (const line of lines) {
-      const [id, email] = lineIn(line);
-      if (typeof id === 'number') this.found.set(id, typeof email === 'string' ? email : null);
-    }
+function openJournal(workspaceDir: string, store: StoreConfig) {
+  const path = join(workspaceDir, STATE_FOLDER, `${JOURNAL_PREFIX}${store.name}${JOURNAL_SUFFIX}`);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const head = JSON.stringify({ store: storeIdentity(store) });
+  const [first, ...lines] = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
+  const isOwn = first === head;
+  if (!isOwn) writeFileSync(path, `${head}\n`, { mode: 0o600 });
+  const found = new Map<number, Found>();
+  for (const [id, email] of isOwn ? lines.map(lineIn) : []) {
+    if (typeof id === 'number') found.set(id, typeof email === 'string' ? email : null);
   }
-
-  note(id: number, email: Found): void {
-    this.found.set(id, email);
-    appendFileSync(this.#path, `${JSON.stringify([id, email])}\n`, { mode: 0o600 });
-  }
-
-  remove(): void {
-    rmSync(this.#path, { force: true });
-  }
+  return {
+    found,
+    note(id: number, email: Found): void {
+      found.set(id, email);
+      appendFileSync(path, `${JSON.stringify([id, email])}\n`, { mode: 0o600 });
+    },
+    remove: () => rmSync(path, { force: true }),
+  };
 }
 
 /** The last line may be cut. */

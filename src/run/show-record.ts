@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TracedRecord, Wanted } from '../mapping/map-tables.ts';
 import { type JsonObject, member, objectsIn } from '../model/json-object.ts';
-import { type ImportMode, leavesOf, type TracedCell, type TracedField } from '../model/mapped-record.ts';
+import { type ImportMode, leavesOf, type TracedField } from '../model/mapped-record.ts';
 import { NOT_IN_SAMPLE } from '../model/plan.ts';
 import type { Run, Sample } from '../model/run.ts';
 import { StateError } from '../model/storeferry-error.ts';
@@ -84,7 +84,7 @@ export async function showRecord(
     });
   const ledger = context.state.ledger(importTarget(run));
   const { product, values } = await keysOf(ledger, request, key);
-  const search = new RecordSearch(key, values);
+  const search = recordSearch(key, values);
   const copies: TracedRecord[] = [];
   let count = 0;
   for await (const batch of traceSnapshot(reading, search.wanted)) {
@@ -223,64 +223,45 @@ function placed(fields: readonly TracedField[], own: object, merged: object | nu
 }
 
 /** Chooses the records of a key, and collects what is near to it meanwhile. */
-class RecordSearch {
-  readonly #key: string;
-  readonly #values: ReadonlySet<string>;
-  readonly #line: number | null;
-  readonly #part: string;
-  #keys: string[] = [];
-  #nearest: string[] = [];
-  readonly #containing: RecordSuggestions['containing'][number][] = [];
-
-  constructor(key: string, values: ReadonlySet<string>) {
-    this.#key = key;
-    this.#values = values;
-    const line = BY_LINE.exec(key)?.[1];
-    this.#line = line === undefined ? null : Number(line);
-    this.#part = key.trim().toLowerCase();
-  }
-
-  readonly wanted: Wanted = (key, rows) => {
-    if (key !== null && this.#values.has(key)) return true;
-    const line = this.#line;
-    if (line !== null) return rows.spans.some(({ from, to }) => from <= line && line <= to);
-    if (key !== null) this.#keys.push(key);
-    this.#look(key, rows);
+function recordSearch(key: string, values: ReadonlySet<string>) {
+  const named = BY_LINE.exec(key)?.[1];
+  const line = named === undefined ? null : Number(named);
+  const part = key.trim().toLowerCase();
+  let keys: string[] = [];
+  const nearest: string[] = [];
+  const containing: RecordSuggestions['containing'][number][] = [];
+  const wanted: Wanted = (found, { rows, spans }) => {
+    if (found !== null && values.has(found)) return true;
+    if (line !== null) return spans.some(({ from, to }) => from <= line && line <= to);
+    if (found !== null) keys.push(found);
+    if (containing.length >= SUGGESTED || part.length < MIN_PART_LENGTH) return false;
+    for (const { table, line: at, cells } of rows) {
+      const slot = cells.findIndex((text) => text?.toLowerCase().includes(part));
+      if (slot < 0) continue;
+      const column = table.headers[slot] ?? null;
+      containing.push({ key: found, cell: { file: table.file, line: at, column, text: cells[slot] ?? '' } });
+      break;
+    }
     return false;
   };
-
-  /** Of each batch only the nearest key is remembered. */
-  endBatch(): void {
-    const near = nearestName(this.#key, this.#keys);
-    this.#keys = [];
-    if (near !== undefined) this.#nearest.push(near);
-  }
-
-  suggestions(): RecordSuggestions {
-    const found: string[] = [];
-    let left = [...new Set(this.#nearest)];
-    while (found.length < SUGGESTED) {
-      const next = nearestName(this.#key, left);
-      if (next === undefined) break;
-      found.push(next);
-      left = left.filter((key) => key !== next);
-    }
-    return { nearest: found, containing: this.#containing };
-  }
-
-  #look(key: string | null, { rows }: Parameters<Wanted>[1]): void {
-    if (this.#containing.length >= SUGGESTED || this.#part.length < MIN_PART_LENGTH) return;
-    for (const { table, line, cells } of rows) {
-      const slot = cells.findIndex((text) => text?.toLowerCase().includes(this.#part));
-      if (slot < 0) continue;
-      const cell: TracedCell = {
-        file: table.file,
-        line,
-        column: table.headers[slot] ?? null,
-        text: cells[slot] ?? '',
-      };
-      this.#containing.push({ key, cell });
-      return;
-    }
-  }
+  return {
+    wanted,
+    /** Of each batch only the nearest key is remembered. */
+    endBatch(): void {
+      const near = nearestName(key, keys);
+      keys = [];
+      if (near !== undefined) nearest.push(near);
+    },
+    suggestions(): RecordSuggestions {
+      const left = new Set(nearest);
+      const found: string[] = [];
+      while (found.length < SUGGESTED) {
+        const next = nearestName(key, [...left]);
+        if (next === undefined) break;
+        found.push(next);
+        left.delete(next);
+      }
+      return { nearest: found, containing };
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { StateError } from '../../src/model/storeferry-error.ts';
-import { CrosswalkIndex } from '../../src/run/inputs/read-crosswalk.ts';
+import { crosswalkIndex } from '../../src/run/inputs/read-crosswalk.ts';
 
 const texts = fc.oneof(fc.string(), fc.string({ unit: 'grapheme' }), fc.emailAddress());
 
@@ -12,7 +12,7 @@ describe('the index of a crosswalk', () => {
         fc.array(fc.tuple(texts, fc.integer({ min: 0, max: 1e15 })), { maxLength: 200 }),
         fc.array(texts, { maxLength: 50 }),
         (entries, others) => {
-          using index = new CrosswalkIndex();
+          using index = crosswalkIndex();
           const known = new Map<string, number>();
           for (const [text, number] of entries) {
             expect(index.add(text, number)).toBe(known.get(text));
@@ -25,7 +25,7 @@ describe('the index of a crosswalk', () => {
   });
 
   it('takes many texts, and long ones', () => {
-    using index = new CrosswalkIndex();
+    using index = crosswalkIndex();
     const long = 'ä'.repeat(700_000);
     const name = (number: number) => `${'contact-'.repeat(12)}${number}@mail.example`;
     for (let number = 0; number < 30_000; number += 1) {
@@ -41,7 +41,7 @@ describe('the index of a crosswalk', () => {
   });
 
   it('does not take half a surrogate pair for its replacement character', () => {
-    using index = new CrosswalkIndex();
+    using index = crosswalkIndex();
     index.add('\ufffd@mail.example', 1);
     expect(index.get('\ud83d@mail.example')).toBeUndefined();
     expect(index.get('\ufffd@mail.example')).toBe(1);
@@ -49,7 +49,7 @@ describe('the index of a crosswalk', () => {
 
   it('says what to do about a full disk', () => {
     expect(() => {
-      using index = new CrosswalkIndex('/dev/full');
+      using index = crosswalkIndex('/dev/full');
       for (let number = 0; number < 100_000; number += 1) index.add(`contact-${number}`, number);
     }).toThrow(
       expect.toSatisfy(

@@ -158,31 +158,18 @@ function damaged(file: string, line: number, problem: string): UsageError {
   });
 }
 
-/** The products that a store had before the first import of a job, as far as they were matched with its records. */
-export class Adoption {
-  readonly #context: RunContext;
-  readonly #request: ImportRequest;
-  readonly #run: Run;
-  readonly #rows: AdoptedRow[];
-  /** The urls of the store by those of records. */
-  readonly #adopted = new Map<string, string>();
+type Records = readonly (Mapped | DeferredRecord)[];
 
-  private constructor(context: RunContext, request: ImportRequest, run: Run, rows: AdoptedRow[]) {
-    this.#context = context;
-    this.#request = request;
-    this.#run = run;
-    this.#rows = rows;
-    for (const { url, storeUrl, decision } of rows)
-      if (decision === 'adopt') this.#adopted.set(url, storeUrl);
-  }
-
-  /** UsageError where the table is not as it was written, or as a person may edit it, or is about another store. */
-  static async open(context: RunContext, request: ImportRequest, run: Run): Promise<Adoption> {
-    const file = adoptedFile(request);
-    const rows = await readDecisions(context.workspaceDir, file);
-    const other =
-      rows.length === 0 ? undefined : await otherStoreOfTable(context.artifacts, file, run.storeId);
-    if (other === undefined) return new Adoption(context, request, run, rows);
+/**
+ * The products that a store had before the first import of a job, as far as they were matched with its records. UsageError where the
+ * table is not as it was written, or as a person may edit it, or is about another store.
+ */
+export async function openAdoption(context: RunContext, request: ImportRequest, run: Run) {
+  const { artifacts, state, signal, workspaceDir } = context;
+  const file = adoptedFile(request);
+  const rows = await readDecisions(workspaceDir, file);
+  const other = rows.length === 0 ? undefined : await otherStoreOfTable(artifacts, file, run.storeId);
+  if (other !== undefined) {
     throw new UsageError(
       `${file} is about the products of ${other}, and ${run.store} is ${run.storeId} now.`,
       {
@@ -190,94 +177,94 @@ export class Adoption {
       },
     );
   }
+  /** The urls of the store by those of records. */
+  const adopted = new Map(
+    rows.flatMap(({ url, storeUrl, decision }) => (decision === 'adopt' ? [[url, storeUrl]] : [])),
+  );
+  const ledger = state.ledger(importTarget(run));
 
-  /** The guard of a retry, which also sends rejected records under the keys that they have since. */
-  guardOf(guard: RetryGuard): RetryGuard {
-    const now = guard.keys.flatMap(([key, at]): RetryGuard['keys'] => {
-      const adopted = this.#adopted.get(key);
-      return adopted === undefined ? [] : [[adopted, at]];
-    });
-    return { ...guard, keys: [...guard.keys, ...now] };
-  }
-
-  /** Records under the urls that their products have in the store. */
-  async *rekey(
-    batches: AsyncIterable<readonly (Mapped | DeferredRecord)[]>,
-  ): AsyncGenerator<readonly (Mapped | DeferredRecord)[]> {
-    for await (const batch of batches) {
-      yield this.#adopted.size === 0 ? batch : batch.map((item) => this.#rekeyed(item));
-    }
-  }
-
-  #rekeyed(item: Mapped | DeferredRecord): Mapped | DeferredRecord {
-    const key = item.key === null ? undefined : this.#adopted.get(item.key);
+  const rekeyed = (item: Records[number]): Records[number] => {
+    const key = item.key === null ? undefined : adopted.get(item.key);
     if (key === undefined) return item;
     return item.kind === 'deferred'
       ? { ...item, key, map: () => withKey(item.map(), key) }
       : withKey(item, key);
+  };
+  /** Keeps what people have decided while the store was read. */
+  const addRows = async (added: readonly AdoptedRow[]): Promise<void> => {
+    await noteStoreOfTable(artifacts, file, run.storeId);
+    const now = await readDecisions(workspaceDir, file);
+    const known = new Set(now.map(({ url }) => url));
+    await writeDecisions(workspaceDir, file, [...now, ...added.filter(({ url }) => !known.has(url))]);
+  };
+  /** The products of the store that may be new records; `claimed` gets those that may be another record, or belong to another job. */
+  async function* unknownProducts(
+    seen: { has(key: string): boolean },
+    claimed: Set<string>,
+  ): AsyncGenerator<readonly (readonly [url: string, body: JsonObject])[]> {
+    for await (const products of storedProducts(context, request, run)) {
+      signal.throwIfAborted();
+      const keyed = products.flatMap((body): (readonly [string, JsonObject])[] => {
+        const url = member(body, 'url');
+        return typeof url === 'string' && url !== '' ? [[url, body]] : [];
+      });
+      const marks = await ledger.marks(keyed.map(([url]) => url));
+      const missing = keyed
+        .map(([url, body], index) => ({ url, body, owner: marks[index]?.job }))
+        .filter(({ url }) => !seen.has(url));
+      const own = missing.filter(({ owner }) => owner === run.job).map(({ url }) => url);
+      const versions = await state.history(importTarget(run)).versions(own);
+      const isAdopted = new Set(own.filter((_, index) => versions[index]?.some((one) => one.adopted)));
+      for (const { url, owner } of missing) if (owner !== undefined && owner !== run.job) claimed.add(url);
+      yield missing.flatMap(({ url, body, owner }) =>
+        owner === run.job && !isAdopted.has(url) ? [] : [[url, body] as const],
+      );
+    }
   }
 
   /** What the new records of a draft are in the store. The store is read only where a record is not in the table yet. */
-  readonly predecessorsIn: NonNullable<PlanOptions['predecessorsIn']> = async (draft) => {
-    const { artifacts, state, signal } = this.#context;
-    const folder = artifacts.run(this.#run.id);
-    const ledger = state.ledger(importTarget(this.#run));
-    const rowsOf = Map.groupBy(this.#rows, ({ url }) => url);
-    const origins = new Map([...this.#adopted].map(([url, storeUrl]) => [storeUrl, url]));
+  const predecessorsIn: NonNullable<PlanOptions['predecessorsIn']> = async (draft) => {
+    const rowsOf = Map.groupBy(rows, ({ url }) => url);
+    const origins = new Map([...adopted].map(([url, storeUrl]) => [storeUrl, url]));
     const certain = new Map<string, Predecessor>();
     const waiting = new Map<string, readonly MatchCandidate[]>();
     using matcher = new ProductMatcher(MATCH_KINDS);
     let unknown = 0;
+    const folder = artifacts.run(run.id);
     const search = { folder, ledger, upserts: draft.upserts, tally: draft.tally, signal };
     for await (const records of readNewRecords(search)) {
       for (const [key, body] of records) {
         const origin = origins.get(key);
-        const rows = rowsOf.get(key);
+        const decided = rowsOf.get(key);
         if (origin !== undefined) {
           certain.set(key, { key, by: 'table', origin });
-        } else if (rows === undefined) {
+        } else if (decided === undefined) {
           matcher.addNew(key, body);
           unknown++;
-        } else if (rows.every(({ decision }) => decision !== 'new')) {
-          waiting.set(key, rows.map(candidateOf));
+        } else if (decided.every(({ decision }) => decision !== 'new')) {
+          waiting.set(key, decided.map(candidateOf));
         }
       }
     }
     const known = new Map<string, JsonObject>();
-    const listed = this.#rows.length;
     if (unknown > 0) {
-      /** Products that may be another record, or belong to another job: a person decides. */
+      const listed = rows.length;
+      /** Products about which a person decides. */
       const claimed = new Set(
-        this.#rows.flatMap(({ storeUrl, decision }) => (decision === 'new' ? [] : [storeUrl])),
+        rows.flatMap(({ storeUrl, decision }) => (decision === 'new' ? [] : [storeUrl])),
       );
-      for await (const products of this.#baseline()) {
-        signal.throwIfAborted();
-        const keyed = products.flatMap((body): (readonly [string, JsonObject])[] => {
-          const url = member(body, 'url');
-          return typeof url === 'string' && url !== '' ? [[url, body]] : [];
-        });
-        const marks = await ledger.marks(keyed.map(([url]) => url));
-        const owners = new Map(keyed.map(([url], index) => [url, marks[index]?.job]));
-        const missing = keyed.filter(([url]) => !draft.seen.has(url));
-        const own = missing.map(([url]) => url).filter((url) => owners.get(url) === this.#run.job);
-        const versions = await state.history(importTarget(this.#run)).versions(own);
-        const adopted = new Set(own.filter((_, index) => versions[index]?.some((one) => one.adopted)));
-        for (const [url, body] of missing) {
-          const owner = owners.get(url);
-          if (owner === this.#run.job && !adopted.has(url)) continue;
-          if (owner !== undefined && owner !== this.#run.job) claimed.add(url);
-          if (matcher.addKnown(url, body)) known.set(url, body);
-        }
+      for await (const products of unknownProducts(draft.seen, claimed)) {
+        for (const [url, body] of products) if (matcher.addKnown(url, body)) known.set(url, body);
       }
       for (const { key, candidates, isCertain: isOnlyMatch } of matcher.matches()) {
         const [first] = candidates;
         const isCertain = isOnlyMatch && candidates.every((one) => !claimed.has(one.key));
         if (isCertain && first !== undefined) {
           certain.set(first.key, { key: first.key, by: first.by, origin: key });
-          this.#adopted.set(key, first.key);
+          adopted.set(key, first.key);
         } else waiting.set(key, candidates);
         for (const { key: storeUrl, by } of candidates) {
-          this.#rows.push({
+          rows.push({
             url: key,
             storeUrl,
             storeId: String(known.get(storeUrl)?.['id'] ?? ''),
@@ -287,9 +274,7 @@ export class Adoption {
           });
         }
       }
-      if (this.#rows.length > listed) {
-        await this.#addRows(this.#rows.slice(listed));
-      }
+      if (rows.length > listed) await addRows(rows.slice(listed));
     }
     if (certain.size + waiting.size === 0) return null;
     return {
@@ -304,43 +289,47 @@ export class Adoption {
         }),
     };
   };
+  return {
+    predecessorsIn,
+    /** The guard of a retry, which also sends rejected records under the keys that they have since. */
+    guardOf(guard: RetryGuard): RetryGuard {
+      const now = guard.keys.flatMap(([key, at]): RetryGuard['keys'] => {
+        const storeUrl = adopted.get(key);
+        return storeUrl === undefined ? [] : [[storeUrl, at]];
+      });
+      return { ...guard, keys: [...guard.keys, ...now] };
+    },
+    /** Records under the urls that their products have in the store. */
+    async *rekey(batches: AsyncIterable<Records>): AsyncGenerator<Records> {
+      for await (const batch of batches) yield adopted.size === 0 ? batch : batch.map(rekeyed);
+    },
+  };
+}
 
-  /** Keeps what people have decided while the store was read. */
-  async #addRows(added: readonly AdoptedRow[]): Promise<void> {
-    const { artifacts, workspaceDir } = this.#context;
-    const file = adoptedFile(this.#request);
-    await noteStoreOfTable(artifacts, file, this.#run.storeId);
-    const rows = await readDecisions(workspaceDir, file);
-    const known = new Set(rows.map(({ url }) => url));
-    await writeDecisions(workspaceDir, file, [...rows, ...added.filter(({ url }) => !known.has(url))]);
-  }
-
-  /** The products of the store, as it lists them, or as the file of the job has them. */
-  async *#baseline(): AsyncGenerator<readonly JsonObject[]> {
-    const { job, store, baseline } = this.#request;
-    const { artifacts, signal } = this.#context;
-    const { adopt } = job;
-    if (adopt === 'store') {
-      if ((await readProbe(artifacts, store))?.properties.readsProducts !== true) {
-        throw new UsageError(
-          `It is not known that ${store.name} lists its products, so none can be adopted.`,
-          {
-            hint: `Find out: storeferry probe ${store.name}. If it does not, name an export of the store: adopt: { path: …, mapping: … }`,
-          },
-        );
-      }
-      const client = await this.#context.openStorefront(store);
-      const options = { signal, concurrency: store.limits.concurrency, onProgress: () => {} };
-      for await (const batch of readPaged(client, { ...options, what: 'products' })) {
-        yield batch.map(({ text }): unknown => JSON.parse(text)).filter(isJsonObject);
-      }
-      return;
+/** The products of the store, as it lists them, or as the file of the job has them. */
+async function* storedProducts(
+  context: RunContext,
+  request: ImportRequest,
+  { stagedAt, startedAt, id }: Run,
+): AsyncGenerator<readonly JsonObject[]> {
+  const { job, store, baseline } = request;
+  const { artifacts, signal } = context;
+  const { adopt } = job;
+  if (adopt === 'store') {
+    if ((await readProbe(artifacts, store))?.properties.readsProducts !== true) {
+      throw new UsageError(`It is not known that ${store.name} lists its products, so none can be adopted.`, {
+        hint: `Find out: storeferry probe ${store.name}. If it does not, name an export of the store: adopt: { path: …, mapping: … }`,
+      });
     }
-    if (adopt === undefined || baseline === undefined) return;
-    const { stagedAt, startedAt, id } = this.#run;
-    const request = { ...this.#request, job: { ...job, source: adopt }, mapping: baseline };
-    yield* readExport(this.#context, request, artifacts.run(id), stagedAt ?? startedAt);
+    const client = await context.openStorefront(store);
+    const { concurrency } = store.limits;
+    for await (const batch of readPaged(client, { signal, concurrency, onProgress() {}, what: 'products' }))
+      yield batch.map(({ text }): unknown => JSON.parse(text)).filter(isJsonObject);
+    return;
   }
+  if (adopt === undefined || baseline === undefined) return;
+  const reading = { ...request, job: { ...job, source: adopt }, mapping: baseline };
+  yield* readExport(context, reading, artifacts.run(id), stagedAt ?? startedAt);
 }
 
 function candidateOf({ storeUrl, foundBy }: AdoptedRow): MatchCandidate {

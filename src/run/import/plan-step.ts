@@ -29,7 +29,7 @@ import { planRelease, undecidedKeys } from '../records/plan-release.ts';
 import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { planUndo } from '../undo/plan-undo.ts';
-import { Adoption } from './adoption.ts';
+import { openAdoption } from './adoption.ts';
 import { planPosition } from './continue-or-begin.ts';
 import { keptBlocks } from './kept-blocks.ts';
 import { productUpdates } from './product-updates.ts';
@@ -59,7 +59,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   const nameSource = await sourceNamer(folder);
   const { redact } = context;
   const renames = await renamesIn(context, request, run);
-  const adoption = request.job.adopt === undefined ? undefined : await Adoption.open(context, request, run);
+  const adoption = job.adopt === undefined ? undefined : await openAdoption(context, request, run);
   const hasBlocks =
     adoption === undefined &&
     guard === undefined &&

@@ -75,8 +75,8 @@ export async function storeContacts(
       },
     );
   }
-  const read = opened.use(new ContactDirectory());
-  const known = opened.use(new ContactDirectory());
+  const read = contactDirectory(opened);
+  const known = contactDirectory(opened);
   if (!lists) await addAcknowledged(known, ledger);
   const findKnown = (email: string) => table?.find(email) ?? known.find(email);
   if (lists || (searches && !creates)) {
@@ -161,42 +161,42 @@ async function* linesOf(batches: AsyncIterable<readonly string[]>): AsyncGenerat
   for await (const batch of batches) if (batch.length > 0) yield `${batch.join('\n')}\n`;
 }
 
-/** Contacts by id and e-mail address, in a temporary SQLite database: on disk when they are many. */
-class ContactDirectory implements Disposable {
-  readonly #database = openTemporaryDatabase(`
+type ContactDirectory = ReturnType<typeof contactDirectory>;
+
+/** Contacts by id and e-mail address, in a temporary SQLite database, which `opened` closes: on disk when they are many. */
+function contactDirectory(opened: DisposableStack) {
+  const database = openTemporaryDatabase(`
     CREATE TABLE contacts (id INTEGER PRIMARY KEY, email TEXT NOT NULL, body TEXT);
     CREATE INDEX contacts_by_email ON contacts (email);
   `);
-  readonly #insert = this.#database.prepare('INSERT OR REPLACE INTO contacts VALUES (?, ?, ?)');
-  readonly #byEmail = this.#database.prepare('SELECT id FROM contacts WHERE email = ? LIMIT 2');
-  readonly #byId = this.#database.prepare('SELECT body FROM contacts WHERE id = ?');
-
-  /** `body`: as JSON; null if it is not known. */
-  add(id: number, email: string, body: string | null): void {
-    orStateError(() => this.#insert.run(id, email, body));
-  }
-
-  /** The id of the contact with exactly this address; NaN if several have it. */
-  find(email: string): number | undefined {
-    const [found, other] = email === '' ? [] : this.#byEmail.all(email);
-    if (found === undefined) return undefined;
-    return other === undefined ? Number(found['id']) : Number.NaN;
-  }
-
-  bodyOf(id: number): string | undefined {
-    const body = this.#byId.get(id)?.['body'];
-    return typeof body === 'string' ? body : undefined;
-  }
-
-  [Symbol.dispose](): void {
-    this.#database.close();
-  }
+  opened.defer(() => database.close());
+  const insert = database.prepare('INSERT OR REPLACE INTO contacts VALUES (?, ?, ?)');
+  const byEmail = database.prepare('SELECT id FROM contacts WHERE email = ? LIMIT 2');
+  const byId = database.prepare('SELECT body FROM contacts WHERE id = ?');
+  return {
+    /** Adds a contact with an id and an address. `body`: as JSON; null if it is not known. */
+    add(id: unknown, contact: unknown, body: string | null): void {
+      const email = isJsonObject(contact) ? contact['email'] : undefined;
+      if (typeof email !== 'string' || typeof id !== 'number' || !Number.isSafeInteger(id)) return;
+      orStateError(() => insert.run(id, lookupKey(email), body));
+    },
+    /** The id of the contact with exactly this address; NaN if several have it. */
+    find(email: string): number | undefined {
+      const [found, other] = email === '' ? [] : byEmail.all(email);
+      if (found === undefined) return undefined;
+      return other === undefined ? Number(found['id']) : Number.NaN;
+    },
+    bodyOf(id: number): string | undefined {
+      const body = byId.get(id)?.['body'];
+      return typeof body === 'string' ? body : undefined;
+    },
+  };
 }
 
 /** Adds the contacts that the store has acknowledged. */
 async function addAcknowledged(directory: ContactDirectory, ledger: Ledger): Promise<void> {
   for await (const batch of ledger.allBodies())
-    for (const { key, body } of batch) addContact(directory, Number(key), JSON.parse(body), null);
+    for (const { key, body } of batch) directory.add(Number(key), JSON.parse(body), null);
 }
 
 /** Adds the contacts that were read for the run. */
@@ -204,15 +204,9 @@ async function addRead(directory: ContactDirectory, folder: RunFolder): Promise<
   for await (const lines of readLines(folder, CONTACTS_FILE)) {
     for (const line of lines) {
       const contact: unknown = JSON.parse(line);
-      addContact(directory, isJsonObject(contact) ? contact['id'] : undefined, contact, line);
+      directory.add(isJsonObject(contact) ? contact['id'] : undefined, contact, line);
     }
   }
-}
-
-function addContact(directory: ContactDirectory, id: unknown, contact: unknown, body: string | null): void {
-  const email = isJsonObject(contact) ? contact['email'] : undefined;
-  if (typeof email !== 'string' || typeof id !== 'number' || !Number.isSafeInteger(id)) return;
-  directory.add(id, lookupKey(email), body);
 }
 
 /** A field that is missing in the store is empty there. */

@@ -9,35 +9,27 @@ import { listHeaders } from '../../text/printable.ts';
  * An index from millions of texts to numbers, in a temporary SQLite database: on disk when they are many. StateError when it cannot be
  * written.
  */
-export class CrosswalkIndex implements Disposable {
-  readonly #database;
-  readonly #insert;
-  readonly #select;
-
-  constructor(path = '') {
-    const schema = 'CREATE TABLE ids (value TEXT PRIMARY KEY, id REAL) WITHOUT ROWID;';
-    this.#database = orStateError(() => openTemporaryDatabase(schema, path));
-    this.#insert = this.#database.prepare('INSERT OR IGNORE INTO ids VALUES (?, ?)');
-    this.#select = this.#database.prepare('SELECT id FROM ids WHERE value = ?');
-  }
-
-  /** Adds the text with its number. If the text is already there, it returns the existing number instead. */
-  add(text: string, number: number): number | undefined {
-    const { changes } = orStateError(() => this.#insert.run(text, number));
-    return changes === 0 ? this.get(text) : undefined;
-  }
-
+export function crosswalkIndex(path = '') {
+  const schema = 'CREATE TABLE ids (value TEXT PRIMARY KEY, id REAL) WITHOUT ROWID;';
+  const database = orStateError(() => openTemporaryDatabase(schema, path));
+  const insert = database.prepare('INSERT OR IGNORE INTO ids VALUES (?, ?)');
+  const select = database.prepare('SELECT id FROM ids WHERE value = ?');
   /** The number of the text; undefined if it is not there. */
-  get(text: string): number | undefined {
+  const get = (text: string): number | undefined => {
     // A lone surrogate has no UTF-8 encoding, so it would match another text.
-    const found = text.isWellFormed() ? orStateError(() => this.#select.get(text)) : undefined;
+    const found = text.isWellFormed() ? orStateError(() => select.get(text)) : undefined;
     // SQLite stores NaN as NULL.
     return found && Number(found['id'] ?? Number.NaN);
-  }
-
-  [Symbol.dispose](): void {
-    this.#database.close();
-  }
+  };
+  return {
+    get,
+    /** Adds the text with its number. If the text is already there, it returns the existing number instead. */
+    add(text: string, number: number): number | undefined {
+      const { changes } = orStateError(() => insert.run(text, number));
+      return changes === 0 ? get(text) : undefined;
+    },
+    [Symbol.dispose]: () => database.close(),
+  };
 }
 
 /**
@@ -51,7 +43,7 @@ export async function readCrosswalk(
   rows: AsyncIterable<readonly Row[]>,
   opened: DisposableStack,
 ): Promise<Crosswalk> {
-  const index = opened.use(new CrosswalkIndex());
+  const index = opened.use(crosswalkIndex());
   for await (const batch of crosswalkReader({ match, id }, path, header).read(rows)) {
     for (const { value, id: written, line } of batch) {
       const key = lookupKey(value);

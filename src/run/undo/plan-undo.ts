@@ -11,7 +11,6 @@ import {
   FORGOTTEN_BODY,
   IN_DOUBT,
   importTarget,
-  type Ledger,
   type LedgerMark,
   type OwnedKey,
   unconfirmedKeys,
@@ -79,16 +78,21 @@ export async function planUndo(
 ): Promise<Plan> {
   const { job, store } = request;
   const ledger = context.state.ledger(importTarget(run));
-  const source = new UndoneRecords(context, run, undo, job.schedule?.cron ?? null);
+  const { source, records, renamed, keepsIds } = undoneRecords(
+    context,
+    run,
+    undo,
+    job.schedule?.cron ?? null,
+  );
   const method = (await changesUrls(context.artifacts, store)) ? 'put' : 'create';
   return await planRecords(context, run, {
     // A mirror, since it may delete.
     job: adaptJobToBodies(job, 'mirror'),
     origin: source,
-    openMapped: () => source.records(),
+    openMapped: records,
     predecessorsIn: async () => {
-      const found = await readKnownPredecessors(ledger, job.name, method, source.renamed());
-      if (method === 'put') source.keepsIds(found);
+      const found = await readKnownPredecessors(ledger, job.name, method, renamed());
+      if (method === 'put') keepsIds(found);
       return found;
     },
     updates: await productUpdates(context, request, run),
@@ -105,167 +109,104 @@ const UNSURE = [
 const FORGOTTEN = ['forgotten', 'its earlier values were forgotten on request'] as const;
 
 /** What a run changed, as the records that undo it. */
-class UndoneRecords implements UndoSource {
-  readonly kind = 'undo';
-  readonly #context: RunContext;
-  readonly #run: Run;
-  readonly #undo: RunPart;
-  readonly #schedule: string | null;
-  /** Undefined if it is no longer known; its versions are. */
-  #undone: Run | undefined;
+function undoneRecords(context: RunContext, run: Run, { of, only }: RunPart, schedule: string | null) {
+  const { state, signal, artifacts } = context;
+  const target = importTarget(run);
+  const ledger = state.ledger(target);
+  const wanted = only && new Set(only);
+  const isWanted = (key: string) => wanted?.has(key) !== false;
   /** The undos that are still known, with the runs that they undid. */
-  #undos: ReadonlyMap<string, string> = new Map();
-  #deletes: OwnedKey[] = [];
-  #recreated: { readonly key: string; readonly id: number | null }[] = [];
-  #renamed = new Map<string, string>();
-  #sameIds: ReadonlySet<string> = new Set();
-  #kept = new Map<string, number>();
-  #left = new Map<string, { code: string; message: string; records: number; keys: string[] }>();
+  let undos: ReadonlyMap<string, string>;
+  let deletes: OwnedKey[];
+  let recreated: { readonly key: string; readonly id: number | null }[];
+  let renamed: Map<string, string>;
+  let sameIds: ReadonlySet<string> = new Set();
+  let kept: Map<string, number>;
+  let left: Map<string, { code: string; message: string; records: number; keys: string[] }>;
 
-  constructor(context: RunContext, run: Run, undo: RunPart, schedule: string | null) {
-    this.#context = context;
-    this.#run = run;
-    this.#undo = undo;
-    this.#schedule = schedule;
-  }
-
-  /** The records to send, and those to leave as they are. */
-  async *records(): AsyncGenerator<readonly Mapped[]> {
-    this.#deletes = [];
-    this.#recreated = [];
-    this.#renamed = new Map();
-    this.#kept = new Map();
-    this.#left = new Map();
-    const { only, of } = this.#undo;
-    const runs = await this.#context.state.runs.list({ kinds: ['undo'] });
-    this.#undone = await this.#context.state.runs.get(of);
-    this.#undos = new Map(runs.flatMap(({ id, undo }) => (undo === undefined ? [] : [[id, undo.of]])));
-    const wanted = only === undefined ? null : new Set(only);
-    const seen = new Set<string>();
-    const isWanted = (key: string) => wanted === null || wanted.has(key);
-    const target = importTarget(this.#run);
-    const history = this.#context.state.history(target);
-    const ledger = this.#context.state.ledger(target);
-    for await (const page of versionsOfRun(history, of, isWanted)) {
-      this.#context.signal.throwIfAborted();
-      const keys = page.map(([key]) => key);
-      for (const key of keys) seen.add(key);
-      const marks = await ledger.marks(keys);
-      const unsure = await this.#unsure(page, marks);
-      yield page.flatMap(([key, versions], index) =>
-        unsure.has(key) ? this.#leave(key, ...UNSURE) : this.#inverse(key, versions, marks[index]),
-      );
-    }
-    yield* this.#inFlight(ledger, seen, (key) => !seen.has(key) && isWanted(key));
-  }
-
-  /** Products that the run gave new urls: the keys that come back, with those of the run. */
-  renamed(): ReadonlyMap<string, string> {
-    const back = new Set(this.#recreated.map(({ key }) => key));
-    return new Map([...this.#renamed].filter(([key]) => back.has(key)));
-  }
-
-  /** These are not created again, but get their old urls. */
-  keepsIds(renamed: Predecessors | null): void {
-    this.#sameIds = new Set(renamed?.certain.keys());
-  }
-
-  async *deletes(): AsyncGenerator<readonly OwnedKey[]> {
-    yield* chunksOf(this.#deletes, KEYS_AT_ONCE);
-  }
-
-  facts() {
-    const recreated = this.#recreated.filter(({ key }) => !this.#sameIds.has(key));
-    return {
-      of: this.#undo.of,
-      schedule: this.#schedule,
-      recreated: { records: recreated.length, examples: recreated.slice(0, KEYS_NAMED) },
-      kept: [...this.#kept].map(([field, records]) => ({ field, records })),
-      left: [...this.#left.values()].sort((one, other): number => other.records - one.records),
-    };
-  }
-
-  #inverse(key: string, versions: readonly Version[], mark: LedgerMark | undefined): readonly Mapped[] {
-    const { of } = this.#undo;
-    const newest = versions.findIndex(({ run }) => run.id === of);
+  const leave = (key: string, code: string, message: string): readonly Mapped[] => {
+    const name = `${code}\n${message}`;
+    const known = left.get(name) ?? { code, message, records: 0, keys: [] };
+    left.set(name, known);
+    known.records++;
+    if (known.keys.length < KEYS_NAMED) known.keys.push(key);
+    return [{ kind: 'skipped', key, rows: 0, spans: [], reason: { code, message } }];
+  };
+  const inverse = (
+    key: string,
+    versions: readonly Version[],
+    mark: LedgerMark | undefined,
+  ): readonly Mapped[] => {
+    const newest = versions.findIndex((version) => version.run.id === of);
     const [now, own] = [versions[0], versions[newest]];
     if (now === undefined || own === undefined) {
-      return this.#leave(key, 'history-gone', 'the history no longer has the version that the run sent');
+      return leave(key, 'history-gone', 'the history no longer has the version that the run sent');
     }
     let oldest = newest;
     while (versions[oldest + 1]?.run.id === of) oldest++;
-    const before = versions[oldest]?.before;
+    const { before, adopted, renamed: newKey } = versions[oldest] ?? {};
     if (before === undefined || own.body === undefined || now.body === undefined) {
-      return this.#leave(key, 'history-damaged', 'the history of the record cannot be read');
+      return leave(key, 'history-damaged', 'the history of the record cannot be read');
     }
-    if (before === FORGOTTEN_BODY) return this.#leave(key, ...FORGOTTEN);
+    if (before === FORGOTTEN_BODY) return leave(key, ...FORGOTTEN);
     if (own.kind === 'absent') {
-      return this.#leave(key, 'absent', 'the store no longer had it when the run sent it');
+      return leave(key, 'absent', 'the store no longer had it when the run sent it');
     }
-    const change = changeSince(versions, of, this.#undos);
+    const change = changeSince(versions, of, undos);
     if (change !== undefined) {
       const { id, job } = change.run;
-      return this.#leave(key, 'changed-since', `run ${id} of ${job} changed it since`);
+      return leave(key, 'changed-since', `run ${id} of ${job} changed it since`);
     }
     if (before !== null) {
-      for (const field of fieldsAdded(before, now.body)) countUnder(this.#kept, field);
+      for (const field of fieldsAdded(before, now.body)) countUnder(kept, field);
       const earlier = versions[oldest + 1];
-      if (mark === undefined) this.#recreated.push({ key, id: earlier?.id ?? null });
+      if (mark === undefined) recreated.push({ key, id: earlier?.id ?? null });
       // What the run took over returns to the job that had it, so that no later mirror of this job deletes it.
       return [{ ...recordOf(key, before), owner: earlier?.owner ?? (earlier?.run.job || undefined) }];
     }
     if (now.body === null) return [];
-    if (this.#run.resource !== 'products' || versions[oldest]?.adopted === true) {
-      return this.#leave(key, 'unknown-before', 'what the store had before the first import is not known');
+    if (run.resource !== 'products' || adopted === true) {
+      return leave(key, 'unknown-before', 'what the store had before the first import is not known');
     }
-    if (mark === undefined || mark.job !== this.#run.job) {
-      return this.#leave(key, 'other-job', `it now belongs to the job ${mark?.job ?? ''}`);
+    if (mark === undefined || mark.job !== run.job) {
+      return leave(key, 'other-job', `it now belongs to the job ${mark?.job ?? ''}`);
     }
     const { id, idProof } = mark;
-    this.#deletes.push(idProof === undefined ? { key, id } : { key, id, idProof });
-    const { renamed } = versions[oldest] ?? {};
-    if (renamed !== undefined) this.#renamed.set(renamed, key);
+    deletes.push(idProof === undefined ? { key, id } : { key, id, idProof });
+    if (newKey !== undefined) renamed.set(newKey, key);
     return [];
-  }
-
+  };
   /** Keys of which the newest version may not be the last that was sent: the end of a later request is not known. */
-  async #unsure(
+  const unsureAmong = async (
     written: readonly (readonly [key: string, versions: readonly Version[]])[],
     marks: readonly (LedgerMark | undefined)[],
-  ): Promise<ReadonlySet<string>> {
-    const { state } = this.#context;
-    const ledger = state.ledger(importTarget(this.#run));
+  ): Promise<ReadonlySet<string>> => {
     const unsure = written.flatMap(([key], index) => (marks[index]?.fingerprint === IN_DOUBT ? [key] : []));
     const absent = written.flatMap(([key, [newest]], index) =>
       marks[index] === undefined ? [{ key, by: newest?.run.id ?? '' }] : [],
     );
     for (const [id, deleted] of Map.groupBy(absent, ({ by }) => by)) {
-      const run = await state.runs.get(id);
-      if (run?.endPosition === undefined) continue;
+      const ended = await state.runs.get(id);
+      if (ended?.endPosition === undefined) continue;
       const ofRun = deleted.map(({ key }) => key);
-      const isLost = await ledger.lostSince(run);
-      unsure.push(...(isLost ? ofRun : await ledger.writtenSince(run.endPosition, ofRun)));
+      const isLost = await ledger.lostSince(ended);
+      unsure.push(...(isLost ? ofRun : await ledger.writtenSince(ended.endPosition, ofRun)));
     }
-    const own = await ownAttempts(this.#context, this.#run, this.#undo.of, unsure);
+    const own = await ownAttempts(context, run, of, unsure);
     return new Set(unsure.filter((key) => !own.has(key)));
-  }
-
+  };
   /** Records of a run that was killed while it sent them: the store may have them as the run sent them. */
-  async *#inFlight(
-    ledger: Ledger,
-    seen: Set<string>,
-    isNew: (key: string) => boolean,
-  ): AsyncGenerator<readonly Mapped[]> {
-    const run = this.#undone;
-    if (run === undefined || !UNFINISHED.includes(run.status)) return;
-    const unconfirmed = await unconfirmedKeys(ledger, run.job);
-    const { plannedPosition = '' } = (await readPlan(this.#context.artifacts.run(run.id))) ?? {};
-    for await (const open of openOperations(this.#context, run)) {
-      const keys = open.map(({ key }) => key).filter(isNew);
+  async function* inFlight(seen: Set<string>): AsyncGenerator<readonly Mapped[]> {
+    const undone = await state.runs.get(of);
+    if (undone === undefined || !UNFINISHED.includes(undone.status)) return;
+    const unconfirmed = await unconfirmedKeys(ledger, undone.job);
+    const { plannedPosition = '' } = (await readPlan(artifacts.run(of))) ?? {};
+    for await (const open of openOperations(context, undone)) {
+      const keys = open.map(({ key }) => key).filter((key) => !seen.has(key) && isWanted(key));
       const [marks, bodies, own, begun] = await Promise.all([
         ledger.marks(keys),
         ledger.bodies(keys),
-        ledger.doubtedOnlyBy(run.job, keys),
+        ledger.doubtedOnlyBy(undone.job, keys),
         // What is in doubt since before its plan, an earlier run has sent.
         ledger.writtenSince(plannedPosition, keys),
       ]);
@@ -274,23 +215,64 @@ class UndoneRecords implements UndoSource {
         if (!begun.has(key)) return [];
         if (mark === undefined ? !unconfirmed.has(key) : mark.fingerprint !== IN_DOUBT) return [];
         seen.add(key);
-        if (!own.has(key)) return this.#leave(key, ...UNSURE);
-        if (body === FORGOTTEN_BODY) return this.#leave(key, ...FORGOTTEN);
+        if (!own.has(key)) return leave(key, ...UNSURE);
+        if (body === FORGOTTEN_BODY) return leave(key, ...FORGOTTEN);
         if (body !== undefined) return [recordOf(key, body)];
         const message = 'the run was killed while it created it: the store may have it, under an unknown id';
-        return this.#leave(key, 'unconfirmed', message);
+        return leave(key, 'unconfirmed', message);
       });
     }
   }
-
-  #leave(key: string, code: string, message: string): readonly Mapped[] {
-    const name = `${code}\n${message}`;
-    const left = this.#left.get(name) ?? { code, message, records: 0, keys: [] };
-    this.#left.set(name, left);
-    left.records++;
-    if (left.keys.length < KEYS_NAMED) left.keys.push(key);
-    return [{ kind: 'skipped', key, rows: 0, spans: [], reason: { code, message } }];
-  }
+  const source: UndoSource = {
+    kind: 'undo',
+    async *deletes() {
+      yield* chunksOf(deletes, KEYS_AT_ONCE);
+    },
+    facts() {
+      const created = recreated.filter(({ key }) => !sameIds.has(key));
+      return {
+        of,
+        schedule,
+        recreated: { records: created.length, examples: created.slice(0, KEYS_NAMED) },
+        kept: [...kept].map(([field, records]) => ({ field, records })),
+        left: [...left.values()].sort((one, other): number => other.records - one.records),
+      };
+    },
+  };
+  return {
+    source,
+    /** The records to send, and those to leave as they are. */
+    async *records(): AsyncGenerator<readonly Mapped[]> {
+      deletes = [];
+      recreated = [];
+      renamed = new Map();
+      kept = new Map();
+      left = new Map();
+      const runs = await state.runs.list({ kinds: ['undo'] });
+      undos = new Map(runs.flatMap(({ id, undo }) => (undo === undefined ? [] : [[id, undo.of]])));
+      const seen = new Set<string>();
+      for await (const page of versionsOfRun(state.history(target), of, isWanted)) {
+        signal.throwIfAborted();
+        const keys = page.map(([key]) => key);
+        for (const key of keys) seen.add(key);
+        const marks = await ledger.marks(keys);
+        const unsure = await unsureAmong(page, marks);
+        yield page.flatMap(([key, versions], index) =>
+          unsure.has(key) ? leave(key, ...UNSURE) : inverse(key, versions, marks[index]),
+        );
+      }
+      yield* inFlight(seen);
+    },
+    /** Products that the run gave new urls: the keys that come back, with those of the run. */
+    renamed(): ReadonlyMap<string, string> {
+      const back = new Set(recreated.map(({ key }) => key));
+      return new Map([...renamed].filter(([key]) => back.has(key)));
+    },
+    /** These are not created again, but get their old urls. */
+    keepsIds(predecessors: Predecessors | null): void {
+      sameIds = new Set(predecessors?.certain.keys());
+    },
+  };
 }
 
 /**
