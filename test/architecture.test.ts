@@ -94,18 +94,13 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   export: ['reading/read-items.ts', 'writing/export-file.ts'],
   run: [
     // What a run needs from the edge, what is done with a job, how its shards are sent, what became of it.
-    ...['run-context.ts', 'execute-run.ts', 'import/apply-step.ts'],
+    ...['run-context.ts', 'execute-run.ts'],
     ...['report/read-stored-report.ts', 'export/export-folder.ts'],
     // Corrected rejects, which the dashboard takes.
     ...['read-corrections.ts', 'show-record.ts'],
     ...['inputs/open-mapping.ts', 'online/online-checks.ts', 'kept-probe.ts', 'scan-contacts.ts'],
     // A record of the ledger, its versions, and the records of a run.
-    ...[
-      'records/forget-record.ts',
-      'records/plan-copy.ts',
-      'records/record-history.ts',
-      'records/run-records.ts',
-    ],
+    ...['records/forget-record.ts', 'records/record-history.ts', 'records/run-records.ts'],
   ],
   state: [
     ...['state.ts', 'open-state.ts', 'artifacts.ts'],

@@ -1,12 +1,44 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Job } from 'bullmq';
+import { DelayedError, type Job, WaitingError } from 'bullmq';
+import type { StoreConfig } from '../config/store-config.ts';
 import type { PlannedShard } from '../model/plan.ts';
-import { operationsIn } from '../model/plan.ts';
+import { storeIdentity } from '../model/remote-address.ts';
 import type { Run } from '../model/run.ts';
-import { InterruptedOnRequestError, messageOf, StateError } from '../model/storeferry-error.ts';
-import { type DeliverShards, type Delivery, judgeRejected } from '../run/import/apply-step.ts';
-import type { RunContext } from '../run/run-context.ts';
-import { type Queues, type ShardJobData, type ShardJobResult, shardError } from './queues.ts';
+import {
+  InterruptedError,
+  InterruptedOnRequestError,
+  LockedError,
+  messageOf,
+  StateError,
+} from '../model/storeferry-error.ts';
+import { shardDeliverer } from '../run/execute-run.ts';
+import {
+  type DeliverShards,
+  type Delivery,
+  type RunContext,
+  type RunEvent,
+  runErrorOf,
+} from '../run/run-context.ts';
+import {
+  importTarget,
+  type LedgerTarget,
+  type Lock,
+  type Locks,
+  type Runs,
+  shardLockName,
+  targetLockName,
+} from '../state/state.ts';
+import { jobSignal } from './queue-workers.ts';
+import {
+  isShardJobData,
+  type Queues,
+  type ShardJobData,
+  type ShardJobResult,
+  shardError,
+  toShardFailure,
+  UNREADABLE_JOB,
+} from './queues.ts';
+import { type RunConfiguration, WAITS_FOR_REQUESTS, type WorkerLog } from './worker-settings.ts';
 
 const POLL_MS = 100;
 /** Workers see the end of a run within this time, and give requests in flight five seconds to end. */
@@ -18,7 +50,7 @@ const QUIET_WITHIN_MS = 8_000;
  * they are stopped first, so that its totals are final and no worker writes after its locks are free.
  */
 export function deliverByWorkers(queues: Queues): DeliverShards {
-  return async (context, delivery, shards) => {
+  return async (context, delivery, shards, onTally) => {
     const { run, lock } = delivery;
     const signal = AbortSignal.any([context.signal, lock.lost]);
     const open = await unfinished(context, run.id, shards);
@@ -32,7 +64,7 @@ export function deliverByWorkers(queues: Queues): DeliverShards {
       for (;;) {
         signal.throwIfAborted();
         const out = await round.poll();
-        await judgeAndReport(context, delivery);
+        onTally(await context.state.runs.tally(run.id));
         if (out === 0) return;
         await sleep(POLL_MS, undefined, { signal }).catch(() => {});
       }
@@ -75,21 +107,6 @@ async function unfinished(
     if (final < operations) open.push(number);
   }
   return open;
-}
-
-async function judgeAndReport(context: RunContext, delivery: Delivery): Promise<void> {
-  const { plan, run } = delivery;
-  const { applied, rejected, deleted } = await context.state.runs.tally(run.id);
-  context.onEvent({
-    type: 'progress',
-    step: 'apply',
-    done: applied + rejected + deleted,
-    total: operationsIn(plan.shards),
-    unit: 'requests',
-    records: { applied, rejected: plan.counts.rejected.records + rejected },
-  });
-  const exceeded = judgeRejected(delivery, rejected);
-  if (exceeded !== undefined) throw exceeded;
 }
 
 /** Stops all workers that send for the run, and waits for them. False if one of them does not answer. */
@@ -202,4 +219,195 @@ function causeAmong(ended: readonly ShardJob[]): Error {
   return new StateError('Another process has ended this run.', {
     hint: '`storeferry runs` shows how it ended.',
   });
+}
+
+/** The delay before a second look at a shard that another process holds: its holder may have died. */
+const SHARD_RETRY_DELAY_MS = 1_000;
+
+interface ShardProcessorOptions {
+  readonly context: RunContext;
+  readonly readConfiguration: (run: Run) => RunConfiguration;
+  readonly log: WorkerLog;
+}
+
+/** Sends one shard of a run. */
+export function shardProcessor({ context, readConfiguration, log }: ShardProcessorOptions) {
+  const { runs, locks } = context.state;
+  const deliverShard = shardDeliverer();
+  const endings = watchRunEnds(runs);
+
+  /** Undefined if another process holds the shard. */
+  const deliver = async (
+    run: Run,
+    shard: number,
+    signal: AbortSignal,
+  ): Promise<ShardJobResult | undefined> => {
+    const { job, store } = readConfiguration(run);
+    refuseOtherStore(run, store);
+    await using lock = await tryLockShard(locks, importTarget(run), run, shard);
+    if (lock === undefined) return undefined;
+    using ending = endings.watch(run.id);
+    const onEvent = (event: RunEvent): void => {
+      // The coordinator sees progress in the state; only the sending worker knows the reason of its waits.
+      if (event.type !== 'waiting-for-requests') return;
+      const { operations, ms } = event;
+      log.info({ run: run.id, job: run.job, shard, operations, ms }, WAITS_FOR_REQUESTS);
+      void runs.update(run.id, { waiting: { operations, until: context.clock() + ms } }).catch(() => {});
+    };
+    const own = { ...context, onEvent, signal: AbortSignal.any([signal, ending.signal]) };
+    try {
+      await deliverShard(own, { run, job, store, lock }, shard);
+      return { status: 'delivered' };
+    } catch (error) {
+      if (ending.signal.aborted) return { status: 'obsolete' };
+      throw error;
+    }
+  };
+
+  return async (
+    queued: Job<ShardJobData, ShardJobResult>,
+    token: string | undefined,
+    cancelled: AbortSignal | undefined,
+  ): Promise<ShardJobResult> => {
+    if (!isShardJobData(queued.data)) {
+      log.error({ queued: queued.id }, UNREADABLE_JOB);
+      return { status: 'obsolete' };
+    }
+    const { shard } = queued.data;
+    const run = await runs.get(queued.data.run);
+    if (!maySend(run)) return { status: 'obsolete' };
+    const ids = { run: run.id, job: run.job, shard };
+    const startedAt = performance.now();
+    const signal = jobSignal(context.signal, cancelled);
+    try {
+      const result = await deliver(run, shard, signal);
+      if (result === undefined) {
+        await queued.moveToDelayed(context.clock() + SHARD_RETRY_DELAY_MS, token);
+        throw new DelayedError();
+      }
+      log.info(
+        { ...ids, status: result.status, durationMs: Math.round(performance.now() - startedAt) },
+        'shard ended',
+      );
+      return result;
+    } catch (error) {
+      if (error instanceof DelayedError) throw error;
+      if (signal.aborted || error instanceof LockedError) {
+        log.info(
+          { ...ids, reason: error instanceof Error ? error.message : null },
+          'shard returned to the queue',
+        );
+        await queued.moveToWait(token);
+        throw new WaitingError();
+      }
+      // Kept in the queue and as the error of the run.
+      const failure = toShardFailure(error, runErrorOf(error, run, context));
+      log.error({ ...ids, ...failure }, 'shard failed');
+      await endings.end(run.id, failure.message);
+      return failure;
+    }
+  };
+}
+
+/** The configuration of another worker may be newer, or belong to another shop: then the plan is for another store. */
+function refuseOtherStore(run: Run, store: StoreConfig): void {
+  if (storeIdentity(store) === run.storeId) return;
+  throw new StateError(
+    `The run ${run.id} is for ${run.baseUrl}; a worker has ${store.baseUrl} as the store ${store.name}.`,
+    { hint: 'Give all workers the same stores.yaml and environment, then enqueue the job again.' },
+  );
+}
+
+/**
+ * The locks of a worker that sends a shard: the shard, alone, and the store's resource, together with the other
+ * workers of the run, so that no other run begins there even while no process coordinates this one. Undefined if
+ * another process holds either. Releasing it leaves the resource to the other workers.
+ */
+async function tryLockShard(
+  locks: Locks,
+  target: LedgerTarget,
+  run: Run,
+  shard: number,
+): Promise<Lock | undefined> {
+  const holder = { job: run.job, run: run.id };
+  const shared = await locks.tryAcquire(targetLockName(target), holder, { together: true });
+  if ('heldBy' in shared) return undefined;
+  const own = await locks.tryAcquire(shardLockName(target, run.id, shard), holder);
+  if ('heldBy' in own) {
+    await shared.leave();
+    return undefined;
+  }
+  const leave = async () => {
+    await Promise.all([shared.leave(), own.leave()]);
+  };
+  const release = async () => {
+    await Promise.all([shared.leave(), own.release()]);
+  };
+  return {
+    fence: own.fence,
+    lost: AbortSignal.any([shared.lost, own.lost]),
+    isHeld: () => shared.isHeld() && own.isHeld(),
+    leave,
+    release,
+    [Symbol.asyncDispose]: release,
+  };
+}
+
+/**
+ * Whether workers may send for the run. An error on a running run means that it is about to end: the process that has
+ * the error first writes it, so that all stop. An interrupted run is being passed from one worker to the next, and
+ * its shards continue meanwhile, unless a person has requested its end.
+ */
+function maySend(run: Run | undefined): run is Run {
+  if (run?.interruptAskedAt != null) return false;
+  return run?.status === 'interrupted' || (run?.status === 'running' && run.error === null);
+}
+
+interface Watched {
+  readonly ending: AbortController;
+  readonly timer: NodeJS.Timeout;
+  watchers: number;
+}
+
+/** Watches for the end of runs, once for all shards of a run in this process. */
+function watchRunEnds(runs: Pick<Runs, 'get' | 'update'>) {
+  const watched = new Map<string, Watched>();
+
+  const stop = (id: string): void => {
+    watched.get(id)?.ending.abort(new InterruptedError(`The run ${id} ends.`));
+  };
+  const look = async (id: string): Promise<void> => {
+    try {
+      if (!maySend(await runs.get(id))) stop(id);
+    } catch {
+      // Without an answer nothing is known; then the lock decides when to stop.
+    }
+  };
+  const begin = (id: string): Watched => {
+    const begun = { ending: new AbortController(), timer: setInterval(look, POLL_MS, id), watchers: 0 };
+    watched.set(id, begun);
+    return begun;
+  };
+
+  return {
+    /** Dispose of it after the shard was sent; the signal aborts when the run ends, or is about to. */
+    watch(id: string): Disposable & { readonly signal: AbortSignal } {
+      const known = watched.get(id);
+      const entry = known === undefined || known.ending.signal.aborted ? begin(id) : known;
+      entry.watchers++;
+      return {
+        signal: entry.ending.signal,
+        [Symbol.dispose]() {
+          if (--entry.watchers > 0) return;
+          clearInterval(entry.timer);
+          if (watched.get(id) === entry) watched.delete(id);
+        },
+      };
+    },
+    /** Ends the run for this process at once, and for the others at their next look. */
+    async end(id: string, error: string): Promise<void> {
+      stop(id);
+      await runs.update(id, { error });
+    },
+  };
 }

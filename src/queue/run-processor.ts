@@ -13,9 +13,8 @@ import {
 } from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import { executeRun, notifyRecipients, type RunTask } from '../run/execute-run.ts';
-import type { DeliverShards } from '../run/import/apply-step.ts';
 import { hasDied, readStoredReport } from '../run/report/read-stored-report.ts';
-import { RunBug, type RunContext, type RunEvent } from '../run/run-context.ts';
+import { type DeliverShards, RunBug, type RunContext, type RunEvent } from '../run/run-context.ts';
 import { importTarget, targetLockName } from '../state/state.ts';
 import { maskPersonalData } from '../text/mask-personal-data.ts';
 import { logTick, type TickOutcome } from './keep-schedules.ts';

@@ -3,7 +3,7 @@ import { DelayedError, type Processor, type Queue, WaitingError } from 'bullmq';
 import { StateError } from '../model/storeferry-error.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { judgeRedisPolicy } from '../state/redis/redis-connection.ts';
-import { deliverByWorkers } from './deliver-by-workers.ts';
+import { deliverByWorkers, shardProcessor } from './deliver-by-workers.ts';
 import { bullScheduleStore, keepSchedules, type ScheduleKeeper, tickProcessor } from './keep-schedules.ts';
 import { countOutcomes, metricsReader, QUEUE_STATES, type QueueCounts } from './metrics.ts';
 import { jobSignal, queueWorkers, watchProgress, workerHealth } from './queue-workers.ts';
@@ -20,7 +20,6 @@ import {
   UNREADABLE_JOB,
 } from './queues.ts';
 import { noticeSender, type ProcessRun, RUN_RETRY_DELAY_MS, runProcessor } from './run-processor.ts';
-import { shardProcessor } from './shard-processor.ts';
 import { errorLogger, type StartedWorker, type WorkerLog, type WorkerSettings } from './worker-settings.ts';
 
 /** A folder beside those of runs; no run has this name. */

@@ -9,7 +9,7 @@ import { nextSteps } from '../report/run-document.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import { importTarget, type Lock } from '../state/state.ts';
 import type { ComparedSlice } from './drift/drift-run.ts';
-import { applyStep, type DeliverShards, deliverInProcess } from './import/apply-step.ts';
+import { applyStep, deliverInProcess, deliverWithTraffic } from './import/apply-step.ts';
 import {
   changedSincePlan,
   changedSincePlanText,
@@ -29,11 +29,20 @@ import { type Stage, stageJobSource, stageStep } from './import/stage-step.ts';
 import { createReconciledRun, lockJob, lockPlan, lockTarget, reconcileState, whileHeld } from './lock-job.ts';
 import type { News, TestedRecipient } from './notify/send-notices.ts';
 import { refuseUnlessRejected, stageCorrected } from './read-corrections.ts';
-import { refuseUnlessCopyable } from './records/plan-copy.ts';
+import { type CopySource, copyRequest, refuseUnlessCopyable } from './records/plan-copy.ts';
 import { refuseUnlessReleasable } from './records/plan-release.ts';
 import { laterRun, withLiveStatus } from './report/read-stored-report.ts';
-import type { DriftRequest, ExportRequest, ImportRequest, RunContext, VerifyRequest } from './run-context.ts';
+import type {
+  DeliverShards,
+  Delivery,
+  DriftRequest,
+  ExportRequest,
+  ImportRequest,
+  RunContext,
+  VerifyRequest,
+} from './run-context.ts';
 import { newRun, type RunWork, runPipeline } from './run-pipeline.ts';
+import { type RunTraffic, runTraffic } from './traffic/run-traffic.ts';
 import { refuseUnlessUndoable, stageNoSource } from './undo/plan-undo.ts';
 
 export {
@@ -83,17 +92,42 @@ export async function executeRun(context: RunContext, task: RunTask): Promise<Ru
         { ...task, compared },
       );
     }
-    case 'plan':
-    case 'undo':
-    case 'restore':
-    case 'copy':
-    case 'release':
-    case 'approve':
-    case 'retry':
-      return await importRun(context, task);
     default:
-      throw new Error(`Unknown task: ${task satisfies never}`);
+      return await importRun(context, task);
   }
+}
+
+/** The number of runs whose traffic file is reused for further shards; beyond that a new file is started. */
+const RUNS_REMEMBERED = 8;
+
+/**
+ * Sends single shards of runs that other processes planned and wait for. The plan of a run is read once. Of two
+ * parallel shards the earlier one has priority and the later one fills the gaps. If both were half finished at the
+ * end, no other process could take over one of them.
+ */
+export function shardDeliverer() {
+  let known: { readonly run: string; readonly plan: Plan } | null = null;
+  let turns = 0;
+  const traffics = new Map<string, RunTraffic>();
+  return async (context: RunContext, delivery: Omit<Delivery, 'plan'>, number: number): Promise<void> => {
+    const { id } = delivery.run;
+    const folder = context.artifacts.run(id);
+    const plan = known?.run === id ? known.plan : await readPlan(folder);
+    const shard = plan?.shards.find((planned) => planned.number === number);
+    if (plan === undefined || shard === undefined) {
+      throw new StateError(`${folder.location} has no shard ${number} of a complete plan.`, {
+        hint: 'Every worker must reach the same artifacts: check ARTIFACTS_URL.',
+      });
+    }
+    known = { run: id, plan };
+    const traffic = traffics.get(id) ?? runTraffic(folder, context.clock);
+    traffics.set(id, traffic);
+    for (const [other, { isOpen }] of traffics) {
+      if (traffics.size > RUNS_REMEMBERED && !isOpen() && other !== id) traffics.delete(other);
+    }
+    turns++;
+    await deliverWithTraffic(traffic, context, { ...delivery, plan }, [shard], turns);
+  };
 }
 
 /** Notifies the recipients of a job of what has happened, and delivers what waits for them. Never rejects. */
@@ -167,8 +201,8 @@ type ImportTask =
   | (ImportTaskBase & { readonly kind: 'undo'; readonly undo: RunPart })
   /** The same for the values of the job that a comparison has found changed in the store. */
   | (ImportTaskBase & { readonly kind: 'restore'; readonly restore: RunPart })
-  /** The same for what another store has acknowledged. */
-  | (ImportTaskBase & { readonly kind: 'copy'; readonly copy: RunCopy })
+  /** The same for what another store, `from`, has acknowledged. */
+  | (ImportTaskBase & { readonly kind: 'copy'; readonly copy: RunCopy; readonly from: CopySource })
   /** Applies exactly the plan of a planned or stopped run. `resumes`: also the rest of one that was approved and interrupted. */
   | (SendingTask & { readonly kind: 'approve'; readonly planned: Run; readonly resumes?: true })
   /** Sends exactly the records that guards held in a run. */
@@ -187,13 +221,13 @@ type ApproveTask = Extract<ImportTask, { readonly kind: 'approve' }>;
  * with UsageError if there is nothing to approve or to retry.
  */
 async function importRun(outerContext: RunContext, task: ImportTask): Promise<RunFacts> {
-  const { request } = task;
+  const request = task.kind === 'copy' ? copyRequest(task.request, task.from) : task.request;
   const { job, store } = request;
   let plan: Plan | null = null;
   if (task.kind === 'approve') await refuseInterrupted(outerContext, task);
   await refuseStarter(outerContext, task);
   return await runPipeline(outerContext, {
-    run: runOf(outerContext, task),
+    run: runOf(outerContext, request, task),
     // A plan does not lock the job: a plan that is made during a run may be outdated, which is harmless.
     lock: isPlanning(task) ? lockPlan : lockJob,
     async admit(run) {
@@ -214,10 +248,9 @@ async function importRun(outerContext: RunContext, task: ImportTask): Promise<Ru
         work.begin(work.run);
       } else {
         work.run = await createReconciledRun(context, work.run);
-        work.run =
-          task.kind === 'undo' || task.kind === 'release' || task.kind === 'restore' || task.kind === 'copy'
-            ? await stageNoSource(context, work.run)
-            : await stageStep(context, request, work.run, stageOf(task));
+        work.run = mapsRows(task)
+          ? await stageStep(context, request, work.run, stageOf(task))
+          : await stageNoSource(context, work.run);
         // Before other runs and plans are superseded.
         await refuseUnknownKeys(context, request, work.run);
         work.begin(await runToContinue(context, task, work.run));
@@ -282,20 +315,20 @@ function storeEndPositionAtEnd({ state }: RunContext, work: RunWork, target: Loc
   };
 }
 
-function runOf(context: RunContext, task: ImportTask): Run {
+function runOf(
+  context: RunContext,
+  { job: { name, import: resource, approval }, store, resend, sample }: ImportRequest,
+  task: ImportTask,
+): Run {
   if (task.kind === 'approve') return task.planned;
-  const { job, store, resend, sample } = task.request;
-  const retryOf = task.kind === 'retry' ? task.rejected.id : null;
-  const { name, import: resource } = job;
-  const kind = isPlanning(task) ? 'plan' : task.kind;
   return newRun(context, store, {
     job: name,
-    kind,
+    kind: isPlanning(task) ? 'plan' : task.kind,
     resource,
     step: 'stage',
     resend,
-    retryOf,
-    ...(task.request.job.approval !== undefined && { approval: task.request.job.approval.by }),
+    retryOf: task.kind === 'retry' ? task.rejected.id : null,
+    ...(approval !== undefined && { approval: approval.by }),
     ...(sample !== undefined && { sample }),
     ...(task.kind === 'undo' && { undo: task.undo }),
     ...(task.kind === 'copy' && { copy: task.copy }),
@@ -318,21 +351,8 @@ function stageOf(task: ImportTask): Stage {
 /** The run to continue: the job's unfinished run if it would do the same, otherwise the staged one. */
 async function runToContinue(context: RunContext, { kind }: ImportTask, staged: Run): Promise<Run> {
   if (staged.unchangedSince !== undefined) return staged;
-  switch (kind) {
-    case 'run':
-      return await continueOrBegin(context, staged);
-    case 'retry':
-      return await continueSame(context, staged);
-    case 'plan':
-    case 'undo':
-    case 'restore':
-    case 'copy':
-    case 'release':
-    case 'approve':
-      return staged;
-    default:
-      return kind satisfies never;
-  }
+  if (kind === 'run') return await continueOrBegin(context, staged);
+  return kind === 'retry' ? await continueSame(context, staged) : staged;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { ExportJob, ImportJob } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import type { Resource, SentFields } from '../model/mapped-record.ts';
 import type { Outcome } from '../model/operation.ts';
+import type { Plan, PlannedShard } from '../model/plan.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import type { Drift, Run, RunProgress, Sample, StateLoss } from '../model/run.ts';
 import {
@@ -17,7 +18,7 @@ import type { Finding } from '../report/document-text.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import type { Artifacts } from '../state/artifacts.ts';
 import type { FileAccess } from '../state/file-access.ts';
-import type { LockHolder, SharedStore, State } from '../state/state.ts';
+import type { Lock, LockHolder, OutcomeTally, SharedStore, State } from '../state/state.ts';
 import type { Attempt, Storefront, StorefrontEvent } from '../storefront/storefront.ts';
 import { maskPeople, maskPersonalData } from '../text/mask-personal-data.ts';
 import type { MappingSource } from './inputs/open-mapping.ts';
@@ -150,6 +151,27 @@ export interface DriftRequest extends Omit<VerifyRequest, 'sample'> {
   /** Take what is found into the ledger. */
   readonly accept?: boolean;
 }
+
+/** A planned run while it is applied. */
+export interface Delivery {
+  readonly run: Run;
+  readonly plan: Plan;
+  readonly job: ImportJob;
+  readonly store: StoreConfig;
+  /** The lock that allows writing: nothing is sent or recorded after it is lost. */
+  readonly lock: Lock;
+}
+
+/**
+ * Sends shards until every operation in them has an outcome. `onTally` takes what was recorded of the run so far: it throws where the
+ * store has refused too many records.
+ */
+export type DeliverShards = (
+  context: RunContext,
+  delivery: Delivery,
+  shards: readonly PlannedShard[],
+  onTally: (tally: OutcomeTally) => void,
+) => Promise<void>;
 
 /** A bug of Storeferry that ended a run. The run is recorded as failed; this is its report. */
 export class RunBug extends Error {

@@ -35,15 +35,16 @@ not cloned, because their ids belong to a store.`,
       });
     const store = workspace.store(chosen);
     const storeId = storeIdentity(store);
-    const { copyRequest } = await import('../../run/records/plan-copy.ts');
     const rules = workspace.jobNames().flatMap((name) => {
       const { job } = workspace.inspectJob(name);
       if (job?.kind !== 'import' || job.import !== 'products') return [];
       return storeIdentity(workspace.store(job.store)) === storeId ? [job.prices ?? store.prices ?? []] : [];
     });
-    const read = await readImportRequest(workspace, jobForStore(CLONE_JOB, target.name), false);
-    const request = copyRequest(read, { store, rules: rules.length === 0 ? [store.prices ?? []] : rules });
-    const copy = { of: null, store: chosen, storeId, at: asOf ?? context.clock() };
-    return { kind: 'copy', request, copy };
+    return {
+      kind: 'copy',
+      request: await readImportRequest(workspace, jobForStore(CLONE_JOB, target.name), false),
+      from: { store, rules: rules.length === 0 ? [store.prices ?? []] : rules },
+      copy: { of: null, store: chosen, storeId, at: asOf ?? context.clock() },
+    };
   },
 });

@@ -16,10 +16,7 @@ their ids belong to a store.`,
   action: 'promote',
   async task({ context, workspace, ...tools }, { run: id }, { to }) {
     if (to === undefined) throw new UsageError('Name the store that gets the products: --to STORE');
-    const [{ findLedgerOf }, { copyRequest }] = await Promise.all([
-      import('../../run/records/run-records.ts'),
-      import('../../run/records/plan-copy.ts'),
-    ]);
+    const { findLedgerOf } = await import('../../run/records/run-records.ts');
     const kept = await tools.findRun(context, id);
     // The history remembers runs that are no longer kept.
     const found = kept ?? (await findLedgerOf(context, workspace, kept, id)) ?? tools.refuseUnknownRun(id);
@@ -32,14 +29,14 @@ their ids belong to a store.`,
     const written = jobFileName(found.job);
     const isOwn = workspace.inspectJob(written).job?.store === to;
     const name = isOwn ? written : jobForStore(written, to);
-    const request = copyRequest(await tools.readImportRequest(workspace, name, false), {
-      store: workspace.store(found.store),
-      rules: [sent.job.prices ?? []],
-      currency: sent.store.currency ?? kept?.currency,
-    });
     return {
       kind: 'copy',
-      request,
+      request: await tools.readImportRequest(workspace, name, false),
+      from: {
+        store: workspace.store(found.store),
+        rules: [sent.job.prices ?? []],
+        currency: sent.store.currency ?? kept?.currency,
+      },
       copy: { of: found.id, job: found.job, store: found.store, storeId, at: null },
     };
   },

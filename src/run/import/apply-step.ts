@@ -1,37 +1,19 @@
-import type { ImportJob } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
 import { countUnder, decodedPercents, sumOf } from '../../model/json-object.ts';
 import type { DeleteProduct, Outcome } from '../../model/operation.ts';
 import { consideredRecords, operationsIn, type Plan, type PlannedShard } from '../../model/plan.ts';
 import type { FoundLimits, Run } from '../../model/run.ts';
-import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
+import { SafetyLimitError } from '../../model/storeferry-error.ts';
 import { type JudgedWave, judgeWave, type WaveFigures } from '../../model/wave-limits.ts';
-import { judgeRejectsWhileApplying, readPlan, readShard } from '../../plan/plan-file.ts';
-import { IN_DOUBT, importTarget, type Lock } from '../../state/state.ts';
+import { judgeRejectsWhileApplying, readShard } from '../../plan/plan-file.ts';
+import { IN_DOUBT, importTarget, type OutcomeTally } from '../../state/state.ts';
 import type { Storefront } from '../../storefront/storefront.ts';
 import { withAnswerListener } from '../answer-tally.ts';
-import type { RunContext } from '../run-context.ts';
+import type { DeliverShards, Delivery, RunContext } from '../run-context.ts';
 import { type ShardOperation, sendOperations, unsentOperations, versionTime } from '../send-operations.ts';
 import { type RunTraffic, readTraffic, runTraffic } from '../traffic/run-traffic.ts';
 import { hasOpenOperations } from './continue-or-begin.ts';
 import { publishHeldPictures, publishPictures } from './publish-pictures.ts';
-
-/** A planned run while it is applied. */
-export interface Delivery {
-  readonly run: Run;
-  readonly plan: Plan;
-  readonly job: ImportJob;
-  readonly store: StoreConfig;
-  /** The lock that allows writing: nothing is sent or recorded after it is lost. */
-  readonly lock: Lock;
-}
-
-/** Sends shards until every operation in them has an outcome, in this process or by workers. */
-export type DeliverShards = (
-  context: RunContext,
-  delivery: Delivery,
-  shards: readonly PlannedShard[],
-) => Promise<void>;
 
 /** Sends the plan: upserts in their waves; renames, and deletes last, only after every upsert was applied or refused. */
 export async function applyStep(
@@ -40,6 +22,12 @@ export async function applyStep(
   deliver: DeliverShards,
 ): Promise<void> {
   const { run, plan } = delivery;
+  const sendShards = (shards: readonly PlannedShard[]) =>
+    deliver(context, delivery, shards, (tally) => {
+      onProgress(context, plan, tally);
+      const exceeded = judgeRejected(delivery, tally.rejected);
+      if (exceeded !== undefined) throw exceeded;
+    });
   let { waves: judged = [] } = await context.state.runs.update(run.id, { step: 'apply' });
   const files = plan.source.files.map(({ name, places }) =>
     places === undefined ? { name } : { name, places: { ...places, letters: {} } },
@@ -51,7 +39,7 @@ export async function applyStep(
   await publishHeldPictures(context, delivery);
   for (const [index, shards] of waves.entries()) {
     await publishPictures(context, delivery, shards);
-    await deliver(context, delivery, shards);
+    await sendShards(shards);
     const isFollowed = index + 1 < waves.length || deletes.length > 0;
     if (isFollowed && shards[0]?.wave !== undefined) {
       judged = await judgeSentWave(context, delivery, { judged, index, of: waves.length, shards });
@@ -63,12 +51,12 @@ export async function applyStep(
   if (renames.length > 0) {
     await publishPictures(context, delivery, renames);
     await cancelDeletesOfUnrenamed(context, delivery, renames);
-    await deliver(context, delivery, renames);
+    await sendShards(renames);
   }
   if (deletes.length === 0) return;
   for (const shard of renames) if (await hasOpenOperations(context, run, shard)) return;
   await cancelDeletesOfSharedIds(context, delivery, deletes);
-  await deliver(context, delivery, deletes);
+  await sendShards(deletes);
 }
 
 interface SentWave {
@@ -210,7 +198,12 @@ function normalisedSpelling(url: string): string {
 
 /** Sends all shards as one stream from this process, so that no slot is idle at the end of a shard. */
 export const deliverInProcess: DeliverShards = async (context, delivery, shards) => {
-  await deliverWithTraffic(newTraffic(context, delivery.run), context, delivery, shards);
+  await deliverWithTraffic(
+    runTraffic(context.artifacts.run(delivery.run.id), context.clock),
+    context,
+    delivery,
+    shards,
+  );
 };
 
 /** The operations without a final outcome, one shard at a time. */
@@ -242,6 +235,21 @@ export function joinPairs(operations: readonly ShardOperation[]): readonly Shard
   return [...paired, ...operations.filter((one) => !joined.has(one) && !keys.has(one.key))];
 }
 
+function onProgress(
+  { onEvent }: RunContext,
+  { shards, counts }: Plan,
+  { applied, rejected, deleted }: Pick<OutcomeTally, 'applied' | 'rejected' | 'deleted'>,
+): void {
+  onEvent({
+    type: 'progress',
+    step: 'apply',
+    done: applied + rejected + deleted,
+    total: operationsIn(shards),
+    unit: 'requests',
+    records: { applied, rejected: counts.rejected.records + rejected },
+  });
+}
+
 /** The error that ends a run because the store has refused more records than the limit allows. */
 export function judgeRejected(
   { run, plan, job }: Pick<Delivery, 'run' | 'plan' | 'job'>,
@@ -255,11 +263,8 @@ export function judgeRejected(
   return verdict === null ? undefined : new SafetyLimitError(verdict.message);
 }
 
-function newTraffic({ artifacts, clock }: RunContext, { id }: Run): RunTraffic {
-  return runTraffic(artifacts.run(id), clock);
-}
-
-async function deliverWithTraffic(
+/** Sends shards from this process, and records the traffic. */
+export async function deliverWithTraffic(
   traffic: RunTraffic,
   context: RunContext,
   delivery: Delivery,
@@ -269,8 +274,6 @@ async function deliverWithTraffic(
   const { run, plan, store, lock } = delivery;
   const { runs } = context.state;
   const before = await runs.tally(run.id);
-  const total = operationsIn(plan.shards);
-  const done = before.applied + before.rejected + before.deleted;
   const storefront = await context.openStorefront(store);
   const send = () =>
     sendOperations(context, {
@@ -285,17 +288,11 @@ async function deliverWithTraffic(
       operations: readOperationsToSend(context, run, shards),
       firstShard: shards[0]?.number ?? 0,
       judge: (tally) => judgeRejected(delivery, before.rejected + tally.rejected),
-      onProgress: (tally) =>
-        context.onEvent({
-          type: 'progress',
-          step: 'apply',
-          done: done + tally.applied + tally.rejected + tally.deleted,
-          total,
-          unit: 'requests',
-          records: {
-            applied: before.applied + tally.applied,
-            rejected: plan.counts.rejected.records + before.rejected + tally.rejected,
-          },
+      onProgress: ({ applied, rejected, deleted }) =>
+        onProgress(context, plan, {
+          applied: before.applied + applied,
+          rejected: before.rejected + rejected,
+          deleted: before.deleted + deleted,
         }),
     });
   try {
@@ -313,46 +310,4 @@ function readFoundLimits({ limits }: StoreConfig, storefront: Storefront): Found
   const isGiven = requestsPerSecond === limits.requestsPerSecond;
   const why = isGiven ? 'the limit in stores.yaml' : 'the store refused more';
   return { concurrency, because, rate: { requestsPerSecond, because: why } };
-}
-
-/** The number of runs whose traffic file is reused for further shards; beyond that a new file is started. */
-const RUNS_REMEMBERED = 8;
-
-/**
- * Sends single shards of runs that other processes planned and wait for. The plan of a run is read once. Of two
- * parallel shards the earlier one has priority and the later one fills the gaps. If both were half finished at the
- * end, no other process could take over one of them.
- */
-export function shardDeliverer() {
-  let known: { readonly run: string; readonly plan: Plan } | null = null;
-  let turns = 0;
-  const traffics = new Map<string, RunTraffic>();
-  const findOrCreateTraffic = (context: RunContext, run: Run): RunTraffic => {
-    const traffic = traffics.get(run.id) ?? newTraffic(context, run);
-    traffics.set(run.id, traffic);
-    for (const [id, { isOpen }] of traffics) {
-      if (traffics.size > RUNS_REMEMBERED && !isOpen() && id !== run.id) traffics.delete(id);
-    }
-    return traffic;
-  };
-  return async (context: RunContext, delivery: Omit<Delivery, 'plan'>, number: number): Promise<void> => {
-    const { id } = delivery.run;
-    const folder = context.artifacts.run(id);
-    const plan = known?.run === id ? known.plan : await readPlan(folder);
-    const shard = plan?.shards.find((planned) => planned.number === number);
-    if (plan === undefined || shard === undefined) {
-      throw new StateError(`${folder.location} has no shard ${number} of a complete plan.`, {
-        hint: 'Every worker must reach the same artifacts: check ARTIFACTS_URL.',
-      });
-    }
-    known = { run: id, plan };
-    turns++;
-    await deliverWithTraffic(
-      findOrCreateTraffic(context, delivery.run),
-      context,
-      { ...delivery, plan },
-      [shard],
-      turns,
-    );
-  };
 }

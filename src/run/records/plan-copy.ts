@@ -17,7 +17,7 @@ import { type CatalogEntry, catalogAsOf, versionsOfRun } from './catalog-as-of.t
 import { planRecords } from './plan-records.ts';
 
 /** The store whose products are sent to another one. */
-interface CopySource {
+export interface CopySource {
   readonly store: StoreConfig;
   /** The price rules of the jobs that sent them. */
   readonly rules: readonly PriceRules[];
