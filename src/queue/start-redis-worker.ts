@@ -157,7 +157,7 @@ async function countsOf(queue: Queue): Promise<QueueCounts> {
 /** Processes the runs of the queue; where a run cannot begin or must stop, BullMQ queues it again. */
 function queuedRunProcessor(
   processRun: ProcessRun,
-  { clock, signal }: Pick<RunContext, 'clock' | 'signal'>,
+  { clock, signal }: RunContext,
   log: WorkerLog,
 ): Processor<RunJobData, RunJobResult> {
   return async (queued, token, cancelled) => {

@@ -13,7 +13,14 @@ import type { Artifacts, RunFolder } from '../state/artifacts.ts';
 import type { ProbeTraces, StoreProbe } from '../storefront/storefront.ts';
 import { listed, printable } from '../text/printable.ts';
 import { judgeStore } from './online/store-check.ts';
-import { type Facts, type OnlineCheck, PROBES_FOLDER, type RunContext } from './run-context.ts';
+import {
+  type Facts,
+  type OnlineCheck,
+  okFinding,
+  PROBES_FOLDER,
+  type RunContext,
+  warningFinding,
+} from './run-context.ts';
 
 const probeSchema = z.object({
   /** Milliseconds since the epoch. */
@@ -54,7 +61,7 @@ export async function testStore(
   const { probeStore } = await import('../storefront/storefront.ts');
   const { baseUrl, apiKey } = store;
   const answered = await probeStore({ baseUrl, apiKey, userAgent: `storeferry/${version}`, signal });
-  const [found = { verdict: 'ok' as const, message: '', hint: undefined }] = judgeStore(answered, store);
+  const [found = okFinding('')] = judgeStore(answered, store);
   if (answered.kind !== 'wrong-key') return { answer: answered.kind, ...found };
   const hint = 'Copy the key from the store again: it may have been revoked, or belong to another site.';
   return { answer: answered.kind, ...found, message: `${baseUrl} answers, and refuses the key`, hint };
@@ -300,9 +307,6 @@ export const probeCheck: OnlineCheck = ({ stores, settings }) =>
           const seen = NAMES.filter((name) => probe.properties[name] === true).map(wordsOf);
           const found = `probed on ${new Date(probe.at).toISOString().slice(0, 10)}: ${seen.length === 0 ? 'nothing beyond the API document' : seen.join('; ')}`;
           const [warning] = warningsOf(probe.properties);
-          return [
-            { verdict: 'ok', message: found },
-            ...(warning === undefined ? [] : [{ verdict: 'warning' as const, message: warning }]),
-          ];
+          return [okFinding(found), ...(warning === undefined ? [] : [warningFinding(warning)])];
         },
       }));

@@ -321,6 +321,21 @@ export const PROBES_FOLDER = 'probes';
 /** A finding without its subject. */
 export type Facts = Omit<Finding, 'subject'>;
 
+/** What is as it should be. */
+export function okFinding(message: string): Facts {
+  return { verdict: 'ok', message };
+}
+
+/** What may become a problem. */
+export function warningFinding(message: string, hint?: string): Facts {
+  return { verdict: 'warning', message, hint };
+}
+
+/** What a run would fail of. */
+export function errorFinding(message: string, hint?: string): Facts {
+  return { verdict: 'error', message, hint };
+}
+
 /** Looks whether one thing that a run needs is there. */
 export interface Look {
   readonly subject: string;

@@ -396,7 +396,7 @@ export async function* beginGroups<Op extends Operation>(
 
 /** The operations of a shard that have no final outcome. */
 export async function unsentOperations(
-  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  { state, artifacts }: RunContext,
   run: Run,
   shard: PlannedShard,
 ): Promise<Operation[]> {

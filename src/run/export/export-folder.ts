@@ -57,7 +57,7 @@ export async function exportHistory(
 }
 
 /** The folder with the position and the copies of a job with `mode: new`. */
-export function exportFolder({ artifacts }: Pick<RunContext, 'artifacts'>, { name }: ExportJob): RunFolder {
+export function exportFolder({ artifacts }: RunContext, { name }: ExportJob): RunFolder {
   return artifacts.run(`export-${name}`);
 }
 
@@ -66,7 +66,7 @@ export function exportFolder({ artifacts }: Pick<RunContext, 'artifacts'>, { nam
  * or destroys the content.
  */
 export async function openExport(
-  access: FileAccess & Pick<RunContext, 'artifacts' | 'state'>,
+  access: RunContext,
   job: ExportJob,
   signal: AbortSignal,
 ): Promise<{ readonly location: string; readonly content: Readable }> {

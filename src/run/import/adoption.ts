@@ -104,7 +104,7 @@ export async function readDecisions(workspaceDir: string, file: string): Promise
  * identity.
  */
 export async function adoptedUrls(
-  { workspaceDir, artifacts }: Pick<RunContext, 'workspaceDir' | 'artifacts'>,
+  { workspaceDir, artifacts }: RunContext,
   of: Parameters<typeof adoptedFile>[0],
   storeId: string,
 ): Promise<ReadonlyMap<string, string>> {

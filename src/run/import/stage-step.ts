@@ -1,6 +1,7 @@
 import type { StoreList } from '../../mapping/lookup-table.ts';
 import { type FilePlace, storeIdentity } from '../../model/remote-address.ts';
 import { HOLDING_KINDS, type Run, type RunTotals, SENDING_KINDS } from '../../model/run.ts';
+import { NO_TOTALS } from '../../report/run-facts.ts';
 import { type Snapshot, saveSnapshot, stageSourceUnless } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget } from '../../state/state.ts';
@@ -169,7 +170,7 @@ export async function settledRun(
   if (last === undefined || !isSettled(last)) return undefined;
   const probe = await readProbe(artifacts, request.store);
   if (probe !== undefined && probe.at >= last.startedAt) return undefined;
-  if ((await storeCategoryForm({ artifacts }, request)) !== undefined) return undefined;
+  if ((await storeCategoryForm(artifacts, request)) !== undefined) return undefined;
   const wroteSince = await othersWroteSince({ state }, last);
   const ledger = state.ledger(importTarget(run));
   if (wroteSince || (await ledger.hasDoubts()) || (await ledger.lostSince(last))) return undefined;
@@ -242,30 +243,14 @@ function dependsOnTime({ mapping: { spec } }: ImportRequest): boolean {
 
 /** The totals of a run with an unchanged source: everything that was applied is unchanged. */
 export function unchangedTotals({ totals }: SettledRun): RunTotals {
-  const { rows, records, skipped, inRows } = totals;
+  const { rows, records, skipped, removed, deleted, inRows } = totals;
   return {
+    ...NO_TOTALS,
     rows,
     records,
-    new: 0,
-    changed: 0,
     unchanged: records - skipped,
-    removed: totals.removed - totals.deleted,
-    operations: 0,
-    applied: 0,
-    deleted: 0,
-    rejected: 0,
+    removed: removed - deleted,
     skipped,
-    unsent: 0,
-    held: 0,
-    requests: 0,
-    fieldsChanged: {},
-    inRows: {
-      applied: 0,
-      unchanged: rows - inRows.skipped,
-      rejected: 0,
-      skipped: inRows.skipped,
-      unsent: 0,
-      held: 0,
-    },
+    inRows: { ...NO_TOTALS.inRows, unchanged: rows - inRows.skipped, skipped: inRows.skipped },
   };
 }

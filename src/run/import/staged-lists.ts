@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readLists } from '../../export/reading/read-items.ts';
 import type { StoreCategories } from '../../mapping/compile-mapping.ts';
 import { type StoreList, storeListsTable } from '../../mapping/lookup-table.ts';
-import { type RunFolder, sealedFile } from '../../state/artifacts.ts';
+import { type Artifacts, type RunFolder, sealedFile } from '../../state/artifacts.ts';
 import type { SendOptions, Storefront } from '../../storefront/storefront.ts';
 import type { MappingSource, MappingTables } from '../inputs/open-mapping.ts';
 import { readProbe } from '../kept-probe.ts';
@@ -84,7 +84,7 @@ export async function stageCategories(
   request: ImportRequest,
   folder: RunFolder,
 ): Promise<void> {
-  const form = await storeCategoryForm({ artifacts }, request);
+  const form = await storeCategoryForm(artifacts, request);
   if (form === undefined) return;
   const list = await readCategories(await openStorefront(request.store), { signal });
   await categoriesFile.write(folder, { form, list });
@@ -92,8 +92,8 @@ export async function stageCategories(
 
 /** How the store keeps categories of its own list, if those of products are found there; undefined where they are not. */
 export async function storeCategoryForm(
-  { artifacts }: Pick<RunContext, 'artifacts'>,
-  { mapping: { spec }, store }: Pick<ImportRequest, 'mapping' | 'store'>,
+  artifacts: Artifacts,
+  { mapping: { spec }, store }: ImportRequest,
 ): Promise<StoreCategories['form'] | undefined> {
   if (spec.import !== 'products' || spec.product.categories === undefined) return undefined;
   const { readsCategories, categoryForm } = (await readProbe(artifacts, store))?.properties ?? {};

@@ -13,7 +13,16 @@ import { checkEmbeddedState, openArtifacts } from '../../state/open-state.ts';
 import { checkRedisServer, type RedisServerCheck } from '../../state/redis/redis-connection.ts';
 import { formatBytes } from '../../text/printable.ts';
 import { probeCheck } from '../kept-probe.ts';
-import { accessOf, type CheckedWorkspace, type Facts, type Look, type OnlineCheck } from '../run-context.ts';
+import {
+  accessOf,
+  type CheckedWorkspace,
+  errorFinding,
+  type Facts,
+  type Look,
+  type OnlineCheck,
+  okFinding,
+  warningFinding,
+} from '../run-context.ts';
 import { diskCheck, nearestFolder, sourceCheck, temporaryFolderCheck } from './source-check.ts';
 import { storeCheck } from './store-check.ts';
 
@@ -34,7 +43,7 @@ async function tryArtifacts(place: ArtifactsPlace, id: string): Promise<Facts[]>
   } finally {
     await artifacts.remove(id).catch(() => {});
   }
-  return [{ verdict: 'ok', message: `can be written and read in ${artifactsLocation(place)}` }];
+  return [okFinding(`can be written and read in ${artifactsLocation(place)}`)];
 }
 
 /** Whether the destination folder of an export can be written. */
@@ -56,19 +65,18 @@ async function tryDestination(job: ExportJob, files: FileAccess, signal: AbortSi
   if (table === undefined && destination.path === undefined) {
     await probeRemote(destination.remote, signal);
     const message = `its destination ${destination.remote.location} is reached; writing is not tried`;
-    return { verdict: 'ok', message };
+    return okFinding(message);
   }
   const { location, exists } = await openExportFile(files, job, new Date().toISOString());
   if (table !== undefined) {
     const isThere = await exists?.(signal);
     if (!isThere && create !== true)
-      return {
-        verdict: 'error',
-        message: `there is no ${location}`,
-        hint: 'Set `create: true` under destination in the job, or create it.',
-      };
+      return errorFinding(
+        `there is no ${location}`,
+        'Set `create: true` under destination in the job, or create it.',
+      );
     if (isThere || destination.path === undefined)
-      return { verdict: 'ok', message: `its destination ${location} is reached; writing is not tried` };
+      return okFinding(`its destination ${location} is reached; writing is not tried`);
   }
   const folder = await nearestFolder(dirname(location));
   const writable = await access(folder, constants.W_OK).then(
@@ -76,12 +84,11 @@ async function tryDestination(job: ExportJob, files: FileAccess, signal: AbortSi
     () => false,
   );
   return writable
-    ? { verdict: 'ok', message: `its destination ${destination.path} can be written` }
-    : {
-        verdict: 'error',
-        message: `its destination ${destination.path} cannot be written: this user may not write into ${folder}`,
-        hint: 'Give this user the right to write there, or name another place.',
-      };
+    ? okFinding(`its destination ${destination.path} can be written`)
+    : errorFinding(
+        `its destination ${destination.path} cannot be written: this user may not write into ${folder}`,
+        'Give this user the right to write there, or name another place.',
+      );
 }
 
 /** Whether Redis can be reached, is new enough, and keeps written data. */
@@ -98,26 +105,17 @@ const ADVISED = [6, 2];
 
 /** The findings, one line per topic. */
 export function judgeRedis({ version, ms, problems }: RedisServerCheck): Facts[] {
-  const reached = { verdict: 'ok', message: `answers in ${ms} ms, version ${version ?? 'unknown'}` } as const;
-  const findings: Facts[] = [reached];
+  const findings = [okFinding(`answers in ${ms} ms, version ${version ?? 'unknown'}`)];
   if (version !== null && isBelow(version, OLDEST)) {
-    findings.push({
-      verdict: 'error',
-      message: `version ${version} is too old for the queues`,
-      hint: 'Use Redis 6.2 or newer.',
-    });
+    findings.push(errorFinding(`version ${version} is too old for the queues`, 'Use Redis 6.2 or newer.'));
   } else if (version !== null && isBelow(version, ADVISED)) {
-    findings.push({
-      verdict: 'warning',
-      message: `version ${version} is old`,
-      hint: 'Use Redis 6.2 or newer.',
-    });
+    findings.push(warningFinding(`version ${version} is old`, 'Use Redis 6.2 or newer.'));
   }
   for (const { message, hint, grave } of problems) {
     findings.push({ verdict: grave ? 'error' : 'warning', message, hint });
   }
   if (problems.length === 0) {
-    findings.push({ verdict: 'ok', message: 'evicts nothing, and writes its append-only file' });
+    findings.push(okFinding('evicts nothing, and writes its append-only file'));
   }
   return findings;
 }
@@ -137,15 +135,14 @@ async function judgeState(folder: string): Promise<Facts> {
   const found = await checkEmbeddedState(folder);
   switch (found.kind) {
     case 'absent':
-      return { verdict: 'ok', message: 'no state yet: the first run creates it' };
+      return okFinding('no state yet: the first run creates it');
     case 'empty':
-      return {
-        verdict: 'warning',
-        message: `${folder}/state.db is empty: it has no record of what the store acknowledged`,
-        hint: 'Restore it from a backup; otherwise the next run of each job sends everything again and deletes nothing.',
-      };
+      return warningFinding(
+        `${folder}/state.db is empty: it has no record of what the store acknowledged`,
+        'Restore it from a backup; otherwise the next run of each job sends everything again and deletes nothing.',
+      );
     case 'sound':
-      return { verdict: 'ok', message: `state.db can be read and is intact (${formatBytes(found.bytes)})` };
+      return okFinding(`state.db can be read and is intact (${formatBytes(found.bytes)})`);
     default:
       return found satisfies never;
   }

@@ -13,7 +13,14 @@ import { formatBytes, listHeaders, quotableHeaders } from '../../text/printable.
 import { sideTablesOf, tableOptionsOf } from '../inputs/open-mapping.ts';
 import { CROSSWALK_COLUMN_HINT } from '../inputs/read-crosswalk.ts';
 import { type SideTable, sideTableWords } from '../inputs/side-table.ts';
-import { accessOf, type Facts, type OnlineCheck } from '../run-context.ts';
+import {
+  accessOf,
+  errorFinding,
+  type Facts,
+  type OnlineCheck,
+  okFinding,
+  warningFinding,
+} from '../run-context.ts';
 
 /** This many bytes of a file are enough to detect its header and dialect. */
 const SAMPLE_BYTES = 256 * 1024;
@@ -58,7 +65,7 @@ async function judgeSource(
     const files = await findFiles(path, access);
     if (source.files !== undefined && files.length !== source.files) {
       const message = `its source ${path} gives ${files.length} files, and the job says files: ${source.files}`;
-      return { verdict: 'error', message, hint: 'Wait until all files exist, or correct `files`.' };
+      return errorFinding(message, 'Wait until all files exist, or correct `files`.');
     }
     const [first] = files;
     if (first === undefined) throw new TypeError('no files were found, and no error was thrown');
@@ -71,12 +78,11 @@ async function judgeSource(
     const obstacle = spec === undefined ? null : fitHeader(spec, header).obstacle;
     const name = files.length === 1 ? first.path : `${first.path} and ${files.length - 1} more`;
     return obstacle === null
-      ? { verdict: 'ok', message: `its source ${name} exists and has the columns that ${mapping} needs` }
-      : {
-          verdict: 'error',
-          message: `its source ${name} does not fit the mapping ${mapping}: ${obstacle}`,
-          hint: 'Check that it is the right file, and the mapping of the job; `storeferry init` recognises formats by their columns.',
-        };
+      ? okFinding(`its source ${name} exists and has the columns that ${mapping} needs`)
+      : errorFinding(
+          `its source ${name} does not fit the mapping ${mapping}: ${obstacle}`,
+          'Check that it is the right file, and the mapping of the job; `storeferry init` recognises formats by their columns.',
+        );
   };
   return await look().catch((error: unknown) => unreadable('source', error));
 }
@@ -86,11 +92,11 @@ async function judgeRemote(what: string, remote: RemoteAddress, signal: AbortSig
     const { files, bytes } = await probeRemote(remote, signal);
     if (files.length === 0) {
       const message = `its ${what} ${remote.location} does not exist`;
-      return { verdict: 'error', message, hint: 'Check the address, and that the file exists.' };
+      return errorFinding(message, 'Check the address, and that the file exists.');
     }
     const more = files.length === 1 ? '' : `, ${files.length} files`;
     const size = bytes === null ? '' : `, ${formatBytes(bytes)}`;
-    return { verdict: 'ok', message: `its ${what} ${remote.location} can be read${more}${size}` };
+    return okFinding(`its ${what} ${remote.location} can be read${more}${size}`);
   };
   return await look().catch((error: unknown) => unreadable(what, error));
 }
@@ -105,11 +111,7 @@ async function judgeSideTable(table: SideTable, signal: AbortSignal): Promise<Fa
     const files = await findFiles(path, access);
     const [first] = files;
     if (first === undefined || files.length > 1) {
-      return {
-        verdict: 'error',
-        message: `its ${what} ${path} is ${files.length} files`,
-        hint: 'Name one file.',
-      };
+      return errorFinding(`its ${what} ${path} is ${files.length} files`, 'Name one file.');
     }
     const { header } = await lookAtSource(first.real, { ...tableOptionsOf(at), sampleBytes: SAMPLE_BYTES });
     const names = table.kind === 'lookup' ? [table.match] : [table.columns.match, table.columns.id];
@@ -124,10 +126,9 @@ async function judgeSideTable(table: SideTable, signal: AbortSignal): Promise<Fa
         : CROSSWALK_COLUMN_HINT;
     const quotable = table.kind === 'lookup' ? quotableHeaders(table.resource, header) : [];
     return lacking.length === 0
-      ? {
-          verdict: 'ok',
-          message: `its ${what} ${path} exists and has the ${names.length === 1 ? 'column' : 'columns'} ${names.join(' and ')}`,
-        }
+      ? okFinding(
+          `its ${what} ${path} exists and has the ${names.length === 1 ? 'column' : 'columns'} ${names.join(' and ')}`,
+        )
       : {
           verdict: 'error',
           message: `its ${what} ${path} has no column ${lacking.map((name) => `'${name}'`).join(' and no ')}`,
@@ -138,7 +139,7 @@ async function judgeSideTable(table: SideTable, signal: AbortSignal): Promise<Fa
 }
 
 function unreadable(what: string, error: unknown): Facts {
-  return { verdict: 'error', message: `its ${what} cannot be read: ${sentenceOf(error)}` };
+  return errorFinding(`its ${what} cannot be read: ${sentenceOf(error)}`);
 }
 
 /** A run stores a copy of its source, and its plan. */
@@ -170,7 +171,7 @@ export const temporaryFolderCheck: OnlineCheck = () => [
     subject: 'temporary folder',
     async look() {
       await rm(await makeTemporaryFolder(), { recursive: true, force: true });
-      return [{ verdict: 'ok', message: `${tmpdir()} can be written` }];
+      return [okFinding(`${tmpdir()} can be written`)];
     },
   },
 ];
@@ -180,18 +181,13 @@ export function judgeDisk(free: number, largest: number, folder: string): Facts 
   const found = `${formatBytes(free)} free at ${folder}`;
   const needed = largest * DISK_BYTES_PER_SOURCE_BYTE;
   if (free < needed) {
-    return {
-      verdict: 'error',
-      message: `${found}, and the largest source may take ${formatBytes(needed)}`,
-      hint: 'Make room, or let ARTIFACTS_URL name a larger disk.',
-    };
+    return errorFinding(
+      `${found}, and the largest source may take ${formatBytes(needed)}`,
+      'Make room, or let ARTIFACTS_URL name a larger disk.',
+    );
   }
   if (free < LITTLE_BYTES) {
-    return {
-      verdict: 'warning',
-      message: found,
-      hint: `Free space is low: make room until ${formatBytes(LITTLE_BYTES)} are free.`,
-    };
+    return warningFinding(found, `Free space is low: make room until ${formatBytes(LITTLE_BYTES)} are free.`);
   }
   return {
     verdict: 'ok',

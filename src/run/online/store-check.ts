@@ -1,7 +1,7 @@
 import type { StoreConfig } from '../../config/store-config.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import type { StoreProbe } from '../../storefront/storefront.ts';
-import type { Facts, OnlineCheck } from '../run-context.ts';
+import { errorFinding, type Facts, type OnlineCheck, okFinding, warningFinding } from '../run-context.ts';
 
 /** The stores that have answered, by their answer. */
 export type AnsweredStores = Map<string, StoreConfig>;
@@ -41,11 +41,10 @@ export function judgeLikeness(probe: StoreProbe, store: StoreConfig, answered: A
   const saidToDiffer = store.id !== undefined && other.id !== undefined;
   if (saidToDiffer || storeIdentity(store) === storeIdentity(other)) return [];
   return [
-    {
-      verdict: 'warning',
-      message: `${store.name} and ${other.name} answer with the same subscriber lists: they may be one site with two addresses`,
-      hint: 'If they are one site, give both the same `id` in stores.yaml; otherwise two runs may write to it at once and create products twice. If they are two sites, give each its own `id`.',
-    },
+    warningFinding(
+      `${store.name} and ${other.name} answer with the same subscriber lists: they may be one site with two addresses`,
+      'If they are one site, give both the same `id` in stores.yaml; otherwise two runs may write to it at once and create products twice. If they are two sites, give each its own `id`.',
+    ),
   ];
 }
 
@@ -59,22 +58,23 @@ export function judgeStore(
   { name, baseUrl }: Pick<StoreConfig, 'name' | 'baseUrl'>,
 ): Facts[] {
   const address = `baseUrl of ${name} in stores.yaml`;
-  const error = (message: string, hint: string) => [{ verdict: 'error', message, hint } as const];
+  const error = (message: string, hint: string) => [errorFinding(message, hint)];
   switch (probe.kind) {
     case 'answers': {
       const { ms, lists, aheadMs } = probe;
       const answered = `${baseUrl} answers in ${ms} ms and takes the key (${lists} subscriber ${lists === 1 ? 'list' : 'lists'})`;
       const findings: Facts[] = [
         ms < SLOW_MS
-          ? { verdict: 'ok', message: answered }
-          : { verdict: 'warning', message: answered, hint: 'The store is slow: imports will take long.' },
+          ? okFinding(answered)
+          : warningFinding(answered, 'The store is slow: imports will take long.'),
       ];
       if (aheadMs !== null && Math.abs(aheadMs) > CLOCKS_DIFFER_MS) {
-        findings.push({
-          verdict: 'warning',
-          message: `its clock and that of this machine differ by ${Math.round(Math.abs(aheadMs) / 1000)} seconds`,
-          hint: 'Set the clock of this machine (NTP): schedules and dated prices go by it.',
-        });
+        findings.push(
+          warningFinding(
+            `its clock and that of this machine differ by ${Math.round(Math.abs(aheadMs) / 1000)} seconds`,
+            'Set the clock of this machine (NTP): schedules and dated prices go by it.',
+          ),
+        );
       }
       return findings;
     }

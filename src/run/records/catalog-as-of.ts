@@ -41,7 +41,7 @@ export async function* catalogBodies(
 
 /** What the store had acknowledged at a time, in batches, in no particular order; those deleted since come last. */
 export async function* catalogAsOf(
-  { state, signal }: Pick<RunContext, 'state' | 'signal'>,
+  { state, signal }: RunContext,
   target: LedgerTarget,
   at: number,
 ): AsyncGenerator<readonly CatalogEntry[]> {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { StoreConfig } from '../../config/store-config.ts';
 import { applyPriceRules, type PriceRules } from '../../mapping/compile-mapping.ts';
+import { withoutUndefined } from '../../model/json-object.ts';
 import type { Mapped, Product } from '../../model/mapped-record.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Reason } from '../../model/reason.ts';
@@ -11,10 +12,9 @@ import { importTarget, type LedgerTarget, type OwnedKey } from '../../state/stat
 import { adoptedFile, adoptedUrls } from '../import/adoption.ts';
 import { productUpdates } from '../import/product-updates.ts';
 import { flattensPrices, readProbe } from '../kept-probe.ts';
-import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { type CatalogEntry, catalogAsOf, versionsOfRun } from './catalog-as-of.ts';
-import { planRecords } from './plan-records.ts';
+import { endedRunOf, leftRecord, planRecords } from './plan-records.ts';
 
 /** The store whose products are sent to another one. */
 export interface CopySource {
@@ -80,15 +80,12 @@ export function copyRequest(
 /** UsageError if the run has nothing that another store could get: it is a plan or an export, is running, or the history has nothing of it. */
 export async function refuseUnlessCopyable(context: RunContext, { of, storeId }: RunCopy): Promise<void> {
   if (of === null) return;
-  const kept = await context.state.runs.get(of);
-  const run = kept && (await withLiveStatus(context, kept));
-  if (run?.kind === 'plan' || run?.kind === 'export') {
-    const what = run.kind === 'plan' ? 'is a plan: no store has acknowledged anything of it' : 'is an export';
-    throw new UsageError(`${of} ${what}.`, { hint: 'Name a run that has sent products.' });
-  }
-  if (run?.status === 'running') {
-    throw new UsageError(`The run ${of} has not ended.`, { hint: 'Wait until it has ended.' });
-  }
+  await endedRunOf(context, of, {
+    ofPlan: 'no store has acknowledged anything of it',
+    ofExport: '',
+    hint: 'Name a run that has sent products.',
+    stop: 'Wait until it has ended.',
+  });
   for await (const keys of context.state.history({ storeId, resource: 'products' }).keysOf(of))
     if (keys.length > 0) return;
   throw new UsageError(`The history has no version of the run ${of}: there is nothing to promote.`, {
@@ -135,9 +132,7 @@ export async function planCopy(
         const key = keys[index];
         const place = { key: key ?? sentAs, rows: 0, spans: [] };
         if (key === undefined) return [{ kind: 'rejected', ...place, reason: adoptedUrl(copy) }];
-        const leave = (code: string, message: string): Mapped[] => [
-          { kind: 'skipped', ...place, reason: { code, message } },
-        ];
+        const leave = (code: string, message: string) => [leftRecord(key, code, message)];
         const mark = marks[index];
         if (body === undefined) return leave('history-damaged', 'the history of the record cannot be read');
         if (body === null) {
@@ -149,7 +144,7 @@ export async function planCopy(
               `${copy.store} has deleted it; in ${store.name} it belongs to the job ${mark.job}`,
             );
           const { id, idProof } = mark;
-          deletes.push(idProof === undefined ? { key, id } : { key, id, idProof });
+          deletes.push(withoutUndefined<OwnedKey>({ key, id, idProof }));
           return [];
         }
         // The body was acknowledged, so it is what it claims to be.
@@ -243,7 +238,7 @@ interface CopiedEntry extends CatalogEntry {
 
 /** What the other store has acknowledged; null where it has acknowledged a delete. */
 async function* copiedEntries(
-  context: Pick<RunContext, 'state' | 'signal'>,
+  context: RunContext,
   { resource }: LedgerTarget,
   { of, storeId, at }: RunCopy,
 ): AsyncGenerator<readonly CopiedEntry[]> {

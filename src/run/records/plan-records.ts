@@ -1,5 +1,5 @@
 import type { ImportJob } from '../../config/job/job.ts';
-import type { Contact, ImportMode, Mapped, Product } from '../../model/mapped-record.ts';
+import type { Contact, ImportMode, Mapped, MappedRecord, Product } from '../../model/mapped-record.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Run, RunPart } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
@@ -7,6 +7,7 @@ import { type PlanOptions, planImport } from '../../plan/plan-import.ts';
 import { FORGOTTEN_BODY, importTarget } from '../../state/state.ts';
 import { type DriftFinding, readFindings } from '../drift/drift-finding.ts';
 import { planPosition } from '../import/continue-or-begin.ts';
+import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 
 /** The records to plan, and what else their plan depends on. */
@@ -29,6 +30,39 @@ export async function planRecords(context: RunContext, run: Run, records: Record
       onEvent({ type: 'progress', step: 'plan', done: keys, total: null, unit: 'rows' }),
     ...records,
   });
+}
+
+/** A record whose body was acknowledged, or made before, so it is what it claims to be; it is serialised to the same bytes again. */
+export function recordOf(key: string, written: string): MappedRecord {
+  const body: Product | Contact = JSON.parse(written);
+  return { kind: 'record', key, body, rows: 0, spans: [] };
+}
+
+/** A record that stays as it is. */
+export function leftRecord(key: string, code: string, message: string): Mapped {
+  return { kind: 'skipped', key, rows: 0, spans: [], reason: { code, message } };
+}
+
+/**
+ * The run whose records another one takes back or elsewhere, if it is still kept: `words` say what a plan is not, and what it is for.
+ * UsageError for a plan, an export, and a run that has not ended.
+ */
+export async function endedRunOf(
+  context: RunContext,
+  of: string,
+  {
+    ofPlan,
+    ofExport,
+    hint,
+    stop,
+  }: Readonly<Record<'ofPlan' | 'ofExport' | 'stop', string>> & { readonly hint?: string },
+): Promise<Run | undefined> {
+  const kept = await context.state.runs.get(of);
+  const run = kept && (await withLiveStatus(context, kept));
+  if (run?.kind === 'plan') throw new UsageError(`${of} is a plan: ${ofPlan}.`, { hint });
+  if (run?.kind === 'export') throw new UsageError(`${of} is an export${ofExport}.`, { hint });
+  if (run?.status === 'running') throw new UsageError(`The run ${of} has not ended.`, { hint: stop });
+  return run;
 }
 
 /** UsageError where the job no longer writes to what the earlier run has written. */
@@ -70,7 +104,7 @@ export async function planRestore(
         ledger.bodies(keys),
         ledger.writtenSince(compared.endPosition ?? '', keys),
       ]);
-      yield findings.flatMap((finding, index) => restored(finding, bodies[index], since.has(finding.key)));
+      yield findings.map((finding, index) => restored(finding, bodies[index], since.has(finding.key)));
     }
   };
   return await planRecords(context, run, {
@@ -85,34 +119,29 @@ function restored(
   { kind, key, differences }: DriftFinding,
   body: string | undefined,
   isWritten: boolean,
-): readonly Mapped[] {
-  const left = (code: string, message: string): readonly Mapped[] => [
-    { kind: 'skipped', key, rows: 0, spans: [], reason: { code, message } },
-  ];
+): Mapped {
   if (body === undefined || body === FORGOTTEN_BODY)
-    return left('forgotten', 'its values are no longer known');
-  if (isWritten) return left('changed-since', 'it was sent since the comparison');
+    return leftRecord(key, 'forgotten', 'its values are no longer known');
+  if (isWritten) return leftRecord(key, 'changed-since', 'it was sent since the comparison');
   if (differences.some(({ path }) => path === 'url')) {
-    return left(
+    return leftRecord(
+      key,
       'other-url',
       'its url was changed in the store, so that sending it would create a second product',
     );
   }
-  // The body was acknowledged, so it is what it claims to be; it is serialised to the same bytes again.
-  const value: Product | Contact = JSON.parse(body);
+  const record = recordOf(key, body);
   // Contacts are not created again.
-  const isGone = kind === 'deleted' && 'title' in value;
-  return [
-    {
-      kind: 'record',
-      key,
-      body: value,
-      rows: 0,
-      spans: [],
-      inStore: isGone
-        ? null
-        : differences.map(({ path, believed, found }) => ({ field: path, old: found, new: believed })),
-      ...(isGone && { notes: ['was deleted in the store: is created again, under a new id'] }),
-    },
-  ];
+  if (kind === 'deleted' && 'title' in record.body)
+    return {
+      ...record,
+      inStore: null,
+      notes: ['was deleted in the store: is created again, under a new id'],
+    };
+  const inStore = differences.map(({ path, believed, found }) => ({
+    field: path,
+    old: found,
+    new: believed,
+  }));
+  return { ...record, inStore };
 }

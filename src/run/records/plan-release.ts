@@ -21,7 +21,7 @@ import { adaptJobToBodies, planRecords, refuseOtherTarget } from './plan-records
  * writes elsewhere, or a sale price begins or ends meanwhile. StateError if the file of held records was changed.
  */
 export async function refuseUnlessReleasable(
-  { state, artifacts, clock }: Pick<RunContext, 'state' | 'artifacts' | 'clock'>,
+  { state, artifacts, clock }: RunContext,
   releasing: Run,
   { of, only = [] }: RunPart,
 ): Promise<void> {
@@ -126,7 +126,7 @@ export interface ReleasableRecord extends HeldRecord {
 
 /** The records that a run holds, or those `wanted`, as a release would now find them. */
 export async function* releasableRecords(
-  context: Pick<RunContext, 'state' | 'artifacts' | 'signal'>,
+  context: RunContext,
   run: Run,
   plan: Plan,
   wanted?: ReadonlySet<string>,
@@ -215,10 +215,7 @@ interface NewerRun {
 }
 
 /** The completed runs of the job after this one, newest first. What they sent or found unchanged, the ledger knows. */
-async function newerRuns(
-  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
-  of: Run,
-): Promise<readonly NewerRun[]> {
+async function newerRuns({ state, artifacts }: RunContext, of: Run): Promise<readonly NewerRun[]> {
   const runs = await state.runs.list({ job: of.job, kinds: HOLDING_KINDS, statuses: COMPLETED });
   const newer: NewerRun[] = [];
   for (const run of runs.filter(({ sequence }) => sequence > of.sequence)) {
@@ -277,7 +274,7 @@ interface HeldValues extends Pick<HeldRecord, 'hits'> {
 
 /** What is now held of a record: by the newest complete run of each job that holds it. */
 export async function heldValues(
-  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  { state, artifacts }: RunContext,
   { storeId, resource }: LedgerTarget,
   key: string,
   mark: LedgerMark | undefined,
@@ -315,7 +312,7 @@ async function heldRecord(
  * operations are there until another run of the job begins to send.
  */
 export async function ownAttempts(
-  context: Pick<RunContext, 'state' | 'artifacts'>,
+  context: RunContext,
   by: Run,
   of: string,
   keys: readonly string[],
@@ -338,10 +335,7 @@ export async function ownAttempts(
 }
 
 /** The operations of an unfinished run that have no outcome, or were not sent. */
-export async function* openOperations(
-  context: Pick<RunContext, 'state' | 'artifacts'>,
-  run: Run,
-): AsyncGenerator<readonly Operation[]> {
+export async function* openOperations(context: RunContext, run: Run): AsyncGenerator<readonly Operation[]> {
   const folder = context.artifacts.run(run.id);
   for (const shard of (await readPlan(folder))?.shards ?? []) {
     if (await folder.exists(shard.name)) yield await unsentOperations(context, run, shard);

@@ -36,7 +36,7 @@ export interface FoundRecord {
  * url, title, name or e-mail address contains it, in upper or lower case.
  */
 export async function findRecords(
-  context: Pick<RunContext, 'state'>,
+  context: RunContext,
   stores: readonly StoreConfig[],
   text: string,
   limit: number,
@@ -63,11 +63,7 @@ export function ledgersOf(stores: readonly StoreConfig[]): Place[] {
   );
 }
 
-async function withKey(
-  { state }: Pick<RunContext, 'state'>,
-  place: Place,
-  text: string,
-): Promise<FoundRecord[]> {
+async function withKey({ state }: RunContext, place: Place, text: string): Promise<FoundRecord[]> {
   const [mark] = await state.ledger(place.target).marks([text]);
   if (mark !== undefined) return await described(state, place, [text]);
   const [versions = []] = await state.history(place.target).versions([text]);
@@ -77,7 +73,7 @@ async function withKey(
 }
 
 async function withHandle(
-  { state }: Pick<RunContext, 'state'>,
+  { state }: RunContext,
   place: Place,
   text: string,
   limit: number,
@@ -89,7 +85,7 @@ async function withHandle(
 }
 
 async function containing(
-  { state }: Pick<RunContext, 'state'>,
+  { state }: RunContext,
   place: Place,
   text: string,
   limit: number,
@@ -182,7 +178,7 @@ export interface RecordVersion {
 
 /** The versions of a record, newest first; with a field only those that changed it, and only their changes of it. */
 export async function recordHistory(
-  { state }: Pick<RunContext, 'state'>,
+  { state }: RunContext,
   target: LedgerTarget,
   key: string,
   field?: string,
@@ -351,7 +347,7 @@ export interface RecordState {
 
 /** The current facts about a record. */
 export async function recordState(
-  context: Pick<RunContext, 'state' | 'artifacts'>,
+  context: RunContext,
   target: LedgerTarget,
   key: string,
 ): Promise<RecordState> {

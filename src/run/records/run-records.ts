@@ -91,7 +91,7 @@ type PlanFolder = Plan & { readonly folder: RunFolder };
  * ones from the history, as long as it keeps them, and unsent ones from the shards of an unfinished run.
  */
 export async function* runRecords(
-  context: Pick<RunContext, 'state' | 'artifacts'>,
+  context: RunContext,
   { target, id, run, outcome, read = { records: 0 } }: RunRecordsOptions,
 ): AsyncGenerator<readonly RunRecord[]> {
   const mayBe = (...outcomes: readonly RecordOutcome[]) =>
@@ -115,7 +115,7 @@ export async function* runRecords(
 
 /** How many records `runRecords` gives of a run, where it can be known without reading them; further copies of rejected keys come beside. */
 export async function countRunRecords(
-  { state, artifacts }: Pick<RunContext, 'state' | 'artifacts'>,
+  { state, artifacts }: RunContext,
   { target, id }: Pick<RunRecordsOptions, 'target' | 'id'>,
 ): Promise<number> {
   const { applied, deleted, rejected } = await state.runs.tally(id);
@@ -164,7 +164,7 @@ export async function findLedgerOf(
 }
 
 async function* rejectedRecords(
-  { state }: Pick<RunContext, 'state'>,
+  { state }: RunContext,
   run: Run,
   plan: PlanFolder | undefined,
 ): AsyncGenerator<readonly RunRecord[]> {
@@ -225,7 +225,7 @@ export type HeldRunRecord = ReturnType<typeof heldRecord> &
 
 /** The records that a run holds, as a release would now find them. UsageError if it has nothing to release. */
 export async function* heldRunRecords(
-  context: Pick<RunContext, 'state' | 'artifacts' | 'clock' | 'signal'>,
+  context: RunContext,
   run: Run,
 ): AsyncGenerator<readonly HeldRunRecord[]> {
   await refuseUnlessReleasable(context, run, { of: run.id });
@@ -256,7 +256,7 @@ function heldWords(hits: readonly GuardHit[]): string {
 }
 
 async function* acknowledgedRecords(
-  { state }: Pick<RunContext, 'state'>,
+  { state }: RunContext,
   target: LedgerTarget,
   id: string,
 ): AsyncGenerator<readonly RunRecord[]> {
@@ -293,7 +293,7 @@ async function* acknowledgedRecords(
 
 /** Records of shards that a later run or an approval may still send. */
 async function* openRecords(
-  context: Pick<RunContext, 'state' | 'artifacts'>,
+  context: RunContext,
   run: Run,
   { folder, shards, source }: PlanFolder,
 ): AsyncGenerator<readonly RunRecord[]> {

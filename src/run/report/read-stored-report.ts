@@ -79,7 +79,7 @@ export async function withLiveStatus(context: Pick<RunContext, 'state'>, run: Ru
 
 /** The runs that match, newest first, as `withLiveStatus` shows them. */
 export async function listLiveRuns(
-  context: Pick<RunContext, 'state'>,
+  context: RunContext,
   filter: Parameters<RunContext['state']['runs']['list']>[0],
 ): Promise<Run[]> {
   const listed = await context.state.runs.list(filter);

@@ -1,5 +1,5 @@
-import { countUnder, isJsonObject } from '../../model/json-object.ts';
-import type { Contact, Mapped, MappedRecord, Product } from '../../model/mapped-record.ts';
+import { countUnder, isJsonObject, withoutUndefined } from '../../model/json-object.ts';
+import type { Mapped } from '../../model/mapped-record.ts';
 import type { Plan } from '../../model/plan.ts';
 import { type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
@@ -20,9 +20,15 @@ import { digestOf } from '../digest-of.ts';
 import { productUpdates } from '../import/product-updates.ts';
 import { changesUrls } from '../kept-probe.ts';
 import { versionsOfRun } from '../records/catalog-as-of.ts';
-import { adaptJobToBodies, planRecords, refuseOtherTarget } from '../records/plan-records.ts';
+import {
+  adaptJobToBodies,
+  endedRunOf,
+  leftRecord,
+  planRecords,
+  recordOf,
+  refuseOtherTarget,
+} from '../records/plan-records.ts';
 import { openOperations, ownAttempts } from '../records/plan-release.ts';
-import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 
 /**
@@ -35,17 +41,11 @@ export async function refuseUnlessUndoable(
   { of, only }: RunPart,
 ): Promise<void> {
   const { state } = context;
-  const kept = await state.runs.get(of);
-  const run = kept && (await withLiveStatus(context, kept));
-  if (run?.kind === 'plan' || run?.kind === 'export') {
-    const what = run.kind === 'plan' ? 'is a plan: nothing of it was sent' : 'is an export';
-    throw new UsageError(`${of} ${what}, so there is nothing to undo.`);
-  }
-  if (run?.status === 'running') {
-    throw new UsageError(`The run ${of} has not ended.`, {
-      hint: `Stop it first: storeferry cancel ${of}`,
-    });
-  }
+  const run = await endedRunOf(context, of, {
+    ofPlan: 'nothing of it was sent, so there is nothing to undo',
+    ofExport: ', so there is nothing to undo',
+    stop: `Stop it first: storeferry cancel ${of}`,
+  });
   if (run !== undefined) refuseOtherTarget(run, undoing);
   // Of what it had in flight when it was killed, the history has nothing.
   if (run !== undefined && UNFINISHED.includes(run.status)) return;
@@ -130,7 +130,7 @@ function undoneRecords(context: RunContext, run: Run, { of, only }: RunPart, sch
     left.set(name, known);
     known.records++;
     if (known.keys.length < KEYS_NAMED) known.keys.push(key);
-    return [{ kind: 'skipped', key, rows: 0, spans: [], reason: { code, message } }];
+    return [leftRecord(key, code, message)];
   };
   const inverse = (
     key: string,
@@ -172,7 +172,7 @@ function undoneRecords(context: RunContext, run: Run, { of, only }: RunPart, sch
       return leave(key, 'other-job', `it now belongs to the job ${mark?.job ?? ''}`);
     }
     const { id, idProof } = mark;
-    deletes.push(idProof === undefined ? { key, id } : { key, id, idProof });
+    deletes.push(withoutUndefined<OwnedKey>({ key, id, idProof }));
     if (newKey !== undefined) renamed.set(newKey, key);
     return [];
   };
@@ -317,10 +317,4 @@ function fieldsAdded(before: string, now: string | null): string[] {
   const [earlier, present]: unknown[] = [JSON.parse(before), JSON.parse(now ?? 'null')];
   if (!isJsonObject(earlier) || !isJsonObject(present)) return [];
   return Object.keys(present).filter((field) => !Object.hasOwn(earlier, field));
-}
-
-/** The body was acknowledged, so it is what it claims to be; it is serialised to the same bytes again. */
-function recordOf(key: string, acknowledged: string): MappedRecord {
-  const body: Product | Contact = JSON.parse(acknowledged);
-  return { kind: 'record', key, body, rows: 0, spans: [] };
 }
