@@ -74,17 +74,6 @@ export function slots(count: number, signal: AbortSignal) {
   };
 }
 
-/**
- * Writes entries in groups, one group at a time: entries that arrive during a write form the next group. So one
- * durable write records all outcomes that arrived during the previous one.
- */
-interface GroupCommit<Entry> {
-  /** Puts an entry into the next group. */
-  add(entry: Entry): void;
-  /** Resolves when everything added so far is written or has failed. */
-  settled(): Promise<void>;
-}
-
 interface GroupCommitOptions<Entry> {
   /** A group of this many is written without waiting for more. */
   readonly enough: number;
@@ -103,14 +92,17 @@ interface GroupCommitOptions<Entry> {
 const GATHER_MS = 2;
 const FEW = 4;
 
-/** Groups of entries for one writer. */
+/**
+ * Writes entries in groups, one group at a time: entries that arrive during a write form the next group. So one
+ * durable write records all outcomes that arrived during the previous one.
+ */
 export function groupCommit<Entry>({
   enough,
   clock = systemClock,
   write,
   onWritten,
   onFailed,
-}: GroupCommitOptions<Entry>): GroupCommit<Entry> {
+}: GroupCommitOptions<Entry>) {
   let gathering: Entry[] = [];
   let writing: Promise<void> | null = null;
   let failed = false;
@@ -150,12 +142,14 @@ export function groupCommit<Entry>({
   };
 
   return {
-    add(entry) {
+    /** Puts an entry into the next group. */
+    add(entry: Entry): void {
       gathering.push(entry);
       if (gathering.length >= enough) onEnough?.();
       if (!failed) writing ??= run();
     },
-    async settled() {
+    /** Resolves when everything added so far is written or has failed. */
+    async settled(): Promise<void> {
       while (writing !== null) await writing;
     },
   };

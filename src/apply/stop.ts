@@ -5,35 +5,18 @@ import { InterruptedError, StoreferryError } from '../model/storeferry-error.ts'
 type StopMode = 'drain' | 'drop';
 
 /**
- * Ends an apply once, for one reason, in two steps: first nothing new begins, then requests in flight are cancelled.
- */
-export interface Stop {
-  /** Why; undefined while work continues. */
-  readonly error: unknown;
-  readonly stopped: boolean;
-  /** Whether outcomes may still be recorded. */
-  readonly recording: boolean;
-  /** No attempt begins after this aborts. */
-  readonly stopping: AbortSignal;
-  /** Aborts requests in flight: after the grace period, or at once if dropped. */
-  readonly ended: AbortSignal;
-  /** Only the first call counts, but a later `drop` still shortens a `drain`. */
-  stop(error: unknown, mode: StopMode): void;
-  /** Stops listening and waiting. */
-  dispose(): void;
-}
-
-/**
- * Listens to the run's signal. An interruption drains; a StoreferryError as its reason (a lost lock) drops, because
+ * Ends an apply once, for one reason, in two steps: first nothing new begins, then requests in flight are cancelled. Listens to the
+ * run's signal. An interruption drains; a StoreferryError as its reason (a lost lock) drops, because
  * nothing may be written after it.
  */
-export function stopOn(signal: AbortSignal, clock: Clock, graceMs: number): Stop {
+export function stopOn(signal: AbortSignal, clock: Clock, graceMs: number) {
   const stopping = new AbortController();
   const ended = new AbortController();
   let error: unknown;
   let recording = true;
   let cancelGrace: (() => void) | null = null;
 
+  /** Only the first call counts, but a later `drop` still shortens a `drain`. */
   const stop = (reason: unknown, mode: StopMode): void => {
     if (!stopping.signal.aborted) {
       error = reason;
@@ -59,18 +42,23 @@ export function stopOn(signal: AbortSignal, clock: Clock, graceMs: number): Stop
   else signal.addEventListener('abort', onAbort, { once: true });
 
   return {
+    /** Why; undefined while work continues. */
     get error() {
       return error;
     },
     get stopped() {
       return stopping.signal.aborted;
     },
+    /** Whether outcomes may still be recorded. */
     get recording() {
       return recording;
     },
+    /** No attempt begins after this aborts. */
     stopping: stopping.signal,
+    /** Aborts requests in flight: after the grace period, or at once if dropped. */
     ended: ended.signal,
     stop,
+    /** Stops listening and waiting. */
     dispose() {
       signal.removeEventListener('abort', onAbort);
       cancelGrace?.();
@@ -83,20 +71,6 @@ export const MAX_CONSECUTIVE_FORBIDDEN = 20;
 /** This many, with nothing accepted before, cause one request that checks the key. */
 const CHECK_AFTER = 3;
 
-/**
- * A 403 may concern one record (another user owns it) or the key. Records answered with 403 wait until another record is
- * accepted: then they are rejected. Several in a row before that cause one read request that checks whether the store
- * accepts the key at all.
- */
-interface ForbiddenRecords<Entry> {
-  /** Lets a record wait that was answered with 403. */
-  add(entry: Entry): void;
-  /** Something was accepted, or refused for another reason: the key is valid. */
-  accepted(): void;
-  /** Everything was sent: decides about the waiting records. */
-  finish(): Promise<void>;
-}
-
 interface ForbiddenOptions<Entry> {
   /** Rejects with an error about the key if the store does not accept it. */
   readonly confirmKey: () => Promise<void>;
@@ -108,8 +82,12 @@ interface ForbiddenOptions<Entry> {
   readonly refused: () => Error;
 }
 
-/** No record waits yet. */
-export function forbiddenRecords<Entry>(options: ForbiddenOptions<Entry>): ForbiddenRecords<Entry> {
+/**
+ * A 403 may concern one record (another user owns it) or the key. Records answered with 403 wait until another record is
+ * accepted: then they are rejected. Several in a row before that cause one read request that checks whether the store
+ * accepts the key at all.
+ */
+export function forbiddenRecords<Entry>(options: ForbiddenOptions<Entry>) {
   let waiting: Entry[] = [];
   let keyIsValid = false;
   let asking: Promise<void> | null = null;
@@ -131,16 +109,19 @@ export function forbiddenRecords<Entry>(options: ForbiddenOptions<Entry>): Forbi
     for (const entry of rejected) options.reject(entry);
   };
   return {
-    add(entry) {
+    /** Lets a record wait that was answered with 403. */
+    add(entry: Entry): void {
       waiting.push(entry);
       if (waiting.length >= MAX_CONSECUTIVE_FORBIDDEN) giveUp(options.refused());
       else if (!keyIsValid && waiting.length >= CHECK_AFTER) void ask();
     },
-    accepted() {
+    /** Something was accepted, or refused for another reason: the key is valid. */
+    accepted(): void {
       keyIsValid = true;
       if (waiting.length > 0 && !gaveUp) rejectAll();
     },
-    async finish() {
+    /** Everything was sent: decides about the waiting records. */
+    async finish(): Promise<void> {
       if (asking !== null) await asking;
       if (waiting.length === 0 || gaveUp) return;
       if (!keyIsValid) await ask();

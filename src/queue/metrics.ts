@@ -108,7 +108,7 @@ interface MetricSources {
   /** When each job is due next: milliseconds since the epoch. */
   readonly nextTicks: () => Promise<ReadonlyMap<string, number>>;
   readonly runs: Pick<Runs, 'list'>;
-  readonly counts: WorkCounts;
+  readonly counts: Pick<ReturnType<typeof countOutcomes>, 'operations' | 'runs'>;
   readonly jobNames: () => readonly string[];
   readonly storeStats: () => readonly StoreStats[];
 }
@@ -135,26 +135,18 @@ export function metricsReader(sources: MetricSources): () => Promise<string> {
   };
 }
 
-/** Totals of this process since its start. */
-interface WorkCounts {
-  /** The state, with counting of everything that is recorded through it. */
-  readonly state: State;
-  runEnded(run: Run): void;
-  operations(): readonly MetricSample[];
-  runs(): readonly MetricSample[];
-}
-
-/** Counts at the place of recording, so that only recorded outcomes are counted. */
-export function countOutcomes(state: State): WorkCounts {
+/** Totals of this process since its start. Counts at the place of recording, so that only recorded outcomes are counted. */
+export function countOutcomes(state: State) {
   const operations = labelledCounter();
   const runs = labelledCounter();
   const { record } = state.runs;
   return {
+    /** The state, with counting of everything that is recorded through it. */
     state: {
       ...state,
       runs: {
         ...state.runs,
-        async record(run, shard, results, ...rest) {
+        async record(...[run, shard, results, ...rest]: Parameters<typeof record>) {
           await record(run, shard, results, ...rest);
           const { store, resource } = run;
           for (const { operation, outcome } of results) {
@@ -164,7 +156,7 @@ export function countOutcomes(state: State): WorkCounts {
         },
       },
     },
-    runEnded: ({ job, store, status }) => runs.add({ job, store, status }),
+    runEnded: ({ job, store, status }: Run) => runs.add({ job, store, status }),
     operations: operations.samples,
     runs: runs.samples,
   };

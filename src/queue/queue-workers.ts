@@ -20,29 +20,8 @@ interface QueueWorkersOptions extends Pick<QueueConnection, 'connection' | 'pref
   readonly onError: (error: Error) => void;
 }
 
-/** The BullMQ workers of this process. */
-interface QueueWorkers {
-  /** One for each queue. */
-  readonly all: readonly WatchedWorker[];
-  /** Begins to take jobs from a queue, at most `concurrency` at once. */
-  take<Data, Result>(
-    queue: Queue<Data, Result>,
-    concurrency: number,
-    processor: Processor<Data, Result>,
-  ): void;
-  ready(): Promise<void>;
-  /** Takes no new jobs, cancels current ones, and waits for them. */
-  close(): Promise<void>;
-}
-
-/** The workers of this process, without any queue yet. */
-export function queueWorkers({
-  connection,
-  prefix,
-  lockDurationMs,
-  log,
-  onError,
-}: QueueWorkersOptions): QueueWorkers {
+/** The BullMQ workers of this process, without any queue yet. */
+export function queueWorkers({ connection, prefix, lockDurationMs, log, onError }: QueueWorkersOptions) {
   const all: WatchedWorker[] = [];
   const options: WorkerOptions = {
     connection,
@@ -53,8 +32,14 @@ export function queueWorkers({
     settings: TICK_SETTINGS,
   };
   return {
+    /** One for each queue. */
     all,
-    take(queue, concurrency, processor) {
+    /** Begins to take jobs from a queue, at most `concurrency` at once. */
+    take<Data, Result>(
+      queue: Queue<Data, Result>,
+      concurrency: number,
+      processor: Processor<Data, Result>,
+    ): void {
       const work = { running: 0, takenAt: Number.NEGATIVE_INFINITY };
       const counted: typeof processor = async (queued, token, cancelled) => {
         work.running++;
@@ -82,10 +67,11 @@ export function queueWorkers({
       });
       all.push({ worker, queue, concurrency, work });
     },
-    async ready() {
+    async ready(): Promise<void> {
       await Promise.all(all.map(({ worker }) => worker.waitUntilReady()));
     },
-    async close() {
+    /** Takes no new jobs, cancels current ones, and waits for them. */
+    async close(): Promise<void> {
       for (const { worker } of all) worker.cancelAllJobs('the worker is stopping');
       await Promise.all(all.map(({ worker }) => worker.close()));
     },

@@ -82,8 +82,8 @@ export async function* guardRetry(
   mode: ImportMode = 'upsert',
 ): AsyncGenerator<readonly Item[]> {
   const known = new Map(guard.keys);
-  const keyless = linesByFile(guard.keyless.map(([file, line]) => ({ file, line })));
-  const refused = linesByFile(guard.refused);
+  const keyless = placesByLine(guard.keyless.map(([file, line]) => ({ file, line })));
+  const refused = placesByLine(guard.refused);
   let familiar = false;
   let strange = 0;
 
@@ -166,30 +166,21 @@ function otherFile({ retryOf }: RetryGuard, records: number): SourceError {
   );
 }
 
-/** Positions by file, in the order of lines. */
-function linesByFile<Place extends { readonly file: number; readonly line: number }>(
+/** Places by their file and line. */
+function placesByLine<Place extends { readonly file: number; readonly line: number }>(
   places: readonly Place[],
-): ReadonlyMap<number, readonly Place[]> {
-  const byFile = Map.groupBy(places, ({ file }) => file);
-  for (const ofFile of byFile.values()) ofFile.sort((one, other) => one.line - other.line);
-  return byFile;
+): ReadonlyMap<string, Place> {
+  return new Map(places.map((place) => [`${place.file}:${place.line}`, place]));
 }
 
-/** The first position within one of the spans. */
-function within<Place extends { readonly line: number }>(
-  places: ReadonlyMap<number, readonly Place[]>,
-  spans: readonly RowSpan[],
-): Place | undefined {
+/** The first place within one of the spans. */
+function within<Place>(places: ReadonlyMap<string, Place>, spans: readonly RowSpan[]): Place | undefined {
+  if (places.size === 0) return undefined;
   for (const { file, from, to } of spans) {
-    const ofFile = places.get(file) ?? [];
-    let low = 0;
-    for (let high = ofFile.length; low < high; ) {
-      const middle = (low + high) >> 1;
-      if ((ofFile[middle]?.line ?? 0) < from) low = middle + 1;
-      else high = middle;
+    for (let line = from; line <= to; line++) {
+      const place = places.get(`${file}:${line}`);
+      if (place !== undefined) return place;
     }
-    const place = ofFile[low];
-    if (place !== undefined && place.line <= to) return place;
   }
   return undefined;
 }

@@ -192,19 +192,9 @@ const LOOK_EVERY_MS = 1_000;
 
 /**
  * A run in this process, as other processes see and control it: about once per second its progress and working time
- * are written to the state, and the state is asked whether the end was requested.
+ * are written to the state, and the state is asked whether the end was requested. Nothing is written for runs that end within a second.
  */
-export interface WatchedRun extends Disposable {
-  /** For the steps of the run: its signal aborts with an InterruptedOnRequestError if the end was requested. */
-  readonly context: RunContext;
-  /** From now on watches the continued run, if it is another one. */
-  follow(run: Run): void;
-  /** After it resolves, no more progress is written. Await it before writing the end of the run. */
-  end(): Promise<void>;
-}
-
-/** Begins to watch; nothing is written for runs that end within a second. */
-export function watchedRun(context: RunContext, run: Run): WatchedRun {
+export function watchedRun(context: RunContext, run: Run) {
   const { runs } = context.state;
   const asked = new AbortController();
   const beganAt = performance.now();
@@ -229,11 +219,12 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
   const looking = repeatEvery(LOOK_EVERY_MS, look);
 
   return {
+    /** For the steps of the run: its signal aborts with an InterruptedOnRequestError if the end was requested. */
     context: {
       ...context,
       workedMs,
       signal: AbortSignal.any([context.signal, asked.signal]),
-      onEvent(event) {
+      onEvent(event: RunEvent): void {
         if (event.type === 'progress') latest = progressOf(event, context.clock());
         if (event.type === 'waiting-for-requests') {
           waiting = { operations: event.operations, until: context.clock() + event.ms };
@@ -241,10 +232,12 @@ export function watchedRun(context: RunContext, run: Run): WatchedRun {
         context.onEvent(event);
       },
     },
-    follow(run) {
+    /** From now on watches the continued run, if it is another one. */
+    follow(run: Run): void {
       // Earlier time of the same run is already counted from `beganAt`.
       if (run.id !== followed.id) followed = run;
     },
+    /** After it resolves, no more progress is written. Await it before writing the end of the run. */
     end: looking.stop,
     [Symbol.dispose]: () => void looking.stop(),
   };
