@@ -15,7 +15,7 @@ import { type SafetyLimitError, UnauthorizedError } from '../model/storeferry-er
 import type { OutcomeTally } from '../state/state.ts';
 import type { OnEnded, SendOptions, Storefront } from '../storefront/storefront.ts';
 import { groupCommit, type HeldSlot, slots } from './slots.ts';
-import { forbiddenRecords, stopOn } from './stop.ts';
+import { forbiddenRecords, stopOn } from './stop-on.ts';
 
 /** Requests in flight get this long to end after an interruption. */
 const GRACE_MS = 5_000;

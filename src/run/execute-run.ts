@@ -45,14 +45,14 @@ import { newRun, type RunWork, runPipeline } from './run-pipeline.ts';
 import { type RunTraffic, runTraffic } from './traffic/run-traffic.ts';
 import { refuseUnlessUndoable, stageNoSource } from './undo/plan-undo.ts';
 
+export { changedSincePlan, changedSincePlanText } from './import/continue-or-begin.ts';
 export {
   adoptedFile,
   decidePairs,
   openPairs,
   pairName,
   readDecisions,
-} from './import/adoption.ts';
-export { changedSincePlan, changedSincePlanText } from './import/continue-or-begin.ts';
+} from './import/open-adoption.ts';
 export { removeJob, renameJob, settleRenames } from './rename-job.ts';
 
 /** The task of a run. */

@@ -7,7 +7,7 @@ import { jobFile } from '../model/run.ts';
 import { LockedError, UsageError } from '../model/storeferry-error.ts';
 import { findJson, type RunFolder } from '../state/artifacts.ts';
 import { importTarget, type LedgerTarget, targetTag } from '../state/state.ts';
-import { adoptedFile } from './import/adoption.ts';
+import { adoptedFile } from './import/open-adoption.ts';
 import { lockJob } from './lock-job.ts';
 import type { RunContext } from './run-context.ts';
 

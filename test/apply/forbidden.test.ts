@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { forbiddenRecords, MAX_CONSECUTIVE_FORBIDDEN } from '../../src/apply/stop.ts';
+import { forbiddenRecords, MAX_CONSECUTIVE_FORBIDDEN } from '../../src/apply/stop-on.ts';
 
 /** Records that are answered 403, and a store that is asked about the key. */
 function setup(key: 'good' | 'wrong' = 'good') {

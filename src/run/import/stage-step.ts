@@ -9,7 +9,7 @@ import { digestOf } from '../digest-of.ts';
 import { stageWithSideTables } from '../inputs/side-table.ts';
 import { readProbe } from '../kept-probe.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
-import { adoptedDigest } from './adoption.ts';
+import { adoptedDigest } from './open-adoption.ts';
 import { stagePictures } from './publish-pictures.ts';
 import { stageCategories, stageStoreLists, storeCategoryForm } from './staged-lists.ts';
 

@@ -9,7 +9,7 @@ import { storeIdentity } from '../../model/remote-address.ts';
 import type { Run, RunCopy } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { importTarget, type LedgerTarget, type OwnedKey } from '../../state/state.ts';
-import { adoptedFile, adoptedUrls } from '../import/adoption.ts';
+import { adoptedFile, adoptedUrls } from '../import/open-adoption.ts';
 import { productUpdates } from '../import/product-updates.ts';
 import { flattensPrices, readProbe } from '../kept-probe.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
