@@ -408,11 +408,7 @@ async function refuseStarter({ state, actors = [] }: RunContext, task: ImportTas
  * if there is nothing to approve, another run of the job has begun since, a sale price in the plan has begun or ended
  * since, or the job now writes to another store; StateError if files of the plan were damaged.
  */
-async function approvePlan(
-  context: RunContext,
-  { request, resumes }: ApproveTask,
-  known: Run,
-): Promise<{ readonly run: Run; readonly plan: Plan }> {
+async function approvePlan(context: RunContext, { request, resumes }: ApproveTask, known: Run) {
   const { runs } = context.state;
   // Read again: another process may have approved it before the lock was free.
   const planned = (await runs.get(known.id)) ?? known;

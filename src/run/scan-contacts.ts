@@ -189,7 +189,7 @@ async function askContact(
   }
 }
 
-function contactIn(value: unknown): { readonly id: number | null; readonly email: string } {
+function contactIn(value: unknown) {
   const { id, email } = isJsonObject(value) ? value : {};
   return { id: isContactId(id) ? id : null, email: typeof email === 'string' ? email : '' };
 }

@@ -189,11 +189,7 @@ async function isInSample(reading: SnapshotReading, key: string | null, sample: 
 }
 
 /** With `mode: update` a row may name its product by a SKU or an id: the product, and the values that name it. */
-async function keysOf(
-  ledger: Ledger,
-  { job: { mode, match = 'url' } }: ImportRequest,
-  key: string,
-): Promise<{ readonly product: string | null; readonly values: ReadonlySet<string> }> {
+async function keysOf(ledger: Ledger, { job: { mode, match = 'url' } }: ImportRequest, key: string) {
   if (mode !== 'update' || match === 'url') return { product: null, values: new Set([key]) };
   const [[found = key] = []] = await ledger.keysBy(match, [key]);
   const [[mark], [body]] = await Promise.all([ledger.marks([found]), ledger.bodies([found])]);

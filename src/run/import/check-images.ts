@@ -75,11 +75,7 @@ export async function checkImages(
 async function addressesOf(
   { folder, images: { publish }, checked, clock, signal }: ImageCheck,
   shards: readonly PlannedShard[],
-): Promise<{
-  readonly hosts: ReadonlyMap<string, Host>;
-  readonly addresses: number;
-  readonly beyond: number;
-}> {
+) {
   const seen = new Set<string>();
   const hosts = new Map<string, Host>();
   let addresses = 0;

@@ -105,6 +105,6 @@ function hashOf(key: string): KeyHash {
   return hash;
 }
 
-function filesOf({ job }: Run): { readonly sealFile: string; readonly blocksFile: string } {
+function filesOf({ job }: Run) {
   return { sealFile: `${job}.json`, blocksFile: `${job}.bin` };
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CurrencyWatch, type KnownCurrency, type MappingContext } from '../../mapping/compile-mapping.ts';
 import { lookupKey, type StoreList } from '../../mapping/lookup-table.ts';
 import type { SourceItem } from '../../model/mapped-record.ts';
-import type { ImageFindings, Plan, PlannedShard, PlanSource } from '../../model/plan.ts';
+import type { Plan, PlanSource } from '../../model/plan.ts';
 import type { ProbedProperties } from '../../model/probed-properties.ts';
 import { withMessages } from '../../model/reason.ts';
 import { COMPLETED, type Run, SENDING_KINDS } from '../../model/run.ts';
@@ -160,7 +160,7 @@ function imageCheckOf(
   { state, clock, signal }: RunContext,
   { job: { images } }: ImportRequest,
   folder: RunFolder,
-): ((upserts: readonly PlannedShard[]) => Promise<ImageFindings>) | undefined {
+): PlanOptions['checkImages'] {
   if (images === undefined || images.check === 'off') return undefined;
   return async (upserts) => {
     const { checkImages } = await import('./check-images.ts');
@@ -301,10 +301,7 @@ export function refuseUnsafe(run: Run, plan: Plan): void {
     throw new SafetyLimitError('The job asks for the approval of another person.');
 }
 
-async function lastCompleted(
-  context: RunContext,
-  job: string,
-): Promise<{ rows: number | null; keyDigest: string | null }> {
+async function lastCompleted(context: RunContext, job: string) {
   const completed = await context.state.runs.list({ job, kinds: ['run'], statuses: COMPLETED });
   // The figures of a sample say nothing about the whole source.
   const whole = completed.filter(({ sample }) => sample === undefined);

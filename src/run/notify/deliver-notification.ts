@@ -162,21 +162,15 @@ const TRANSPORTS: { readonly [Kind in RecipientKind]: Transport<Kind> } = {
 };
 
 /** Time limits of the delivery, which a run waits for. */
-interface DeliveryLimits {
-  readonly retries: number;
-  readonly firstDelayMs: number;
-  /** For one attempt. */
-  readonly attemptMs: number;
-  /** For all attempts. */
-  readonly allAttemptsMs: number;
-}
-
-const DELIVERY_LIMITS: DeliveryLimits = {
+const DELIVERY_LIMITS = {
   retries: 3,
   firstDelayMs: 500,
+  /** For one attempt. */
   attemptMs: 5_000,
+  /** For all attempts. */
   allAttemptsMs: 15_000,
 };
+type DeliveryLimits = Readonly<typeof DELIVERY_LIMITS>;
 
 const MAX_ANSWER_BYTES = 64 * 1024;
 

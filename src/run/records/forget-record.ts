@@ -217,12 +217,7 @@ function keyMember(key: string): string {
 }
 
 /** Removes the rows of the record from files with rows, and other files that name it. */
-async function cleanFolder(
-  folder: RunFolder,
-  key: string,
-  isTheirs: Matcher,
-  lines: ReadonlySet<string>,
-): Promise<{ readonly rows: number; readonly files: readonly string[] }> {
+async function cleanFolder(folder: RunFolder, key: string, isTheirs: Matcher, lines: ReadonlySet<string>) {
   const files = new Set<string>();
   let rows = 0;
   for (const name of await folder.list()) {

@@ -182,17 +182,13 @@ export async function planCopy(
  * The keys that the store of the request has for records, by those of the store that acknowledged them: a store that adopts its products
  * has urls of its own. Undefined where it is not known which record an adopted product is. A clone keeps the urls of the catalog.
  */
-async function keysOfStore(
-  context: RunContext,
-  { job, store }: ImportRequest,
-  copy: RunCopy,
-): Promise<(key: string, isAdopted: boolean) => string | undefined> {
+async function keysOfStore(context: RunContext, { job, store }: ImportRequest, copy: RunCopy) {
   const name = copy.of === null ? undefined : (copy.job ?? (await context.state.runs.get(copy.of))?.job);
-  if (name === undefined) return (key) => key;
+  if (name === undefined) return (key: string) => key;
   const urls = await adoptedUrls(context, { job: { name }, store: { name: copy.store } }, copy.storeId);
   const own = await adoptedUrls(context, { job, store }, storeIdentity(store));
   const ownKeys = new Map(job.adopt === undefined ? [] : [...own].map(([key, url]) => [url, key]));
-  return (key, isAdopted) => {
+  return (key: string, isAdopted: boolean) => {
     const url = urls.get(key) ?? (isAdopted ? undefined : key);
     return url === undefined ? undefined : (ownKeys.get(url) ?? url);
   };

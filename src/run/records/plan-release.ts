@@ -144,11 +144,33 @@ export async function* releasableRecords(
     const [marks, since] = await Promise.all([ledger.marks(keys), ledger.writtenSince(heldAt, written)]);
     const own = await ownAttempts(context, run, run.id, [...since]);
     const isByOthers = (key: string) => since.has(key) && !own.has(key);
-    yield records.map((record, index) => {
-      const [oldKey, isWritten] = [old[index], isByOthers(record.operation.key)];
-      const isOldWritten = oldKey !== undefined && isByOthers(oldKey);
-      const now = { of: run.id, mark: marks[index], isLost, isWritten, isOldWritten, newer };
-      return { ...record, ...judged(record, now) };
+    yield records.map((record, index): ReleasableRecord => {
+      const { operation, before } = record;
+      const [mark, oldKey] = [marks[index], old[index]];
+      const judged = (refusal: ReleasableRecord['refusal'], isSent = false) => ({
+        ...record,
+        isSent,
+        refusal,
+      });
+      const changed = (what: string) =>
+        judged({ code: 'changed-since', message: `${what} since run ${run.id} held this one` });
+      if (operation.kind === 'delete-product') return judged(null);
+      const { key, fingerprint } = operation;
+      if (mark?.fingerprint === fingerprint) return judged(null, true);
+      if (isLost) return changed('the state has lost data');
+      // Another run has written or confirmed a version since.
+      if (isByOthers(key))
+        return changed(
+          mark?.fingerprint === before
+            ? 'another run has sent or found its earlier version'
+            : 'the store has acknowledged another version',
+        );
+      if (oldKey !== undefined && isByOthers(oldKey))
+        return changed('another run has sent or found it under its old url');
+      const other = newer.find(({ named }) => named.has(key));
+      if (other === undefined || other.named.get(key) === fingerprint) return judged(null);
+      const message = `run ${other.id} is newer and does not hold these values`;
+      return judged({ code: 'not-held-now', message });
     });
   }
 }
@@ -156,47 +178,6 @@ export async function* releasableRecords(
 /** The key under which a product that gets a new url is until then. */
 function renamedKey(operation: HeldRecord['operation']): string | undefined {
   return operation.kind === 'upsert-product' ? operation.renames : undefined;
-}
-
-/** What is known now of a record that the run `of` holds. */
-interface HeldSince {
-  readonly of: string;
-  readonly mark: LedgerMark | undefined;
-  /** The state has lost data since: another run may have written it. */
-  readonly isLost: boolean;
-  /** Another run has written or confirmed a version since. */
-  readonly isWritten: boolean;
-  /** Another run has written or confirmed the product under its old url since. */
-  readonly isOldWritten: boolean;
-  readonly newer: readonly NewerRun[];
-}
-
-function judged(
-  { operation, before }: HeldRecord,
-  { of, mark, isLost, isWritten, isOldWritten, newer }: HeldSince,
-): Pick<ReleasableRecord, 'isSent' | 'refusal'> {
-  if (operation.kind === 'delete-product') return { isSent: false, refusal: null };
-  const { key, fingerprint } = operation;
-  if (mark?.fingerprint === fingerprint) return { isSent: true, refusal: null };
-  if (isLost || isWritten) {
-    const found =
-      mark?.fingerprint === before
-        ? 'another run has sent or found its earlier version'
-        : 'the store has acknowledged another version';
-    const what = isLost ? 'the state has lost data' : found;
-    const message = `${what} since run ${of} held this one`;
-    return { isSent: false, refusal: { code: 'changed-since', message } };
-  }
-  if (isOldWritten) {
-    const message = `another run has sent or found it under its old url since run ${of} held this one`;
-    return { isSent: false, refusal: { code: 'changed-since', message } };
-  }
-  const other = newer.find(({ named }) => named.has(key));
-  if (other !== undefined && other.named.get(key) !== fingerprint) {
-    const message = `run ${other.id} is newer and does not hold these values`;
-    return { isSent: false, refusal: { code: 'not-held-now', message } };
-  }
-  return { isSent: false, refusal: null };
 }
 
 function released({ operation, refusal }: ReleasableRecord): readonly Mapped[] {

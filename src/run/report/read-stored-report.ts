@@ -33,37 +33,37 @@ export function shownFile(workspaceDir: string, location: string): string {
   return isAbsolute(location) ? relative(workspaceDir, location) : location;
 }
 
-/** The files of a run, named relative to the workspace. */
-export function withShownFiles<Files extends FilesOfRun>(files: Files, workspaceDir: string): Files {
-  const shown = (file: string | null) => (file === null ? null : shownFile(workspaceDir, file));
-  return { ...files, rejectsFile: shown(files.rejectsFile), reportFile: shown(files.reportFile) };
-}
-
 interface FilesOfRun {
   readonly rejectsFile: string | null;
   readonly reportFile: string | null;
+}
+
+function renamedFiles<Files extends FilesOfRun>(files: Files, rename: (file: string) => string): Files {
+  const { rejectsFile, reportFile } = files;
+  return {
+    ...files,
+    rejectsFile: rejectsFile && rename(rejectsFile),
+    reportFile: reportFile && rename(reportFile),
+  };
+}
+
+/** The files of a run, named relative to the workspace. */
+export function withShownFiles<Files extends FilesOfRun>(files: Files, workspaceDir: string): Files {
+  return renamedFiles(files, (file) => shownFile(workspaceDir, file));
 }
 
 /** The files of a run, with paths that open from a folder, such as the current folder of a command. */
 export function withFilesFrom<
   Files extends FilesOfRun & { readonly run: Run; readonly exported: Exported | null },
 >(files: Files, workspaceDir: string, folder: string): Files {
-  const shown = (file: string | null) => (file === null ? null : pathFrom(folder, file));
   const { exported, run } = files;
-  const isLocal = exported !== null && !ADDRESS.test(exported.location);
   const { drift } = run;
-  const table = drift?.file;
-  const isTableHere = drift !== undefined && table !== undefined && !ADDRESS.test(table);
+  const opening = (path: string) =>
+    ADDRESS.test(path) ? path : pathFrom(folder, resolve(workspaceDir, path));
   return {
-    ...files,
-    run: isTableHere
-      ? { ...run, drift: { ...drift, file: pathFrom(folder, resolve(workspaceDir, table)) } }
-      : run,
-    rejectsFile: shown(files.rejectsFile),
-    reportFile: shown(files.reportFile),
-    exported: isLocal
-      ? { ...exported, location: pathFrom(folder, resolve(workspaceDir, exported.location)) }
-      : exported,
+    ...renamedFiles(files, (file) => pathFrom(folder, file)),
+    run: drift?.file === undefined ? run : { ...run, drift: { ...drift, file: opening(drift.file) } },
+    exported: exported && { ...exported, location: opening(exported.location) },
   };
 }
 
