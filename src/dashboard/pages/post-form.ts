@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../model/json-object.ts';
 import { html, type Markup, quiet, type Slot, styledText } from '../../report/html/markup.ts';
 import type { Viewer } from '../access/sessions.ts';
 
@@ -159,7 +160,14 @@ export const CURRENCY_CHECK = {
 
 /** The attributes of a control that is checked. */
 export function checkAttributes({ pattern, wrong: title, missing, required, check }: TypedCheck) {
-  return { required, pattern, title, 'data-missing': missing, 'data-check': check };
+  // Absent ones override none of those beside them.
+  return withoutUndefined<Parameters<typeof attributes>[0]>({
+    required,
+    pattern,
+    title,
+    'data-missing': missing,
+    'data-check': check,
+  });
 }
 
 /** The fields of a form under one heading. */
