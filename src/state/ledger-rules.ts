@@ -1,5 +1,5 @@
 import { isEdited, type Observation, observationText, parseObservation } from '../model/observation.ts';
-import type { Applied, Operation, Outcome, Rejected, Unsent } from '../model/operation.ts';
+import type { Applied, Operation, Outcome, PackedBody, Rejected, Unsent } from '../model/operation.ts';
 import type { Run } from '../model/run.ts';
 import {
   type Begun,
@@ -183,7 +183,7 @@ const RESTORE_PREVIOUS = 1;
 /** The operation may have arrived and its requests have ended: its key stays in doubt, and nothing waits for it. */
 const KEEP_IN_DOUBT = 2;
 /** The doubt is unchanged: the store may still be processing the operation, or the doubt belongs to another sender. */
-export const KEEP_AT_WORK = 3;
+const KEEP_AT_WORK = 3;
 /** The store has nothing under the key, after a delete too: its mark is removed and its doubt ends. */
 export const FORGET_KEY = 4;
 
@@ -198,19 +198,26 @@ type DoubtEffect =
 /** The changes of an outcome in the ledger, equal in SQLite and Redis. */
 export interface OutcomeEffect {
   readonly doubt: DoubtEffect;
-  /** The key of mark, body and version; the doubt belongs to that of the operation. They differ for a contact that had no id. */
+  /** The key of the operation, which the doubt is about. */
+  readonly doubtedKey: string;
+  /** That of mark, body and version: another one for a contact that had no id. */
   readonly key: string;
   /** For an applied upsert. */
-  readonly acknowledged?: {
-    readonly mark: LedgerMark;
-    readonly body: string;
-    /** As `observationText` makes it; null: nothing is known of the answer. */
-    readonly observation: string | null;
-  };
+  readonly acknowledged?: Acknowledged;
   /** The fields that it acknowledged; absent: the whole record. */
   readonly part?: readonly string[];
   /** The version that the history keeps of it, as `versionHead` makes it; absent where the ledger keeps its mark. */
   readonly version?: string;
+}
+
+/** What the ledger keeps of an applied upsert. */
+export interface Acknowledged {
+  readonly mark: LedgerMark;
+  readonly body: string;
+  /** Where the plan has packed it. */
+  readonly packed: PackedBody | undefined;
+  /** As `observationText` makes it; null: nothing is known of the answer. */
+  readonly observation: string | null;
 }
 
 /** A verification repeats what was acknowledged, which is no later version: its marks keep their serials. */
@@ -221,7 +228,7 @@ function keepsSerials({ kind }: Run): boolean {
 /** The effect of an operation of this job (rules 2 and 3). */
 function outcomeEffect(job: string, { operation, outcome, observation }: OperationResult): OutcomeEffect {
   const doubt = doubtEffect(operation, outcome);
-  const key = acknowledgedKey(operation, outcome);
+  const keys = { doubtedKey: operation.key, key: acknowledgedKey(operation, outcome) };
   const version = (kind: VersionKind, id: number | null, owner?: string) =>
     versionHead({
       kind,
@@ -232,10 +239,10 @@ function outcomeEffect(job: string, { operation, outcome, observation }: Operati
       adopted: operation.kind === 'upsert-product' && operation.adopts,
     });
   if (doubt === FORGET_KEY) {
-    return { doubt, key, version: version(outcome.kind === 'applied' ? 'deleted' : 'absent', null) };
+    return { doubt, ...keys, version: version(outcome.kind === 'applied' ? 'deleted' : 'absent', null) };
   }
-  if (outcome.kind !== 'applied' || operation.kind === 'delete-product') return { doubt, key };
-  const { fingerprint, body, memo } = operation;
+  if (outcome.kind !== 'applied' || operation.kind === 'delete-product') return { doubt, ...keys };
+  const { fingerprint, body, packed, memo } = operation;
   const { id, idProof } = acknowledgedId(operation, outcome);
   const owner = ownerAfter(job, operation);
   const mark = {
@@ -247,10 +254,11 @@ function outcomeEffect(job: string, { operation, outcome, observation }: Operati
   };
   return {
     doubt,
-    key,
+    ...keys,
     acknowledged: {
       mark,
       body,
+      packed,
       observation: observation === undefined ? null : observationText(observation),
     },
     ...(outcome.part !== undefined && { part: outcome.part }),
@@ -320,7 +328,7 @@ function dependsOnDoubt({ doubt, part }: SettledEffect): boolean {
 }
 
 /** What an outcome says of the doubt about its key. */
-export type SettledEffect = Pick<OutcomeEffect, 'doubt' | 'part'>;
+export type SettledEffect = Pick<OutcomeEffect, 'doubt' | 'doubtedKey' | 'part'>;
 
 /** The fields that stay in doubt when a part was acknowledged; null: any. */
 function fieldsLeft(doubt: Doubt | null, part: readonly string[]): readonly string[] | null {
@@ -334,20 +342,14 @@ function doubtedFields({ mark, doubt }: KeyFacts): readonly string[] | null {
   return doubt === null ? [] : doubt.fields;
 }
 
-/** The doubts of keys after outcomes with these effects, in their order: the last effect of a key counts. */
-function settleDoubts(
-  keys: readonly string[],
-  effects: readonly SettledEffect[],
-  facts: FactsByKey,
-): KeyWrites {
+/** The doubts of keys after outcomes with these effects: the last effect of a key counts. */
+function settleDoubts(effects: readonly SettledEffect[], facts: FactsByKey): KeyWrites {
   if (effects.every(({ doubt, part }) => doubt === END_DOUBT && part === undefined)) {
-    return { doubts: new Map([[null, keys]]), marks: NO_MARKS };
+    return { doubts: new Map([[null, effects.map(({ doubtedKey }) => doubtedKey)]]), marks: NO_MARKS };
   }
   const ended: string[] = [];
   const doubts = new Map<Doubt | null, readonly string[]>([[null, ended]]);
-  for (const [key, { doubt: effect = KEEP_AT_WORK, part } = {}] of new Map(
-    keys.map((key, position) => [key, effects[position]]),
-  )) {
+  for (const [key, { doubt: effect, part }] of new Map(effects.map((one) => [one.doubtedKey, one]))) {
     const { doubt } = facts.get(key) ?? UNKNOWN;
     const left = part === undefined ? [] : fieldsLeft(doubt, part);
     if (effect === END_DOUBT && left !== null && left.length === 0) ended.push(key);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { parsedJson } from '../model/json-object.ts';
+import type { StateLoss } from '../model/run.ts';
 import type { Artifacts, RewrittenFile, RunFolder } from './artifacts.ts';
 import { HEARTBEAT_VALID_MS, type Serial, type Witness } from './serial.ts';
 import { type LedgerTarget, targetTag } from './state.ts';
@@ -134,9 +135,23 @@ export class WitnessFile {
     await this.#folder.write(this.#lossName, [fileLine(serial, endWithinMs, { lossSeen: true })]);
   }
 
+  /** As `Ledger.reconcile`. `compare` puts the state in doubt if it has lost something: then it contains what these witnesses say. */
+  async reconcile(
+    mode: 'witnessed-only' | undefined,
+    compare: (witnesses: readonly Witness[]) => Promise<(StateLoss & { readonly serial: Serial }) | null>,
+  ): Promise<StateLoss | null> {
+    const witnesses = await this.all();
+    if (mode === 'witnessed-only' && witnesses.length === 0) return null;
+    const found = await compare(witnesses);
+    if (found === null) return null;
+    const { serial, ...loss } = found;
+    await this.replaceOthers(serial, witnesses);
+    return loss;
+  }
+
   /**
-   * Call it when the state contains what these witnesses say: writes the serial with which the state continues, valid
-   * as long as the longest of them, and removes the files of the others.
+   * Writes the serial with which the state continues, valid as long as the longest of these witnesses, and removes the files of the
+   * others.
    */
   async replaceOthers(serial: Serial, witnesses: readonly Witness[]): Promise<void> {
     const now = presentStoredMoment();

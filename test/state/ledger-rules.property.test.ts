@@ -231,7 +231,7 @@ class World {
     const { key } = operation;
     const effect = ledgerRules.outcomeEffect(job, { operation, outcome });
     const { doubt, acknowledged } = effect;
-    this.#apply(ledgerRules.settleDoubts([key], [effect], this.facts), this.serial);
+    this.#apply(ledgerRules.settleDoubts([effect], this.facts), this.serial);
     if (acknowledged !== undefined) {
       this.facts.set(key, { ...this.#of(key), mark: { ...acknowledged.mark, serial: this.serial } });
     }

@@ -17,15 +17,14 @@ import {
   MAX_AUDIT_ENTRIES,
   type SharedStore,
   type State,
-  targetTag,
 } from '../state.ts';
 import { witnessFiles } from '../witness-files.ts';
-import { connectRedis, type RedisConnection, type RedisConnectionOptions } from './redis-connection.ts';
-import { redisDoubts, redisSendingStore } from './redis-doubts.ts';
+import { connectRedis, type RedisClient, type RedisConnectionOptions } from './redis-connection.ts';
 import { redisHistory } from './redis-history.ts';
 import { type RedisKeys, redisKeys } from './redis-keys.ts';
 import { rangeOf, redisLedger } from './redis-ledger.ts';
 import { redisLocks } from './redis-locks.ts';
+import { redisSendingStore } from './redis-rows.ts';
 import { redisRuns } from './redis-runs.ts';
 
 /** KEYS: pause. The remaining milliseconds: at most its length, also if the clock was set back since. */
@@ -65,11 +64,10 @@ return math.ceil((first - now) / 1000)`;
  * The stores that processes share, by identity. Pauses are published, which reaches all processes at once, and stored as a key while they last, for processes that
  * start later. A process listens on a second connection, which it opens on first use.
  */
-function redisSharedStores(connection: RedisConnection, keys: RedisKeys) {
-  const { client, ask } = connection;
+function redisSharedStores(client: RedisClient, keys: RedisKeys) {
   const self = randomUUID();
   const listeners = new Map<string, Set<(forMs: number) => void>>();
-  let subscriber: typeof client | undefined;
+  let subscriber: RedisClient | undefined;
 
   const listenOn = (channel: string): Set<(forMs: number) => void> => {
     const known = listeners.get(channel);
@@ -81,7 +79,7 @@ function redisSharedStores(connection: RedisConnection, keys: RedisKeys) {
     subscriber.subscribe(channel).catch(() => {});
     return callbacks;
   };
-  const subscribing = (duplicate: typeof client): typeof client => {
+  const subscribing = (duplicate: RedisClient): RedisClient => {
     // It reconnects and subscribes again automatically.
     duplicate.on('error', () => {});
     duplicate.on('message', (channel: string, message: string) => {
@@ -99,7 +97,7 @@ function redisSharedStores(connection: RedisConnection, keys: RedisKeys) {
       return {
         announce(forMs) {
           const ms = Math.ceil(forMs);
-          ask(client.eval(PAUSE_SCRIPT, 1, pause, ms, pause, `${self} ${ms}`)).catch(() => {});
+          client.eval(PAUSE_SCRIPT, 1, pause, ms, pause, `${self} ${ms}`).catch(() => {});
         },
         listen(onPause) {
           const callbacks = listenOn(pause);
@@ -112,7 +110,7 @@ function redisSharedStores(connection: RedisConnection, keys: RedisKeys) {
           return () => callbacks.delete(onPause);
         },
         async reserve(perSecond, max) {
-          const afterMs = await ask(client.eval(RESERVE_SCRIPT, 1, keys.startTimes(store), perSecond, max));
+          const afterMs = await client.eval(RESERVE_SCRIPT, 1, keys.startTimes(store), perSecond, max);
           return { reserved: max, afterMs: Number(afterMs) };
         },
       };
@@ -127,12 +125,10 @@ function redisSharedStores(connection: RedisConnection, keys: RedisKeys) {
 const CHUNK = 500;
 
 /** The checks of image addresses in Redis: one key each, with an expiry. */
-function redisAddresses({ client, ask }: RedisConnection, keys: RedisKeys): CheckedAddresses {
+function redisAddresses(client: RedisClient, keys: RedisKeys): CheckedAddresses {
   return {
     async find(addresses) {
-      const found = await Promise.all(
-        addresses.map((address) => ask(client.get(keys.checkedAddress(address)))),
-      );
+      const found = await Promise.all(addresses.map((address) => client.get(keys.checkedAddress(address))));
       // A check that cannot be read counts as none: the address is checked again.
       return found.map((json) => storedCheck.safeParse(parsedJson(json ?? '')).data);
     },
@@ -140,9 +136,7 @@ function redisAddresses({ client, ask }: RedisConnection, keys: RedisKeys): Chec
       for (const some of chunksOf(checks, CHUNK)) {
         await Promise.all(
           some.map(({ address, version }) =>
-            ask(
-              client.set(keys.checkedAddress(address), JSON.stringify({ version, at }), 'PX', CHECK_KEPT_MS),
-            ),
+            client.set(keys.checkedAddress(address), JSON.stringify({ version, at }), 'PX', CHECK_KEPT_MS),
           ),
         );
       }
@@ -176,9 +170,9 @@ interface RedisStateOptions extends RedisConnectionOptions {
 const VERSION = 3;
 
 /** StateError for a newer state. An older one is marked as this version and not converted: this version must read its keys. */
-async function claimVersion({ client, ask }: RedisConnection, keys: RedisKeys): Promise<void> {
-  const version = Number((await ask(client.get(keys.version()))) ?? 0);
-  if (version < VERSION) await ask(client.set(keys.version(), VERSION));
+async function claimVersion(client: RedisClient, keys: RedisKeys): Promise<void> {
+  const version = Number((await client.get(keys.version)) ?? 0);
+  if (version < VERSION) await client.set(keys.version, VERSION);
   if (version <= VERSION) return;
   throw new StateError(
     `Redis has version ${version} of the state; this Storeferry knows version ${VERSION}.`,
@@ -199,23 +193,21 @@ export async function openRedisState({
 }: RedisStateOptions): Promise<State> {
   const [connection] = await Promise.all([connectRedis(options), meanwhile?.()]);
   const keys = redisKeys(prefix);
+  const { client } = connection;
   try {
-    await claimVersion(connection, keys);
+    await claimVersion(client, keys);
   } catch (error) {
     await connection.close();
     throw error;
   }
-  const locks = redisLocks(connection, keys, { leaseMs });
-  const stores = redisSharedStores(connection, keys);
+  const locks = redisLocks(client, keys, { leaseMs });
+  const stores = redisSharedStores(client, keys);
   const witnesses = artifacts === undefined ? undefined : witnessFiles(artifacts);
   const process = randomUUID();
   let senders = 0;
   return {
-    ledger(target) {
-      const { doubtedFields, ...doubts } = redisDoubts(connection, keys, target, witnesses?.of(target));
-      return { ...redisLedger(connection, keys, target, doubtedFields), ...doubts };
-    },
-    history: (target) => redisHistory(connection, keys, target),
+    ledger: (target) => redisLedger(client, keys, target, witnesses?.of(target)),
+    history: (target) => redisHistory(client, keys, target),
     sending(options) {
       const target = importTarget(options.run);
       const witness = witnesses?.of(target);
@@ -225,11 +217,11 @@ export async function openRedisState({
       senders += 1;
       return openSending(options, store, witness, `${process}-${senders}`);
     },
-    runs: redisRuns(connection, keys, onUnreadable),
+    runs: redisRuns(client, keys, onUnreadable),
     locks,
-    checkedAddresses: redisAddresses(connection, keys),
-    audit: redisAudit(connection, keys),
-    renameJob: redisRenaming(connection, keys),
+    checkedAddresses: redisAddresses(client, keys),
+    audit: redisAudit(client, keys),
+    renameJob: redisRenaming(client, keys),
     sharedStore: stores.open,
     async [Symbol.asyncDispose]() {
       locks.leaveAll();
@@ -239,52 +231,44 @@ export async function openRedisState({
   };
 }
 
-/** KEYS: marks, keys of jobs. ARGV: old and new name of the job, then keys that it has sent. */
+/** KEYS: marks or doubts, and with marks the keys of jobs. ARGV: old and new name of the job, then keys that may have it. */
 const RENAME_SCRIPT = `
 for at = 3, #ARGV do
   local key = ARGV[at]
   local rest, job = string.match(redis.call('HGET', KEYS[1], key) or '', '^([^\\n]*\\n[^\\n]*\\n)(.*)$')
   if job == ARGV[1] then
     redis.call('HSET', KEYS[1], key, rest .. ARGV[2])
-    redis.call('ZADD', KEYS[2], 0, ARGV[2] .. '\\0' .. key)
+    if KEYS[2] then redis.call('ZADD', KEYS[2], 0, ARGV[2] .. '\\0' .. key) end
   end
-  redis.call('ZREM', KEYS[2], ARGV[1] .. '\\0' .. key)
-end`;
-
-/** KEYS: doubts. ARGV: old and new name of the job, then keys in doubt. */
-const RENAME_DOUBTS_SCRIPT = `
-for at = 3, #ARGV do
-  local rest, job = string.match(redis.call('HGET', KEYS[1], ARGV[at]) or '', '^([^\\n]*\\n[^\\n]*\\n)(.*)$')
-  if job == ARGV[1] then redis.call('HSET', KEYS[1], ARGV[at], rest .. ARGV[2]) end
+  if KEYS[2] then redis.call('ZREM', KEYS[2], ARGV[1] .. '\\0' .. key) end
 end`;
 
 /** Renames a job key by key: what a killed process has left is found by the old name. */
-function redisRenaming({ client, ask }: RedisConnection, keys: RedisKeys): State['renameJob'] {
+function redisRenaming(client: RedisClient, keys: RedisKeys): State['renameJob'] {
   return async (from, to, targets) => {
-    for (const tag of targets.map(targetTag)) {
+    for (const { marks, jobKeys, doubts, versionRuns } of targets.map(keys.target)) {
       const range = rangeOf(from);
       for (;;) {
-        const members = await ask(client.zrangebylex(keys.jobKeys(tag), ...range, 'LIMIT', 0, CHUNK));
+        const members = await client.zrangebylex(jobKeys, ...range, 'LIMIT', 0, CHUNK);
         if (members.length === 0) break;
         const sent = members.map((member) => member.slice(from.length + 1));
-        await ask(client.eval(RENAME_SCRIPT, 2, keys.marks(tag), keys.jobKeys(tag), from, to, ...sent));
+        await client.eval(RENAME_SCRIPT, 2, marks, jobKeys, from, to, ...sent);
       }
-      const doubted = await ask(client.hkeys(keys.doubts(tag)));
+      const doubted = await client.hkeys(doubts);
       for (const some of chunksOf(doubted, CHUNK))
-        await ask(client.eval(RENAME_DOUBTS_SCRIPT, 1, keys.doubts(tag), from, to, ...some));
-      const history = keys.versionRuns(tag);
-      for (const [id, json] of Object.entries(await ask(client.hgetall(history)))) {
+        await client.eval(RENAME_SCRIPT, 1, doubts, from, to, ...some);
+      for (const [id, json] of Object.entries(await client.hgetall(versionRuns))) {
         const run = parsedJson(json);
         if (isJsonObject(run) && member(run, 'job') === from)
-          await ask(client.hset(history, id, JSON.stringify({ ...run, job: to })));
+          await client.hset(versionRuns, id, JSON.stringify({ ...run, job: to }));
       }
     }
-    for (const id of await ask(client.zrange(keys.runs(from), '0', '-1'))) {
-      const sequence = await ask(client.zscore(keys.runs(from), id));
-      if ((await ask(client.exists(keys.run(id)))) === 1)
-        await ask(client.hset(keys.run(id), 'job', JSON.stringify(to)));
-      await ask(client.zadd(keys.runs(to), Number(sequence), id));
-      await ask(client.zrem(keys.runs(from), id));
+    for (const id of await client.zrange(keys.runs(from), '0', '-1')) {
+      const sequence = await client.zscore(keys.runs(from), id);
+      if ((await client.exists(keys.run(id))) === 1)
+        await client.hset(keys.run(id), 'job', JSON.stringify(to));
+      await client.zadd(keys.runs(to), Number(sequence), id);
+      await client.zrem(keys.runs(from), id);
     }
   };
 }
@@ -302,23 +286,23 @@ redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -ARGV[5] - 1)
 return 1`;
 
 /** The audit log in Redis: a sorted set by time; an entry that a clock puts before the newest follows it by a millisecond. */
-function redisAudit({ client, ask }: RedisConnection, keys: RedisKeys): AuditLog {
-  const key = keys.audit();
+function redisAudit(client: RedisClient, keys: RedisKeys): AuditLog {
+  const key = keys.audit;
   return {
     async append(entry) {
       // With an id, because a set stores equal members only once.
       const identified = { ...entry, id: randomUUID() };
       for (let isStored = false; !isStored; ) {
-        const [last, score = 0] = await ask(client.zrevrange(key, 0, 0, 'WITHSCORES'));
+        const [last, score = 0] = await client.zrevrange(key, 0, 0, 'WITHSCORES');
         const place = last === undefined ? entry.at : Math.max(entry.at, Number(score) + 1);
         const added = [last ?? '', chainAuditEntry(identified, last), `${place}`];
         const kept = [`${entry.at - AUDIT_KEPT_MS}`, `${MAX_AUDIT_ENTRIES}`];
-        isStored = (await ask(client.eval(AUDIT_SCRIPT, 1, key, ...added, ...kept))) === 1;
+        isStored = (await client.eval(AUDIT_SCRIPT, 1, key, ...added, ...kept)) === 1;
       }
     },
     async newest(offset, count) {
-      return storedAuditEntries(await ask(client.zrevrange(key, offset, offset + count - 1)));
+      return storedAuditEntries(await client.zrevrange(key, offset, offset + count - 1));
     },
-    stored: () => ask(client.zrange(key, '0', '-1')),
+    stored: () => client.zrange(key, '0', '-1'),
   };
 }

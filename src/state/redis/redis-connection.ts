@@ -20,11 +20,12 @@ export function reconnectDelayMs(attempts: number): number {
   return Math.min(50 * attempts, RECONNECT_MAX_MS);
 }
 
+/** A client whose commands fail with a StateError, with advice and without a password. */
+export type RedisClient = Redis | Cluster;
+
 /** A connection to one Redis server, or to a Redis Cluster. */
 export interface RedisConnection {
-  readonly client: Redis | Cluster;
-  /** Awaits an answer. Every failure becomes a StateError with advice and without a password. */
-  ask<Answer>(answer: Promise<Answer>): Promise<Answer>;
+  readonly client: RedisClient;
   close(): Promise<void>;
   /** Increases with each new connection to a server, which may have restarted without its last writes. */
   connections(): number;
@@ -161,7 +162,7 @@ export async function bullConnection<Options extends NodeOptions>(
   };
 }
 
-/** The failure of another client of the same Redis, such as BullMQ's, as `ask` reports it. */
+/** The failure of another client of the same Redis, such as BullMQ's, as a RedisClient reports it. */
 export function redisFailure(error: unknown, url: string): StateError {
   if (error instanceof StateError) return error;
   return asStateError(error, shownNodes(parseRedisUrl(url)?.nodes ?? []));
@@ -186,15 +187,17 @@ export interface RedisServerCheck {
 
 /** Connects, queries Redis about itself, and disconnects. StateError if it cannot be reached or refuses. */
 export async function checkRedisServer(url: string): Promise<RedisServerCheck> {
-  const { client, ask, close } = await connectRedis({ url, commandTimeoutMs: CHECK_TIMEOUT_MS });
+  const { client, close } = await connectRedis({ url, commandTimeoutMs: CHECK_TIMEOUT_MS });
   try {
     const began = performance.now();
-    const server = await ask(client.info('server'));
+    const server = await client.info('server');
     const ms = Math.round(performance.now() - began);
     const nodes = client instanceof Cluster ? client.nodes('master') : [client];
-    const infos = await ask(
-      Promise.all(nodes.flatMap((node) => [node.info('memory'), node.info('persistence')])),
-    );
+    const infos = await Promise.all(
+      nodes.flatMap((node) => [node.info('memory'), node.info('persistence')]),
+    ).catch((error: unknown) => {
+      throw redisFailure(error, url);
+    });
     const version = /^redis_version:(\S+)/m.exec(server)?.[1] ?? null;
     const problems = infos.flatMap(judgeRedisPolicy);
     const distinct = new Map(problems.map((problem) => [problem.message, problem]));
@@ -235,23 +238,32 @@ function shownNodes(nodes: RedisAddress['nodes']): string {
 }
 
 function connection(
-  client: Redis | Cluster,
+  client: RedisClient,
   address: string,
   limited: <Answer>(answer: Promise<Answer>) => Promise<Answer>,
 ): RedisConnection {
   let connections = 0;
+  const explained = async (answer: Promise<unknown>): Promise<unknown> => {
+    try {
+      return await limited(answer);
+    } catch (error) {
+      throw asStateError(error, address);
+    }
+  };
   // From a single server, or from each node of a Cluster.
   for (const event of ['ready', '+node']) client.on(event, () => connections++);
   return {
-    client,
+    client: new Proxy(client, {
+      get(_, name) {
+        const member: unknown = Reflect.get(client, name);
+        if (typeof member !== 'function') return member;
+        return (...args: readonly unknown[]) => {
+          const answer: unknown = Reflect.apply(member, client, args);
+          return answer instanceof Promise ? explained(answer) : answer;
+        };
+      },
+    }),
     connections: () => connections,
-    async ask(answer) {
-      try {
-        return await limited(answer);
-      } catch (error) {
-        throw asStateError(error, address);
-      }
-    },
     async close() {
       await limited(client.quit()).catch(() => client.disconnect());
     },

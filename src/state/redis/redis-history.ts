@@ -1,7 +1,8 @@
+import { sumOf } from '../../model/json-object.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { decodeBody } from '../encode-body.ts';
 import type { OutcomeEffect } from '../ledger-rules.ts';
-import { chunksOf, type History, type HistoryRun, type LedgerTarget, targetTag } from '../state.ts';
+import { chunksOf, type History, type HistoryRun, type LedgerTarget } from '../state.ts';
 import { storedHistoryRun } from '../stored-record.ts';
 import {
   encodeBefore,
@@ -10,7 +11,7 @@ import {
   type StoredVersion,
   UNKNOWN_RUN,
 } from '../stored-version.ts';
-import type { RedisConnection } from './redis-connection.ts';
+import type { RedisClient } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
 /** Keys per call, so that Redis can serve other clients in between. */
@@ -50,21 +51,17 @@ end`;
 const LINE_BREAK = 10;
 
 /** The history of a target in Redis: per key a list of versions, per run a list of the keys that it wrote. */
-export function redisHistory(
-  { client, ask }: RedisConnection,
-  keys: RedisKeys,
-  target: LedgerTarget,
-): History {
-  const tag = targetTag(target);
-  const runsHash = keys.versionRuns(tag);
+export function redisHistory(client: RedisClient, keys: RedisKeys, target: LedgerTarget): History {
+  const names = keys.target(target);
+  const runsHash = names.versionRuns;
 
   const runsById = async (): Promise<Map<string, HistoryRun>> => {
-    const stored = Object.values(await ask(client.hgetall(runsHash)));
+    const stored = Object.values(await client.hgetall(runsHash));
     return new Map(stored.flatMap((json) => storedHistoryRun(json) ?? []).map((run) => [run.id, run]));
   };
   async function* keysOf(run: string): AsyncGenerator<readonly string[]> {
     for (let from = 0; ; from += PAGE) {
-      const page = await ask(client.lrange(keys.versionsOf(tag, run), from, from + PAGE - 1));
+      const page = await client.lrange(names.versionsOf(run), from, from + PAGE - 1);
       if (page.length === 0) return;
       yield page;
     }
@@ -72,17 +69,14 @@ export function redisHistory(
   return {
     async begin({ id, job }, at, files) {
       const run: HistoryRun = { id, job, at, files };
-      await ask(client.hsetnx(runsHash, id, JSON.stringify(run)));
+      await client.hsetnx(runsHash, id, JSON.stringify(run));
     },
     async versions(wanted) {
       if (wanted.length === 0) return [];
       const runs = await runsById();
-      const chunks = Array.from({ length: Math.ceil(wanted.length / CHUNK) }, (_, index) =>
-        wanted.slice(index * CHUNK, (index + 1) * CHUNK),
-      );
       const answers = await Promise.all(
-        chunks.map((chunk) =>
-          ask(client.callBuffer('eval', READ_SCRIPT, 2, keys.bodies(tag), keys.versions(tag), ...chunk)),
+        chunksOf(wanted, CHUNK).map((chunk) =>
+          client.callBuffer('eval', READ_SCRIPT, 2, names.bodies, names.versions, ...chunk),
         ),
       );
       return answers
@@ -105,21 +99,21 @@ export function redisHistory(
       for (const run of expired) {
         for await (const page of keysOf(run)) {
           for (const some of chunksOf(page, CHUNK)) {
-            await ask(client.eval(PRUNE_SCRIPT, 1, keys.versions(tag), expired.length, ...expired, ...some));
+            await client.eval(PRUNE_SCRIPT, 1, names.versions, expired.length, ...expired, ...some);
           }
         }
       }
       for (const run of expired) {
-        await ask(client.hdel(keys.versionSizes(tag), `${run}:versions`, `${run}:bytes`));
-        await ask(client.unlink(keys.versionsOf(tag, run)));
+        await client.hdel(names.versionSizes, `${run}:versions`, `${run}:bytes`);
+        await client.unlink(names.versionsOf(run));
         // Last: a prune that is interrupted here is repeated.
-        await ask(client.hdel(runsHash, run));
+        await client.hdel(runsHash, run);
       }
     },
     async size() {
-      const sizes = Object.entries(await ask(client.hgetall(keys.versionSizes(tag))));
+      const sizes = Object.entries(await client.hgetall(names.versionSizes));
       const sum = (name: string) =>
-        sizes.reduce((all, [field, value]) => (field.endsWith(name) ? all + Number(value) : all), 0);
+        sumOf(sizes, ([field, value]) => (field.endsWith(name) ? Number(value) : 0));
       const versions = sum(':versions');
       return { versions, bytes: sum(':bytes') + BYTES_PER_VERSION * versions };
     },

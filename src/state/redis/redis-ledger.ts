@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import { observationText, parseObservation } from '../../model/observation.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { decodeBody, encodeBody } from '../encode-body.ts';
-import { editedKey } from '../ledger-rules.ts';
+import { editedKey, type FactsByKey, type KeyWrites, ledgerRules, UNKNOWN } from '../ledger-rules.ts';
 import { handlesOf, INDEXED_AT_ONCE, NAME_HANDLES, storedHandle } from '../product-handle.ts';
+import { detectLoss, formatPosition, type Serial, serialSince } from '../serial.ts';
 import {
   type CompareQuery,
   chunksOf,
@@ -11,17 +14,15 @@ import {
   type Ledger,
   type LedgerMark,
   type LedgerTarget,
-  type MemoFact,
-  type ObservedKey,
-  type StoredView,
-  targetTag,
 } from '../state.ts';
-import type { RedisConnection } from './redis-connection.ts';
+import { presentStoredMoment, remainingMs } from '../stored-moment.ts';
+import type { WitnessFile } from '../witness-files.ts';
+import type { RedisClient } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
-import { parseMark } from './redis-rows.ts';
+import { anyKeySenderRow, pairsIn, parseMark, redisRows } from './redis-rows.ts';
 
 /** Keys per HMGET or HSCAN, so that Redis can serve other clients in between. */
-export const CHUNK = 1_000;
+const CHUNK = 1_000;
 /** Marks a complete index. An earlier version wrote `whole` for an index without names. */
 const WHOLE = 'whole with names';
 
@@ -119,183 +120,175 @@ for first = 1, #ARGV, 3 do
 end
 `;
 
-/** The operations of a ledger about doubt (redis-doubts.ts). */
-export type LedgerDoubts = {
-  readonly doubtedFields: (keys: readonly string[]) => Promise<StoredView['doubted'][]>;
-} & Pick<
-  Ledger,
-  | 'unconfirmed'
-  | 'sharedIds'
-  | 'proveIdsAgain'
-  | 'doubtedOnlyBy'
-  | 'hasDoubts'
-  | 'position'
-  | 'writtenSince'
-  | 'confirm'
-  | 'lostSince'
-  | 'reconcile'
->;
+/**
+ * Sets the serial with which a state continues after a loss, higher than any before; others may begin groups
+ * meanwhile.
+ * KEYS: serial. ARGV: a lineage if there is none, the lowest value, the newest run. Returns lineage and value.
+ */
+const RAISE_SERIAL_SCRIPT = `
+redis.call('HSETNX', KEYS[1], 'lineage', ARGV[1])
+local value = math.max(tonumber(redis.call('HGET', KEYS[1], 'value') or 0) + 1, tonumber(ARGV[2]))
+redis.call('HSET', KEYS[1], 'value', value, 'doubtedAt', ARGV[3])
+return { redis.call('HGET', KEYS[1], 'lineage'), value }`;
 
-/** The marks and bodies of a target in Redis. An emptied Redis gives an empty ledger. */
+/**
+ * The ledger of a target in Redis. An emptied Redis gives an empty ledger, and without a witness nothing is compared. A rule about all
+ * keys reads them in pages.
+ */
 export function redisLedger(
-  connection: RedisConnection,
+  client: RedisClient,
   keys: RedisKeys,
   target: LedgerTarget,
-  doubtedFields: LedgerDoubts['doubtedFields'],
-): Omit<Ledger, keyof LedgerDoubts> {
-  const { client, ask } = connection;
-  const tag = targetTag(target);
-  const marks = keys.marks(tag);
-  const bodies = keys.bodies(tag);
-  const jobKeys = keys.jobKeys(tag);
+  witness: WitnessFile | undefined,
+): Ledger {
+  const names = keys.target(target);
+  const { marks, bodies, jobKeys, handles, unindexed, indexed, observations, doubts, senders } = names;
+  const rows = redisRows(client, keys, target);
 
-  const compareChunk = async ({ job, keys: wanted, memos }: CompareQuery) => {
-    const args = wanted.flatMap((key, position) => [memos[position] ?? '', key]);
-    const answer = await client.eval(COMPARE_SCRIPT, 2, marks, keys.doubts(tag), job, IN_DOUBT, ...args);
-    return readComparison(answer, wanted.length);
-  };
   const compare = ({ job, keys: wanted, memos }: CompareQuery) =>
-    ask(
-      inChunks(wanted, (chunk, from) =>
-        compareChunk({ job, keys: chunk, memos: memos.slice(from, from + chunk.length) }),
-      ),
+    inChunks(
+      wanted.map((key, position) => [memos[position] ?? '', key]),
+      async (chunk) => {
+        const answer = await client.eval(COMPARE_SCRIPT, 2, marks, doubts, job, IN_DOUBT, ...chunk.flat());
+        return readComparison(answer, chunk.length);
+      },
     );
   const readMarks = async (wanted: readonly string[]) => {
     const found = await compare({ job: '', keys: wanted, memos: [] });
     return found.map((mark) => (mark === 'same' ? undefined : mark));
   };
-  const handles = keys.handles(tag);
-  const unindexed = keys.unindexed(tag);
-  /** Once per target: adds all keys to `unindexed`. From then on each acknowledgement adds its key. */
-  const beginIndex = async () => {
-    if ((await ask(client.get(keys.indexed(tag)))) === WHOLE) return;
-    await ask(client.set(keys.indexed(tag), 'begun'));
-    for await (const page of hashPages(connection, marks)) {
-      if (page.length > 0) await ask(client.sadd(unindexed, ...page.map(([key]) => key)));
+  const readBodies = async (wanted: readonly string[]) => {
+    const stored = await inChunks(wanted, (chunk) => client.hmgetBuffer(bodies, ...chunk));
+    return stored.map((body) => (body === null ? undefined : decodeBody(body)));
+  };
+  const readFacts = async (wanted: readonly string[]): Promise<FactsByKey> =>
+    new Map(await inChunks(wanted, async (chunk) => [...(await rows.read(chunk, true)).facts]));
+  const readSerial = async (): Promise<Serial | null> => {
+    const [lineage, value] = await client.hmget(names.serial, 'lineage', 'value');
+    return typeof lineage === 'string' ? { lineage, value: Number(value ?? 0) } : null;
+  };
+  async function* markedKeys(): AsyncGenerator<string[]> {
+    const isNew = firstOfEach();
+    for await (const page of hashPages(client, marks)) yield page.map(([key]) => key).filter(isNew);
+  }
+  const updateAll = async (rule: (facts: FactsByKey) => KeyWrites): Promise<number> => {
+    let count = 0;
+    for await (const page of markedKeys()) {
+      count += page.length;
+      for (const chunk of chunksOf(page, CHUNK)) await rows.update(chunk, rule);
     }
-    await ask(client.set(keys.indexed(tag), WHOLE));
+    return count;
   };
   /** Brings a page of the index up to date; whether there was any. */
   const index = async (): Promise<boolean> => {
-    const page = await ask(client.srandmember(unindexed, INDEXED_AT_ONCE));
+    const page = await client.srandmember(unindexed, INDEXED_AT_ONCE);
     if (page.length === 0) return false;
     // Marks before bodies: if the mark is unchanged afterwards (INDEX_SCRIPT), the body belongs to it.
-    const found = await ask(client.hmget(marks, ...page));
-    const stored = await ask(client.hmgetBuffer(bodies, ...page));
+    const found = await client.hmget(marks, ...page);
+    const texts = await readBodies(page);
     const args = page.flatMap((key, position) => {
       const mark = found[position] ?? '';
-      const body = stored[position];
-      const text = body == null ? undefined : decodeBody(body);
-      const now = mark === '' ? [] : handlesOf(key, text, parseMark(mark)?.id ?? null);
+      const now = mark === '' ? [] : handlesOf(key, texts[position], parseMark(mark)?.id ?? null);
       return [key, mark, now.join('\0')];
     });
-    await ask(client.eval(INDEX_SCRIPT, 4, marks, handles, keys.handlesOfKeys(tag), unindexed, ...args));
+    await client.eval(INDEX_SCRIPT, 4, marks, handles, names.handlesOfKeys, unindexed, ...args);
     return true;
+  };
+  const updateIndex = async () => {
+    // Once per target: adds all keys to `unindexed`. From then on each acknowledgement adds its key.
+    if ((await client.get(indexed)) !== WHOLE) {
+      await client.set(indexed, 'begun');
+      for await (const page of hashPages(client, marks)) {
+        if (page.length > 0) await client.sadd(unindexed, ...page.map(([key]) => key));
+      }
+      await client.set(indexed, WHOLE);
+    }
+    while (await index());
   };
   return {
     marks: readMarks,
     compare,
     async remember(facts) {
-      const write = async (chunk: readonly MemoFact[]) => {
+      for (const chunk of chunksOf(facts, CHUNK)) {
         const args = chunk.flatMap(({ key, fingerprint, memo }) => [key, fingerprint, memo]);
         await client.eval(REMEMBER_SCRIPT, 1, marks, ...args);
-        return [];
-      };
-      await ask(inChunks(facts, write));
+      }
     },
-    async bodies(wanted) {
-      const stored = await ask(inChunks(wanted, (chunk) => client.hmgetBuffer(bodies, ...chunk)));
-      return stored.map((body) => (body === null ? undefined : decodeBody(body)));
-    },
+    bodies: readBodies,
     async views(wanted) {
-      const [contents, doubted] = await Promise.all([
-        ask(inChunks(wanted, (chunk) => client.hmget(keys.observations(tag), ...chunk))),
-        doubtedFields(wanted),
+      const [contents, facts] = await Promise.all([
+        inChunks(wanted, (chunk) => client.hmget(observations, ...chunk)),
+        readFacts(wanted),
       ]);
-      return wanted.map((_, position) => {
+      return wanted.map((key, position) => {
         const content = contents[position] ?? null;
         return {
           observation: content === null ? undefined : parseObservation(content),
-          doubted: doubted[position] ?? null,
+          doubted: ledgerRules.doubtedFields(facts.get(key) ?? UNKNOWN),
         };
       });
     },
     async observe(observed) {
-      const write = async (chunk: readonly ObservedKey[]) => {
+      for (const chunk of chunksOf(observed, CHUNK)) {
         const args = chunk.flatMap(({ key, fingerprint, observation }) => [
           key,
           fingerprint,
           observationText(observation),
         ]);
-        await client.eval(OBSERVE_SCRIPT, 2, marks, keys.observations(tag), ...args);
-        return [];
-      };
-      await ask(inChunks(observed, write));
+        await client.eval(OBSERVE_SCRIPT, 2, marks, observations, ...args);
+      }
     },
     async *edited() {
-      const seen = new Set<string>();
-      for await (const page of hashPages(connection, keys.observations(tag))) {
+      const isNew = firstOfEach();
+      for await (const page of hashPages(client, observations)) {
         const found = page.flatMap(([key, content]) => editedKey({ key, content }));
-        const fresh = found.filter(({ key }) => !seen.has(key));
-        for (const { key } of fresh) seen.add(key);
-        if (fresh.length > 0) yield fresh;
+        yield found.filter(({ key }) => isNew(key));
       }
     },
     async keysBy(handle, values) {
-      await beginIndex();
-      while (await index());
+      await updateIndex();
       const wanted = values.map((value) => storedHandle(handle, value));
-      const found = await ask(inChunks(wanted, (chunk) => client.hmget(handles, ...chunk)));
+      const found = await inChunks(wanted, (chunk) => client.hmget(handles, ...chunk));
       return found.map((named) => named?.split('\0').sort() ?? []);
     },
     async keysNamed(part, limit) {
-      await beginIndex();
-      while (await index());
+      await updateIndex();
       const pattern = `${NAME_HANDLES.from}*${part.toLowerCase().replaceAll(/[*?[\]\\^]/g, '\\$&')}*`;
       const found = new Set<string>();
-      for await (const page of hashPages(connection, handles, pattern)) {
+      for await (const page of hashPages(client, handles, pattern)) {
         for (const key of page.flatMap(([, named]) => named.split('\0'))) found.add(key);
         if (found.size >= limit) break;
       }
       return [...found].slice(0, limit);
     },
     async *allBodies() {
-      const seen = new Set<string>();
-      let cursor = '0';
-      do {
-        const [next, found] = await ask(client.hscanBuffer(bodies, cursor, 'COUNT', CHUNK));
-        const page = found.flatMap((key, at) => {
-          const body = found[at + 1];
-          // A key may come twice while the hash grows.
-          if (at % 2 === 1 || body === undefined || seen.has(key.toString())) return [];
-          seen.add(key.toString());
-          return [{ key: key.toString(), body: decodeBody(body) }];
+      for await (const page of markedKeys()) {
+        const found = await readBodies(page);
+        yield page.flatMap((key, position) => {
+          const body = found[position];
+          return body === undefined ? [] : [{ key, body }];
         });
-        if (page.length > 0) yield page;
-        cursor = next.toString();
-      } while (cursor !== '0');
+      }
     },
     async forget(key) {
-      if ((await ask(client.hexists(bodies, key))) === 1)
-        await ask(client.hset(bodies, key, encodeBody(FORGOTTEN_BODY)));
-      const list = keys.versions(tag) + key;
-      const versions = await ask(client.lrangeBuffer(list, 0, -1));
-      await ask(client.unlink(list));
-      await ask(client.hdel(keys.observations(tag), key));
+      if ((await client.hexists(bodies, key)) === 1)
+        await client.hset(bodies, key, encodeBody(FORGOTTEN_BODY));
+      const list = names.versions + key;
+      const versions = await client.lrangeBuffer(list, 0, -1);
+      await client.unlink(list);
+      await client.hdel(observations, key);
       for (const version of versions) {
         const run = version.toString('latin1', 0, Math.max(0, version.indexOf(' ')));
-        await ask(client.hincrby(keys.versionSizes(tag), `${run}:versions`, -1));
-        await ask(
-          client.hincrby(keys.versionSizes(tag), `${run}:bytes`, -version.length - Buffer.byteLength(key)),
-        );
+        await client.hincrby(names.versionSizes, `${run}:versions`, -1);
+        await client.hincrby(names.versionSizes, `${run}:bytes`, -version.length - Buffer.byteLength(key));
       }
       return true;
     },
-    count: (job) => ask(client.zlexcount(jobKeys, ...rangeOf(job))),
+    count: (job) => client.zlexcount(jobKeys, ...rangeOf(job)),
     async *keysOf(job) {
       const [first, end] = rangeOf(job);
       for (let from = first; ; ) {
-        const members = await ask(client.zrangebylex(jobKeys, from, end, 'LIMIT', 0, CHUNK));
+        const members = await client.zrangebylex(jobKeys, from, end, 'LIMIT', 0, CHUNK);
         const last = members.at(-1);
         if (last === undefined) return;
         const page = members.map((member) => member.slice(job.length + 1));
@@ -307,16 +300,95 @@ export function redisLedger(
         from = `(${last}`;
       }
     },
+    async *unconfirmed(job) {
+      for await (const page of hashPages(client, doubts)) {
+        const facts = await readFacts(page.map(([key]) => key));
+        yield [...facts].flatMap(([key, fact]) => (ledgerRules.isUnconfirmed(job, fact) ? [key] : []));
+      }
+    },
+    async sharedIds(ids) {
+      // A scan may return a key twice.
+      const keysOf = new Map<number, Set<string>>();
+      for await (const page of hashPages(client, marks)) {
+        for (const [key, mark] of page) {
+          const id = parseMark(mark)?.id ?? null;
+          if (id !== null && ids.has(id)) keysOf.set(id, (keysOf.get(id) ?? new Set()).add(key));
+        }
+      }
+      return new Map([...keysOf].flatMap(([id, found]) => (found.size > 1 ? [[id, [...found]]] : [])));
+    },
+    async proveIdsAgain() {
+      await updateAll(ledgerRules.proveIdsAgain);
+    },
+    async doubtedOnlyBy(job, wanted) {
+      const facts = await readFacts(wanted);
+      return new Set(wanted.filter((key) => ledgerRules.isDoubtedOnlyBy(job, facts.get(key) ?? UNKNOWN)));
+    },
+    async hasDoubts() {
+      return (await client.hlen(doubts)) > 0;
+    },
+    position: async () => formatPosition(await readSerial()),
+    async writtenSince(position, wanted) {
+      const since = serialSince(position, formatPosition(await readSerial()));
+      if (since === undefined) return new Set(wanted);
+      // Marks before deletes: a key that is deleted in between is found in one of them.
+      const facts = await readFacts(wanted);
+      const deletes = await inChunks(wanted, (chunk) => client.zmscore(names.deletes, ...chunk));
+      const written = wanted.filter((key, position) =>
+        ledgerRules.wasWrittenSince(since, facts.get(key) ?? UNKNOWN, Number(deletes[position] ?? 0)),
+      );
+      return new Set(written);
+    },
+    async confirm(confirmed) {
+      for (const chunk of chunksOf(confirmed, CHUNK)) await rows.update(chunk, ledgerRules.confirmKeys, true);
+    },
+    async lostSince({ sequence }) {
+      const doubtedAt = await client.hget(names.serial, 'doubtedAt');
+      if (doubtedAt !== null && Number(doubtedAt) >= sequence) return true;
+      // The state is read after its witnesses, so other processes can only have moved it ahead.
+      const witnesses = await witness?.all();
+      return witnesses !== undefined && detectLoss(witnesses, await readSerial()) !== null;
+    },
+    async reconcile(mode) {
+      return (
+        (await witness?.reconcile(mode, async (witnesses) => {
+          const own = await readSerial();
+          const kind = detectLoss(witnesses, own);
+          if (kind === null) return null;
+          // How long requests of senders that the state has lost may run.
+          const [seconds] = await client.time();
+          for (const [place, { requestsEndWithinMs, ...from }] of witnesses.entries()) {
+            const agoMs = requestsEndWithinMs - remainingMs(from, requestsEndWithinMs, presentStoredMoment());
+            const row = anyKeySenderRow(Number(seconds) * 1_000 - agoMs, requestsEndWithinMs);
+            await client.hset(senders, `witness ${place}`, row);
+          }
+          const lowest = Math.max(own?.value ?? 0, ...witnesses.map(({ serial }) => serial.value)) + 1;
+          const lost = await updateAll((facts) => ledgerRules.loseMarks(facts, lowest));
+          const doubtedAt = (await client.get(keys.runSequence)) ?? '0';
+          const args = [randomUUID(), lowest, doubtedAt];
+          const [lineage, value] = z
+            .tuple([z.string(), z.coerce.number()])
+            .parse(await client.eval(RAISE_SERIAL_SCRIPT, 1, names.serial, ...args));
+          return { kind, keys: lost, serial: { lineage, value } };
+        })) ?? null
+      );
+    },
   };
 }
 
+/** True for the first of equal keys: pages of a hash may have a key twice while it grows. */
+function firstOfEach(): (key: string) => boolean {
+  const seen = new Set<string>();
+  return (key) => seen.size < seen.add(key).size;
+}
+
 /** The fields of a hash with their values, in pages. A field may come twice while the hash grows. */
-export async function* hashPages({ client, ask }: RedisConnection, hash: string, match = '*') {
+async function* hashPages(client: RedisClient, hash: string, match = '*') {
   let cursor = '0';
   do {
-    const [next, found] = await ask(client.hscan(hash, cursor, 'MATCH', match, 'COUNT', CHUNK));
+    const [next, found] = await client.hscan(hash, cursor, 'MATCH', match, 'COUNT', CHUNK);
     cursor = next;
-    yield found.flatMap((field, at) => (at % 2 === 0 ? [[field, found[at + 1] ?? ''] as const] : []));
+    yield pairsIn(found);
   } while (cursor !== '0');
 }
 
@@ -345,9 +417,8 @@ function ledgerMark(text: string): LedgerMark | undefined {
 
 async function inChunks<Item, Value>(
   items: readonly Item[],
-  read: (chunk: Item[], from: number) => Promise<Value[]>,
+  read: (chunk: Item[]) => Promise<Value[]>,
 ): Promise<Value[]> {
-  if (items.length === 0) return [];
-  const chunks = [...chunksOf(items, CHUNK)].map((chunk, index) => read(chunk, index * CHUNK));
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : (await Promise.all(chunks)).flat();
+  const found = await Promise.all(chunksOf(items, CHUNK).map(read));
+  return found.flatMap((values) => values);
 }

@@ -3,7 +3,7 @@ import { lockLostError, StoreferryError } from '../../model/storeferry-error.ts'
 import { pollForLock } from '../poll-for-lock.ts';
 import type { Lock, Locks } from '../state.ts';
 import { elapsedMs, type Moment, presentMoment } from '../stored-moment.ts';
-import type { RedisConnection } from './redis-connection.ts';
+import type { RedisClient } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
 /** KEYS: lock. ARGV: token, job, run, milliseconds. Returns 1, or the holder. A token may take its own lock again. */
@@ -33,7 +33,7 @@ export interface RedisLocks extends Locks {
  * processes that share a lock share the token of their run.
  */
 export function redisLocks(
-  { client, ask }: RedisConnection,
+  client: RedisClient,
   keys: RedisKeys,
   options: { readonly leaseMs: number },
 ): RedisLocks {
@@ -46,16 +46,16 @@ export function redisLocks(
       const key = keys.lock(name);
       const token = options?.together === true ? `run:${holder.run}` : randomUUID();
       const asked = presentMoment();
-      const answer = await ask(client.eval(ACQUIRE_SCRIPT, 1, key, token, holder.job, holder.run, leaseMs));
+      const answer = await client.eval(ACQUIRE_SCRIPT, 1, key, token, holder.job, holder.run, leaseMs);
       if (Array.isArray(answer)) return { heldBy: { job: String(answer[0]), run: String(answer[1]) } };
       const lease = holdLease({
         name,
         token,
         leaseMs,
         confirmed: asked,
-        renew: async () => (await ask(client.eval(RENEW_SCRIPT, 1, key, token, leaseMs))) === 1,
+        renew: async () => (await client.eval(RENEW_SCRIPT, 1, key, token, leaseMs)) === 1,
         free: async () => {
-          await ask(client.eval(FREE_SCRIPT, 1, key, token));
+          await client.eval(FREE_SCRIPT, 1, key, token);
         },
         onEnd: () => held.delete(lease),
       });
@@ -67,7 +67,7 @@ export function redisLocks(
     ...locks,
     leaseMs,
     async holderOf(name) {
-      const [job, run] = await ask(client.hmget(keys.lock(name), 'job', 'run'));
+      const [job, run] = await client.hmget(keys.lock(name), 'job', 'run');
       return typeof job === 'string' && typeof run === 'string' ? { job, run } : undefined;
     },
     acquire: (...request) => pollForLock(locks, acquirePollMs, request),

@@ -5,11 +5,15 @@ import {
   type FactsByKey,
   type KeyFacts,
   type KeyWrites,
+  ledgerRules,
   PRESENT_SERIAL,
+  type RunningRequests,
   type StoredMark,
 } from '../ledger-rules.ts';
-import { type Fence, IN_DOUBT, type LedgerTarget, targetTag } from '../state.ts';
-import type { RedisConnection } from './redis-connection.ts';
+import type { SendingStore } from '../open-sending.ts';
+import { HEARTBEAT_VALID_MS, type Serial } from '../serial.ts';
+import { chunksOf, type Fence, IN_DOUBT, type LedgerTarget } from '../state.ts';
+import type { RedisClient, RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
 /*
@@ -74,7 +78,7 @@ function formatDoubt({ isPrior, isAtWork, senders, job, serial, fields }: Doubt)
 }
 
 /** The doubt in a row. */
-export function parseDoubt(row: string): Doubt {
+function parseDoubt(row: string): Doubt {
   const [whole, prior, atWork, serial, fields, senders = '', job = ''] = DOUBT.exec(row) ?? [];
   if (whole === undefined) return UNREADABLE;
   return {
@@ -198,26 +202,21 @@ export function rowChanges({ doubts, marks }: KeyWrites, facts: ReadRows['facts'
   return changes;
 }
 
-/** The row of a sender that begins a group after this heartbeat; without one it is removed. */
-export function senderChange(sender: string, before: string, heartbeat?: string): RowChange {
-  const after = heartbeat === undefined ? '' : `${heartbeat} ${PRESENT}`;
-  return { hash: SENDERS, before, after, fields: [sender] };
+/** The pairs of a list of which two items belong together. */
+export function pairsIn<Item>(list: readonly Item[]): (readonly [Item, Item])[] {
+  return [...chunksOf(list, 2)].flatMap(([one, other]) =>
+    one === undefined || other === undefined ? [] : [[one, other] as const],
+  );
 }
 
 /** The rows of a target, written under the fence, if there is one. */
-export function redisRows(
-  { client, ask }: RedisConnection,
-  keys: RedisKeys,
-  target: LedgerTarget,
-  fence?: Fence,
-) {
-  const tag = targetTag(target);
-  const hashes = [keys.marks(tag), keys.doubts(tag), keys.senders(tag)];
-  const serial = keys.serial(tag);
+export function redisRows(client: RedisClient, keys: RedisKeys, target: LedgerTarget, fence?: Fence) {
+  const { marks, doubts, senders, serial } = keys.target(target);
+  const hashes = [marks, doubts, senders];
   const written = [...hashes, serial, fence === undefined ? serial : keys.lock(fence.name)];
 
   const read = async (wanted: readonly string[], needsMarks: boolean): Promise<ReadRows> => {
-    const answer = await ask(client.eval(READ_SCRIPT, 3, ...hashes, Number(needsMarks), ...wanted));
+    const answer = await client.eval(READ_SCRIPT, 3, ...hashes, Number(needsMarks), ...wanted);
     const [now, senders, found]: unknown[] = Array.isArray(answer) ? answer : [];
     if (!Array.isArray(senders) || !Array.isArray(found)) {
       throw new StateError('Redis gave an unexpected answer to a request for the ledger.');
@@ -233,10 +232,7 @@ export function redisRows(
         doubtRow,
       });
     }
-    const rows = senders.flatMap((sender, at) =>
-      at % 2 === 0 ? [[String(sender), String(senders[at + 1])] as const] : [],
-    );
-    return { facts, now: Number(now), senders: new Map(rows) };
+    return { facts, now: Number(now), senders: new Map(pairsIn(senders.map(String))) };
   };
   const repeat = async <Result>(attempt: () => Promise<Result | undefined>): Promise<Result> => {
     for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
@@ -263,7 +259,7 @@ export function redisRows(
     for (const { hash, before, after, fields } of groups)
       given.push(hash, before, after, fields.length, ...fields);
     const names = [...written, ...others];
-    const answer = await ask(client.eval(script, names.length, ...names, ...given, ...args));
+    const answer = await client.eval(script, names.length, ...names, ...given, ...args);
     if (answer === 'lost') throw lockLostError(fence?.name ?? '');
     return answer === 'changed' ? undefined : answer;
   };
@@ -297,4 +293,137 @@ interface RowWrite {
   /** Further KEYS and ARGV of the script. */
   readonly others?: readonly string[];
   readonly args?: readonly (string | number | Buffer)[];
+}
+
+/*
+ * The row of a sender, separated by blanks: the time of its last heartbeat by the clock of Redis; how long after that its last
+ * request may run; and the serial of its last group, or `*` if it may have sent any key.
+ */
+
+/** The row of a sender that may have sent any key. */
+export function anyKeySenderRow(heartbeatMs: number, requestsEndWithinMs: number): string {
+  return `${heartbeatMs} ${requestsEndWithinMs} *`;
+}
+
+/** An empty row is none. */
+function senderChange(sender: string, before: string, after: string): RowChange {
+  return { hash: SENDERS, before, after, fields: [sender] };
+}
+
+/**
+ * Returns 'lost' if another run has the lock of the fence, and 'behind' if Redis no longer has the last serial of this sender: it lost
+ * recent writes or was restored. KEYS: senders, and the lock if there is a fence. ARGV: token, sender, its last serial, how
+ * long after this heartbeat its last request may run.
+ */
+const HEARTBEAT_SCRIPT = `
+if KEYS[2] and redis.call('HGET', KEYS[2], 'token') ~= ARGV[1] then return 'lost' end
+local value = string.match(redis.call('HGET', KEYS[1], ARGV[2]) or '', ' (%d+)$') or '0'
+if tonumber(value) < tonumber(ARGV[3]) then return 'behind' end
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+redis.call('HSET', KEYS[1], ARGV[2], now .. ' ' .. ARGV[4] .. ' ' .. value)
+return 'written'`;
+
+/** The sending store of a target in Redis; `onBehind` is awaited if Redis has lost what this sender wrote. */
+export function redisSendingStore(
+  { client, connections }: RedisConnection,
+  keys: RedisKeys,
+  target: LedgerTarget,
+  fence: Fence | undefined,
+  onBehind: (last: Serial) => Promise<void>,
+): SendingStore {
+  const rows = redisRows(client, keys, target, fence);
+  const { doubts, senders } = keys.target(target);
+  let last: Serial = { lineage: '', value: 0 };
+  let requestsEndWithinMs = 0;
+  let heartbeatAt = Number.NEGATIVE_INFINITY;
+  const lock = fence === undefined ? [] : [keys.lock(fence.name)];
+  const refuseBehind = async (): Promise<never> => {
+    await onBehind(last);
+    throw new StateError('Redis has lost its last writes: nothing more is sent.', {
+      hint: 'It was restarted without its last writes, or an older copy was restored. Run the job again: it sends all records that may be affected.',
+    });
+  };
+  /**
+   * After `requestsEndWithinMs` without a heartbeat others may delete the row; then its absence does not prove a
+   * loss.
+   */
+  const lastKnown = (): number => {
+    if (performance.now() - heartbeatAt >= requestsEndWithinMs) last = { ...last, value: 0 };
+    return last.value;
+  };
+  return {
+    connections,
+    async begin(group) {
+      const { sender } = group;
+      const begun = await rows.repeat(async () => {
+        const known = lastKnown();
+        const { facts, now, senders } = await rows.read(group.keys, group.deletes.length > 0);
+        const own = senders.get(sender) ?? '';
+        if (Number(/ (\d+)$/.exec(own)?.[1] ?? 0) < known) {
+          // Rejects first if the lock is lost too.
+          await rows.write({ changes: [] });
+          await refuseBehind();
+        }
+        const { running, ended } = runningRequests(senders, now);
+        const { writes, ...begun } = ledgerRules.beginKeys(group, facts, running);
+        const heartbeat = /^\d+ \d+/.exec(own)?.[0] ?? `${now} 0`;
+        const written = await rows.write({
+          changes: [
+            ...ended
+              .filter((other) => other !== sender)
+              .map((other) => senderChange(other, senders.get(other) ?? '', '')),
+            senderChange(sender, own, `${heartbeat} ${PRESENT}`),
+            ...rowChanges(writes, facts),
+          ],
+          raises: true,
+        });
+        return written === undefined ? undefined : { ...begun, serial: parseSerial(written) };
+      });
+      last = begun.serial;
+      return begun;
+    },
+    async heartbeat(sender, attemptMs) {
+      const asked = performance.now();
+      const known = lastKnown();
+      requestsEndWithinMs = HEARTBEAT_VALID_MS + attemptMs;
+      const args = [fence?.token ?? '', sender, known, requestsEndWithinMs];
+      const answer = await client.eval(HEARTBEAT_SCRIPT, 1 + lock.length, senders, ...lock, ...args);
+      if (answer === 'lost') throw lockLostError(fence?.name ?? '');
+      if (answer === 'behind') await refuseBehind();
+      heartbeatAt = asked;
+    },
+    async withdraw(sender, withdrawn) {
+      await rows.update(withdrawn, (facts) => ledgerRules.withdrawKeys(sender, facts));
+    },
+    async end(sender) {
+      const rows = await client.hvals(doubts);
+      if (!rows.some((row) => ledgerRules.mayRun(sender, parseDoubt(row))))
+        await client.hdel(senders, sender);
+    },
+  };
+}
+
+/** `ended`: senders whose requests have ended. */
+function runningRequests(
+  senders: ReadRows['senders'],
+  now: number,
+): { readonly running: RunningRequests; readonly ended: readonly string[] } {
+  const bySender = new Map<string, number>();
+  const ended: string[] = [];
+  let ofAnyKey = 0;
+  for (const [sender, row] of senders) {
+    const [, heartbeat, within, isOfAnyKey] = /^(\d+) (\d+)( \*)?/.exec(row) ?? [];
+    const ms = Math.min(Number(within), Math.max(0, Number(heartbeat) + Number(within) - now));
+    if (!(ms > 0)) ended.push(sender);
+    else if (isOfAnyKey === undefined) bySender.set(sender, ms);
+    else ofAnyKey = Math.max(ofAnyKey, ms);
+  }
+  return { running: { bySender, ofAnyKey }, ended };
+}
+
+/** The answer of WRITE_SCRIPT. */
+function parseSerial(answer: unknown): Serial {
+  const [lineage, value]: unknown[] = Array.isArray(answer) ? answer : [];
+  return { lineage: String(lineage), value: Number(value) };
 }

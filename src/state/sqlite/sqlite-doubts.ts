@@ -48,7 +48,7 @@ export interface SqliteDoubts {
 }
 
 /** Within the transaction of outcomes: applies their effects on the doubts about their keys. */
-export type EndDoubts = (target: number, keys: readonly string[], effects: readonly SettledEffect[]) => void;
+export type EndDoubts = (target: number, effects: readonly SettledEffect[]) => void;
 
 const PAGE_SIZE = 1_000;
 /** No request lasts this long. */
@@ -341,13 +341,10 @@ export function createSqliteDoubts(
         return { kind, keys, serial: { lineage: lineage(), value } };
       });
     },
-    endDoubts(target, keys, effects) {
-      const changed = keys.filter((_, position) => {
-        const effect = effects[position];
-        return effect !== undefined && ledgerRules.dependsOnDoubt(effect);
-      });
-      const facts = readFacts(target, changed, () => false);
-      apply(target, ledgerRules.settleDoubts(keys, effects, facts), facts, 0);
+    endDoubts(target, effects) {
+      const dependent = effects.filter(ledgerRules.dependsOnDoubt).map(({ doubtedKey }) => doubtedKey);
+      const facts = readFacts(target, dependent, () => false);
+      apply(target, ledgerRules.settleDoubts(effects, facts), facts, 0);
     },
   };
 }

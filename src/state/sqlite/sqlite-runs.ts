@@ -3,7 +3,7 @@ import type { Outcome } from '../../model/operation.ts';
 import type { Refusal } from '../../model/reason.ts';
 import type { ChangedId, Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
-import { FORGET_KEY, ledgerRules } from '../ledger-rules.ts';
+import { type Acknowledged, FORGET_KEY, ledgerRules } from '../ledger-rules.ts';
 import {
   changedId,
   FORGOTTEN_MESSAGE,
@@ -145,11 +145,6 @@ interface RecordedOutcomes {
   readonly versionAt: number | null;
 }
 
-/** A body that the store has acknowledged. */
-interface AcknowledgedBody extends Pick<OperationResult, 'operation'> {
-  readonly body: string;
-}
-
 /** A Refusal whose key, spans and reason are still to be checked. */
 export type UncheckedRefusal = { readonly shard: number; readonly index: number } & object;
 
@@ -218,23 +213,21 @@ export function createSqliteOutcomes(
    * Stores acknowledged bodies; gives their numbers in order. A body that the plan has packed keeps its block, unless its place
    * there is taken: each row needs its own body.
    */
-  const storeBodies = (acknowledged: readonly AcknowledgedBody[]): number[] => {
+  const storeBodies = (acknowledged: readonly Acknowledged[]): number[] => {
     const placesOf = new Map<Uint8Array, number>();
-    const packed = acknowledged.map(({ operation }) => {
-      if (operation.kind === 'delete-product' || operation.packed === undefined) return undefined;
-      const { block, place } = operation.packed;
+    const kept = acknowledged.map(({ packed }) => {
+      if (packed === undefined) return undefined;
+      const { block, place } = packed;
       const taken = placesOf.get(block) ?? 0;
       if ((taken & (1 << place)) !== 0) return undefined;
       placesOf.set(block, taken | (1 << place));
-      return operation.packed;
+      return packed;
     });
     const firsts = new Map([...placesOf].map(([block, places]) => [block, bodies.addPacked(block, places)]));
-    const added = bodies.add(
-      acknowledged.flatMap(({ body }, at) => (packed[at] === undefined ? [body] : [])),
-    );
-    let next = 0;
-    return packed.map((place) =>
-      place === undefined ? (added[next++] ?? 0) : (firsts.get(place.block) ?? 0) + place.place,
+    const alone = acknowledged.flatMap(({ body }, at) => (kept[at] === undefined ? [body] : []));
+    const added = bodies.add(alone).values();
+    return kept.map((packed) =>
+      packed === undefined ? (added.next().value ?? 0) : (firsts.get(packed.block) ?? 0) + packed.place,
     );
   };
 
@@ -250,15 +243,9 @@ export function createSqliteOutcomes(
     const observing = observations.within(target);
     const serial = integer(selectSerial.get(target)?.['serial'], 'targets.serial');
     const keepsSerial = ledgerRules.keepsSerials(run);
-    const effects = results.map((result) => ledgerRules.outcomeEffect(run.job, result));
-    const acknowledgedBodies = results.flatMap(({ operation }, at) => {
-      const body = effects[at]?.acknowledged?.body;
-      return body === undefined ? [] : [{ operation, body }];
-    });
-    const bodyNumbers = storeBodies(acknowledgedBodies).values();
-    for (const [at, { doubt, key, acknowledged, version: head }] of effects.entries()) {
-      const result = results[at];
-      if (result === undefined) continue;
+    const effects = results.map((result) => ({ result, ...ledgerRules.outcomeEffect(run.job, result) }));
+    const bodyNumbers = storeBodies(effects.flatMap(({ acknowledged = [] }) => acknowledged)).values();
+    for (const { result, doubt, key, acknowledged, version: head } of effects) {
       const { index, rows } = result.operation;
       const version = versionAt === null || head === undefined ? null : { run: number, at: versionAt, head };
       insertOutcome.run(number, shard, index, rows, ...storedOutcome(result));
@@ -287,11 +274,7 @@ export function createSqliteOutcomes(
         insertDelete.run(target, key, serial);
       }
     }
-    endDoubts(
-      target,
-      results.map(({ operation }) => operation.key),
-      effects,
-    );
+    endDoubts(target, effects);
     if (requests > 0) addRequests.run(number, requests);
   };
 
