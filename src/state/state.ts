@@ -358,6 +358,17 @@ export interface OutcomeTally {
   readonly requests: number;
 }
 
+/** The names of all sums. */
+export const TALLY_FIELDS = [
+  'applied',
+  'appliedRows',
+  'rejected',
+  'rejectedRows',
+  'deleted',
+  'left',
+  'requests',
+] as const satisfies readonly (keyof OutcomeTally)[];
+
 /** Selects runs; an omitted field selects all. Few runs of a job are kept, so all of them may be listed. */
 export interface RunsFilter {
   readonly job?: string;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parsedJson, type Stored } from '../model/json-object.ts';
 import { reasonSchema, refusalSchema } from '../model/reason.ts';
 import { tablePlacesSchema } from '../model/row.ts';
-import { changedIdSchema, runSchema } from '../model/run.ts';
+import { changedIdSchema, type Run, runSchema } from '../model/run.ts';
 import { StateError } from '../model/storeferry-error.ts';
 
 /** A record of the state that is damaged, or that another program or version wrote. */
@@ -16,40 +16,35 @@ export class UnreadableRecord extends StateError {
   }
 }
 
-/** A kind of record that the state stores as JSON, and checks when it reads it. */
-export class StoredRecord<Type> {
-  readonly #what: string;
-  readonly schema: z.ZodType<Type>;
-
-  constructor(what: string, schema: z.ZodType<Type>) {
-    this.#what = what;
-    this.schema = schema;
-  }
-
-  /** The record in a JSON text; UnreadableRecord describes the problem and uses `name`. */
-  parse(json: string, name: string): Type {
+/**
+ * A kind of record that the state stores as JSON, and checks when it reads it: UnreadableRecord describes the problem and uses the name.
+ */
+function storedRecord<Type>(what: string, schema: z.ZodType<Type>): (json: string, name: string) => Type {
+  return (json, name) => {
     const value = parsedJson(json);
-    if (value === undefined) throw new UnreadableRecord(this.#what, name, 'it is not JSON');
-    return this.check(value, name);
-  }
-
-  /** The same for a parsed value. */
-  check(value: unknown, name: string): Type {
-    const { data, error } = this.schema.safeParse(value);
+    if (value === undefined) throw new UnreadableRecord(what, name, 'it is not JSON');
+    const { data, error } = schema.safeParse(value);
     if (error === undefined) return data;
     // Neither values nor the names within them are quoted, because their content is unknown.
     const [issue] = error.issues;
     const problem = `field '${String(issue?.path[0] ?? '')}': ${issue?.message ?? 'another shape'}`;
-    throw new UnreadableRecord(this.#what, name, problem);
-  }
+    throw new UnreadableRecord(what, name, problem);
+  };
 }
 
-export const storedRun = new StoredRecord('run', runSchema);
+const parseAnyRun = storedRecord('run', runSchema);
 /** A record that the store refused. */
-export const storedRefusal = new StoredRecord('refused record', refusalSchema);
+export const parseRefusal = storedRecord('refused record', refusalSchema);
 /** Why a record was rejected or not sent. */
-export const storedReason = new StoredRecord('reason', reasonSchema);
-export const storedChangedId = new StoredRecord('changed id', changedIdSchema);
+export const parseReason = storedRecord('reason', reasonSchema);
+export const parseChangedId = storedRecord('changed id', changedIdSchema);
+
+/** The run with this id; UnreadableRecord for another one too. */
+export function parseRun(json: string, id: string): Run {
+  const run = parseAnyRun(json, id);
+  if (run.id === id) return run;
+  throw new UnreadableRecord('run', id, 'it says that it is another one');
+}
 
 /** A run of the history: kept for as long as its versions, longer than the run itself. */
 const historyRunSchema = z.object({

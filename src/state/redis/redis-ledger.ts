@@ -420,5 +420,5 @@ async function inChunks<Item, Value>(
   read: (chunk: Item[]) => Promise<Value[]>,
 ): Promise<Value[]> {
   const found = await Promise.all(chunksOf(items, CHUNK).map(read));
-  return found.flatMap((values) => values);
+  return found.flat();
 }

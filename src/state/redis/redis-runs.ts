@@ -13,14 +13,9 @@ import {
   MAX_DELETES_KEPT,
   type OperationResult,
   type Runs,
+  TALLY_FIELDS,
 } from '../state.ts';
-import {
-  storedChangedId,
-  storedReason,
-  storedRefusal,
-  storedRun,
-  UnreadableRecord,
-} from '../stored-record.ts';
+import { parseChangedId, parseReason, parseRefusal, parseRun, UnreadableRecord } from '../stored-record.ts';
 import type { RedisClient } from './redis-connection.ts';
 import { versionText } from './redis-history.ts';
 import type { OutcomeKeys, RedisKeys } from './redis-keys.ts';
@@ -45,7 +40,12 @@ export function redisRuns(
 ): Runs {
   const known = new Map<string, OutcomeKeys>();
 
-  const get = async (id: string) => parseRun(id, await client.hgetall(keys.run(id)));
+  const get = async (id: string): Promise<Run | undefined> => {
+    const fields = await client.hgetall(keys.run(id));
+    if (fields['id'] === undefined) return undefined;
+    const members = Object.entries(fields).map(([field, json]) => `${JSON.stringify(field)}:${json}`);
+    return parseRun(`{${members.join()}}`, id);
+  };
   const leaveOut = (error: unknown): [] => {
     if (!(error instanceof StateError)) throw error;
     onUnreadable(error);
@@ -141,7 +141,7 @@ export function redisRuns(
       for (const [text, score] of pairsIn(
         await client.zrangebyscore(refusals, '-inf', '+inf', 'WITHSCORES'),
       )) {
-        const refusal = storedRefusal.parse(text, `of run ${id}`);
+        const refusal = parseRefusal(text, `of run ${id}`);
         if (refusal.key !== key || refusal.reason.message === FORGOTTEN_MESSAGE) continue;
         const forgotten = { ...refusal, reason: { ...refusal.reason, message: FORGOTTEN_MESSAGE } };
         await client.zadd(refusals, score, JSON.stringify(forgotten));
@@ -155,7 +155,7 @@ export function redisRuns(
         const page = await client.zrangebyscore(refusals, from, '+inf', ...limit);
         const score = page.at(-1);
         if (score === undefined) return;
-        yield pairsIn(page).flatMap(([text]) => readable(() => storedRefusal.parse(text, `of run ${id}`)));
+        yield pairsIn(page).flatMap(([text]) => readable(() => parseRefusal(text, `of run ${id}`)));
         from = `(${score}`;
       }
     },
@@ -164,28 +164,16 @@ export function redisRuns(
       for (const text of await client.hvals((await keysOf(id)).unsent)) countUnder(counts, text);
       return [...counts]
         .sort(([one, count], [other, more]) => more - count || (one < other ? -1 : 1))
-        .flatMap(([text, count]) =>
-          readable(() => ({ reason: storedReason.parse(text, `of run ${id}`), count })),
-        );
+        .flatMap(([text, count]) => readable(() => ({ reason: parseReason(text, `of run ${id}`), count })));
     },
     async changedIds(id, limit) {
       if (limit <= 0) return [];
       const texts = await client.zrange((await keysOf(id)).changedIds, 0, String(limit - 1));
-      return texts.flatMap((text) => readable(() => storedChangedId.parse(text, `of run ${id}`)));
+      return texts.flatMap((text) => readable(() => parseChangedId(text, `of run ${id}`)));
     },
     changedIdCount: async (id) => await client.zcard((await keysOf(id)).changedIds),
   };
 }
-
-const TALLY_FIELDS = [
-  'applied',
-  'appliedRows',
-  'rejected',
-  'rejectedRows',
-  'deleted',
-  'left',
-  'requests',
-] as const;
 
 /** Field by field, so that Redis merges changes; each as JSON, so that null and numbers can be read back. */
 function fieldsOf(run: Partial<Run>): Record<string, string> {
@@ -194,15 +182,6 @@ function fieldsOf(run: Partial<Run>): Record<string, string> {
     if (value !== undefined) fields[field] = JSON.stringify(value);
   }
   return fields;
-}
-
-/** Undefined if there is none. StateError if it cannot be read, or has the id of another run. */
-function parseRun(id: string, fields: Readonly<Record<string, string>>): Run | undefined {
-  if (fields['id'] === undefined) return undefined;
-  const entries = Object.entries(fields).map(([field, json]) => `${JSON.stringify(field)}:${json}`);
-  const run = storedRun.parse(`{${entries.join(',')}}`, id);
-  if (run.id === id) return run;
-  throw new UnreadableRecord('run', id, 'it says that it is another one');
 }
 
 function parseOutcomes(codes: string): Map<number, Outcome['kind']> {

@@ -2,7 +2,9 @@ import type { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { StateError } from '../../model/storeferry-error.ts';
 import { BLOCK_BODIES, blocksOf, bodiesIn, decodeBodies, encodeBodies } from '../encode-body.ts';
+import { encodeBefore, encodeVersion } from '../stored-version.ts';
 import { inTransaction } from './open-state-database.ts';
+import { integer, integerOrNull, text } from './sqlite-error.ts';
 
 /** Unpacked blocks that a reader keeps, of about 64 KiB each; also the packed blocks whose numbers are kept. */
 const MAX_UNPACKED = 256;
@@ -40,7 +42,8 @@ interface VersionOrigin {
 export type Journal = ReturnType<typeof createJournal>;
 
 /** The journal of an open database. */
-export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersions: () => void) {
+export function createJournal(database: DatabaseSync, bodies: Bodies) {
+  const keepVersions = createKeepVersions(database, bodies);
   const append = database.prepare(
     `INSERT INTO journal (target, key, fingerprint, id, id_proof, job, memo, body, serial, run, at, head)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -93,6 +96,111 @@ export function createJournal(database: DatabaseSync, bodies: Bodies, keepVersio
       if (database.isTransaction) mergeAll();
       else inTransaction(database, mergeAll);
     },
+  };
+}
+
+/** What SQLite stores of a version besides its content: its row, and its entry of the index. */
+export const BYTES_PER_VERSION = 45;
+
+/** A version to write. `old` and `next` are numbers of bodies. */
+interface Kept {
+  readonly target: number;
+  /** The number of its key, and its own among the versions of the key. */
+  readonly key: number;
+  readonly number: number;
+  readonly run: number;
+  readonly at: number;
+  readonly head: string;
+  readonly old: number | null;
+  readonly next: number | null;
+}
+
+/**
+ * Turns rows of the journal into versions, within the transaction of a merge and before it changes `marks`: the merge removes
+ * the bodies that versions replace. Reads these bodies in the order in which they are stored, to unpack each block once.
+ */
+function createKeepVersions(database: DatabaseSync, bodies: Bodies): () => void {
+  const concerns = database.prepare(
+    'SELECT 1 WHERE EXISTS (SELECT 1 FROM versions) OR EXISTS (SELECT 1 FROM journal WHERE run IS NOT NULL)',
+  );
+  const addKeys = database.prepare(
+    `INSERT OR IGNORE INTO version_keys (target, key)
+     SELECT DISTINCT target, key FROM journal WHERE run IS NOT NULL ORDER BY target, key`,
+  );
+  const select = database.prepare(
+    `SELECT journal.target, version_keys.number, run, at, head, journal.body, marks.body,
+       coalesce((SELECT max(number) FROM versions WHERE versions.key = version_keys.number), 0)
+     FROM journal JOIN version_keys USING (target, key) LEFT JOIN marks USING (target, key)
+     ORDER BY target, key, journal.number`,
+  );
+  select.setReturnArrays(true);
+  const insert = database.prepare(
+    'INSERT INTO versions (key, number, run, at, content) VALUES (?, ?, ?, ?, ?)',
+  );
+  const remove = database.prepare('DELETE FROM versions WHERE key = ?');
+  const addSize = database.prepare(
+    'UPDATE version_runs SET versions = versions + ?, bytes = bytes + ? WHERE target = ? AND run = ?',
+  );
+
+  /** The versions to keep, by key; removes the history of keys that were acknowledged without a version. */
+  const read = (): Kept[] => {
+    const kept: Kept[] = [];
+    let last: Pick<Kept, 'key' | 'number' | 'next'> | undefined;
+    for (const row of select.all()) {
+      const key = integer(row[1], 'version_keys.number');
+      const before = last?.key === key ? last : undefined;
+      const number = (before?.number ?? integer(row[7], 'versions.number')) + 1;
+      const next = integerOrNull(row[5], 'journal.body');
+      last = { key, number, next };
+      if (row[2] === null) {
+        remove.run(key);
+        while (kept.at(-1)?.key === key) kept.pop();
+        continue;
+      }
+      kept.push({
+        key,
+        number,
+        next,
+        target: integer(row[0], 'journal.target'),
+        old: before === undefined ? integerOrNull(row[6], 'marks.body') : before.next,
+        run: integer(row[2], 'journal.run'),
+        at: integer(row[3], 'journal.at'),
+        head: text(row[4], 'journal.head'),
+      });
+    }
+    return kept;
+  };
+  const contentOf = ({ head, old, next }: Kept, body: ReturnType<Bodies['reader']>): Buffer => {
+    if (old === null) return encodeVersion(head, null);
+    const read = () => {
+      const found = body(old);
+      if (found === null) throw new StateError(`The body ${old} is gone.`);
+      return { body: found, after: next === null ? null : body(next) };
+    };
+    return encodeVersion(head, encodeBefore(read));
+  };
+
+  return () => {
+    if (concerns.get() === undefined) return;
+    addKeys.run();
+    const kept = read();
+    // As latin1 texts: each small buffer would keep the whole pool in memory that it shares with unpacked bodies.
+    const contents = new Map<Kept, string>();
+    const body = bodies.reader();
+    for (const version of kept.toSorted((one, other) => (one.old ?? 0) - (other.old ?? 0))) {
+      contents.set(version, contentOf(version, body).toString('latin1'));
+    }
+    const sizes = new Map<string, { target: number; run: number; versions: number; bytes: number }>();
+    for (const version of kept) {
+      const { target, key, number, run, at } = version;
+      const content = Buffer.from(contents.get(version) ?? '', 'latin1');
+      insert.run(key, number, run, at, content);
+      const size = sizes.get(`${target} ${run}`) ?? { target, run, versions: 0, bytes: 0 };
+      size.versions += 1;
+      size.bytes += content.length + BYTES_PER_VERSION;
+      sizes.set(`${target} ${run}`, size);
+    }
+    for (const { target, run, versions, bytes } of sizes.values()) addSize.run(versions, bytes, target, run);
   };
 }
 

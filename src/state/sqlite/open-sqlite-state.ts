@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { storedAuditEntries } from '../../model/audit-entry.ts';
-import { observationText } from '../../model/observation.ts';
 import type { Run } from '../../model/run.ts';
 import { lockLostError, StateError } from '../../model/storeferry-error.ts';
 import type { Artifacts } from '../artifacts.ts';
@@ -8,10 +7,7 @@ import { makeFolders } from '../file-access.ts';
 import { folderArtifacts } from '../folder-artifacts.ts';
 import { editedKey } from '../ledger-rules.ts';
 import { openSending, type SendingStore } from '../open-sending.ts';
-import { storedHandle } from '../product-handle.ts';
-import { serialSince } from '../serial.ts';
 import {
-  type CompareQuery,
   type Fence,
   type History,
   type HistoryRun,
@@ -23,13 +19,7 @@ import {
   type Runs,
   type State,
 } from '../state.ts';
-import {
-  storedHistoryRun,
-  storedReason,
-  storedRefusal,
-  storedRun,
-  UnreadableRecord,
-} from '../stored-record.ts';
+import { parseReason, parseRefusal, parseRun, storedHistoryRun, UnreadableRecord } from '../stored-record.ts';
 import { restoreVersions, UNKNOWN_RUN } from '../stored-version.ts';
 import { type WitnessFile, witnessFiles } from '../witness-files.ts';
 import {
@@ -40,7 +30,6 @@ import {
 } from './database-thread.ts';
 import { damagedDatabase } from './sqlite-error.ts';
 import { createSqliteLocks, type SqliteLocks } from './sqlite-locks.ts';
-import type { UncheckedRefusal, UncheckedRun } from './sqlite-runs.ts';
 
 const MAX_TRUNCATIONS = 5;
 const TRUNCATION_WAIT_MS = 1_000;
@@ -100,25 +89,25 @@ export function sqliteState({ thread, path, locks, artifacts }: SqliteParts): St
   };
   return {
     ledger: (target) => ledger(calls, target, witnesses.of(target)),
-    history: (target) => history(calls, target),
+    history: (target) => history(callsAbout(target, calls)),
     runs: runs(calls, refuseWithout, path),
     locks,
     sending(options) {
       const target = importTarget(options.run);
-      const store = sendingStore(calls, target, () => refuseWithout(options.fence));
+      const store = sendingStore(callsAbout(target, calls), () => refuseWithout(options.fence));
       senders += 1;
       return openSending(options, store, witnesses.of(target), `${witnesses.process}-${senders}`);
     },
     checkedAddresses: {
-      find: (addresses) => calls.findAddresses(addresses),
-      remember: (checks, at) => calls.rememberAddresses(checks, at),
+      find: calls.findAddresses,
+      remember: calls.rememberAddresses,
     },
     audit: {
-      append: (entry) => calls.appendAudit(entry),
+      append: calls.appendAudit,
       newest: async (offset, count) => storedAuditEntries(await calls.auditEntries(offset, count)),
       stored: async () => (await calls.auditEntries(0, MAX_AUDIT_ENTRIES)).toReversed(),
     },
-    renameJob: (from, to) => calls.renameJob(from, to),
+    renameJob: calls.renameJob,
     sharedStore: () => undefined,
     queue: calls,
     async [Symbol.asyncDispose]() {
@@ -128,94 +117,90 @@ export function sqliteState({ thread, path, locks, artifacts }: SqliteParts): St
   };
 }
 
-function ledger(calls: RemoteCalls, target: LedgerTarget, witness: WitnessFile): Ledger {
-  const compare = (question: CompareQuery) => calls.compare(target, question);
+/** The calls about a target, without their first argument. */
+type TargetCalls = {
+  readonly [Method in keyof RemoteCalls]: RemoteCalls[Method] extends (
+    target: LedgerTarget,
+    ...args: infer Args
+  ) => infer Answer
+    ? (...args: Args) => Answer
+    : never;
+};
+
+function callsAbout(target: LedgerTarget, calls: RemoteCalls): TargetCalls {
+  return new Proxy(Object.create(null), {
+    get:
+      (_, method) =>
+      (...args: readonly unknown[]) =>
+        Reflect.apply(Reflect.get(calls, method), calls, [target, ...args]),
+  });
+}
+
+function ledger(all: RemoteCalls, target: LedgerTarget, witness: WitnessFile): Ledger {
+  const calls = callsAbout(target, all);
+  const updateIndex = async () => {
+    while (!(await calls.index()));
+  };
   return {
     async marks(keys) {
-      const marks = await compare({ job: '', keys, memos: [] });
+      const marks = await calls.compare({ job: '', keys, memos: [] });
       return marks.map((mark) => (mark === 'same' ? undefined : mark));
     },
-    compare,
-    remember: (facts) => calls.remember(target, facts),
-    bodies: (keys) => calls.bodies(target, keys),
+    compare: calls.compare,
+    remember: calls.remember,
+    bodies: calls.bodies,
     async views(keys) {
       const [observations, doubted] = await Promise.all([
-        calls.observations(target, keys),
-        calls.doubtedFields(target, keys),
+        calls.observations(keys),
+        calls.doubtedFields(keys),
       ]);
       return keys.map((_, position) => ({
         observation: observations[position],
         doubted: doubted[position] ?? null,
       }));
     },
-    observe: (observed) =>
-      calls.observe(
-        target,
-        observed.map(({ key, fingerprint, observation }) => ({
-          key,
-          fingerprint,
-          content: observationText(observation),
-        })),
-      ),
+    observe: calls.observe,
     async *edited() {
-      const found = pages<{ key: string; content: string }>((last) =>
-        calls.editedAfter(target, last?.key ?? ''),
-      );
+      const found = pages<{ key: string; content: string }>((last) => calls.editedAfter(last?.key ?? ''));
       for await (const page of found) yield page.flatMap(editedKey);
     },
     async keysBy(handle, values) {
-      while (!(await calls.index(target)));
-      return await calls.keysBy(
-        target,
-        values.map((value) => storedHandle(handle, value)),
-      );
+      await updateIndex();
+      return await calls.keysBy(handle, values);
     },
     async keysNamed(part, limit) {
-      while (!(await calls.index(target)));
-      return await calls.keysNamed(target, part.toLowerCase(), limit);
+      await updateIndex();
+      return await calls.keysNamed(part, limit);
     },
-    allBodies: () =>
-      pages<{ key: string; body: string }>((last) => calls.bodiesAfter(target, last?.key ?? '')),
+    allBodies: () => pages<{ key: string; body: string }>((last) => calls.bodiesAfter(last?.key ?? '')),
     async forget(key) {
-      await calls.forget(target, key);
+      await calls.forget(key);
       // Each wait blocks the thread: other calls come between them.
       for (let attempt = 1; attempt <= MAX_TRUNCATIONS; attempt++)
-        if (await calls.truncateLog(TRUNCATION_WAIT_MS)) return true;
+        if (await all.truncateLog(TRUNCATION_WAIT_MS)) return true;
       return false;
     },
-    count: (job) => calls.count(target, job),
-    keysOf: (job) => pages<OwnedKey>((last) => calls.keysAfter(target, job, last?.key ?? null)),
-    sharedIds: (ids) => calls.sharedIds(target, [...ids]),
-    proveIdsAgain: () => calls.proveIdsAgain(target),
-    unconfirmed: (job) => pages<string>((last) => calls.unconfirmedAfter(target, job, last ?? '')),
-    doubtedOnlyBy: async (job, keys) => new Set(await calls.doubtedOnlyBy(target, job, keys)),
-    hasDoubts: () => calls.hasDoubts(target),
-    async writtenSince(position, keys) {
-      const value = serialSince(position, await calls.position(target));
-      if (value === undefined) return new Set(keys);
-      return new Set(await calls.writtenSince(target, value, keys));
-    },
-    confirm: (keys) => calls.confirm(target, keys),
-    position: () => calls.position(target),
-    lostSince: async ({ id }) => await calls.lostSince(target, id, await witness.all()),
-    async reconcile(mode) {
-      const witnessed = await witness.all();
-      if (mode === 'witnessed-only' && witnessed.length === 0) return null;
-      const found = await calls.reconcile(target, witnessed);
-      if (found === null) return null;
-      const { serial, ...loss } = found;
-      await witness.replaceOthers(serial, witnessed);
-      return loss;
-    },
+    count: calls.count,
+    keysOf: (job) => pages<OwnedKey>((last) => calls.keysAfter(job, last?.key ?? null)),
+    sharedIds: calls.sharedIds,
+    proveIdsAgain: calls.proveIdsAgain,
+    unconfirmed: (job) => pages<string>((last) => calls.unconfirmedAfter(job, last ?? '')),
+    doubtedOnlyBy: calls.doubtedOnlyBy,
+    hasDoubts: calls.hasDoubts,
+    writtenSince: calls.writtenSince,
+    confirm: calls.confirm,
+    position: calls.position,
+    lostSince: async ({ id }) => await calls.lostSince(id, await witness.all()),
+    reconcile: (mode) => witness.reconcile(mode, calls.reconcile),
   };
 }
 
-function history(calls: RemoteCalls, target: LedgerTarget): History {
+function history(calls: TargetCalls): History {
   return {
-    begin: ({ id, job }, at, files) => calls.beginHistory(target, { id, job, at, files }),
+    begin: ({ id, job }, at, files) => calls.beginHistory({ id, job, at, files }),
     async versions(keys) {
       const runOf = new Map<string, HistoryRun>();
-      return (await calls.versions(target, keys)).map(({ body, rows }) => {
+      return (await calls.versions(keys)).map(({ body, rows }) => {
         const versions = rows.map(({ run: document, ...version }) => {
           const run = runOf.get(document) ?? storedHistoryRun(document) ?? UNKNOWN_RUN;
           runOf.set(document, run);
@@ -226,13 +211,13 @@ function history(calls: RemoteCalls, target: LedgerTarget): History {
     },
     async *keysOf(run) {
       const found = pages<{ number: number; key: string }>((last) =>
-        calls.keysOfRunAfter(target, run, last?.number ?? 0),
+        calls.keysOfRunAfter(run, last?.number ?? 0),
       );
       for await (const page of found) yield page.map(({ key }) => key);
     },
-    runs: async () => (await calls.historyRuns(target)).flatMap((json) => storedHistoryRun(json) ?? []),
-    prune: (before) => calls.pruneHistory(target, before),
-    size: () => calls.historySize(target),
+    runs: async () => (await calls.historyRuns()).flatMap((json) => storedHistoryRun(json) ?? []),
+    prune: calls.pruneHistory,
+    size: calls.historySize,
   };
 }
 
@@ -248,22 +233,22 @@ async function* pages<Item>(
   }
 }
 
-function sendingStore(calls: RemoteCalls, target: LedgerTarget, refuse: () => void): SendingStore {
+function sendingStore(calls: TargetCalls, refuse: () => void): SendingStore {
   return {
     async begin(group) {
       refuse();
-      return await calls.begin(target, group);
+      return await calls.begin(group);
     },
     connections: () => 0,
     async heartbeat(sender, attemptMs) {
       refuse();
-      await calls.heartbeat(target, sender, attemptMs);
+      await calls.heartbeat(sender, attemptMs);
     },
     async withdraw(sender, keys) {
       refuse();
-      await calls.withdraw(target, sender, keys);
+      await calls.withdraw(sender, keys);
     },
-    end: (sender) => calls.endSender(target, sender),
+    end: calls.endSender,
   };
 }
 
@@ -275,39 +260,40 @@ function runs(calls: RemoteCalls, refuseWithout: (fence: Fence | undefined) => v
       throw error instanceof UnreadableRecord ? damagedDatabase(path, error) : error;
     }
   };
-  const checkedRun = (found: UncheckedRun): Run => checked(() => storedRun.check(found, found.id));
+  const runIn = ({ id, document }: Readonly<Record<'id' | 'document', string>>): Run =>
+    checked(() => parseRun(document, id));
   return {
-    create: (run) => calls.create(run),
-    update: async (id, changes) => checkedRun(await calls.update(id, changes)),
+    create: calls.create,
+    update: async (id, changes) => runIn(await calls.update(id, changes)),
     async get(id) {
       const found = await calls.get(id);
-      return found === undefined ? undefined : checkedRun(found);
+      return found && runIn(found);
     },
-    list: async (filter) => (await calls.list(filter)).map(checkedRun),
-    remove: (id) => calls.remove(id),
+    list: async (filter) => (await calls.list(filter)).map(runIn),
+    remove: calls.remove,
     async record(run, shard, results, requests, fence, versionAt = null) {
       refuseWithout(fence);
       await calls.record({ run, shard, results, requests, versionAt });
     },
-    outcomes: (id, shard) => calls.outcomes(id, shard),
-    tally: (id) => calls.tally(id),
+    outcomes: calls.outcomes,
+    tally: calls.tally,
     forgetRefusals: ({ id }, key) => calls.forgetRefusals(id, key),
     async *refusals(id) {
-      const found = pages<UncheckedRefusal>((last) =>
-        calls.refusalsAfter(id, last?.shard ?? -1, last?.index ?? -1),
+      const found = pages<Awaited<ReturnType<typeof calls.refusalsAfter>>[number]>((last) =>
+        calls.refusalsAfter(id, last?.shard ?? -1, last?.operation ?? -1),
       );
       for await (const page of found) {
-        yield page.map((refusal) => checked(() => storedRefusal.check(refusal, `of run ${id}`)));
+        yield page.map(({ detail }) => checked(() => parseRefusal(detail, `of run ${id}`)));
       }
     },
     async unsentReasons(id) {
       const counted = await calls.unsentReasons(id);
-      return counted.map(({ reason, count }) => ({
-        reason: checked(() => storedReason.parse(reason, `of run ${id}`)),
+      return counted.map(({ detail, count }) => ({
+        reason: checked(() => parseReason(detail, `of run ${id}`)),
         count,
       }));
     },
-    changedIds: (id, limit) => calls.changedIds(id, limit),
-    changedIdCount: (id) => calls.changedIdCount(id),
+    changedIds: calls.changedIds,
+    changedIdCount: calls.changedIdCount,
   };
 }

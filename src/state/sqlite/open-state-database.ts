@@ -220,6 +220,21 @@ export function keysJson(keys: readonly string[]): string {
   return json.includes('\\ud') ? JSON.stringify(keys.map((key) => key.toWellFormed())) : json;
 }
 
+/**
+ * Reads columns of the rows of a target that have one of these keys, by one statement for all: arrays of the position of the key, then
+ * the columns. Measured per key of a million: 1.6 to 2.3 microseconds; a prepared `get` per key took 4 to 6, a list of 500 parameters
+ * 2.1 to 3. Rows as arrays cost half as much as objects; not by an option of `prepare`, which Node before 24.14 ignores.
+ */
+export function selectByKeys(database: DatabaseSync, table: string, columns: readonly string[]) {
+  const select = database.prepare(
+    `SELECT ${['wanted.key', ...columns.map((name) => `${table}.${name}`)].join()} FROM json_each(?) AS wanted
+     CROSS JOIN ${table} WHERE ${table}.target = ? AND ${table}.key = wanted.value`,
+  );
+  select.setReturnArrays(true);
+  return (target: number, keys: readonly string[]) =>
+    keys.length === 0 ? [] : select.all(keysJson(keys), target);
+}
+
 /** `marks.id_proof`: the position in this list. */
 export const ID_PROOFS: readonly IdProof[] = ['proven', 'once', 'changed'];
 

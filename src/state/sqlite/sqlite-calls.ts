@@ -7,20 +7,20 @@ import {
   type AddressToRemember,
   AUDIT_KEPT_MS,
   CHECK_KEPT_MS,
+  type LockHolder,
   MAX_AUDIT_ENTRIES,
   type QueueEntry,
   type StateQueue,
-  type StoredSchedule,
 } from '../state.ts';
 import { createBodies, createJournal } from './journal.ts';
-import { createLockRows, type LockRows } from './lock-rows.ts';
 import { createNames, inTransaction, keysJson, type Names } from './open-state-database.ts';
 import { createSqliteDoubts, type SqliteDoubts } from './sqlite-doubts.ts';
-import { integer, jsonObject, text, textOrNull } from './sqlite-error.ts';
-import { createKeepVersions, createSqliteHistory, type SqliteHistory } from './sqlite-history.ts';
+import { integer, isOne, jsonObject, readRow, text, textOrNull } from './sqlite-error.ts';
 import {
   createObservations,
+  createSqliteHistory,
   createSqliteLedger,
+  type SqliteHistory,
   type SqliteLedger,
   type SqliteObservations,
 } from './sqlite-ledger.ts';
@@ -69,7 +69,10 @@ function createSqliteQueue(database: DatabaseSync): SqliteQueue {
   const add = (id: string, action: JobAction): boolean =>
     Number(insert.run(id, action.job, Number(isWholeRun(action)), JSON.stringify(action)).changes) === 1;
   return {
-    schedules: () => selectSchedules.all().map(scheduleOf),
+    schedules: () =>
+      selectSchedules
+        .all()
+        .map((row) => readRow(row, 'schedules', { job: text, cron: text, timezone: text, next: integer })),
     setSchedule: ({ job, cron, timezone, next }, overdue) =>
       inTransaction(database, () => {
         if (overdue !== null) add(overdue, { does: 'run', job });
@@ -113,25 +116,16 @@ function createSqliteQueue(database: DatabaseSync): SqliteQueue {
 
 type Row = Readonly<Record<string, SQLOutputValue>>;
 
-function scheduleOf(row: Row): StoredSchedule {
-  return {
-    job: text(row['job'], 'schedules.job'),
-    cron: text(row['cron'], 'schedules.cron'),
-    timezone: text(row['timezone'], 'schedules.timezone'),
-    next: integer(row['next'], 'schedules.next'),
-  };
-}
-
 function entryOf(row: Row): QueueEntry {
-  const action: JobAction = JSON.parse(text(row['action'], 'queue.action'));
-  return {
-    id: text(row['id'], 'queue.id'),
-    action,
-    taken: row['taken'] === 1,
-    run: textOrNull(row['run'], 'queue.run'),
-    ended: row['ended'] === 1,
-    error: textOrNull(row['error'], 'queue.error'),
-  };
+  const { action, ...entry } = readRow(row, 'queue', {
+    id: text,
+    action: text,
+    taken: isOne,
+    run: textOrNull,
+    ended: isOne,
+    error: textOrNull,
+  });
+  return { ...entry, action: JSON.parse(action) };
 }
 
 /** All calls of the database thread. */
@@ -152,7 +146,7 @@ export interface SqliteCalls
 export function createSqliteCalls(database: DatabaseSync): SqliteCalls {
   const names = createNames(database);
   const bodies = createBodies(database);
-  const journal = createJournal(database, bodies, createKeepVersions(database, bodies));
+  const journal = createJournal(database, bodies);
   const observations = createObservations(database, names, journal);
   const { endDoubts, ...doubts } = createSqliteDoubts(database, names, journal);
   return {
@@ -225,12 +219,10 @@ function createSqliteAddresses(database: DatabaseSync) {
   return {
     findAddresses(addresses: readonly string[]): (AddressCheck | undefined)[] {
       const found = addresses.map((): AddressCheck | undefined => undefined);
-      for (const { place, version, at } of select.all(keysJson(addresses))) {
-        const position = integer(place, 'key');
-        found[position] = {
-          version: textOrNull(version, 'checked_addresses.version'),
-          at: integer(at, 'checked_addresses.at'),
-        };
+      for (const row of select.all(keysJson(addresses))) {
+        const columns = { place: integer, version: textOrNull, at: integer };
+        const { place, ...check } = readRow(row, 'checked_addresses', columns);
+        found[place] = check;
       }
       return found;
     },
@@ -264,6 +256,53 @@ function createSqliteAudit(database: DatabaseSync) {
         insert.run(entry.at, chainAuditEntry(entry, auditEntries(0, 1)[0]));
         forget.run(MAX_AUDIT_ENTRIES, entry.at - AUDIT_KEPT_MS);
       });
+    },
+  };
+}
+
+/** The last holder of a lock, and the file by which it is held. */
+export interface LockRow extends LockHolder {
+  /** Null after it was released. It remains after a crash, when the operating system has freed the file. */
+  readonly token: string | null;
+  /** The identity of the file, as `fileAt` returns it: a file that was deleted and created again has another one. */
+  readonly file: string;
+}
+
+/** The locks in the state database; sqlite-locks.ts explains their purpose. */
+export type LockRows = ReturnType<typeof createLockRows>;
+
+/** The lock rows of an open database. */
+function createLockRows(database: DatabaseSync) {
+  const select = database.prepare('SELECT token, job, run, file FROM locks WHERE name = ?');
+  const replace = database.prepare(
+    'INSERT OR REPLACE INTO locks (name, token, job, run, file) VALUES (?, ?, ?, ?, ?)',
+  );
+  const move = database.prepare('UPDATE locks SET file = ? WHERE name = ? AND token = ?');
+  const free = database.prepare('UPDATE locks SET token = NULL WHERE name = ? AND token = ?');
+
+  const lockRow = (name: string): LockRow | undefined => {
+    const row = select.get(name);
+    return row && readRow(row, 'locks', { token: textOrNull, job: text, run: text, file: text });
+  };
+  return {
+    lockRow,
+    /**
+     * Records that the process that locked the file has the lock. False if another process holds it by another file,
+     * unless that is the token to supersede.
+     */
+    takeLock: (name: string, { token, job, run, file }: LockRow, supersedes: string | null): boolean =>
+      inTransaction(database, () => {
+        const known = lockRow(name);
+        const others = known !== undefined && known.token !== null && known.file !== file;
+        if (others && known.token !== supersedes) return false;
+        replace.run(name, token, job, run, file);
+        return true;
+      }),
+    /** Records that the holder now holds the lock by another file. False if it is no longer the holder. */
+    moveLock: (name: string, token: string, file: string): boolean =>
+      Number(move.run(file, name, token).changes) === 1,
+    freeLock(name: string, token: string) {
+      free.run(name, token);
     },
   };
 }

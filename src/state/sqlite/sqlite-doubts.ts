@@ -13,39 +13,29 @@ import {
   type StoredMark,
   UNKNOWN,
 } from '../ledger-rules.ts';
-import { detectLoss, formatPosition, HEARTBEAT_VALID_MS, type Serial, type Witness } from '../serial.ts';
-import { type Begun, IN_DOUBT, type LedgerTarget } from '../state.ts';
+import {
+  detectLoss,
+  formatPosition,
+  HEARTBEAT_VALID_MS,
+  type Serial,
+  serialSince,
+  type Witness,
+} from '../serial.ts';
+import { type Begun, IN_DOUBT, type LedgerTarget, type StoredView } from '../state.ts';
 import { presentStoredMoment, remainingMs } from '../stored-moment.ts';
 import type { Journal } from './journal.ts';
-import { ID_PROOFS, inTransaction, keysJson, type Names, proofOf } from './open-state-database.ts';
-import { DamagedValue, integer, integerOrNull, refuseDisorder, text, textOrNull } from './sqlite-error.ts';
+import {
+  ID_PROOFS,
+  inTransaction,
+  keysJson,
+  type Names,
+  proofOf,
+  selectByKeys,
+} from './open-state-database.ts';
+import { DamagedValue, inOrder, integer, integerOrNull, readRow, text, textOrNull } from './sqlite-error.ts';
 
 /** The calls of the database thread about doubt. */
-export interface SqliteDoubts {
-  /** When it returns, it survives the death of the process; the witness detects what a power failure takes. */
-  begin(target: LedgerTarget, group: OperationGroup): Begun & { readonly serial: Serial };
-  /** Records that the sender is alive now, and that each of its requests lasts at most `attemptMs`. */
-  heartbeat(target: LedgerTarget, sender: string, attemptMs: number): void;
-  /** Records that the sender has stopped sending. */
-  endSender(target: LedgerTarget, sender: string): void;
-  withdraw(target: LedgerTarget, sender: string, keys: readonly string[]): void;
-  /** A page of the keys after this one, in order; empty at the end. */
-  unconfirmedAfter(target: LedgerTarget, job: string, after: string): string[];
-  doubtedOnlyBy(target: LedgerTarget, job: string, keys: readonly string[]): string[];
-  /** The fields in doubt of each key; null: any of them. */
-  doubtedFields(target: LedgerTarget, keys: readonly string[]): (readonly string[] | null)[];
-  hasDoubts(target: LedgerTarget): boolean;
-  /** Those of the keys with a higher serial. */
-  writtenSince(target: LedgerTarget, serial: number, keys: readonly string[]): string[];
-  confirm(target: LedgerTarget, keys: readonly string[]): void;
-  position(target: LedgerTarget): string;
-  lostSince(target: LedgerTarget, run: string, witnesses: readonly Witness[]): boolean;
-  /** The loss, and the serial with which the state continues. */
-  reconcile(
-    target: LedgerTarget,
-    witnesses: readonly Witness[],
-  ): (StateLoss & { readonly serial: Serial }) | null;
-}
+export type SqliteDoubts = Omit<ReturnType<typeof createSqliteDoubts>, 'endDoubts'>;
 
 /** Within the transaction of outcomes: applies their effects on the doubts about their keys. */
 export type EndDoubts = (target: number, effects: readonly SettledEffect[]) => void;
@@ -64,24 +54,11 @@ const NO_JOB = 0;
  * rules in SQL, because they would move a whole ledger through the process: `isAtWork` is `mayRun`, `unconfirmed` is `isUnconfirmed`,
  * `doubtAll` is `loseMarks`; `proveIdsAgain` is in sqlite-ledger.ts.
  */
-export function createSqliteDoubts(
-  database: DatabaseSync,
-  names: Names,
-  journal: Journal,
-): SqliteDoubts & { readonly endDoubts: EndDoubts } {
-  const selectDoubts = database.prepare(
-    `SELECT wanted.key, doubts.prior, doubts.at_work, doubts.sender, doubts.job, doubts.serial, doubts.fields
-     FROM json_each(?) AS wanted CROSS JOIN doubts WHERE doubts.target = ? AND doubts.key = wanted.value`,
-  );
-  const selectMarks = database.prepare(
-    `SELECT wanted.key, marks.fingerprint, marks.id, marks.id_proof, marks.job, marks.serial
-     FROM json_each(?) AS wanted CROSS JOIN marks WHERE marks.target = ? AND marks.key = wanted.value`,
-  );
-  const selectDeletes = database.prepare(
-    `SELECT wanted.key, deletes.serial
-     FROM json_each(?) AS wanted CROSS JOIN deletes WHERE deletes.target = ? AND deletes.key = wanted.value`,
-  );
-  for (const select of [selectDoubts, selectMarks, selectDeletes]) select.setReturnArrays(true);
+export function createSqliteDoubts(database: DatabaseSync, names: Names, journal: Journal) {
+  const doubtColumns = ['prior', 'at_work', 'sender', 'job', 'serial', 'fields'];
+  const selectDoubts = selectByKeys(database, 'doubts', doubtColumns);
+  const selectMarks = selectByKeys(database, 'marks', ['fingerprint', 'id', 'id_proof', 'job', 'serial']);
+  const selectDeletes = selectByKeys(database, 'deletes', ['serial']);
   const listed = 'key IN (SELECT value FROM json_each(?))';
   const putDoubts = database.prepare(
     `INSERT OR REPLACE INTO doubts (target, prior, at_work, sender, job, serial, fields, key)
@@ -91,7 +68,9 @@ export function createSqliteDoubts(
   const updateMark = database.prepare(
     'UPDATE marks SET id_proof = ?, serial = ? WHERE target = ? AND key = ?',
   );
-  const selectSenders = database.prepare('SELECT * FROM senders WHERE target = ?');
+  const selectSenders = database.prepare(
+    'SELECT sender, wall_ms AS wallMs, boot_ms AS bootMs, lasts_ms AS lastsMs, everything FROM senders WHERE target = ?',
+  );
   const raiseSerial = database.prepare(
     'UPDATE targets SET serial = serial + 1 WHERE number = ? RETURNING serial',
   );
@@ -154,44 +133,46 @@ export function createSqliteDoubts(
     const bySender = new Map<string, number>();
     let ofAnyKey = 0;
     for (const row of selectSenders.all(target)) {
-      const sender = text(row['sender'], 'senders.sender');
-      const from = {
-        wallMs: integer(row['wall_ms'], 'senders.wall_ms'),
-        bootMs: integer(row['boot_ms'], 'senders.boot_ms'),
+      const columns = {
+        sender: text,
+        wallMs: integer,
+        bootMs: integer,
+        lastsMs: integer,
+        everything: integer,
       };
-      const endWithinMs = integer(row['lasts_ms'], 'senders.lasts_ms');
-      if (endWithinMs > MAX_REQUESTS_END_WITHIN_MS) throw new DamagedValue('senders.lasts_ms');
-      const ms = remainingMs(from, endWithinMs, now);
+      const { sender, lastsMs, everything, ...from } = readRow(row, 'senders', columns);
+      if (lastsMs > MAX_REQUESTS_END_WITHIN_MS) throw new DamagedValue('senders.lasts_ms');
+      const ms = remainingMs(from, lastsMs, now);
       if (ms === 0) removeSender.run(target, sender);
-      else if (row['everything'] === 1) ofAnyKey = Math.max(ofAnyKey, ms);
+      else if (everything === 1) ofAnyKey = Math.max(ofAnyKey, ms);
       else bySender.set(sender, ms);
     }
     return { bySender, ofAnyKey };
   };
   const readDoubts = (target: number, keys: readonly string[]): Map<string, Doubt> => {
-    const rows = keys.length === 0 ? [] : selectDoubts.all(keysJson(keys), target);
     return new Map(
-      rows.map(({ 0: position, 1: prior, 2: atWork, 3: senders, 4: job, 5: serial, 6: fields }) => {
-        const number = integer(job, 'doubts.job');
-        const doubt: Doubt = {
-          isPrior: prior === 1,
-          isAtWork: atWork === 1,
-          senders: text(senders, 'doubts.sender').split(' '),
-          job: number === NO_JOB ? null : names.jobName(number),
-          serial: integer(serial, 'doubts.serial'),
-          fields: fieldNames(textOrNull(fields, 'doubts.fields')),
-        };
-        return [keys[integer(position, 'doubts.key')] ?? '', doubt];
-      }),
+      selectDoubts(target, keys).map(
+        ({ 0: position, 1: prior, 2: atWork, 3: senders, 4: job, 5: serial, 6: fields }) => {
+          const number = integer(job, 'doubts.job');
+          const doubt: Doubt = {
+            isPrior: prior === 1,
+            isAtWork: atWork === 1,
+            senders: text(senders, 'doubts.sender').split(' '),
+            job: number === NO_JOB ? null : names.jobName(number),
+            serial: integer(serial, 'doubts.serial'),
+            fields: fieldNames(textOrNull(fields, 'doubts.fields')),
+          };
+          return [keys[integer(position, 'doubts.key')] ?? '', doubt];
+        },
+      ),
     );
   };
   /** Without their memos. */
   const readMarks = (target: number, keys: readonly string[]): Map<string, StoredMark> => {
     if (keys.length === 0) return new Map();
     journal.merge();
-    const rows = selectMarks.all(keysJson(keys), target);
     return new Map(
-      rows.map(({ 0: position, 1: fingerprint, 2: id, 3: proof, 4: job, 5: serial }) => {
+      selectMarks(target, keys).map(({ 0: position, 1: fingerprint, 2: id, 3: proof, 4: job, 5: serial }) => {
         const mark: StoredMark = {
           fingerprint: text(fingerprint, 'marks.fingerprint'),
           id: integerOrNull(id, 'marks.id'),
@@ -248,8 +229,15 @@ export function createSqliteDoubts(
     }
   };
 
+  const endDoubts: EndDoubts = (target, effects) => {
+    const dependent = effects.filter(ledgerRules.dependsOnDoubt).map(({ doubtedKey }) => doubtedKey);
+    const facts = readFacts(target, dependent, () => false);
+    apply(target, ledgerRules.settleDoubts(effects, facts), facts, 0);
+  };
   return {
-    begin: (to, group) =>
+    endDoubts,
+    /** When it returns, it survives the death of the process; the witness detects what a power failure takes. */
+    begin: (to: LedgerTarget, group: OperationGroup): Begun & { readonly serial: Serial } =>
       inTransaction(database, () => {
         const target = names.target(to);
         const deleted = new Set(group.deletes.map(({ position }) => group.keys[position]));
@@ -260,69 +248,77 @@ export function createSqliteDoubts(
         apply(target, writes, facts, serial.value);
         return { ...begun, serial };
       }),
-    heartbeat(target, sender, attemptMs) {
+    /** Records that the sender is alive now, and that each of its requests lasts at most `attemptMs`. */
+    heartbeat(target: LedgerTarget, sender: string, attemptMs: number) {
       const { wallMs, bootMs } = presentStoredMoment();
       inTransaction(database, () => {
         replaceSender.run(names.target(target), sender, 0, wallMs, bootMs, HEARTBEAT_VALID_MS + attemptMs);
       });
     },
-    endSender(target, sender) {
+    /** Records that the sender has stopped sending. */
+    endSender(target: LedgerTarget, sender: string) {
       const number = names.findTarget(target);
       if (isAtWork.get(number, sender) === undefined) removeSender.run(number, sender);
     },
-    withdraw(target, sender, keys) {
+    withdraw(target: LedgerTarget, sender: string, keys: readonly string[]) {
       const number = names.findTarget(target);
       inTransaction(database, () => {
         const facts = readFacts(number, keys, () => false);
         apply(number, ledgerRules.withdrawKeys(sender, facts), facts, serialOf(number));
       });
     },
-    unconfirmedAfter(target, job, after) {
+    /** A page of the keys after this one, in order; empty at the end. */
+    unconfirmedAfter(target: LedgerTarget, job: string, after: string): string[] {
       journal.merge();
       const rows = unconfirmed.all({ target: names.findTarget(target), job, after });
-      const keys = rows.map(({ key }) => text(key, 'doubts.key'));
-      refuseDisorder(after, keys, 'doubts.key');
-      return keys;
+      const page = rows.map((row) => readRow(row, 'doubts', { key: text }));
+      return inOrder(after, 'doubts', page).map(({ key }) => key);
     },
-    doubtedOnlyBy(target, job, keys) {
+    doubtedOnlyBy(target: LedgerTarget, job: string, keys: readonly string[]): ReadonlySet<string> {
       const facts = readFacts(names.findTarget(target), keys, (_, isDoubted) => isDoubted);
-      return keys.filter((key) => ledgerRules.isDoubtedOnlyBy(job, facts.get(key) ?? UNKNOWN));
+      return new Set(keys.filter((key) => ledgerRules.isDoubtedOnlyBy(job, facts.get(key) ?? UNKNOWN)));
     },
-    doubtedFields(target, keys) {
+    /** The fields in doubt of each key; null: any of them. */
+    doubtedFields(target: LedgerTarget, keys: readonly string[]): StoredView['doubted'][] {
       const facts = readFacts(names.findTarget(target), keys, () => true);
       return keys.map((key) => ledgerRules.doubtedFields(facts.get(key) ?? UNKNOWN));
     },
-    hasDoubts: (target) => any.get(names.findTarget(target)) !== undefined,
-    writtenSince(target, value, keys) {
+    hasDoubts: (target: LedgerTarget): boolean => any.get(names.findTarget(target)) !== undefined,
+    writtenSince(target: LedgerTarget, position: string, keys: readonly string[]): ReadonlySet<string> {
       const number = names.findTarget(target);
+      const since = serialSince(position, formatPosition(known(number)));
+      if (since === undefined) return new Set(keys);
       const facts = readFacts(number, keys, () => true);
       const deletedAt = new Map(
-        selectDeletes
-          .all(keysJson(keys), number)
-          .map(({ 0: position, 1: serial }) => [
-            integer(position, 'deletes.key'),
-            integer(serial, 'deletes.serial'),
-          ]),
+        selectDeletes(number, keys).map((row) => [
+          integer(row[0], 'deletes.key'),
+          integer(row[1], 'deletes.serial'),
+        ]),
       );
-      return keys.filter((key, position) =>
-        ledgerRules.wasWrittenSince(value, facts.get(key) ?? UNKNOWN, deletedAt.get(position) ?? 0),
+      const written = keys.filter((key, place) =>
+        ledgerRules.wasWrittenSince(since, facts.get(key) ?? UNKNOWN, deletedAt.get(place) ?? 0),
       );
+      return new Set(written);
     },
-    confirm(target, keys) {
+    confirm(target: LedgerTarget, keys: readonly string[]) {
       inTransaction(database, () => {
         const number = names.target(target);
         const facts = readFacts(number, keys, () => true);
         apply(number, ledgerRules.confirmKeys(facts), facts, raised(number).value);
       });
     },
-    position: (target) => formatPosition(known(names.findTarget(target))),
-    lostSince(target, run, witnesses) {
+    position: (target: LedgerTarget): string => formatPosition(known(names.findTarget(target))),
+    lostSince(target: LedgerTarget, run: string, witnesses: readonly Witness[]): boolean {
       const number = names.findTarget(target);
       return (
         doubtedSince.get(run, number)?.['doubted'] === 1 || detectLoss(witnesses, known(number)) !== null
       );
     },
-    reconcile(target, witnesses) {
+    /** The loss, and the serial with which the state continues. */
+    reconcile(
+      target: LedgerTarget,
+      witnesses: readonly Witness[],
+    ): (StateLoss & { readonly serial: Serial }) | null {
       journal.merge();
       return durably(() => {
         const number = names.target(target);
@@ -340,11 +336,6 @@ export function createSqliteDoubts(
         const keys = Number(doubtAll.run(value, number).changes);
         return { kind, keys, serial: { lineage: lineage(), value } };
       });
-    },
-    endDoubts(target, effects) {
-      const dependent = effects.filter(ledgerRules.dependsOnDoubt).map(({ doubtedKey }) => doubtedKey);
-      const facts = readFacts(target, dependent, () => false);
-      apply(target, ledgerRules.settleDoubts(effects, facts), facts, 0);
     },
   };
 }

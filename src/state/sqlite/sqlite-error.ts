@@ -132,6 +132,11 @@ export function integerOrNull(value: Stored, what: string): number | null {
   return value === null ? null : integer(value, what);
 }
 
+/** Whether a flag is set. */
+export function isOne(value: Stored): boolean {
+  return value === 1;
+}
+
 /** The object of a JSON text; the caller checks its members. */
 export function jsonObject(value: Stored, what: string): object {
   let parsed: unknown;
@@ -144,12 +149,36 @@ export function jsonObject(value: Stored, what: string): object {
   return parsed;
 }
 
-/** DamagedValue if the keys do not ascend, byte by byte, from `after` on: reading pages of a damaged index might never end. */
-export function refuseDisorder(after: string | null, keys: readonly string[], what: string): void {
+/** How the columns of a row are read, by their names. */
+type Columns = Readonly<Record<string, (value: Stored, what: string) => unknown>>;
+
+/** The columns of a row of this table. */
+export function readRow<Read extends Columns>(
+  row: Readonly<Record<string, SQLOutputValue>>,
+  table: string,
+  columns: Read,
+): { readonly [Name in keyof Read]: ReturnType<Read[Name]> };
+export function readRow(
+  row: Readonly<Record<string, SQLOutputValue>>,
+  table: string,
+  columns: Columns,
+): object {
+  return Object.fromEntries(
+    Object.entries(columns).map(([name, read]) => [name, read(row[name], `${table}.${name}`)]),
+  );
+}
+
+/** A page of rows. DamagedValue if their keys do not ascend, byte by byte, from `after` on: reading pages of a damaged index might never end. */
+export function inOrder<Row extends { readonly key: string }>(
+  after: string | null,
+  table: string,
+  page: Row[],
+): Row[] {
   let last = after === null ? null : Buffer.from(after);
-  for (const key of keys) {
+  for (const { key } of page) {
     const bytes = Buffer.from(key);
-    if (last !== null && last.compare(bytes) >= 0) throw new DamagedValue(`order of ${what}`);
+    if (last !== null && last.compare(bytes) >= 0) throw new DamagedValue(`order of ${table}.key`);
     last = bytes;
   }
+  return page;
 }

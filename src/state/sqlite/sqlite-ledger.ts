@@ -1,46 +1,59 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { isEdited, type Observation, parseObservation } from '../../model/observation.ts';
-import { handlesOf, INDEXED_AT_ONCE, NAME_HANDLES } from '../product-handle.ts';
+import { isEdited, type Observation, observationText, parseObservation } from '../../model/observation.ts';
+import {
+  handlesOf,
+  INDEXED_AT_ONCE,
+  NAME_HANDLES,
+  type ProductHandle,
+  storedHandle,
+} from '../product-handle.ts';
 import {
   type CompareQuery,
+  FORGOTTEN_BODY,
+  type HistoryRun,
+  type HistorySize,
   IN_DOUBT,
   type LedgerMark,
   type LedgerTarget,
   type MemoFact,
+  type ObservedKey,
   type OwnedKey,
 } from '../state.ts';
-import type { Bodies, Journal } from './journal.ts';
-import { ID_PROOFS, inTransaction, keysJson, type Names, proofOf } from './open-state-database.ts';
-import { integer, integerOrNull, jsonObject, refuseDisorder, text, textOrNull } from './sqlite-error.ts';
+import { type Bodies, BYTES_PER_VERSION, type Journal } from './journal.ts';
+import {
+  BUSY_TIMEOUT_MS,
+  ID_PROOFS,
+  inTransaction,
+  keysJson,
+  type Names,
+  proofOf,
+  selectByKeys,
+} from './open-state-database.ts';
+import {
+  DamagedValue,
+  inOrder,
+  integer,
+  integerOrNull,
+  jsonObject,
+  readRow,
+  text,
+  textOrNull,
+} from './sqlite-error.ts';
 
 /** The calls of the database thread that read the ledger. */
 export type SqliteLedger = ReturnType<typeof createSqliteLedger>;
 
 const PAGE_SIZE = 1_000;
 
-/**
- * One statement per batch: a join with `json_each`. Measured per key of a million: 1.6 to 2.3 microseconds; a
- * prepared `get` per key took 4 to 6, a list of 500 parameters 2.1 to 3.
- */
+/** The ledger of an open database. */
 export function createSqliteLedger(database: DatabaseSync, names: Names, journal: Journal, bodies: Bodies) {
-  const selectMarks = database.prepare(
-    `SELECT wanted.key, marks.fingerprint, marks.id, marks.job, marks.memo, marks.id_proof
-     FROM json_each(?) AS wanted CROSS JOIN marks WHERE marks.target = ? AND marks.key = wanted.value`,
-  );
+  const selectMarks = selectByKeys(database, 'marks', ['fingerprint', 'id', 'job', 'memo', 'id_proof']);
   const anyDoubt = database.prepare('SELECT 1 FROM doubts WHERE target = ? LIMIT 1');
-  const selectDoubted = database.prepare(
-    `SELECT wanted.key FROM json_each(?) AS wanted
-     CROSS JOIN doubts WHERE doubts.target = ? AND doubts.key = wanted.value`,
-  );
-  // Rows as arrays cost half as much as objects. Not by an option of `prepare`, which Node before 24.14 ignores.
-  for (const select of [selectMarks, selectDoubted]) select.setReturnArrays(true);
+  const selectDoubted = selectByKeys(database, 'doubts', []);
   const updateMemo = database.prepare(
     'UPDATE marks SET memo = ? WHERE target = ? AND key = ? AND fingerprint = ?',
   );
-  const selectBodies = database.prepare(
-    `SELECT wanted.key AS position, marks.body FROM json_each(?) AS wanted
-     CROSS JOIN marks WHERE marks.target = ? AND marks.key = wanted.value`,
-  );
+  const selectBodies = selectByKeys(database, 'marks', ['body']);
   const selectEntries = database.prepare(
     `SELECT key, body FROM marks WHERE target = ? AND key > ? ORDER BY key LIMIT ${PAGE_SIZE}`,
   );
@@ -73,16 +86,13 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
     `SELECT count(*) AS count FROM marks
      WHERE target = ? AND job = (SELECT number FROM jobs WHERE name = ?)`,
   );
-  const firstKeys = database.prepare(
-    `SELECT key, id, id_proof FROM marks WHERE target = ? AND job = (SELECT number FROM jobs WHERE name = ?)
-     ORDER BY key LIMIT ${PAGE_SIZE}`,
-  );
-  const nextKeys = database.prepare(
-    `SELECT key, id, id_proof FROM marks
-     WHERE target = ? AND job = (SELECT number FROM jobs WHERE name = ?) AND key > ?
-     ORDER BY key LIMIT ${PAGE_SIZE}`,
-  );
-
+  const keysFrom = (rest: string) =>
+    database.prepare(
+      `SELECT key, id, id_proof AS proof FROM marks WHERE target = ? AND job = (SELECT number FROM jobs WHERE name = ?)
+       ${rest} ORDER BY key LIMIT ${PAGE_SIZE}`,
+    );
+  const firstKeys = keysFrom('');
+  const nextKeys = keysFrom('AND key > ?');
   const keysByIds = database.prepare(
     `SELECT id, json_group_array(key) AS keys FROM marks
      WHERE target = ? AND id IN (SELECT value FROM json_each(?)) GROUP BY id HAVING count(*) > 1`,
@@ -101,13 +111,10 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
     /** `Ledger.compare`. */
     compare(target: LedgerTarget, question: CompareQuery): (LedgerMark | 'same' | undefined)[] {
       const number = readable(target);
-      const keys = keysJson(question.keys);
       const found = question.keys.map((): LedgerMark | 'same' | undefined => undefined);
-      const doubted = new Set<number>();
-      if (anyDoubt.get(number) !== undefined) {
-        for (const row of selectDoubted.all(keys, number)) doubted.add(integer(row[0], 'doubts.key'));
-      }
-      for (const row of selectMarks.all(keys, number)) {
+      const doubts = anyDoubt.get(number) === undefined ? [] : selectDoubted(number, question.keys);
+      const doubted = new Set(doubts.map((row) => integer(row[0], 'doubts.key')));
+      for (const row of selectMarks(number, question.keys)) {
         const position = integer(row[0], 'marks.key');
         const job = names.jobName(integer(row[3], 'marks.job'));
         const inDoubt = doubted.has(position);
@@ -135,7 +142,7 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
     bodies(target: LedgerTarget, keys: readonly string[]): (string | undefined)[] {
       const found = keys.map((): string | undefined => undefined);
       const read = bodies.reader();
-      for (const { position, body } of selectBodies.all(keysJson(keys), readable(target))) {
+      for (const { 0: position, 1: body } of selectBodies(readable(target), keys)) {
         found[integer(position, 'marks.key')] = read(integer(body, 'marks.body')) ?? undefined;
       }
       return found;
@@ -143,16 +150,10 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
     /** A page of the keys after this one with their bodies, in order; empty at the end. */
     bodiesAfter(target: LedgerTarget, after: string): { key: string; body: string }[] {
       const read = bodies.reader();
-      const page = selectEntries.all(readable(target), after).map(({ key, body }) => ({
-        key: text(key, 'marks.key'),
-        body: read(integer(body, 'marks.body')) ?? 'null',
-      }));
-      refuseDisorder(
-        after,
-        page.map(({ key }) => key),
-        'marks.key',
-      );
-      return page;
+      const page = selectEntries
+        .all(readable(target), after)
+        .map((row) => readRow(row, 'marks', { key: text, body: integer }));
+      return inOrder(after, 'marks', page).map(({ key, body }) => ({ key, body: read(body) ?? 'null' }));
     },
     /** Brings a page of the index of SKUs and ids up to date; whether it is now as a whole. */
     index(target: LedgerTarget): boolean {
@@ -178,8 +179,9 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
         return page.length < INDEXED_AT_ONCE;
       });
     },
-    /** For each stored handle the keys that have it, in order. */
-    keysBy(target: LedgerTarget, handles: readonly string[]): string[][] {
+    /** `Ledger.keysBy`, where the index is up to date. */
+    keysBy(target: LedgerTarget, handle: ProductHandle, values: readonly string[]): string[][] {
+      const handles = values.map((value) => storedHandle(handle, value));
       const found = handles.map((): string[] => []);
       for (const { position, key } of selectByHandles.all(keysJson(handles), readable(target))) {
         found[integer(position, 'handles.handle')]?.push(text(key, 'handles.key'));
@@ -189,10 +191,11 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
     /** `Ledger.keysNamed`, where the index is up to date. Keys that begin with the text are found without reading all names. */
     keysNamed(target: LedgerTarget, part: string, limit: number): string[] {
       const number = readable(target);
-      const from = `${NAME_HANDLES.from}${part}`;
+      const lower = part.toLowerCase();
+      const from = `${NAME_HANDLES.from}${lower}`;
       const beginning = selectBeginning.all(number, from, `${from}\u{10FFFF}`, limit);
       const found =
-        beginning.length < limit ? [...beginning, ...selectNamed.all(number, part, limit)] : beginning;
+        beginning.length < limit ? [...beginning, ...selectNamed.all(number, lower, limit)] : beginning;
       return [...new Set(found.map(({ key }) => text(key, 'handles.key')))].slice(0, limit);
     },
     count: (target: LedgerTarget, job: string): number =>
@@ -201,21 +204,12 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
     keysAfter(target: LedgerTarget, job: string, after: string | null): OwnedKey[] {
       const number = readable(target);
       const rows = after === null ? firstKeys.all(number, job) : nextKeys.all(number, job, after);
-      const page = rows.map(({ key, id, id_proof: proof }) => ({
-        key: text(key, 'marks.key'),
-        id: integerOrNull(id, 'marks.id'),
-        ...proofOf(integer(proof, 'marks.id_proof')),
-      }));
-      refuseDisorder(
-        after,
-        page.map(({ key }) => key),
-        'marks.key',
-      );
-      return page;
+      const page = rows.map((row) => readRow(row, 'marks', { key: text, id: integerOrNull, proof: integer }));
+      return inOrder(after, 'marks', page).map(({ proof, ...key }) => ({ ...key, ...proofOf(proof) }));
     },
     /** Reads all marks of the target. */
-    sharedIds(target: LedgerTarget, ids: readonly number[]): ReadonlyMap<number, readonly string[]> {
-      const rows = keysByIds.all(readable(target), JSON.stringify(ids));
+    sharedIds(target: LedgerTarget, ids: ReadonlySet<number>): ReadonlyMap<number, readonly string[]> {
+      const rows = keysByIds.all(readable(target), JSON.stringify([...ids]));
       return new Map(
         rows.map(({ id, keys }) => [
           integer(id, 'marks.id'),
@@ -229,13 +223,6 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
   };
 }
 
-/** An observation to keep, as `observationText` makes it. */
-interface ObservedText {
-  readonly key: string;
-  readonly fingerprint: string;
-  readonly content: string;
-}
-
 /** What answers have shown of marks, in an open database. */
 export type Observations = ReturnType<typeof createObservations>;
 
@@ -247,10 +234,7 @@ export function createObservations(database: DatabaseSync, names: Names, journal
     'INSERT OR REPLACE INTO observations (target, key, content, edited) VALUES (?, ?, ?, ?)',
   );
   const isMarked = database.prepare('SELECT 1 FROM marks WHERE target = ? AND key = ? AND fingerprint = ?');
-  const select = database.prepare(
-    `SELECT wanted.key AS position, content FROM json_each(?) AS wanted
-     CROSS JOIN observations ON observations.target = ? AND observations.key = wanted.value`,
-  );
+  const select = selectByKeys(database, 'observations', ['content']);
   const selectEdited = database.prepare(
     `SELECT key, content FROM observations WHERE target = ? AND edited = 1 AND key > ? ORDER BY key LIMIT ${PAGE_SIZE}`,
   );
@@ -276,32 +260,25 @@ export function createObservations(database: DatabaseSync, names: Names, journal
     calls: {
       observations(target: LedgerTarget, keys: readonly string[]): (Observation | undefined)[] {
         const found = keys.map((): Observation | undefined => undefined);
-        for (const { position, content } of select.all(keysJson(keys), names.findTarget(target)))
-          found[integer(position, 'observations.key')] = parseObservation(
-            text(content, 'observations.content'),
-          );
+        for (const row of select(names.findTarget(target), keys))
+          found[integer(row[0], 'observations.key')] = parseObservation(text(row[1], 'observations.content'));
         return found;
       },
-      observe(target: LedgerTarget, observed: readonly ObservedText[]) {
+      observe(target: LedgerTarget, observed: readonly ObservedKey[]) {
         journal.merge();
         const number = names.findTarget(target);
         inTransaction(database, () => {
-          for (const { key, fingerprint, content } of observed)
-            if (isMarked.get(number, key, fingerprint) !== undefined) write(number, key, content);
+          for (const { key, fingerprint, observation } of observed)
+            if (isMarked.get(number, key, fingerprint) !== undefined)
+              write(number, key, observationText(observation));
         });
       },
       /** A page of the keys after this one with their observations, in order; empty at the end. */
-      editedAfter(target: LedgerTarget, after: string): { key: string; content: string }[] {
-        const page = selectEdited.all(names.findTarget(target), after).map(({ key, content }) => ({
-          key: text(key, 'observations.key'),
-          content: text(content, 'observations.content'),
-        }));
-        refuseDisorder(
-          after,
-          page.map(({ key }) => key),
-          'observations.key',
-        );
-        return page;
+      editedAfter(target: LedgerTarget, after: string) {
+        const page = selectEdited
+          .all(names.findTarget(target), after)
+          .map((row) => readRow(row, 'observations', { key: text, content: text }));
+        return inOrder(after, 'observations', page);
       },
     },
   };
@@ -309,3 +286,143 @@ export function createObservations(database: DatabaseSync, names: Names, journal
 
 /** The calls of the database thread. */
 export type SqliteObservations = Observations['calls'];
+
+/** The versions of a key, newest first, and the body that the ledger has at the same moment. */
+interface KeyVersions {
+  body: string | null;
+  /** `run`: its document. */
+  readonly rows: { readonly run: string; readonly at: number; readonly content: Uint8Array }[];
+}
+
+/** The calls of the database thread about the history. */
+export type SqliteHistory = ReturnType<typeof createSqliteHistory>;
+
+/** The history of an open database. */
+export function createSqliteHistory(database: DatabaseSync, names: Names, journal: Journal, bodies: Bodies) {
+  const insertRun = database.prepare(
+    `INSERT OR IGNORE INTO version_runs (target, run, id, at, document)
+     SELECT ?, number, id, ?, ? FROM runs WHERE id = ?`,
+  );
+  const selectVersions = database.prepare(
+    `SELECT wanted.key, coalesce(version_runs.document, ''), versions.at, versions.content
+     FROM json_each(?) AS wanted CROSS JOIN version_keys CROSS JOIN versions LEFT JOIN version_runs
+       ON version_runs.target = version_keys.target AND version_runs.run = versions.run
+     WHERE version_keys.target = ? AND version_keys.key = wanted.value AND versions.key = version_keys.number
+     ORDER BY wanted.key, versions.number DESC`,
+  );
+  selectVersions.setReturnArrays(true);
+  const selectBodies = selectByKeys(database, 'marks', ['body']);
+  const selectKeys = database.prepare(
+    `SELECT DISTINCT version_keys.number, version_keys.key FROM versions
+     JOIN version_keys ON version_keys.number = versions.key
+     WHERE versions.run = (SELECT run FROM version_runs WHERE target = ? AND id = ?) AND versions.key > ?
+     ORDER BY versions.key LIMIT ${PAGE_SIZE}`,
+  );
+  const selectRuns = database.prepare('SELECT document FROM version_runs WHERE target = ? ORDER BY run DESC');
+  const sum = database.prepare(
+    'SELECT coalesce(sum(versions), 0) AS versions, coalesce(sum(bytes), 0) AS bytes FROM version_runs WHERE target = ?',
+  );
+  const expired = 'SELECT run FROM version_runs WHERE target = :target AND at < :before';
+  const anyExpired = database.prepare(`${expired} LIMIT 1`);
+  const pruneSteps = [
+    // Older versions of the same record are removed too: each is the difference to the next one.
+    `DELETE FROM versions WHERE key IN (SELECT key FROM versions WHERE run IN (${expired})) AND number <= (
+       SELECT max(number) FROM versions AS gone WHERE gone.key = versions.key AND gone.run IN (${expired}))`,
+    `DELETE FROM version_keys WHERE target = :target
+       AND NOT EXISTS (SELECT 1 FROM versions WHERE versions.key = version_keys.number) AND :before IS NOT NULL`,
+    'DELETE FROM version_runs WHERE target = :target AND at < :before',
+  ].map((step) => database.prepare(step));
+
+  const selectBody = database.prepare('SELECT body FROM marks WHERE target = ? AND key = ?');
+  const ofKey = 'key = (SELECT number FROM version_keys WHERE target = :target AND key = :key)';
+  const forgetSteps = [
+    `UPDATE version_runs SET versions = versions - gone.count, bytes = bytes - gone.size FROM (
+       SELECT run, count(*) AS count, sum(length(content) + ${BYTES_PER_VERSION}) AS size FROM versions WHERE ${ofKey} GROUP BY run
+     ) AS gone WHERE version_runs.target = :target AND version_runs.run = gone.run`,
+    `DELETE FROM versions WHERE ${ofKey}`,
+    'DELETE FROM version_keys WHERE target = :target AND key = :key',
+    'DELETE FROM observations WHERE target = :target AND key = :key',
+  ].map((step) => database.prepare(step));
+
+  return {
+    /** `Ledger.forget`. */
+    forget(target: LedgerTarget, key: string) {
+      journal.merge();
+      const values = { target: names.findTarget(target), key };
+      inTransaction(database, () => {
+        for (const step of forgetSteps) step.run(values);
+        const body = integerOrNull(selectBody.get(values.target, key)?.['body'] ?? null, 'marks.body');
+        bodies.replace(body, FORGOTTEN_BODY);
+      });
+      // Freed pages still contain the removed values. In memory the copy would take as much as the whole database.
+      database.exec('PRAGMA temp_store = FILE');
+      database.exec('VACUUM');
+      database.exec('PRAGMA temp_store = MEMORY');
+    },
+    /** Whether the write-ahead log is empty now: it is not while another process reads, after a wait of this long. */
+    truncateLog(waitMs: number): boolean {
+      database.exec(`PRAGMA busy_timeout = ${waitMs}`);
+      try {
+        return database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0;
+      } finally {
+        database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+      }
+    },
+    beginHistory(target: LedgerTarget, run: HistoryRun) {
+      inTransaction(database, () => {
+        insertRun.run(names.target(target), run.at, JSON.stringify(run), run.id);
+      });
+    },
+    versions(target: LedgerTarget, wanted: readonly string[]): KeyVersions[] {
+      journal.merge();
+      const found = wanted.map((): KeyVersions => ({ body: null, rows: [] }));
+      const number = names.findTarget(target);
+      // In one transaction: another process may merge between reading the rows and their bodies.
+      database.exec('BEGIN');
+      try {
+        const read = bodies.reader();
+        for (const row of selectBodies(number, wanted)) {
+          const known = found[integer(row[0], 'marks.key')];
+          if (known !== undefined) known.body = read(integer(row[1], 'marks.body'));
+        }
+        for (const row of selectVersions.all(keysJson(wanted), number)) {
+          const content = row[3];
+          if (!(content instanceof Uint8Array)) throw new DamagedValue('versions.content');
+          found[integer(row[0], 'version_keys.key')]?.rows.push({
+            run: text(row[1], 'version_runs.document'),
+            at: integer(row[2], 'versions.at'),
+            content,
+          });
+        }
+      } finally {
+        database.exec('COMMIT');
+      }
+      return found;
+    },
+    /** A page of the keys of a run after this number, each with its number; empty at the end. */
+    keysOfRunAfter(target: LedgerTarget, run: string, after: number) {
+      journal.merge();
+      const rows = selectKeys.all(names.findTarget(target), run, after);
+      const page = rows.map((row) => readRow(row, 'version_keys', { number: integer, key: text }));
+      if (page.some(({ number }) => number <= after)) throw new DamagedValue('versions.key');
+      return page;
+    },
+    /** The documents of the runs, newest first. */
+    historyRuns(target: LedgerTarget): string[] {
+      const rows = selectRuns.all(names.findTarget(target));
+      return rows.map(({ document }) => text(document, 'version_runs.document'));
+    },
+    pruneHistory(target: LedgerTarget, before: number) {
+      journal.merge();
+      const values = { target: names.findTarget(target), before };
+      if (anyExpired.get(values) === undefined) return;
+      inTransaction(database, () => {
+        for (const step of pruneSteps) step.run(values);
+      });
+    },
+    historySize(target: LedgerTarget): HistorySize {
+      const sums = sum.get(names.findTarget(target)) ?? {};
+      return readRow(sums, 'version_runs', { versions: integer, bytes: integer });
+    },
+  };
+}

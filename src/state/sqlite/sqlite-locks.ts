@@ -7,7 +7,7 @@ import { LockedError } from '../../model/storeferry-error.ts';
 import { pollForLock } from '../poll-for-lock.ts';
 import type { Fence, Lock, LockHolder, Locks } from '../state.ts';
 import type { RemoteCalls } from './database-thread.ts';
-import type { LockRow, LockRows } from './lock-rows.ts';
+import type { LockRow, LockRows } from './sqlite-calls.ts';
 import { isBusy, sqliteError } from './sqlite-error.ts';
 
 const POLL_MS = 200;

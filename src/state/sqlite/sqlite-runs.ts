@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import { recordOf } from '../../model/json-object.ts';
 import type { Outcome } from '../../model/operation.ts';
-import type { Refusal } from '../../model/reason.ts';
 import type { ChangedId, Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { type Acknowledged, FORGET_KEY, ledgerRules } from '../ledger-rules.ts';
@@ -13,46 +13,44 @@ import {
   type OutcomeTally,
   type RunChanges,
   type RunsFilter,
+  TALLY_FIELDS,
 } from '../state.ts';
 import type { Bodies, Journal } from './journal.ts';
 import { ID_PROOFS, inTransaction, type Names } from './open-state-database.ts';
 import type { EndDoubts } from './sqlite-doubts.ts';
-import { DamagedValue, integer, jsonObject, text } from './sqlite-error.ts';
+import { integer, readRow, text } from './sqlite-error.ts';
 import type { Observations } from './sqlite-ledger.ts';
 
 /** Refusals of one page. */
 const PAGE_SIZE = 500;
 
-/** The document of a run, of which only id and sequence have been checked. */
-export type UncheckedRun = object & { readonly id: string; readonly sequence: number };
+/** A run as JSON that is still to be checked. */
+type StoredRun = Readonly<Record<'id' | 'document', string>>;
 
 /** The calls of the database thread about runs: JSON documents, with the number of their row as sequence. */
 export type SqliteRuns = ReturnType<typeof createSqliteRuns>;
 
 const NO_LIMIT = -1;
+const COLUMNS = "id, json_set(document, '$.sequence', number) AS document";
 
 /** The runs of an open database. */
 export function createSqliteRuns(database: DatabaseSync) {
   const insert = database.prepare('INSERT INTO runs (id, job, started_at, document) VALUES (?, ?, ?, ?)');
-  const select = database.prepare('SELECT number, id, document FROM runs WHERE id = ?');
+  const select = database.prepare(`SELECT ${COLUMNS} FROM runs WHERE id = ?`);
   // AUTOINCREMENT: the number of the newest run, even if it was removed.
   const newest = database.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'runs'");
   const replace = database.prepare('UPDATE runs SET document = ? WHERE id = ?');
   const listAll = database.prepare(listing(''));
   const listJob = database.prepare(listing('job = :job AND'));
   const removeSteps = [
-    'DELETE FROM outcomes WHERE run = (SELECT number FROM runs WHERE id = ?)',
-    'DELETE FROM changed_ids WHERE run = (SELECT number FROM runs WHERE id = ?)',
-    'DELETE FROM requests WHERE run = (SELECT number FROM runs WHERE id = ?)',
+    ...['outcomes', 'changed_ids', 'requests'].map(
+      (table) => `DELETE FROM ${table} WHERE run = (SELECT number FROM runs WHERE id = ?)`,
+    ),
     'DELETE FROM runs WHERE id = ?',
   ].map((step) => database.prepare(step));
 
-  const read = (row: Readonly<Record<string, SQLOutputValue>>): UncheckedRun => {
-    const id = text(row['id'], 'runs.id');
-    const document = jsonObject(row['document'], 'runs.document');
-    if (!('id' in document) || document.id !== id) throw new DamagedValue('runs.id');
-    return { ...document, id, sequence: integer(row['number'], 'runs.number') };
-  };
+  const read = (row: Readonly<Record<string, SQLOutputValue>>): StoredRun =>
+    readRow(row, 'runs', { id: text, document: text });
   const get = (id: string) => {
     const row = select.get(id);
     return row === undefined ? undefined : read(row);
@@ -61,7 +59,7 @@ export function createSqliteRuns(database: DatabaseSync) {
     create(run: Run) {
       insert.run(run.id, run.job, run.startedAt, JSON.stringify(run));
     },
-    update: (id: string, changes: RunChanges): UncheckedRun =>
+    update: (id: string, changes: RunChanges): StoredRun =>
       inTransaction(database, () => {
         const run = get(id);
         if (run === undefined) {
@@ -71,13 +69,13 @@ export function createSqliteRuns(database: DatabaseSync) {
           changes.finishedAt == null
             ? {}
             : { endSequence: integer(newest.get()?.['seq'], 'sqlite_sequence') };
-        const updated = { ...run, ...changes, ...ends };
-        replace.run(JSON.stringify(updated), id);
-        return updated;
+        const document = JSON.stringify({ ...JSON.parse(run.document), ...changes, ...ends });
+        replace.run(document, id);
+        return { id, document };
       }),
     get,
     /** Newest first. */
-    list({ job, kinds, statuses, limit }: RunsFilter): UncheckedRun[] {
+    list({ job, kinds, statuses, limit }: RunsFilter): StoredRun[] {
       const filter = { kinds: asJson(kinds), statuses: asJson(statuses), limit: limit ?? NO_LIMIT };
       const rows = job === undefined ? listAll.all(filter) : listJob.all({ ...filter, job });
       return rows.map(read);
@@ -92,7 +90,7 @@ export function createSqliteRuns(database: DatabaseSync) {
 /** Two statements, with and without the job, so that its index is used. */
 function listing(ofJob: string): string {
   return `
-    SELECT number, id, document FROM runs
+    SELECT ${COLUMNS} FROM runs
     WHERE ${ofJob} (:kinds IS NULL OR document ->> 'kind' IN (SELECT value FROM json_each(:kinds)))
       AND (:statuses IS NULL OR document ->> 'status' IN (SELECT value FROM json_each(:statuses)))
     ORDER BY number DESC LIMIT :limit`;
@@ -109,9 +107,6 @@ const REJECTED = 2;
 const UNSENT = 3;
 const LEFT = 4;
 
-/** The stored data of a rejection besides its shard, operation and rows. */
-type RejectionDetail = Pick<Refusal, 'key' | 'spans' | 'reason'>;
-
 /** The kind and the detail of an outcome, as they are stored. */
 function storedOutcome({
   operation,
@@ -122,7 +117,7 @@ function storedOutcome({
       return [operation.kind === 'delete-product' ? DELETED : APPLIED, null];
     case 'rejected': {
       const { key, spans } = operation;
-      return [REJECTED, JSON.stringify({ key, spans, reason: outcome.reason } satisfies RejectionDetail)];
+      return [REJECTED, JSON.stringify({ key, spans, reason: outcome.reason })];
     }
     case 'unsent':
       return [UNSENT, JSON.stringify(outcome.reason)];
@@ -144,9 +139,6 @@ interface RecordedOutcomes {
   /** The time of the versions; null where none are kept. */
   readonly versionAt: number | null;
 }
-
-/** A Refusal whose key, spans and reason are still to be checked. */
-export type UncheckedRefusal = { readonly shard: number; readonly index: number } & object;
 
 /** The calls of the database thread about the outcomes of operations. */
 export type SqliteOutcomes = ReturnType<typeof createSqliteOutcomes>;
@@ -176,14 +168,14 @@ export function createSqliteOutcomes(
     'SELECT operation, kind FROM outcomes WHERE run = ? AND shard = ? ORDER BY operation',
   );
   // Not GROUP BY kind: SQLite would sort the outcomes in memory, 48 bytes for each operation of the run.
-  const ofKind = (kind: number) =>
-    `count(*) FILTER (WHERE kind = ${kind}) AS records${kind}, sum(rows) FILTER (WHERE kind = ${kind}) AS rows${kind}`;
+  const ofKind = ([name, kind]: readonly [name: string, kind: number]) =>
+    `count(*) FILTER (WHERE kind = ${kind}) AS ${name}, coalesce(sum(rows) FILTER (WHERE kind = ${kind}), 0) AS ${name}Rows`;
   const sumOutcomes = database.prepare(
-    `SELECT ${[APPLIED, DELETED, REJECTED, LEFT].map(ofKind).join()} FROM outcomes WHERE run = ?`,
+    `SELECT ${Object.entries({ applied: APPLIED, deleted: DELETED, rejected: REJECTED, left: LEFT }).map(ofKind).join()},
+       coalesce((SELECT count FROM requests WHERE run = ?1), 0) AS requests FROM outcomes WHERE run = ?1`,
   );
-  const selectRequests = database.prepare('SELECT count FROM requests WHERE run = ?');
   const selectRefusals = database.prepare(
-    `SELECT shard, operation, rows, detail FROM outcomes
+    `SELECT shard, operation, json_set(detail, '$.shard', shard, '$.index', operation, '$.rows', rows) AS detail FROM outcomes
      WHERE run = ? AND kind = ${REJECTED} AND (shard, operation) > (?, ?) ORDER BY shard, operation LIMIT ${PAGE_SIZE}`,
   );
   const forgetMessage = database.prepare(
@@ -195,7 +187,7 @@ export function createSqliteOutcomes(
      GROUP BY detail ORDER BY count(*) DESC, detail`,
   );
   const selectChangedIds = database.prepare(
-    `SELECT key, known_id, answered_id FROM changed_ids WHERE run = ? ORDER BY shard, operation LIMIT ?`,
+    `SELECT key, known_id AS knownId, answered_id AS answeredId FROM changed_ids WHERE run = ? ORDER BY shard, operation LIMIT ?`,
   );
   const selectSerial = database.prepare('SELECT serial FROM targets WHERE number = ?');
   const insertDelete = database.prepare(
@@ -296,47 +288,26 @@ export function createSqliteOutcomes(
       );
     },
     tally(run: string): OutcomeTally {
-      const number = numberOf(run);
-      const sums = sumOutcomes.get(number) ?? {};
-      const records = (kind: number) => integer(sums[`records${kind}`] ?? 0, 'outcomes');
-      const rows = (kind: number) => integer(sums[`rows${kind}`] ?? 0, 'outcomes.rows');
-      return {
-        applied: records(APPLIED),
-        appliedRows: rows(APPLIED),
-        rejected: records(REJECTED),
-        rejectedRows: rows(REJECTED),
-        deleted: records(DELETED),
-        left: records(LEFT),
-        requests: integer(selectRequests.get(number)?.['count'] ?? 0, 'requests.count'),
-      };
+      const sums = sumOutcomes.get(numberOf(run)) ?? {};
+      return recordOf(TALLY_FIELDS, (field) => integer(sums[field], `outcomes.${field}`));
     },
-    /** A page of the refusals after this one, in order; empty at the end. */
-    refusalsAfter(run: string, shard: number, operation: number): UncheckedRefusal[] {
-      return selectRefusals.all(numberOf(run), shard, operation).map((row) => {
-        const detail = jsonObject(row['detail'], 'outcomes.detail');
-        return {
-          shard: integer(row['shard'], 'outcomes.shard'),
-          index: integer(row['operation'], 'outcomes.operation'),
-          rows: integer(row['rows'], 'outcomes.rows'),
-          ...detail,
-        };
-      });
-    },
+    /** A page of the refusals after this one, in order, as JSON; empty at the end. */
+    refusalsAfter: (run: string, shard: number, operation: number) =>
+      selectRefusals
+        .all(numberOf(run), shard, operation)
+        .map((row) => readRow(row, 'outcomes', { shard: integer, operation: integer, detail: text })),
     forgetRefusals(run: string, key: string) {
       forgetMessage.run(numberOf(run), key);
     },
     /** Reasons as JSON. */
-    unsentReasons: (run: string): { readonly reason: string; readonly count: number }[] =>
-      countReasons.all(numberOf(run)).map(({ detail, count }) => ({
-        reason: text(detail, 'outcomes.detail'),
-        count: integer(count, 'outcomes'),
-      })),
+    unsentReasons: (run: string) =>
+      countReasons
+        .all(numberOf(run))
+        .map((row) => readRow(row, 'outcomes', { detail: text, count: integer })),
     changedIds: (run: string, limit: number): ChangedId[] =>
-      selectChangedIds.all(numberOf(run), limit).map((row) => ({
-        key: text(row['key'], 'changed_ids.key'),
-        knownId: integer(row['known_id'], 'changed_ids.known_id'),
-        answeredId: integer(row['answered_id'], 'changed_ids.answered_id'),
-      })),
+      selectChangedIds
+        .all(numberOf(run), limit)
+        .map((row) => readRow(row, 'changed_ids', { key: text, knownId: integer, answeredId: integer })),
     changedIdCount: (run: string): number => Number(countChangedIds.get(numberOf(run))?.['count'] ?? 0),
   };
 }
