@@ -25,164 +25,133 @@ const schema = z
   })
   .transform(({ lastsMs, ...witness }) => ({ ...witness, requestsEndWithinMs: lastsMs }));
 
+/** The witness of one process about one target. */
+export type WitnessFile = ReturnType<typeof witnessFile>;
+
 /**
- * The witness of one process about one target. A state that was restored from a copy, or lost its last writes, cannot
- * know that. So its serial is also written to the artifacts, after the state and before any request of the group.
- * Each process has its own file, so that none overwrites another's.
+ * A state that was restored from a copy, or lost its last writes, cannot know that. So its serial is also written to the artifacts,
+ * after the state and before any request of the group. Each process has its own file, so that none overwrites another's. `tag` names
+ * the target, `process` the process; both are valid in file names.
  */
-export class WitnessFile {
-  readonly #folder: RunFolder;
-  readonly #prefix: string;
-  readonly #name: string;
-  readonly #file: RewrittenFile;
-  readonly #lossName: string;
-  #serial: Serial | null = null;
-  #requestsEndWithinMs = 0;
-  #writing: Promise<void> = Promise.resolve();
-  #queued: Promise<void> | null = null;
-  #writes = 0;
+export function witnessFile(folder: RunFolder, tag: string, process: string) {
+  const prefix = `${tag}.`;
+  const ownName = `${prefix}${process}.json`;
+  const file = folder.rewritten?.(ownName) ?? rewrittenWhole(folder, ownName);
+  let known: Serial | null = null;
+  let knownEndWithinMs = 0;
+  let writing: Promise<void> = Promise.resolve();
+  let queued: Promise<void> | null = null;
+  let writes = 0;
 
-  /** `tag` names the target, `process` the process; both are valid in file names. */
-  constructor(folder: RunFolder, tag: string, process: string) {
-    this.#folder = folder;
-    this.#prefix = `${tag}.`;
-    this.#name = `${this.#prefix}${process}.json`;
-    this.#file = folder.rewritten?.(this.#name) ?? rewrittenWhole(folder, this.#name);
-    this.#lossName = `${this.#prefix}${process}-loss.json`;
-  }
-
+  const listed = async () => (await folder.list()).filter((name) => name.startsWith(prefix));
+  /** By name; undefined for a file that is gone. */
+  const read = async (): Promise<ReadonlyMap<string, Witness | 'damaged' | undefined>> => {
+    const found = (await listed()).map(async (name) => {
+      try {
+        return [name, parsed(await text(await folder.read(name))) ?? ('damaged' as const)] as const;
+      } catch (error) {
+        if (await folder.exists(name)) throw error;
+        return [name, undefined] as const;
+      }
+    });
+    return new Map(await Promise.all(found));
+  };
   /**
    * The witnesses of all processes about the target. A damaged file counts as a witness that the state is behind.
    * StateError if a file that exists cannot be read.
    */
-  async all(): Promise<readonly Witness[]> {
+  const all = async (): Promise<readonly Witness[]> => {
     for (;;) {
-      const found = await this.#read();
+      const found = [...(await read()).values()];
+      const witnesses = found.filter((witness) => witness !== undefined);
       // Another process has written their content to its own file before it removed them: read all again.
-      if (!found.some(({ witness }) => witness === 'gone')) {
-        return found.flatMap(({ witness }) => {
-          if (witness === 'gone') return [];
-          return [witness === 'damaged' ? damagedWitness() : witness];
-        });
-      }
+      if (witnesses.length < found.length) continue;
+      return witnesses.map((witness) => (witness === 'damaged' ? damagedWitness() : witness));
     }
-  }
-
-  async #read(): Promise<
-    readonly { readonly name: string; readonly witness: Witness | 'damaged' | 'gone' }[]
-  > {
-    const names = (await this.#folder.list()).filter((name) => name.startsWith(this.#prefix));
-    return await Promise.all(
-      names.map(async (name) => {
-        try {
-          const witness = parsed(await text(await this.#folder.read(name)));
-          return { name, witness: witness ?? ('damaged' as const) };
-        } catch (error) {
-          if (await this.#folder.exists(name)) throw error;
-          return { name, witness: 'gone' as const };
-        }
-      }),
-    );
-  }
-
+  };
   /** Removes files of ended processes that add nothing to this one's; otherwise each run would leave a file. */
-  async #sweep(): Promise<void> {
-    const own = this.#serial;
-    if (own === null) return;
+  const sweep = async (own: Serial): Promise<void> => {
     const now = presentStoredMoment();
     const isOver = (witness: Witness): boolean =>
       witness.lossSeen !== true &&
       witness.serial.lineage === own.lineage &&
       witness.serial.value <= own.value &&
       remainingMs(witness, witness.requestsEndWithinMs, now) === 0;
-    const over = (await this.#read()).filter(
-      ({ name, witness }) => name !== this.#name && typeof witness === 'object' && isOver(witness),
+    const over = [...(await read())].filter(
+      ([name, witness]) => name !== ownName && typeof witness === 'object' && isOver(witness),
     );
-    await this.#folder.remove(over.map(({ name }) => name));
-  }
-
+    await folder.remove(over.map(([name]) => name));
+  };
+  /** Does one thing with the file after another. */
+  const next = (work: () => Promise<void>): Promise<void> => {
+    const done = writing.then(work);
+    writing = done.catch(() => {});
+    return done;
+  };
+  /** Calls during a write share the next one. */
+  const write = (): Promise<void> => {
+    queued ??= next(async () => {
+      queued = null;
+      writes += 1;
+      await file.write(fileLine(known, knownEndWithinMs, { writes }));
+    });
+    return queued;
+  };
+  /** Closes the file until the next write. */
+  const close = (): Promise<void> => next(() => file.close());
   /**
    * Writes the serial, or a later one, and that requests may start until HEARTBEAT_VALID_MS from now and last
    * `attemptMs`.
    */
-  async serial(serial: Serial, attemptMs = 0): Promise<void> {
-    this.#requestsEndWithinMs = Math.max(this.#requestsEndWithinMs, HEARTBEAT_VALID_MS + attemptMs);
-    const isFirst = this.#serial === null;
-    if (
-      this.#serial === null ||
-      serial.lineage !== this.#serial.lineage ||
-      serial.value > this.#serial.value
-    ) {
-      this.#serial = serial;
-    }
-    await this.#write();
+  const serial = async (given: Serial, attemptMs = 0): Promise<void> => {
+    knownEndWithinMs = Math.max(knownEndWithinMs, HEARTBEAT_VALID_MS + attemptMs);
+    const before = known;
+    if (before === null || given.lineage !== before.lineage || given.value > before.value) known = given;
+    await write();
     // A file that cannot be removed costs only one more file to read.
-    if (isFirst) await this.#sweep().catch(() => {});
-  }
-
-  /** Writes that requests may start until HEARTBEAT_VALID_MS from now. */
-  heartbeat(): Promise<void> {
-    return this.#serial === null ? Promise.resolve() : this.#write();
-  }
-
-  /**
-   * Writes that the state lost data while this process was sending. It uses a separate file that is not overwritten,
-   * because the serial of the state may have caught up before the next comparison.
-   */
-  async noteLoss(given: Serial, attemptMs: number): Promise<void> {
-    const serial = this.#serial ?? given;
-    const endWithinMs = Math.max(this.#requestsEndWithinMs, HEARTBEAT_VALID_MS + attemptMs);
-    await this.#folder.write(this.#lossName, [fileLine(serial, endWithinMs, { lossSeen: true })]);
-  }
-
-  /** As `Ledger.reconcile`. `compare` puts the state in doubt if it has lost something: then it contains what these witnesses say. */
-  async reconcile(
-    mode: 'witnessed-only' | undefined,
-    compare: (witnesses: readonly Witness[]) => Promise<(StateLoss & { readonly serial: Serial }) | null>,
-  ): Promise<StateLoss | null> {
-    const witnesses = await this.all();
-    if (mode === 'witnessed-only' && witnesses.length === 0) return null;
-    const found = await compare(witnesses);
-    if (found === null) return null;
-    const { serial, ...loss } = found;
-    await this.replaceOthers(serial, witnesses);
-    return loss;
-  }
-
+    if (before === null) await sweep(known ?? given).catch(() => {});
+  };
   /**
    * Writes the serial with which the state continues, valid as long as the longest of these witnesses, and removes the files of the
    * others.
    */
-  async replaceOthers(serial: Serial, witnesses: readonly Witness[]): Promise<void> {
+  const replaceOthers = async (given: Serial, witnesses: readonly Witness[]): Promise<void> => {
     const now = presentStoredMoment();
     const leftMs = witnesses.map((witness) => remainingMs(witness, witness.requestsEndWithinMs, now));
-    await this.serial(serial, Math.max(0, ...leftMs));
-    const names = (await this.#folder.list()).filter((name) => name.startsWith(this.#prefix));
-    await this.#folder.remove(names.filter((name) => name !== this.#name));
-    await this.close();
-  }
-
-  /** Closes the file until the next write. */
-  close(): Promise<void> {
-    return this.#next(() => this.#file.close());
-  }
-
-  /** Calls during a write share the next one. */
-  #write(): Promise<void> {
-    this.#queued ??= this.#next(async () => {
-      this.#queued = null;
-      const writes = ++this.#writes;
-      await this.#file.write(fileLine(this.#serial, this.#requestsEndWithinMs, { writes }));
-    });
-    return this.#queued;
-  }
-
-  /** Writes one line after another. */
-  #next(work: () => Promise<void>): Promise<void> {
-    const done = this.#writing.then(work);
-    this.#writing = done.catch(() => {});
-    return done;
-  }
+    await serial(given, Math.max(0, ...leftMs));
+    await folder.remove((await listed()).filter((name) => name !== ownName));
+    await close();
+  };
+  return {
+    all,
+    serial,
+    /** Writes that requests may start until HEARTBEAT_VALID_MS from now. */
+    heartbeat: (): Promise<void> => (known === null ? Promise.resolve() : write()),
+    /**
+     * Writes that the state lost data while this process was sending. It uses a separate file that is not overwritten,
+     * because the serial of the state may have caught up before the next comparison.
+     */
+    async noteLoss(given: Serial, attemptMs: number): Promise<void> {
+      const endWithinMs = Math.max(knownEndWithinMs, HEARTBEAT_VALID_MS + attemptMs);
+      const line = fileLine(known ?? given, endWithinMs, { lossSeen: true });
+      await folder.write(`${prefix}${process}-loss.json`, [line]);
+    },
+    replaceOthers,
+    /** As `Ledger.reconcile`. `compare` puts the state in doubt if it has lost something: then it contains what these witnesses say. */
+    async reconcile(
+      mode: 'witnessed-only' | undefined,
+      compare: (witnesses: readonly Witness[]) => Promise<(StateLoss & { readonly serial: Serial }) | null>,
+    ): Promise<StateLoss | null> {
+      const witnesses = await all();
+      if (mode === 'witnessed-only' && witnesses.length === 0) return null;
+      const found = await compare(witnesses);
+      if (found === null) return null;
+      const { serial: continued, ...loss } = found;
+      await replaceOthers(continued, witnesses);
+      return loss;
+    },
+    close,
+  };
 }
 
 /** The witness files of this process among the artifacts. */
@@ -195,7 +164,7 @@ export function witnessFiles(artifacts: Artifacts) {
     process,
     of(target: LedgerTarget): WitnessFile {
       const tag = targetTag(target).replaceAll(/[{}]/g, '');
-      const file = files.get(tag) ?? new WitnessFile(folder, tag, process);
+      const file = files.get(tag) ?? witnessFile(folder, tag, process);
       files.set(tag, file);
       return file;
     },

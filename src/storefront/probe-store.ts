@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
-import { isJsonObject } from '../model/json-object.ts';
-import { isTransientStatus } from '../remote/remote-client.ts';
+import { isJsonObject, type JsonObject, objectsIn } from '../model/json-object.ts';
+import { type ProbedProperties, type PropertyName, probedProperties } from '../model/probed-properties.ts';
+import { isTransientStatus, retryAfterMs } from '../remote/remote-client.ts';
 import { cleanMessage } from './clean-message.ts';
-import { exchange, NoAnswer, redirectedBase } from './exchange.ts';
+import { type Exchange, exchange, NoAnswer, redirectedBase, type StoreRequest } from './exchange.ts';
+import { expectDeleted, expectProduct, reportsFailure } from './proof.ts';
 import { isDeeperThan, MAX_LEVELS, parseJson } from './read-page.ts';
 import { abortListeners } from './wait-queue.ts';
 
@@ -38,7 +40,8 @@ interface ProbeOptions {
   readonly signal: AbortSignal;
 }
 
-const PATH = '/api/site/subscriber-lists';
+const SITE = '/api/site';
+const LISTS = `${SITE}/subscriber-lists`;
 /** A check ends earlier, by its signal. */
 const ATTEMPT_MS = 60_000;
 
@@ -50,7 +53,7 @@ export async function probeStore({ signal, ...store }: ProbeOptions): Promise<St
   const wire = exchange({ ...store, connections: 1, attemptMs: ATTEMPT_MS, aborts: abortListeners() });
   const began = performance.now();
   try {
-    const answer = await wire.send({ method: 'GET', path: PATH, body: null }, signal);
+    const answer = await wire.send({ method: 'GET', path: LISTS, body: null }, signal);
     const { status, location, date, body: text } = answer;
     const ms = Math.round(performance.now() - began);
     return judgeAnswer({ status, location, date, text, ms }, { apiKey: store.apiKey, now: Date.now() });
@@ -134,4 +137,473 @@ function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   if ('code' in error && typeof error.code === 'string') return error.code;
   return error.cause instanceof Error ? codeOf(error.cause) : error.name;
+}
+
+/** What a probe may leave in the store if its process dies; kept until it is removed. */
+export interface ProbeTraces {
+  /** The urls of products that the probe is about to create. */
+  readonly urls: readonly string[];
+  /** A contact with a list that the probe is about to empty, and what the list had. */
+  readonly contact: { readonly id: string; readonly field: string; readonly value: unknown } | null;
+}
+
+/** What a store was seen to do. */
+interface ProbedStore {
+  readonly properties: ProbedProperties;
+  readonly requests: number;
+  /** Urls of products, and contacts (`contact 7`), that could not be removed. */
+  readonly left: readonly string[];
+  /** For each property the request that showed it, and what was answered; no values of contacts. */
+  readonly evidence: Readonly<Partial<Record<PropertyName, string>>>;
+}
+
+interface PropertiesProbe {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly userAgent: string;
+  readonly attemptMs: number;
+  readonly signal: AbortSignal;
+  /** The contact to try the properties of contacts with; nothing of it changes. */
+  readonly contactId: string | null;
+  /** Traces of probes that died; they are removed first. */
+  readonly traces: ProbeTraces;
+  /** Keeps the traces; resolves when they survive the death of the process. */
+  readonly keepTraces: (traces: ProbeTraces) => Promise<void>;
+  /** Differs for each probe; letters and digits. */
+  readonly unique: string;
+  readonly wait: (ms: number) => Promise<void>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** The most requests of a probe, those that remove its product included. */
+export const MAX_PROBE_REQUESTS = 40;
+/** For removing a product: an upsert that finds its id, a delete, and one retry of each. */
+const RESERVED_REQUESTS = 4;
+const MAX_ATTEMPTS = 3;
+const RETRY_WAIT_MS = 1_000;
+const MAX_RETRY_WAIT_MS = 20_000;
+/** How far the clock of a store and ours may differ. */
+const NEW_WITHIN_MS = 60_000;
+
+const PRODUCTS = `${SITE}/products`;
+const UPSERT = `${PRODUCTS}?update_existing_product_by_url=true`;
+const CONTACTS = `${SITE}/contacts`;
+const ORDERS = `${SITE}/orders`;
+const YEAR_S = 365 * 24 * 60 * 60;
+const TITLE = 'Storeferry probe (removed again)';
+/** Lists of a contact that nothing is sent for when they change, unlike subscriptions. */
+const CONTACT_LISTS = ['tags', 'properties'] as const;
+
+/** An answer that decides. */
+interface Answer {
+  readonly status: number;
+  /** A success, as JSON or without a body. */
+  readonly ok: boolean;
+  readonly json: unknown;
+  /** The same if it is an object, else an empty one. */
+  readonly object: JsonObject;
+  /** The objects of a list, bare or in the envelope (storefront-api.md, section 2); null for anything else. */
+  readonly items: readonly JsonObject[] | null;
+}
+
+/** The answer to an upsert of a product of the probe. */
+interface ProductAnswer extends Answer {
+  /** Of the product that was sent, as the answer proves it; any other id may be that of a product of the shop. */
+  readonly id: number | null;
+}
+
+/** The requests of a probe, and what they have shown so far. */
+type Probe = ReturnType<typeof openProbe>;
+
+function openProbe(options: PropertiesProbe, send: Exchange['send']) {
+  const properties: { -readonly [Name in PropertyName]: ProbedProperties[Name] } = probedProperties.parse({});
+  const evidence: Partial<Record<PropertyName, string>> = {};
+  let { traces } = options;
+  // `probeStore` has sent one before.
+  let requests = 1;
+  /** The request and the answer that the next conclusion rests on. */
+  let last = '';
+
+  const learn = <Name extends PropertyName>(name: Name, value: ProbedProperties[Name]): void => {
+    properties[name] = value;
+    evidence[name] = last;
+  };
+  /** Sends a request, again after a failure that may pass; null without an answer that decides, or without requests left. */
+  const call = async (
+    method: StoreRequest['method'],
+    path: string,
+    body?: object,
+    isCleaning = false,
+  ): Promise<Answer | null> => {
+    const most = MAX_PROBE_REQUESTS - (isCleaning ? 0 : RESERVED_REQUESTS);
+    const shown = `${method} ${path.replace(/\?email=.*/, '?email=…')}${body === undefined ? '' : ` {${Object.keys(body).join(', ')}}`}`;
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS && requests < most; attempt += 1) {
+      requests += 1;
+      let waitMs = RETRY_WAIT_MS * attempt;
+      try {
+        const request = { method, path, body: body === undefined ? null : JSON.stringify(body) };
+        // What a probe has made is removed also after an interrupt.
+        const answer = await send(request, ...(isCleaning ? [] : [options.signal]));
+        last = `${shown}: ${answer.status}`;
+        const asked = retryAfterMs(answer.retryAfter, options.now());
+        if (answer.status === 503) learn('retryAfterOn503', asked !== undefined);
+        if (answer.status !== 429 && answer.status < 500) return readAnswer(answer.status, answer.body);
+        waitMs = Math.min(asked ?? waitMs, MAX_RETRY_WAIT_MS);
+      } catch (error) {
+        if (!(error instanceof NoAnswer)) throw error;
+        last = `${shown}: ${error.message}`;
+      }
+      if (attempt < MAX_ATTEMPTS) await options.wait(waitMs);
+    }
+    return null;
+  };
+  return {
+    options,
+    properties,
+    evidence,
+    /** Contacts that the store made and does not remove. */
+    leftContacts: new Array<string>(),
+    get requests() {
+      return requests;
+    },
+    get traces() {
+      return traces;
+    },
+    async keep(changed: Partial<ProbeTraces>): Promise<void> {
+      traces = { ...traces, ...changed };
+      await options.keepTraces(traces);
+    },
+    learn,
+    /** Learns a property from the answer to the last request, if there was one. */
+    judge<Name extends PropertyName>(
+      name: Name,
+      answer: Answer | null,
+      judge: (answer: Answer) => ProbedProperties[Name],
+    ): void {
+      if (answer !== null) learn(name, judge(answer));
+    },
+    call,
+    get: (path: string) => call('GET', path),
+    /** A hidden product in every request, since a store may empty what a body does not have. */
+    async upsert(url: string, fields: object, isCleaning = false): Promise<ProductAnswer | null> {
+      const body = { url, title: TITLE, hidden: true, ...fields };
+      const answer = await call('POST', UPSERT, body, isCleaning);
+      if (answer === null) return null;
+      const proof = expectProduct(url, JSON.stringify(body)).prove(answer.json);
+      return { ...answer, id: answer.ok && typeof proof !== 'string' ? proof.id : null };
+    },
+    async remove(id: number): Promise<boolean> {
+      const answer = await call('DELETE', `${PRODUCTS}/${id}`, undefined, true);
+      if (answer?.status === 404) return true;
+      return answer?.ok === true && typeof expectDeleted(id).prove(answer.json) !== 'string';
+    },
+  };
+}
+
+function readAnswer(status: number, body: string): Answer {
+  const parsed = parseJson(body);
+  const json = parsed?.value;
+  const isReadable = parsed !== undefined || body.trim() === '';
+  const object = isJsonObject(json) ? json : {};
+  const items = isJsonObject(json) ? json['items'] : json;
+  return {
+    status,
+    ok: status >= 200 && status < 300 && isReadable && !reportsFailure(json),
+    json,
+    object,
+    items: Array.isArray(items) ? items.filter(isJsonObject) : null,
+  };
+}
+
+/**
+ * Learns the properties of a store by at most `MAX_PROBE_REQUESTS` requests: reads, then writes to one hidden product
+ * of its own, which is deleted again, and to the named contact, of which nothing changes. Rejects with the signal's
+ * reason.
+ */
+export async function probeProperties(options: PropertiesProbe): Promise<ProbedStore> {
+  const { apiKey, baseUrl, userAgent, attemptMs } = options;
+  const wire = exchange({ baseUrl, apiKey, userAgent, attemptMs, connections: 1, aborts: abortListeners() });
+  const probe = openProbe(options, wire.send);
+  try {
+    const left = await removeTraces(probe, []);
+    await tryLists(probe);
+    const category = await tryReads(probe);
+    await tryContact(probe, await tryContacts(probe));
+    try {
+      await tryProduct(probe, category);
+    } finally {
+      left.push(...(await removeTraces(probe, left)));
+    }
+    const { properties, requests, evidence, leftContacts } = probe;
+    return { properties, requests, left: [...left, ...leftContacts], evidence };
+  } finally {
+    await wire.close();
+  }
+}
+
+/** Removes the products of this and of earlier probes, and restores a contact; gives what could not be removed. */
+async function removeTraces(probe: Probe, known: readonly string[]): Promise<string[]> {
+  const { contact } = probe.traces;
+  if (contact !== null && (await restoreContact(probe, contact))) await probe.keep({ contact: null });
+  const left: string[] = [];
+  for (const url of probe.traces.urls.filter((trace) => !known.includes(trace))) {
+    const id = (await probe.upsert(url, {}, true))?.id ?? null;
+    if (id === null || !(await probe.remove(id))) left.push(url);
+    else await forgetUrl(probe, url);
+  }
+  return left;
+}
+
+async function forgetUrl({ traces, keep }: Probe, url: string): Promise<void> {
+  await keep({ urls: traces.urls.filter((trace) => trace !== url) });
+}
+
+async function tryLists({ get, learn }: Probe): Promise<void> {
+  const all = await get(LISTS);
+  if (!all?.ok || all.items === null || all.items.length < 2) return;
+  const first = await get(`${LISTS}?limit=1&skip=0`);
+  if (!first?.ok || first.items === null) return;
+  const { limit } = all.object;
+  const counted = typeof limit === 'number' && Number.isSafeInteger(limit) && limit > 0;
+  learn('listPageLimit', first.items.length > 1 ? false : counted ? limit : all.items.length);
+}
+
+/** Reads products and categories; gives a category. */
+async function tryReads({ get, learn }: Probe): Promise<JsonObject | undefined> {
+  learn('readsProducts', isPage(await get(`${PRODUCTS}?limit=1`)));
+  const categories = await get(`${PRODUCTS}/categories`);
+  const known = categories?.items?.filter(({ id }) => typeof id === 'number');
+  learn('readsCategories', categories === null ? null : categories.ok && known !== undefined);
+  return categories?.ok ? known?.[0] : undefined;
+}
+
+/** Reads contacts and orders; gives a contact. */
+async function tryContacts(probe: Probe): Promise<JsonObject | undefined> {
+  const contacts = await probe.get(`${CONTACTS}?limit=1`);
+  probe.learn('readsContacts', isPage(contacts));
+  await tryOrders(probe);
+  return contacts?.items?.[0];
+}
+
+/** From the time of an order on there is one; from next year on there is none. */
+async function tryOrders({ get, learn, options }: Probe): Promise<void> {
+  const createdIn = (answer: Answer | null) => answer?.items?.[0]?.['created'];
+  const created = createdIn(await get(`${ORDERS}?limit=1`));
+  if (typeof created !== 'number' || !Number.isSafeInteger(created)) return;
+  const from = await get(`${ORDERS}?limit=1&created_at_min=${created}`);
+  const nextYear = Math.max(created, Math.floor(options.now() / 1_000)) + YEAR_S;
+  const later = await get(`${ORDERS}?limit=1&created_at_min=${nextYear}`);
+  if (from === null || later === null) return;
+  const found = createdIn(from);
+  const isFound = from.ok && typeof found === 'number' && found >= created;
+  learn('readsOrdersSince', isFound && later.ok && later.items?.length === 0);
+}
+
+async function tryContact(probe: Probe, listed: JsonObject | undefined): Promise<void> {
+  const { get, judge, properties, options } = probe;
+  const { contactId } = options;
+  const named = contactId === null ? undefined : await readContact(probe, contactId);
+  const contact = named ?? listed;
+  const id = idIn(contact);
+  const single = id === null ? null : await get(`${CONTACTS}/${id}`);
+  judge('readsSingleContacts', single, (answer) => answeredId(answer) === id);
+  const email = textOf(contact?.['email']) ?? `nobody-${options.unique}@storeferry.example`;
+  const search = await get(`${CONTACTS}/search-by-email?email=${encodeURIComponent(email)}`);
+  const isAbsent = contact === undefined && properties.readsContacts !== false && search?.status === 404;
+  judge('searchesContactsByEmail', isAbsent ? null : search, ({ ok, items, object }) => {
+    const found = items ?? [object];
+    return ok && (contact === undefined || found.some((one) => one['id'] === contact['id']));
+  });
+  if (named === undefined || contactId === null) return;
+  if (textOf(named['email']) !== null) {
+    const posted = await probe.call('POST', CONTACTS, { email });
+    judge('upsertsContactsByEmail', posted, (answer) => answer.ok && answeredId(answer) === named['id']);
+    if (posted !== null) await removeMade(probe, posted, named);
+  }
+  await tryEmptyList(probe, contactId, named);
+}
+
+/**
+ * Removes the contact that a store made although it has one with this e-mail address. Another one that was there before is not
+ * ours: only a contact of this minute that has nothing but the address is removed.
+ */
+async function removeMade(probe: Probe, posted: Answer, named: JsonObject): Promise<void> {
+  const made = answeredId(posted);
+  if (made === null || made === named['id']) return;
+  const { id: _id, email, createdOn, ...others } = posted.object;
+  if (textOf(email)?.toLowerCase() !== textOf(named['email'])?.toLowerCase()) return;
+  const isEmpty = Object.values(others).every((value) => !value || itemCount(value) === 0);
+  const isNew =
+    typeof createdOn === 'number' && Math.abs(createdOn * 1_000 - probe.options.now()) < NEW_WITHIN_MS;
+  if (!isEmpty || !isNew) return;
+  const removed = await probe.call('DELETE', `${CONTACTS}/${made}`, undefined, true);
+  if (removed?.ok !== true) probe.leftContacts.push(`contact ${made}`);
+}
+
+/** The contact as an update that changes nothing answers it, or a read. */
+async function readContact({ call, get, judge, properties }: Probe, id: string) {
+  const path = contactPath(id);
+  const isWhole = (answer: Answer | null) => answer?.ok === true && textOf(answer.object['email']) !== null;
+  let answer = await call('PUT', path, {});
+  judge('emptyContactPutAnswersWhole', answer, isWhole);
+  if (!isWhole(answer) && answer?.status !== 404) {
+    answer = await call('PUT', path, { email: '' });
+    if (isWhole(answer)) judge('emptyContactPutAnswersWhole', answer, () => 'email');
+  }
+  if (!isWhole(answer) && properties.readsContacts === true) answer = await get(path);
+  return isWhole(answer) ? answer?.object : undefined;
+}
+
+async function tryEmptyList(probe: Probe, id: string, contact: JsonObject): Promise<void> {
+  const field = CONTACT_LISTS.find((name) => itemCount(contact[name]) > 0);
+  if (field === undefined) return;
+  const trace = { id, field, value: contact[field] };
+  await probe.keep({ contact: trace });
+  // A field that is not empty, unchanged: some stores refuse a body without one.
+  const emptied = await probe.call('PUT', contactPath(id), { email: contact['email'], [field]: [] });
+  const after = emptied?.object[field];
+  probe.judge('emptyListClears', emptied, ({ ok }) => ok && Array.isArray(after) && after.length === 0);
+  const isUntouched = emptied !== null && itemCount(after) === itemCount(contact[field]);
+  if (isUntouched || (await restoreContact(probe, trace))) await probe.keep({ contact: null });
+}
+
+async function restoreContact(
+  { call }: Probe,
+  { id, field, value }: NonNullable<ProbeTraces['contact']>,
+): Promise<boolean> {
+  const restored = await call('PUT', contactPath(id), { [field]: value }, true);
+  return restored?.ok === true || restored?.status === 404;
+}
+
+async function tryProduct(probe: Probe, category: JsonObject | undefined): Promise<void> {
+  const { upsert, judge, learn, remove } = probe;
+  const url = `storeferry-probe-${probe.options.unique}`;
+  await probe.keep({ urls: [...probe.traces.urls, url] });
+  const whole = wholeProduct(true);
+  const created = await upsert(url, whole);
+  const id = created?.id ?? null;
+  if (created === null || id === null) return;
+  learn('advancedKeepsVariantPrices', keepsPrices(created.json, whole));
+  learn('htmlAltered', created.object['description'] !== whole.description);
+  learn('pricesAltered', pricesOf(created.json)[0] !== pricesOf(whole)[0]);
+  const plain = await upsert(url, wholeProduct(false));
+  if (plain?.ok) learn('plainKeepsVariantPrices', keepsPrices(plain.json, whole));
+  await tryPartial(probe, url, id, whole);
+  if (category !== undefined) await tryCategories(probe, url, category);
+  const untracked = { ...whole, options: [], variants: [{ price: 10.99, quantity: null }] };
+  judge('nullQuantity', await upsert(url, untracked), ({ ok, json }) => {
+    const [variant] = objectsIn(json, 'variants');
+    return ok && variant?.['quantity'] === null;
+  });
+  if (!(await remove(id))) return;
+  judge('unknownDeleteStatus', await probe.call('DELETE', `${PRODUCTS}/${id}`), ({ status }) => status);
+  const recreated = (await upsert(url, {}))?.id ?? null;
+  if (recreated === null) return;
+  learn('idSurvivesRecreation', recreated === id);
+  if (await remove(recreated)) await forgetUrl(probe, url);
+}
+
+/** Sends a part of the product, in both ways in which stores take one. */
+async function tryPartial(probe: Probe, url: string, id: number, whole: object): Promise<void> {
+  const { upsert, get, judge, learn, properties } = probe;
+  const path = `${PRODUCTS}/${id}`;
+  const partial = await upsert(url, {});
+  if (partial?.ok && isJsonObject(partial.json)) {
+    const { json } = partial;
+    const isWhole = 'description' in json && 'variants' in json && 'options' in json;
+    learn('partialProductAnswersWhole', isWhole);
+    if (isWhole) learn('absentFieldsStay', keepsFields(json));
+  }
+  if (properties.readsProducts === true) {
+    const read = await get(path);
+    judge('readsProducts', read, (answer) => answeredId(answer) === id);
+    if (read?.ok && properties.absentFieldsStay === null) learn('absentFieldsStay', keepsFields(read.json));
+    await tryFilter(probe, id);
+  }
+  if (properties.absentFieldsStay === false) await upsert(url, whole);
+  const changed = await probe.call('PUT', path, { title: TITLE });
+  judge('updatesProductById', changed, (answer) => answeredId(answer) === id && keepsFields(answer.json));
+}
+
+/** The product of the probe is listed by its title, and none by a title that was never used. */
+async function tryFilter({ get, learn, options }: Probe, id: number): Promise<void> {
+  const listed = async (title: string) =>
+    (await get(`${PRODUCTS}?limit=10&title=${encodeURIComponent(title)}`))?.items;
+  const own = await listed(TITLE);
+  const none = await listed(`nobody-${options.unique}`);
+  if (own && none) learn('filtersProducts', own.some((one) => one['id'] === id) && none.length === 0);
+}
+
+async function tryCategories({ upsert, learn }: Probe, url: string, category: JsonObject): Promise<void> {
+  const isKept = async (form: unknown): Promise<boolean> => {
+    const answer = await upsert(url, { ...wholeProduct(true), categories: [form] });
+    const kept = answer?.ok ? answer.object['categories'] : undefined;
+    const ids = Array.isArray(kept) ? kept.map((one) => (isJsonObject(one) ? one['id'] : one)) : [];
+    return ids.includes(category['id']);
+  };
+  const objects = await isKept(category);
+  const ids = await isKept(category['id']);
+  if (objects || ids) learn('categoryForm', objects && ids ? 'both' : objects ? 'objects' : 'ids');
+}
+
+const DESCRIPTION =
+  '<p>A <strong>test</strong> of this store, <em>removed again</em>.</p><ul><li>one &amp; two</li></ul>';
+
+/** A product with all that a probe looks at; its variants have prices and stock of their own. */
+function wholeProduct(advanced: boolean) {
+  return {
+    type: 'physical',
+    description: DESCRIPTION,
+    options: [{ name: 'Size', values: ['S', 'L'], advanced }],
+    variants: [
+      { options: ['S'], price: 10.99, quantity: 3, sku: 'STOREFERRY-PROBE-S', weight: 0.25 },
+      { options: ['L'], price: 12.49, quantity: 5, sku: 'STOREFERRY-PROBE-L', weight: 0.5 },
+    ],
+  };
+}
+
+function pricesOf(product: unknown): unknown[] {
+  return objectsIn(product, 'variants').map(({ price }) => price);
+}
+
+/** Whether each variant has another price, as it was sent; a store may alter prices of all alike. */
+function keepsPrices(product: unknown, sent: object): boolean {
+  const kept = pricesOf(product);
+  return kept.length === pricesOf(sent).length && new Set(kept).size === kept.length;
+}
+
+/** Whether description and variants of a whole product are still there. */
+function keepsFields(product: unknown): boolean {
+  return isJsonObject(product) && Boolean(product['description']) && pricesOf(product).length === 2;
+}
+
+function contactPath(id: string): string {
+  return `${CONTACTS}/${encodeURIComponent(id)}`;
+}
+
+function idIn(object: JsonObject | undefined): number | null {
+  const id = object?.['id'];
+  const value = typeof id === 'string' && /^\d+$/.test(id) ? Number(id) : id;
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
+}
+
+/** The id in the answer to a request that succeeded. */
+function answeredId({ ok, object }: Answer): number | null {
+  return ok ? idIn(object) : null;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+function itemCount(value: unknown): number {
+  return Array.isArray(value) ? value.length : 0;
+}
+
+/** Whether an answer is the envelope with at most the one item that was asked for; null without an answer. */
+function isPage(answer: Answer | null): boolean | null {
+  if (answer === null) return null;
+  const { items } = answer.object;
+  return answer.ok && Array.isArray(items) && items.length <= 1;
 }

@@ -18,8 +18,13 @@ import { type OnAttempt, type SendOptions, type Sent, sender } from './sender.ts
 import { abortListeners } from './wait-queue.ts';
 
 export type { StorefrontEvent } from './gate/gate.ts';
-export { MAX_PROBE_REQUESTS, type ProbeTraces, probeProperties } from './probe-properties.ts';
-export { probeStore, type StoreProbe } from './probe-store.ts';
+export {
+  MAX_PROBE_REQUESTS,
+  type ProbeTraces,
+  probeProperties,
+  probeStore,
+  type StoreProbe,
+} from './probe-store.ts';
 export type { Page, PageItem, PageQuery } from './read-page.ts';
 export type { Attempt, OnEnded, SendOptions, Slot } from './sender.ts';
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LockedError } from '../../src/model/storeferry-error.ts';
 import { openSending, type SendingStore } from '../../src/state/open-sending.ts';
 import { detectLoss, HEARTBEAT_VALID_MS } from '../../src/state/serial.ts';
-import { WitnessFile } from '../../src/state/witness-files.ts';
+import { type WitnessFile, witnessFile } from '../../src/state/witness-files.ts';
 import { MemoryRunFolder } from '../plan/memory-run-folder.ts';
 import { deletion, sampleRun, upsert } from './samples.ts';
 
@@ -91,7 +91,7 @@ describe('sending', () => {
       return await write(...args);
     };
     {
-      await using sending = await open(noted.store, new WitnessFile(folder, 'tag', 'process'));
+      await using sending = await open(noted.store, witnessFile(folder, 'tag', 'process'));
       const operations = [upsert(0, 'shirt'), deletion(1, 'hat', 7)];
       const begun = await sending.begin(operations);
       expect(begun).toEqual({ waitMs: [0, 0], overtaken: [false, false] });
@@ -104,23 +104,23 @@ describe('sending', () => {
       'withdraw shirt,hat',
       'end',
     ]);
-    const [witness] = await new WitnessFile(folder, 'tag', 'another').all();
+    const [witness] = await witnessFile(folder, 'tag', 'another').all();
     expect(witness).toMatchObject({ serial: SERIAL, requestsEndWithinMs: HEARTBEAT_VALID_MS + 1_000 });
   });
 
   it('is refused when the state gives a serial again that was given before', async () => {
     const folder = new MemoryRunFolder();
-    await new WitnessFile(folder, 'tag', 'before').serial({ ...SERIAL, value: SERIAL.value + 2 });
-    await using sending = await open(noting().store, new WitnessFile(folder, 'tag', 'process'));
+    await witnessFile(folder, 'tag', 'before').serial({ ...SERIAL, value: SERIAL.value + 2 });
+    await using sending = await open(noting().store, witnessFile(folder, 'tag', 'process'));
     await expect(sending.begin([upsert(0, 'shirt')])).rejects.toThrow('The state is older');
-    const witnesses = await new WitnessFile(folder, 'tag', 'another').all();
+    const witnesses = await witnessFile(folder, 'tag', 'another').all();
     expect(detectLoss(witnesses, { ...SERIAL, value: SERIAL.value + 9 })).toBe('behind');
   });
 
   it('writes no witness any more once its lock is lost', async () => {
     const noted = noting();
     const folder = new MemoryRunFolder();
-    await using sending = await open(noted.store, new WitnessFile(folder, 'tag', 'process'));
+    await using sending = await open(noted.store, witnessFile(folder, 'tag', 'process'));
     await sending.begin([upsert(0, 'shirt')]);
     noted.store.heartbeat = async () => {
       throw new LockedError('somebody else has it');
@@ -135,7 +135,7 @@ describe('sending', () => {
   it('compares again after each new connection: the server may have been restarted without the last groups of others', async () => {
     const { store } = noting();
     const folder = new MemoryRunFolder();
-    const other = new WitnessFile(folder, 'tag', 'other');
+    const other = witnessFile(folder, 'tag', 'other');
     let connections = 1;
     let value = 2;
     const reconnecting: SendingStore = {
@@ -143,7 +143,7 @@ describe('sending', () => {
       connections: () => connections,
       begin: async (group) => ({ ...(await store.begin(group)), serial: { lineage: 'l', value: value++ } }),
     };
-    await using sending = await open(reconnecting, new WitnessFile(folder, 'tag', 'own'));
+    await using sending = await open(reconnecting, witnessFile(folder, 'tag', 'own'));
     await sending.begin([upsert(0, 'shirt')]);
     await other.serial({ lineage: 'l', value: 3 });
     connections++;

@@ -59,7 +59,7 @@ function targetKeys(prefix: string) {
     doubts: of('doubts'),
     /** Sorted set: the newest deleted keys of the ledger, by the serial at that time. */
     deletes: of('deletes'),
-    /** Hash: sender -> its row (redis-sending.ts). */
+    /** Hash: sender -> its row (redis-rows.ts). */
     senders: of('senders'),
     /** Hash: lineage, value, and the newest run at the time when everything was put in doubt. */
     serial: of('serial'),

@@ -1,8 +1,6 @@
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import {
   type LinkKind,
-  type RecordFault,
-  type RecordMember,
   type RowLinks,
   type RowScratch,
   recordFaultSchema,
@@ -107,132 +105,113 @@ export function openTemporaryDatabase(schema: string, path = ''): DatabaseSync {
  * @throws StateError when it cannot be written.
  */
 export function openRowScratch(kind: LinkKind, path = ''): RowScratch {
-  return orStateError(() => new SqliteScratch(kind, path));
+  return orStateError(() => rowScratch(openTemporaryDatabase(SCHEMA, path), kind));
 }
 
-class SqliteScratch implements RowScratch {
-  readonly #database: DatabaseSync;
-  readonly #kind: LinkKind;
-  readonly #insertRow: StatementSync;
-  readonly #flagRow: StatementSync;
-  readonly #insertName: StatementSync;
-  readonly #insertWant: StatementSync;
-  #selectFault: StatementSync | undefined;
-  /** The rows whose record is unknown, in order. */
-  #hasStrays = false;
-
-  constructor(kind: LinkKind, path: string) {
-    this.#kind = kind;
-    this.#database = openTemporaryDatabase(SCHEMA, path);
-    const prepare = (statement: string) => this.#database.prepare(statement);
-    this.#insertRow = prepare('INSERT INTO rows (seq, line, text, belongs) VALUES (?, ?, ?, ?)');
-    this.#flagRow = prepare('UPDATE rows SET wanting = ?, silent = ?, alone = ?, stray = ? WHERE seq = ?');
-    this.#insertName = prepare('INSERT INTO names VALUES (?, ?)');
-    this.#insertWant = prepare('INSERT INTO wants VALUES (?, ?, ?)');
-  }
-
-  add(row: Parameters<RowScratch['add']>[0], links: RowLinks): void {
-    orStateError(() => this.#insert(row, links));
-  }
-
-  #insert({ seq, line, text }: Parameters<RowScratch['add']>[0], links: RowLinks): void {
-    const { belongs, names, wants, silent, alone, stray } = links;
-    this.#insertRow.run(seq, line, text, belongs);
-    if (wants.length > 0 || silent || alone || stray !== undefined) {
-      const written = stray === undefined ? null : JSON.stringify(stray);
-      this.#flagRow.run(Number(wants.length > 0), Number(silent), Number(alone), written, seq);
-    }
-    for (const name of new Set(names)) this.#insertName.run(name, seq);
-    for (const [pos, name] of wants.entries()) this.#insertWant.run(seq, pos, name);
-    this.#hasStrays ||= stray !== undefined;
-  }
-
-  *members(): Iterable<RecordMember> {
-    const rows = orStateError(() => this.#resolve());
-    for (;;) {
-      const { done, value } = orStateError(() => rows.next());
-      if (done === true) return;
-      const [record, pos, first, seq, text] = Object.values(value);
-      yield {
-        record: Number(record),
-        seq: Number(seq),
-        text: String(text),
-        isHead: pos === 0,
-        isCounted: first === record,
-      };
-    }
-  }
+function rowScratch(database: DatabaseSync, kind: LinkKind): RowScratch {
+  const insertRow = database.prepare('INSERT INTO rows (seq, line, text, belongs) VALUES (?, ?, ?, ?)');
+  const flagRow = database.prepare(
+    'UPDATE rows SET wanting = ?, silent = ?, alone = ?, stray = ? WHERE seq = ?',
+  );
+  const insertName = database.prepare('INSERT INTO names VALUES (?, ?)');
+  const insertWant = database.prepare('INSERT INTO wants VALUES (?, ?, ?)');
+  let selectFault: StatementSync | undefined;
+  /** Whether there are rows whose record is unknown. */
+  let hasStrays = false;
 
   /** Forms the records; returns their rows in order. */
-  #resolve(): Iterator<Readonly<Record<string, SQLOutputValue>>> {
-    this.#database.exec(RESOLVE[this.#kind]);
-    this.#database.exec('CREATE INDEX members_by_seq ON members (seq, record)');
-    if (this.#hasStrays) this.#placeStrays();
-    if (this.#database.prepare('SELECT 1 FROM faults LIMIT 1').get() !== undefined) {
-      this.#selectFault = this.#database.prepare('SELECT fault, key_known FROM faults WHERE record = ?');
+  const resolve = (): Iterator<Readonly<Record<string, SQLOutputValue>>> => {
+    database.exec(RESOLVE[kind]);
+    database.exec('CREATE INDEX members_by_seq ON members (seq, record)');
+    if (hasStrays) placeStrays(database);
+    if (database.prepare('SELECT 1 FROM faults LIMIT 1').get() !== undefined) {
+      selectFault = database.prepare('SELECT fault, key_known FROM faults WHERE record = ?');
     }
     // Only children may belong to two records; this question for each row would double the time of the others.
     const first =
-      this.#kind === 'children' ? '(SELECT min(f.record) FROM members f WHERE f.seq = m.seq)' : 'm.record';
-    const statement = this.#database.prepare(`
+      kind === 'children' ? '(SELECT min(f.record) FROM members f WHERE f.seq = m.seq)' : 'm.record';
+    const statement = database.prepare(`
       SELECT m.record, m.pos, ${first}, r.seq, r.text
       FROM members m JOIN rows r ON r.seq = m.seq ORDER BY m.record, m.pos, m.seq`);
     statement.setReturnArrays(true);
     return statement.iterate();
-  }
-
-  faultOf(record: number): RecordFault | undefined {
-    const found = this.#selectFault?.get(record);
-    if (found === undefined) return undefined;
-    const fault: unknown = JSON.parse(String(found['fault']));
-    return recordFaultSchema.parse({ fault, keyIsKnown: found['key_known'] === 1 });
-  }
-
-  [Symbol.dispose](): void {
-    this.#database.close();
-  }
-
-  /**
-   * Assigns each row with an unknown record to the records that its cells name, or puts both its neighbours in doubt.
-   */
-  #placeStrays(): void {
-    const database = this.#database;
-    database.exec('CREATE INDEX rows_by_key ON rows (belongs)');
-    const addFault = database.prepare('INSERT OR IGNORE INTO faults VALUES (?, ?, ?)');
-    // A misaligned row of the record is a better reason than a missing row.
-    const explain = database.prepare('INSERT OR REPLACE INTO faults VALUES (?, ?, ?)');
-    const join = database.prepare('INSERT OR IGNORE INTO members VALUES (?, 2000000, ?)');
-    const [before, after] = [
-      '< ? AND r.stray IS NULL ORDER BY m.seq DESC',
-      '> ? AND r.stray IS NULL ORDER BY m.seq',
-    ].map((rest) =>
-      database.prepare(
-        `SELECT m.record FROM members m JOIN rows r ON r.seq = m.seq WHERE m.seq ${rest} LIMIT 1`,
-      ),
-    );
-    const called = database.prepare(`
-      SELECT m.record FROM members m JOIN rows r ON r.seq = m.seq WHERE r.belongs = :name
-      UNION SELECT m.record FROM members m JOIN names n ON n.seq = m.seq WHERE n.name = :name`);
-    const strays = database.prepare('SELECT seq, stray FROM rows WHERE stray IS NOT NULL ORDER BY seq');
-    for (const found of strays.iterate()) {
-      const seq = Number(found['seq']);
-      const { names, reason, ofNeighbours }: NonNullable<RowLinks['stray']> = JSON.parse(
-        String(found['stray']),
-      );
-      const near = [before, after].flatMap((statement) => recordIn(statement?.get(seq)));
-      const records = new Set(names.flatMap((name) => called.all({ name }).flatMap(recordIn)));
-      const [previous, next] = near;
-      const home =
-        previous !== undefined && previous === next ? previous : near.find((one) => records.has(one));
-      const text = JSON.stringify(reason);
-      if (home !== undefined) records.add(home);
-      for (const record of records) explain.run(record, text, 1);
-      join.run(home ?? seq, seq);
-      if (home !== undefined) continue;
-      addFault.run(seq, text, 0);
-      if (ofNeighbours !== undefined && records.size === 0) {
-        for (const record of near) addFault.run(record, JSON.stringify(ofNeighbours), 1);
+  };
+  return {
+    add: ({ seq, line, text }, { belongs, names, wants, silent, alone, stray }) =>
+      orStateError(() => {
+        insertRow.run(seq, line, text, belongs);
+        if (wants.length > 0 || silent || alone || stray !== undefined) {
+          const written = stray === undefined ? null : JSON.stringify(stray);
+          flagRow.run(Number(wants.length > 0), Number(silent), Number(alone), written, seq);
+        }
+        for (const name of new Set(names)) insertName.run(name, seq);
+        for (const [pos, name] of wants.entries()) insertWant.run(seq, pos, name);
+        hasStrays ||= stray !== undefined;
+      }),
+    *members() {
+      const rows = orStateError(resolve);
+      for (;;) {
+        const { done, value } = orStateError(() => rows.next());
+        if (done === true) return;
+        const [record, pos, first, seq, text] = Object.values(value);
+        yield {
+          record: Number(record),
+          seq: Number(seq),
+          text: String(text),
+          isHead: pos === 0,
+          isCounted: first === record,
+        };
       }
+    },
+    faultOf(record) {
+      const found = selectFault?.get(record);
+      if (found === undefined) return undefined;
+      const fault: unknown = JSON.parse(String(found['fault']));
+      return recordFaultSchema.parse({ fault, keyIsKnown: found['key_known'] === 1 });
+    },
+    [Symbol.dispose]() {
+      database.close();
+    },
+  };
+}
+
+/** Assigns each row with an unknown record to the records that its cells name, or puts both its neighbours in doubt. */
+function placeStrays(database: DatabaseSync): void {
+  database.exec('CREATE INDEX rows_by_key ON rows (belongs)');
+  const addFault = database.prepare('INSERT OR IGNORE INTO faults VALUES (?, ?, ?)');
+  // A misaligned row of the record is a better reason than a missing row.
+  const explain = database.prepare('INSERT OR REPLACE INTO faults VALUES (?, ?, ?)');
+  const join = database.prepare('INSERT OR IGNORE INTO members VALUES (?, 2000000, ?)');
+  const [before, after] = [
+    '< ? AND r.stray IS NULL ORDER BY m.seq DESC',
+    '> ? AND r.stray IS NULL ORDER BY m.seq',
+  ].map((rest) =>
+    database.prepare(
+      `SELECT m.record FROM members m JOIN rows r ON r.seq = m.seq WHERE m.seq ${rest} LIMIT 1`,
+    ),
+  );
+  const called = database.prepare(`
+    SELECT m.record FROM members m JOIN rows r ON r.seq = m.seq WHERE r.belongs = :name
+    UNION SELECT m.record FROM members m JOIN names n ON n.seq = m.seq WHERE n.name = :name`);
+  const strays = database.prepare('SELECT seq, stray FROM rows WHERE stray IS NOT NULL ORDER BY seq');
+  for (const found of strays.iterate()) {
+    const seq = Number(found['seq']);
+    const { names, reason, ofNeighbours }: NonNullable<RowLinks['stray']> = JSON.parse(
+      String(found['stray']),
+    );
+    const near = [before, after].flatMap((statement) => recordIn(statement?.get(seq)));
+    const records = new Set(names.flatMap((name) => called.all({ name }).flatMap(recordIn)));
+    const [previous, next] = near;
+    const home =
+      previous !== undefined && previous === next ? previous : near.find((one) => records.has(one));
+    const text = JSON.stringify(reason);
+    if (home !== undefined) records.add(home);
+    for (const record of records) explain.run(record, text, 1);
+    join.run(home ?? seq, seq);
+    if (home !== undefined) continue;
+    addFault.run(seq, text, 0);
+    if (ofNeighbours !== undefined && records.size === 0) {
+      for (const record of near) addFault.run(record, JSON.stringify(ofNeighbours), 1);
     }
   }
 }

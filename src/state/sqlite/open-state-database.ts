@@ -22,7 +22,7 @@ const VERSION = 15;
  * - `marks`: every run compares each record with its row, so rows are small and in key order. Bodies are in their own table, in
  *   order of arrival, because only changed records need theirs; marks and journal refer to them by block and place (journal.ts).
  * - `journal` holds acknowledgements in order of arrival until they are merged into `marks` (journal.ts); a row without
- *   fingerprint removes its key, and a row with a run becomes a version (sqlite-history.ts).
+ *   fingerprint removes its key, and a row with a run becomes a version (journal.ts).
  * - `memo` belongs to the rows that made the body; null where the same rows may make another body.
  * - `serial` of a mark, a doubt or a delete is that of the target when it was written (`Ledger.writtenSince`); 0 in the journal keeps that
  *   of the mark. `deletes` has the newest deletes only.
@@ -34,7 +34,7 @@ const VERSION = 15;
  * - `doubts`: keys in doubt (sqlite-doubts.ts), with the fields in doubt as JSON, null for any; `senders`: the last heartbeat of each sender. `targets.serial` grows with every group
  *   of keys that is put in doubt; `targets.doubted_at` is the number of the newest run when the whole target was put in doubt.
  * - `locks`: the last holder of each lock, and its file (sqlite-locks.ts).
- * - `versions`: the history; `version_runs`: its runs, which stay when they are removed from `runs` (sqlite-history.ts).
+ * - `versions`: the history; `version_runs`: its runs, which stay when they are removed from `runs` (sqlite-ledger.ts).
  * - `schedules`, `queue`: the work of the worker. `checked_addresses`: successful checks of image addresses, by digest.
  *   `audit`: the log of what users did (all in sqlite-calls.ts).
  *
