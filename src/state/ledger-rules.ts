@@ -176,24 +176,18 @@ function withdrawKeys(sender: string, facts: FactsByKey): KeyWrites {
   return { doubts, marks: NO_MARKS };
 }
 
-/** The operation is acknowledged: its key is no longer in doubt. */
-const END_DOUBT = 0;
-/** The operation certainly had no effect: its key is in doubt only if it was before the operation began. */
-const RESTORE_PREVIOUS = 1;
-/** The operation may have arrived and its requests have ended: its key stays in doubt, and nothing waits for it. */
-const KEEP_IN_DOUBT = 2;
-/** The doubt is unchanged: the store may still be processing the operation, or the doubt belongs to another sender. */
-const KEEP_AT_WORK = 3;
-/** The store has nothing under the key, after a delete too: its mark is removed and its doubt ends. */
-export const FORGET_KEY = 4;
-
-/** The effect of an outcome on the doubt about its key; numbers, because they are passed to the database thread. */
+/** The effect of an outcome on the doubt about its key. */
 type DoubtEffect =
-  | typeof END_DOUBT
-  | typeof RESTORE_PREVIOUS
-  | typeof KEEP_IN_DOUBT
-  | typeof KEEP_AT_WORK
-  | typeof FORGET_KEY;
+  /** The operation is acknowledged: its key is no longer in doubt. */
+  | 'end'
+  /** The operation certainly had no effect: its key is in doubt only if it was before the operation began. */
+  | 'restore'
+  /** The operation may have arrived and its requests have ended: its key stays in doubt, and nothing waits for it. */
+  | 'keep'
+  /** The doubt is unchanged: the store may still be processing the operation, or the doubt belongs to another sender. */
+  | 'keep-at-work'
+  /** The store has nothing under the key, after a delete too: its mark is removed and its doubt ends. */
+  | 'forget-key';
 
 /** The changes of an outcome in the ledger, equal in SQLite and Redis. */
 export interface OutcomeEffect {
@@ -238,7 +232,7 @@ function outcomeEffect(job: string, { operation, outcome, observation }: Operati
       renamed: otherKey(operation),
       adopted: operation.kind === 'upsert-product' && operation.adopts,
     });
-  if (doubt === FORGET_KEY) {
+  if (doubt === 'forget-key') {
     return { doubt, ...keys, version: version(outcome.kind === 'applied' ? 'deleted' : 'absent', null) };
   }
   if (outcome.kind !== 'applied' || operation.kind === 'delete-product') return { doubt, ...keys };
@@ -293,11 +287,11 @@ function ownerAfter(job: string, operation: Operation): string {
 function doubtEffect(operation: Operation, outcome: Outcome): DoubtEffect {
   switch (outcome.kind) {
     case 'applied':
-      return operation.kind === 'delete-product' ? FORGET_KEY : END_DOUBT;
+      return operation.kind === 'delete-product' ? 'forget-key' : 'end';
     case 'left':
-      return KEEP_AT_WORK;
+      return 'keep-at-work';
     case 'rejected':
-      if (outcome.absent && !outcome.atWork) return FORGET_KEY;
+      if (outcome.absent && !outcome.atWork) return 'forget-key';
       return unlessApplied(outcome);
     case 'unsent':
       return unlessApplied(outcome);
@@ -307,8 +301,8 @@ function doubtEffect(operation: Operation, outcome: Outcome): DoubtEffect {
 }
 
 function unlessApplied({ atWork, inDoubt }: Rejected | Unsent): DoubtEffect {
-  if (atWork) return KEEP_AT_WORK;
-  return inDoubt ? KEEP_IN_DOUBT : RESTORE_PREVIOUS;
+  if (atWork) return 'keep-at-work';
+  return inDoubt ? 'keep' : 'restore';
 }
 
 /** The id in the ledger after an applied upsert; an answer without an id keeps the known one. */
@@ -324,7 +318,7 @@ function acknowledgedId(
 
 /** Whether an effect changes a doubt into another one, so that the doubt must be read first. */
 function dependsOnDoubt({ doubt, part }: SettledEffect): boolean {
-  return doubt === RESTORE_PREVIOUS || doubt === KEEP_IN_DOUBT || part !== undefined;
+  return doubt === 'restore' || doubt === 'keep' || part !== undefined;
 }
 
 /** What an outcome says of the doubt about its key. */
@@ -344,7 +338,7 @@ function doubtedFields({ mark, doubt }: KeyFacts): readonly string[] | null {
 
 /** The doubts of keys after outcomes with these effects: the last effect of a key counts. */
 function settleDoubts(effects: readonly SettledEffect[], facts: FactsByKey): KeyWrites {
-  if (effects.every(({ doubt, part }) => doubt === END_DOUBT && part === undefined)) {
+  if (effects.every(({ doubt, part }) => doubt === 'end' && part === undefined)) {
     return { doubts: new Map([[null, effects.map(({ doubtedKey }) => doubtedKey)]]), marks: NO_MARKS };
   }
   const ended: string[] = [];
@@ -352,12 +346,12 @@ function settleDoubts(effects: readonly SettledEffect[], facts: FactsByKey): Key
   for (const [key, { doubt: effect, part }] of new Map(effects.map((one) => [one.doubtedKey, one]))) {
     const { doubt } = facts.get(key) ?? UNKNOWN;
     const left = part === undefined ? [] : fieldsLeft(doubt, part);
-    if (effect === END_DOUBT && left !== null && left.length === 0) ended.push(key);
-    else if (effect === END_DOUBT && doubt !== null)
+    if (effect === 'end' && left !== null && left.length === 0) ended.push(key);
+    else if (effect === 'end' && doubt !== null)
       doubts.set({ ...doubt, isAtWork: false, fields: left }, [key]);
-    else if (effect === FORGET_KEY) ended.push(key);
-    else if (effect === KEEP_AT_WORK || doubt === null) continue;
-    else if (effect === RESTORE_PREVIOUS && !doubt.isPrior) ended.push(key);
+    else if (effect === 'forget-key') ended.push(key);
+    else if (effect === 'keep-at-work' || doubt === null) continue;
+    else if (effect === 'restore' && !doubt.isPrior) ended.push(key);
     else doubts.set({ ...doubt, isAtWork: false }, [key]);
   }
   return { doubts, marks: NO_MARKS };

@@ -224,6 +224,7 @@ function openProbe(options: PropertiesProbe, send: Exchange['send']) {
   let requests = 1;
   /** The request and the answer that the next conclusion rests on. */
   let last = '';
+  const leftContacts: string[] = [];
 
   const learn = <Name extends PropertyName>(name: Name, value: ProbedProperties[Name]): void => {
     properties[name] = value;
@@ -263,7 +264,7 @@ function openProbe(options: PropertiesProbe, send: Exchange['send']) {
     properties,
     evidence,
     /** Contacts that the store made and does not remove. */
-    leftContacts: new Array<string>(),
+    leftContacts,
     get requests() {
       return requests;
     },

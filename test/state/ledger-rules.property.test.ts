@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { fieldsOfPart, type Operation, type Outcome } from '../../src/model/operation.ts';
 import {
-  FORGET_KEY,
   type KeyFacts,
   type KeyWrites,
   ledgerRules,
@@ -235,7 +234,7 @@ class World {
     if (acknowledged !== undefined) {
       this.facts.set(key, { ...this.#of(key), mark: { ...acknowledged.mark, serial: this.serial } });
     }
-    if (doubt !== FORGET_KEY) return;
+    if (doubt !== 'forget-key') return;
     this.facts.set(key, { ...this.#of(key), mark: null });
     this.#deletedAt.set(key, this.serial);
   }

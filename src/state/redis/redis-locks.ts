@@ -39,9 +39,8 @@ export function redisLocks(
 ): RedisLocks {
   const { leaseMs } = options;
   const held = new Set<Lease>();
-  const acquirePollMs = Math.min(500, leaseMs / 4);
 
-  const locks: Pick<Locks, 'tryAcquire'> = {
+  const locks: Omit<RedisLocks, 'acquire'> = {
     async tryAcquire(name, holder, options) {
       const key = keys.lock(name);
       const token = options?.together === true ? `run:${holder.run}` : randomUUID();
@@ -62,19 +61,16 @@ export function redisLocks(
       held.add(lease);
       return lease;
     },
-  };
-  return {
-    ...locks,
     leaseMs,
     async holderOf(name) {
       const [job, run] = await client.hmget(keys.lock(name), 'job', 'run');
       return typeof job === 'string' && typeof run === 'string' ? { job, run } : undefined;
     },
-    acquire: (...request) => pollForLock(locks, acquirePollMs, request),
     leaveAll() {
       for (const lease of held) lease.stop();
     },
   };
+  return pollForLock(locks, Math.min(500, leaseMs / 4));
 }
 
 /** A lock that must be renewed. */

@@ -5,7 +5,7 @@ import type { Refusal } from '../../model/reason.ts';
 import type { Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { encodeBody } from '../encode-body.ts';
-import { FORGET_KEY, ledgerRules, type OutcomeEffect, PRESENT_SERIAL } from '../ledger-rules.ts';
+import { ledgerRules, type OutcomeEffect, PRESENT_SERIAL } from '../ledger-rules.ts';
 import {
   changedId,
   FORGOTTEN_MESSAGE,
@@ -365,7 +365,7 @@ const NOTHING_READ: Pick<ReadRows, 'facts'> = { facts: new Map() };
 
 function markArg({ doubt, acknowledged }: OutcomeEffect, serial: number): string {
   if (acknowledged !== undefined) return formatMark({ ...acknowledged.mark, serial });
-  return doubt === FORGET_KEY ? '' : '-';
+  return doubt === 'forget-key' ? '' : '-';
 }
 
 /** The first arguments of the script for one outcome. */

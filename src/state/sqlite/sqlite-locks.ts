@@ -209,7 +209,7 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
     return 'orphan' in last ? { heldBy: { job, run } } : last;
   };
 
-  const locks: Pick<Locks, 'tryAcquire'> = {
+  const locks: Omit<SqliteLocks, 'acquire'> = {
     async tryAcquire(...request) {
       const first = await inTurn(request);
       if ('orphan' in first) return await settle(request, first);
@@ -219,9 +219,6 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
       const second = await inTurn(request);
       return 'orphan' in second ? await settle(request, second) : second;
     },
-  };
-  return {
-    ...locks,
     async holderOf(name) {
       const own = heldLocks.get(name);
       if (own !== undefined) return own.holder;
@@ -236,7 +233,6 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
       database.close();
       return undefined;
     },
-    acquire: (...request) => pollForLock(locks, POLL_MS, request),
     holds({ name, token }) {
       const held = heldLocks.get(name);
       return held?.token === token && !held.loss.signal.aborted;
@@ -245,6 +241,7 @@ export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof 
       for (const [name, held] of heldLocks) free(name, held);
     },
   };
+  return pollForLock(locks, POLL_MS);
 }
 
 /** The connection that holds the lock, or undefined if another one does. */

@@ -3,7 +3,7 @@ import { recordOf } from '../../model/json-object.ts';
 import type { Outcome } from '../../model/operation.ts';
 import type { ChangedId, Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
-import { type Acknowledged, FORGET_KEY, ledgerRules } from '../ledger-rules.ts';
+import { type Acknowledged, ledgerRules } from '../ledger-rules.ts';
 import {
   changedId,
   FORGOTTEN_MESSAGE,
@@ -260,7 +260,7 @@ export function createSqliteOutcomes(
           version,
         );
         observing.set(key, acknowledged.observation);
-      } else if (doubt === FORGET_KEY) {
+      } else if (doubt === 'forget-key') {
         journal.append(target, job, key, null, version);
         observing.set(key, null);
         insertDelete.run(target, key, serial);
