@@ -111,7 +111,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     // Rows on disk, for mappings that need all rows of a source.
     'sqlite/open-row-scratch.ts',
   ],
-  sandbox: ['start-sandbox.ts', 'profiles.ts'],
+  sandbox: ['start-sandbox.ts'],
   cli: [],
   queue: [
     // What waits for workers, wherever it is; a worker, what it needs, and its log.

@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
+import type { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -9,9 +10,102 @@ import {
   type FastifyRequest,
   fastify,
 } from 'fastify';
+import { z } from 'zod';
 import { countUnder } from '../model/json-object.ts';
-import { type Answer, type Route, refusalAnswer } from './route.ts';
-import type { Random } from './seed-database.ts';
+import {
+  type ContactTable,
+  contactAnswer,
+  contactBody,
+  contactRoutes,
+  openContactTable,
+} from './contact-routes.ts';
+import { extendedRoutes, openCategoryTable, openOrderPages, pageQuery } from './extended-routes.ts';
+import { openDatabase } from './open-database.ts';
+import {
+  openProductTable,
+  type ProductTable,
+  productAnswer,
+  productBody,
+  productRoutes,
+} from './product-routes.ts';
+import {
+  type Answer,
+  answer,
+  openApiDocument,
+  type Route,
+  refusalAnswer,
+  route,
+  withQuery,
+} from './route.ts';
+import { type Random, seedDatabase, seededRandom } from './seed-database.ts';
+import type { SandboxOptions } from './start-sandbox.ts';
+
+/** A subscriber list as it is answered (storefront-api.md, section 2, Subscriber list). */
+const listAnswer = z.strictObject({
+  id: z.int(),
+  name: z.string(),
+  created: z.int().meta({ description: 'Unix timestamp in seconds.' }),
+  subscribers: z.int(),
+  opens: z.number().min(0).max(1),
+  clicks: z.number().min(0).max(1),
+});
+
+const errorBody = z.strictObject({ success: z.literal(false), message: z.string() });
+const deleteResult = z.strictObject({ success: z.literal(true), message: z.literal('') });
+const orderPage = z.strictObject({
+  items: z.array(z.looseObject({ id: z.int() })),
+  totalCount: z.int(),
+  limit: z.int(),
+  skip: z.int(),
+});
+
+/** The server of a sandbox, which does not listen yet; closing it closes the database. LockedError or StateError when the data folder cannot be used. */
+export function buildServer(options: SandboxOptions): FastifyInstance {
+  const { apiKey, dataDir, seedSize, clock = Date.now, seed = 1, failRate = 0, latencyMs = 0 } = options;
+  const database = openDatabase(dataDir, (empty) =>
+    seedDatabase(empty, { contacts: seedSize?.contacts ?? 320, orders: seedSize?.orders ?? 240 }),
+  );
+  const profiles = new Set(options.profiles);
+  const categories = profiles.has('extended') ? openCategoryTable(database) : undefined;
+  const products = openProductTable(database, { profiles, storeCategories: categories?.store });
+  const contacts = openContactTable(database, profiles);
+  const counts = createRequestCounts();
+  const documented = [
+    ...productRoutes(products, profiles),
+    ...contactRoutes(contacts, profiles),
+    ...listRoutes(database),
+    ...orderRoutes(database),
+  ];
+  const extended =
+    categories === undefined ? [] : extendedRoutes({ database, products, contacts, categories, now: clock });
+  const isExtended = ({ method, path }: Route) =>
+    extended.some((route) => route.method === method && route.path === path);
+  const routes = [
+    ...documented.filter((route) => !isExtended(route)),
+    ...extended,
+    ...inspectionRoutes(products, contacts, counts),
+  ];
+  const { requestsPerSecond } = options;
+  const nextFault = createFaults({ failRate, requestsPerSecond, random: seededRandom(seed), now: clock });
+  const openApi = openApiDocument(routes, SCHEMAS);
+  const server = httpServer({ routes, openApi, apiKey, nextFault, latencyMs, counts });
+  server.addHook('onClose', async () => database.close());
+  return server;
+}
+
+/** The names of the schemas in the document. */
+const SCHEMAS = {
+  ProductRequest: productBody,
+  Product: productAnswer,
+  ContactRequest: contactBody,
+  Contact: contactAnswer,
+  SubscriberList: listAnswer,
+  OrderPage: orderPage,
+  DeleteResult: deleteResult,
+  RequestCounts: z.looseObject({}),
+  Any: z.unknown(),
+  Error: errorBody,
+};
 
 /** A product of 200 variants with a long description fits many times over. */
 const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
@@ -29,8 +123,8 @@ interface ServerParts {
   readonly counts: RequestCounts;
 }
 
-/** The HTTP side of the sandbox: every failure is answered with the error body of storefront-api.md, section 2. */
-export function buildServer(parts: ServerParts): FastifyInstance {
+/** Answers every failure with the error body of storefront-api.md, section 2. */
+function httpServer(parts: ServerParts): FastifyInstance {
   const server = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     forceCloseConnections: true,
@@ -190,10 +284,10 @@ function digest(text: string): Buffer {
 }
 
 /** How many requests the API answered since the start; not kept over a restart. */
-export type RequestCounts = ReturnType<typeof createRequestCounts>;
+type RequestCounts = ReturnType<typeof createRequestCounts>;
 
 /** Counts from zero. */
-export function createRequestCounts() {
+function createRequestCounts() {
   let total = 0;
   const routes = new Map<string, number>();
   const statuses = new Map<string, number>();
@@ -259,4 +353,66 @@ function tokenBucket(perSecond: number, now: () => number): () => number {
     tokens -= 1;
     return 0;
   };
+}
+
+/** storefront-api.md, section 4.3: a bare array, whatever `limit` and `skip` say. */
+function listRoutes(database: DatabaseSync): Route[] {
+  // `subscribers` are the contacts that are subscribed and name the list.
+  const all = database.prepare(`
+    SELECT id, name, created, coalesce(members.subscribers, 0) AS subscribers, opens, clicks
+    FROM lists LEFT JOIN (
+      SELECT list.value AS list, count(DISTINCT contacts.id) AS subscribers
+      FROM contacts, json_each(contacts.body, '$.subscriberLists') AS list
+      WHERE contacts.body ->> '$.subscribed'
+      GROUP BY list.value
+    ) AS members ON members.list = lists.id
+    ORDER BY id
+  `);
+  return [
+    route('GET', '/api/site/subscriber-lists', 'All subscriber lists, by id', 'SubscriberList[]', () =>
+      answer(200, all.all()),
+    ),
+  ];
+}
+
+/** storefront-api.md, sections 4.5 and 8: orders are seeded, and only read. */
+function orderRoutes(database: DatabaseSync): Route[] {
+  const readPage = openOrderPages(database);
+  const read: Route['handle'] = (call) =>
+    withQuery(pageQuery, call, ({ limit, skip }) => readPage(limit, skip));
+  return [
+    route('GET', '/api/site/orders', 'A page of orders, newest first', 'OrderPage', read, {
+      query: pageQuery,
+    }),
+  ];
+}
+
+/** What the sandbox shows of itself; no part of the storefront API, so no fault is injected here. */
+function inspectionRoutes(products: ProductTable, contacts: ContactTable, counts: RequestCounts): Route[] {
+  const all = (name: string, schema: string, batches: () => Iterable<readonly string[]>) =>
+    route('GET', `/_sandbox/${name}`, `All ${name}, by id`, schema, () => ({
+      status: 200,
+      json: arrayPieces(batches()),
+    }));
+  return [
+    all('products', 'Product[]', products.batches),
+    all('contacts', 'Contact[]', contacts.batches),
+    route(
+      'GET',
+      '/_sandbox/requests',
+      'How many requests to /api/ were answered since the start, in all, by route, status and fault',
+      'RequestCounts',
+      () => answer(200, counts.read()),
+    ),
+  ];
+}
+
+/** A JSON array in pieces of a batch each, so that a large store is never held in memory as a whole. */
+function* arrayPieces(batches: Iterable<readonly string[]>): Iterable<string> {
+  let separator = '[';
+  for (const batch of batches) {
+    yield separator + batch.join(',');
+    separator = ',';
+  }
+  yield separator === '[' ? '[]' : ']';
 }

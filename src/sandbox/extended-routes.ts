@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { type ContactTable, contactBody } from './contact-routes.ts';
-import { textColumn } from './open-database.ts';
+import { numberColumn, textColumn } from './open-database.ts';
 import { changedProductBody, type ProductTable, type SentCategory } from './product-routes.ts';
 import {
   type Answer,
@@ -66,9 +66,7 @@ interface ExtendedParts {
  */
 export function extendedRoutes({ database, products, contacts, categories, now }: ExtendedParts): Route[] {
   const orderById = database.prepare("SELECT body FROM orders WHERE body ->> '$.id' = ?");
-  const ordersBetween = database.prepare(
-    "SELECT body FROM orders WHERE body ->> '$.created' BETWEEN ? AND ? ORDER BY id DESC",
-  );
+  const ordersPage = openOrderPages(database);
   const updateOrder = database.prepare("UPDATE orders SET body = ? WHERE body ->> '$.id' = ?");
   const listById = database.prepare(
     'SELECT id, name, created, 0 AS subscribers, opens, clicks FROM lists WHERE id = ?',
@@ -127,14 +125,9 @@ export function extendedRoutes({ database, products, contacts, categories, now }
       answerDelete(call, contacts.remove),
     ),
     route('GET', '/api/site/orders', 'A page of orders, newest first', 'Any', (call) =>
-      withQuery(periodQuery, call, ({ limit, skip, created_at_min, created_at_max }) => {
-        const rows = ordersBetween.all(created_at_min, created_at_max);
-        return page(
-          rows.map((row) => textColumn(row, 'body')),
-          limit,
-          skip,
-        );
-      }),
+      withQuery(periodQuery, call, ({ limit, skip, created_at_min, created_at_max }) =>
+        ordersPage(limit, skip, created_at_min, created_at_max),
+      ),
     ),
     route('GET', '/api/site/orders/:id', 'One order', 'Any', (call) => answerRecord(call, order)),
     route('PUT', '/api/site/orders/:id', 'Set fields of an order', 'Any', (call) =>
@@ -224,11 +217,26 @@ export function openCategoryTable(database: DatabaseSync) {
   };
 }
 
+/** Reads pages of the orders that were created in a period, in seconds, newest order first. */
+export function openOrderPages(database: DatabaseSync) {
+  const inPeriod = "FROM orders WHERE body ->> '$.created' BETWEEN ? AND ?";
+  const select = database.prepare(`SELECT body ${inPeriod} ORDER BY id DESC LIMIT ? OFFSET ?`);
+  const count = database.prepare(`SELECT count(*) AS total ${inPeriod}`);
+  return (limit: number, skip: number, from = 0, to = Number.MAX_SAFE_INTEGER): Answer => {
+    const items = select.all(from, to, limit, skip).map((row) => textColumn(row, 'body'));
+    return envelope(items, numberColumn(count.get(from, to) ?? {}, 'total'), limit, skip);
+  };
+}
+
 function page(items: readonly string[], limit: number, skip: number): Answer {
-  const shown = items.slice(skip, skip + limit).join(',');
+  return envelope(items.slice(skip, skip + limit), items.length, limit, skip);
+}
+
+/** A page in the pagination envelope (storefront-api.md, section 2). */
+function envelope(items: readonly string[], totalCount: number, limit: number, skip: number): Answer {
   return {
     status: 200,
-    json: `{"items":[${shown}],"totalCount":${items.length},"limit":${limit},"skip":${skip}}`,
+    json: `{"items":[${items.join()}],"totalCount":${totalCount},"limit":${limit},"skip":${skip}}`,
   };
 }
 

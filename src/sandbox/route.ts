@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 
 /** A request as a route sees it: authorised, its body parsed as JSON. */
 export interface Call {
@@ -117,4 +117,72 @@ function pathText(path: readonly PropertyKey[]): string {
       typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${String(step)}`,
     )
     .join('');
+}
+
+/** The OpenAPI 3.1 document of the routes; its schemas are made of those that check the requests. */
+export function openApiDocument(
+  routes: readonly Route[],
+  schemas: Readonly<Record<string, z.ZodType>>,
+): Readonly<Record<string, unknown>> {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) };
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Storeferry sandbox: Storefront Management API',
+      version: '1',
+      description: 'The documented API, for tests, and the data of the sandbox under `/_sandbox/`.',
+    },
+    servers: [{ url: '/' }],
+    security: [{ apiKey: [] }],
+    paths,
+    components: {
+      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } },
+      responses: {
+        Error: { description: 'Refused (4xx) or failed (5xx).', ...contentOf('Error') },
+      },
+      schemas: Object.fromEntries(
+        Object.entries(schemas).map(([name, schema]) => [name, jsonSchema(schema)]),
+      ),
+    },
+  };
+}
+
+function operation({ method, path, summary, answers, takes, query }: Route) {
+  const fromPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'integer' },
+  }));
+  const { properties = {} } = query === undefined ? {} : jsonSchema(query);
+  const fromQuery = Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
+  const parameters = [...fromPath, ...fromQuery];
+  const answered = { description: 'Done.', ...contentOf(answers) };
+  return {
+    operationId: `${method.toLowerCase()}${path.replaceAll(/[/:_-][A-Za-z\d]?/g, (found) => found.slice(1).toUpperCase())}`,
+    summary,
+    ...(parameters.length > 0 && { parameters }),
+    ...(takes !== undefined && { requestBody: { required: true, ...contentOf(takes) } }),
+    responses: {
+      200: answered,
+      ...(method === 'POST' && { 201: answered }),
+      default: { $ref: '#/components/responses/Error' },
+    },
+  };
+}
+
+/** A media type object of OpenAPI, with a schema of the document by its name. */
+function contentOf(name: string) {
+  const item = { $ref: `#/components/schemas/${name.replace('[]', '')}` };
+  const schema = name.endsWith('[]') ? { type: 'array', items: item } : item;
+  return { content: { 'application/json': { schema } } };
+}
+
+function jsonSchema(schema: z.ZodType) {
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input' });
+  return rest;
 }

@@ -32,8 +32,11 @@ export interface FileAccess {
   readonly workspaceOnly?: boolean;
 }
 
+/** Why a path or a file is not used. */
+type Refused = Readonly<Record<'refused' | 'hint', string>>;
+
 /** The real path, or the reason why jobs may not use it. */
-export type AllowedPath = { readonly real: string } | { readonly refused: string; readonly hint: string };
+export type AllowedPath = { readonly real: string } | Refused;
 
 /**
  * Follows all links of a path, also for a file that does not exist yet. `written` is the path in the job, which may
@@ -79,7 +82,7 @@ export async function allowedPath(
 }
 
 /** An open file, or the reason why it is not read. */
-type OpenedFile = { readonly file: FileHandle } | { readonly refused: string; readonly hint: string };
+type OpenedFile = { readonly file: FileHandle } | Refused;
 
 /**
  * Opens a regular file for reading, at a path from `allowedPath`. Refuses a pipe without waiting for it, and a path
@@ -109,10 +112,7 @@ export async function openAllowed(real: string): Promise<OpenedFile> {
  * Why an open file is not the one at a path without links: the file or a parent folder was replaced. Null if it is
  * that file.
  */
-export async function refusedPlace(
-  file: FileHandle,
-  real: string,
-): Promise<{ readonly refused: string; readonly hint: string } | null> {
+export async function refusedPlace(file: FileHandle, real: string): Promise<Refused | null> {
   // Linux shows the path of an open file. Elsewhere the path is followed again.
   const place = await readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined);
   if (place === real) return null;
@@ -144,16 +144,18 @@ export async function findFiles(path: string, access: FileAccess): Promise<Found
   const found = await stat(whole).catch(() => undefined);
   if (found?.isFile() === true) return [await allowed(path, path, access)];
   if (found?.isDirectory() === true) {
-    throw new SourceError(`The source \`${path}\` is a folder; a file or a glob was expected.`, {
-      place: { file: path },
-      hint: `Write \`${path.replace(/\/$/, '')}/*.csv\` to read all CSV files in it.`,
-    });
+    throw refusedSource(
+      path,
+      `\`${path}\` is a folder; a file or a glob was expected`,
+      `Write \`${path.replace(/\/$/, '')}/*.csv\` to read all CSV files in it.`,
+    );
   }
   if (found !== undefined) {
-    throw new SourceError(`The source \`${path}\` is not a regular file, so it cannot be read twice.`, {
-      place: { file: path },
-      hint: 'Write its output to a file, and name that file in the job.',
-    });
+    throw refusedSource(
+      path,
+      `\`${path}\` is not a regular file, so it cannot be read twice`,
+      'Write its output to a file, and name that file in the job.',
+    );
   }
 
   const matches = await findMatches(path, workspaceDir);
@@ -169,8 +171,7 @@ const MAX_GLOB_NAMES = 200_000;
  * a name that begins with a dot, is matched only where the glob has the name exactly so.
  */
 async function findMatches(glob: string, workspaceDir: string): Promise<string[]> {
-  const refuse = (message: string, hint: string) =>
-    new SourceError(`The source \`${glob}\` ${message}.`, { place: { file: glob }, hint });
+  const refuse = (problem: string, hint: string) => refusedSource(glob, `\`${glob}\` ${problem}`, hint);
   const paths = expandBraces(glob);
   if (paths === undefined) {
     throw refuse(
@@ -275,27 +276,22 @@ function matches(name: readonly string[], tokens: readonly Token[]): boolean {
 /** Opens the file at its resolved path; a file that has replaced it since is refused. */
 export async function openFound({ path, real }: FoundFile): Promise<FileHandle> {
   const opened = await openAllowed(real).catch((cause: unknown) => {
-    throw new SourceError(`The source ${path} cannot be opened (${errorCode(cause)}).`, {
-      cause,
-      place: { file: path },
-      hint: 'Check that it is still there, and that this user may read it.',
-    });
+    const hint = 'Check that it is still there, and that this user may read it.';
+    throw refusedSource(path, `${path} cannot be opened (${errorCode(cause)})`, hint, cause);
   });
   if ('file' in opened) return opened.file;
-  throw new SourceError(`The source ${path} ${opened.refused}.`, {
-    place: { file: path },
-    hint: opened.hint,
-  });
+  throw refusedSource(path, `${path} ${opened.refused}`, opened.hint);
+}
+
+function refusedSource(file: string, problem: string, hint: string, cause?: unknown): SourceError {
+  return new SourceError(`The source ${problem}.`, { place: { file }, hint, cause });
 }
 
 /** Resolves `match`, which `written` has found; SourceError if jobs may not read it. */
 async function allowed(match: string, written: string, access: FileAccess): Promise<FoundFile> {
   const found = await allowedPath(match, access, written);
   if ('real' in found) return { path: match, real: found.real };
-  throw new SourceError(`The source ${match} ${found.refused}.`, {
-    place: { file: match },
-    hint: found.hint,
-  });
+  throw refusedSource(match, `${match} ${found.refused}`, found.hint);
 }
 
 const MAX_NAMES_SHOWN = 8;
@@ -308,10 +304,11 @@ async function nothingFound(path: string, access: FileAccess): Promise<SourceErr
   const names = await namesIn(folder, path, access);
   const name = path.slice(path.lastIndexOf('/') + 1);
   if (folder === dirname(resolve(workspaceDir, path)) && names?.includes(name) === true) {
-    return new SourceError(`The source ${path} is a link to a file that is not there.`, {
-      place: { file: path },
-      hint: 'Correct the link, or `path` in the source of the job.',
-    });
+    return refusedSource(
+      path,
+      `${path} is a link to a file that is not there`,
+      'Correct the link, or `path` in the source of the job.',
+    );
   }
   const meant = nearestName(name, names ?? []);
   const where = folder === workspaceDir ? 'the workspace' : relative(workspaceDir, folder);

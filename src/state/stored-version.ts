@@ -2,21 +2,11 @@ import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { decodedPercents } from '../model/json-object.ts';
 import type { RowSpan } from '../model/row.ts';
 import { StateError } from '../model/storeferry-error.ts';
-import { decodeBody, encodeBody } from './encode-body.ts';
+import { decodeBody, encodeBody, MAX_BODY_BYTES } from './encode-body.ts';
 import type { HistoryRun, Version, VersionKind } from './state.ts';
 
 /** What is stored of a version besides its key, run and time. */
-interface VersionParts {
-  readonly kind: VersionKind;
-  /** The id that the store answered; null where it answered none, and for a version without a body. */
-  readonly id: number | null;
-  readonly spans: readonly RowSpan[];
-  /** The job that the record belongs to, if it is not that of the run. */
-  readonly owner?: string | undefined;
-  /** The other key of a renamed product: the one before of a new key, and the new one of a deleted key. */
-  readonly renamed?: string | undefined;
-  /** The store had the product before the first import. */
-  readonly adopted?: boolean | undefined;
+interface VersionParts extends Pick<Version, 'kind' | 'id' | 'spans' | 'owner' | 'renamed' | 'adopted'> {
   /** The body that this version replaced, as `encodeBefore` packed it; null where the ledger knew none. */
   readonly before: Uint8Array | null;
 }
@@ -87,7 +77,6 @@ const DEFLATED_DELTA = 4;
 const MIN_DEFLATED_BYTES = 96;
 /** zlib uses no more of a dictionary. */
 const WINDOW_BYTES = 32 * 1024;
-const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /**
  * Packs a body that `after` replaced, without their common beginning and end: after a change of price a few bytes of a
@@ -132,11 +121,11 @@ export interface StoredVersion {
 export function restoreVersions(rows: readonly StoredVersion[], ledgerBody: string | null): Version[] {
   let known: string | null | undefined = ledgerBody;
   return rows.map(({ run, at, content }) => {
-    const { kind, id, spans, owner, renamed, adopted, before: packed } = decodeVersion(content);
-    const body = kind === 'acknowledged' ? (known ?? undefined) : null;
+    const { before: packed, ...parts } = decodeVersion(content);
+    const body = parts.kind === 'acknowledged' ? (known ?? undefined) : null;
     const before = packed === null ? null : readableBefore(packed, body);
     known = before;
-    return { kind, run, at, id, spans, body, before, owner, renamed, adopted };
+    return { ...parts, run, at, body, before };
   });
 }
 

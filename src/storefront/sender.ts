@@ -16,7 +16,7 @@ import {
   type Verdict,
 } from './exchange.ts';
 import type { AttemptEnd, Gate, Ticket } from './gate/gate.ts';
-import type { Expectation, Proof } from './proof.ts';
+import type { Expectation } from './proof.ts';
 
 /** How often an operation is retried, and how long each retry waits. */
 export const RETRY_POLICY = {
@@ -72,7 +72,7 @@ interface SentRequest extends StoreRequest {
 
 /** The result of a request, retries included. Failures are data; only a wrong key or an unavailable store is thrown. */
 export type Sent =
-  | { readonly kind: 'ok'; readonly value: unknown; readonly text: string; readonly proof: Proof }
+  | Extract<Settled, { kind: 'ok' }>
   | {
       readonly kind: 'refused';
       readonly status: number;
@@ -351,10 +351,8 @@ function noAnswerFailure({ code, message, mayHaveArrived }: NoAnswer): Failure {
 
 function resultOf(verdict: Settled, uncertainty: Uncertainty): Sent {
   switch (verdict.kind) {
-    case 'ok': {
-      const { value, text, proof } = verdict;
-      return { kind: 'ok', value, text, proof };
-    }
+    case 'ok':
+      return verdict;
     case 'refused': {
       const { status, message, isFromApi } = verdict;
       return {

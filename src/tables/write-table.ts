@@ -3,6 +3,7 @@ import type { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import yazl from 'yazl';
 import { formatRow, inertCell, MAX_SHEET_COLUMNS, MAX_SHEET_ROWS } from '../model/row.ts';
 import { DestinationError } from '../model/storeferry-error.ts';
+import { columnLetters } from './number-text.ts';
 
 /**
  * A cell with its type. A number is its digits, so that none is lost: amounts are decimal, and ids may be longer than
@@ -175,7 +176,7 @@ async function* sheetXml({ columns, rows }: WrittenTable): AsyncGenerator<string
     yield batch.map((cells) => `<row>${cells.map(cellXml).join('')}</row>`).join('');
   }
   yield '</sheetData>';
-  if (columns.length > 0) yield `<autoFilter ref="A1:${columnLetters(columns.length)}${count}"/>`;
+  if (columns.length > 0) yield `<autoFilter ref="A1:${columnLetters(columns.length - 1)}${count}"/>`;
   yield '</worksheet>';
 }
 
@@ -206,12 +207,6 @@ const FIRST_DAY = Date.UTC(1899, 11, 30);
 
 /** The first day that they do not show: 1 January 10000. */
 const MAX_SHEET_DAYS = 2_958_466;
-
-/** `A` for the first column, `AA` for the 27th. */
-function columnLetters(column: number): string {
-  const before = Math.floor((column - 1) / 26);
-  return (before === 0 ? '' : columnLetters(before)) + String.fromCharCode(65 + ((column - 1) % 26));
-}
 
 /** Characters that XML cannot contain are written as `_x000B_`; text that already looks like this is marked. */
 function escaped(text: string): string {

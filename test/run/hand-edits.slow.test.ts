@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Profile } from '../../src/sandbox/profiles.ts';
+import type { Profile } from '../../src/sandbox/start-sandbox.ts';
 import { endOf } from '../dashboard/server/end-of.ts';
 import { serveDashboard } from '../dashboard/server/running-dashboard.ts';
 import { setup } from '../sandbox/setup.ts';

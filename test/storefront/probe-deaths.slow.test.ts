@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { Profile } from '../../src/sandbox/profiles.ts';
+import type { Profile } from '../../src/sandbox/start-sandbox.ts';
 import { type ProbeTraces, probeProperties } from '../../src/storefront/storefront.ts';
 import { API_KEY, type Client, setup } from '../sandbox/setup.ts';
 import { NO_TRACES, probe } from './probe-setup.ts';

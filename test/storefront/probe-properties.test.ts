@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ProbedProperties } from '../../src/model/probed-properties.ts';
-import type { Profile } from '../../src/sandbox/profiles.ts';
+import type { Profile } from '../../src/sandbox/start-sandbox.ts';
 import { MAX_PROBE_REQUESTS } from '../../src/storefront/storefront.ts';
 import { setup } from '../sandbox/setup.ts';
 import { lyingStore } from '../support/lying-store.ts';

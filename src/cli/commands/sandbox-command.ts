@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { isProfile, PROFILES, type Profile } from '../../sandbox/profiles.ts';
+import { isProfile, PROFILES, type Profile, startSandbox } from '../../sandbox/start-sandbox.ts';
 import { defineCommand, optionalOption, parsedOption, text, wholeNumber } from '../define-command.ts';
 import { untilAborted } from '../interrupt-signal.ts';
 
@@ -33,8 +33,6 @@ export const sandboxCommand = defineCommand({
   ],
   async run({ terminal, interruptSignal }, _, options) {
     const { port, data, apiKey, failRate, latency, requestsPerSecond, profile } = options;
-    // Loads fastify, which `init` does not need for the defaults.
-    const { startSandbox } = await import('../../sandbox/start-sandbox.ts');
     const stop = interruptSignal();
     const server = await startSandbox({
       port,

@@ -14,15 +14,8 @@ import { DELIMITER_CHARACTERS, type Dialect, type Row, type Table } from '../../
 import { CsvError } from '../../model/storeferry-error.ts';
 import { releaseBuffer } from '../../remote/read-next.ts';
 import { detectTitle, headingRows } from '../heading-rows.ts';
-import { ByteWindow } from './byte-window.ts';
-import {
-  byteOrderMark,
-  decideCharset,
-  notUtf8,
-  type QuoteOptions,
-  standardQuotes,
-  transcode,
-} from './charset.ts';
+import { type ByteWindow, byteWindow } from './byte-window.ts';
+import { byteOrderMark, decideCharset, notUtf8, transcode } from './charset.ts';
 import { checkedDelimiter, declaredDelimiter, detectDelimiter } from './detect-delimiter.ts';
 import {
   CR,
@@ -32,11 +25,13 @@ import {
   lineAt,
   newlineOf,
   QUOTE,
+  type QuoteOptions,
   type Reading,
   type RowScan,
   refuseLongCell,
   refuseTooLong,
   scanRows,
+  standardQuotes,
   structureError,
 } from './scan-rows.ts';
 
@@ -102,13 +97,13 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
   const { name, blockBytes = PARSED_BYTES } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
 
-  const raw = new ByteWindow(chunksOf(input, blockBytes));
+  const raw = byteWindow(chunksOf(input, blockBytes));
   await raw.grow(Math.max(blockBytes, 4));
   const charset = decideCharset(name, raw.bytes, options.encoding);
   const text = transcode(raw.rest(), charset.encoding, name);
   const hasHabits = options.escape !== undefined || options.skipBlanks === true;
   const delimiters = options.delimiter === undefined ? DELIMITER_CHARACTERS : [options.delimiter];
-  const window = new ByteWindow(hasHabits ? standardQuotes(text, options, delimiters) : text);
+  const window = byteWindow(hasHabits ? standardQuotes(text, options, delimiters) : text);
   await window.grow(Math.max(blockBytes, 16));
   const mark = byteOrderMark(window.bytes)?.length ?? 0;
   window.drop(mark);
