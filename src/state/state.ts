@@ -8,7 +8,7 @@ import type { Reason, Refusal } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { ChangedId, Run, RunKind, RunStatus, StateLoss } from '../model/run.ts';
 import type { ProductHandle } from './product-handle.ts';
-import type { HistoryRun } from './stored-record.ts';
+import type { HistoryRun } from './unreadable-record.ts';
 
 export { verifyAuditChain } from './chain-audit-entry.ts';
 export { bodiesIn, MAX_BODY_BYTES, packBodies } from './encode-body.ts';

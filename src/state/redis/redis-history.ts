@@ -3,7 +3,7 @@ import { StateError } from '../../model/storeferry-error.ts';
 import { decodeBody } from '../encode-body.ts';
 import type { OutcomeEffect } from '../ledger-rules.ts';
 import { chunksOf, type History, type HistoryRun, type LedgerTarget } from '../state.ts';
-import { storedHistoryRun } from '../stored-record.ts';
+import { storedHistoryRun } from '../unreadable-record.ts';
 import {
   encodeBefore,
   encodeVersion,

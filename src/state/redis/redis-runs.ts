@@ -15,7 +15,13 @@ import {
   type Runs,
   TALLY_FIELDS,
 } from '../state.ts';
-import { parseChangedId, parseReason, parseRefusal, parseRun, UnreadableRecord } from '../stored-record.ts';
+import {
+  parseChangedId,
+  parseReason,
+  parseRefusal,
+  parseRun,
+  UnreadableRecord,
+} from '../unreadable-record.ts';
 import type { RedisClient } from './redis-connection.ts';
 import { versionText } from './redis-history.ts';
 import type { OutcomeKeys, RedisKeys } from './redis-keys.ts';

@@ -20,7 +20,13 @@ import {
   type Runs,
   type State,
 } from '../state.ts';
-import { parseReason, parseRefusal, parseRun, storedHistoryRun, UnreadableRecord } from '../stored-record.ts';
+import {
+  parseReason,
+  parseRefusal,
+  parseRun,
+  storedHistoryRun,
+  UnreadableRecord,
+} from '../unreadable-record.ts';
 import { restoreVersions, UNKNOWN_RUN } from '../stored-version.ts';
 import { type WitnessFile, witnessFiles } from '../witness-files.ts';
 import {
