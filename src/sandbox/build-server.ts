@@ -32,13 +32,13 @@ import {
   type Answer,
   answer,
   openApiDocument,
+  type ProfileName,
   type Route,
   refusalAnswer,
   route,
   withQuery,
 } from './route.ts';
-import { type Random, seedDatabase, seededRandom } from './seed-database.ts';
-import type { SandboxOptions } from './start-sandbox.ts';
+import { type Random, type SeedSize, seedDatabase, seededRandom } from './seed-database.ts';
 
 /** A subscriber list as it is answered (storefront-api.md, section 2, Subscriber list). */
 const listAnswer = z.strictObject({
@@ -59,8 +59,30 @@ const orderPage = z.strictObject({
   skip: z.int(),
 });
 
+/** What a sandbox holds, and how it answers. */
+export interface ServerOptions {
+  /** The folder that keeps what the store holds; in memory, gone at close, when absent. */
+  readonly dataDir?: string | undefined;
+  /** The key every request must carry. */
+  readonly apiKey: string;
+  /** Share of requests answered with 503, 0 to 1; half of them are applied all the same. Default 0. */
+  readonly failRate?: number;
+  /** How long each answer is held back. Default 0. */
+  readonly latencyMs?: number;
+  /** More requests in a second are answered with 429 and `Retry-After`. Default: no limit. */
+  readonly requestsPerSecond?: number | undefined;
+  /** Of the chance that picks the failing requests: the same seed fails the same ones. Default 1. */
+  readonly seed?: number;
+  /** Milliseconds since the epoch, for `requestsPerSecond`. Default `Date.now`. */
+  readonly clock?: (() => number) | undefined;
+  /** How the store differs from the document. Default: not at all. */
+  readonly profiles?: readonly ProfileName[] | undefined;
+  /** What a new store holds besides the subscriber lists. Default: 320 contacts, 240 orders. */
+  readonly seedSize?: Partial<SeedSize>;
+}
+
 /** The server of a sandbox, which does not listen yet; closing it closes the database. LockedError or StateError when the data folder cannot be used. */
-export function buildServer(options: SandboxOptions): FastifyInstance {
+export function buildServer(options: ServerOptions): FastifyInstance {
   const { apiKey, dataDir, seedSize, clock = Date.now, seed = 1, failRate = 0, latencyMs = 0 } = options;
   const database = openDatabase(dataDir, (empty) =>
     seedDatabase(empty, { contacts: seedSize?.contacts ?? 320, orders: seedSize?.orders ?? 240 }),

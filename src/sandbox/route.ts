@@ -1,5 +1,16 @@
 import { z } from 'zod';
 
+/** A way in which a store differs from the document; `PROFILES` in start-sandbox.ts says how. */
+export type ProfileName =
+  | 'extended'
+  | 'replace-whole'
+  | 'clears-lists'
+  | 'refuses-empty-put'
+  | 'flattens-variants';
+
+/** The profiles of a running sandbox. */
+export type Profiles = ReadonlySet<ProfileName>;
+
 /** A request as a route sees it: authorised, its body parsed as JSON. */
 export interface Call {
   readonly params: Readonly<Record<string, string | undefined>>;

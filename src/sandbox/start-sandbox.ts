@@ -1,5 +1,6 @@
 import { UsageError } from '../model/storeferry-error.ts';
-import type { SeedSize } from './seed-database.ts';
+import type { ServerOptions } from './build-server.ts';
+import type { ProfileName } from './route.ts';
 
 /**
  * How a store may differ from what the document promises or leaves open. Without a profile the sandbox is the document
@@ -12,42 +13,21 @@ export const PROFILES = {
   'clears-lists': 'an empty list in the body of a contact clears the stored one',
   'refuses-empty-put': 'refuses the update of a contact whose body has no non-empty field',
   'flattens-variants': 'keeps prices and stock of single variants only where an option is `advanced`',
-} as const satisfies Readonly<Record<string, string>>;
+} as const satisfies Readonly<Record<ProfileName, string>>;
 
 /** The name of a profile. */
 export type Profile = keyof typeof PROFILES;
-
-/** The profiles of a running sandbox. */
-export type Profiles = ReadonlySet<Profile>;
 
 /** Whether a text is the name of a profile. */
 export function isProfile(name: string): name is Profile {
   return Object.hasOwn(PROFILES, name);
 }
 
-export interface SandboxOptions {
+export interface SandboxOptions extends ServerOptions {
   /** 0: any free port. */
   readonly port: number;
   /** The address to listen on; default: loopback. */
   readonly host?: string;
-  /** The folder that keeps what the store holds; in memory, gone at close, when absent. */
-  readonly dataDir?: string | undefined;
-  /** The key every request must carry. */
-  readonly apiKey: string;
-  /** Share of requests answered with 503, 0 to 1; half of them are applied all the same. Default 0. */
-  readonly failRate?: number;
-  /** How long each answer is held back. Default 0. */
-  readonly latencyMs?: number;
-  /** More requests in a second are answered with 429 and `Retry-After`. Default: no limit. */
-  readonly requestsPerSecond?: number | undefined;
-  /** Of the chance that picks the failing requests: the same seed fails the same ones. Default 1. */
-  readonly seed?: number;
-  /** Milliseconds since the epoch, for `requestsPerSecond`. Default `Date.now`. */
-  readonly clock?: (() => number) | undefined;
-  /** How the store differs from the document. Default: not at all. */
-  readonly profiles?: readonly Profile[] | undefined;
-  /** What a new store holds besides the subscriber lists. Default: 320 contacts, 240 orders. */
-  readonly seedSize?: Partial<SeedSize>;
 }
 
 /** A running sandbox. */

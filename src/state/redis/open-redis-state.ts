@@ -4,9 +4,9 @@ import { z } from 'zod';
 import { type AuditLog, storedAuditEntries } from '../../model/audit-entry.ts';
 import { isJsonObject, member, parsedJson } from '../../model/json-object.ts';
 import { StateError } from '../../model/storeferry-error.ts';
+import type { Artifacts } from '../artifacts.ts';
 import { chainAuditEntry } from '../chain-audit-entry.ts';
 import { openSending } from '../open-sending.ts';
-import type { StateOptions } from '../open-state.ts';
 import {
   type AddressCheck,
   AUDIT_KEPT_MS,
@@ -152,12 +152,18 @@ const storedCheck: z.ZodType<AddressCheck> = z.object({ version: z.string().null
  */
 const LOCK_LEASE_MS = 15_000;
 
-/** The location of the shared state, and its settings; without artifacts nothing detects that the state was restored. */
-interface RedisStateOptions
-  extends RedisConnectionOptions,
-    Pick<StateOptions, 'artifacts' | 'leaseMs' | 'meanwhile' | 'onUnreadable'> {
+/** The location of the shared state, and its settings. */
+interface RedisStateOptions extends RedisConnectionOptions {
   /** The prefix of every key, without braces. Each workspace that shares a Redis needs its own. */
   readonly prefix: string;
+  /** The location of witnesses; without them nothing detects that the state was restored. */
+  readonly artifacts?: Artifacts | undefined;
+  /** How long a lock remains after its last renewal. */
+  readonly leaseMs?: number | undefined;
+  /** Work to do while the connection opens. */
+  readonly meanwhile?: (() => Promise<unknown>) | undefined;
+  /** Called with the problem of each stored record that cannot be read and is ignored. */
+  readonly onUnreadable?: ((problem: StateError) => void) | undefined;
 }
 
 /** Of the keys in Redis: raised when an older Storeferry must not open the state. */

@@ -7,7 +7,6 @@ import { makeFolders } from '../file-access.ts';
 import { folderArtifacts } from '../folder-artifacts.ts';
 import { editedKey } from '../ledger-rules.ts';
 import { openSending, type SendingStore } from '../open-sending.ts';
-import type { StateOptions } from '../open-state.ts';
 import {
   type Fence,
   type History,
@@ -41,6 +40,16 @@ import { createSqliteLocks, type SqliteLocks } from './sqlite-locks.ts';
 const MAX_TRUNCATIONS = 5;
 const TRUNCATION_WAIT_MS = 1_000;
 
+/** How to open the embedded state. */
+interface SqliteStateOptions {
+  /** The location of the witness; default: beside the state. */
+  readonly artifacts?: Artifacts | undefined;
+  /** Called while the thread of the database starts. */
+  readonly meanwhile?: (() => Promise<unknown>) | undefined;
+  /** As in `StateOptions`. */
+  readonly withoutThread?: boolean | undefined;
+}
+
 /**
  * Opens the embedded state in the given folder (`.storeferry`), creating it for this user alone. Several processes
  * may use it at the same time. StateError if it cannot be used; close it by `await using`.
@@ -51,7 +60,7 @@ export async function openSqliteState(
     artifacts = folderArtifacts(join(folder, 'artifacts')),
     meanwhile,
     withoutThread,
-  }: Pick<StateOptions, 'artifacts' | 'meanwhile' | 'withoutThread'> = {},
+  }: SqliteStateOptions = {},
 ): Promise<State> {
   try {
     await makeFolders(join(folder, 'locks'), 0o700);
