@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { recordOf } from '../model/json-object.ts';
 import { CONTACT_TEXT_FIELDS } from '../model/mapped-record.ts';
 import { numberColumn, textColumn } from './open-database.ts';
-import { type Profiles, answerRecord, type Route, refusalAnswer, route, withBody } from './route.ts';
+import { answerRecord, type Profiles, type Route, refusalAnswer, route, withBody } from './route.ts';
 
 const property = z.strictObject({ name: z.string(), value: z.string() });
 
