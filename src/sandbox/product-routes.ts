@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { z } from 'zod';
 import { PRODUCT_TYPES } from '../model/mapped-record.ts';
 import { numberColumn, textColumn } from './open-database.ts';
-import { type Profiles, answerDelete, type Route, route, withBody, withQuery } from './route.ts';
+import { answerDelete, type Profiles, type Route, route, withBody, withQuery } from './route.ts';
 
 const category = z.strictObject({
   id: z.int().optional(),

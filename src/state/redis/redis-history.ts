@@ -3,7 +3,6 @@ import { StateError } from '../../model/storeferry-error.ts';
 import { decodeBody } from '../encode-body.ts';
 import type { OutcomeEffect } from '../ledger-rules.ts';
 import { chunksOf, type History, type HistoryRun, type LedgerTarget } from '../state.ts';
-import { storedHistoryRun } from '../unreadable-record.ts';
 import {
   encodeBefore,
   encodeVersion,
@@ -11,6 +10,7 @@ import {
   type StoredVersion,
   UNKNOWN_RUN,
 } from '../stored-version.ts';
+import { storedHistoryRun } from '../unreadable-record.ts';
 import type { RedisClient } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 

@@ -19,6 +19,7 @@ import {
   type Runs,
   type State,
 } from '../state.ts';
+import { restoreVersions, UNKNOWN_RUN } from '../stored-version.ts';
 import {
   parseReason,
   parseRefusal,
@@ -26,7 +27,6 @@ import {
   storedHistoryRun,
   UnreadableRecord,
 } from '../unreadable-record.ts';
-import { restoreVersions, UNKNOWN_RUN } from '../stored-version.ts';
 import { type WitnessFile, witnessFiles } from '../witness-files.ts';
 import {
   type DatabaseThread,
