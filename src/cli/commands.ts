@@ -11,9 +11,9 @@ function command(
   name: string,
   summary: string,
   load: RegisteredCommand['load'],
-  ...alias: readonly string[]
+  ...otherNames: readonly string[]
 ): RegisteredCommand {
-  return { name, summary, load, alias };
+  return { name, summary, load, otherNames };
 }
 
 /**
@@ -297,14 +297,14 @@ function buildProgram(terminal: Terminal): Command {
     );
 }
 
-/** The error of an unknown command, with the command of the most similar name or alias, or else with all commands. */
+/** The error of an unknown command, with the command of the most similar name, or else with all commands. */
 function withSuggestion(text: string): string {
   const [, typed] = /^error: unknown command '(.*?)'/.exec(text) ?? [];
   if (typed === undefined) return text;
   // The parser's own guess does not know the aliases.
   const error = text.replace(/^\(Did you mean .*\n/m, '');
   const names = COMMANDS.map(({ name }) => name);
-  const meant = nearestName(typed, [...names, ...COMMANDS.flatMap(({ alias }) => alias)]) ?? '';
-  const command = COMMANDS.find(({ name, alias }) => [name, ...alias].includes(meant));
+  const meant = nearestName(typed, [...names, ...COMMANDS.flatMap(({ otherNames }) => otherNames)]) ?? '';
+  const command = COMMANDS.find(({ name, otherNames }) => [name, ...otherNames].includes(meant));
   return `${error}${command === undefined ? `The commands are ${listed(names)}.` : `(Did you mean ${command.name}?)`}\n`;
 }

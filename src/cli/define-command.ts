@@ -86,7 +86,7 @@ export interface RegisteredCommand {
   readonly summary: string;
   readonly load: () => Promise<CommandDefinition>;
   /** Names of the command in other programs, for suggestions. */
-  readonly alias: readonly string[];
+  readonly otherNames: readonly string[];
 }
 
 /** Defines a command. The keys of arguments and options determine the types of `run`. */

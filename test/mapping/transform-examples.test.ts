@@ -56,6 +56,20 @@ function kindOf(value: Exclude<Cell, undefined>): string {
   return typeof value === 'string' ? 'text' : typeof value;
 }
 
+it('the transforms that share the name of an option share its schema: a step is one map of all options', () => {
+  const schemas = new Map<string, Set<string>>();
+  for (const { map } of TRANSFORMS) {
+    for (const [option, schema] of Object.entries(map?.shape ?? {})) {
+      const written = JSON.stringify(
+        z.toJSONSchema(z.strictObject({ [option]: schema }), { unrepresentable: 'any' }),
+      );
+      schemas.set(option, (schemas.get(option) ?? new Set()).add(written));
+    }
+  }
+  expect(schemas.size).toBeGreaterThan(20);
+  expect([...schemas].filter(([, all]) => all.size > 1).map(([option]) => option)).toEqual([]);
+});
+
 describe.each(TRANSFORMS)('the transform $name', ({ name, word, map, examples }) => {
   it('has a form, and examples that use it', () => {
     expect(word ?? map).toBeDefined();

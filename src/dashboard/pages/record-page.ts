@@ -84,7 +84,7 @@ function refusePersonalData(of: Pick<Run, 'resource'>, viewer: Viewer): void {
   if (maySeeRecords(of, viewer)) return;
   const why =
     'Records of contacts hold personal data: they need the role operate, or the token with full access.';
-  throw new PageError(403, 'Full access only', why);
+  throw new PageError(403, 'Not for this role', why);
 }
 
 function recordLink(run: string, key: string): Markup {
