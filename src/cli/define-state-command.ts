@@ -24,12 +24,15 @@ export interface Printed {
 interface StateCommandParts<Arguments, Options> extends Omit<CommandParts<Arguments, Options>, 'run'> {
   /** It reads or changes little of the state. */
   readonly withoutThread?: boolean;
+  /** UsageError for words that are wrong whatever the workspace has: then nothing is opened or made. */
+  check?(texts: TextsOf<Arguments>, options: Typed<Options>): void;
   run(open: OpenContext & Invocation, texts: TextsOf<Arguments>, options: Typed<Options>): Promise<Printed>;
 }
 
 /** Defines a command that opens the state of its workspace, and then prints one result. */
 export function defineStateCommand<const Arguments extends AnyArguments, Options extends AnyOptions>({
   withoutThread = false,
+  check,
   run,
   ...parts
 }: StateCommandParts<Arguments, Options>) {
@@ -37,6 +40,7 @@ export function defineStateCommand<const Arguments extends AnyArguments, Options
     ...parts,
     run: (invocation, texts, options) =>
       withJsonError(invocation, options.json, async () => {
+        check?.(texts, options);
         await using open = await openCommandContext(invocation, { withoutThread });
         const { text, json, code = 0 } = await run({ ...invocation, ...open }, texts, options);
         if (options.json && json !== undefined)

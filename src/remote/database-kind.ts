@@ -85,7 +85,10 @@ function queryClient(at: DatabaseAddress, run: DatabaseDefinition['query']): Rem
     minThroughput: MIN_THROUGHPUT,
     find: async () => [file],
     async get(_file, { signal }) {
-      const content = Readable.from(csvOf(run(at, signal), signal), { objectMode: false });
+      const content = Readable.from(
+        csvOf(() => run(at, signal), signal),
+        { objectMode: false },
+      );
       return { kind: 'content', content, size: null, version: null };
     },
     async put() {
@@ -95,9 +98,10 @@ function queryClient(at: DatabaseAddress, run: DatabaseDefinition['query']): Rem
   };
 }
 
-async function* csvOf(asked: Promise<QueryRows>, signal: AbortSignal): AsyncGenerator<string> {
+/** Asks when it is first read: nobody would see the failure of a query whose rows are never read. */
+async function* csvOf(ask: () => Promise<QueryRows>, signal: AbortSignal): AsyncGenerator<string> {
   try {
-    const { columns, batches } = await asked;
+    const { columns, batches } = await ask();
     yield csvLines([columns]);
     for await (const rows of batches) yield csvLines(rows);
   } catch (error) {

@@ -16,9 +16,11 @@ export prints one JSON object per entry, the oldest first. Its "hash" is the SHA
   examples: ['audit verify', 'audit verify --known HASH --json', 'audit export'],
   json: '`{"entries","from","to","hash","unchained","fault"}`: `hash` of the newest entry, `unchained` entries before the chain, `fault`: null or the first: `kind` (`altered`, `missing`, `reordered`, or `unknown` for the hash of `--known`), `number` (from the oldest entry) and `entry`',
   withoutThread: true,
-  async run({ context }, { action }, { known }) {
+  check({ action }) {
     if (action !== 'verify' && action !== 'export')
       throw unknownAction('audit', action, 'Type: storeferry audit verify, or storeferry audit export');
+  },
+  async run({ context }, { action }, { known }) {
     const stored = await context.state.audit.stored();
     if (action === 'export') return { text: stored.map((entry) => `${entry}\n`).join('') };
     const { fault: chainFault, hashes, unchained } = verifyAuditChain(stored);

@@ -30,8 +30,11 @@ request body of a product per line. The history has what the store acknowledged,
     'catalog --as-of 2026-11-01T06:00:00+01:00 --store main --out catalog.jsonl',
     'catalog > today.csv',
   ],
+  check(_, { out }) {
+    formatOf(out ?? 'catalog.csv', RECORD_FORMATS);
+  },
   async run({ context, workspace, terminal }, _, { asOf, store: name, out }) {
-    const format = out === undefined ? 'csv' : formatOf(out, RECORD_FORMATS);
+    const format = formatOf(out ?? 'catalog.csv', RECORD_FORMATS);
     const store = selectStore(workspace, name);
     const found: CatalogFound = { products: 0, damaged: 0, older: 0 };
     const target = { storeId: storeIdentity(store), resource: 'products' } as const;

@@ -28,8 +28,10 @@ first. An interrupted scan goes on where it was; a further one keeps what is kno
 addresses: treat it as the store's contacts.`,
   examples: ['contacts scan --ids 1042', 'contacts scan --store main --ids 1000-1400', 'contacts scan'],
   json: 'the numbers of requests, contacts found, ids without contact, and addresses of several contacts',
-  async run({ context, workspace, terminal }, { action }, { store: name, ids, json }) {
+  check({ action }) {
     if (action !== 'scan') throw unknownAction('contacts', action, 'Type: storeferry contacts scan');
+  },
+  async run({ context, workspace, terminal }, _, { store: name, ids, json }) {
     const store = selectStore(workspace, name);
     await recordCommand(context, { action: 'scan-contacts' });
     let shownAt = performance.now();

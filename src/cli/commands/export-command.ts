@@ -18,9 +18,11 @@ export const exportCommand = defineStateCommand({
 file has like that are counted: the next run writes them. Nothing is changed. Exit code 3 if a file is missing or damaged.`,
   examples: ['export reconcile new-orders', 'export reconcile new-orders --json'],
   json: 'the numbers of files, orders, missing and damaged files',
-  async run({ context, workspace, program }, { action, job }) {
+  check({ action, job }) {
     if (action !== 'reconcile')
       throw unknownAction('export', action, `Type: storeferry export reconcile ${job}`);
+  },
+  async run({ context, workspace, program }, { job }) {
     const request = await readRequest(workspace, job, false);
     if (!isExportRequest(request) || request.job.destination.mode !== 'new')
       throw new UsageError(`The job ${job} writes no files of their own, which manifests could describe.`, {

@@ -33,11 +33,6 @@ export const historyCommand = defineStateCommand({
     const { target, ...found } = record;
     const versions = await recordHistory(context, target, record.key, field);
     const size = await context.state.history(target).size();
-    const shown = versions.map(({ body, at, ...version }) => ({
-      at: isoTime(at),
-      ...version,
-      body: body === undefined || body === null ? null : JSON.parse(body),
-    }));
     const page = new Page(terminal);
     page.say(`${record.title ?? record.key}: ${record.key} in ${record.store}`, { tone: 'strong' });
     if (versions.length === 0) {
@@ -53,7 +48,16 @@ export const historyCommand = defineStateCommand({
       { tone: 'quiet' },
     );
     return {
-      json: { ...found, resource: target.resource, versions: shown, history: size },
+      json: async () => ({
+        ...found,
+        resource: target.resource,
+        versions: versions.map(({ body, at, ...version }) => ({
+          at: isoTime(at),
+          ...version,
+          body: body === undefined || body === null ? null : JSON.parse(body),
+        })),
+        history: size,
+      }),
       text: page.toString(),
     };
   },
