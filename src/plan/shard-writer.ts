@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { type Operation, type PackedBody, SHARD_SIZE, type UpsertProduct } from '../model/operation.ts';
+import { type Operation, type PackedBody, SHARD_SIZE } from '../model/operation.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { type RunFolder, readWhole, sha256Of, sha256OfFile } from '../state/artifacts.ts';
@@ -210,13 +210,28 @@ export type UnplacedOperation = Operation extends infer Each
  * the operation is that of its line.
  */
 export function shardLine(operation: UnplacedOperation): string {
-  const {
-    body = '',
-    packed: _,
-    ...facts
-  }: UnplacedOperation & Partial<Pick<UpsertProduct, 'body' | 'packed'>> = operation;
-  const spans = facts.spans.map(({ file, from, to }) => [file, from, to]);
-  return `${JSON.stringify({ ...facts, spans })}\t${body}\n`;
+  const spans = operation.spans.map(({ file, from, to }) => [file, from, to]);
+  const { kind, key, rows } = operation;
+  switch (operation.kind) {
+    case 'upsert-product': {
+      const { fingerprint, memo, knownId, part, owner, renames, adopts, putId, body } = operation;
+      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, knownId, part, owner, renames, adopts, putId })}\t${body}\n`;
+    }
+    case 'update-contact': {
+      const { fingerprint, memo, part, body } = operation;
+      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, part })}\t${body}\n`;
+    }
+    case 'upsert-contact': {
+      const { fingerprint, memo, body } = operation;
+      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo })}\t${body}\n`;
+    }
+    case 'delete-product': {
+      const { id, idLookupBody, renamedTo } = operation;
+      return `${JSON.stringify({ kind, key, rows, spans, id, idLookupBody, renamedTo })}\t\n`;
+    }
+    default:
+      return operation satisfies never;
+  }
 }
 
 /** The operation of a line (without its line break). Throws if the line was not made by `shardLine`. */

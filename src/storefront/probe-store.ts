@@ -412,9 +412,11 @@ async function tryContact(probe: Probe, listed: JsonObject | undefined): Promise
   const email = textOf(contact?.['email']) ?? `nobody-${options.unique}@storeferry.example`;
   const search = await get(`${CONTACTS}/search-by-email?email=${encodeURIComponent(email)}`);
   const isAbsent = contact === undefined && properties.readsContacts !== false && search?.status === 404;
-  judge('searchesContactsByEmail', isAbsent ? null : search, ({ ok, items, object }) => {
-    const found = items ?? [object];
-    return ok && (contact === undefined || found.some((one) => one['id'] === contact['id']));
+  judge('searchesContactsByEmail', isAbsent ? null : search, ({ ok, items, json }) => {
+    const found = items ?? (isJsonObject(json) ? [json] : []);
+    return (
+      ok && (contact === undefined || found.some((one) => idIn(one) !== null && one['id'] === contact['id']))
+    );
   });
   if (named === undefined || contactId === null) return;
   if (textOf(named['email']) !== null) {

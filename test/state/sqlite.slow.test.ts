@@ -203,6 +203,16 @@ describe('the embedded state', () => {
     await expect(begin()).rejects.toThrow(/state\.db is damaged .*lineage\.id/);
   });
 
+  it.each(['null', '[1]', '{"hd":"run-1"}'])('changes nothing in the damaged run %s', async (document) => {
+    const folder = freshFolder();
+    await using state = await openSqliteState(folder);
+    await state.runs.create(sampleRun({ id: 'run-1' }));
+    using database = new DatabaseSync(join(folder, 'state.db'));
+    database.prepare('UPDATE runs SET document = ?').run(document);
+    await expect(state.runs.update('run-1', { status: 'done' })).rejects.toThrow(/state\.db is damaged/);
+    expect(database.prepare('SELECT document FROM runs').get()).toEqual({ document });
+  });
+
   it.each([
     [99, 'update this one'],
     [3, 'before the first release'],

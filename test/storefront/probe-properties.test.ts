@@ -176,6 +176,19 @@ describe('a probe of a store that lies', () => {
     expect(store.sent.filter((line) => line.startsWith('DELETE'))).toEqual([]);
   });
 
+  it.each(['null', '', '"found"', '{"success":true}', '[]'])(
+    'sees no search in the answer %j',
+    async (found) => {
+      await using store = await lyingStore((method, path) => {
+        if (method === 'PUT' && path.endsWith('/contacts/1001'))
+          return { email: 'ann@mail.example', tags: [] };
+        return path.includes('/search-by-email') ? found : undefined;
+      });
+      const { probed } = await probe(store, { contactId: '1001' });
+      expect(probed?.properties.searchesContactsByEmail).toBe(false);
+    },
+  );
+
   it('keeps nothing that the next one cannot read, and believes no page of HTML', async () => {
     await using store = await lyingStore((_, path) => {
       if (path.includes('/search-by-email')) return '<html>Welcome</html>';

@@ -135,10 +135,12 @@ type TargetCalls = {
 
 function callsAbout(target: LedgerTarget, calls: RemoteCalls): TargetCalls {
   return new Proxy(Object.create(null), {
-    get:
-      (_, method) =>
-      (...args: readonly unknown[]) =>
-        Reflect.apply(Reflect.get(calls, method), calls, [target, ...args]),
+    get: (_, method) =>
+      // Not a promise: `await` would ask the thread for it.
+      method === 'then'
+        ? undefined
+        : (...args: readonly unknown[]) =>
+            Reflect.apply(Reflect.get(calls, method), calls, [target, ...args]),
   });
 }
 

@@ -18,7 +18,7 @@ import {
 import type { Bodies, Journal } from './journal.ts';
 import { ID_PROOFS, inTransaction, type Names } from './open-state-database.ts';
 import type { EndDoubts } from './sqlite-doubts.ts';
-import { integer, readRow, text } from './sqlite-error.ts';
+import { DamagedValue, integer, jsonObject, readRow, text } from './sqlite-error.ts';
 import type { Observations } from './sqlite-ledger.ts';
 
 /** Refusals of one page. */
@@ -69,7 +69,9 @@ export function createSqliteRuns(database: DatabaseSync) {
           changes.finishedAt == null
             ? {}
             : { endSequence: integer(newest.get()?.['seq'], 'sqlite_sequence') };
-        const document = JSON.stringify({ ...JSON.parse(run.document), ...changes, ...ends });
+        const before = jsonObject(run.document, 'runs.document');
+        if (!('id' in before) || before.id !== id) throw new DamagedValue('runs.id');
+        const document = JSON.stringify({ ...before, ...changes, ...ends });
         replace.run(document, id);
         return { id, document };
       }),
