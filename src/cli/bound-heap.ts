@@ -9,17 +9,17 @@ const SMALL_HEAP_BYTES = 48 * 1024 * 1024;
  */
 const NURSERY_BYTES = 16 * 1024 * 1024;
 /**
- * After a collection of the whole heap the next one is due when the heap has grown by this share: by default to four times its
- * size, 150 MiB of which 40 live. While all of the heap, nursery included, is below `LARGE_HEAP_BYTES`, it may double: collecting
- * 20 MiB again and again was a tenth of a plan.
+ * After a collection of the whole heap the next one is due when the heap has grown by this share. V8's own limit is four times
+ * its size: 150 MiB, of which 40 live. Until the heap, nursery included, first reaches `LARGE_HEAP_BYTES`, it may double:
+ * collecting 20 MiB again and again was a tenth of a plan.
  */
 const GROWTH_PERCENT = { small: 100, large: 50 };
 const LARGE_HEAP_BYTES = 80 * 1024 * 1024;
 
 /**
  * Bounds the memory that V8 takes: collects the whole heap sooner, and stops the growth of the nursery (V8's young generation) at a
- * sufficient size. By default it grows to 128 MiB, a quarter of the memory of a run, and is no faster (test/bench/README.md). Its limit
- * is a command-line flag that a script cannot set for itself, but the growth factors can be changed at any time. Not at the
+ * sufficient size. By default it grows to 128 MiB, a quarter of the memory of a run, and is hardly faster (test/bench/README.md). Its limit
+ * is a command-line flag that a script cannot set for itself, but the growth factors can be changed while it runs. Not at the
  * start: V8 refuses code that was cached under other flags, Node's own modules included, in this thread and in new ones.
  */
 export function boundHeap(): void {

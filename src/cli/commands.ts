@@ -301,7 +301,7 @@ function buildProgram(terminal: Terminal): Command {
 function withSuggestion(text: string): string {
   const [, typed] = /^error: unknown command '(.*?)'/.exec(text) ?? [];
   if (typed === undefined) return text;
-  // The parser's own guess does not know the aliases.
+  // The parser's own guess does not know the other names, which are only suggested.
   const error = text.replace(/^\(Did you mean .*\n/m, '');
   const names = COMMANDS.map(({ name }) => name);
   const meant = nearestName(typed, [...names, ...COMMANDS.flatMap(({ otherNames }) => otherNames)]) ?? '';

@@ -22,7 +22,7 @@ export interface Printed {
 }
 
 interface StateCommandParts<Arguments, Options> extends Omit<CommandParts<Arguments, Options>, 'run'> {
-  /** It reads or changes little of the state. */
+  /** Opens SQLite in this thread, which starts sooner: for commands that read or change little. */
   readonly withoutThread?: boolean;
   /** UsageError for words that are wrong whatever the workspace has: then nothing is opened or made. */
   check?(texts: TextsOf<Arguments>, options: Typed<Options>): void;

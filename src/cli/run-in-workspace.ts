@@ -10,14 +10,14 @@ import {
 } from './define-command.ts';
 import type { MakeTask, TaskTools, WorkOptions } from './work-in-workspace.ts';
 
-/** What these commands print with `--json`, for the reference. */
+/** What commands of `defineRunCommand` print with `--json`, for the reference. */
 export const RUN_SUMMARY = {
   ofRun: 'the run: its id, job and status, the counts of rows, records and operations, and `rejectsFile`',
 } as const;
 
 interface RunCommandParts<Arguments, Options> extends Omit<CommandParts<Arguments, Options>, 'run'> {
   readonly action: WorkOptions['action'];
-  /** What the run does; of a job with several stores that of each. */
+  /** What the run does; called once per store if the job has several. */
   task(tools: TaskTools, texts: TextsOf<Arguments>, options: Typed<Options>): Promise<RunTask>;
   /** How it is reported, if otherwise than every run. */
   reported?(

@@ -30,7 +30,7 @@ export const PLACES: readonly string[] = ['path', ...Object.keys(REMOTE_KINDS), 
 /** The file of a workspace in which its own transforms and sources are. */
 export const EXTENSIONS_FILE = 'storeferry.config.ts';
 
-/** Those of them that are databases, which need a query. */
+/** The `PLACES` that are databases: a source needs `query`, a destination `table`. */
 export const DATABASES: readonly string[] = ['postgres', 'mysql', 'sqlite'];
 
 /** The fields that name a file. */

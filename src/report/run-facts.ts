@@ -12,7 +12,7 @@ export const REPORT_FILE = 'report.html';
 /** Everything known about a run, which may still be running. All output about a run derives from this. */
 export interface RunFacts {
   readonly run: Run;
-  /** Null for exports and verifications, and before a run has planned. */
+  /** Null for exports, verifications and comparisons, and before a run has planned. */
   readonly plan: Plan | null;
   readonly totals: RunTotals;
   /** Planned deletes without a final outcome. */

@@ -93,7 +93,7 @@ function freeEmail(name: string, host: string, taken: Set<string>): string {
 const FIRST_ORDER = 1_709_251_200;
 
 /**
- * Orders of the made-up contacts in the published shape: always the same ones, ids rising with time, with nested
+ * Orders of the made-up contacts in the shape of the API document: always the same ones, ids rising with time, with nested
  * fields and gaps.
  */
 function makeOrders(count: number, contacts: readonly ContactAnswer[]): Record<string, unknown>[] {
@@ -121,7 +121,7 @@ function makeOrder(random: Random, index: number, buyer: ContactAnswer): Record<
       sku: good.sku,
       quantity,
       weight,
-      total: money(price * quantity),
+      total: twoDecimals(price * quantity),
       type: 'physical',
       shippingRequired: weight > 0,
       images: [`https://images.example/${url}.jpg`],
@@ -129,9 +129,9 @@ function makeOrder(random: Random, index: number, buyer: ContactAnswer): Record<
       additions: [],
     };
   });
-  const subTotal = money(sumOf(items, (item) => item.total));
+  const subTotal = twoDecimals(sumOf(items, (item) => item.total));
   const shippingAmount = random() < 0.75 && subTotal <= 60 ? 4.95 : 0;
-  const discountAmount = random() < 0.15 ? money(subTotal * 0.1) : 0;
+  const discountAmount = random() < 0.15 ? twoDecimals(subTotal * 0.1) : 0;
   const created = FIRST_ORDER + index * 5400 + between(random, 0, 5000);
   const address = {
     name: buyer.name,
@@ -159,10 +159,10 @@ function makeOrder(random: Random, index: number, buyer: ContactAnswer): Record<
     billingAddress: address,
     shippingAddress: random() < 0.75 ? address : null,
     shippingRequired: items.some(({ shippingRequired }) => shippingRequired),
-    weight: money(sumOf(items, ({ weight, quantity }) => weight * quantity)),
+    weight: twoDecimals(sumOf(items, ({ weight, quantity }) => weight * quantity)),
     weightUnit: 'kg',
     subTotal,
-    total: money(subTotal + shippingAmount - discountAmount),
+    total: twoDecimals(subTotal + shippingAmount - discountAmount),
     discountCode: discountAmount > 0 ? 'WELCOME10' : '',
     discountType: discountAmount > 0 ? 'percentage' : '',
     discountAmount,
@@ -182,7 +182,7 @@ function makeOrder(random: Random, index: number, buyer: ContactAnswer): Record<
   };
 }
 
-function money(amount: number): number {
+function twoDecimals(amount: number): number {
   return Math.round(amount * 100) / 100;
 }
 

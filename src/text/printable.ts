@@ -232,8 +232,8 @@ const fold = (name: string) => name.toLowerCase().replaceAll(/[-_. ]/g, '');
 const MIN_PART_LENGTH = 3;
 
 /**
- * The choice that was probably meant: at most a third of its characters (at least one) differ, ignoring case and
- * dashes. Otherwise the only one that begins with the name, or has it as one of its words: `nightly` for
+ * The choice that was probably meant: at most a third of the characters of the longer one (at least one) differ, ignoring
+ * case, dashes, dots and blanks. Otherwise the only one that begins with the name, or has it as one of its words: `nightly` for
  * `nightly-catalog`.
  */
 export function nearestName(name: string, choices: Iterable<string>): string | undefined {
@@ -273,7 +273,7 @@ export function suggestNames(name: string, known: readonly string[]): string {
   return `${didYouMean(name, known)} (${list})`;
 }
 
-/** A name without case, white space, hyphens and underscores. */
+/** A name without case, white space, hyphens and underscores, and with straight apostrophes. */
 export function looseName(name: string): string {
   return name
     .normalize('NFKC')

@@ -100,7 +100,7 @@ export const dashboardCommand = defineCommand({
     for (const secret of allSecrets(open.workspace)) secrets.add(secret);
     const reopen = () => openWorkspace(directory, process.env);
     const redact = (text: string) => {
-      // The text may describe errors in the workspace.
+      // The text may quote secrets of a workspace that has changed since; one that cannot be read adds none.
       const workspace = attempt(reopen);
       for (const secret of workspace === undefined ? [] : allSecrets(workspace)) secrets.add(secret);
       return withProgram(secrets.redact(text), program);
@@ -185,7 +185,7 @@ export const dashboardCommand = defineCommand({
   },
 });
 
-/** Makes a workspace of a folder that has nothing in it, or is not there yet; any other folder stays as it is. */
+/** Makes a workspace of a folder that has nothing but hidden files, or is not there yet; any other folder stays as it is. */
 function prepareEmptyFolder(directory: string): boolean {
   if (isWorkspace(directory)) return false;
   const names = existsSync(directory) ? readdirSync(directory) : [];

@@ -8,7 +8,7 @@ import { text } from '../define-command.ts';
 import { defineStateCommand } from '../define-state-command.ts';
 import { findRecord, RECORD_ARGUMENTS, STORE_OPTION } from '../find-record.ts';
 
-/** Characters of an old and a new value in a table. */
+/** The most characters of one change in the table. */
 const CHANGE_LENGTH = 160;
 
 /** `storeferry history`: the acknowledged versions of a record, newest first. */
@@ -25,7 +25,7 @@ export const historyCommand = defineStateCommand({
     'history red-shirt --field variants.price',
     'history TL-9 --store main --json',
   ],
-  json: 'the record, its versions, newest first, with their changes, and the size of the history',
+  json: 'the record, its versions, newest first, with their changes, and the size of the history of its store and resource',
   withoutThread: true,
   async run(open, { key }, { store, field }) {
     const { context, terminal } = open;

@@ -30,7 +30,7 @@ export const planCommand = defineRunCommand({
   action: 'plan',
   async task({ read, job: name }, { job }, { resend, show, ...sample }) {
     if (show !== undefined && name !== job)
-      throw new UsageError(`The job ${job} has several stores, and a record is that of one.`, {
+      throw new UsageError(`The job ${job} has several stores: --show prints the record of one.`, {
         hint: `Name the job of the store: storeferry plan ${name} --show ${show}`,
       });
     return await read({ does: 'plan', job: name, resend, sample: sampleOf(sample) });

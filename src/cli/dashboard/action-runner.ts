@@ -84,7 +84,7 @@ export function argumentsOf(action: Action, directory: string): string[] {
 
 /** How long a click waits for its run to begin. After that the page shows that the run is starting. */
 const WAIT_MS = 2_500;
-/** The number of remembered confirmations. A repeated confirmation has no effect; the oldest are removed. */
+/** How many confirmed forms are remembered by their ids: sending one again has no effect. The oldest are forgotten. */
 const MAX_REMEMBERED = 1_000;
 
 interface ActionRunnerOptions {

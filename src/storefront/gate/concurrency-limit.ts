@@ -3,9 +3,9 @@ const AVERAGE_WEIGHT = 0.4;
 /** Round trips are slow if they are this many deviations above the average, and longer by this factor. */
 const SLOW_DEVIATIONS = 2.5;
 const SLOW_FACTOR = 1.25;
-/** The factor that a push-back or slow answers apply to the limit. */
+/** The factor by which a push-back, a failure or slow answers reduce the limit. */
 const DECREASE = 0.9;
-/** A faster answer counts as quick even if the average is lower. */
+/** A round with a mean below this counts as quick, even if the average is lower. */
 const QUICK_MS = 5;
 /** A limit that doubles does so up to this: growing one by one takes longer than reading a hundred pages. */
 const DOUBLES_UP_TO = 32;
@@ -24,7 +24,8 @@ export type Pressure =
 
 /**
  * How many requests may be in flight. It starts at 1, grows by one per round trip while answers are quick and the
- * limit is used, and shrinks to 0.9 of itself after a push-back and when answers become slow.
+ * limit is used, and shrinks to 0.9 of itself after a push-back or a failure, and when answers
+ * become slow.
  * After Vector's adaptive request concurrency, with changes for a client of one store. A push-back reduces the limit
  * at once instead of at the end of the round, and only if its request was sent after the last reduction. A limit that
  * was answered with 429 is reached again only after a quiet time, which keeps 429s rare. Slow means slower than the
@@ -122,7 +123,7 @@ export function concurrencyLimit(ceiling: number, doubles = false) {
       round.answers++;
       if (endedAt >= round.endsAt) endRound(endedAt);
     },
-    /** Back to 1, as after an outage. */
+    /** Back to 1, when the breaker opens. */
     restart(why: string): void {
       current = 1;
       doubling = false;
