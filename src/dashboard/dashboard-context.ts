@@ -52,7 +52,7 @@ export interface DashboardContext {
 
 /** The queue of the workers: its methods reject with StateError when the state does not answer. */
 interface ActionQueue {
-  /** Stores an action under this id, unless one of the id is known, or a run of the whole job has not ended: gives the id of that. */
+  /** Stores an action under this id, unless one of the id is known, or a run of the whole job is not over: gives the id of that. */
   readonly enqueue: (action: JobAction, id: string) => Promise<{ readonly id: string }>;
   readonly find: (id: string) => Promise<
     | {

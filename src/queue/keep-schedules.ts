@@ -3,7 +3,8 @@ import { type JobSchedule, nextTick } from '../config/job/job.ts';
 import type { JobSchedules } from '../config/workspace.ts';
 import { repeatEvery } from '../model/clock.ts';
 import { messageOf } from '../model/storeferry-error.ts';
-import type { Locks } from '../state/state.ts';
+import type { RunContext } from '../run/run-context.ts';
+import type { Locks, Runs } from '../state/state.ts';
 import { formatDuration } from '../text/printable.ts';
 import type { Queues, TickData } from './queues.ts';
 import type { WorkerLog } from './worker-settings.ts';
@@ -118,12 +119,16 @@ export async function keepSchedules(options: ScheduleKeeperOptions) {
 }
 
 /** The schedules in the queue of ticks. */
-export function bullScheduleStore(queues: Queues, newRunId: () => string): ScheduleStore {
+export function bullScheduleStore(
+  queues: Queues,
+  { newRunId, state }: Pick<RunContext, 'newRunId' | 'state'>,
+): ScheduleStore {
   return {
     list: (now) => listSchedulers(queues.ticks(), now),
     async set(schedule, overdue) {
       const { enqueueRun } = await import('./queues.ts');
-      if (overdue) await enqueueRun(queues, { does: 'run', job: schedule.job }, newRunId());
+      const action = { does: 'run', job: schedule.job } as const;
+      if (overdue) await enqueueRun(queues, action, newRunId(), state.runs);
       await upsertScheduler(queues, schedule);
     },
     async remove(job) {
@@ -251,12 +256,11 @@ function isSame({ cron, timezone }: JobSchedule, kept: KeptSchedule): boolean {
 /** A later tick was missed, while no worker ran or Redis was unavailable. */
 const MISSED_AFTER_MS = 60_000;
 
-export interface TickProcessorOptions {
+export interface TickProcessorOptions extends Pick<RunContext, 'newRunId' | 'clock'> {
   readonly queues: Queues;
+  readonly runs: Pick<Runs, 'get'>;
   /** Whether the job still has a schedule; an invalid job gets a run that reports its errors. */
   readonly isScheduled: (job: string) => boolean;
-  readonly newRunId: () => string;
-  readonly clock: () => number;
   readonly onTick: (tick: TickOutcome) => void;
   readonly log: WorkerLog;
 }
@@ -265,7 +269,15 @@ export interface TickProcessorOptions {
  * Turns a tick of a schedule into a run. If the job still runs or waits, the tick is dropped: at most one run of a
  * job is queued, so that a schedule that is faster than its job causes no backlog, and no two runs overlap.
  */
-export function tickProcessor({ queues, isScheduled, newRunId, clock, onTick, log }: TickProcessorOptions) {
+export function tickProcessor({
+  queues,
+  runs,
+  isScheduled,
+  newRunId,
+  clock,
+  onTick,
+  log,
+}: TickProcessorOptions) {
   return async ({ id: tick, data, timestamp, opts }: Job<TickData, null>): Promise<null> => {
     const { enqueueRun, isTickData, UNREADABLE_JOB } = await import('./queues.ts');
     if (!isTickData(data)) {
@@ -278,7 +290,7 @@ export function tickProcessor({ queues, isScheduled, newRunId, clock, onTick, lo
       return null;
     }
     const lateMs = clock() - (timestamp + (opts.delay ?? 0));
-    const { queued, added } = await enqueueRun(queues, { does: 'run', job }, newRunId());
+    const { queued, added } = await enqueueRun(queues, { does: 'run', job }, newRunId(), runs);
     onTick({ job, queued, added, lateMs });
     return null;
   };

@@ -17,6 +17,7 @@ import {
   reconnectDelayMs,
   redisFailure,
 } from '../state/redis/redis-connection.ts';
+import { isOver, type Runs } from '../state/state.ts';
 
 /** The beginning of the keys of queues; braces, so that all share a node of a Redis Cluster, which BullMQ requires. */
 export function queuePrefix(redisUrl: string): string {
@@ -209,26 +210,53 @@ export async function readNextTicks(queues: Pick<Queues, 'ticks'>): Promise<Read
   return new Map(schedulers.flatMap(({ key, next }) => (next === undefined ? [] : [[key, next] as const])));
 }
 
+/** The runs of the state. */
+type KnownRuns = Pick<Runs, 'get'>;
+
+/** Whether the run of a queued job is over. */
+async function isRunOver(
+  { runs, ask }: Pick<Queues, 'runs' | 'ask'>,
+  queued: string,
+  known: KnownRuns,
+): Promise<boolean> {
+  const data = (await ask(runs.getJob(queued)))?.data;
+  const id = isRunJobData(data) ? (data.run ?? runIdOf(queued)) : undefined;
+  const run = id === undefined ? undefined : await known.get(id);
+  return run !== undefined && isOver(run);
+}
+
 /** A run that was queued for the workers. */
 export interface Enqueued {
   /** The id of the run that a worker begins, unless it continues an earlier one. */
   readonly id: string;
   /** The name in the queue. */
   readonly queued: string;
-  /** False if a run of the same job was already waiting or running: then this is that run. */
+  /** False if a run of the same job was already waiting or running, and nobody has asked it to end: then this is that run. */
   readonly added: boolean;
   /** Whether any worker is running. */
   readonly workers: boolean;
 }
 
 /**
- * Queues an action under the id of its run, unless it is known by that id, or is a run of a whole job of which one has not ended.
+ * Queues an action under the id of its run, unless it is known by that id, or is a run of a whole job of which one is not over.
  * StateError if Redis does not accept it.
  */
-export async function enqueueRun({ runs, ask }: Queues, action: JobAction, id: string): Promise<Enqueued> {
+export async function enqueueRun(
+  queues: Pick<Queues, 'runs' | 'ask'>,
+  action: JobAction,
+  id: string,
+  known: KnownRuns,
+): Promise<Enqueued> {
+  const { runs, ask } = queues;
   const jobId = queuedId(id);
   const deduplication = isWholeRun(action) ? { deduplication: { id: action.job } } : {};
-  const added = await ask(runs.add(action.job, { action }, { jobId, ...deduplication }));
+  const add = () => ask(runs.add(action.job, { action }, { jobId, ...deduplication }));
+  let added = await add();
+  if (added.id !== undefined && added.id !== jobId && (await isRunOver(queues, added.id, known))) {
+    // Its worker still has it. Of another job, which was queued meanwhile, this removes nothing.
+    await ask(added.removeDeduplicationKey());
+    added = await add();
+  }
   const queued = added.id ?? jobId;
   return {
     id: runIdOf(queued) ?? queued,

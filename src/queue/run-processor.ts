@@ -15,7 +15,7 @@ import type { RunFacts } from '../report/run-facts.ts';
 import { executeRun, notifyRecipients, type RunTask } from '../run/execute-run.ts';
 import { hasDied, readStoredReport } from '../run/report/read-stored-report.ts';
 import { type DeliverShards, RunBug, type RunContext, type RunEvent } from '../run/run-context.ts';
-import { importTarget, targetLockName } from '../state/state.ts';
+import { importTarget, isOver, OPEN_STATUSES, targetLockName } from '../state/state.ts';
 import { maskPersonalData } from '../text/mask-personal-data.ts';
 import { logTick, type TickOutcome } from './keep-schedules.ts';
 import { logRunEvents, type WorkerFiles, type WorkerLog, type WorkerSettings } from './worker-settings.ts';
@@ -184,16 +184,14 @@ async function findEndedRun(
   // A run that failed before its first step has the announced id, but the entry does not name it.
   const id = known ?? announcedId;
   const run = id === undefined ? undefined : await context.state.runs.get(id);
-  if (run === undefined) return undefined;
-  const isOpen = run.status === 'running' || run.status === 'interrupted';
-  if (!isOpen) {
+  if (run === undefined || !isOver(run)) return undefined;
+  if (!OPEN_STATUSES.includes(run.status)) {
     // An older copy of Redis restores an entry whose run ended long ago, and which says nothing about the present
     // source.
     const isOutdated =
       run.kind !== 'export' && (await context.state.ledger(importTarget(run)).lostSince(run));
     return isOutdated ? undefined : await readStoredReport(context, run);
   }
-  if (run.interruptAskedAt == null) return undefined;
   if (run.status === 'interrupted') return await readStoredReport(context, run);
   if (!(await hasDied(context, run))) return undefined;
   // Its worker died before it could end the run as a person had requested: it is not continued.

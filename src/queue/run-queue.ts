@@ -4,7 +4,7 @@ import type { FastifyAdapter } from '@bull-board/fastify';
 import type { Queue } from 'bullmq';
 import type { JobAction } from '../model/action.ts';
 import type { RunContext } from '../run/run-context.ts';
-import { type StateQueue, WORKER_LOCK } from '../state/state.ts';
+import { type Runs, type StateQueue, WORKER_LOCK } from '../state/state.ts';
 import type { Enqueued, QueuedRun, Queues } from './queues.ts';
 
 /** More runs than a workspace has jobs. */
@@ -33,7 +33,7 @@ export interface QueueBoard {
 export interface RunQueue extends AsyncDisposable {
   /**
    * Queues an action, under a new id of a run or this one. Nothing is added for an id that is known, nor for a run without a sample
-   * of a job that has one which has not ended.
+   * of a job that has one which is not over.
    */
   enqueue(action: JobAction, id?: string): Promise<Enqueued>;
   /** What the queue knows of a run, by the id that `enqueue` gave; undefined where it knows nothing. */
@@ -64,10 +64,15 @@ export async function openRunQueue({
   }
   const bull = await import('./queues.ts');
   const queues = await bull.openQueues({ redisUrl: redisUrl ?? '', patient: false, onError: () => {} });
-  return redisRunQueue(queues, bull, newRunId);
+  return redisRunQueue(queues, bull, state.runs, newRunId);
 }
 
-function redisRunQueue(queues: Queues, bull: typeof import('./queues.ts'), newRunId: () => string): RunQueue {
+function redisRunQueue(
+  queues: Queues,
+  bull: typeof import('./queues.ts'),
+  known: Runs,
+  newRunId: () => string,
+): RunQueue {
   const { runs, ask } = queues;
   const listed = async (by: ListedRun['by'], states: Parameters<typeof runs.getJobs>[0]) => {
     const jobs = await ask(runs.getJobs(states, 0, MAX_LISTED));
@@ -78,7 +83,7 @@ function redisRunQueue(queues: Queues, bull: typeof import('./queues.ts'), newRu
     );
   };
   return {
-    enqueue: (action, id = newRunId()) => bull.enqueueRun(queues, action, id),
+    enqueue: (action, id = newRunId()) => bull.enqueueRun(queues, action, id, known),
     find: (id) => bull.findQueuedRun(queues, id),
     waiting: () => bull.listWaitingRuns(queues),
     async list() {

@@ -110,7 +110,7 @@ export async function startRedisWorker(
   };
   serveStores();
   keeper = await keepSchedules({
-    schedules: bullScheduleStore(queues, newRunId),
+    schedules: bullScheduleStore(queues, context),
     locks: context.state.locks,
     readSchedules: files.schedules,
     version: files.schedulesVersion,
@@ -125,7 +125,8 @@ export async function startRedisWorker(
   const processRun = runProcessor({ context, taskFor, readRecipients, deliver, onEnd, log });
   workers.take(queues.runs, RUNS_AT_ONCE, queuedRunProcessor(processRun, context, log));
   const { onTick } = noticeSender({ context, files, log }, ending);
-  const processTick = tickProcessor({ queues, isScheduled, newRunId, clock, onTick, log });
+  const { runs } = context.state;
+  const processTick = tickProcessor({ queues, runs, isScheduled, newRunId, clock, onTick, log });
   workers.take(queues.ticks(), TICKS_AT_ONCE, processTick);
   await workers.ready();
   const watch = ending.use(watchProgress(workers.all));

@@ -3,8 +3,10 @@ import { nextTick } from '../config/job/job.ts';
 import { repeatEvery } from '../model/clock.ts';
 import { COMPLETED, lastedMs } from '../model/run.ts';
 import { InterruptedError, messageOf, StateError, UsageError } from '../model/storeferry-error.ts';
+import { hasDied } from '../run/report/read-stored-report.ts';
 import type { RunContext } from '../run/run-context.ts';
 import {
+  isOver,
   type Lock,
   type Locks,
   type QueueEntry,
@@ -77,15 +79,18 @@ const PAUSE_AFTER_FAILURE_MS = 15 * 60_000;
  */
 function queueRunsForEvents(
   openQueue: () => Promise<Pick<RunQueue, 'enqueue'>>,
-  { state: { runs }, clock }: RunContext,
+  context: RunContext,
   log: WorkerLog,
 ) {
+  const { runs } = context.state;
   const waiting = new Set<string>();
   let failure: string | null = null;
   const pauses = async (job: string): Promise<boolean> => {
-    const now = clock();
+    const now = context.clock();
     const [last] = await runs.list({ job, limit: 1 });
-    if (last === undefined || last.finishedAt === null) return false;
+    if (last === undefined) return false;
+    // An event does not continue at once what somebody has just stopped.
+    if (last.finishedAt === null) return isOver(last) && !(await hasDied(context, last));
     const ageMs = now - last.finishedAt;
     const pauseMs = COMPLETED.includes(last.status)
       ? PAUSE_PER_RUN * lastedMs(last, now)
@@ -236,7 +241,7 @@ export function findDueTicks(schedules: readonly StoredSchedule[], now: number):
     .map((schedule) => ({ schedule, next: nextTick(schedule, now), lateMs: now - schedule.next }));
 }
 
-interface TickOptions extends Omit<TickProcessorOptions, 'queues' | 'log'> {
+interface TickOptions extends Omit<TickProcessorOptions, 'queues' | 'runs' | 'log'> {
   readonly queue: StateQueue;
 }
 

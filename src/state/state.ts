@@ -572,8 +572,16 @@ export interface QueueEntry {
   readonly error: string | null;
 }
 
+/** The queue executes a run with such a status again if a worker leaves it, unless its end was requested. */
+export const OPEN_STATUSES: readonly RunStatus[] = ['running', 'interrupted'];
+
+/** Whether the queue does not execute a run again: what is queued now may not wait for it. */
+export function isOver({ status, interruptAskedAt }: Pick<Run, 'status' | 'interruptAskedAt'>): boolean {
+  return interruptAskedAt != null || !OPEN_STATUSES.includes(status);
+}
+
 /**
- * What the worker of an embedded state has to do. At most one run of each whole job has not ended. Each call is one transaction, so
+ * What the worker of an embedded state has to do. At most one run of each whole job is not over (`isOver`). Each call is one transaction, so
  * that a worker that is killed at any moment loses no tick and runs none twice.
  */
 export interface StateQueue {
@@ -587,7 +595,7 @@ export interface StateQueue {
    */
   tick(due: StoredSchedule, next: number, id: string): Promise<'added' | 'dropped' | 'changed'>;
   /**
-   * Adds an entry, unless it is known by its id, or is a run of a whole job of which one has not ended. Returns the id of the one
+   * Adds an entry, unless it is known by its id, or is a run of a whole job of which one is not over. Returns the id of the one
    * that there is then.
    */
   addEntry(entry: Pick<QueueEntry, 'id' | 'action'>): Promise<string>;

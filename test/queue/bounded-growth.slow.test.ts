@@ -56,7 +56,12 @@ describeWithRedis('a worker that has run hundreds of jobs', () => {
     const runJob = async (job: string): Promise<void> => {
       number += 1;
       const resend = job === 'nightly';
-      const { queued: id } = await enqueueRun(queues, { does: 'run', job, resend }, `growth${number}`);
+      const { queued: id } = await enqueueRun(
+        queues,
+        { does: 'run', job, resend },
+        `growth${number}`,
+        context.state.runs,
+      );
       for (;;) {
         const queued = await queues.runs.getJob(id);
         if (queued?.finishedOn === undefined) {

@@ -27,7 +27,7 @@ describeWithRedis('workers', () => {
 
     await workspace.write('stores.yaml', `main:\n  baseUrl: ${store.baseUrl}\n  apiKey: \${NOWHERE_SET}\n`);
     await using queues = await openQueues({ redisUrl: shop.redis.url, patient: false, onError: () => {} });
-    await enqueueRun(queues, { does: 'run', job: 'nightly' }, 'k3v9');
+    await enqueueRun(queues, { does: 'run', job: 'nightly' }, 'k3v9', { get: async () => undefined });
     await until(() => webhook.calls.length > 1);
     expect(webhook.calls[1]?.body).toMatchObject({ end: 'failed', summary: null });
     expect(webhook.calls[1]?.body['text']).toContain('NOWHERE_SET');

@@ -16,7 +16,7 @@ describeWithRedis('a schedule in Redis', () => {
     let version = 0;
     const keep = async () => {
       const keeper = await keepSchedules({
-        schedules: bullScheduleStore(queues, () => 'id'),
+        schedules: bullScheduleStore(queues, { newRunId: () => 'id', state }),
         ...{ locks: state.locks, clock: Date.now, log: LOG, onRead: () => {}, newRunId: () => 'id' },
         readSchedules: () => ({ scheduled: [NIGHTLY], unscheduled: [], broken: [] }),
         version: async () => String(++version),
@@ -36,7 +36,8 @@ describeWithRedis('a schedule in Redis', () => {
   it('has a tick also on the day whose midnight the clocks leave out', async () => {
     await using redis = await startRedis({ aof: false });
     await using queues = await openQueues({ redisUrl: redis.url, patient: false, onError: () => {} });
-    const schedules = bullScheduleStore(queues, () => 'id');
+    await using state = await openRedisState({ url: redis.url, prefix: 'test' });
+    const schedules = bullScheduleStore(queues, { newRunId: () => 'id', state });
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2027-04-29T12:00:00Z') });
     try {
       await schedules.set({ job: 'nightly', cron: '0 0 * * *', timezone: 'Africa/Cairo' }, false);

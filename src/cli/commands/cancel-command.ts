@@ -12,8 +12,6 @@ import { findRun, type OpenContext, refuseUnknownRun } from '../open-context.ts'
 import { recordCommand } from '../record-command.ts';
 
 const POLL_MS = 250;
-/** How long a worker is waited for that has ended a run and still has its entry: one that has died keeps it for longer. */
-const LEAVE_MS = 10_000;
 
 /** `storeferry cancel`: removes a waiting run from the queue, or requests the end of a running run and waits for it. */
 export const cancelCommand = defineStateCommand({
@@ -31,7 +29,6 @@ export const cancelCommand = defineStateCommand({
       `Asked run ${running.id} of ${running.job} to end; requests in flight are finished first.\n`,
     );
     const ended = await endOf(context, running.id);
-    await leaveQueue(open, ended.id);
     if (ended.status !== 'interrupted')
       return {
         text: `Run ${ended.id} ended before it could be interrupted: ${statusWords(ended.status)}.\n`,
@@ -57,16 +54,6 @@ async function removeFromQueue(open: OpenContext, id: string): Promise<Run | nul
   throw new StateError(`A worker is about to begin run ${id}.`, {
     hint: 'Wait a few seconds, then cancel it again.',
   });
-}
-
-/** Waits until no worker has the run: until then, its job could not be queued again. */
-async function leaveQueue(open: OpenContext, run: string): Promise<void> {
-  await using queue = await openRunQueue(open);
-  for (let waitedMs = 0; waitedMs < LEAVE_MS; waitedMs += POLL_MS) {
-    const isTaken = (await queue.list()).some((one) => one.run === run && one.by === 'worker');
-    if (!isTaken || open.context.signal.aborted) return;
-    await sleep(POLL_MS, undefined, { signal: open.context.signal }).catch(() => {});
-  }
 }
 
 async function endOf(context: RunContext, id: string): Promise<Run> {

@@ -9,6 +9,7 @@ import {
   CHECK_KEPT_MS,
   type LockHolder,
   MAX_AUDIT_ENTRIES,
+  OPEN_STATUSES,
   type QueueEntry,
   type StateQueue,
 } from '../state.ts';
@@ -56,6 +57,13 @@ function createSqliteQueue(database: DatabaseSync): SqliteQueue {
   const select = database.prepare(`${columns} WHERE id = ?`);
   const selectOpen = database.prepare(`${columns} WHERE ended = 0 ORDER BY number`);
   const selectOfJob = database.prepare('SELECT id FROM queue WHERE job = ? AND ended = 0 AND whole = 1');
+  // A worker that has not ended the entry may still leave it.
+  const passOver = database.prepare(
+    `UPDATE queue SET whole = 0 WHERE job = ? AND ended = 0 AND whole = 1 AND EXISTS (
+       SELECT 1 FROM runs WHERE runs.id = coalesce(run, queue.id)
+         AND (document ->> 'interruptAskedAt' IS NOT NULL
+           OR document ->> 'status' NOT IN (SELECT value FROM json_each(?))))`,
+  );
   const take = database.prepare('UPDATE queue SET taken = 1 WHERE id = ? AND taken = 0 AND ended = 0');
   const begin = database.prepare('UPDATE queue SET run = ? WHERE id = ? AND ended = 0');
   const release = database.prepare('UPDATE queue SET taken = 0 WHERE id = ? AND ended = 0');
@@ -66,8 +74,11 @@ function createSqliteQueue(database: DatabaseSync): SqliteQueue {
   );
   const remove = database.prepare('DELETE FROM queue WHERE id = ? AND taken = 0 AND ended = 0');
 
-  const add = (id: string, action: JobAction): boolean =>
-    Number(insert.run(id, action.job, Number(isWholeRun(action)), JSON.stringify(action)).changes) === 1;
+  const add = (id: string, action: JobAction): boolean => {
+    const isWhole = isWholeRun(action);
+    if (isWhole) passOver.run(action.job, JSON.stringify(OPEN_STATUSES));
+    return Number(insert.run(id, action.job, Number(isWhole), JSON.stringify(action)).changes) === 1;
+  };
   return {
     schedules: () =>
       selectSchedules

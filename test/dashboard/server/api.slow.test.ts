@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { openShop as openShared, resent } from '../../queue/workers-setup.ts';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../../support/catalog.ts';
 import { describeWithRedis } from '../../support/redis.ts';
+import { delay } from '../../support/store/faults.ts';
 import { type StoreOptions, startStore } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
 import { makeWorkspace, type Workspace } from '../../support/workspace.ts';
@@ -284,6 +285,23 @@ it.concurrent('lets no token take all streams of progress, or fill the queue of 
   const refused = plans.filter(({ status }) => status === 429);
   expect(refused.length).toBeGreaterThan(10);
   expect(refused[0]?.headers.get('retry-after')).toBe('5');
+});
+
+it.concurrent('continues a run that it has asked to end a moment before', async () => {
+  await using shop = await openShop(60);
+  const { store, workspace } = shop;
+  const dashboard = await serveDashboard(workspace, '--worker');
+  const ci = program(dashboard, await makeToken(workspace, 'ci', '--scope', 'operate'));
+  store.misbehave({ does: delay(1_000) });
+  const first = await ci.post('/jobs/nightly/run');
+  await until(() => store.requests.length > 0);
+  expect((await ci.post(`/runs/${first.body.run}/cancel`)).status).toBe(200);
+  const again = await ci.post('/jobs/nightly/run');
+  expect([again.status, again.body.run === first.body.run]).toEqual([202, false]);
+  await until(async () => (await ci.send(`/runs/${first.body.run}`)).body.status === 'interrupted');
+  store.behave();
+  expect(await ci.ended(again.body.run)).toMatchObject({ run: first.body.run, status: 'done', applied: 60 });
+  expect(store.figures()).toMatchObject({ duplicates: 0, maxOverlap: 1 });
 });
 
 it.concurrent('describes itself as valid OpenAPI 3.1, and has every address that it describes', async () => {
