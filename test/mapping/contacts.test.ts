@@ -172,6 +172,8 @@ describe('what a contact lacks', () => {
   it.each([
     'n/a',
     '[not provided]',
+    'NULL',
+    '\\N',
     '(unknown)',
     '-',
     '—',

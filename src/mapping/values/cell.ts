@@ -136,10 +136,10 @@ export function cleanCell(cell: string | undefined): string | undefined {
   return trimmed === '' ? undefined : trimmed;
 }
 
-/** Words of CRMs for a value that nobody has entered, in lower case; `[…]` and `(…)` around them are left out. */
+/** Words of CRMs and databases for a value that nobody has entered, in lower case; `[…]` and `(…)` around them are left out. */
 const NOT_GIVEN: ReadonlySet<string> = new Set(
   (
-    'n/a|n.a.|n.a|#n/a|-|--|---|–|—|unknown|not provided|not given|not available|not specified|not set|unspecified|undefined|none given|no value|unbekannt|keine angabe|keine angaben|k.a.|k. a.|nicht angegeben|nicht bekannt|' +
+    'null|\\n|n/a|n.a.|n.a|#n/a|-|--|---|–|—|unknown|not provided|not given|not available|not specified|not set|unspecified|undefined|none given|no value|unbekannt|keine angabe|keine angaben|k.a.|k. a.|nicht angegeben|nicht bekannt|' +
     'inconnu|inconnue|non renseigné|non renseignée|non communiqué|non disponible|desconocido|desconocida|no disponible|no proporcionado|no especificado|sin datos|sconosciuto|sconosciuta|non specificato|non fornito|non disponibile|' +
     'desconhecido|desconhecida|não informado|não disponível|não especificado|onbekend|niet opgegeven|niet bekend|nieznany|nieznana|nieznane|nie podano|brak danych|neznámý|neznámá|neznámé|neuvedeno|nezadáno|' +
     'неизвестно|неизвестный|не указано|не указан|не указана|нет данных|bilinmiyor|belirtilmemiş|belirtilmedi|girilmemiş|不明|未入力|未設定|未登録|未知|未提供|未填写|未填寫|不详|不詳'
@@ -156,7 +156,8 @@ export function cleanContactCell(cell: string | undefined): string | undefined {
     .toLowerCase()
     .replace(/^(?:\[(.*)\]|\((.*)\)|<(.*)>)$/, '$1$2$3')
     .trim();
-  return NOT_GIVEN.has(word) ? undefined : text;
+  // Null is the name of people.
+  return NOT_GIVEN.has(word) && text !== 'Null' ? undefined : text;
 }
 
 /**

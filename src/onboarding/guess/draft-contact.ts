@@ -281,8 +281,9 @@ function draftSubscribed(guess: Guess): Flag | undefined {
     });
   const subscribed = pick('subscribed', (column) => fits(column) && !areDates(column));
   if (subscribed !== undefined) {
-    const said = subscribedValue(guess, subscribed);
-    const refused = askRefusals(guess, subscribed);
+    const meanings = meaningsOf(guess, subscribed, false);
+    const refused = askRefusals(guess, subscribed, meanings?.('yes') ?? []);
+    const said = meanings && flagValue(guess.use('subscribed', subscribed), meanings, 'yes', 'no');
     return said === undefined || refused.length === 0 ? said : [{ first: [...refused, said] }];
   }
   const unsubscribed = pick('unsubscribed', (column) => fits(column) || areDates(column));
@@ -334,11 +335,6 @@ function answerTo(answer: string | undefined): string | undefined {
   return answer === 'unsubscribed' ? 'yes' : answer === 'subscribed' ? 'no' : answer;
 }
 
-function subscribedValue(guess: Guess, column: SampledColumn): FlagSteps | undefined {
-  const meanings = meaningsOf(guess, column, false);
-  return meanings && flagValue(guess.use('subscribed', column), meanings, 'yes', 'no');
-}
-
 type FlagSteps = Exclude<Flag, boolean | string | Condition>;
 
 /** `yes` and `no`: the answers for words of contacts who get e-mails, and of those who do not. */
@@ -381,12 +377,12 @@ function askUnclear(guess: Guess, fits: (column: SampledColumn) => boolean): voi
 }
 
 /**
- * Asks about columns that say of contacts whom the flag subscribes that they have unsubscribed, that mail to them came back, or that
- * they have not confirmed. The values that an answer gives: false for these contacts.
+ * Asks about columns that say of contacts whom the flag subscribes, by yes or by words that an answer takes for it, that they have
+ * unsubscribed, that mail to them came back, or that they have not confirmed. The values that an answer gives: false for these contacts.
  */
-function askRefusals(guess: Guess, flag: SampledColumn): readonly Value[] {
+function askRefusals(guess: Guess, flag: SampledColumn, agreeing: readonly string[]): readonly Value[] {
   const read = readerOfFlags(flag);
-  const isSubscribed = flag.cells.map((cell) => read(cell) === true);
+  const isSubscribed = flag.cells.map((cell) => read(cell) === true || agreeing.includes(cell.toLowerCase()));
   const tags = guess.columns.filter((one) => one !== flag && isCalled(one, 'tags') && !guess.isFree(one));
   const { now = Number.POSITIVE_INFINITY } = guess;
   const isOver = (cell: string) => momentsOf(cell).every((moment) => moment <= now);

@@ -67,6 +67,12 @@ describe('a consent that another column takes back', () => {
     ['Opt-in valid until', '', '2025-01-02'],
     ['Died', '', '2025-01-02'],
     ['Mail ok', '1', '0'],
+    ['Διαγραφή', 'Όχι', 'Ναι'],
+    ['退会日', '', '2024/05/01'],
+    ['Avliden', 'nej', 'ja'],
+    ['RGPD', 'OK', 'Refus'],
+    ['DSGVO-Einwilligung', 'erteilt', 'widerrufen'],
+    ['İYS durumu', 'ONAY', 'RET'],
   ])('by %s is asked about, and counts or not, as the answer says', async (header, agreeing, refusing) => {
     const text = `Newsletter;${header}\nyes;${agreeing}\nyes;${refusing}\nno;${agreeing}`;
     const id = `unused.${header}`;
@@ -75,6 +81,17 @@ describe('a consent that another column takes back', () => {
     expect(await subscribed(text, { [id]: 'unsubscribed' })).toEqual([true, false, false]);
     const agreed = `Newsletter;${header}\nyes;${agreeing}\nno;${refusing}`;
     expect(await subscribed(agreed)).toEqual([true, false]);
+  });
+
+  it('counts also where an answer says what is a consent', async () => {
+    const text = 'Marketing consent;Email status\ngranted;valid\ngranted;hard_bounce\nimplied;hard_bounce';
+    const answers = { 'word.granted': 'yes', 'word.implied': 'not-sent' };
+    expect(await subscribed(text, answers)).toEqual(['unused.Email status']);
+    expect(await subscribed(text, { ...answers, 'unused.Email status': 'unsubscribed' })).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 
   it('is none if it is about other messages, or about something else', async () => {
@@ -161,6 +178,10 @@ describe('words that say whether a contact gets e-mails', () => {
     expect(await subscribed('Status\nsubscribed\ncleaned')).toEqual(['column.subscribed']);
     expect(await subscribed('Status\nnew\nold')).toEqual([null, null]);
   });
+});
+
+it('reads a name whose parts are called First and Last', async () => {
+  expect(await contacts('First;Last\nAda;Low')).toEqual([{ name: 'Ada Low' }]);
 });
 
 /** What is asked of a table like the above, or what is sent of each contact. */
