@@ -13,6 +13,7 @@ import {
   isMentioned,
   LEAVE_OUT,
 } from './guess.ts';
+import { hasPhrase } from './header-reading.ts';
 import {
   areFlags,
   booleanOf,
@@ -106,7 +107,7 @@ export function askUnused(guess: Guess) {
   const mayHide = guess.answers['column.visible'] !== '';
   doubt(
     free.filter((one) => isUnnamed(one) && one.distinct <= MAX_STATES && !guess.isNamed(one.header)),
-    (value) => isCellWord(value, 'removed') || (mayHide && isUnpublished(value)),
+    (value) => hasPhrase(value, 'removed') || (mayHide && isUnpublished(value)),
     (value) => `has '${value}', and may mark products that may no longer be sold`,
   );
   if (!isTaken('visible', 'hidden') && !guess.isAsked('visible'))
@@ -319,7 +320,7 @@ function mayBePrice(column: SampledColumn): boolean {
     isUnknown(column) &&
     (isCalled(column, ...concepts) || isMentioned(column, ...concepts)) &&
     !column.reading.qualifiers.isPerMeasure &&
-    isMostly(column, isAmount)
+    isMostly(column, mayBeSurcharge)
   );
 }
 

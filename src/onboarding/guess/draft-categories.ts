@@ -7,10 +7,13 @@ import {
   booleanOf,
   isMarked,
   isMarkup,
+  isMissingValue,
   isMostly,
   isText,
+  listSteps,
   MAX_STATES,
   marking,
+  missingSteps,
   type SampledColumn,
   wordsIn,
 } from './sampled-column.ts';
@@ -30,15 +33,21 @@ export function draftCategories(guess: Guess): CategoriesSpec | Value | undefine
   const column = main ?? sub;
   if (column === undefined) return undefined;
   const used = guess.use('category', column);
-  const steps: readonly Transform[] = column.values.some(isMarkup) ? [{ html: 'strip' }] : [];
+  const steps: readonly Transform[] = [
+    ...missingSteps(column),
+    ...listSteps(column),
+    ...(column.values.some(isMarkup) ? [{ html: 'strip' } as const] : []),
+  ];
   const name = readBy(used, steps);
   if (main !== undefined && sub !== undefined) {
     guess.notes.push(
       `The category of a product is its '${sub.header}', or its '${main.header}' where that is blank.`,
     );
-    return { first: [guess.use('subcategory', sub), name] };
+    return { first: [readBy(guess.use('subcategory', sub), missingSteps(sub)), name] };
   }
-  const decoded = column.values.map((value) => value.replaceAll(/&#?\w+;/g, '&'));
+  const decoded = column.values
+    .filter((value) => !isMissingValue(value))
+    .map((value) => value.replaceAll(/&#?\w+;/g, '&'));
   const signs = separatorsOf(guess, { ...column, values: decoded });
   if (signs === undefined) return undefined;
   const { path, list } = signs;

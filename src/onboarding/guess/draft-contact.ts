@@ -9,7 +9,7 @@ import type { Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import { COLUMN_FIELDS } from '../column-fields.ts';
 import { countedShare, type Guess, isCalled, isMentioned, LEAVE_OUT, readBy } from './guess.ts';
-import { hasPart, hasWord, wordsOfHeader } from './header-reading.ts';
+import { hasPart, hasPhrase, hasWord } from './header-reading.ts';
 import {
   areDates,
   areFlags,
@@ -20,6 +20,7 @@ import {
   isMissingValue,
   isMostly,
   isPhone,
+  listSteps,
   MAX_STATES,
   marking,
   momentsOf,
@@ -103,7 +104,6 @@ export function draftContact(guess: Guess): ContactMappingSpec | undefined {
   if (email === undefined || guess.questions.length > 0) return undefined;
   const use = (field: string, column: SampledColumn | undefined) => column && guess.use(field, column);
   const list = (['|', ';', ','] as const).find((sign) => tags?.values.some((value) => value.includes(sign)));
-  const isJson = tags !== undefined && shareOf(tags, (value) => /^\[.*\]$/s.test(value)) === 1;
   const parts = (concept: 'middleName' | 'addressLine') =>
     guess
       .freeCalled(concept)
@@ -130,7 +130,7 @@ export function draftContact(guess: Guess): ContactMappingSpec | undefined {
     state: use('state', state),
     country: use('country', country),
     note: use('note', note),
-    tags: tagged && [tagged, ...(isJson ? [{ replace: '[\\[\\]"]' }] : []), { split: list ?? ';' }],
+    tags: tagged && tags && [tagged, ...listSteps(tags), { split: list ?? ';' }],
     subscribed,
   });
   const required = [...guess.used].flatMap(([key, { column }]) =>
@@ -459,20 +459,7 @@ function listed(cell: string): readonly string[] {
   return parts.filter((part) => part !== '');
 }
 
-let refusing: ReadonlySet<string> | undefined;
-
 /** Whether a state of a contact refuses e-mails: Hard-Bounce, cleaned (2x), but not never bounced. */
 function isRefusal(state: string): boolean {
-  const { cells, headerParts } = words();
-  refusing ??= new Set([...cells.refusals].map((one) => wordsOfHeader(one).join(' ')));
-  const all = wordsOfHeader(state);
-  return all.some(
-    (_, from) =>
-      !headerParts.negations.has(all[from - 1] ?? '') &&
-      [1, 2, 3].some((length) => {
-        const run = all.slice(from, from + length).join(' ');
-        // Also one of several: désabonnés.
-        return refusing?.has(run) === true || refusing?.has(run.slice(0, -1)) === true;
-      }),
-  );
+  return hasPhrase(state, 'refusals');
 }

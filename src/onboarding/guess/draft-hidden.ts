@@ -220,10 +220,11 @@ export function isUnpublished(value: string): boolean {
   return booleanOf(value) === undefined && (visibilityOf(value) === false || isCellWord(value, 'removed'));
 }
 
-/** Whether a status may say which products are shown: in words for that, or in codes such as A and I. */
+/** Whether a status may say which products are shown: in words for that, or that negate, or in codes such as A and I. */
 function mayHide({ values, distinct }: SampledColumn): boolean {
   const areCodes = distinct > 1 && distinct <= MAX_STATES && values.every(({ length }) => length <= 2);
-  return areCodes || values.some(isUnpublished);
+  const negates = (value: string) => booleanOf(value) === undefined && hasWord(value, 'negations');
+  return areCodes || values.some(isUnpublished) || values.some(negates);
 }
 
 /** A status can belong to anything, such as an order. */

@@ -3,12 +3,14 @@ import { pictureFolderSchema } from '../../model/remote-address.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { countedShare, type Guess, isCalled, isExactlyCalled } from './guess.ts';
 import {
+  ADDRESS_SEPARATOR,
   isAddresses,
   isMostly,
   isPictureFile,
   isPictures,
   listedAddresses,
   type SampledColumn,
+  shareOf,
 } from './sampled-column.ts';
 
 /** All columns with addresses of pictures, in their order. */
@@ -30,6 +32,18 @@ export function draftImages(guess: Guess, isGrouped: boolean): Value | undefined
   }
   const found = given !== undefined ? [given] : addressed.length > 0 ? addressed : pictures;
   const files = called.filter((column) => isMostly(column, isPictureFile));
+  const partly = called.filter(
+    (column) => isExactlyCalled(column, 'image') && shareOf(column, isAddresses) > 0,
+  );
+  const [some] = found.length > 0 || files.length > 0 ? [] : partly;
+  if (some !== undefined) {
+    guess.askColumn(
+      'images',
+      partly,
+      `in '${some.header}' ${countedShare(some, isAddresses, 'are web addresses')}`,
+    );
+    return undefined;
+  }
   const [file] = files;
   const base =
     found.length > 0 || file === undefined
@@ -47,7 +61,7 @@ export function draftImages(guess: Guess, isGrouped: boolean): Value | undefined
     (a, b) => (a.reading.qualifiers.number ?? 0) - (b.reading.qualifiers.number ?? 0),
   );
   const values = ordered.map((column): Value => {
-    const several = column.values.filter((value) => listedAddresses(value).length > 1);
+    const several = column.values.filter((value) => listedAddresses(value)[0] !== value);
     guess.claim(
       'images',
       column,
@@ -76,13 +90,14 @@ export function draftImages(guess: Guess, isGrouped: boolean): Value | undefined
     const isPlain =
       separators.size === 1 &&
       only.trim() !== '' &&
-      several.every((value) => value.split(only).every((one) => isAddresses(one.trim())));
-    guess.notes.push(
-      `'${column.header}' lists several images, separated by ${[...separators].map(named).join(' or ')}.`,
-    );
+      several.every((value) => value.split(only).every((one) => listedAddresses(one)[0] === one.trim()));
+    if (separators.size > 0)
+      guess.notes.push(
+        `'${column.header}' lists several images, separated by ${[...separators].map(named).join(' or ')}.`,
+      );
     return isPlain
       ? [name, { split: only }]
-      : [name, { replace: '[\\s,;|]+(https?://|//)', with: '\n$1' }, { split: '\n' }];
+      : [name, { replace: `${ADDRESS_SEPARATOR}+((?:https?:)?//|$)`, with: '\n$1' }, { split: '\n' }];
   });
   const [only, second] = values;
   if (only === undefined) return undefined;
@@ -90,9 +105,8 @@ export function draftImages(guess: Guess, isGrouped: boolean): Value | undefined
 }
 
 function separatorsOf(value: string): readonly string[] {
-  return [...value.matchAll(/(?<![\s,;|])([\s,;|]+)(?=(?:https?:)?\/\/)/gi)].map(
-    ([, between = '']) => between.trim() || between.charAt(0),
-  );
+  const between = new RegExp(`(?<!^|${ADDRESS_SEPARATOR})${ADDRESS_SEPARATOR}+(?=(?:https?:)?//)`, 'gi');
+  return [...value.matchAll(between)].map(([found]) => found.trim() || found.charAt(0));
 }
 
 /** A separator as a sentence names it. */

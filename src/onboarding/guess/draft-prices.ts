@@ -1,7 +1,7 @@
 import type { Condition, PricingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
-import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
+import type { Transform } from '../../mapping/transforms/transforms.ts';
 import { currenciesNamed } from '../../model/currencies.ts';
-import { recordOf, withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
+import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import type { Concept } from '../column-fields.ts';
 import {
   countedShare,
@@ -12,17 +12,18 @@ import {
   quotedHeaders,
   sampleOf,
 } from './guess.ts';
+import { hasWord } from './header-reading.ts';
 import {
   areFlags,
   isAmount,
   isMissingValue,
   isMostly,
+  missingSteps,
   type NumberSigns,
   readAmount,
   type SampledColumn,
   shareOf,
   signsOf,
-  wordsIn,
 } from './sampled-column.ts';
 import { currencyCode } from './words.ts';
 
@@ -48,12 +49,16 @@ export function draftPrices(guess: Guess, known: SampledColumn | undefined): Pri
   const columns = withoutAbsent([price, others.was, others.sale]);
   const sameKind = signsOf(guess.columns.filter(fits).flatMap(digitsOf));
   const fromPrices = askFromPrices(guess, columns);
+  const isZeroNone = askZeros(guess, price) === 'skip';
   const { skip, ...currency } = draftCurrency(guess, price, columns);
   const read = (name: string, column: SampledColumn | undefined): Value | undefined => {
     if (column === undefined) return undefined;
     const signs = signsOf(digitsOf(column));
     const decimal = findDecimal(guess, column.header, signs, sameKind, currencyOf(column));
-    return decimal && [guess.use(name, column), ...amountSteps(column, decimal, fromPrices === 'send')];
+    const zeros = column === price && isZeroNone ? [ZERO_AS_BLANK] : [];
+    return (
+      decimal && [guess.use(name, column), ...zeros, ...amountSteps(column, decimal, fromPrices === 'send')]
+    );
   };
   const main = read('price', price);
   const was = read('was', others.was);
@@ -208,7 +213,8 @@ function pickSale(guess: Guess, price: SampledColumn) {
     return (
       (qualifiers.tax ?? tax ?? 'gross') === (tax ?? 'gross') &&
       (isMixed || own?.some((code) => currencies?.includes(code) ?? true) !== false) &&
-      !qualifiers.isPerMeasure
+      !qualifiers.isPerMeasure &&
+      !column.header.includes('%')
     );
   };
   const pick = (field: 'was' | 'sale') =>
@@ -231,6 +237,7 @@ function pickSale(guess: Guess, price: SampledColumn) {
   const [doubtful] = isOpen ? doubtfulWas(guess.free.filter(isLike), price) : [];
   if (doubtful !== undefined) guess.askColumn('was', [doubtful.column], doubtful.reason);
   const was = doubtful === undefined ? pick('was') : undefined;
+  if (was !== undefined) askDealers(guess, price, was);
   const isReplaced = was !== undefined && sale !== undefined;
   if (isReplaced)
     guess.notes.push(`'${sale.header}' is not sent: '${was.header}' is the price before the sale.`);
@@ -238,14 +245,21 @@ function pickSale(guess: Guess, price: SampledColumn) {
   return { was, sale: isReplaced ? undefined : sale };
 }
 
+/** Asks for the price where most prices before a sale are more than twice as high: it may be the one that dealers pay. */
+function askDealers(guess: Guess, price: SampledColumn, was: SampledColumn): void {
+  const { pairs } = compare(price, was);
+  const high = pairs.filter(([now, before]) => before > 2 * now).length;
+  if (guess.given('price') !== undefined || high < 2 || high * 2 <= pairs.length) return;
+  const reason = `'${was.header}' is more than twice '${price.header}' on ${high} of ${pairs.length} rows`;
+  guess.askColumn('price', [price, was], reason, null);
+}
+
 /** Columns that may have the price before a sale, where only the header or only the values show it. */
 function doubtfulWas(columns: readonly SampledColumn[], price: SampledColumn) {
   const amounts = columns.filter((column) => shareOf(column, isAmount) > 0);
   const called = amounts.filter((column) => isCalled(column, 'was', 'regular'));
   if (called.length > 1) return [];
-  const isUnknown = ({ reading }: SampledColumn) =>
-    reading.meanings.length === 0 && ![...PRICES].some((concept) => reading.mentions.has(concept));
-  const unnamed = called.length > 0 ? [] : amounts.filter((column) => isUnknown(column) && fits(column));
+  const unnamed = called.length > 0 ? [] : amounts.filter((column) => isUnnamed(column) && fits(column));
   return [...called, ...unnamed].flatMap((column) => {
     const { pairs, above, below, reason } = compare(price, column);
     if (called.length === 0) {
@@ -258,10 +272,20 @@ function doubtfulWas(columns: readonly SampledColumn[], price: SampledColumn) {
   });
 }
 
-/** A column called the price during a sale whose values are above the price, or no amounts; percentages are a discount. */
+/**
+ * A column called the price during a sale whose values are above the price, or no amounts, or may be discounts; percentages are
+ * discounts. Without one, a column of an unknown header with amounts below the price of some products.
+ */
 function doubtfulSales(columns: readonly SampledColumn[], price: SampledColumn) {
   const [column, another] = columns.filter((one) => isExactlyCalled(one, 'sale'));
-  if (column === undefined || another !== undefined) return [];
+  if (another !== undefined) return [];
+  if (column === undefined)
+    return columns.flatMap((one) => {
+      const isOfSome = isUnnamed(one) && one.cells.includes('') && fits(one) && isMostly(one, hasCents);
+      const { pairs, below, reason } = compare(price, one);
+      const isLikely = below > 0 && pairs.every(([now, other]) => other < now && other * MAX_MARKUP >= now);
+      return isOfSome && isLikely ? [{ column: one, reason: `${reason}; its header is not known` }] : [];
+    });
   if (!fits(column)) {
     const other = column.values.find((value) => !isAmount(value) && /[1-9]/.test(value));
     return other === undefined || areFlags(column) || column.values.some((value) => value.endsWith('%'))
@@ -269,7 +293,12 @@ function doubtfulSales(columns: readonly SampledColumn[], price: SampledColumn) 
       : [misfit(column, other)];
   }
   const { above, below, reason } = compare(price, column);
-  return above > below ? [{ column, reason }] : [];
+  return above > below || isCalled(column, 'discount') ? [{ column, reason }] : [];
+}
+
+/** Whether nothing is known of a header, nor has it a word for a price. */
+function isUnnamed({ reading }: SampledColumn): boolean {
+  return reading.meanings.length === 0 && !PRICES.some((concept) => reading.mentions.has(concept));
 }
 
 function misfit(column: SampledColumn, other: string) {
@@ -328,6 +357,25 @@ function askFromPrices(guess: Guess, columns: readonly SampledColumn[]): string 
     ],
   });
 }
+
+/** Whether prices of 0 are sent: they may stand for products without a price, which customers would get for nothing. */
+function askZeros(guess: Guess, { header, values }: SampledColumn): string | undefined {
+  const zeros = values.filter((value) => readAmount(value) !== undefined && !/[1-9]/.test(value));
+  if (zeros.length === 0) return undefined;
+  return guess
+    .ask({
+      id: `unused.${header}`,
+      text: `What is sent for prices of 0 in '${header}'?`,
+      reason: `${zeros.length} of ${values.length} values are '${zeros[0]}'`,
+      answers: [
+        { value: 'skip', label: 'nothing: such products have no price, and are left out' },
+        { value: 'free', label: '0: such products are free' },
+      ],
+    })
+    ?.toLowerCase();
+}
+
+const ZERO_AS_BLANK = { replace: '^[^0-9]*0[0., ]*[^0-9]*$', with: '' } as const;
 
 /**
  * Where the currency of the prices stands, if it stands anywhere but beside the digits. Of several currencies the store has one: rows
@@ -414,24 +462,26 @@ function printedWord(word: string): string {
 
 /** The transforms between a cell and its amount. */
 function amountSteps(
-  { values }: SampledColumn,
+  { header, values }: SampledColumn,
   decimal: DecimalSign,
   sendsFrom: boolean,
 ): readonly Transform[] {
   const amounts = values.flatMap((value) => readAmount(value) ?? []);
-  const none = wordsIn({ values: values.filter(isMissingValue) });
   const from = [...new Set(amounts.flatMap((amount) => amount.from?.toLowerCase() ?? []))];
+  const pieces = [...new Set(amounts.flatMap((amount) => amount.perPiece?.toLowerCase() ?? []))];
   return withoutAbsent([
-    none.length !== 0 && ({ lookup: recordOf(none, () => null), [FALLBACK]: 'keep' } as const),
+    ...missingSteps({ values }),
     ...(sendsFrom && from.length > 0
       ? [{ replace: `(?i)(^(${from.join('|')}) +| *(${from.join('|')})$)`, with: '' }]
       : []),
     amounts.some(({ hasMark }) => hasMark) && { replace: ' *[*]+$', with: '' },
+    pieces.length > 0 && { replace: `(?i) *(${pieces.join('|').replaceAll('.', '[.]')})$`, with: '' },
     amounts.some(({ hasDashes }) => hasDashes) && { replace: '[.,] ?[-–—]+', with: '' },
     ...numberSteps(
       decimal,
       amounts.map(({ digits }) => digits),
     ),
+    hasWord(header, 'hundredths') && amounts.every(({ digits }) => /^\d+$/.test(digits)) && { times: 0.01 },
   ]);
 }
 

@@ -33,6 +33,7 @@ import {
   isMarkup,
   isMostly,
   isText,
+  missingSteps,
   type SampledColumn,
   shareOf,
 } from './sampled-column.ts';
@@ -70,7 +71,10 @@ export function draftProduct(
   if (url === undefined || guess.questions.length > 0) return undefined;
 
   const title = guess.use('title', titleColumn);
-  const titleText: Value = titleColumn.values.some(isMarkup) ? [title, { html: 'strip' }] : title;
+  const titleText = readBy(title, [
+    ...missingSteps(titleColumn),
+    ...(titleColumn.values.some(isMarkup) ? [{ html: 'strip' } as const] : []),
+  ]);
   const product: ProductSpec = withoutUndefined({
     url,
     title: variants.group?.starts === undefined ? titleText : { value: titleText, from: 'any' },
@@ -165,7 +169,7 @@ function isOnlySku({ header, values, distinct, reading }: SampledColumn): boolea
 
 function skuValue(guess: Guess, sku: SampledColumn): Value {
   const isQuoted = sku.values.some((value) => unquoted(value) !== value);
-  return readBy(guess.use('sku', sku), isQuoted ? ['unquote'] : []);
+  return readBy(guess.use('sku', sku), [...missingSteps(sku), ...(isQuoted ? (['unquote'] as const) : [])]);
 }
 
 function isCodes(column: SampledColumn): boolean {
@@ -307,7 +311,7 @@ function pickDescription(guess: Guess): SampledColumn | undefined {
 function descriptionOf(guess: Guess, column: SampledColumn): Value {
   const name = guess.use('description', column);
   const isEncoded = !column.values.some(isHtml) && column.values.some((value) => /&lt;\/?[a-z]/i.test(value));
-  return isEncoded ? [name, { html: 'decode' }] : name;
+  return readBy(name, [...missingSteps(column), ...(isEncoded ? [{ html: 'decode' } as const] : [])]);
 }
 
 /** The key of a product: a handle of the file, else its SKU or its name, whichever is unique. */

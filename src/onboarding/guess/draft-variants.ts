@@ -8,9 +8,10 @@ import {
   type MappingQuestion,
   nameOf,
   quotedHeaders,
+  readBy,
 } from './guess.ts';
 import { OPTION_VALUE, pairedOptions, pairedSpec } from './paired-options.ts';
-import { isCode, isMostly, isText, MAX_STATES, type SampledColumn } from './sampled-column.ts';
+import { isCode, isMostly, isText, MAX_STATES, missingSteps, type SampledColumn } from './sampled-column.ts';
 import { isCellWord } from './words.ts';
 
 /** How the rows of a file belong to products. */
@@ -207,10 +208,13 @@ function chosenOptions(guess: Guess, choices: readonly SampledColumn[]): Options
       guess.evidence(column, ['size', 'color', 'option', 'material'], 'an option', ''),
       'certain',
     );
-    return [labelOf(column), guess.use('option', column)] as const;
+    return [labelOf(column), guess.use('option', column), missingSteps(column)] as const;
   });
   const repeated = (label: string) => columns.filter(([other]) => other === label).length > 1;
-  const labelled = columns.map(([label, name]) => [repeated(label) ? `${label} (${name})` : label, name]);
+  const labelled = columns.map(([label, name, steps]) => [
+    repeated(label) ? `${label} (${name})` : label,
+    readBy(name, steps),
+  ]);
   return { columns: Object.fromEntries(labelled), keep: 'differing' };
 }
 

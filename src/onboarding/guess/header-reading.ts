@@ -301,6 +301,24 @@ export function hasPart(header: string, list: PartList): boolean {
   return [...words().headerParts[list]].some((part) => joined.includes(part));
 }
 
+const phrases = new Map<string, ReadonlySet<string>>();
+
+/** Whether a text has words of a list of those in cells, also in the plural, that no word before them negates. */
+export function hasPhrase(text: string, list: 'refusals' | 'removed'): boolean {
+  const { cells, headerParts } = words();
+  const known = phrases.get(list) ?? new Set([...cells[list]].map((one) => wordsOfHeader(one).join(' ')));
+  phrases.set(list, known);
+  const all = wordsOfHeader(text);
+  return all.some(
+    (_, from) =>
+      !headerParts.negations.has(all[from - 1] ?? '') &&
+      [1, 2, 3, 4].some((length) => {
+        const run = all.slice(from, from + length).join(' ');
+        return known.has(run) || known.has(run.slice(0, -1));
+      }),
+  );
+}
+
 /** Whether a word of a header begins with a part of a list. */
 export function hasBeginning(header: string, list: PartList): boolean {
   const some = [...words().headerParts[list]];

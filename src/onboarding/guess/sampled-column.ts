@@ -1,7 +1,7 @@
 import { weightUnit } from '../../mapping/compile-mapping.ts';
 import type { Condition } from '../../mapping/spec/mapping-spec.ts';
-import { spellingsOf } from '../../mapping/transforms/transforms.ts';
-import { withoutAbsent } from '../../model/json-object.ts';
+import { FALLBACK, spellingsOf, type Transform } from '../../mapping/transforms/transforms.ts';
+import { recordOf, withoutAbsent } from '../../model/json-object.ts';
 import { isErrorValue, trimHeaders } from '../../model/row.ts';
 import type { HeaderReading } from './header-reading.ts';
 import { currencyCode, isCellWord, oneOf, words } from './words.ts';
@@ -66,9 +66,10 @@ const AMOUNT = new RegExp(
 /** Reads an amount, with currency, `ab` and footnote sign; undefined for another text. */
 export function readAmount(value: string) {
   const text = value.normalize('NFKC').trim();
-  const { from: before, fromBehind: behind } = patterns();
+  const { from: before, fromBehind: behind, perPiece } = patterns();
   const from = before.exec(text)?.[1] ?? behind.exec(text)?.[1];
-  let bare = text.replace(before, '').replace(behind, '');
+  const piece = perPiece.exec(text)?.[1];
+  let bare = text.replace(perPiece, '').replace(before, '').replace(behind, '');
   const hasMark = MARK.test(bare);
   bare = bare.replace(MARK, '');
   const hasDashes = DASHES.test(bare);
@@ -84,6 +85,8 @@ export function readAmount(value: string) {
     currencyWord: currencies.at(-1),
     /** The word that makes it a lowest price: ab, from. */
     from,
+    /** What says behind it that it is for one piece: / Stück. */
+    perPiece: piece,
     /** Whether dashes stand for no cents: 12,-. */
     hasDashes,
     /** Whether a footnote sign follows it. */
@@ -99,6 +102,18 @@ export function isAmount(value: string): boolean {
 /** Whether a text stands for a missing value: `on request`, `-`. */
 export function isMissingValue(value: string): boolean {
   return isCellWord(value, 'missing');
+}
+
+/** The steps that make blanks of the words for a missing value in a column: N/A, NULL. */
+export function missingSteps({ values }: Pick<SampledColumn, 'values'>): readonly Transform[] {
+  const none = wordsIn({ values: values.filter(isMissingValue) });
+  return none.length === 0 ? [] : [{ lookup: recordOf(none, () => null), [FALLBACK]: 'keep' }];
+}
+
+/** The steps that make lists with commas of those in JSON, or of a program, if all cells of a column are such: ["a", "b"]. */
+export function listSteps(column: SampledColumn): readonly Transform[] {
+  if (shareOf(column, (value) => /^\[.*\]$/s.test(value)) < 1) return [];
+  return [{ replace: `^\\[ *['"]?|['"]? *\\]$` }, { replace: `['"] *, *['"]`, with: ',' }];
 }
 
 /** The signs in the numbers of cells. */
@@ -160,16 +175,22 @@ const ADDRESS_WITH_BLANKS =
   /^(?:https?:)?\/\/[^\s/]+\/\S[^\n\t]*\.(?:jpe?g|png|webp|gif|avif|svg|bmp|tiff?|heic)(?:[?#]\S*)?$/i;
 const PICTURE = /\.(?:jpe?g|png|webp|gif|avif|svg|bmp|tiff?|heic)(?:[?#].*)?$/i;
 
+/** A class of the signs that separate addresses in a cell, also in a list of JSON. */
+export const ADDRESS_SEPARATOR = String.raw`[\s,;|^'"\[\]]`;
+const BETWEEN_ADDRESSES = new RegExp(
+  `(?<!${ADDRESS_SEPARATOR})${ADDRESS_SEPARATOR}+(?=(?:https?:)?//|$)`,
+  'i',
+);
+
 /** The addresses of a cell, and the text between them. */
 export function listedAddresses(value: string): readonly string[] {
-  return value
-    .split(/(?<![\s,;|])[\s,;|]+(?=(?:https?:)?\/\/)/i)
-    .map((one) => one.replace(/(?<![\s,;|])[\s,;|]+$/, ''));
+  return value.split(BETWEEN_ADDRESSES).filter((one) => one !== '');
 }
 
 /** Whether a cell holds web addresses only. That of a picture may have blanks, which are encoded. */
 export function isAddresses(value: string): boolean {
-  return listedAddresses(value).every((one) => ADDRESS.test(one) || ADDRESS_WITH_BLANKS.test(one));
+  const all = listedAddresses(value);
+  return all.length > 0 && all.every((one) => ADDRESS.test(one) || ADDRESS_WITH_BLANKS.test(one));
 }
 
 /** Whether a cell has only web addresses, at least one with the extension of an image file. */
@@ -327,8 +348,10 @@ export function areUnnamedDates(column: SampledColumn): boolean {
 export const DAY_MS = 86_400_000;
 
 /** The patterns of amounts and numbers with words of a language. */
-function patternsOf({ from, fromBehind, pieces, moreThan }: ReturnType<typeof words>['cells']) {
+function patternsOf({ cells, headerParts }: ReturnType<typeof words>) {
+  const { from, fromBehind, pieces, moreThan } = cells;
   return {
+    perPiece: new RegExp(`\\s*((?:/|${oneOf(headerParts.perPiece)}\\s)\\s*${oneOf(pieces)}\\.?)$`, 'iu'),
     from: new RegExp(`^(${oneOf(from)})\\s+`, 'iu'),
     fromBehind: new RegExp(`(?<!\\s)\\s*(${oneOf(fromBehind)})$`, 'iu'),
     count: new RegExp(
@@ -341,7 +364,7 @@ function patternsOf({ from, fromBehind, pieces, moreThan }: ReturnType<typeof wo
 let known: ReturnType<typeof patternsOf> | undefined;
 
 function patterns() {
-  known ??= patternsOf(words().cells);
+  known ??= patternsOf(words());
   return known;
 }
 

@@ -55,6 +55,8 @@ const wordsSchema = z
       measures: list,
       perPiece: list,
       piece: list,
+      /** Parts of a currency, below which whole numbers are hundredths of it. */
+      hundredths: list,
       /** They turn the meaning of the others: not active. */
       negations: list,
       /** They say that what is marked stays within the shop. */

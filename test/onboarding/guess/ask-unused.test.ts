@@ -57,6 +57,35 @@ describe('a column called a sale price', () => {
   });
 });
 
+describe('an amount below the price', () => {
+  it.each([
+    ['of some products, below an unknown header,', 'Name;Price;Outlet XY\nMug;4.00;3.00\nJug;7.00;'],
+    ['called Sale', 'Name;Price;Sale;MSRP\nMug;4.00;3.00;5.00\nJug;7.00;;9.00'],
+  ])('%s is asked about', async (_, text) => {
+    const header = text.split(';')[2]?.split('\n')[0] ?? '';
+    expect(await prices(text)).toEqual(['column.sale']);
+    expect(await prices(text, { 'column.sale': header, 'column.was': '' })).toEqual([
+      [3, true],
+      [7, false],
+    ]);
+  });
+
+  it('of other things is not', async () => {
+    expect(await prices('Name;Price;Width\nMug;40.00;3.00\nJug;70.00;')).toHaveLength(2);
+    expect(await prices('Name;Price;Outlet XY\nMug;4;3\nJug;7;')).toHaveLength(2);
+  });
+
+  it.each(['Clearance', 'Black Friday', 'Abverkauf'])(
+    'called %s is a price during a sale',
+    async (header) => {
+      expect(await prices(`Name;Price;${header}\nMug;4.00;3.00\nJug;7.00;`)).toEqual([
+        [3, true],
+        [7, false],
+      ]);
+    },
+  );
+});
+
 describe('percentages of some products below an unknown header', () => {
   it('may be a discount, and those of all are a property', async () => {
     const text = 'Name;Price;Reduced by\nMug;4.00;25 %\nJug;7.00;';
@@ -130,6 +159,14 @@ describe('a column that changes what the price is', () => {
     expect(await prices(text.replace('+1,50', '0'))).toHaveLength(2);
   });
 
+  it.each(['Price diff', 'Price change of the size'])(
+    'by %s is asked about, with a plus too',
+    async (header) => {
+      const text = `Name;Price;${header}\nMug;4.00;0\nJug;5.00;+1.50`;
+      expect(await prices(text)).toEqual([`unused.${header}`]);
+    },
+  );
+
   it.each([
     ['Preiseinheit', '100', '1'],
     ['Price per', '10 pcs', '1 pc'],
@@ -149,6 +186,49 @@ describe('a column that changes what the price is', () => {
 });
 
 describe('a price', () => {
+  it('of 0 is asked about: customers would get the product for nothing', async () => {
+    const text = 'Name;Price\nMug;0.00 EUR\nJug;5.00 EUR\nCan;0.0';
+    expect(await prices(text)).toEqual(['unused.Price']);
+    expect(await prices(text, { 'unused.Price': 'skip' })).toEqual([[5, false]]);
+    expect(await prices(text, { 'unused.Price': 'free' })).toEqual([
+      [0, false],
+      [5, false],
+      [0, false],
+    ]);
+    expect(await prices('Name;Price;Old price\nMug;4.00;0.00\nJug;5.00;6.00')).toHaveLength(2);
+  });
+
+  it('below half of the recommended price of most products is asked about: dealers may pay it', async () => {
+    const text = 'Name;Unit price;RRP\nMug;1.00;2.50\nJug;2.00;4.99\nCan;3.00;4.00';
+    expect(await prices(text)).toEqual(['column.price']);
+    expect(await prices(text, { 'column.price': 'RRP' })).toEqual([
+      [2.5, false],
+      [4.99, false],
+      [4, false],
+    ]);
+    expect((await prices(text, { 'column.price': 'Unit price' }))[0]).toEqual([1, true]);
+    expect((await prices(text.replace('2.50', '2.00')))[0]).toEqual([1, true]);
+  });
+
+  it.each(['12,50 €/Stk.', '12,50 pro Stück', '12,50 / St'])('for a piece is read: %s', async (cell) => {
+    expect(await prices(`Name;Preis\nTasse;${cell}\nDose;3,00`)).toEqual([
+      [12.5, false],
+      [3, false],
+    ]);
+  });
+
+  it('in cents is sent in whole units, if an answer makes it the price', async () => {
+    const text = 'Name;Price in cents\nMug;1299\nJug;500';
+    expect(await prices(text, { 'column.price': 'Price in cents' })).toEqual([
+      [12.99, false],
+      [5, false],
+    ]);
+    expect((await prices(text.replace('500', '5.00'), { 'column.price': 'Price in cents' }))[1]).toEqual([
+      5,
+      false,
+    ]);
+  });
+
   it('beside a tax is not asked about where its header, or another price, says whether it is with tax', async () => {
     const text = 'Name;Price incl. VAT;VAT %\nMug;4.80;20\nJug;6.00;20';
     expect(await prices(text)).toHaveLength(2);
@@ -195,6 +275,9 @@ describe('a mark that a product is sold no more', () => {
     ['Intern', 'ja', 'nein'],
     ['Approval', 'rejected', 'granted'],
     ['販売停止', '1', '0'],
+    ['Remarks', 'Discontinued - do not list', 'new box'],
+    ['Kommentar', 'Nicht verkaufen!', ''],
+    ['Stand', 'nicht mehr im Sortiment', 'ok'],
   ])('in a column %s is asked about', async (header, mark, other) => {
     const text = `Name;Price;${header}\nMug;4.00;${mark}\nJug;5.00;${other}`;
     expect(await titles(text)).toEqual([`unused.${header}`]);

@@ -43,6 +43,16 @@ describe('whether a product is shown', () => {
   });
 
   it.each([
+    ['Status', 'OK', 'Nicht mehr im Sortiment'],
+    ['Status', 'new', 'do not publish yet'],
+    ['Durum', 'Satışta', 'Satışta değil'],
+  ])('is asked where a word of %s negates: %s, %s', (header, shown, hidden) => {
+    const text = `sku;name;price;${header}\nA;Cup;5.00;${shown}\nB;Jug;6.00;${hidden}`;
+    expect(asked(text)).toEqual(['column.visible']);
+    expect(asked(text.replace(hidden, shown))).toEqual([]);
+  });
+
+  it.each([
     [
       'most words of a status',
       'sku;name;price;status\nA;Cup;5.00;wp\nB;Jug;6.00;draft\nC;Pot;7.00;xy',
@@ -92,12 +102,87 @@ describe('categories', () => {
     expect((await names(text, { ...answers, 'word./': 'none' }))[0]).toEqual(['Home', 'Bath/WC']);
   });
 
+  it('are read from lists of JSON, and of programs', async () => {
+    const answers = { separator: 'list' };
+    expect(await names(csv('["Home","Men\'s"]', '["Bath"]'), answers)).toEqual([['Home', "Men's"], ['Bath']]);
+    expect(await names(csv("['Home', 'Men's']", "['Bath']"), answers)).toEqual([['Home', "Men's"], ['Bath']]);
+  });
+
   it.each([
     ['@type', 'vendor.model', 'vendor.model'],
     ['type', 'simple', 'variable'],
   ])('are no kinds of records: %s', async (header, one, other) => {
     const [first] = await sent(`sku;name;price;${header}\nA;Cup;5.00;${one}\nB;Jug;6.00;${other}`);
     expect(first?.categories).toBeUndefined();
+  });
+});
+
+describe('words for a missing value', () => {
+  it('are blank in all fields', async () => {
+    const list = await sent(
+      'sku;name;price;old price;category;description;stock\nA;Cup;5.00;NULL;NULL;TBD;NULL\nB;Jug;6.00;7.00;N/A;-;2\nC;Pot;NULL;9.00;Pots;n/a;3\nD;Pan;8.00;9.00;Pots;A pan;3\nE;Urn;8.00;9.00;Pots;An urn;3\nN/A;Vat;8.00;9.00;Pots;A vat;3',
+    );
+    expect(
+      list.map(({ title, categories, description }) => [title, categories?.length, description]),
+    ).toEqual([
+      ['Cup', undefined, undefined],
+      ['Jug', undefined, undefined],
+      ['Pan', 1, 'A pan'],
+      ['Urn', 1, 'An urn'],
+      ['Vat', 1, 'A vat'],
+    ]);
+    expect(list.map(({ variants: [one] }) => [one?.sku, one?.price, one?.onSale, one?.quantity])).toEqual([
+      ['A', 5, false, undefined],
+      ['B', 6, true, 2],
+      ['D', 8, true, 3],
+      ['E', 8, true, 3],
+      [undefined, 8, true, 3],
+    ]);
+  });
+
+  it('are no values of an option', async () => {
+    const [shirt] = await sent(
+      'sku;name;price;color;size\nA;Shirt;5.00;N/A;S\nB;Shirt;5.00;-;M\nC;Pot;6.00;;',
+    );
+    expect(shirt?.options.map(({ values }) => values)).toEqual([['S', 'M']]);
+  });
+
+  it('leave a product without a name', async () => {
+    const list = await sent('sku;name;price\nA;NULL;5.00\nB;Jug;6.00');
+    expect(list.map(({ title }) => title)).toEqual(['Jug']);
+  });
+});
+
+describe('images', () => {
+  const images = async (...cells: readonly string[]) =>
+    (
+      await sent(`sku;name;price;image\n${cells.map((cell, at) => `S${at};N${at};5.00;${cell}`).join('\n')}`)
+    ).map((one) => one.images);
+
+  it.each([
+    [
+      'a list of JSON',
+      '["https://i.example/a.jpg","https://i.example/b.jpg"]',
+      '["https://i.example/c.jpg"]',
+    ],
+    [
+      'a list of a program',
+      "['https://i.example/a.jpg', '//i.example/b.jpg']",
+      "['https://i.example/c.jpg']",
+    ],
+    ['a circumflex', 'https://i.example/a.jpg^https://i.example/b.jpg', 'https://i.example/c.jpg'],
+    ['a sign at the end', 'https://i.example/a.jpg,https://i.example/b.jpg,', 'https://i.example/c.jpg,'],
+  ])('are read from %s', async (_, several, one) => {
+    const [first, second] = await images(several, one);
+    expect(first?.map((address) => address.slice(-15))).toEqual(['i.example/a.jpg', 'i.example/b.jpg']);
+    expect(second).toEqual(['https://i.example/c.jpg']);
+  });
+
+  it('are asked about where only some cells of a column called that have them', () => {
+    const text = 'sku;name;price;image\nA;Cup;5.00;https://i.example/a.jpg\nB;Jug;6.00;/b.jpg|/c.jpg';
+    expect(asked(text)).toEqual(['column.images']);
+    expect(asked(text, { 'column.images': 'image' })).toEqual([]);
+    expect(asked(text.replace('https://i.example/a.jpg', 'see folder'))).toEqual([]);
   });
 });
 
