@@ -68,7 +68,6 @@ describe('a consent that another column takes back', () => {
     ['Died', '', '2025-01-02'],
     ['Mail ok', '1', '0'],
     ['Διαγραφή', 'Όχι', 'Ναι'],
-    ['退会日', '', '2024/05/01'],
     ['Avliden', 'nej', 'ja'],
     ['RGPD', 'OK', 'Refus'],
     ['DSGVO-Einwilligung', 'erteilt', 'widerrufen'],
