@@ -440,20 +440,24 @@ function mapWithKey(
   const key = typeof read === 'string' ? read : rows.key;
   const from = partial ? ({ spans, rows: counted, partial } as const) : { spans, rows: counted };
   const likeness = mapper.likeness;
-  const reject = (reason: Reason): Mapped => ({
-    kind: 'rejected',
+  const leaveOut = (kind: 'rejected' | 'skipped', reason: Reason): Mapped => ({
+    kind,
     key,
     reason,
     ...(likeness !== undefined && key !== null && { likeness: likeness(rows) }),
     ...from,
   });
-  if (key !== null && mapper.leftOut.has(key)) return { kind: 'skipped', key, reason: LEFT_OUT, ...from };
+  const reject = (reason: Reason) => leaveOut('rejected', reason);
+  if (key !== null && mapper.leftOut.has(key)) return leaveOut('skipped', LEFT_OUT);
   if (fault !== undefined)
     return isLeftOut ? { kind: 'skipped', key, reason: fault, isNoRecord: true, ...from } : reject(fault);
   const skip = head && mapper.skips.find(({ test }) => test(head, 0));
   if (skip !== undefined) {
-    const reason = { code: slugify(skip.reason), message: skip.reason, line: head?.line ?? 0 };
-    return { kind: 'skipped', key, reason, ...from };
+    return leaveOut('skipped', {
+      code: slugify(skip.reason),
+      message: skip.reason,
+      line: head?.line ?? 0,
+    });
   }
   const sound = mapper.damage.check(rows);
   if ('refused' in sound) {
@@ -470,7 +474,7 @@ function mapWithKey(
   if (built instanceof Unreadable) {
     return reject(mapper.faults.all(built.reason(head?.line), () => mapper.build(sound, key), head?.line));
   }
-  if ('skipped' in built) return { kind: 'skipped', key, reason: built.skipped, ...from };
+  if ('skipped' in built) return leaveOut('skipped', built.skipped);
   return {
     kind: 'record',
     key,

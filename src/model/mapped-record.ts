@@ -117,21 +117,25 @@ export interface DeferredRecord extends FromRows {
 }
 
 /** Rows that cannot become a record. `key` is null if it cannot be read: then nothing may be deleted. */
-export interface MappedRejection extends FromRows {
+export interface MappedRejection extends FromRows, LikeProduct {
   readonly kind: 'rejected';
   readonly key: string | null;
   readonly reason: Reason;
-  /** Of a product, what can be read of the fields that identify it under another url. */
-  readonly likeness?: JsonObject;
 }
 
 /** Rows that the mapping leaves out on purpose. `key` as in a rejection: a skipped record is present in the source. */
-export interface MappedSkip extends FromRows {
+export interface MappedSkip extends FromRows, LikeProduct {
   readonly kind: 'skipped';
   readonly key: string | null;
   readonly reason: Reason;
   /** Set if it is certain that the rows describe no record of their own: without a key, none is missing. */
   readonly isNoRecord?: true;
+}
+
+/** Rows that a mirror does not send, but whose product it must not delete under an earlier url. */
+interface LikeProduct {
+  /** What can be read of the fields that identify a product under another url. */
+  readonly likeness?: JsonObject;
 }
 
 /** The common fields of every result. */

@@ -362,8 +362,6 @@ export const rejectionSchema = z.object({
   rows: integer,
   spans: z.array(rowSpanSchema),
   reason: reasonSchema,
-  /** As in a MappedRejection. */
-  likeness: z.record(z.string(), z.unknown()).exactOptional(),
 });
 export type PlannedRejection = Stored<typeof rejectionSchema>;
 

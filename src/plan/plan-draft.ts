@@ -18,7 +18,16 @@ import { type CopySpool, CopyTally } from './copies/copy-spool.ts';
 import { type ResolvedCopy, resolveCopies } from './copies/resolve-copies.ts';
 import { alwaysHoldingGuards, GuardWatch, type RecordHits } from './judge-safety.ts';
 import { deleteOfRenamed, type RenamedProduct } from './plan-deletes.ts';
-import { BLOCKS_FILE, HELD_FILE, heldLine, LineWriter, REJECTIONS_FILE, rejectionLine } from './plan-file.ts';
+import {
+  BLOCKS_FILE,
+  HELD_FILE,
+  heldLine,
+  type LeftOutProduct,
+  LIKENESSES_FILE,
+  LineWriter,
+  REJECTIONS_FILE,
+  rejectionLine,
+} from './plan-file.ts';
 import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';
 import {
   type BatchEntry,
@@ -128,6 +137,8 @@ export class PlanDraft {
   readonly #shards: ShardWriter;
   readonly #renames: ShardWriter;
   readonly #rejections: LineWriter;
+  /** Of mirrors alone. */
+  #likenesses: LineWriter | undefined;
   /** Most plans hold nothing. */
   #held: LineWriter | undefined;
   readonly #blocks: LineWriter | undefined;
@@ -294,7 +305,8 @@ export class PlanDraft {
   }
 
   get #writers() {
-    const writers = [this.#shards, this.#renames, this.#rejections, this.#held, this.#blocks];
+    const lines = [this.#rejections, this.#likenesses, this.#held, this.#blocks];
+    const writers = [this.#shards, this.#renames, ...lines];
     return writers.filter((writer) => writer !== undefined);
   }
 
@@ -324,6 +336,7 @@ export class PlanDraft {
       const renames = await this.#renames.finish();
       const rejectionsSha256 = await this.#rejections.finish();
       const heldSha256 = await this.#held?.finish();
+      await this.#likenesses?.finish();
       await this.#blocks?.finish();
       await this.#passToLedger(1);
       return { upserts, renames, rejectionsSha256, ...(heldSha256 !== undefined && { heldSha256 }) };
@@ -390,14 +403,17 @@ export class PlanDraft {
   }
 
   #writeLeftOut({ item, records }: LeftOut): void {
-    if (item.kind === 'skipped') {
+    const { kind, key, rows, spans, reason, likeness } = item;
+    if (key !== null && likeness !== undefined && this.#options.mode === 'mirror') {
+      this.#likenesses ??= new LineWriter(this.#options.folder, LIKENESSES_FILE);
+      this.#likenesses.add(`${JSON.stringify({ key, kind, likeness } satisfies LeftOutProduct)}\n`);
+    }
+    if (kind === 'skipped') {
       this.tally.countSkipped(item, records);
       return;
     }
-    const { key, rows, spans, reason, likeness } = item;
     this.tally.countRejected(item, records);
-    const found = likeness === undefined ? {} : { likeness };
-    this.#rejections.add(rejectionLine({ key, records, rows, spans, reason, ...found }));
+    this.#rejections.add(rejectionLine({ key, records, rows, spans, reason }));
   }
 
   #writeCompared(compared: ComparedRecord): void {

@@ -57,7 +57,7 @@ export const { write: writePlan, find: readPlan } = sealedFile(
 export async function removePlanFiles(folder: RunFolder): Promise<void> {
   await folder.remove([PLAN_FILE]);
   const shards = (await folder.list()).filter((name) => SHARD_FILE.test(name));
-  await folder.remove([...shards, REJECTIONS_FILE, HELD_FILE, BLOCKS_FILE]);
+  await folder.remove([...shards, REJECTIONS_FILE, LIKENESSES_FILE, HELD_FILE, BLOCKS_FILE]);
 }
 
 /**
@@ -78,6 +78,31 @@ export function judgeRejectsWhileApplying(
 export function readRejections(folder: RunFolder): AsyncGenerator<readonly PlannedRejection[]> {
   return readParsed(folder, REJECTIONS_FILE, parseRejectionLine);
 }
+
+/** A product that a mirror leaves out, with what identifies it under an earlier url. */
+export interface LeftOutProduct {
+  readonly key: string;
+  readonly kind: LeftOutKind;
+  readonly likeness: JsonObject;
+}
+
+/** Why a product is left out. */
+export type LeftOutKind = 'rejected' | 'skipped';
+
+/** While a mirror is planned: the products that it leaves out, as lines of JSON. */
+export const LIKENESSES_FILE = 'likenesses.jsonl';
+
+/** All of them, in batches; StateError if the file is damaged. */
+export async function* readLeftOut(folder: RunFolder): AsyncGenerator<readonly LeftOutProduct[]> {
+  if (await folder.exists(LIKENESSES_FILE))
+    yield* readParsed(folder, LIKENESSES_FILE, (line) => leftOutSchema.parse(JSON.parse(line)));
+}
+
+const leftOutSchema = z.object({
+  key: z.string(),
+  kind: z.enum(['rejected', 'skipped']),
+  likeness: z.record(z.string(), z.unknown()),
+});
 
 /** Every held record of a plan in batches, in order; StateError if the file is missing or damaged. */
 export async function* readHeld(

@@ -36,7 +36,7 @@ import { CopySpool } from './copies/copy-spool.ts';
 import { judgeGuards, judgeSafety } from './judge-safety.ts';
 import { type ListedDeletes, type PlannedDeletes, planDeletes, planRenameDeletes } from './plan-deletes.ts';
 import { type BlockOptions, type DraftOptions, PlanDraft } from './plan-draft.ts';
-import { removePlanFiles, writePlan } from './plan-file.ts';
+import { LIKENESSES_FILE, removePlanFiles, writePlan } from './plan-file.ts';
 import { type Predecessors, readMissingKeys } from './predecessors.ts';
 import type { UpdateOptions } from './record-comparer.ts';
 import { cutIntoWaves } from './shard-writer.ts';
@@ -161,7 +161,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   const { waves = [] } = areChosen(origin) ? {} : (job.apply ?? {});
   const ends = waveEnds(waves, operationsIn(drafts));
   const upserts = waves.length === 0 ? drafts : await cutIntoWaves(folder, drafts, ends);
-  for (const key of predecessors?.ofRejected ?? []) draft.tally.countStaying(key);
+  for (const [key, kind] of predecessors?.staying ?? []) draft.tally.countStaying(key, kind);
   const renames = [
     ...puts.map((shard, index) => ({ ...shard, number: upserts.length + index + 1 })),
     ...(await planRenameDeletes(folder, ledger, draft.renamed, upserts.length + puts.length + 1)),
@@ -190,6 +190,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
     pictures: await options.findPictures?.([...upserts, ...renames], unjudged.counts),
     undo: origin.kind === 'undo' ? origin.facts() : undefined,
   });
+  if (job.mode === 'mirror') await folder.remove([LIKENESSES_FILE]);
   await writePlan(folder, plan);
   return plan;
 }
@@ -445,11 +446,11 @@ function countSkipped(plan: Omit<Plan, 'safety'>, mode: ImportMode, isPart: bool
   return skipped.records === records ? records : countUnaskedSkips(plan);
 }
 
-/** Keys that a plan does not delete, because a new record is the same product, or may be. */
+/** Keys that a plan does not delete, because another record of the source is the same product, or may be. */
 function sparedKeys(predecessors: Predecessors | null): ReadonlySet<string> {
-  const { certain = new Map(), waiting = new Map(), ofRejected = [] } = predecessors ?? {};
+  const { certain = new Map(), waiting = new Map(), staying = new Map() } = predecessors ?? {};
   const renamed = [...certain.values(), ...[...waiting.values()].flat()].map(({ key }) => key);
-  return new Set([...renamed, ...ofRejected]);
+  return new Set([...renamed, ...staying.keys()]);
 }
 
 const KEYS_NAMED = 3;

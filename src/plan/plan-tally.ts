@@ -22,6 +22,7 @@ import { truncate } from '../model/truncate.ts';
 import { maskKeepingShape } from '../text/mask-personal-data.ts';
 import { ADVANCED_FIELD, type VariantPairs, variantName } from './changes/field-changes.ts';
 import type { PlannedUpdate } from './changes/plan-update.ts';
+import type { LeftOutKind } from './plan-file.ts';
 
 /** A page shows all of them, a terminal the first three. */
 const SAMPLES_KEPT = 10;
@@ -224,9 +225,10 @@ export class PlanTally {
       this.#notice(`held, because it may be a product under another url: ${named}`, key);
   }
 
-  /** A known product that is not deleted, because a rejected record may be it. */
-  countStaying(key: string): void {
-    this.#notice('not deleted, because its row, under a new url, is rejected: correct that row', key);
+  /** A known product that is not deleted, because a product that is left out may be it. */
+  countStaying(key: string, kind: LeftOutKind): void {
+    const advice = kind === 'rejected' ? ': correct that row' : '';
+    this.#notice(`not deleted, because its row, under a new url, is ${kind}${advice}`, key);
   }
 
   /** Records that are products under other keys; undefined if there are none. */

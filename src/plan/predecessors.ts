@@ -3,7 +3,7 @@ import type { KeySet } from '../model/key-set.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark, type OwnedKey } from '../state/state.ts';
-import { readHeld, readRejections, readShard } from './plan-file.ts';
+import { type LeftOutKind, type LeftOutProduct, readHeld, readLeftOut, readShard } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
 import { type MatchCandidate, type MatchKind, ProductMatcher, skusOf } from './product-matcher.ts';
 
@@ -30,8 +30,8 @@ export interface Predecessors {
   readonly waiting: ReadonlyMap<string, readonly MatchCandidate[]>;
   /** Those of them that may be products which the store had before the first import. */
   readonly adopting?: ReadonlySet<string>;
-  /** Known keys that a rejected record under a new key may continue. */
-  readonly ofRejected?: ReadonlySet<string>;
+  /** Known keys that a record which is left out under a new key may continue, and why it is. */
+  readonly staying?: ReadonlyMap<string, LeftOutKind>;
   /** The last acknowledged bodies of predecessors, in the order of their keys. */
   readonly bodies: (keys: readonly string[]) => Promise<readonly (string | undefined)[]>;
 }
@@ -55,21 +55,23 @@ interface RenameSearch {
 
 /**
  * Finds products that have a new url: a new record, and a product that this job sent before and the source no longer has, with the same
- * SKUs, or the same title and pictures. Certain if neither is like any other; else they wait. Also finds what rejected records may
- * continue. Null if there are none.
+ * SKUs, or the same title and pictures. Certain if neither is like any other; else they wait. Also finds what rejected and skipped
+ * records may continue. Null if there are none.
  */
 export async function findRenamed(search: RenameSearch): Promise<Predecessors | null> {
   const { ledger, job, seen, isMirror, tally, signal } = search;
-  const { new: created, held, rejected } = tally.counts;
+  const { new: created, held, rejected, skipped } = tally.counts;
   // What is no longer in the source is deleted by a mirror alone.
-  const news = created.records + held.records + (isMirror ? rejected.records : 0);
+  const leftOut = isMirror ? rejected.records + skipped.records : 0;
+  const news = created.records + held.records + leftOut;
   const sent = await ledger.count(job);
   if (news === 0 || sent === 0 || !(await hasMissing(search, sent))) return null;
   // Of a part of a catalog, only what has the same SKUs is looked at.
   const isWhole = isMirror || sent - tally.known <= sent * MAX_MISSING_SHARE;
   using matcher = new ProductMatcher(isWhole ? ['skus', 'pictures'] : ['skus']);
-  // Of a rejected product, some SKUs may be unreadable.
+  // Of a rejected product, some SKUs may be unreadable. A skipped one is often a variant of another product.
   using rejects = new ProductMatcher(['pictures', 'sku']);
+  using skips = new ProductMatcher(['skus', 'pictures']);
   const missing = new Map<string, OwnedKey>();
   const skus = new Map<string, readonly string[]>();
   const addMissing = async (owned: readonly OwnedKey[]) => {
@@ -78,6 +80,7 @@ export async function findRenamed(search: RenameSearch): Promise<Predecessors | 
       const body: unknown = JSON.parse(bodies[index] ?? 'null');
       if (!isJsonObject(body)) continue;
       rejects.addKnown(one.key, body);
+      skips.addKnown(one.key, body);
       if (matcher.addKnown(one.key, body)) missing.set(one.key, one);
     }
   };
@@ -94,9 +97,9 @@ export async function findRenamed(search: RenameSearch): Promise<Predecessors | 
         ),
       );
   }
-  for await (const likenesses of isMirror ? readRejectedLikenesses(search) : []) {
-    for (const [key, likeness] of likenesses) {
-      rejects.addNew(key, likeness);
+  for await (const products of isMirror ? readUnknownLeftOut(search) : []) {
+    for (const { key, kind, likeness } of products) {
+      (kind === 'rejected' ? rejects : skips).addNew(key, likeness);
       skus.set(key, skusOf(likeness));
     }
   }
@@ -105,10 +108,11 @@ export async function findRenamed(search: RenameSearch): Promise<Predecessors | 
     await addMissing(owned);
   }
   const matches = matcher.matches();
-  const matchesOfRejected = rejects.matches();
+  const likelyRejected = rejects.matches();
+  const likelySkipped = skips.matches();
   const shared = await findSharedSkus(
     search,
-    [...matches, ...matchesOfRejected].flatMap(({ key }) => skus.get(key) ?? []),
+    [...matches, ...likelyRejected, ...likelySkipped].flatMap(({ key }) => skus.get(key) ?? []),
   );
   // An SKU of a product that is still in the source does not identify a missing one.
   const openCandidates = ({ key, candidates }: (typeof matches)[number], bySkus: MatchKind) =>
@@ -129,24 +133,24 @@ export async function findRenamed(search: RenameSearch): Promise<Predecessors | 
       certain.set(key, { key: known.key, by: first.by, renamed: known });
     else waiting.set(key, open);
   }
-  const ofRejected = new Set(
-    matchesOfRejected.flatMap((match) => openCandidates(match, 'sku').map(({ key }) => key)),
-  );
-  if (certain.size + waiting.size + ofRejected.size === 0) return null;
-  return { method: search.method, certain, waiting, ofRejected, bodies: (keys) => ledger.bodies(keys) };
+  const staying = new Map<string, LeftOutKind>();
+  for (const match of likelySkipped)
+    for (const { key } of openCandidates(match, 'skus')) staying.set(key, 'skipped');
+  for (const match of likelyRejected)
+    for (const { key } of openCandidates(match, 'sku')) staying.set(key, 'rejected');
+  for (const { key } of certain.values()) staying.delete(key);
+  if (certain.size + waiting.size + staying.size === 0) return null;
+  return { method: search.method, certain, waiting, staying, bodies: (keys) => ledger.bodies(keys) };
 }
 
-/** What identifies the rejected products of a draft that the ledger does not know, in batches. */
-async function* readRejectedLikenesses({
+/** The products that a draft leaves out and the ledger does not know, in batches. */
+async function* readUnknownLeftOut({
   folder,
   ledger,
-}: RenameSearch): AsyncGenerator<readonly (readonly [key: string, likeness: JsonObject])[]> {
-  for await (const rejections of readRejections(folder)) {
-    const found = rejections.flatMap(({ key, likeness }) =>
-      key === null || likeness === undefined ? [] : [[key, likeness] as const],
-    );
-    const marks = await ledger.marks(found.map(([key]) => key));
-    yield found.filter((_, index) => marks[index] === undefined);
+}: RenameSearch): AsyncGenerator<readonly LeftOutProduct[]> {
+  for await (const products of readLeftOut(folder)) {
+    const marks = await ledger.marks(products.map(({ key }) => key));
+    yield products.filter((_, index) => marks[index] === undefined);
   }
 }
 
@@ -271,7 +275,7 @@ export async function* readNewRecords({
 
 /**
  * What either of two searches has found; of a key that both have, the first counts. If both have found something, `adopting` is that of
- * the first, `method` and `ofRejected` are those of the second.
+ * the first, `method` and `staying` are those of the second.
  */
 export function joinPredecessors(
   first: Predecessors | null,
@@ -282,7 +286,7 @@ export function joinPredecessors(
     method: second.method,
     certain: new Map([...second.certain, ...first.certain]),
     waiting: new Map([...second.waiting, ...first.waiting]),
-    ...(second.ofRejected !== undefined && { ofRejected: second.ofRejected }),
+    ...(second.staying !== undefined && { staying: second.staying }),
     ...(first.adopting !== undefined && { adopting: first.adopting }),
     bodies: async (keys) => {
       const [ofFirst, ofSecond] = await Promise.all([first.bodies(keys), second.bodies(keys)]);

@@ -90,17 +90,22 @@ it('a product with a new url that was rejected is not created a second time by a
   expect(await urls()).toHaveLength(before.length);
 });
 
+const REJECTED = 'rejected: correct that row';
+
 it.each([
-  ['its price', (row: string) => row.replace(',10,', ',ten,')],
-  ['a cell that a spreadsheet has damaged', (row: string) => row.replace(',10,', ',#REF!,')],
-  ['two rows under its new url differ', (row: string) => `${row.replace(',10,', ',11,')}\n${row}`],
-])('a mirror keeps a product with a new url while its row is rejected: %s', async (_, spoil) => {
+  ['its price', REJECTED, (row: string) => row.replace(',10,', ',ten,')],
+  ['a cell that a spreadsheet has damaged', REJECTED, (row: string) => row.replace(',10,', ',#REF!,')],
+  ['two rows under its new url differ', REJECTED, (row: string) => `${row.replace(',10,', ',11,')}\n${row}`],
+  ['it has no price', 'skipped', (row: string) => row.replace(',10,', ',,')],
+  ['it is not sold', 'skipped', (row: string) => row.replace('Brass lamp', 'Not sold: brass lamp')],
+])('a mirror keeps a product with a new url while its row is left out: %s', async (_, why, spoil) => {
   await using store = await setup();
   await using folder = await makeWorkspace(
     {
       ...FILES,
       'jobs/lamps.yaml': `${FILES['jobs/lamps.yaml']}safety: { maxRejects: off }\n`,
       'stores.yaml': `main: { baseUrl: "${store.url}", apiKey: "\${STORE_API_KEY}" }\n`,
+      'mappings/lamps.yaml': `${FILES['mappings/lamps.yaml']}skip: [{ when: { title: { contains: not sold } }, reason: not sold }]\n`,
       'lamps.csv': lamps('first', 'second'),
     },
     { STORE_API_KEY: API_KEY },
@@ -111,7 +116,7 @@ it.each([
   await folder.write('lamps.csv', lamps('brass', 'paper').replace(/^brass.*$/m, spoil));
   const { stdout } = await folder.storeferry('run', 'lamps');
   expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
-    '1 record: not deleted, because its row, under a new url, is rejected: correct that row (first)',
+    `1 record: not deleted, because its row, under a new url, is ${why} (first)`,
   );
   expect((await urls()).sort()).toEqual(before.map((url) => (url === 'second' ? 'paper' : url)).sort());
   await folder.write('lamps.csv', lamps('brass', 'paper'));

@@ -11,6 +11,7 @@ import {
   products,
   record,
   rejected,
+  skipped,
 } from './plan-of.ts';
 
 const PICTURES = { images: ['https://images.example/a.jpg'] };
@@ -135,6 +136,32 @@ describe('a product with a new url', () => {
     expect((await planRenames({ mapped: [other], ledger, mode: 'upsert' })).plan.renamed).toBeUndefined();
     const { plan: whole } = await planRenames({ mapped: [...products(0, 4), other], ledger, mode: 'upsert' });
     expect(whole.renamed?.records).toBe(1);
+  });
+
+  it.each([
+    ['rejected', ': correct that row'],
+    ['skipped', ''],
+  ] as const)('stays while its row under the new url is %s', async (kind, advice) => {
+    const at = { line: 9 };
+    const leftOut = kind === 'rejected' ? rejected('q4', 'bad', at) : skipped('q4', at);
+    const mapped = [...products(0, 4), { ...leftOut, likeness: { ...product('p4') } }];
+    const { plan, operations, folder } = await planRenames({ mapped });
+    expect(plan.counts).toMatchObject({ removed: 0, deletes: 0 });
+    expect(operations).toEqual([]);
+    expect(plan.notices).toMatchObject([
+      { message: `not deleted, because its row, under a new url, is ${kind}${advice}`, keys: ['p4'] },
+    ]);
+    expect(await folder.list()).toEqual(['plan.json', 'rejections.jsonl']);
+  });
+
+  it('is deleted although a row is skipped that has one of its SKUs: a variant that is not sold on its own', async () => {
+    const variants = ['a', 'b'].map((sku) => ({
+      ...{ options: [sku], price: 10, onSale: false, regularPrice: 10, sku },
+    }));
+    const ledger = ledgerOf(0, 4).put('p4', product('p4', { variants }), { id: 1004, job: 'nightly' });
+    const likeness = { title: 'The variant a', images: [], variants: [{ sku: 'a' }] };
+    const mapped = [...products(0, 4), { ...skipped('a', { line: 9 }), likeness }];
+    expect((await planRenames({ mapped, ledger })).plan.counts).toMatchObject({ removed: 1, deletes: 1 });
   });
 
   it('is of this job only', async () => {
