@@ -1,4 +1,4 @@
-import type { LinkFault, RecordMember, RowLinks, RowScratch } from '../../model/mapped-record.ts';
+import type { LinkFault, LinkKind, RecordMember, RowLinks, RowScratch } from '../../model/mapped-record.ts';
 import type { Reason } from '../../model/reason.ts';
 import type { BoundTable, RecordRows, SourceRow } from '../record-rows.ts';
 import { given, namedAt, type Scope } from '../scope.ts';
@@ -50,43 +50,37 @@ function byKey(
   const trusted = inFirstColumn(scope.columns, by.sources);
   const keyOf = trustedKey(scope, key);
   const readBy = blankIfUnreadable(by.read);
-  return {
-    open: (openScratch) =>
-      scratchGrouper(
-        openScratch('key'),
-        (row) => {
-          const key = readBy(row, 0);
-          const certain = row.misaligned === undefined || trusted(row);
-          if (typeof key !== 'string' || !certain) return strayLinks(row, headerOf(scope, by.sources, row));
-          return row.misaligned === undefined && alone?.(row, 0) === true
-            ? { ...UNLINKED, alone: true }
-            : { ...UNLINKED, belongs: key };
-        },
-        (gathered) => finishKeyed(gathered, head, keyOf),
-        scope.limits.recordRows,
-      ),
-  };
+  return linkedRows(
+    scope,
+    'key',
+    (row) => {
+      const key = readBy(row, 0);
+      const certain = row.misaligned === undefined || trusted(row);
+      if (typeof key !== 'string' || !certain) return strayLinks(row, headerOf(scope, by.sources, row));
+      return row.misaligned === undefined && alone?.(row, 0) === true
+        ? { ...UNLINKED, alone: true }
+        : { ...UNLINKED, belongs: key };
+    },
+    (gathered) => finishKeyed(gathered, head, keyOf),
+  );
 }
 
 /** A row that names a parent belongs to the row with that name; a row without a parent is a record. */
 function byParent(outer: Scope, parent: string, namesOf: NamesOf): Grouping {
   const scope = { ...outer, field: 'group' };
   const reference = blankIfUnreadable(compileAs(scope, ['group', 'parent'], parent, 'text').read);
-  return {
-    open: (openScratch) =>
-      scratchGrouper(
-        openScratch('parent'),
-        (row) => {
-          if (row.misaligned !== undefined) return strayLinks(row);
-          const named = reference(row, 0);
-          return typeof named === 'string'
-            ? { ...UNLINKED, belongs: named }
-            : { ...UNLINKED, names: namesOf(row) };
-        },
-        finishReferred,
-        scope.limits.recordRows,
-      ),
-  };
+  return linkedRows(
+    scope,
+    'parent',
+    (row) => {
+      if (row.misaligned !== undefined) return strayLinks(row);
+      const named = reference(row, 0);
+      return typeof named === 'string'
+        ? { ...UNLINKED, belongs: named }
+        : { ...UNLINKED, names: namesOf(row) };
+    },
+    finishReferred,
+  );
 }
 
 /**
@@ -106,42 +100,39 @@ function byChildren(
     slotOf(referring, ['group', 'children', 'labels'], name),
   );
   const referencesOf = (row: SourceRow) => parseChildren(row.cells[slot] ?? '', children);
-  return {
-    open: (openScratch) =>
-      scratchGrouper(
-        openScratch('children'),
-        (row) => {
-          if (row.misaligned !== undefined) return strayLinks(row);
-          const names = namesOf(row);
-          const silent = head !== undefined && !head(row, 0);
-          if (silent) {
-            const [belongs] = names;
-            return belongs === undefined ? strayLinks(row) : { ...UNLINKED, belongs, silent: true };
-          }
-          return {
-            ...UNLINKED,
-            names,
-            wants: referencesOf(row).map(({ name }) => name),
-            alone: alone?.(row, 0) ?? false,
-          };
-        },
-        (gathered) => {
-          const record = finishReferred(gathered);
-          const { head: parent, children: found } = record;
-          const references = given(parent, referencesOf) ?? [];
-          const labels = parsePairs(parent?.cells[labelSlot ?? -1] ?? '', children);
-          const childOptions = references.map(({ options }) => labelled(options, labels));
-          const missing = {
-            code: 'child-missing',
-            message: `the row lists ${references.length} children, of which ${found.length} are others in the source`,
-            ...(parent && { line: parent.line }),
-          };
-          const fault = record.fault ?? (references.length === found.length ? undefined : missing);
-          return { ...record, childOptions, fault };
-        },
-        scope.limits.recordRows,
-      ),
-  };
+  return linkedRows(
+    scope,
+    'children',
+    (row) => {
+      if (row.misaligned !== undefined) return strayLinks(row);
+      const names = namesOf(row);
+      const silent = head !== undefined && !head(row, 0);
+      if (silent) {
+        const [belongs] = names;
+        return belongs === undefined ? strayLinks(row) : { ...UNLINKED, belongs, silent: true };
+      }
+      return {
+        ...UNLINKED,
+        names,
+        wants: referencesOf(row).map(({ name }) => name),
+        alone: alone?.(row, 0) ?? false,
+      };
+    },
+    (gathered) => {
+      const record = finishReferred(gathered);
+      const { head: parent, children: found } = record;
+      const references = given(parent, referencesOf) ?? [];
+      const labels = parsePairs(parent?.cells[labelSlot ?? -1] ?? '', children);
+      const childOptions = references.map(({ options }) => labelled(options, labels));
+      const missing = {
+        code: 'child-missing',
+        message: `the row lists ${references.length} children, of which ${found.length} are others in the source`,
+        ...(parent && { line: parent.line }),
+      };
+      const fault = record.fault ?? (references.length === found.length ? undefined : missing);
+      return { ...record, childOptions, fault };
+    },
+  );
 }
 
 type Names = ReadonlyMap<string, string>;
@@ -212,6 +203,16 @@ function parsePairs(text: string, spec: ChildrenSpec): Map<string, string> {
     pairs.set(last, piece.slice(at + spec.equals.length).trim());
   }
   return pairs;
+}
+
+/** Rows whose links say which record they belong to, gathered in a scratch. */
+function linkedRows(
+  { limits }: Scope,
+  kind: LinkKind,
+  linksOf: (row: SourceRow) => RowLinks,
+  finish: (record: GatheredRecord) => RecordRows,
+): Grouping {
+  return { open: (openScratch) => scratchGrouper(openScratch(kind), linksOf, finish, limits.recordRows) };
 }
 
 const BATCH = 200;
