@@ -29,6 +29,7 @@ import {
   toImportJob,
   updateMatch,
 } from './job/job.ts';
+import { RECIPIENT_SECRETS } from './job/job-fields.ts';
 import { isName, type StoreConfig, storeSchema } from './store-config.ts';
 import { type Path, pathKey, valueAt } from './value-at.ts';
 import { once, type WorkspaceFiles } from './workspace-files.ts';
@@ -47,10 +48,11 @@ const MIN_MASK_KEY_LENGTH = 16;
 function notifySecrets({ content }: YamlFile): SecretField[] {
   const written = valueAt(content, ['notify']);
   const at = Array.isArray(written) ? written.map((_, index) => ['notify', index]) : [['notify']];
-  return at.flatMap((part): SecretField[] => [
-    ...['url', 'slack', 'teams'].map((key) => ({ path: [...part, key], literal: 'allowed' as const })),
-    ...['secret', 'server'].map((key) => ({ path: [...part, key], literal: 'refused' as const })),
-  ]);
+  return at.flatMap((part) =>
+    Object.entries(RECIPIENT_SECRETS).flatMap(([key, literal]) =>
+      literal === null ? [] : [{ path: [...part, key], literal }],
+    ),
+  );
 }
 
 /** Reads each file on first use. `onSecret` is called with each secret from the environment. */

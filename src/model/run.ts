@@ -37,6 +37,11 @@ export const COMPLETED: readonly RunStatus[] = ['done', 'done-with-rejects'];
 /** A later run of the job may continue it. */
 export const UNFINISHED: readonly RunStatus[] = ['running', 'failed', 'interrupted'];
 
+/** What a job may be notified of; `NOTIFY_WORDS` has the words. */
+export type NotifiedCondition =
+  | ('failed' | 'stopped' | 'rejects' | 'held' | 'edited')
+  | ('drift' | 'missed' | 'done' | 'weekly');
+
 /** A count of records or rows. */
 const count = z.int().nonnegative();
 /** Milliseconds since the epoch. */

@@ -1,5 +1,13 @@
 import { withoutAbsent } from '../model/json-object.ts';
-import { COMPLETED, hasDrifted, lastedMs, type Run, type RunStatus, refusedIn } from '../model/run.ts';
+import {
+  COMPLETED,
+  hasDrifted,
+  lastedMs,
+  type NotifiedCondition,
+  type Run,
+  type RunStatus,
+  refusedIn,
+} from '../model/run.ts';
 import type { ListHistory } from '../model/subscriber-list.ts';
 import { truncate } from '../model/truncate.ts';
 import { commandText, counted, DAY, formatDuration, PROGRAM, printable } from '../text/printable.ts';
@@ -156,13 +164,11 @@ export function nextSteps(facts: StepFacts, program = PROGRAM) {
   }));
 }
 
-/** What a job may be notified of; `NOTIFY_WORDS` has them in words. */
-export type Condition =
-  | ('failed' | 'stopped' | 'rejects' | 'held' | 'edited')
-  | ('drift' | 'missed' | 'done' | 'weekly');
-
 /** What a message is about: a condition, or that none holds any more. */
-export type MessageKind = Condition | 'recovered';
+export type MessageKind = NotifiedCondition | 'recovered';
+
+/** Those that the end of a run decides about; the others: a comparison with the store, a tick, a week. */
+type EndCondition = Exclude<NotifiedCondition, 'drift' | 'missed' | 'weekly'>;
 
 /**
  * The body of a webhook request. Slack, Mattermost and Rocket.Chat show `text`, Discord shows `content`; each ignores
@@ -189,7 +195,7 @@ export function isNotified({ kind, status }: Run): boolean {
 /** Whether each condition holds that the end of a run decides about; undefined where nobody is notified. */
 export function conditionsOf(
   facts: Pick<RunFacts, 'run' | 'plan' | 'totals'>,
-): Partial<Record<Condition, boolean>> | undefined {
+): Partial<Record<NotifiedCondition, boolean>> | undefined {
   const { kind, status, drift } = facts.run;
   const isFailed = status === 'failed';
   if (kind === 'drift') return isFailed || drift == null ? undefined : { drift: hasDrifted(drift) };
@@ -201,7 +207,7 @@ export function conditionsOf(
     held: facts.totals.held > 0,
     edited: editedFacts(facts) !== null,
     done: status === 'done',
-  };
+  } satisfies Record<EndCondition, boolean>;
 }
 
 /** Discord accepts 2,000 characters. A chat message should have only a few lines. */

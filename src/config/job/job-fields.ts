@@ -3,7 +3,9 @@ import { z } from 'zod';
 import { isTimezone } from '../../model/clock.ts';
 import { addProblem, optional } from '../../model/json-object.ts';
 import { isHttpUrl } from '../../model/remote-address.ts';
+import type { NotifiedCondition } from '../../model/run.ts';
 import { messageOf } from '../../model/storeferry-error.ts';
+import type { SecretField } from '../environment.ts';
 import { placeholder } from '../yaml-text.ts';
 
 /** Any moment is suitable: an expression that never matches has no next time. */
@@ -60,14 +62,14 @@ export const scheduleSchema = z.strictObject({
 });
 
 /** The values of a setting, by their words. */
-export function valuesOf<const Words extends Readonly<Record<string, string>>>(words: Words) {
+export function valuesOf<const Words extends Readonly<Record<string, unknown>>>(words: Words) {
   const values: Extract<keyof Words, string>[] = [];
   for (const value in words) values.push(value);
   return z.enum(values);
 }
 
 /** What can be notified, in words. */
-export const NOTIFY_WORDS = {
+export const NOTIFY_WORDS: Readonly<Record<NotifiedCondition, string>> = {
   failed: 'when a run fails',
   stopped: 'when a safety limit stops a run',
   rejects: 'when a run ends with rejects',
@@ -77,7 +79,7 @@ export const NOTIFY_WORDS = {
   missed: 'when a scheduled run does not start in time',
   done: 'when a run is done',
   weekly: 'once per week, with what lists of subscribers have become',
-} as const;
+};
 
 const WHEN_WORDS = {
   always: 'each time',
@@ -102,60 +104,55 @@ const mailAddress = z
   .string()
   .regex(/^[^\s@<>,;]+@[^\s@<>,;]+$/, 'expected an e-mail address, such as ops@shop.example');
 
-const RECIPIENTS = ['url', 'slack', 'teams', 'email'] as const;
+const recipientFields = {
+  url: webAddress(
+    'A webhook, which gets a text and the summary as JSON. Empty: no notification.',
+    'OPS_WEBHOOK',
+  ),
+  secret: optional(z.string().min(1), 'With `url`: the key of the signature.'),
+  slack: webAddress('An incoming webhook of Slack.', 'SLACK_WEBHOOK'),
+  teams: webAddress('A webhook of a workflow in Microsoft Teams.', 'TEAMS_WEBHOOK'),
+  email: optional(
+    z.union([mailAddress, z.array(mailAddress).min(1)]),
+    'One or several e-mail addresses. The report is attached.',
+  ),
+  server: optional(
+    z
+      .string()
+      .refine(
+        (url) => url === '' || /^smtps?:\/\/[^/\s]+\/?$/.test(url),
+        'expected an address such as smtps://user:password@mail.example',
+      )
+      .meta({ examples: [placeholder('SMTP_URL')] }),
+    'With `email`: the mail server, over TLS except on this machine.',
+  ),
+  from: optional(mailAddress, 'With `email`: the sender.'),
+  on: z
+    .array(valuesOf(NOTIFY_WORDS))
+    .default(['failed', 'stopped', 'rejects'])
+    .describe(`What to notify. ${valueWords(NOTIFY_WORDS)}`),
+  when: valuesOf(WHEN_WORDS)
+    .default('always')
+    .describe(`How often. ${valueWords(WHEN_WORDS)}`),
+};
+type WrittenRecipient = z.infer<z.ZodObject<typeof recipientFields>>;
+/** The keys with an address; the others say more about it. */
+type RecipientKind = Exclude<keyof WrittenRecipient, 'secret' | 'server' | 'from' | 'on' | 'when'>;
 
-const recipientSchema = z
-  .strictObject({
-    url: webAddress(
-      'A webhook, which gets a text and the summary as JSON. Empty: no notification.',
-      'OPS_WEBHOOK',
-    ),
-    secret: optional(z.string().min(1), 'With `url`: the key of the signature.'),
-    slack: webAddress('An incoming webhook of Slack.', 'SLACK_WEBHOOK'),
-    teams: webAddress('A webhook of a workflow in Microsoft Teams.', 'TEAMS_WEBHOOK'),
-    email: optional(
-      z.union([mailAddress, z.array(mailAddress).min(1)]),
-      'One or several e-mail addresses. The report is attached.',
-    ),
-    server: optional(
-      z
-        .string()
-        .refine(
-          (url) => url === '' || /^smtps?:\/\/[^/\s]+\/?$/.test(url),
-          'expected an address such as smtps://user:password@mail.example',
-        )
-        .meta({ examples: [placeholder('SMTP_URL')] }),
-      'With `email`: the mail server, over TLS except on this machine.',
-    ),
-    from: optional(mailAddress, 'With `email`: the sender.'),
-    on: z
-      .array(valuesOf(NOTIFY_WORDS))
-      .default(['failed', 'stopped', 'rejects'])
-      .describe(`What to notify. ${valueWords(NOTIFY_WORDS)}`),
-    when: valuesOf(WHEN_WORDS)
-      .default('always')
-      .describe(`How often. ${valueWords(WHEN_WORDS)}`),
-  })
-  .superRefine((recipient, context) => {
-    const named = RECIPIENTS.filter((kind) => recipient[kind] !== undefined);
-    if (named.length !== 1) addProblem(context, `expected one of ${RECIPIENTS.join(', ')}`);
-    for (const key of ['server', 'from'] as const) {
-      if (recipient.email !== undefined && recipient[key] === undefined)
-        addProblem(context, `\`email\` needs \`${key}\``);
-      if (recipient.email === undefined && recipient[key] !== undefined)
-        addProblem(context, `\`${key}\` is for \`email\``, key);
-    }
-    if (recipient.secret !== undefined && recipient.url === undefined)
-      addProblem(context, '`secret` is for `url`', 'secret');
-  });
+/** Which keys of a recipient are secrets, and whether their values may be in the file; null: none. */
+export const RECIPIENT_SECRETS: Readonly<Record<keyof WrittenRecipient, SecretField['literal'] | null>> = {
+  url: 'allowed',
+  secret: 'refused',
+  slack: 'allowed',
+  teams: 'allowed',
+  email: null,
+  server: 'refused',
+  from: null,
+  on: null,
+  when: null,
+};
 
-const notifySchema = z.union([recipientSchema, z.array(recipientSchema).min(1)]);
-
-/** A recipient of notifications, and what it is notified of. */
-export type Notify = {
-  readonly on: readonly (keyof typeof NOTIFY_WORDS)[];
-  readonly when: keyof typeof WHEN_WORDS;
-} & (
+type Recipient =
   | { readonly kind: 'url'; readonly address: string; readonly secret?: string }
   | { readonly kind: 'slack'; readonly address: string }
   | { readonly kind: 'teams'; readonly address: string }
@@ -164,8 +161,45 @@ export type Notify = {
       readonly address: readonly string[];
       readonly server: string;
       readonly from: string;
-    }
-);
+    };
+
+/** A recipient of notifications, and what it is notified of. */
+export type Notify = Recipient & {
+  readonly on: readonly NotifiedCondition[];
+  readonly when: keyof typeof WHEN_WORDS;
+};
+
+/** The recipient of each kind, as written; undefined without an address. */
+const RECIPIENTS: {
+  readonly [Kind in RecipientKind]: (
+    written: WrittenRecipient,
+  ) => Extract<Recipient, { readonly kind: Kind }> | undefined;
+} = {
+  url: ({ url, secret }) =>
+    url ? { kind: 'url', address: url, ...(secret !== undefined && { secret }) } : undefined,
+  slack: ({ slack }) => (slack ? { kind: 'slack', address: slack } : undefined),
+  teams: ({ teams }) => (teams ? { kind: 'teams', address: teams } : undefined),
+  email: ({ email, server, from }) =>
+    email !== undefined && server && from !== undefined
+      ? { kind: 'email', address: [email].flat(), server, from }
+      : undefined,
+};
+const RECIPIENT_KINDS = valuesOf(RECIPIENTS).options;
+
+const recipientSchema = z.strictObject(recipientFields).superRefine((recipient, context) => {
+  const named = RECIPIENT_KINDS.filter((kind) => recipient[kind] !== undefined);
+  if (named.length !== 1) addProblem(context, `expected one of ${RECIPIENT_KINDS.join(', ')}`);
+  for (const key of ['server', 'from'] as const) {
+    if (recipient.email !== undefined && recipient[key] === undefined)
+      addProblem(context, `\`email\` needs \`${key}\``);
+    if (recipient.email === undefined && recipient[key] !== undefined)
+      addProblem(context, `\`${key}\` is for \`email\``, key);
+  }
+  if (recipient.secret !== undefined && recipient.url === undefined)
+    addProblem(context, '`secret` is for `url`', 'secret');
+});
+
+const notifySchema = z.union([recipientSchema, z.array(recipientSchema).min(1)]);
 
 export const WEEKLY_PROBLEM = '`on: weekly` is for an export of subscriber lists that appends to a file';
 
@@ -176,16 +210,12 @@ export function wantsWeekly(written: z.infer<typeof notifySchema> | undefined): 
 
 /** The recipients that a job names; those with an empty address are left out. */
 export function recipientsOf(written: z.infer<typeof notifySchema> | undefined): readonly Notify[] {
-  return [written ?? []]
-    .flat()
-    .flatMap(({ url, secret, slack, teams, email, server, from, on, when }): Notify[] => {
-      const shared = { on, when };
-      if (url) return [{ kind: 'url', address: url, ...(secret !== undefined && { secret }), ...shared }];
-      if (slack) return [{ kind: 'slack', address: slack, ...shared }];
-      if (teams) return [{ kind: 'teams', address: teams, ...shared }];
-      if (email === undefined || !server || from === undefined) return [];
-      return [{ kind: 'email', address: [email].flat(), server, from, ...shared }];
-    });
+  return [written ?? []].flat().flatMap((one) =>
+    RECIPIENT_KINDS.flatMap((kind): Notify[] => {
+      const recipient = RECIPIENTS[kind](one);
+      return recipient === undefined ? [] : [{ ...recipient, on: one.on, when: one.when }];
+    }),
+  );
 }
 
 /** The values of a setting with their words, for its description: `` `first`: uses the first copy. `` */

@@ -1,5 +1,5 @@
 import type { EditableFile, Path, YamlEdit } from '../../config/edit-file.ts';
-import { NOTIFY_WORDS } from '../../config/job/job.ts';
+import { NOTIFY_WORDS, type Notify } from '../../config/job/job.ts';
 import { placeholder } from '../../config/yaml-text.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import type { Choice } from '../pages/post-form.ts';
@@ -8,14 +8,12 @@ import { choice, type EditField, type EditGroup, type EditValues, typedField } f
 /** The variable with the mail server of the workspace, in `.env`. */
 export const MAIL_SERVER = 'SMTP_URL';
 
-const KINDS = {
+const KINDS: Readonly<Record<Notify['kind'], string>> = {
   email: 'By e-mail',
   slack: 'A channel of Slack',
   teams: 'A channel of Microsoft Teams',
   url: 'A program, by a web address (webhook)',
-} as const;
-type Kind = keyof typeof KINDS;
-const KIND_NAMES: readonly Kind[] = ['email', 'slack', 'teams', 'url'];
+};
 
 const USUALLY_NOTIFIED: readonly string[] = ['failed', 'stopped', 'rejects'];
 const OFTEN: readonly Choice[] = [
@@ -23,19 +21,20 @@ const OFTEN: readonly Choice[] = [
   ['change', 'The first time, and once more when it is over'],
 ];
 
-/** The recipients of a file; undefined where the file has them in another form. */
+/** The recipients of a file; undefined where the file has them in another form: one of an unknown kind would count as removed. */
 function recipientsIn(file: EditableFile): readonly object[] | undefined {
   const written = [file.at(['notify']) ?? []].flat();
-  const isMap = (one: unknown): one is object => typeof one === 'object' && one !== null;
-  return written.every(isMap) ? written : undefined;
+  const isKnown = (one: unknown): one is object =>
+    typeof one === 'object' && one !== null && kindOf(one) !== undefined;
+  return written.every(isKnown) ? written : undefined;
 }
 
 function isList(file: EditableFile): boolean {
   return Array.isArray(file.at(['notify']));
 }
 
-function kindOf(recipient: object | undefined): Kind | undefined {
-  return KIND_NAMES.find((kind) => recipient !== undefined && kind in recipient);
+function kindOf(recipient: object | undefined): string | undefined {
+  return Object.keys(KINDS).find((kind) => recipient !== undefined && kind in recipient);
 }
 
 /** The recipients of a file, and one more. */
@@ -54,7 +53,7 @@ export function notifyGroups(file: EditableFile): readonly EditGroup[] {
 function recipientGroup(
   number: number,
   at: Path,
-  kind: Kind | undefined,
+  kind: string | undefined,
   { isNew, ofLists }: { readonly isNew: boolean; readonly ofLists: boolean },
 ): EditGroup {
   const name = (part: string) => `notify.${number}.${part}`;

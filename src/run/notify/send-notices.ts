@@ -3,10 +3,10 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { Notify } from '../../config/job/job.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
+import type { NotifiedCondition } from '../../model/run.ts';
 import { messageOf } from '../../model/storeferry-error.ts';
 import {
   beginNotification,
-  type Condition,
   conditionsOf,
   endId,
   endNotification,
@@ -84,7 +84,7 @@ interface Occurrence {
   readonly id: string;
   readonly run: string | null;
   /** Whether each condition holds that this occurrence decides about. */
-  readonly conditions: Partial<Readonly<Record<Condition, boolean>>>;
+  readonly conditions: Partial<Readonly<Record<NotifiedCondition, boolean>>>;
   readonly notify: (kind: MessageKind) => Notification;
 }
 
