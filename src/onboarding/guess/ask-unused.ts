@@ -54,7 +54,9 @@ export function askUnused(guess: Guess) {
     }
   };
 
-  for (const column of guess.freeCalled('surcharge').filter(({ values }) => values.some(isDiscount))) {
+  const mayAdd = (column: SampledColumn) =>
+    isExactlyCalled(column, 'surcharge') || (isUnknown(column) && isMentioned(column, 'surcharge'));
+  for (const column of free.filter((one) => mayAdd(one) && one.values.some(isDiscount))) {
     const why = `${shown(column, isDiscount)} may be added to the price`;
     if (ask(guess, [column], why, column.values.every(mayBeSurcharge) ? ADD : []) !== undefined)
       once(discount, 'plus', [guess.useAnswered('surcharge', column), ...SURCHARGE_STEPS], column);
@@ -68,6 +70,16 @@ export function askUnused(guess: Guess) {
     guess.freeCalled('priceUnit'),
     (value) => !isPiece(value),
     (value) => `${suchAs(value)} may say for what the price is, if not for a piece`,
+  );
+  doubt(
+    free.filter(
+      (one) =>
+        isUnnamed(one) &&
+        !guess.isNamed(one.header) &&
+        one.values.every((value) => isPiece(value) || isMeasure(value)),
+    ),
+    isMeasure,
+    (value) => `${suchAs(value)} prices and stock may be for that, not for a piece`,
   );
   if (isTaxOpen(guess))
     doubt(
@@ -191,6 +203,11 @@ function isPiece(value: string): boolean {
     currencyCode(value) !== undefined ||
     parts.every((part) => /^1(?:[.,]0{1,9})?$/.test(part) || known.some((some) => some.has(part)))
   );
+}
+
+/** Whether a value is a unit of measure: kg, ml; a capital letter is a size or a mark. */
+function isMeasure(value: string): boolean {
+  return words().headerParts.measures.has(value.toLowerCase().replace(/\.$/, '')) && !/^\p{Lu}$/u.test(value);
 }
 
 /** Whether neither the header of the price nor another price says whether it is with tax. */

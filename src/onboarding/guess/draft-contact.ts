@@ -48,7 +48,9 @@ export function draftContact(guess: Guess): ContactMappingSpec | undefined {
     if (isOwn && second === undefined && guess.given('email') === undefined) {
       email = guess.claim('email', only, shownEmails(only), 'likely');
     } else {
-      const candidates = guess.columns.filter((column) => shareOf(column, isEmail) > 0);
+      const candidates = guess.columns.filter(
+        (column) => isCalled(column, 'email') || shareOf(column, isEmail) > 0,
+      );
       guess.askColumn('email', candidates, 'no header is called an e-mail address', null);
     }
   }
@@ -442,7 +444,7 @@ function refusalsOf(column: SampledColumn): Refusals | undefined {
   }
   const isNamed = column.reading.meanings.length > 0 && !isCalled(column, 'tags');
   const states = new Set(column.values.map((value) => value.replaceAll(/\d+/g, '')));
-  return isNamed || states.size > MAX_STATES ? undefined : statesOf(column);
+  return isNamed || areFlags(column) || states.size > MAX_STATES ? undefined : statesOf(column);
 }
 
 /** Which cells of a column have a state that refuses e-mails, alone or in a list. */

@@ -141,8 +141,9 @@ function pickPrice(guess: Guess): SampledColumn | undefined {
       'likely',
     );
   const amounts = guess.free.filter(fits);
-  const misfit = guess.columns.find((column) => isCalled(column, 'price'));
-  const damaged = misfit !== undefined && !fits(misfit) && shareOf(misfit, isAmount) > 0 ? [misfit] : [];
+  const priced = guess.columns.filter((column) => isCalled(column, 'price'));
+  const [misfit] = priced;
+  const damaged = priced.filter((column) => !fits(column) && shareOf(column, isAmount) > 0);
   guess.askColumn(
     'price',
     [...new Set([...damaged, ...regular, ...amounts.filter(mayBePrice)])],
@@ -298,7 +299,8 @@ function doubtfulSales(columns: readonly SampledColumn[], price: SampledColumn) 
 
 /** Whether nothing is known of a header, nor has it a word for a price. */
 function isUnnamed({ reading }: SampledColumn): boolean {
-  return reading.meanings.length === 0 && !PRICES.some((concept) => reading.mentions.has(concept));
+  const { meanings, mentions } = reading;
+  return meanings.length === 0 && ![...PRICES, 'surcharge' as const].some((concept) => mentions.has(concept));
 }
 
 function misfit(column: SampledColumn, other: string) {

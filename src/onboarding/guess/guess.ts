@@ -225,7 +225,10 @@ export class Guess {
 
   /** Whether a question names the column. */
   isNamed(header: string): boolean {
-    return this.questions.some(({ text, reason }) => `${text} ${reason}`.includes(`'${header}'`));
+    return this.questions.some(
+      ({ text, reason, answers }) =>
+        `${text} ${reason}`.includes(`'${header}'`) || answers.some(({ value }) => value === header),
+    );
   }
 
   /** The fields that have a column, as `--column` names them. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { proposeMapping } from '../../../src/onboarding/guess/propose-mapping.ts';
 import { guessed } from './guess-setup.ts';
 
 const prices = (text: string, answers?: Readonly<Record<string, string>>) =>
@@ -159,6 +160,12 @@ describe('a column that changes what the price is', () => {
     expect(await prices(text.replace('+1,50', '0'))).toHaveLength(2);
   });
 
+  it('is asked about where its header has other words too', async () => {
+    const text = 'Name;Preis;Aufpreis Größe XL\nTasse;4,00;1,50\nDose;5,00;';
+    expect(await prices(text)).toEqual(['unused.Aufpreis Größe XL']);
+    expect((await prices(text, { 'unused.Aufpreis Größe XL': 'add' }))[0]).toEqual([5.5, false]);
+  });
+
   it.each(['Price diff', 'Price change of the size'])(
     'by %s is asked about, with a plus too',
     async (header) => {
@@ -178,6 +185,8 @@ describe('a column that changes what the price is', () => {
     ['VAT %', '20', '0'],
     ['MwSt', '19 %', ''],
     ['Tax', '0.76', 'standard'],
+    ['Unit', 'kg', 'pc'],
+    ['Единица', 'м', 'шт'],
   ])('%s %s is asked about', async (header, several, one) => {
     const text = `Name;Price;${header}\nMug;4.00;${several}\nJug;5.00;${one}`;
     expect(await prices(text)).toEqual([`unused.${header}`]);
@@ -215,6 +224,17 @@ describe('a price', () => {
       [12.5, false],
       [3, false],
     ]);
+  });
+
+  it('is asked about with each column that is called so, where units stand below the headers', () => {
+    const header = ['Name', 'Preis', 'Preis'];
+    const rows = [
+      ['', 'netto', 'brutto'],
+      ['Tasse', '8,39', '9,99'],
+      ['Kanne', '16,80', '19,99'],
+    ];
+    const [question] = proposeMapping('products', { header, rows }).questions;
+    expect(question?.answers.map(({ value }) => value)).toEqual(['Preis#1', 'Preis#2']);
   });
 
   it('in cents is sent in whole units, if an answer makes it the price', async () => {

@@ -69,6 +69,10 @@ describe('a consent that another column takes back', () => {
     ['Mail ok', '1', '0'],
     ['Διαγραφή', 'Όχι', 'Ναι'],
     ['Avliden', 'nej', 'ja'],
+    ['Чёрный список', 'нет', 'да'],
+    ['Lista negra', 'no', 'sí'],
+    ['Mail error', '', '550 user unknown'],
+    ['Delivery status', 'delivered', 'failed'],
     ['RGPD', 'OK', 'Refus'],
     ['DSGVO-Einwilligung', 'erteilt', 'widerrufen'],
     ['İYS durumu', 'ONAY', 'RET'],
@@ -97,6 +101,8 @@ describe('a consent that another column takes back', () => {
     expect(await subscribed('Newsletter;SMS marketing\nyes;no\nno;yes')).toEqual([true, false]);
     expect(await subscribed('Newsletter;No SMS please\nyes;yes\nno;no')).toEqual([true, false]);
     expect(await subscribed('Newsletter;VIP\nyes;no\nno;yes')).toEqual([true, false]);
+    // In German it means never.
+    expect(await subscribed('Newsletter;VIP\ntak;nie\nnie;tak')).toEqual([true, false]);
     expect(await subscribed('Newsletter;Tags\nyes;not blocked\nno;blocked')).toEqual([true, false]);
     expect(await subscribed('Newsletter;End date\nyes;2027-01-02\nno;2025-01-02')).toEqual([true, false]);
     expect(await subscribed('Newsletter;Confirmed orders\nyes;0\nno;3')).toEqual([true, false]);
@@ -157,6 +163,17 @@ it('asks for the address of a contact where a header names somebody else', () =>
   expect(proposeMapping('contacts', file).questions.map(({ id }) => id)).toEqual(['column.email']);
 });
 
+it('offers a column called an e-mail address, whatever it has', () => {
+  const file = { header: ['Name', 'Email'], rows: [['Ada', 'Ada Low <ada@x.example>']] };
+  expect(
+    proposeMapping('contacts', file).questions.map(({ answers }) => answers.map(({ value }) => value)),
+  ).toEqual([['Email']]);
+});
+
+it('takes no last order for the last name', async () => {
+  expect(await contacts('Name;Last order\nAda Low;2026-01-02')).toEqual([{ name: 'Ada Low' }]);
+});
+
 describe('words that say whether a contact gets e-mails', () => {
   it('are asked about, and may say nothing', async () => {
     const text = 'Newsletter\nyes\npending\nno';
@@ -177,10 +194,6 @@ describe('words that say whether a contact gets e-mails', () => {
     expect(await subscribed('Status\nsubscribed\ncleaned')).toEqual(['column.subscribed']);
     expect(await subscribed('Status\nnew\nold')).toEqual([null, null]);
   });
-});
-
-it('reads a name whose parts are called First and Last', async () => {
-  expect(await contacts('First;Last\nAda;Low')).toEqual([{ name: 'Ada Low' }]);
 });
 
 /** What is asked of a table like the above, or what is sent of each contact. */
