@@ -299,7 +299,7 @@ export function tickProcessor({
 /** What became of a tick of a schedule. */
 export interface TickOutcome {
   readonly job: string;
-  /** The id of the run that it queued, or of the one that waits already. */
+  /** With Redis the id of the entry that was added or waits already (`run-…`), else that of the tick's own run, also where it was not added. */
   readonly queued: string;
   readonly added: boolean;
   readonly lateMs: number;

@@ -14,7 +14,7 @@ const CHECKS_PER_LOCK = 3;
 
 /** The dependencies of the workers of a process. */
 interface QueueWorkersOptions extends Pick<QueueConnection, 'connection' | 'prefix'> {
-  /** How long a job stays with a silent worker. */
+  /** How long an entry of a queue (BullMQ's job) stays with a silent worker. */
   readonly lockDurationMs: number;
   readonly log: WorkerLog;
   readonly onError: (error: Error) => void;

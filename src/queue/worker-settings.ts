@@ -75,7 +75,7 @@ export function errorLogger(log: WorkerLog): (error: Error) => void {
   };
 }
 
-/** The configuration with which a run was begun. */
+/** The job of a run and its store as the files have them now: they may have changed since it began. */
 export interface RunConfiguration {
   readonly job: ImportJob;
   readonly store: StoreConfig;
@@ -102,7 +102,7 @@ export interface WorkerFiles {
 export interface WorkerSettings {
   /** The Redis with its work; undefined: the work is in the embedded state. */
   readonly redisUrl: string | undefined;
-  /** How long a job in Redis stays with a silent worker. */
+  /** How long an entry of a queue (BullMQ's job) stays with a silent worker. */
   readonly lockDurationMs?: number | undefined;
   readonly context: RunContext;
   readonly files: WorkerFiles;

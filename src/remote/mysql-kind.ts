@@ -132,7 +132,7 @@ export async function queryMysql(at: DatabaseAddress, signal: AbortSignal): Prom
         else columns.resolve(fields.map(({ name }) => name));
       })
       .on('result', (row: (string | null)[] | object) => {
-        watch.begin();
+        watch.bytesSinceLast();
         if (!Array.isArray(row)) return;
         waiting.push(row);
         characters += sumOf(row, (value) => value?.length ?? 0);

@@ -108,7 +108,7 @@ async function queryPostgres(at: DatabaseAddress, signal: AbortSignal): Promise<
       new Cursor<(string | null)[]>(at.query, [], { rowMode: 'array', types: AS_TEXT }),
     );
     let count = ROWS_PER_FETCH.first;
-    const readNext = () =>
+    const fetchRows = () =>
       new Promise<{
         readonly rows: (string | null)[][];
         readonly columns: string[];
@@ -121,9 +121,9 @@ async function queryPostgres(at: DatabaseAddress, signal: AbortSignal): Promise<
         });
       });
     const read = async () => {
-      watch.begin();
-      const answer = await rejectOnAbort(readNext(), connectionEnd.signal);
-      const bytesPerRow = Math.max(1, watch.begin() / Math.max(1, answer.rows.length));
+      watch.bytesSinceLast();
+      const answer = await rejectOnAbort(fetchRows(), connectionEnd.signal);
+      const bytesPerRow = Math.max(1, watch.bytesSinceLast() / Math.max(1, answer.rows.length));
       const { growth, max } = ROWS_PER_FETCH;
       count = Math.max(1, Math.min(count * growth, max, Math.floor(BYTES_PER_FETCH / bytesPerRow)));
       return answer;

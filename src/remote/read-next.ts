@@ -4,7 +4,7 @@ import type { FileHandle } from 'node:fs/promises';
 export const READ_BYTES = 256 * 1024;
 const MAX_KEPT = 4;
 
-/** With their memory, so that bytes of other origin, and bytes that are given back twice, change nothing. */
+/** By their memory, so that bytes of other origin change nothing. */
 const lent = new WeakSet<ArrayBufferLike>();
 const free: ArrayBufferLike[] = [];
 
@@ -19,7 +19,10 @@ export async function readNext(handle: FileHandle, position: number): Promise<Bu
   return bytes.subarray(0, bytesRead);
 }
 
-/** Call it with the last reference to bytes of a file: the next read overwrites them. Optional, and safe for all other bytes. */
+/**
+ * Call it once, with the last reference to bytes of a file: the next read overwrites them. Optional, and safe for bytes of other origin;
+ * a second call may give back what has been lent again.
+ */
 export function releaseBuffer({ buffer }: Uint8Array): void {
   if (lent.delete(buffer) && free.length < MAX_KEPT) free.push(buffer);
 }

@@ -229,7 +229,7 @@ export interface QueryRows {
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 const PENDING_CHECK_MS = 5;
 
-/** Calls `onExcess` once, if more bytes arrive than any answer should have before `begin` is called again. */
+/** Calls `onExcess` once, if more bytes arrive than any answer should have before `bytesSinceLast` is called again. */
 export function watchAnswerBytes(
   socket: { readonly bytesRead: number },
   onExcess: (failure: RemoteFailure) => void,
@@ -243,7 +243,7 @@ export function watchAnswerBytes(
   }, PENDING_CHECK_MS);
   return {
     /** The bytes since the last answer; the next one begins. */
-    begin(): number {
+    bytesSinceLast(): number {
       const bytes = socket.bytesRead - before;
       before = socket.bytesRead;
       return bytes;

@@ -46,7 +46,7 @@ export interface JobFacts {
   readonly next: number | null;
   /** Its file is invalid. */
   readonly broken: boolean;
-  /** The latest run that was not just a plan. */
+  /** The latest run that executed the job (`EXECUTING_KINDS`). */
   readonly last: Run | undefined;
 }
 

@@ -205,7 +205,7 @@ type ImportTask =
   | (ImportTaskBase & { readonly kind: 'copy'; readonly copy: RunCopy; readonly from: CopySource })
   /** Applies exactly the plan of a planned or stopped run. `resumes`: also the rest of one that was approved and interrupted. */
   | (SendingTask & { readonly kind: 'approve'; readonly planned: Run; readonly resumes?: true })
-  /** Sends exactly the records that guards held in a run. */
+  /** Sends exactly the records that a run held. */
   | (SendingTask & { readonly kind: 'release'; readonly release: RunPart })
   /** Sends the corrected rejects file of a run. `onEdits` is called with the corrections before anything is sent. */
   | (SendingTask & {
@@ -445,6 +445,7 @@ async function approvePlan(context: RunContext, { request, resumes }: ApproveTas
 
 function approvedKind({ kind, undo, restore, copy }: Run): Run['kind'] {
   if (undo !== undefined) return 'undo';
+  // It sends bodies that were made before, too.
   if (restore !== undefined) return 'release';
   if (copy !== undefined) return 'copy';
   return kind === 'plan' ? 'run' : kind;

@@ -67,7 +67,7 @@ export const { write: saveRetryGuard, read: loadRetryGuard } = sealedFile(
 type Item = Mapped | DeferredRecord;
 
 type Verdict =
-  | { readonly kind: 'sent' }
+  | { readonly kind: 'passed' }
   | { readonly kind: 'rejected' | 'skipped'; readonly key: string | null; readonly reason: Reason };
 
 /**
@@ -106,7 +106,7 @@ export async function* guardRetry(
     }
     if (isWritten) return { kind: 'skipped', key, reason: writtenSince(guard, spans) };
     const cell = within(refused, spans);
-    if (cell === undefined || item.kind === 'rejected') return { kind: 'sent' };
+    if (cell === undefined || item.kind === 'rejected') return { kind: 'passed' };
     const { code, message, line, column } = cell;
     return { kind: 'rejected', key, reason: { code, message, line, column } };
   };
@@ -128,7 +128,7 @@ export async function* guardRetry(
       }
       const isAcknowledged = marks.next().value !== undefined;
       const verdict = judge(item, item.key, isAcknowledged, written.has(item.key));
-      if (verdict.kind === 'sent') return item;
+      if (verdict.kind === 'passed') return item;
       const { rows, spans } = item;
       return { ...verdict, rows, spans };
     });

@@ -163,8 +163,8 @@ export interface Delivery {
 }
 
 /**
- * Sends shards until every operation in them has an outcome. `onTally` takes what was recorded of the run so far: it throws where the
- * store has refused too many records.
+ * Sends shards until every operation in them has an outcome. `onTally` takes what was recorded of the run so far, and throws where the
+ * store has refused too many records. `deliverInProcess` does not call it: `deliverWithTraffic` reports and judges each outcome itself.
  */
 export type DeliverShards = (
   context: RunContext,

@@ -44,8 +44,8 @@ interface SendOptions
   readonly firstShard: number;
   readonly storefront: WritingStorefront & Pick<Storefront, 'subscriberLists'>;
   /**
-   * The requests leave the records as the ledger has them: outcomes are not recorded, and each doubt is again as before. Doubts about
-   * these keys are of such requests, too: an answer ends them.
+   * The requests leave the records as the ledger has them: outcomes are not recorded, and each doubt is again as before. Keys of
+   * `doubted` are in doubt only by earlier requests of this kind: an answer ends their doubt.
    */
   readonly changesNothing?: { readonly doubted: ReadonlySet<string> };
   /** Called with recorded outcomes. */
@@ -304,7 +304,7 @@ interface BeginGroupsOptions<Op extends Operation> {
   readonly sending: GroupSending<Op>;
   /** The smallest group. */
   readonly concurrency: number;
-  /** Records deletes that must no longer be sent. */
+  /** Records operations that must no longer be sent: deletes as left, new urls of products as rejected. */
   readonly leave: (operations: readonly Op[]) => Promise<void>;
   /**
    * Called with the number of waiting operations and their waiting time: the store may still be processing earlier

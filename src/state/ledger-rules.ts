@@ -34,12 +34,15 @@ export interface Doubt {
   readonly fields: readonly string[] | null;
 }
 
-/** A mark with the serial of the target at which it was written. */
+/**
+ * A mark as it is stored, with the serial of the target at which it was written. Its fingerprint is `IN_DOUBT` only where the state has
+ * lost requests: the doubt about a single key stands beside it.
+ */
 export interface StoredMark extends LedgerMark {
   readonly serial: number;
 }
 
-/** Everything that the rules know of a key; null: nothing is stored. */
+/** What a state has read of a key for a rule; null: nothing is stored. */
 export interface KeyFacts {
   readonly mark: StoredMark | null;
   readonly doubt: Doubt | null;
@@ -50,19 +53,27 @@ export const UNKNOWN: KeyFacts = { mark: null, doubt: null };
 /** The facts of a group of keys; a key without facts is unknown. */
 export type FactsByKey = ReadonlyMap<string, KeyFacts>;
 
+/** The same for rules whose states read doubts alone. */
+export type DoubtsByKey = ReadonlyMap<string, Pick<KeyFacts, 'doubt'>>;
+
 /** What a rule changes. */
-export interface KeyWrites {
+export interface KeyWrites<Change extends MarkChange | LostMark = MarkChange | LostMark> {
   /** The keys with each doubt that is stored from now on; null: their doubts end. */
   readonly doubts: ReadonlyMap<Doubt | null, readonly string[]>;
   /** The fields to replace in marks. If there are none, the mark must still be as it was read. */
-  readonly marks: ReadonlyMap<string, MarkChange>;
+  readonly marks: ReadonlyMap<string, Change>;
 }
 
-/** The fields of a mark to replace. One in doubt also loses its memo. */
-interface MarkChange {
-  readonly fingerprint?: typeof IN_DOUBT;
+/** The fields of a mark to replace. */
+export interface MarkChange {
+  readonly fingerprint?: never;
   readonly idProof?: Exclude<IdProof, 'proven'>;
   readonly serial?: number;
+}
+
+/** The change of a mark that also loses its memo. SQLite makes it for all marks at once. */
+interface LostMark extends Required<Pick<MarkChange, 'idProof' | 'serial'>> {
+  readonly fingerprint: typeof IN_DOUBT;
 }
 
 /** A group of operations that are about to be sent. No key is in it twice. */
@@ -92,12 +103,20 @@ export interface RunningRequests {
   readonly ofAnyKey: number;
 }
 
-/** Puts the keys of a group in doubt, except those of deletes that must not be sent (rules 1, 4 and 6). */
+/** The keys of a group whose marks `beginKeys` looks at, besides those in doubt: states read no others. */
+function keysWithMarks({ keys, deletes }: OperationGroup): ReadonlySet<string | undefined> {
+  return new Set(deletes.map(({ position }) => keys[position]));
+}
+
+/**
+ * Puts the keys of a group in doubt, except those of deletes that must not be sent (rules 1, 4 and 6). Facts have the marks of keys in
+ * doubt and of `keysWithMarks`.
+ */
 function beginKeys(
   { job, sender, keys, parts, deletes }: OperationGroup,
   facts: FactsByKey,
   { bySender, ofAnyKey }: RunningRequests,
-): Begun & { readonly writes: KeyWrites } {
+): Begun & { readonly writes: KeyWrites<MarkChange> } {
   const planned = new Map(deletes.map((operation) => [operation.position, operation]));
   const waitMs = new Array<number>(keys.length).fill(ofAnyKey);
   const overtaken = new Array<boolean>(keys.length).fill(false);
@@ -155,7 +174,7 @@ function isProven({ id, idProof }: LedgerMark): boolean {
   return id !== null && idProof === undefined;
 }
 
-const NO_MARKS: KeyWrites['marks'] = new Map();
+const NO_MARKS: KeyWrites<MarkChange>['marks'] = new Map();
 
 /** Whether a request of this sender for a key in doubt may still run. SQLite has the same rule in SQL: change both. */
 function mayRun(sender: string, { isAtWork, senders }: Doubt): boolean {
@@ -163,7 +182,7 @@ function mayRun(sender: string, { isAtWork, senders }: Doubt): boolean {
 }
 
 /** Ends what `beginKeys` wrote for operations of this sender that were never sent (rule 3). */
-function withdrawKeys(sender: string, facts: FactsByKey): KeyWrites {
+function withdrawKeys(sender: string, facts: DoubtsByKey): KeyWrites<MarkChange> {
   const ended: string[] = [];
   const doubts = new Map<Doubt | null, readonly string[]>([[null, ended]]);
   for (const [key, { doubt }] of facts) {
@@ -337,7 +356,7 @@ function doubtedFields({ mark, doubt }: KeyFacts): readonly string[] | null {
 }
 
 /** The doubts of keys after outcomes with these effects: the last effect of a key counts. */
-function settleDoubts(effects: readonly SettledEffect[], facts: FactsByKey): KeyWrites {
+function settleDoubts(effects: readonly SettledEffect[], facts: DoubtsByKey): KeyWrites<MarkChange> {
   if (effects.every(({ doubt, part }) => doubt === 'end' && part === undefined)) {
     return { doubts: new Map([[null, effects.map(({ doubtedKey }) => doubtedKey)]]), marks: NO_MARKS };
   }
@@ -358,7 +377,7 @@ function settleDoubts(effects: readonly SettledEffect[], facts: FactsByKey): Key
 }
 
 /** A run has found the acknowledged versions of these keys in its source: they count as written now (rule 8). */
-function confirmKeys(facts: FactsByKey): KeyWrites {
+function confirmKeys(facts: FactsByKey): KeyWrites<MarkChange> {
   return changeMarks(facts, () => true, { serial: PRESENT_SERIAL });
 }
 
@@ -378,20 +397,20 @@ function isUnconfirmed(job: string, { mark, doubt }: KeyFacts): boolean {
 }
 
 /** The marks of a state that has lost requests: any job may have sent their keys since, and their ids may be those of others. SQLite has the same rule in SQL: change both. */
-function loseMarks(facts: FactsByKey, serial: number): KeyWrites {
+function loseMarks(facts: FactsByKey, serial: number): KeyWrites<LostMark> {
   return changeMarks(facts, () => true, { fingerprint: IN_DOUBT, idProof: 'changed', serial });
 }
 
 /** What the store must answer again, after it has changed the id of any other key (rule 6). SQLite has the same rule in SQL: change both. */
-function proveIdsAgain(facts: FactsByKey): KeyWrites {
+function proveIdsAgain(facts: FactsByKey): KeyWrites<MarkChange> {
   return changeMarks(facts, isProven, { idProof: 'once' });
 }
 
-function changeMarks(
+function changeMarks<Change extends MarkChange | LostMark>(
   facts: FactsByKey,
   isChanged: (mark: StoredMark) => boolean,
-  change: MarkChange,
-): KeyWrites {
+  change: Change,
+): KeyWrites<Change> {
   const changed = [...facts].filter(([, { mark }]) => mark !== null && isChanged(mark));
   return { doubts: new Map(), marks: new Map(changed.map(([key]) => [key, change])) };
 }
@@ -410,6 +429,7 @@ export function editedKey({
 
 /** The rules, as the states ask them. */
 export const ledgerRules = {
+  keysWithMarks,
   beginKeys,
   mayRun,
   withdrawKeys,

@@ -303,7 +303,7 @@ export interface Begun {
    */
   readonly waitMs: readonly number[];
   /**
-   * True for a delete that must not be sent: another job sent the key or may have, or the id changed or is no longer
+   * True for a delete, or a change of a url, that must not be sent: another job sent the key or may have, or the id changed or is no longer
    * proven.
    */
   readonly overtaken: readonly boolean[];

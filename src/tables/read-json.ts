@@ -17,7 +17,7 @@ import {
 
 /**
  * Reads the records of a JSON file as a stream: the objects at the path `records`, in arrays or alone; without a path
- * those of the outermost array. In JSON Lines each line is a record. Numbers keep their written digits.
+ * those of the outermost array, or the outermost object if it is one record. In JSON Lines each line is a record. Numbers keep their written digits.
  */
 export async function readJson(file: TableFile): Promise<TableReader> {
   const rows = recordsAsRows(file);
@@ -34,7 +34,7 @@ function makeReader(
   return { batches, title: () => recordsIn(file.choice).path ?? '', header: () => rows().header };
 }
 
-/** `single` gets the outermost object as its record, if that has values and no lists of objects. */
+/** `single` gets the outermost object as its record, if that has several values and no lists of objects, and is not large. */
 async function* readRecords(
   file: TableFile,
   rows: RecordsAsRows,

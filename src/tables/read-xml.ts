@@ -2,7 +2,7 @@ import { TextDecoder } from 'node:util';
 import { SaxesParser } from 'saxes';
 import { type LimitedTable, type TableFile, tableError, tableLimitError } from './table-file.ts';
 
-/** The callbacks for XML. Names are without their prefix if `localNames` is set. */
+/** The callbacks for XML. With `localNames` names of elements are without their prefix; attributes keep theirs. */
 export interface XmlHandlers {
   open?(name: string, attributes: Readonly<Record<string, string>>): void;
   text?(text: string): void;
@@ -37,7 +37,8 @@ export async function* readXml(
   parser.on('error', (error) => {
     throw broken(file, error.message);
   });
-  // A DOCTYPE that names a file is read over, and the file is never loaded; only an internal subset defines entities.
+  // A DOCTYPE that names a file is read over, and the file is never loaded; only an internal subset defines entities. One of HTML says that
+  // the file is a page.
   parser.on('doctype', (text) => {
     if (text.includes('[') || /^\s*html\b/i.test(text)) throw refusedDoctype(file);
   });

@@ -2,9 +2,11 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { fieldsOfPart, type Operation, type Outcome } from '../../src/model/operation.ts';
 import {
+  type FactsByKey,
   type KeyFacts,
   type KeyWrites,
   ledgerRules,
+  type OperationGroup,
   PRESENT_SERIAL,
   UNKNOWN,
 } from '../../src/state/ledger-rules.ts';
@@ -111,6 +113,17 @@ class World {
     return this.facts.get(key) ?? UNKNOWN;
   }
 
+  /** The facts that a state reads before it begins a group. */
+  #read(group: OperationGroup): FactsByKey {
+    const marked = ledgerRules.keysWithMarks(group);
+    return new Map(
+      group.keys.map((key) => {
+        const { mark, doubt } = this.#of(key);
+        return [key, { mark: doubt === null && !marked.has(key) ? null : mark, doubt }];
+      }),
+    );
+  }
+
   #apply({ doubts, marks }: KeyWrites, present: number): void {
     const serialOf = (serial: number) => (serial === PRESENT_SERIAL ? present : serial);
     for (const [doubt, keys] of doubts) {
@@ -171,7 +184,7 @@ class World {
       ofAnyKey: this.#isLoseWaiting ? 1 : 0,
     };
     const group = { job, sender, keys, parts, deletes };
-    const { waitMs, overtaken, writes } = ledgerRules.beginKeys(group, this.facts, running);
+    const { waitMs, overtaken, writes } = ledgerRules.beginKeys(group, this.#read(group), running);
     this.#apply(writes, ++this.serial);
     for (const [position, { operation, fate }] of sent.entries()) {
       if (overtaken[position]) continue;

@@ -58,7 +58,7 @@ export async function finishStep(
   });
   const before = await readRunReport(context, ending, plan);
   const status = statusOf(before, failure);
-  // The records of an undo, a release or a copy have no rows to correct.
+  // The records of an undo, a release, a restore or a copy have no rows to correct.
   const hasRows = partOf(run) === undefined && run.copy === undefined && run.restore === undefined;
   if (plan !== null && before.totals.rejected > 0 && status !== 'interrupted' && hasRows)
     await writeRunRejects(context, request, ending, plan);
@@ -233,6 +233,7 @@ async function* unmatched(folder: RunFolder) {
 
 async function* refused(context: RunContext, run: Run): WriteRejectsOptions['rejections'] {
   for await (const batch of readRejections(context.artifacts.run(run.id))) {
+    // Such a rejection keeps no key: it allows no retry of a key that was not rejected.
     yield batch.map(({ key, spans, reason }) =>
       reason.code === KEY_NOT_REJECTED && key !== null ? { spans, reason } : { key, spans, reason },
     );

@@ -28,8 +28,9 @@ export interface CopySource {
 const CONTACTS = 'each store gives contacts ids of its own, and its owner the consent that they gave it';
 
 /**
- * The request to send products of one store to another: its price rules are those that remain to be applied. UsageError where the meaning
- * of prices or weights would change: other price rules were applied already, or currency or unit of weight differ.
+ * The request to send products of one store to another: its price rules are those that remain to be applied. UsageError for contacts, for
+ * `mode: update`, and where the meaning of prices or weights would change: other price rules were applied already, or currency or unit of
+ * weight differ.
  */
 export function copyRequest(
   request: ImportRequest,
@@ -121,6 +122,7 @@ export async function planCopy(
     return rules.length === 0 ? own : applyPriceRules(own, rules);
   };
   const keyIn = await keysOfStore(context, request, copy);
+  /** Filled by `openMapped`; the plan asks for deletes after its last pass. */
   let deletes: OwnedKey[] = [];
   const openMapped = async function* (): AsyncGenerator<readonly Mapped[]> {
     deletes = [];

@@ -82,7 +82,7 @@ export async function planRelease(
   const wanted = only && new Set(only);
   const renamed = new Map<string, string>();
   const adopted = new Map<string, Predecessor>();
-  /** If all that is held of them stays as it is in the store, nothing is sent, and they are held no more. */
+  /** All keys of the release: one that turns out unchanged is confirmed, so that it is held no more. */
   const undecided = new KeySet();
   const openMapped = async function* (): AsyncGenerator<readonly Mapped[]> {
     for await (const batch of releasableRecords(context, held, plan, wanted)) {

@@ -358,7 +358,10 @@ export function redisSendingStore(
       const { sender } = group;
       const begun = await rows.repeat(async () => {
         const known = lastKnown();
-        const { facts, now, senders } = await rows.read(group.keys, group.deletes.length > 0);
+        const { facts, now, senders } = await rows.read(
+          group.keys,
+          ledgerRules.keysWithMarks(group).size > 0,
+        );
         const own = senders.get(sender) ?? '';
         if (Number(/ (\d+)$/.exec(own)?.[1] ?? 0) < known) {
           // Rejects first if the lock is lost too.

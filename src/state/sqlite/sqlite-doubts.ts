@@ -6,6 +6,7 @@ import {
   type FactsByKey,
   type KeyWrites,
   ledgerRules,
+  type MarkChange,
   type OperationGroup,
   PRESENT_SERIAL,
   type RunningRequests,
@@ -200,8 +201,13 @@ export function createSqliteDoubts(database: DatabaseSync, names: Names, journal
     );
   };
   /** Within the transaction that has read the facts. `present`: the serial that stands for PRESENT_SERIAL. */
-  const apply = (target: number, { doubts, marks }: KeyWrites, facts: FactsByKey, present: number): void => {
-    const serialOf = (serial: number) => (serial === PRESENT_SERIAL ? present : serial);
+  const apply = (
+    target: number,
+    { doubts, marks }: KeyWrites<MarkChange>,
+    facts: FactsByKey,
+    present: () => number,
+  ): void => {
+    const storedSerial = (serial: number) => (serial === PRESENT_SERIAL ? present() : serial);
     for (const [doubt, keys] of doubts) {
       if (keys.length === 0) continue;
       if (doubt === null) {
@@ -212,11 +218,11 @@ export function createSqliteDoubts(database: DatabaseSync, names: Names, journal
       const columns = [Number(isPrior), Number(isAtWork), senders.join(' ')];
       const number = job === null ? NO_JOB : names.job(job);
       const partNames = fields === null ? null : JSON.stringify(fields);
-      putDoubts.run(target, ...columns, number, serialOf(serial), partNames, keysJson(keys));
+      putDoubts.run(target, ...columns, number, storedSerial(serial), partNames, keysJson(keys));
     }
     for (const [key, change] of marks) {
       const { idProof = 'proven', serial = 0 } = { ...facts.get(key)?.mark, ...change };
-      updateMark.run(ID_PROOFS.indexOf(idProof), serialOf(serial), target, key);
+      updateMark.run(ID_PROOFS.indexOf(idProof), storedSerial(serial), target, key);
     }
   };
   /** Its commit survives a power failure; other commits survive only the death of the process. */
@@ -232,7 +238,7 @@ export function createSqliteDoubts(database: DatabaseSync, names: Names, journal
   const endDoubts: EndDoubts = (target, effects) => {
     const dependent = effects.filter(ledgerRules.dependsOnDoubt).map(({ doubtedKey }) => doubtedKey);
     const facts = readFacts(target, dependent, () => false);
-    apply(target, ledgerRules.settleDoubts(effects, facts), facts, 0);
+    apply(target, ledgerRules.settleDoubts(effects, facts), facts, () => serialOf(target));
   };
   return {
     endDoubts,
@@ -240,12 +246,12 @@ export function createSqliteDoubts(database: DatabaseSync, names: Names, journal
     begin: (to: LedgerTarget, group: OperationGroup): Begun & { readonly serial: Serial } =>
       inTransaction(database, () => {
         const target = names.target(to);
-        const deleted = new Set(group.deletes.map(({ position }) => group.keys[position]));
-        const needsMark = (key: string, isDoubted: boolean) => isDoubted || deleted.has(key);
+        const marked = ledgerRules.keysWithMarks(group);
+        const needsMark = (key: string, isDoubted: boolean) => isDoubted || marked.has(key);
         const facts = readFacts(target, group.keys, needsMark);
         const { writes, ...begun } = ledgerRules.beginKeys(group, facts, runningRequests(target));
         const serial = raised(target);
-        apply(target, writes, facts, serial.value);
+        apply(target, writes, facts, () => serial.value);
         return { ...begun, serial };
       }),
     /** Records that the sender is alive now, and that each of its requests lasts at most `attemptMs`. */
@@ -264,7 +270,7 @@ export function createSqliteDoubts(database: DatabaseSync, names: Names, journal
       const number = names.findTarget(target);
       inTransaction(database, () => {
         const facts = readFacts(number, keys, () => false);
-        apply(number, ledgerRules.withdrawKeys(sender, facts), facts, serialOf(number));
+        apply(number, ledgerRules.withdrawKeys(sender, facts), facts, () => serialOf(number));
       });
     },
     /** A page of the keys after this one, in order; empty at the end. */
@@ -304,7 +310,8 @@ export function createSqliteDoubts(database: DatabaseSync, names: Names, journal
       inTransaction(database, () => {
         const number = names.target(target);
         const facts = readFacts(number, keys, () => true);
-        apply(number, ledgerRules.confirmKeys(facts), facts, raised(number).value);
+        const { value } = raised(number);
+        apply(number, ledgerRules.confirmKeys(facts), facts, () => value);
       });
     },
     position: (target: LedgerTarget): string => formatPosition(known(names.findTarget(target))),
