@@ -88,8 +88,8 @@ export function draftVariants(
   const combination = (row: number) =>
     JSON.stringify([cells[row], ...choices.map((column) => column.cells[row])]);
   const rows = cells.flatMap((cell, row) => (cell === '' ? [] : [row]));
-  const areDistinct = new Set(rows.map(combination)).size === rows.length;
-  if (choices.length > 0 && areDistinct) {
+  const alike = rows.length - new Set(rows.map(combination)).size;
+  if (choices.length > 0 && (alike === 0 || by !== undefined)) {
     const names = quotedHeaders(choices, ' and ');
     guess.notes.push(
       `Rows with the same '${title.header}' are variants of one product, by ${names}: ${title.distinct} products of ${rows.length} rows.`,
@@ -102,10 +102,12 @@ export function draftVariants(
       by: title,
     };
   }
-  if (choices.length > 0 && !isKey(sku)) {
+  const repeated = rows.length - title.distinct;
+  const areMostlyVariants = alike * 2 < repeated;
+  if (choices.length > 0 && (!isKey(sku) || areMostlyVariants)) {
     askGroup(guess, {
-      reason: `${rows.length - title.distinct} names repeat, and rows with the same name do not differ in ${quotedHeaders(choices, ' and ')}`,
-      answers: [EACH_ROW],
+      reason: `${repeated} names repeat, and ${areMostlyVariants ? `${alike} of the ` : ''}rows with the same name do not differ in ${quotedHeaders(choices, ' and ')}`,
+      answers: areMostlyVariants ? [asGroup(title), EACH_ROW] : [EACH_ROW],
     });
     return undefined;
   }

@@ -351,7 +351,10 @@ export const DAY_MS = 86_400_000;
 function patternsOf({ cells, headerParts }: ReturnType<typeof words>) {
   const { from, fromBehind, pieces, moreThan } = cells;
   return {
-    perPiece: new RegExp(`\\s*((?:/|${oneOf(headerParts.perPiece)}\\s)\\s*${oneOf(pieces)}\\.?)$`, 'iu'),
+    perPiece: new RegExp(
+      `(?<!\\s)\\s*((?:/|${oneOf(headerParts.perPiece)}\\s)\\s*${oneOf(pieces)}\\.?)$`,
+      'iu',
+    ),
     from: new RegExp(`^(${oneOf(from)})\\s+`, 'iu'),
     fromBehind: new RegExp(`(?<!\\s)\\s*(${oneOf(fromBehind)})$`, 'iu'),
     count: new RegExp(

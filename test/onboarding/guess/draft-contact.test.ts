@@ -72,7 +72,7 @@ describe('a consent that another column takes back', () => {
     ['Чёрный список', 'нет', 'да'],
     ['Lista negra', 'no', 'sí'],
     ['Mail error', '', '550 user unknown'],
-    ['Delivery status', 'delivered', 'failed'],
+    ['Status of mail', 'delivered', 'Delivery failed'],
     ['RGPD', 'OK', 'Refus'],
     ['DSGVO-Einwilligung', 'erteilt', 'widerrufen'],
     ['İYS durumu', 'ONAY', 'RET'],

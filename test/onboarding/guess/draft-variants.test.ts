@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { proposeMapping } from '../../../src/onboarding/guess/propose-mapping.ts';
+import { mapAll, products, table } from '../../mapping/mapping-setup.ts';
 import { guessed } from './guess-setup.ts';
 
 const variants = (text: string, answers?: Readonly<Record<string, string>>) =>
@@ -119,4 +121,30 @@ it('asks about rows with names and the same handle', async () => {
   expect(await variants(text, { group: 'Handle', 'column.option': 'Fit' })).toEqual([
     ['Tee: Fit', 'slim T-1 5', 'wide T-2 6'],
   ]);
+});
+
+describe('rows with the same name, of which a few have the same size', () => {
+  const header = ['SKU', 'Name', 'Price', 'Size'];
+  const rows = ['Tee', 'Cap'].flatMap((name) =>
+    ['S', 'M', 'L'].map((size) => [`${name}-${size}`, name, '5.00', size]),
+  );
+  const propose = (all: readonly string[][], answers = {}) =>
+    proposeMapping('products', { header, rows: all }, answers);
+
+  it('are asked about: a row that repeats another makes no products of the variants', async () => {
+    const twice = [...rows, ['TEE-S-2', 'Tee', '5.00', 'S']];
+    const [question] = propose(twice).questions;
+    expect([question?.id, question?.answers.map(({ value }) => value)]).toEqual(['group', ['Name', 'none']]);
+    const { spec } = propose(twice, { group: 'Name' });
+    if (spec === null) throw new Error('asked');
+    const { mapped } = await mapAll(spec, [table(header, twice)]);
+    expect(mapped.map(({ kind }) => kind).toSorted()).toEqual(['record', 'rejected']);
+    expect(products(mapped).map(({ title, variants }) => [title, variants.length])).toEqual([['Cap', 3]]);
+    expect(propose(twice, { group: 'none' }).questions).toEqual([]);
+  });
+
+  it('are products where most have the same', () => {
+    const posters = ['A', 'B', 'C'].map((sku) => [sku, 'Poster', '5.00', 'L']);
+    expect(propose(posters).questions).toEqual([]);
+  });
 });
