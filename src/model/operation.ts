@@ -69,9 +69,22 @@ interface UpsertContact extends WithBody {
 
 const NEW_CONTACT = 'new-';
 
-/** The key of a contact that has no id yet; its e-mail address, trimmed and in lower case, cannot be read from it. */
+/** The key of a contact that has no id yet; its e-mail address cannot be read from it. */
 export function newContactKey(email: string): string {
-  return `${NEW_CONTACT}${hash('sha256', email, 'hex').slice(0, 24)}`;
+  return `${NEW_CONTACT}${hash('sha256', comparedEmail(email), 'hex').slice(0, 24)}`;
+}
+
+/** Full-width and half-width forms, as keyboards for East Asian languages type them. */
+const WIDE = /[\uff01-\uffee]/g;
+
+/** An e-mail address in the form of Unicode in which addresses are sent: composed (NFC), with characters of the usual width. */
+export function composedEmail(email: string): string {
+  return email.replaceAll(WIDE, (wide) => wide.normalize('NFKC')).normalize('NFC');
+}
+
+/** The form in which e-mail addresses are compared: one contact has all spellings of it. */
+export function comparedEmail(email: string): string {
+  return composedEmail(email).trim().toLowerCase();
 }
 
 /** Whether a key of a contact is no id. */

@@ -14,6 +14,7 @@ import { crosswalkOfStore } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import { readPaged } from '../export/reading/read-items.ts';
 import { isJsonObject, parsedJson } from '../model/json-object.ts';
+import { comparedEmail } from '../model/operation.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import { csvLines } from '../model/row.ts';
 import {
@@ -250,7 +251,7 @@ function tableOf(found: ReadonlyMap<number, Found>, othersOf: (id: number) => re
   let absent = 0;
   for (const [id, email] of found) {
     if (email === null) absent += 1;
-    const key = email?.trim().toLowerCase() ?? '';
+    const key = comparedEmail(email ?? '');
     if (key === '') continue;
     const ids = byEmail.get(key);
     if (ids === undefined) byEmail.set(key, [id]);

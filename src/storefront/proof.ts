@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject, textsIn } from '../model/json-object.ts';
-import { changedFields, isEmpty, isNormalisedUrl } from '../model/operation.ts';
+import { changedFields, comparedEmail, isEmpty, isNormalisedUrl } from '../model/operation.ts';
 
 /** What the store's own answer proves about its request. */
 export interface Proof {
@@ -103,7 +103,7 @@ export function expectContactByEmail(body: string): Expectation {
 
 function emailIn(contact: unknown): string | undefined {
   const email = isJsonObject(contact) ? contact['email'] : undefined;
-  return typeof email === 'string' ? email.trim().toLowerCase() : undefined;
+  return typeof email === 'string' ? comparedEmail(email) : undefined;
 }
 
 /**

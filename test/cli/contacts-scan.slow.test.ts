@@ -71,14 +71,15 @@ it('keeps what an earlier scan has found of other ids, and says which ids were a
   // An id that is asked for again is as the store has it now; an address of both scans is of several contacts.
   await store.send('PUT', '/api/site/contacts/1002', { email: 'new@mail.example' });
   await store.send('PUT', '/api/site/contacts/1020', { email: 'new@mail.example' });
-  const again = ['contacts', 'scan', '--ids', '1002,1020', '--json'];
+  await store.send('PUT', '/api/site/contacts/1021', { email: '\uff4eew@mail.example' });
+  const again = ['contacts', 'scan', '--ids', '1002,1020-1021', '--json'];
   expect((await folder.storeferry(...again)).json()).toEqual({
-    requests: 2,
-    found: 2,
+    requests: 3,
+    found: 3,
     absent: 0,
     ambiguous: 1,
   });
-  expect(await table()).toContain('several: 1002 1020,new@mail.example');
+  expect(await table()).toContain('several: 1002 1020 1021,new@mail.example');
   await store.send('PUT', '/api/site/contacts/1002', { email: 'own@mail.example' });
   await folder.storeferry('contacts', 'scan', '--ids', '1002');
   expect((await table()).split('\n')).toEqual(

@@ -157,6 +157,23 @@ describe('a contact that is forgotten', () => {
       expect(Buffer.from(text, 'latin1').toString()).not.toContain('cker.example');
   });
 
+  it('is found in rejects in each form that Unicode has for its address', async () => {
+    const [composed, decomposed] = ['ren\u00e9@mail.example', 'Rene\u0301@mail.example'];
+    const anna = { number: 1, email: composed };
+    await using crm = await setupCrm({ rows: [anna, { number: 2 }], job: { safety: '{ maxRejects: off }' } });
+    const { workspace } = crm;
+    await workspace.write('ids.csv', `id,email\n1001,${composed}\n1002,contact-2@mail.example\n`);
+    expect((await workspace.storeferry('run', 'crm')).code).toBe(0);
+    const others = [{ number: 3, first: `Wife of ${decomposed}` }, { number: 4 }];
+    await workspace.write('crm.csv', crmExport([anna, ...others]));
+    const { run } = (await workspace.storeferry('run', 'crm', '--json')).json();
+    expect((await workspace.storeferry('forget', '1001', '--yes')).code).toBe(0);
+    const folder = join(workspace.dir, '.storeferry', 'artifacts', String(run));
+    const rejects = await readFile(join(folder, 'rejects.csv'), 'utf8');
+    expect(rejects).toContain('contact-4@');
+    expect(rejects).not.toContain(decomposed);
+  });
+
   it('is refused where nothing has the key, and discards no plan', async () => {
     await using crm = await openCrm();
     const { run } = await crm.json('plan', 'crm');

@@ -93,6 +93,13 @@ describe('transforms of text', () => {
     ['a cell of separators is blank', ' ; ;', [{ split: ';' }, { join: '|' }, { default: 'none' }], 'none'],
     ['an e-mail address', ' Ann@Mail.Example', ['email'], 'ann@mail.example'],
     ['an e-mail address with a name', 'Ann Lee <ANN@mail.example>', ['email'], 'ann@mail.example'],
+    [
+      'an e-mail address with a decomposed letter',
+      'Rene\u0301@mail.example',
+      ['email'],
+      'ren\u00e9@mail.example',
+    ],
+    ['an e-mail address in full width', '\uff21nn\uff20mail\uff0eexample', ['email'], 'ann@mail.example'],
     ['an e-mail address as a link', 'mailto:ann@mail.example', ['email'], 'ann@mail.example'],
     ['unique', 'a,b,a', [{ split: ',' }, 'unique', { join: '|' }], 'a|b'],
   ])('%s', async (_name, cell, transforms, expected) => {

@@ -56,6 +56,15 @@ describe('a crosswalk', () => {
     expect(crosswalk.find('c1')).toBeUndefined();
   });
 
+  it('finds an e-mail address in each form that Unicode has for it, and other values in their own', async () => {
+    const content = 'id,email,code\n7,rene\u0301@mail.example,e\u0301\n8,\uff42ob@mail.example,b\n';
+    const { crosswalk } = await read(content);
+    expect(crosswalk.find('Ren\u00e9@mail.example')).toBe(7);
+    expect(crosswalk.find('bob@mail.example')).toBe(8);
+    const byCode = (await read(content, { match: 'code', id: 'id' })).crosswalk;
+    expect([byCode.find('e\u0301'), byCode.find('\u00e9')]).toEqual([7, undefined]);
+  });
+
   it('passes over lines without a value or without an id', async () => {
     const { crosswalk } = await read('id,email\n,ann@mail.example\n7,\n\n');
     expect(crosswalk.find('ann@mail.example')).toBeUndefined();
@@ -84,6 +93,12 @@ describe('a crosswalk', () => {
     [
       'two ids for one value',
       'id,email\n7,ann@mail.example\n8,ANN@mail.example\n',
+      3,
+      'two ids for the same email',
+    ],
+    [
+      'two ids for two forms of one address',
+      'id,email\n7,rene\u0301@mail.example\n8,ren\u00e9@mail.example\n',
       3,
       'two ids for the same email',
     ],

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { changedFields } from '../../src/model/operation.ts';
-import { expectContact, expectDeleted, expectProduct } from '../../src/storefront/proof.ts';
+import {
+  expectContact,
+  expectContactByEmail,
+  expectDeleted,
+  expectProduct,
+} from '../../src/storefront/proof.ts';
 import { measureProperty } from '../support/measure-property.ts';
 
 const MUG = {
@@ -16,6 +21,18 @@ const MUG = {
 function prove(answer: unknown, sent: Record<string, unknown> = MUG) {
   return expectProduct(String(sent['url']), JSON.stringify(sent)).prove(answer);
 }
+
+describe('the proof that a contact was written by its e-mail address', () => {
+  it.each([
+    ['as it was sent', 'Rene\u0301@mail.example'],
+    ['in lower case', 'rene\u0301@mail.example'],
+    ['in the composed form of Unicode', 'ren\u00e9@mail.example'],
+  ])('is the address %s, with an id', (_, email) => {
+    const { prove } = expectContactByEmail(JSON.stringify({ email: 'Rene\u0301@mail.example' }));
+    expect(prove({ id: 7, email })).toEqual({ id: 7 });
+    expect(prove({ email })).toContain('with an integer id');
+  });
+});
 
 describe('the proof that a product was written', () => {
   it.each([

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { optional } from '../../model/json-object.ts';
+import { comparedEmail } from '../../model/operation.ts';
 import { storeTextSchema } from '../../model/remote-address.ts';
 import { messageOf } from '../../model/storeferry-error.ts';
 import { refuse } from '../values/cell.ts';
@@ -174,20 +175,17 @@ const ADDRESS = /^[^\s@<>()[\],;:"]+@[^\s@<>()[\],;:"]+$/;
 const NAMED = /^[^<>]*<([^<>]*)>$/;
 
 /**
- * `email`: one e-mail address, in lower case, so that two spellings are not two persons. Other texts reject the
- * record: the store would write to this address, or the crosswalk would search for it.
+ * `email`: one e-mail address, in lower case and one form of Unicode, so that two spellings are not two persons. Other texts
+ * reject the record: the store would write to this address, or the crosswalk would search for it.
  */
 export const email = defineTransform({
   name: 'email',
   word: {
     description:
-      'Reads an e-mail address, in lower case, also out of `Ann <ann@mail.example>` and `mailto:`; else rejects the record.',
+      'Reads an e-mail address, in lower case (NFC), also out of `Ann <ann@mail.example>` and `mailto:`; else rejects the record.',
     compile: ({ quote }) =>
       textStep((text) => {
-        const bare = (NAMED.exec(text)?.[1] ?? text)
-          .trim()
-          .replace(/^mailto:/i, '')
-          .toLowerCase();
+        const bare = comparedEmail((NAMED.exec(text)?.[1] ?? text).trim().replace(/^mailto:/i, ''));
         return ADDRESS.test(bare)
           ? bare
           : refuse(

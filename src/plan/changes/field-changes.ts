@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject, member, memberNames } from '../../model/json-object.ts';
 import { type FieldChange, leavesOf } from '../../model/mapped-record.ts';
+import { composedEmail } from '../../model/operation.ts';
 
 /** The field of options that follows from the variants: whether the store keeps prices and stock for each combination. */
 export const ADVANCED_FIELD = 'options.advanced';
@@ -49,7 +50,15 @@ function changesOf(
     return [{ field: ADVANCED_FIELD, old: advancedOf(before), new: advancedOf(after) }];
   }
   if (isJsonObject(before) && isJsonObject(after)) return membersChanged(field, before, after);
+  // An earlier version sent the form of Unicode that the source has.
+  if (field === 'email' && isSameEmail(before, after)) return [];
   return [{ field, old: before, new: after }];
+}
+
+function isSameEmail(before: unknown, after: unknown): boolean {
+  return (
+    typeof before === 'string' && typeof after === 'string' && composedEmail(before) === composedEmail(after)
+  );
 }
 
 function withoutAdvanced(options: unknown): unknown {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { CurrencyWatch, type KnownCurrency, type MappingContext } from '../../mapping/compile-mapping.ts';
-import { lookupKey, type StoreList } from '../../mapping/lookup-table.ts';
+import type { StoreList } from '../../mapping/lookup-table.ts';
 import type { SourceItem } from '../../model/mapped-record.ts';
+import { comparedEmail } from '../../model/operation.ts';
 import type { Plan, PlanSource } from '../../model/plan.ts';
 import type { ProbedProperties } from '../../model/probed-properties.ts';
 import { withMessages } from '../../model/reason.ts';
@@ -258,7 +259,9 @@ async function readMatched(
   note: (value: string) => void,
 ): Promise<void> {
   const find = (value: string): number => {
-    note(lookupKey(value));
+    const email = comparedEmail(value);
+    // A store may search byte by byte.
+    for (const form of new Set([email, email.normalize('NFD')])) note(form);
     return 1;
   };
   const crosswalk = { match: 'email', file: '', find };

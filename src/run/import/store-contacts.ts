@@ -1,9 +1,9 @@
 import { crosswalkOfStore } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
 import { readPaged } from '../../export/reading/read-items.ts';
-import { type Crosswalk, lookupKey } from '../../mapping/lookup-table.ts';
+import type { Crosswalk } from '../../mapping/lookup-table.ts';
 import { isJsonObject, member, recordOf } from '../../model/json-object.ts';
-import { answeredDifferences, newContactKey } from '../../model/operation.ts';
+import { answeredDifferences, comparedEmail, newContactKey } from '../../model/operation.ts';
 import type { ProbedProperties } from '../../model/probed-properties.ts';
 import type { Run } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
@@ -95,13 +95,12 @@ export async function storeContacts(
     match: 'email',
     file: job.crosswalk.path ?? '',
     isOfStore: true,
-    find: (value) => {
-      const email = lookupKey(value);
+    find: (email) => {
       // Sent again under the same key: the store may have created it, and only its answer ends the doubt.
       if (doubted.size > 0 && doubted.has(newContactKey(email))) return undefined;
       return read.find(email) ?? (lists ? undefined : findKnown(email));
     },
-    keyOfNew: creates ? (value) => newContactKey(lookupKey(value)) : undefined,
+    keyOfNew: creates ? newContactKey : undefined,
     whyNotNew: creates || job.createsContacts !== true ? undefined : whyNotCreated(store, probe),
     changesOf: (id, body) => {
       const stored = read.bodyOf(Number(id));
@@ -178,10 +177,11 @@ function contactDirectory(opened: DisposableStack) {
     add(id: unknown, contact: unknown, body: string | null): void {
       const email = isJsonObject(contact) ? contact['email'] : undefined;
       if (typeof email !== 'string' || typeof id !== 'number' || !Number.isSafeInteger(id)) return;
-      orStateError(() => insert.run(id, lookupKey(email), body));
+      orStateError(() => insert.run(id, comparedEmail(email), body));
     },
-    /** The id of the contact with exactly this address; NaN if several have it. */
-    find(email: string): number | undefined {
+    /** The id of the contact with this address; NaN if several have it. */
+    find(address: string): number | undefined {
+      const email = comparedEmail(address);
       const [found, other] = email === '' ? [] : byEmail.all(email);
       if (found === undefined) return undefined;
       return other === undefined ? Number(found['id']) : Number.NaN;

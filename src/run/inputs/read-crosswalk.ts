@@ -1,5 +1,6 @@
 import type { CrosswalkSpec } from '../../config/job/job.ts';
 import { type Crosswalk, columnsNamed, lookupKey } from '../../mapping/lookup-table.ts';
+import { comparedEmail } from '../../model/operation.ts';
 import { blankCellsBeyond, type Row } from '../../model/row.ts';
 import { MappingError } from '../../model/storeferry-error.ts';
 import { openTemporaryDatabase, orStateError } from '../../state/sqlite/open-row-scratch.ts';
@@ -44,9 +45,10 @@ export async function readCrosswalk(
   opened: DisposableStack,
 ): Promise<Crosswalk> {
   const index = opened.use(crosswalkIndex());
+  const keyOf = field === 'email' ? comparedEmail : lookupKey;
   for await (const batch of crosswalkReader({ match, id }, path, header).read(rows)) {
     for (const { value, id: written, line } of batch) {
-      const key = lookupKey(value);
+      const key = keyOf(value);
       if (key === '' || written === '') continue;
       const number = idOf(written);
       const known = index.add(key, number);
@@ -58,7 +60,7 @@ export async function readCrosswalk(
       }
     }
   }
-  return { match: field, file: path, find: (value) => index.get(lookupKey(value)) };
+  return { match: field, file: path, find: (value) => index.get(keyOf(value)) };
 }
 
 /**

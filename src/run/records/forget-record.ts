@@ -1,5 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { isJsonObject, member } from '../../model/json-object.ts';
+import { comparedEmail } from '../../model/operation.ts';
 import type { RowSpan } from '../../model/row.ts';
 import { type Run, UNFINISHED } from '../../model/run.ts';
 import { LockedError, UsageError } from '../../model/storeferry-error.ts';
@@ -166,12 +167,12 @@ function matcherOf(key: string, bodies: readonly (string | null | undefined)[]):
   const needles = [...values, key]
     .filter((value) => typeof value === 'string')
     .filter((value) => value.includes('@') || value.replaceAll(/\D/g, '').length >= MIN_DIGITS)
-    .map((value) => value.trim().toLowerCase());
+    .map(comparedEmail);
   // A text in UTF-8 first; as latin1 it is what a spreadsheet may have saved.
   return (text) =>
     [Buffer.from(text, 'latin1').toString('utf8'), text].some((read) => {
-      const lower = read.toLowerCase();
-      return needles.some((needle) => lower.includes(needle));
+      const compared = comparedEmail(read);
+      return needles.some((needle) => compared.includes(needle));
     });
 }
 
