@@ -88,7 +88,7 @@ function startsFormula(cell: string): boolean {
  */
 export type CellCurrencies = Readonly<Record<number, string | undefined>>;
 
-/** One parsed CSV line. `line` is the physical line on which it starts, the header being line 1. */
+/** One row. `line`: of CSV its first physical line (the first of the file is 1), of a sheet its row, else the number of the record. */
 export interface Row {
   /** Index of the file within the snapshot; 0 for a source of one file. */
   readonly file: number;

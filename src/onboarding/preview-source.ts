@@ -57,6 +57,8 @@ const MAX_ROWS_SHOWN = 30;
 export interface LookOptions extends Omit<CsvOptions, 'name' | 'file' | 'limits' | 'blockBytes'> {
   readonly sheet?: string | number | undefined;
   readonly records?: string | undefined;
+  /** What the mapping says of CSV files, for what else is not said. */
+  readonly csv?: MappingSpec['csv'];
   readonly sampleBytes?: number | undefined;
   /** For the path of a job: what it may read. Otherwise the user has typed the path, and may read its target. */
   readonly access?: FileAccess | undefined;
@@ -79,12 +81,18 @@ export async function lookAtSource(place: string | FilePlace, options: LookOptio
     access,
     headerRow,
     dataRow,
-    ...dialect
+    csv,
+    ...written
   } = options;
+  const dialect = {
+    ...written,
+    encoding: written.encoding ?? csv?.encoding,
+    delimiter: written.delimiter ?? csv?.delimiter,
+  };
   const real = path === undefined || access ? path : await realpath(path).catch(() => path);
   const folder = new SampleFolder(sampleBytes);
   const { files } = await stageSource(
-    { ...(real === undefined ? { remote } : { path: real }), sheet, records },
+    { ...(real === undefined ? { remote } : { path: real }), sheet, records, encoding: written.encoding },
     { workspaceDir: dirname(real ?? '/'), ...access, folder, signal },
   );
   const [first] = files;

@@ -89,7 +89,7 @@ const MAX_ROW_CHARACTERS = 8_000_000;
 /** So many blank cells take milliseconds, for which nothing else runs. */
 const PADDING_CELLS_PER_TURN = 200_000;
 
-/** Table formats are converted to CSV of this dialect. */
+/** Staged rows have no dialect: rejects files of them are written in this one. */
 const DIALECT: Dialect = { delimiter: ',', encoding: 'utf-8', newline: '\n', bom: false };
 
 /** A staged file of any format with a known header, whose rows may be read once. Dispose of it if they are not. */

@@ -28,7 +28,7 @@ export interface TableFile {
   readonly format: TableFormat;
   readonly choice: TableChoice;
   readonly limits: InputLimits;
-  /** The file from its beginning. */
+  /** The bytes of the file from its beginning. Which charset they are in, the format says: `encoding` is refused for all of these. */
   readonly content: () => AsyncIterable<Uint8Array>;
   /** The name of the sheet, once it is chosen. */
   readonly title?: string;
@@ -46,7 +46,10 @@ export interface TableRow {
   readonly currencies?: CellCurrencies | undefined;
 }
 
-/** The result of reading a format: rows, and facts about the table after they have been read. */
+/**
+ * The result of reading a format: rows, and facts about the table after they have been read. A reader refuses rows beyond `columns`,
+ * `rowBytes` and `cellBytes`, also one that has not ended, and bytes that are not in the charset; `convertTable` counts the rows.
+ */
 export interface TableReader {
   readonly batches: AsyncIterable<readonly TableRow[]>;
   /** The name of the sheet, or the path of the records. */

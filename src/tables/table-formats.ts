@@ -7,8 +7,8 @@ interface TableFormatDefinition {
   readonly isText?: (beginning: string) => boolean;
   /** Whether a zip with these entries has it. */
   readonly isZip?: (names: readonly string[]) => boolean;
-  /** The key of a source that selects the table in a file. */
-  readonly choice: keyof TableChoice;
+  /** The key of a source that selects the table in a file; absent: a file has one table. */
+  readonly choice?: keyof TableChoice;
   /** SourceError if the file does not conform to the format. The reader, and its library, are loaded with its first file. */
   readonly open: (file: TableFile) => Promise<TableReader>;
 }

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { SCHEMA_NAMES } from '../../src/config/json-schema.ts';
+import { TABLE_FORMAT_NAMES } from '../../src/model/row.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 import { filesIn } from './document-blocks.ts';
 import {
@@ -51,6 +52,11 @@ describe('the documents', () => {
     const names = Object.keys(packageJson.dependencies);
     expect(names.length).toBeGreaterThan(20);
     expect(names.filter((name) => !reasons.includes(`- \`${name}\`: `))).toEqual([]);
+  });
+
+  it('name every format of tables', () => {
+    const sources = readDocument('docs/sources.md');
+    expect(TABLE_FORMAT_NAMES.filter((format) => !sources.includes(`\`.${format}\``))).toEqual([]);
   });
 
   it('show mappings that pass their own tests, and jobs that fit them', async () => {

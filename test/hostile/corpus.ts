@@ -1,9 +1,10 @@
 import { gzipSync } from 'node:zlib';
+import type { TableFormat } from '../../src/model/row.ts';
 import { makeZip } from '../source/make-zip.ts';
 import { type CellToWrite, makeOds, makeXlsx } from '../tables/workbooks.ts';
 
 /** The formats that a source may have. */
-export type SampleFormat = 'csv' | 'json' | 'jsonl' | 'xml' | 'xlsx' | 'ods';
+export type SampleFormat = 'csv' | TableFormat;
 
 /** A file that costs more than it seems to, as far as nothing stops it. */
 export interface Sample {
@@ -117,9 +118,9 @@ function odsRow(cells: string, attributes = ''): string {
   return `<table:table-row ${attributes}>${cells}</table:table-row>`;
 }
 
-/** Each file was written for one mechanism; what the fuzzer finds joins them. */
-export function hostileSamples(): readonly Sample[] {
-  return [
+/** Each file was written for one mechanism; what the fuzzer finds joins them. Every format has its own. */
+const HOSTILE_FILES: Readonly<Record<SampleFormat, () => readonly [Sample, ...Sample[]]>> = {
+  xlsx: () => [
     xlsxSample(
       'overlapping-merges',
       {},
@@ -174,6 +175,8 @@ export function hostileSamples(): readonly Sample[] {
     xlsxSample('relations', {
       'xl/_rels/workbook.xml.rels': `<Relationships>${times(20_000, (index) => `<Relationship Id="a${index}" Type="x/worksheet" Target="worksheets/../sheet1.xml"/>`).join('')}</Relationships>`,
     }),
+  ],
+  ods: () => [
     odsSample(
       'spans',
       odsRow(
@@ -200,6 +203,8 @@ export function hostileSamples(): readonly Sample[] {
         (index) => `<style:style style:name="a${index}" style:parent-style-name="a${index - 1}"/>`,
       ).join(''),
     ),
+  ],
+  xml: () => [
     textSample(
       'namespaces',
       'xml',
@@ -228,6 +233,8 @@ export function hostileSamples(): readonly Sample[] {
     textSample('repeated-values', 'xml', feed(item('<Title>a</Title>'.repeat(60_000)))),
     textSample('unclosed-tag', 'xml', `<rss ${'a="1" '.repeat(2)}${'x'.repeat(2_000_000)}`),
     textSample('unclosed-elements', 'xml', '<a>'.repeat(300_000)),
+  ],
+  json: () => [
     textSample('levels-of-lists', 'json', `${'['.repeat(500_000)}${']'.repeat(500_000)}`),
     textSample('levels-of-objects', 'json', `[${'{"a":'.repeat(200_000)}1${'}'.repeat(200_000)}]`),
     textSample('many-keys', 'json', `[{${times(100_000, (index) => `"k${index}":1`).join(',')}}]`),
@@ -238,8 +245,16 @@ export function hostileSamples(): readonly Sample[] {
     textSample('escapes', 'json', `[{"Title":"${'\\u0041'.repeat(150_000)}"}]`),
     textSample('repeated-values-of-lists', 'json', `[{"Title":[${'1,'.repeat(300_000)}1]}]`),
     textSample('open-string', 'json', `[{"Title":"${'x'.repeat(1_000_000)}`),
+    {
+      ...textSample('packed-levels', 'json', '['.repeat(1_000_000)),
+      content: gzipSync('['.repeat(1_000_000)),
+    },
+  ],
+  jsonl: () => [
     textSample('broken-line', 'jsonl', `{"Handle":"a"}\n{"Title":"${'x'.repeat(1_000_000)}"]\n`),
     textSample('levels-of-a-line', 'jsonl', `{"Handle":"a"}\n${'{"a":'.repeat(100_000)}\n`),
+  ],
+  csv: () => [
     textSample('quotes', 'csv', `${HEADER.join(',')}\n${'"'.repeat(3_000_000)}`),
     textSample('open-quote', 'csv', `${HEADER.join(',')}\n"${'x\n'.repeat(1_000_000)}`),
     textSample('delimiters', 'csv', ',;\t|'.repeat(250_000)),
@@ -277,11 +292,11 @@ export function hostileSamples(): readonly Sample[] {
         Buffer.from([0xff, 0x0a]),
       ]),
     },
-    {
-      ...textSample('packed-levels', 'json', '['.repeat(1_000_000)),
-      content: gzipSync('['.repeat(1_000_000)),
-    },
-  ];
+  ],
+};
+
+export function hostileSamples(): readonly Sample[] {
+  return Object.values(HOSTILE_FILES).flatMap((samples) => samples());
 }
 
 /** Answers that a store, or what stands before it, may give to any request. */

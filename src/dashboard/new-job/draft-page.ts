@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { SCHEDULE_FIELD_NAMES, SCHEDULE_FIELDS } from '../../config/job/job.ts';
 import { recordOf, sumOf, withoutAbsent } from '../../model/json-object.ts';
 import { hasUser } from '../../model/remote-address.ts';
-import { rowPlace } from '../../model/row.ts';
+import { rowPlace, type TableFormat } from '../../model/row.ts';
 import { explainError } from '../../model/storeferry-error.ts';
 import {
   type AskedQuestion,
@@ -499,6 +499,20 @@ interface NewJobPageFacts {
   readonly problem: string | null;
 }
 
+/** The files that can be uploaded, beside CSV; null: the word of another format has it. */
+const FORMAT_WORDS: Readonly<Record<TableFormat, string | null>> = {
+  xlsx: 'Excel (.xlsx)',
+  ods: 'OpenDocument (.ods)',
+  json: 'JSON',
+  jsonl: null,
+  xml: 'XML',
+};
+
+function uploadWords(): string {
+  const words = withoutAbsent(['CSV', ...Object.values(FORMAT_WORDS)]);
+  return `A ${words.slice(0, -1).join(', ')} or ${words.at(-1)} file, also zipped`;
+}
+
 /** The page that takes a file or an address. */
 export function newJobPage({ limit, address, problem }: NewJobPageFacts, viewer: Viewer): Page {
   const isWrong = problem !== null;
@@ -508,7 +522,7 @@ export function newJobPage({ limit, address, problem }: NewJobPageFacts, viewer:
     form: true,
     lead: 'A job imports a file of products or contacts. You match its columns and see the first records before anything is written or sent.',
     body: html`<div class="ways">
-${uploadForm({ action: '/new/upload', heading: 'Upload a file', label: 'A CSV, Excel (.xlsx), OpenDocument (.ods), JSON or XML file, also zipped', hint: `At most ${limit}.`, button: 'Upload' }, viewer)}
+${uploadForm({ action: '/new/upload', heading: 'Upload a file', label: uploadWords(), hint: `At most ${limit}.`, button: 'Upload' }, viewer)}
 ${postForm(
   {
     action: '/new/address',

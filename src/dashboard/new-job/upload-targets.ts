@@ -106,16 +106,7 @@ function needing(names: readonly string[], resource: Resource): Refusing {
 }
 
 /** How a job reads its source; `csv` is what its mapping says. */
-export function readingOf(
-  { source }: ImportJob,
-  csv: { readonly encoding?: string; readonly delimiter?: string } | undefined,
-): LookOptions {
+export function readingOf({ source }: ImportJob, csv: LookOptions['csv']): LookOptions {
   const { sheet, records, headerRow, encoding, delimiter } = source;
-  return {
-    sheet,
-    records,
-    headerRow,
-    encoding: encoding ?? csv?.encoding,
-    delimiter: delimiter ?? csv?.delimiter,
-  };
+  return { sheet, records, headerRow, encoding, delimiter, csv };
 }

@@ -71,8 +71,7 @@ async function judgeSource(
     if (first === undefined) throw new TypeError('no files were found, and no error was thrown');
     const { header } = await lookAtSource(first.real, {
       ...tableOptionsOf(source),
-      encoding: source.encoding ?? spec?.csv?.encoding,
-      delimiter: source.delimiter ?? spec?.csv?.delimiter,
+      csv: spec?.csv,
       sampleBytes: SAMPLE_BYTES,
     });
     const obstacle = spec === undefined ? null : fitHeader(spec, header).obstacle;
