@@ -315,20 +315,14 @@ function storeEndPositionAtEnd({ state }: RunContext, work: RunWork, target: Loc
   };
 }
 
-function runOf(
-  context: RunContext,
-  { job: { name, import: resource, approval }, store, resend, sample }: ImportRequest,
-  task: ImportTask,
-): Run {
+function runOf(context: RunContext, request: ImportRequest, task: ImportTask): Run {
   if (task.kind === 'approve') return task.planned;
-  return newRun(context, store, {
-    job: name,
+  const { resend, sample } = request;
+  return newRun(context, request, {
     kind: isPlanning(task) ? 'plan' : task.kind,
-    resource,
     step: 'stage',
     resend,
     retryOf: task.kind === 'retry' ? task.rejected.id : null,
-    ...(approval !== undefined && { approval: approval.by }),
     ...(sample !== undefined && { sample }),
     ...(task.kind === 'undo' && { undo: task.undo }),
     ...(task.kind === 'copy' && { copy: task.copy }),

@@ -1,3 +1,4 @@
+import type { Job } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import { repeatEvery } from '../model/clock.ts';
 import { storeIdentity } from '../model/remote-address.ts';
@@ -121,28 +122,24 @@ async function recordingEnd<Ended>(failure: unknown, record: () => Promise<Ended
 }
 
 /** The differences between kinds of runs when they begin. */
-type Beginning = Pick<Run, 'job' | 'kind' | 'resource' | 'step'> &
+type Beginning = Pick<Run, 'kind' | 'step'> &
   Partial<
     Pick<
       Run,
-      | 'approval'
-      | 'approved'
-      | 'copy'
-      | 'digest'
-      | 'release'
-      | 'resend'
-      | 'restore'
-      | 'retryOf'
-      | 'sample'
-      | 'undo'
+      'approved' | 'copy' | 'digest' | 'release' | 'resend' | 'restore' | 'retryOf' | 'sample' | 'undo'
     >
   >;
 
-/** A run that is about to begin; the state does not have it until it is created there. */
-export function newRun(context: RunContext, store: StoreConfig, beginning: Beginning): Run {
+/** A run of a job that is about to begin; the state does not have it until it is created there. */
+export function newRun(
+  context: RunContext,
+  { job, store }: { readonly job: Job; readonly store: StoreConfig },
+  beginning: Beginning,
+): Run {
   return {
     id: context.newRunId(),
     sequence: 0,
+    ...jobFacts(job),
     store: store.name,
     baseUrl: store.baseUrl,
     storeId: storeIdentity(store),
@@ -162,6 +159,13 @@ export function newRun(context: RunContext, store: StoreConfig, beginning: Begin
     ...(context.actors !== undefined && { startedBy: [...context.actors] }),
     ...beginning,
   };
+}
+
+/** What a run keeps of its job as it is when the run begins. */
+function jobFacts(job: Job): Pick<Run, 'job' | 'resource' | 'approval'> {
+  if (job.kind === 'export') return { job: job.name, resource: job.export };
+  const { approval } = job;
+  return { job: job.name, resource: job.import, ...(approval !== undefined && { approval: approval.by }) };
 }
 
 /** Continues an unfinished run in the place of the new one, which is removed. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { changedSincePlan } from '../../src/run/execute-run.ts';
-import { stageJobSource, stageStep } from '../../src/run/import/stage-step.ts';
+import { jobDigest, stageJobSource, stageStep } from '../../src/run/import/stage-step.ts';
 import { openImport } from '../../src/run/inputs/open-mapping.ts';
 import type { RunContext } from '../../src/run/run-context.ts';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
@@ -94,4 +94,15 @@ it.each([
     },
   });
   expect(found).toEqual(['the source']);
+});
+
+it('is not said of plans of earlier versions: the digest of the settings stays, also where others change', () => {
+  const other = 'schedule: { cron: "1 2 * * *" }\nnotify: { url: "https://hooks.example" }\ndrift: 1%\n';
+  const digests = [JOB, `${JOB}${other}`, `${JOB}mode: mirror\n`].map((text) => {
+    const job = workspace({ 'jobs/nightly.yaml': text }).job('nightly');
+    if (job.kind !== 'import') throw new Error('no import');
+    return jobDigest({ job });
+  });
+  const known = '8fd0e0ce183c1ff79f4222f5b4a7ca7c4cadccfebefaad9eb68228d60920113f';
+  expect(digests).toEqual([known, known, expect.not.stringContaining(known)]);
 });

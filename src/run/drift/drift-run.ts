@@ -27,7 +27,7 @@ export async function driftRun(surroundings: RunContext, request: DriftRequest):
   const { job, store } = request;
   let found: { readonly drift: Drift; readonly requests: number } | null = null;
   return await runPipeline(surroundings, {
-    run: newRun(surroundings, store, { job: job.name, kind: 'drift', resource: job.import, step: 'apply' }),
+    run: newRun(surroundings, request, { kind: 'drift', step: 'apply' }),
     lock: lockJob,
     async admit(run) {
       await comparisonMethod(surroundings, store, job);

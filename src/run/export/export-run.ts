@@ -37,12 +37,9 @@ import { exportFolder, exportHistory } from './export-folder.ts';
  * Runs an export job: read, write, finish. Rejects as `runPipeline`. After any failure the destination is unchanged.
  */
 export async function exportRun(surroundings: RunContext, request: ExportRequest): Promise<RunFacts> {
-  const { job, store } = request;
   return await runPipeline(surroundings, {
-    run: newRun(surroundings, store, {
-      job: job.name,
+    run: newRun(surroundings, request, {
       kind: 'export',
-      resource: job.export,
       step: 'read',
       digest: exportDigest(request),
     }),

@@ -120,13 +120,46 @@ export function runDigest(
   });
 }
 
+/** Whether a setting of a job decides what is sent: where it changes, an unfinished run is not continued, and a plan counts as outdated. */
+const DECIDES_WHAT_IS_SENT: Readonly<Record<keyof ImportRequest['job'], boolean>> = {
+  kind: true,
+  name: true,
+  import: true,
+  store: true,
+  source: true,
+  mapping: true,
+  params: true,
+  prices: true,
+  mode: true,
+  createsContacts: true,
+  match: true,
+  keep: true,
+  leaveOut: true,
+  adopt: true,
+  renames: true,
+  duplicates: true,
+  crosswalk: true,
+  safety: true,
+  guards: true,
+  conflicts: true,
+  apply: true,
+  approval: true,
+  html: true,
+  limits: true,
+  // A comparison of its own.
+  drift: false,
+  // Pictures to publish have a digest of their own.
+  images: false,
+  schedule: false,
+  notify: false,
+};
+
 /** The settings of a job that decide what is sent, without its secrets. */
 function jobInputs(job: ImportRequest['job']) {
-  // These change nothing that is sent. Pictures to publish have a digest of their own.
-  const { schedule: _schedule, notify: _notify, images: _images, drift: _drift, ...planInputs } = job;
-  const { source, crosswalk, adopt, ...rest } = planInputs;
+  const { source, crosswalk, adopt } = job;
+  const deciding = Object.entries(DECIDES_WHAT_IS_SENT).flatMap(([key, decides]) => (decides ? key : []));
   return {
-    ...rest,
+    ...Object.fromEntries(Object.entries(job).filter(([key]) => deciding.includes(key))),
     source: withoutSecrets(source),
     crosswalk: crosswalk && withoutSecrets(crosswalk),
     ...(adopt !== undefined && { adopt: typeof adopt === 'object' ? withoutSecrets(adopt) : adopt }),

@@ -167,7 +167,7 @@ export async function verifyRun(surroundings: RunContext, request: VerifyRequest
   const tally = verificationTally();
   let sample: LedgerSample = { keys: [], known: 0, notComparable: 0 };
   return await runPipeline(surroundings, {
-    run: newRun(surroundings, store, { job: job.name, kind: 'verify', resource: job.import, step: 'apply' }),
+    run: newRun(surroundings, request, { kind: 'verify', step: 'apply' }),
     lock: lockJob,
     async steps(work) {
       const { context } = work;
