@@ -81,7 +81,8 @@ it('keeps what an earlier scan has found of other ids, and says which ids were a
   });
   expect(await table()).toContain('several: 1002 1020 1021,new@mail.example');
   await store.send('PUT', '/api/site/contacts/1002', { email: 'own@mail.example' });
-  await folder.storeferry('contacts', 'scan', '--ids', '1002');
+  await store.send('PUT', '/api/site/contacts/1021', { email: 'also@mail.example' });
+  await folder.storeferry('contacts', 'scan', '--ids', '1002,1021');
   expect((await table()).split('\n')).toEqual(
     expect.arrayContaining(['1002,own@mail.example', '1020,new@mail.example']),
   );
