@@ -76,10 +76,15 @@ export function askUnused(guess: Guess) {
       (one) =>
         isUnnamed(one) &&
         !guess.isNamed(one.header) &&
-        one.values.every((value) => isPiece(value) || isMeasure(value)),
+        isMostly(one, (value) => isPiece(value) || isMeasure(value)),
     ),
     isMeasure,
     (value) => `${suchAs(value)} prices and stock may be for that, not for a piece`,
+  );
+  doubt(
+    guess.freeCalled('currency').filter(({ distinct }) => distinct > 1),
+    () => true,
+    (value) => `${suchAs(value)} prices may be in several currencies`,
   );
   if (isTaxOpen(guess))
     doubt(
@@ -225,10 +230,8 @@ function mayBeDiscount(column: SampledColumn): boolean {
   );
 }
 
-function arePercentages({ values }: SampledColumn): boolean {
-  return (
-    values.length > 0 && values.every((value) => isMissingValue(value) || DISCOUNT.exec(value)?.[1] === '%')
-  );
+function arePercentages(column: SampledColumn): boolean {
+  return isMostly(column, (value) => isMissingValue(value) || DISCOUNT.exec(value)?.[1] === '%');
 }
 
 /** Columns with the parts of what products are made of: percentages below unknown headers, which are 100 together in most of their rows. */

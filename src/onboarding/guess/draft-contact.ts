@@ -444,7 +444,8 @@ function refusalsOf(column: SampledColumn): Refusals | undefined {
   }
   const isNamed = column.reading.meanings.length > 0 && !isCalled(column, 'tags');
   const states = new Set(column.values.map((value) => value.replaceAll(/\d+/g, '')));
-  return isNamed || areFlags(column) || states.size > MAX_STATES ? undefined : statesOf(column);
+  const isPlain = column.values.every((value) => booleanOf(value) !== undefined);
+  return isNamed || isPlain || states.size > MAX_STATES ? undefined : statesOf(column);
 }
 
 /** Which cells of a column have a state that refuses e-mails, alone or in a list. */

@@ -197,14 +197,16 @@ function unknownMarks(guess: Guess, isProduct: (row: number) => boolean): readon
 }
 
 /** Whether a column marks some rows, and others not: yes and no, x and blank, or letters such as J and N. */
-function marksSome({ cells, values, distinct }: SampledColumn, isProduct: (row: number) => boolean): boolean {
+function marksSome(column: SampledColumn, isProduct: (row: number) => boolean): boolean {
+  const { cells, values, distinct } = column;
   const letters =
     distinct <= 2 &&
     values.every((value) => /^\p{L}$/u.test(value)) &&
     values.some((value) => /^[dlnн]$/i.test(value));
   return (
     new Set(cells.filter((_, row) => isProduct(row)).map((cell) => cell.toLowerCase())).size > 1 &&
-    values.every(
+    isMostly(
+      column,
       (value) => letters || booleanOf(value) !== undefined || isMark(value) || isMissingValue(value),
     )
   );

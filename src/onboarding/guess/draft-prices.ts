@@ -264,7 +264,8 @@ function doubtfulWas(columns: readonly SampledColumn[], price: SampledColumn) {
   return [...called, ...unnamed].flatMap((column) => {
     const { pairs, above, below, reason } = compare(price, column);
     if (called.length === 0) {
-      const isLikely = above > 1 && below === 0 && pairs.every(([now, before]) => before <= now * MAX_MARKUP);
+      const isLikely =
+        above > 1 && areMost(pairs, ([now, before]) => before >= now && before <= now * MAX_MARKUP);
       const isWritten = shareOf(price, hasCents) < 0.5 || isMostly(column, hasCents);
       return isLikely && isWritten ? [{ column, reason: `${reason}; its header is not known` }] : [];
     }
@@ -284,17 +285,27 @@ function doubtfulSales(columns: readonly SampledColumn[], price: SampledColumn) 
     return columns.flatMap((one) => {
       const isOfSome = isUnnamed(one) && one.cells.includes('') && fits(one) && isMostly(one, hasCents);
       const { pairs, below, reason } = compare(price, one);
-      const isLikely = below > 0 && pairs.every(([now, other]) => other < now && other * MAX_MARKUP >= now);
+      const isLikely =
+        below > 0 && areMost(pairs, ([now, other]) => other < now && other * MAX_MARKUP >= now);
       return isOfSome && isLikely ? [{ column: one, reason: `${reason}; its header is not known` }] : [];
     });
   if (!fits(column)) {
-    const other = column.values.find((value) => !isAmount(value) && /[1-9]/.test(value));
+    const hasAmounts = shareOf(column, isAmount) > 0;
+    const other = column.values.find((value) => !mayBeAmount(value) && (hasAmounts || /[1-9]/.test(value)));
     return other === undefined || areFlags(column) || column.values.some((value) => value.endsWith('%'))
       ? []
       : [misfit(column, other)];
   }
   const { above, below, reason } = compare(price, column);
   return above > below || isCalled(column, 'discount') ? [{ column, reason }] : [];
+}
+
+/** Whether nearly all pairs meet a test: a misprint in one row does not hide what the others say. */
+function areMost(
+  pairs: ReturnType<typeof compare>['pairs'],
+  test: (pair: readonly [number, number]) => boolean,
+) {
+  return pairs.filter(test).length >= pairs.length * 0.9;
 }
 
 /** Whether nothing is known of a header, nor has it a word for a price. */

@@ -253,7 +253,7 @@ export function draftWeight(guess: Guess): VariantsSpec['weight'] {
   if (decimal === undefined || (bare > 0 && unit === undefined && !isStated)) return undefined;
   const format: Transform = decimal === '.' ? 'number' : { number: { decimal } };
   if (beside !== undefined && (isStated || unit === beside.header)) {
-    guess.claim('weightUnit', beside, `all ${beside.values.length} values are units of weight`, 'certain');
+    guess.claim('weightUnit', beside, countedShare(beside, isWeightUnit, 'are units of weight'), 'certain');
     return { value: [guess.use('weight', column), format], unit: guess.use('weightUnit', beside) };
   }
   if (words.length === 0 && unit === undefined) {
@@ -271,11 +271,13 @@ export function draftWeight(guess: Guess): VariantsSpec['weight'] {
   return { value: readBy(name, steps), unit: 'cell' };
 }
 
+function isWeightUnit(value: string): boolean {
+  return weightUnit(value) !== undefined;
+}
+
 /** A column with the units of a weight: called that, a path such as weight.unit, or called a unit. */
 function unitBeside(guess: Guess, weight: SampledColumn): SampledColumn | undefined {
-  const areUnits = ({ values }: SampledColumn) =>
-    values.length > 0 && values.every((value) => weightUnit(value) !== undefined);
-  const found = guess.free.filter((column) => column !== weight && areUnits(column));
+  const found = guess.free.filter((column) => column !== weight && shareOf(column, isWeightUnit) >= 0.5);
   return found.find((column) => isOfWeight(column, weight)) ?? (found.length === 1 ? found[0] : undefined);
 }
 

@@ -259,16 +259,15 @@ export function isMarked(value: string): boolean {
   return value !== '' && !isMissingValue(value) && booleanOf(value) !== false && !isOther;
 }
 
-/** Whether the values of a column only mark rows: yes, x, sold out. */
+/** Whether most values of a column only mark rows: yes, x, sold out. An odd one must not hide what the others say. */
 export function areFlags(column: SampledColumn): boolean {
   const read = readerOfFlags(column);
-  return column.values.every(
-    (value) =>
-      read(value) !== undefined ||
-      availabilityOf(value) !== undefined ||
-      isMissingValue(value) ||
-      isMark(value),
-  );
+  const isFlag = (value: string) =>
+    read(value) !== undefined ||
+    availabilityOf(value) !== undefined ||
+    isMissingValue(value) ||
+    isMark(value);
+  return shareOf(column, isFlag) >= 0.5;
 }
 
 /** The condition for the rows that a column marks; `marks`: which cells do. */
@@ -315,8 +314,9 @@ export function momentsOf(value: string): readonly number[] {
 /** Seconds, of the years from 2017 on. */
 const UNIX_TIME = /^1[5-9]\d{8}$/;
 
-/** Whether all values are dates or times: 2024-01-02, 2.1.24 10:00, 20240102, 2 January 2024, 1704153600. */
+/** Whether all values that are not missing are dates or times: 2024-01-02, 2.1.24 10:00, 20240102, 2 January 2024, 1704153600. */
 export function areDates({ values }: Pick<SampledColumn, 'values'>): boolean {
+  const dates = values.filter((value) => !isMissingValue(value));
   const isDate = (value: string, isMonthFirst: boolean) => {
     const [, first = '', second = '', third = ''] = DATE.exec(value) ?? [];
     if (first === '') return WRITTEN_DATE.test(value) || UNIX_TIME.test(value);
@@ -328,8 +328,8 @@ export function areDates({ values }: Pick<SampledColumn, 'values'>): boolean {
   };
   // Sizes such as 10/20/30 and 20/10/30 are dates each, but not in the same order.
   return (
-    values.length > 0 &&
-    [false, true].some((isMonthFirst) => values.every((value) => isDate(value, isMonthFirst)))
+    dates.length > 0 &&
+    [false, true].some((isMonthFirst) => dates.every((value) => isDate(value, isMonthFirst)))
   );
 }
 

@@ -278,6 +278,41 @@ describe('a price', () => {
   );
 });
 
+describe('an odd cell hides no doubt that the others raise', () => {
+  it.each([
+    ['Sold out', 'yes', 'no', 'soon'],
+    ['Tax included', 'no', 'yes', 'depends'],
+    ['Requires shipping', 'no', 'yes', 'pickup'],
+    ['Intern', 'ja', 'nein', 'seit 2020'],
+    ['Currency', 'EUR', 'US Dollars', 'Swiss Francs'],
+    ['Unit', 'kg', 'pc', 'box'],
+    ['Reduction XY', '10 %', '', 'on request'],
+    ['Zeta', 'yes', 'no', 'later', 'column.visible'],
+  ])('in a column %s', async (header, one, other, odd, id = `unused.${header}`) => {
+    const rows = [one, other, odd, one, other, one, other, one, other, one].map(
+      (cell, at) => `N${at};${at + 1}.50;${cell}`,
+    );
+    expect(await prices(`Name;Price;${header}\n${rows.join('\n')}`)).toEqual([id]);
+  });
+
+  it.each([
+    ['Sale price', 'call us', 0.5, 'column.sale'],
+    ['On sale;Sale price', 'soon;1.00', 0.5, 'unused.On sale'],
+    ['Unknown XY', '1.00', 1.5, 'column.was'],
+  ])('beside prices, in %s', async (headers, odd, factor, id) => {
+    const mark = headers.includes(';') ? 'no;' : '';
+    const rows = Array.from({ length: 12 }, (_, at) => {
+      const price = at + 4.5;
+      const cell =
+        at % 4 === 0 && (at === 0 || headers === 'Sale price')
+          ? odd
+          : `${mark}${(price * factor).toFixed(2)}`;
+      return `N${at};${price.toFixed(2)};${cell}`;
+    });
+    expect(await prices(`Name;Price;${headers}\n${rows.join('\n')}`)).toEqual([id]);
+  });
+});
+
 describe('a mark that a product is sold no more', () => {
   it.each([
     ['Action', 'delete', 'update'],

@@ -86,6 +86,12 @@ describe('a consent that another column takes back', () => {
     expect(await subscribed(agreed)).toEqual([true, false]);
   });
 
+  it.each(['Kontaktsperre', 'Opted out XY'])('is asked about in %s beside an odd cell', async (header) => {
+    expect(await subscribed(`Newsletter;${header}\nyes;ja\nyes;nein\nyes;seit 2020`)).toEqual([
+      `unused.${header}`,
+    ]);
+  });
+
   it('counts also where an answer says what is a consent', async () => {
     const text = 'Marketing consent;Email status\ngranted;valid\ngranted;hard_bounce\nimplied;hard_bounce';
     const answers = { 'word.granted': 'yes', 'word.implied': 'not-sent' };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { proposeMapping } from '../../../src/onboarding/guess/propose-mapping.ts';
 import { guessed } from './guess-setup.ts';
 
 type Answers = Readonly<Record<string, string>>;
@@ -58,6 +59,14 @@ describe('words for the stock', () => {
 });
 
 describe('the unit of a weight', () => {
+  it('is read from its column where a few units are not known: these rows are rejected', () => {
+    const header = ['Name', 'Price', 'Weight', 'Weight unit'];
+    const rows = ['g', 'kg', 'stone'].map((unit) => [`Mug ${unit}`, '4.00', '300', unit]);
+    expect(proposeMapping('products', { header, rows }).spec).toMatchObject({
+      variants: { weight: { unit: 'weightUnit' } },
+    });
+  });
+
   it('is that of a column which says it on every row', async () => {
     const text = 'Name;Price;Weight;Weight unit\nMug;4.00;300;g\nJug;5.00;1.5;kg';
     expect(await weights(text)).toEqual([0.3, 1.5]);
