@@ -44,7 +44,7 @@ type Tools = Awaited<ReturnType<typeof loadTools>>;
 export interface TaskTools extends OpenContext, Tools {
   readonly terminal: Terminal;
   /** The job that the command names, or one of its stores; of a command that names a run, the run. */
-  readonly job: string;
+  readonly subject: string;
   /** `readTask` in this workspace. */
   readonly read: (...asked: RestOf<Parameters<typeof readTask>>) => Promise<RunTask>;
 }
@@ -152,7 +152,7 @@ export async function workInWorkspace(
     const at = { ...open, context: { ...open.context, onEvent } };
     try {
       const read: TaskTools['read'] = (...asked) => tools.readTask(at, ...asked);
-      const task = await makeTask({ ...at, ...tools, terminal, job: named, read });
+      const task = await makeTask({ ...at, ...tools, terminal, subject: named, read });
       const ended = await tools.executeRun(at.context, task).then(
         (report) => ({ report, bug: undefined }),
         (error: unknown) => {

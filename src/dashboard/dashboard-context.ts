@@ -92,24 +92,24 @@ export interface AtWork {
 interface ActionSteps {
   readonly before?: (() => Promise<void>) | undefined;
   /** Called once for each confirmation, when its run is known, or why there is none. */
-  readonly settled?: ((result: ActionResult) => Promise<void>) | undefined;
+  readonly onSettled?: ((result: ActionResult) => Promise<void>) | undefined;
 }
 
 /** Executes actions. Created at the edge, because only the edge starts processes. */
 export interface DashboardActions {
   /**
-   * Begins an action and returns its run as soon as there is one, or its state after a short wait. `once` identifies
-   * a confirmation: repeating it begins nothing and returns its result. A job has at most one action at a time.
+   * Begins an action and returns its run as soon as there is one, or its state after a short wait. `confirmation`
+   * is the id of a confirmation: repeating it begins nothing and returns its result. A job has at most one action at a time.
    * `before` is executed when the job has no other action; if it fails, nothing is begun.
    */
-  readonly begin: (action: JobAction, once: string, steps?: ActionSteps) => Promise<ActionResult>;
+  readonly begin: (action: JobAction, confirmation: string, steps?: ActionSteps) => Promise<ActionResult>;
   /** Whether runs are currently queued for workers instead of running beside the dashboard. */
   readonly hasWorkers: () => Promise<boolean>;
   /** Unfinished runs that were started here or queued for the workers, by job. */
   readonly atWork: () => Promise<ReadonlyMap<string, AtWork>>;
   /** The state of the action of a confirmation; undefined if it is no longer remembered. */
   readonly find: (
-    once: string,
+    confirmation: string,
   ) => Promise<{ readonly action: JobAction; readonly result: ActionResult } | undefined>;
 }
 

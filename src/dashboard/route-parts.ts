@@ -113,7 +113,7 @@ export async function refuseLargeWorkbook(
   throw new PageError(422, 'Too many records for a workbook', advice);
 }
 
-/** The same as a notice on a page. */
+/** An error as a notice on a page, without secrets. */
 export function refusalOf(error: unknown, { redact }: Pick<DashboardContext, 'redact'>): Notice {
   return { tone: 'bad', text: redact(sentenceOf(error)) };
 }
@@ -144,7 +144,7 @@ export function limitReads(most: number, refusal: () => PageError) {
 /** Who did something in the dashboard. */
 type Actor = Pick<FastifyRequest, 'ip'> & { readonly viewer: Pick<Viewer, 'who'> };
 
-/** Adds to both logs what a signed-in visitor did: by the token and the address. */
+/** Adds what a visitor did to the log of the process and to the audit log, with the person or token and the address. */
 export async function audit(
   { context, log }: Pick<DashboardContext, 'context' | 'log'>,
   { ip, viewer }: Actor,

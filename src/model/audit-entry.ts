@@ -13,7 +13,7 @@ const AUDITED_NAMES = ACTION_NAMES.filter((name): name is AuditedName => actionO
 const auditEntrySchema = z.object({
   /** Milliseconds since the epoch. */
   at: z.number(),
-  /** A user of a machine (`deploy@shop1`), or the token of the dashboard with the address of its browser. */
+  /** A user of a machine (`deploy@shop1`), or a person or token of the dashboard with the address of the browser. */
   who: z.string(),
   by: z.enum(['command', 'dashboard']),
   action: z.enum(AUDITED_NAMES),

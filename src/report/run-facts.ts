@@ -17,7 +17,7 @@ export interface RunFacts {
   readonly totals: RunTotals;
   /** Planned deletes without a final outcome. */
   readonly unsentDeletes: number;
-  /** Planned deletes that were not sent (`Left` in src/model/operation.ts). */
+  /** Planned deletes that were given up (`Left` in src/model/operation.ts). */
   readonly leftDeletes: number;
   /** Records that the store refused, by reason. */
   readonly refusals: readonly ReasonGroup[];

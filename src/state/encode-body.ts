@@ -78,7 +78,7 @@ export function encodeBodies(bodies: readonly Body[]): Buffer {
 }
 
 /**
- * Packs bodies into blocks, in order. A block takes 20 µs; to hand it to a thread of zlib takes both threads 90 (test/bench/README.md).
+ * Packs bodies into blocks, in order. On this thread: to hand a block to a thread of zlib takes both longer than packing it.
  */
 export function packBodies(bodies: readonly Body[]): Buffer[] {
   return Array.from(blocksOf(bodies), encodeBodies);

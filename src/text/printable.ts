@@ -34,7 +34,7 @@ export function quote(text: string, length = 60): string {
   return `'${truncate(printable(text).replaceAll(/\s+/g, ' '), length)}'`;
 }
 
-/** `1 record`, `2 records`, `1,200 copies`: pass a plural that does not end in s. */
+/** `1 record`, `2 records`, `1,200 copies`: pass the plural where it is not the singular with `s`. */
 export function counted(figure: number, one: string, many = `${one}s`): string {
   return `${grouped(figure)} ${figure === 1 ? one : many}`;
 }

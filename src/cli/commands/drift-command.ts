@@ -30,7 +30,7 @@ not what was sent. An interrupted comparison goes on where it was.
   ],
   json: 'how many records were compared, edited (and in how many fields), deleted and made again, and how many products no job has sent (null: unknown); with --restore as for `plan`',
   action: 'drift',
-  task: ({ read, job }, _, { sample, restore, accept }) =>
+  task: ({ read, subject: job }, _, { sample, restore, accept }) =>
     read({ does: 'drift', job, restore, accept }, { records: sample }),
   reported: (_invocation, _texts, { restore }) =>
     restore ? {} : { summarise: (failed) => driftSummary(failed) },

@@ -28,7 +28,7 @@ export const planCommand = defineRunCommand({
     ofRun: `${RUN_SUMMARY.ofRun}; with \`--show\` also \`record\` (null where no record has the key) and \`suggestions\``,
   },
   action: 'plan',
-  async task({ read, job: name }, { job }, { resend, show, ...sample }) {
+  async task({ read, subject: name }, { job }, { resend, show, ...sample }) {
     if (show !== undefined && name !== job)
       throw new UsageError(`The job ${job} has several stores: --show prints the record of one.`, {
         hint: `Name the job of the store: storeferry plan ${name} --show ${show}`,

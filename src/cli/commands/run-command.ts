@@ -25,7 +25,7 @@ export const runCommand = defineRunCommand({
     'run nightly-catalog --json > result.json',
   ],
   action: 'run',
-  task: async ({ read, job }, _, { resend, since, full, ...sample }) =>
+  task: async ({ read, subject: job }, _, { resend, since, full, ...sample }) =>
     forNewFiles(await read({ does: 'run', job, resend, sample: sampleOf(sample) }), { since, full }),
 });
 

@@ -21,6 +21,6 @@ have another id; it cannot show an older value of a restored store, since the va
   ],
   json: 'the sample, and how many are as acknowledged, gone or changed',
   action: 'verify',
-  task: ({ read, job }, _, { sample }) => read({ does: 'verify', job }, { records: sample }),
+  task: ({ read, subject: job }, _, { sample }) => read({ does: 'verify', job }, { records: sample }),
   reported: () => ({ summarise: (failed) => verificationSummary(failed) }),
 });

@@ -115,8 +115,8 @@ interface StartedAction {
 }
 
 /**
- * Executes actions in processes of their own, at most one per job at a time; runs are queued instead where there are workers, which
- * have their own order. Disposing of it interrupts the processes; workers go on.
+ * Executes actions in processes of their own, at most one per job at a time; what begins an ordinary run is queued instead where there
+ * are workers, which have their own order. Disposing of it interrupts the processes; workers go on.
  */
 export function actionRunner({
   start,
@@ -176,14 +176,14 @@ export function actionRunner({
 
   return {
     hasWorkers,
-    async begin(action, confirmation, { before = async () => {}, settled = async () => {} } = {}) {
+    async begin(action, confirmation, { before = async () => {}, onSettled = async () => {} } = {}) {
       // A run ends before its command, which still sends notifications.
       if (!remembered.has(confirmation)) await waitBriefly(atWork.get(action.job)?.child?.ended);
       const known = remembered.get(confirmation);
       const other = atWork.get(action.job);
       if (known === undefined && other !== undefined) {
         const busy = { kind: 'busy', run: other.run } as const;
-        await settled(busy);
+        await onSettled(busy);
         return busy;
       }
       const started = known ?? {
@@ -202,7 +202,7 @@ export function actionRunner({
         atWork.set(action.job, started);
         started.settled = carryOut(started, before);
         void started.settled
-          .then(async () => settled(await resultOf(started)))
+          .then(async () => onSettled(await resultOf(started)))
           .catch((err: unknown) => log.error({ ...action, err }, 'cannot write the audit log'));
       }
       await waitBriefly(started.settled);

@@ -156,7 +156,7 @@ export async function beginAction(
   const action = { ...asked, by: request.viewer.names };
   const result = await dashboard.actions.begin(action, once, {
     before,
-    settled: async (settled) => {
+    onSettled: async (settled) => {
       const named = 'run' in action ? action.run : null;
       const run = 'run' in settled ? settled.run : null;
       const isRefused = settled.kind === 'refused' || settled.kind === 'busy';

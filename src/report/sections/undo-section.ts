@@ -8,7 +8,7 @@ import { type Block, foreign, paragraph, type Section, styled, type Words } from
 const KEYS_NAMED = 10;
 const MAX_KEY_LENGTH = 60;
 
-/** What an undo does not restore, and what sends the same again; null for other runs. */
+/** What an undo does not restore, and that the next run sends again what then differs from the source; null for other runs. */
 export function undoSection(facts: RunFacts): Section | null {
   const { run, plan } = facts;
   const undo = plan?.undo;

@@ -31,7 +31,10 @@ export async function continueOrBegin(context: RunContext, begun: Run): Promise<
   return run;
 }
 
-/** Like `continueOrBegin`, but leaves all other runs and plans unchanged: for a run that may have nothing to send. */
+/**
+ * Like `continueOrBegin`, but supersedes no other run or plan: for a run that may have nothing to send. A run that cannot be continued
+ * gets the cause as its `error`.
+ */
 export async function continueSame(context: RunContext, begun: Run): Promise<Run> {
   const unfinished = await context.state.runs.list({
     job: begun.job,
@@ -100,7 +103,10 @@ export async function refuseOutdated(context: RunContext, run: Run, plan: Plan):
   if (await isOutdated(context, run, plan)) throw plannedBefore(run);
 }
 
-/** A run that was killed has no end: whether it wrote since is known only as long as nobody has. */
+/**
+ * While the ledger is where it was when the plan was made, nobody has written. Otherwise the runs of other jobs decide; one that was
+ * killed has no end, and may have written at any time.
+ */
 async function isOutdated(context: RunContext, run: Run, { plannedPosition }: Plan): Promise<boolean> {
   if (
     plannedPosition !== undefined &&
@@ -153,7 +159,10 @@ export async function hasOpenOperations(
   return [...outcomes.values()].filter((kind) => kind !== 'unsent').length < operations;
 }
 
-/** All other unfinished runs and waiting plans of the job expire, because this run is about to send. */
+/**
+ * All other unfinished runs and waiting plans of the job expire, because this run is about to send. Of all its other runs what only
+ * sending needs is removed.
+ */
 export async function supersedeOthers(context: RunContext, by: Run): Promise<void> {
   const runs = await context.state.runs.list({ job: by.job, kinds: [...EXECUTING_KINDS, 'verify', 'drift'] });
   for (const run of runs) {
@@ -170,7 +179,7 @@ function mayContinue({ kind, status }: Run): boolean {
 
 /**
  * Waiting plans of the job, and plans whose process was killed, expire when the job is planned again or begins to
- * send; the folders of failed ones are emptied.
+ * send. Of all plans that are not running what only sending needs is removed.
  */
 export async function supersedePlans(context: RunContext, by: Run): Promise<void> {
   const plans = await context.state.runs.list({ job: by.job, kinds: ['plan'] });

@@ -19,7 +19,7 @@ export type Pressure =
   | 'none'
   /** The store pushed back (429, or 503 with Retry-After), and the concurrency limit may have been too high. */
   | 'too-many'
-  /** It failed in a way that load can cause: 5xx, 408, connection lost, timeout. */
+  /** It failed in a way that load can cause: 5xx, 408, a redirect, an answer that proves nothing, connection lost, timeout. */
   | 'failure';
 
 /**
@@ -28,7 +28,7 @@ export type Pressure =
  * become slow.
  * After Vector's adaptive request concurrency, with changes for a client of one store. A push-back reduces the limit
  * at once instead of at the end of the round, and only if its request was sent after the last reduction. A limit that
- * was answered with 429 is reached again only after a quiet time, which keeps 429s rare. Slow means slower than the
+ * was pushed back is reached again only after a quiet time, which keeps push-backs rare. Slow means slower than the
  * average by more than chance, or that twice the requests in flight bring no more answers, because the average alone
  * follows a growing queue without end. Answers below 5 ms are always quick. With `doubles`, where a configured rate spaces the
  * requests, it doubles at first.
