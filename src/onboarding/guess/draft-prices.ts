@@ -481,14 +481,14 @@ function amountSteps(
 ): readonly Transform[] {
   const amounts = values.flatMap((value) => readAmount(value) ?? []);
   const from = [...new Set(amounts.flatMap((amount) => amount.from?.toLowerCase() ?? []))];
-  const pieces = [...new Set(amounts.flatMap((amount) => amount.perPiece?.toLowerCase() ?? []))];
+  const suffixes = [...new Set(amounts.flatMap(({ suffix }) => suffix?.toLowerCase() ?? []))];
   return withoutAbsent([
     ...missingSteps({ values }),
     ...(sendsFrom && from.length > 0
       ? [{ replace: `(?i)(^(${from.join('|')}) +| *(${from.join('|')})$)`, with: '' }]
       : []),
     amounts.some(({ hasMark }) => hasMark) && { replace: ' *[*]+$', with: '' },
-    pieces.length > 0 && { replace: `(?i) *(${pieces.join('|').replaceAll('.', '[.]')})$`, with: '' },
+    suffixes.length > 0 && { replace: `(?i) *(${suffixes.join('|').replaceAll('.', '[.]')})$`, with: '' },
     amounts.some(({ hasDashes }) => hasDashes) && { replace: '[.,] ?[-–—]+', with: '' },
     ...numberSteps(
       decimal,

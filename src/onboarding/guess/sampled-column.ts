@@ -66,17 +66,16 @@ const AMOUNT = new RegExp(
 /** Reads an amount, with currency, `ab` and footnote sign; undefined for another text. */
 export function readAmount(value: string) {
   const text = value.normalize('NFKC').trim();
-  const { from: before, fromBehind: behind, perPiece } = patterns();
+  const { from: before, fromBehind: behind, suffix: end } = patterns();
   const from = before.exec(text)?.[1] ?? behind.exec(text)?.[1];
-  const piece = perPiece.exec(text)?.[1];
-  let bare = text.replace(perPiece, '').replace(before, '').replace(behind, '');
+  let bare = text.replace(end, '').replace(before, '').replace(behind, '');
   const hasMark = MARK.test(bare);
   bare = bare.replace(MARK, '');
   const hasDashes = DASHES.test(bare);
   bare = bare.replace(DASHES, '');
-  const [, prefix, digits, suffix] = AMOUNT.exec(bare) ?? [];
+  const [, prefix, digits, ending] = AMOUNT.exec(bare) ?? [];
   if (digits === undefined) return undefined;
-  const currencies = withoutAbsent([prefix, suffix]);
+  const currencies = withoutAbsent([prefix, ending]);
   if (currencies.some((word) => currencyCode(word) === undefined)) return undefined;
   return {
     /** With their signs, without currency and words. */
@@ -85,8 +84,8 @@ export function readAmount(value: string) {
     currencyWord: currencies.at(-1),
     /** The word that makes it a lowest price: ab, from. */
     from,
-    /** What says behind it that it is for one piece: / Stück. */
-    perPiece: piece,
+    /** What says behind it that it is for one piece, or with tax: / Stück, inkl. MwSt. */
+    suffix: end.exec(text)?.[1],
     /** Whether dashes stand for no cents: 12,-. */
     hasDashes,
     /** Whether a footnote sign follows it. */
@@ -350,9 +349,10 @@ export const DAY_MS = 86_400_000;
 /** The patterns of amounts and numbers with words of a language. */
 function patternsOf({ cells, headerParts }: ReturnType<typeof words>) {
   const { from, fromBehind, pieces, moreThan } = cells;
+  const { perPiece, beforeVatGross, vat } = headerParts;
   return {
-    perPiece: new RegExp(
-      `(?<!\\s)\\s*((?:/|${oneOf(headerParts.perPiece)}\\s)\\s*${oneOf(pieces)}\\.?)$`,
+    suffix: new RegExp(
+      `(?<!\\s)\\s*((?:/|${oneOf(perPiece)}\\s)\\s*${oneOf(pieces)}\\.?|${oneOf(beforeVatGross)}\\.?\\s*${oneOf(vat)}\\.?|ttc)$`,
       'iu',
     ),
     from: new RegExp(`^(${oneOf(from)})\\s+`, 'iu'),

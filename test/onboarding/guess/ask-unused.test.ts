@@ -219,7 +219,10 @@ describe('a price', () => {
     expect((await prices(text.replace('2.50', '2.00')))[0]).toEqual([1, true]);
   });
 
-  it.each(['12,50 €/Stk.', '12,50 pro Stück', '12,50 / St'])('for a piece is read: %s', async (cell) => {
+  it.each([
+    ...['12,50 €/Stk.', '12,50 pro Stück', '12,50 / St'],
+    ...['12,50 € inkl. MwSt.', '12,50 €\u00a0incl. BTW', '12,50 TTC'],
+  ])('for a piece, or with tax, is read: %s', async (cell) => {
     expect(await prices(`Name;Preis\nTasse;${cell}\nDose;3,00`)).toEqual([
       [12.5, false],
       [3, false],
@@ -235,6 +238,12 @@ describe('a price', () => {
     ];
     const [question] = proposeMapping('products', { header, rows }).questions;
     expect(question?.answers.map(({ value }) => value)).toEqual(['Preis#1', 'Preis#2']);
+  });
+
+  it('without tax in its cells is not read', async () => {
+    expect(await prices('Name;Preis\nTasse;12,50 € zzgl. MwSt.\nDose;3,00 € zzgl. MwSt.')).toEqual([
+      'column.price',
+    ]);
   });
 
   it('in cents is sent in whole units, if an answer makes it the price', async () => {
