@@ -41,6 +41,7 @@ import {
   serialise,
 } from './record-comparer.ts';
 import { fingerprintOf, ShardWriter } from './shard-writer.ts';
+import type { Twins, TwinWatch } from './twin-watch.ts';
 
 /**
  * The number of records per query to the ledger, fewer if their bodies are large. With 500, more of them outlived the
@@ -65,6 +66,10 @@ export interface DraftOptions extends CompareOptions {
   readonly guards?: readonly Guard[] | undefined;
   /** Guards whose `share` an earlier draft has found exceeded, so that they hold records. */
   readonly holding?: readonly Guard[];
+  /** Takes the urls of the source. */
+  readonly twinWatch?: Pick<TwinWatch, 'note'>;
+  /** Those of one product in the store, or perhaps, as `TwinWatch.find` gives them. */
+  readonly twins?: Twins;
   /** Keys that earlier runs rejected or held: the draft lists those that are unchanged (`confirmed`). */
   readonly undecided?: KeySet | undefined;
   readonly duplicates: DuplicatesPolicy;
@@ -269,7 +274,7 @@ export class PlanDraft {
       return;
     }
     this.seen.add(item.key, true);
-    this.#noteKey();
+    this.#noteKey(item.key);
     if (this.repeated.size > 0) return;
     if (this.#isFirstImport && this.#options.mode !== 'create') {
       this.addMapped(item.map(), 1);
@@ -282,7 +287,7 @@ export class PlanDraft {
   /** Claims the key of a record or rejection; false if it is held back. */
   #claim(key: string, item: MappedRecord | MappedRejection): boolean {
     const before = this.seen.add(key, true);
-    this.#noteKey();
+    this.#noteKey(key);
     if (before === 'noted') this.tally.uncountSkipped();
     if (this.#heldBack?.keys.has(key) === true) {
       this.#hasCopies = true;
@@ -294,7 +299,8 @@ export class PlanDraft {
     return true;
   }
 
-  #noteKey(): void {
+  #noteKey(key: string): void {
+    this.#options.twinWatch?.note(key);
     const { high, low } = this.seen.lastHash;
     if (this.#options.blocks !== undefined) this.#blockKeys.push(high, low);
   }
@@ -455,6 +461,12 @@ export class PlanDraft {
       return { standing: 'changed', ...NO_HITS };
     const isNew = mark === undefined && predecessor === undefined;
     this.watch.count(isNew ? 'new' : 'known');
+    const twin = this.#options.twins?.get(key);
+    if (twin !== undefined && (resend || mark?.fingerprint !== record.fingerprint)) {
+      this.tally.countTwin(key, twin.isSame);
+      const hit = { field: 'url', what: null, old: twin.of, new: key };
+      if (twin.isSame) return { standing: 'changed', hits: [hit], held: true };
+    }
     if (isNew) {
       const changes = resend ? undefined : changesInStore?.(key, body);
       if (changes !== undefined)

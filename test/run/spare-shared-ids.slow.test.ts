@@ -7,6 +7,7 @@ import { makeWorkspace } from '../support/workspace.ts';
 /** A store that takes urls for the same whatever their case, as many do. */
 async function startCaselessStore() {
   const ids = new Map<string, number>();
+  const titles = new Map<string, unknown>();
   const deleted: string[] = [];
   const server = createServer(async (request, response) => {
     const answer = (body: object) => {
@@ -22,6 +23,7 @@ async function startCaselessStore() {
       throw new Error('a product without url');
     const url = String(body.url).toLowerCase();
     ids.set(url, ids.get(url) ?? ids.size + 1);
+    if ('title' in body) titles.set(url, body.title);
     answer({ ...body, id: ids.get(url), url });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -32,6 +34,7 @@ async function startCaselessStore() {
     deleted,
     /** The id that it has given, in the order in which requests arrived. */
     idOf: (url: string) => ids.get(url),
+    titleOf: (url: string) => titles.get(url),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -86,4 +89,29 @@ it('does not delete the product of another job that the store takes for the same
   const dropped = await workspace.storeferry('run', 'weekly', '--json');
   expect(dropped.json()).toMatchObject({ status: 'done', removed: 1, deleted: 1, requests: 0 });
   expect(store.deleted).toEqual([]);
+});
+
+it('names two urls that the store may take for one, and once it has, no longer writes the second over the first', async () => {
+  await using store = await startCaselessStore();
+  const products = manyProducts(5);
+  const catalog = (title: string) =>
+    shopifyCatalog([
+      ...products.map((product) => ({ ...product, title: `${title} of ${product.handle}` })),
+      { handle: 'Product-3', title: `${title} of another`, price: '12.00' },
+    ]);
+  await using workspace = await makeWorkspace(catalogWorkspace(store.baseUrl, catalog('First')), {
+    STORE_API_KEY: 'key',
+  });
+  const first = await workspace.storeferry('run', 'nightly');
+  expect(first.stdout.replaceAll(/\s+/g, ' ')).toContain(
+    'in spelling alone: the store may take both for one product (Product-3)',
+  );
+  await workspace.write('catalog.csv', catalog('Second'));
+  const second = (await workspace.storeferry('run', 'nightly', '--json')).json();
+  expect(second).toMatchObject({ status: 'done-with-rejects', applied: 5, held: 1, requests: 5 });
+  expect(store.titleOf('product-3')).toBe('Second of product-3');
+  const records = ['runs', String(second['run']), '--records', '--outcome', 'held'];
+  expect((await workspace.storeferry(...records)).stdout).toContain('Product-3');
+  expect((await workspace.storeferry('release', String(second['run']))).code).toBe(0);
+  expect(store.titleOf('product-3')).toBe('Second of another');
 });

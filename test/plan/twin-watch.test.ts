@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { readHeld } from '../../src/plan/plan-file.ts';
+import { MemoryLedger } from './memory-ledger.ts';
+import { ledgerOf, type PlanCase, planOf, product, products, record, rejected } from './plan-of.ts';
+
+const at = (line: number) => ({ line });
+const two = (one: string, other: string, title = 'New') => [
+  record(one, product(one, { title }), at(2)),
+  record(other, product(other, { title }), at(3)),
+];
+
+/** A ledger that has these urls with these ids. */
+const knows = (ids: Readonly<Record<string, number>>) =>
+  Object.entries(ids).reduce(
+    (ledger, [url, id]) => ledger.put(url, product(url), { id, job: 'nightly' }),
+    new MemoryLedger(),
+  );
+
+/** The urls that a plan sends, those that it holds, each with the other one, and those that it warns of. */
+async function split(given: PlanCase) {
+  const { plan, operations, folder, passes } = await planOf(given);
+  const held: unknown[] = [];
+  for await (const batch of readHeld(folder, plan))
+    for (const { operation, hits } of batch)
+      held.push([operation.key, ...hits.map(({ field, old }) => [field, old])]);
+  const warned = plan.notices.flatMap(({ message, keys }) =>
+    message.includes('in spelling alone') ? (keys ?? []) : [],
+  );
+  return { plan, sent: operations.map(({ key }) => key), held, warned, passes };
+}
+
+describe('two urls that a store may take for one', () => {
+  const SPELLINGS = [
+    ['case', 'Lamp', 'lamp'],
+    ['the form of Unicode', 'cafe\u0301', 'caf\u00e9'],
+    ['percent-encoding', 'caf%C3%A9', 'caf\u00e9'],
+    ['a slash', 'lamp/', 'lamp'],
+    ['case, both unusual', 'Lamp', 'LAMP'],
+  ] as const;
+
+  it.each(SPELLINGS)('are named where the store has answered neither: %s', async (_, other, first) => {
+    for (const mapped of [two(other, first), two(first, other)]) {
+      const found = await split({ mapped });
+      expect(found).toMatchObject({ held: [], warned: [other] });
+      expect(found.sent).toHaveLength(2);
+    }
+  });
+
+  it.each(SPELLINGS)(
+    'are one where it has answered one product for both: the second is held: %s',
+    async (_, other, first) => {
+      const ledger = knows({ [other]: 7, [first]: 7 });
+      for (const mapped of [two(other, first), two(first, other)]) {
+        const found = await split({ mapped, ledger });
+        expect(found).toMatchObject({ sent: [first], held: [[other, ['url', first]]], warned: [] });
+        expect(found.plan.counts).toMatchObject({ changed: { records: 1 }, held: { records: 1 } });
+        expect(found.plan.notices).toMatchObject([
+          { message: expect.stringMatching(/^held, because the store has the same product/), keys: [other] },
+        ]);
+        expect(await split({ mapped, ledger, options: { resend: true } })).toMatchObject({ sent: [first] });
+      }
+    },
+  );
+
+  it('are two where it has answered different products', async () => {
+    const ledger = knows({ Lamp: 7, lamp: 8 });
+    const found = await split({ mapped: two('Lamp', 'lamp'), ledger });
+    expect(found).toMatchObject({ sent: ['Lamp', 'lamp'], held: [], warned: [] });
+  });
+
+  it('are neither held nor named while nothing of them is sent', async () => {
+    const mapped = ['Lamp', 'lamp'].map((url, index) => record(url, product(url), at(index + 2)));
+    const found = await split({ mapped, ledger: knows({ Lamp: 7, lamp: 7 }) });
+    expect(found).toMatchObject({ sent: [], held: [], warned: [] });
+  });
+
+  it('are a known one and a new one: the new one is named, whatever the spelling', async () => {
+    const found = await split({ mapped: two('LAMP', 'lamp'), ledger: knows({ LAMP: 7 }) });
+    expect(found).toMatchObject({ sent: ['LAMP', 'lamp'], warned: ['lamp'] });
+    const mapped = [record('Lamp', product('Lamp'), at(2)), rejected('lamp', 'bad', at(3))];
+    expect(await split({ mapped, ledger: knows({ lamp: 7 }) })).toMatchObject({ warned: ['Lamp'] });
+  });
+
+  it('are not urls with other letters or signs, nor those that the source no longer has', async () => {
+    const urls = ['caf\u00e9', 'cafe', 'Brass_Lamp', 'brass-lamp', '%', '/', '//', 'T%zz', 't%zz.'];
+    const mapped = urls.map((url, index) => record(url, product(url), at(index + 2)));
+    expect(await split({ mapped })).toMatchObject({ sent: urls, warned: [], passes: 1 });
+    const ledger = ledgerOf(0, 5).put('Lamp', product('Lamp'), { id: 7 });
+    const alone = [...products(0, 5), record('lamp', product('lamp'), at(9))];
+    expect(await split({ mapped: alone, ledger })).toMatchObject({ sent: ['lamp'], warned: [] });
+  });
+});
