@@ -50,7 +50,7 @@ export function interpret<T>(file: YamlFile, reading: Reading<T>): Interpretatio
   const refused = 'findings' in parsed ? parsed.findings : [];
   const findings = [
     ...own,
-    ...refused.filter(({ path }) => !reported.has(pathKey(path)) && !isUnset(values, path)),
+    ...refused.filter(({ path }) => !reported.has(pathKey(path)) && !dependsOnUnset(values, path)),
   ];
   const placeholders = placeholdersOf(values);
   const secret = new Set(secretFields.map(({ path }) => pathKey(path)));
@@ -78,6 +78,17 @@ function placeholdersOf({ filled }: FilledValues): ReadonlyMap<string, string> {
 
 function isUnset(values: FilledValues, path: Path): boolean {
   return (values.filled.get(pathKey(path))?.unset.length ?? 0) > 0;
+}
+
+/** Whether a value is unset, or is a map that `convertRefused` has left without an unset value: what it lacks is not known. */
+function dependsOnUnset(values: FilledValues, path: Path): boolean {
+  const here = pathKey(path);
+  return [...values.filled.values()].some(
+    ({ path: filled, unset }) =>
+      unset.length > 0 &&
+      (pathKey(filled) === here ||
+        (pathKey(filled.slice(0, -1)) === here && valueAt(values.value, filled) === undefined)),
+  );
 }
 
 function malformed(path: Path): Finding {

@@ -71,7 +71,13 @@ const schema = z
       newest,
       allowPrivateAddresses,
     },
-    'expected a map with address, hostKey and password or privateKey',
+    {
+      // Of an unknown key the message is the list of the known ones.
+      error: ({ code }) =>
+        code === 'invalid_type'
+          ? 'expected a map with address, hostKey and password or privateKey'
+          : undefined,
+    },
   )
   .superRefine(({ password, privateKey, passphrase }, context) => {
     const add = (path: string, message: string) => addProblem(context, message, path);

@@ -27,6 +27,24 @@ describe('the check of a workspace', () => {
     );
   });
 
+  it.each([
+    `notify: { url: "\${NOPE}" }`,
+    `notify: [{ slack: "\${NOPE}", on: [failed] }]`,
+    `notify: { email: ops@shop.example, server: "\${NOPE}", from: ops@shop.example }`,
+  ])('only warns where a variable that is not set is the whole address: %s', (line) => {
+    const check = checkWorkspace(workspace({ 'jobs/nightly.yaml': `${JOB}${line}\n` }));
+    expect(lines(check.problems)).toEqual([]);
+    expect(check.unset).toEqual(['NOPE']);
+  });
+
+  it.each(['url', 's3'])('only warns where the address of a source is not set: %s', (kind) => {
+    const job = JOB.replace(/path: [^ }]*/, `${kind}: "\${NOPE}"`);
+    const check = checkWorkspace(workspace({ 'jobs/nightly.yaml': job }));
+    expect(job).toContain('NOPE');
+    expect(lines(check.problems)).toEqual([]);
+    expect(check.unset).toContain('NOPE');
+  });
+
   it('warns of variables in .env that the environment overrides, without their values', () => {
     const dotEnv = 'STORE_URL=https://secret.example\nSTORE_API_KEY=secret-key\nSAME=1\nALONE=2\nOFF=3\n';
     const check = checkWorkspace(workspace({ '.env': dotEnv }, { ...VARIABLES, SAME: '1', OFF: '' }));

@@ -174,6 +174,10 @@ describe('a source on an SSH server', () => {
 
   it.each([
     [`password: "\${SFTP_PASSWORD}"`, "'source.sftp.hostKey' is missing"],
+    [
+      `hostKey: "${HOST_KEY}", pasword: "\${SFTP_PASSWORD}"`,
+      "unknown key 'pasword'; did you mean 'password'? (known: address, hostKey, password, privateKey, passphrase, newest,",
+    ],
     [`hostKey: "MD5:00", password: "\${SFTP_PASSWORD}"`, 'ssh-keyscan'],
     [`hostKey: "${HOST_KEY}"`, `give password: "\${SFTP_PASSWORD}" or privateKey: "\${SFTP_KEY}"`],
     [`hostKey: "${HOST_KEY}", password: MARKED`, `write \${SFTP_PASSWORD}`],
