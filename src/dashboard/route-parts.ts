@@ -18,7 +18,7 @@ import type { Notice } from './pages/page.ts';
 
 export { type FormFields, formFields } from './pages/page.ts';
 
-/** Larger than any form of the dashboard, except those with rows of a source. */
+/** Larger than any form whose route sets no limit of its own. */
 const FORM_LIMIT_BYTES = 64 * 1_024;
 
 /** What routes are made from. */

@@ -243,7 +243,7 @@ const imageFindings = z.object({
   broken: z.array(imageProblem),
   /** The server refuses programs or does not answer, which says nothing of the image. */
   unknown: z.array(imageProblem),
-  /** Left when the time was over. */
+  /** Left when the time was over, or beyond the most that are looked at. */
   unchecked: integer,
 });
 export type ImageFindings = Stored<typeof imageFindings>;

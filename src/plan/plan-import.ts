@@ -115,7 +115,7 @@ export interface PlanOptions {
   readonly signal: AbortSignal;
   readonly onProgress: (progress: PlanProgress) => void;
   /** Checks the images of the planned upserts, where the job asks for it. Changes no operation. */
-  readonly checkImages?: ((upserts: readonly PlannedShard[]) => Promise<ImageFindings>) | undefined;
+  readonly checkImages?: ((shards: readonly PlannedShard[]) => Promise<ImageFindings>) | undefined;
   /** Looks which picture files of the planned records must be uploaded, where the job publishes some. */
   readonly findPictures?:
     | ((upserts: readonly PlannedShard[], counts: Plan['counts']) => Promise<PictureFindings>)
@@ -187,7 +187,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   const plan = withoutUndefined<Plan>({
     ...unjudged,
     safety: await judgePlan(options, draft, unjudged),
-    images: await options.checkImages?.(upserts),
+    images: await options.checkImages?.([...upserts, ...renames]),
     pictures: await options.findPictures?.([...upserts, ...renames], unjudged.counts),
     undo: origin.kind === 'undo' ? origin.facts() : undefined,
   });

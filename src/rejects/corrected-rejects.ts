@@ -206,7 +206,7 @@ async function openBest(options: CorrectedRejectsOptions, encoding: string | und
   if (best?.header.includes(LINE_COLUMN) === true) return best;
   const known = best?.known ?? 0;
   if (known * 2 < expected.size - 1)
-    throw failure ?? otherFile(options, 'it has none of its columns', 'keep its header');
+    throw failure ?? otherFile(options, 'it lacks most of its columns', 'keep its header');
   throw otherFile(
     options,
     `the column ${LINE_COLUMN} is gone`,
@@ -233,7 +233,7 @@ function layOut(corrected: readonly string[], options: CorrectedRejectsOptions) 
     if (ours.get(name) === place) return '\0';
     return union.header.includes(name)
       ? name
-      : (union.header.find((old) => judgeCell(old, name, 'unnamed') === 'restored') ?? name);
+      : (union.header.find((old) => judgeCell(old, name, 'other-column') === 'restored') ?? name);
   });
   const placeOf = new Map(columnKeys(theirs).map((key, place) => [key, place]));
   const keys = columnKeys(union.header);
@@ -329,7 +329,7 @@ interface ComparedRow {
   /** Where it starts in the corrected file. */
   readonly line: number;
   readonly header: number;
-  /** Undefined if no rejected row has its line. */
+  /** Undefined if no rejected row has its line, or an earlier row has taken it. */
   readonly original: UntouchedRow | undefined;
   /** The cells to map: the old text for each cell that was not edited. */
   readonly cells: readonly string[];
@@ -390,10 +390,10 @@ function compareRow(
     const column = columnName(place);
     const cell = { line: original.line, column, old, new: now };
     const said = blameOf(original.reason, column, columns);
-    const blame = said === 'unnamed' && !original.hasKey ? 'open' : said;
+    const blame = said === 'other-column' && !original.hasKey ? 'open' : said;
     const verdict = asTyped ? 'edited' : judgeCell(old, now, blame);
-    const isOther = (verdict === 'edited' && blame === 'open') || verdict === 'unnamed';
-    if (!asTyped && isOther && old !== '' && now !== '') replaced += 1;
+    const isUnexplained = (verdict === 'edited' && blame === 'open') || verdict === 'unnamed';
+    if (!asTyped && isUnexplained && old !== '' && now !== '') replaced += 1;
     if (verdict === 'edited') {
       edits.push(cell);
       result[place] = now;

@@ -23,7 +23,7 @@ export function judgeCell(oldText: string, newText: string, blame: Blame): CellV
     if (isLossOf(old, now)) return blame === 'named' ? 'damaged' : 'restored';
     if (isNotationOf(old, now) && blame !== 'named') return 'restored';
   }
-  if (blame === 'unnamed') return 'unnamed';
+  if (blame === 'other-column') return 'unnamed';
   return looksDamaged(old, now) ? 'damaged' : 'edited';
 }
 

@@ -89,8 +89,8 @@ export function refusedCellWords({ old, new: now, why }: RefusedCell, personal: 
   return `${cell}, ${REFUSALS.damaged.words}, and the intended value is unknown: format the column as text and type the value again`;
 }
 
-/** What the reasons of a rejected row say of a column: one names it, or one names no column at all, or neither. */
-export type Blame = 'named' | 'open' | 'unnamed';
+/** What the reasons of a rejected row say of a column: one names it, or one names no column at all, or all name others. */
+export type Blame = 'named' | 'open' | 'other-column';
 
 /** The position of another row: `(line 8, …)`, `(Prices!C8)`, `(Prices row 8)` or `(items[7].price)`. */
 const ROW_REFERENCE = /\((?:line \d+|[^()]*(?:![A-Z]+| row )\d+|[^()]*\[\d+\][^(),]*)[,)]/;
@@ -99,7 +99,7 @@ const ROW_REFERENCE = /\((?:line \d+|[^()]*(?:![A-Z]+| row )\d+|[^()]*\[\d+\][^(
 export function blameOf(reasons: string, column: string, columns: readonly string[]): Blame {
   if (isBlamed(reasons, column)) return 'named';
   const isOpen = reasons.split(' / ').some((reason) => !columns.some((name) => namesColumn(reason, name)));
-  return isOpen ? 'open' : 'unnamed';
+  return isOpen ? 'open' : 'other-column';
 }
 
 /** Whether one of the reasons of a rejected row names the column, and no other line. */

@@ -49,7 +49,8 @@ export interface WriteRejectsOptions {
 /**
  * Writes the rejected rows of the snapshot in source order, unaltered but for marks where a spreadsheet would run a formula
  * (`inertCell`) and currencies (`withCurrencies`), each with why and from where: what the user
- * corrects, and a copy that stays untouched. Gives how many rows that are; no file is written for none.
+ * corrects, and a copy that stays untouched. Gives how many rows were written: 0, and no file, if there are none, or if they
+ * would need too much padding.
  *
  * Under several headers, the columns are those of all, by name; a row's cells are under its own. Of several files,
  * `storeferry_line` names the file as well.
@@ -129,7 +130,7 @@ interface Gathered {
   /** Without blank ones at the end of a row. */
   cells: number;
   extras: number;
-  /** The header of the first file. */
+  /** Of the first file with rejected rows. */
   delimiter: string | undefined;
   newline: '\n' | '\r\n';
   readonly headers: (readonly string[])[];
@@ -182,7 +183,8 @@ async function* gather(
   }
 }
 
-/** A retry reads texts, without the formats of a workbook: an amount that is in another currency, or refused, keeps its own. */
+/** A retry reads texts, without the formats of a workbook: an amount in another currency keeps its own; where the
+ * store's is not known, one that a reason names does. */
 function withCurrencies(
   { cells, currencies }: Row,
   header: readonly string[],

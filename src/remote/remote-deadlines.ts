@@ -28,7 +28,10 @@ export const CLOSE_MS = 1_000;
 
 /** How long a server may take. */
 export interface RemoteDeadlines {
-  /** For one attempt to list files or to get the first byte of a download, including redirects and interim responses. */
+  /**
+   * For one attempt, including redirects and interim responses: of a download until its first byte; an upload has besides the time of its
+   * bytes at `minWindowBytes` in `windowMs`.
+   */
   readonly attemptMs: number;
   /** For all attempts together until one has an answer, without the waits between them. */
   readonly allAttemptsMs: number;

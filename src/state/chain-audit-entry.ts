@@ -20,7 +20,8 @@ export function chainAuditEntry(entry: object, last: string | undefined): string
 
 /** The first entry that is not as it was written. */
 interface AuditFault {
-  /** `missing`: the entry before this one is no longer in the log; `reordered`: it is elsewhere in the log. */
+  /** `missing`: the entry before this one is no longer in the log; `reordered`: it is elsewhere in the log, or this
+   * one says that it is the first. */
   readonly kind: 'altered' | 'missing' | 'reordered';
   /** From 1, the oldest kept entry. */
   readonly number: number;
@@ -31,7 +32,7 @@ interface AuditVerification {
   readonly fault: AuditFault | undefined;
   /** The hashes of all entries, oldest first. */
   readonly hashes: readonly string[];
-  /** The entries from before the chain, of which only the newest is protected. */
+  /** How many entries are from before the chain; of them only the newest is protected. */
   readonly unchained: number;
 }
 

@@ -35,14 +35,17 @@ export interface Doubt {
 }
 
 /**
- * A mark as it is stored, with the serial of the target at which it was written. Its fingerprint is `IN_DOUBT` only where the state has
+ * A mark as it is stored, with the serial of the target at which it was written or confirmed. Its fingerprint is `IN_DOUBT` only where the state has
  * lost requests: the doubt about a single key stands beside it.
  */
 export interface StoredMark extends LedgerMark {
   readonly serial: number;
 }
 
-/** What a state has read of a key for a rule; null: nothing is stored. */
+/**
+ * What a state has read of a key for a rule. Without a mark none is stored, or the caller did not ask for it: who asks a rule about marks
+ * reads all of them (`needsMark` in SQLite), but for `beginKeys`.
+ */
 export interface KeyFacts {
   readonly mark: StoredMark | null;
   readonly doubt: Doubt | null;
@@ -50,7 +53,7 @@ export interface KeyFacts {
 
 export const UNKNOWN: KeyFacts = { mark: null, doubt: null };
 
-/** The facts of a group of keys; a key without facts is unknown. */
+/** The facts of a group of keys; of a key without facts nothing is stored of what was asked for. */
 export type FactsByKey = ReadonlyMap<string, KeyFacts>;
 
 /** The same for rules whose states read doubts alone. */

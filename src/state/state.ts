@@ -107,7 +107,10 @@ export interface LedgerMark {
   readonly id: number | null;
   /** Default: `proven`. */
   readonly idProof?: Exclude<IdProof, 'proven'>;
-  /** The job that last sent the key; only that job deletes it. */
+  /**
+   * The owner: the job that last sent the key, other than with `mode: update`; only that job deletes it. Which job got the last
+   * acknowledgement is not in the mark.
+   */
   readonly job: string;
   /** The memo (DeferredRecord) of the rows that made the body; absent if the same rows may make another body. */
   readonly memo?: string;
@@ -146,7 +149,7 @@ export interface ObservedKey {
 /** The fingerprint of a mark in doubt; no body has it. */
 export const IN_DOUBT = '?';
 
-/** A key that a job sent, with the data for its delete. */
+/** A key that a job owns, with the data for its delete. */
 export interface OwnedKey extends Pick<LedgerMark, 'id' | 'idProof'> {
   readonly key: string;
 }
@@ -189,9 +192,9 @@ export interface Ledger {
    * another process reads the database, so that its log keeps them: repeat it later. The files of Redis are its own.
    */
   forget(key: string): Promise<boolean>;
-  /** The number of keys that this job last sent. */
+  /** The number of keys that this job owns. */
   count(job: string): Promise<number>;
-  /** The keys that this job last sent, in batches, each once, in no particular order. */
+  /** The keys that this job owns, in batches, each once, in no particular order. */
   keysOf(job: string): AsyncIterable<readonly OwnedKey[]>;
   /** Those of the ids that the store answered for several keys, of any job, with these keys. */
   sharedIds(ids: ReadonlySet<number>): Promise<ReadonlyMap<number, readonly string[]>>;

@@ -94,7 +94,7 @@ async function* recordsOf(
   const { path: records } = recordsIn(file.choice);
   throw repeated.tableChoiceError(
     file,
-    `The XML file has no records${records === undefined ? ': it is not an RSS or Atom feed' : ` at \`${records}\``}.`,
+    `The XML file has no records${records === undefined ? ': it is none of the known feeds' : ` at \`${records}\``}.`,
     'Set `records` in the source of the job to the path of the elements that are the records, such as `shop.offers.offer`.',
   );
 }

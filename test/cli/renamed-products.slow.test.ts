@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { API_KEY, setup } from '../sandbox/setup.ts';
+import { startFileServer } from '../support/file-server.ts';
 import { errorAnswer } from '../support/store/faults.ts';
 import { startStore } from '../support/store.ts';
 import { makeWorkspace } from '../support/workspace.ts';
@@ -146,4 +147,27 @@ it('a product whose new url the store refuses keeps its old one, and the run say
   expect(words).toContain('or did not confirm its new url.');
   expect(words).not.toContain('redirects.csv');
   expect(store.shop.byUrl('first')).toBeDefined();
+});
+
+it('a product whose url the store changes has its pictures checked', async () => {
+  await using store = await setup({ profiles: ['extended'] });
+  await using images = await startFileServer();
+  images.answer('/new.jpg', (_, response) => void response.writeHead(404).end());
+  await using folder = await makeWorkspace(
+    {
+      ...FILES,
+      'stores.yaml': `main: { baseUrl: "${store.url}", apiKey: "\${STORE_API_KEY}" }\n`,
+      'lamps.csv': lamps('first', 'second'),
+    },
+    { STORE_API_KEY: API_KEY },
+  );
+  expect((await folder.storeferry('probe')).code).toBe(0);
+  expect((await folder.storeferry('run', 'lamps')).code).toBe(0);
+  await folder.write(
+    'lamps.csv',
+    lamps('brass', 'second').replace('https://x.example/1', `${images.url}/new`),
+  );
+  const check = 'images: { check: warn, allowPrivateAddresses: true }\n';
+  await folder.write('jobs/lamps.yaml', FILES['jobs/lamps.yaml'] + check);
+  expect((await folder.storeferry('plan', 'lamps')).stdout).toMatch(/1 renamed.*not found \(404\)/s);
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { planSchema } from '../../src/model/plan.ts';
 import { StateError } from '../../src/model/storeferry-error.ts';
 import { readPlan, readShard, verifyRejections } from '../../src/plan/plan-file.ts';
 import { parseShardLine, shardLine } from '../../src/plan/shard-writer.ts';
@@ -151,4 +152,50 @@ describe('the files of a plan', () => {
     });
     await expect(readPlan(folder)).rejects.toThrow('plan.json is not a plan');
   });
+});
+
+it('a plan as the first version stored it can be read: what it lacks is optional', () => {
+  const none = { records: 0, rows: 0 };
+  const stored = {
+    job: 'one',
+    resource: 'products',
+    mode: 'upsert',
+    counts: {
+      rows: 1,
+      records: 1,
+      new: { records: 1, rows: 1 },
+      ...{ changed: none, resent: none, unchanged: none, rejected: none, skipped: none, held: none },
+      removed: 0,
+      deletes: 0,
+    },
+    fieldsChanged: [],
+    moves: { prices: [], stocks: [] },
+    priceMoves: 0,
+    ...{ emptied: [], rejections: [], skips: [], notices: [], takeovers: [], sharedFields: [] },
+    examples: { new: [{ key: 'a', file: 0, line: 2 }], changed: [], removed: [] },
+    guards: [],
+    unreadableKeys: 0,
+    deletesWithheld: null,
+    deletesWithoutId: 0,
+    unconfirmed: { keys: 0, examples: [] },
+    shards: [
+      {
+        number: 1,
+        kind: 'upserts',
+        operations: 1,
+        name: 'shard-00001.jsonl',
+        bytes: 309,
+        sha256: 'ba839c02956394b9b7d8148f32474d37dd00c774a4cda3f297ede91ea88b8e08',
+      },
+    ],
+    duplicates: null,
+    rejectionsSha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+    source: {
+      files: [{ name: 'one.csv', rows: 1, blankLines: 0, delimiter: ',', encoding: 'utf-8' }],
+      columnsNotUsed: [],
+      dates: null,
+    },
+    safety: [],
+  };
+  expect(planSchema.safeParse(stored).error?.issues).toBeUndefined();
 });

@@ -261,7 +261,7 @@ describe('XML', () => {
       'is no feed',
       '<?xml version="1.0"?><shop><offer><a>1</a></offer><offer><a>2</a></offer></shop>',
       {},
-      'it is not an RSS or Atom feed. Repeated paths: `shop.offer` (2 times)',
+      'it is none of the known feeds. Repeated paths: `shop.offer` (2 times)',
     ],
     [
       'has none at the path',

@@ -123,7 +123,7 @@ async function findAll(
   const checked = changes === undefined ? all : { ...all, ...changedParts(all, changes.files) };
   const mappings = await checkMappings(checked.mappings, checked.jobs);
   const checks = online || hasProbes(checked) ? await loadChecks(online) : [];
-  const found = checks.length > 0 ? await checkOnline(workspace, checked, checks, interruptSignal()) : [];
+  const found = checks.length > 0 ? await lookAround(workspace, checked, checks, interruptSignal()) : [];
   return {
     checked: { ...checked, warnings: [...checked.warnings, ...mappings.warnings] },
     problems: [...checked.problems, ...mappings.problems].toSorted(inFileOrder),
@@ -349,8 +349,8 @@ async function loadChecks(online: boolean): Promise<readonly OnlineCheck[]> {
   return online ? [...ONLINE_CHECKS, workersCheck] : [probeCheck];
 }
 
-/** Checks everything that can be checked, even if some files are invalid. */
-async function checkOnline(
+/** Checks everything outside the files that can be checked, even if some of them are invalid; without `--online` kept probes alone. */
+async function lookAround(
   workspace: Workspace,
   checked: WorkspaceCheck,
   checks: readonly OnlineCheck[],

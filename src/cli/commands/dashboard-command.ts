@@ -213,7 +213,7 @@ function attempt<T>(read: () => T): T | undefined {
   }
 }
 
-/** All secrets of a workspace, as far as its files can be read. */
+/** All secrets of a workspace, as far as its files can be read: `secrets()` knows those of what was read. */
 function allSecrets(workspace: Workspace): readonly string[] {
   const { inspection, jobNames } = workspace;
   for (const name of inspection.stores().names ?? []) inspection.store(name);

@@ -59,7 +59,7 @@ function addressBlocks(images: ImageFindings): Block[] {
         unknown.length > 0 &&
           `${counted(sum(unknown), 'address', 'addresses')} could not be checked: the servers refuse programs or did not answer. This says nothing about the images.`,
         unchecked > 0 &&
-          `${counted(unchecked, 'address was', 'addresses were')} left unchecked when the time for this check was over (setting images.withinSeconds). The next plan checks them.`,
+          `${counted(unchecked, 'address was', 'addresses were')} left unchecked when the time for this check was over (setting images.withinSeconds), or because a plan checks 50,000 at most. The next plan checks them.`,
         'Nothing is rejected for this: the records are sent as they are.',
       ],
     },

@@ -80,7 +80,7 @@ async function addressesOf(
   const hosts = new Map<string, Host>();
   let addresses = 0;
   let beyond = 0;
-  for (const shard of shards.filter(({ kind }) => kind === 'upserts')) {
+  for (const shard of shards) {
     signal.throwIfAborted();
     const found = (await readShard(folder, shard)).flatMap((operation) =>
       operation.kind === 'upsert-product' ? imagesOf(operation.key, operation.body) : [],

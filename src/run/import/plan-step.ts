@@ -163,9 +163,9 @@ function imageCheckOf(
   folder: RunFolder,
 ): PlanOptions['checkImages'] {
   if (images === undefined || images.check === 'off') return undefined;
-  return async (upserts) => {
+  return async (shards) => {
     const { checkImages } = await import('./check-images.ts');
-    return await checkImages({ folder, images, checked: state.checkedAddresses, clock, signal }, upserts);
+    return await checkImages({ folder, images, checked: state.checkedAddresses, clock, signal }, shards);
   };
 }
 

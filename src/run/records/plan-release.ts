@@ -88,7 +88,7 @@ export async function planRelease(
     for await (const batch of releasableRecords(context, held, plan, wanted)) {
       for (const { operation } of batch) {
         undecided.add(operation.key, true);
-        const old = renamedKey(operation);
+        const old = oldKeyOf(operation);
         if (old !== undefined) renamed.set(operation.key, old);
         if (operation.kind === 'upsert-product' && operation.adopts)
           adopted.set(operation.key, { key: operation.key, by: 'table' });
@@ -139,7 +139,7 @@ export async function* releasableRecords(
     context.signal.throwIfAborted();
     const records = batch.filter(({ operation: { key } }) => wanted?.has(key) !== false);
     const keys = records.map(({ operation: { key } }) => key);
-    const old = records.map(({ operation }) => renamedKey(operation));
+    const old = records.map(({ operation }) => oldKeyOf(operation));
     const written = [...keys, ...old.filter((key) => key !== undefined)];
     const [marks, since] = await Promise.all([ledger.marks(keys), ledger.writtenSince(heldAt, written)]);
     const own = await ownAttempts(context, run, run.id, [...since]);
@@ -176,7 +176,7 @@ export async function* releasableRecords(
 }
 
 /** The key under which a product that gets a new url is until then. */
-function renamedKey(operation: HeldRecord['operation']): string | undefined {
+function oldKeyOf(operation: HeldRecord['operation']): string | undefined {
   return operation.kind === 'upsert-product' ? operation.renames : undefined;
 }
 
@@ -236,7 +236,7 @@ export async function undecidedKeys({ state, artifacts }: RunContext, run: Run):
       for await (const page of readHeld(folder, plan)) {
         for (const { operation } of page) {
           note(operation.key);
-          note(renamedKey(operation) ?? null);
+          note(oldKeyOf(operation) ?? null);
         }
       }
     } catch (error) {

@@ -28,7 +28,7 @@ const VERSION = 15;
  *   of the mark. `deletes` has the newest deletes only.
  * - `outcomes.kind`: 0 applied upsert, 1 applied delete, 2 rejected, 3 unsent, 4 left. `detail` is JSON for 2 and 3 (sqlite-runs.ts).
  * - `id_proof`: 0 proven, 1 once, 2 changed (IdProof).
- * - `handles`: by which SKU or id a product is found (product-handle.ts), where `targets.indexed` is not 0. Merging the journal puts the
+ * - `handles`: by which SKU, id or part of url and title a product is found (product-handle.ts), where `targets.indexed` is not 0. Merging the journal puts the
  *   keys that it changes into `unindexed`, and the next look-up brings their handles up to date.
  * - `observations`: what answers have shown of marks (observation.ts); a mark without a row was acknowledged unobserved.
  * - `doubts`: keys in doubt (sqlite-doubts.ts), with the fields in doubt as JSON, null for any; `senders`: the last heartbeat of each sender. `targets.serial` grows with every group
@@ -146,7 +146,7 @@ const SCHEMA = `
  *   lose the last ones; their records are sent again.
  * - 8 MiB of page cache; the rest comes from the system's own cache. 32 MiB were no faster with 240 000 keys. The file is not
  *   memory-mapped, which was no faster either and would count as resident memory.
- * - The journal limit gives the disk back after a large merge.
+ * - `journal_size_limit`, which is of the WAL, gives the disk back after a large merge.
  */
 const SETTINGS = `
   PRAGMA synchronous = NORMAL;
@@ -212,8 +212,8 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
 }
 
 /**
- * Keys as a JSON array, which SQLite reads as a table. JSON keeps a lone surrogate, which SQLite would replace in a
- * bound text.
+ * Keys as a JSON array, which SQLite reads as a table. SQLite replaced a lone surrogate when the key was stored, which JSON would keep:
+ * it is replaced here as well.
  */
 export function keysJson(keys: readonly string[]): string {
   const json = JSON.stringify(keys);
@@ -223,7 +223,7 @@ export function keysJson(keys: readonly string[]): string {
 /**
  * Reads columns of the rows of a target that have one of these keys, by one statement for all: arrays of the position of the key, then
  * the columns. Measured per key of a million: 1.6 to 2.3 microseconds; a prepared `get` per key took 4 to 6, a list of 500 parameters
- * 2.1 to 3. Rows as arrays cost half as much as objects; not by an option of `prepare`, which Node before 24.14 ignores.
+ * 2.1 to 3. Rows as arrays cost half as much as objects.
  */
 export function selectByKeys(database: DatabaseSync, table: string, columns: readonly string[]) {
   const select = database.prepare(
