@@ -28,7 +28,7 @@ function limitsMarkdown(): string {
   return [
     ...items,
     '',
-    `The message of each limit names it, says where (file, line and column, as far as there are any), and ends: “${raiseLimit('rows').replace('rows', 'NAME')}”`,
+    `The message of a limit ends: “${raiseLimit('rows').replace('rows', 'NAME')}”`,
   ].join('\n');
 }
 
