@@ -92,7 +92,7 @@ export async function lookAtSource(place: string | FilePlace, options: LookOptio
   const real = path === undefined || access ? path : await realpath(path).catch(() => path);
   const folder = new SampleFolder(sampleBytes);
   const { files } = await stageSource(
-    { ...(real === undefined ? { remote } : { path: real }), sheet, records, encoding: written.encoding },
+    { ...(real === undefined ? { remote } : { path: real }), sheet, records },
     { workspaceDir: dirname(real ?? '/'), ...access, folder, signal },
   );
   const [first] = files;

@@ -173,11 +173,7 @@ type TableFile = Parameters<typeof stageTable>[0];
 
 /** The fields of a source that select its files and the table in them. */
 export type SourcePlace = Pick<SourceSpec, 'path' | 'remote'> &
-  TableFile['choice'] & {
-    readonly encoding?: string | undefined;
-    readonly files?: number | undefined;
-    readonly query?: string | undefined;
-  };
+  TableFile['choice'] & { readonly files?: number | undefined; readonly query?: string | undefined };
 
 /**
  * The step `stage`: copies the source into the run's folder, unpacked, and for a file other than CSV its rows. The
@@ -197,8 +193,8 @@ export async function stageSourceUnless(
   options: StageOptions,
 ): Promise<Snapshot | undefined> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const { sheet, records, encoding } = source;
-  const staging: Staging = { options, limits, choice: { sheet, records }, encoding, files: [], bytes: 0 };
+  const { sheet, records } = source;
+  const staging: Staging = { options, limits, choice: { sheet, records }, files: [], bytes: 0 };
   try {
     const found =
       source.remote === undefined
@@ -292,8 +288,6 @@ interface Staging {
   readonly options: StageOptions;
   readonly limits: InputLimits;
   readonly choice: TableFile['choice'];
-  /** The charset that the job names. */
-  readonly encoding: string | undefined;
   readonly files: SnapshotFile[];
   /** Unpacked bytes of all files so far. */
   bytes: number;
@@ -368,22 +362,12 @@ function refuseTooMany(file: string, { files, limits }: Staging): void {
   if (files.length >= limits.fileCount) throw fileLimitError(SourceError, limits, 'fileCount', { file });
 }
 
-/** Refuses a file that cannot have the table, or the charset, that the job names, instead of ignoring that setting. */
-function refuseOtherChoice(
-  file: string,
-  format: TableFile['format'] | undefined,
-  { choice, encoding }: Staging,
-): void {
+/** Refuses a file that cannot have the table that the job names, instead of ignoring that setting. */
+function refuseOtherChoice(file: string, format: TableFile['format'] | undefined, { choice }: Staging): void {
   const own = format === undefined ? undefined : TABLE_FORMATS[format].choice;
-  const what = own === 'sheet' ? 'a workbook' : format === undefined ? 'CSV' : format.toUpperCase();
-  if (format !== undefined && encoding !== undefined && encoding !== 'utf-8') {
-    throw new SourceError(`The source ${file} is ${what}, which is not read with \`encoding\`.`, {
-      place: { file },
-      hint: 'Remove `encoding` from the source of the job: JSON is always UTF-8, XML and workbooks name their charset themselves.',
-    });
-  }
   const wrong = (['sheet', 'records'] as const).find((key) => choice[key] !== undefined && key !== own);
   if (wrong === undefined) return;
+  const what = own === 'sheet' ? 'a workbook' : format === undefined ? 'CSV' : format.toUpperCase();
   throw new SourceError(`The source ${file} is ${what}, which has no \`${wrong}\`.`, {
     place: { file },
     hint: `Remove \`${wrong}\` from the source of the job. A link of a Google Sheet names its sheet itself: copy it while that sheet is open.`,

@@ -28,7 +28,10 @@ export interface TableFile {
   readonly format: TableFormat;
   readonly choice: TableChoice;
   readonly limits: InputLimits;
-  /** The bytes of the file from its beginning. Which charset they are in, the format says: `encoding` is refused for all of these. */
+  /**
+   * The bytes of the file from its beginning. Which charset they are in, the format says: `encoding` of a source is for CSV
+   * alone, and bytes of another one are refused.
+   */
   readonly content: () => AsyncIterable<Uint8Array>;
   /** The name of the sheet, once it is chosen. */
   readonly title?: string;

@@ -392,20 +392,7 @@ describe('a choice that the file does not have', () => {
       { records: 'items' },
       'is a workbook, which has no `records`',
     ],
-    ['a.json', '[{"a": 1}]', { encoding: 'windows-1252' }, 'is JSON, which is not read with `encoding`'],
-    ['a.jsonl', '{"a": 1}\n{"a": 2}\n', { encoding: 'utf-16le' }, 'which is not read with `encoding`'],
-    ['a.xml', '<r><i><a>1</a></i></r>', { encoding: 'shift_jis' }, 'which is not read with `encoding`'],
-    [
-      'a.xlsx',
-      makeXlsx([{ name: 'S', rows: [['a'], ['b']] }]),
-      { encoding: 'windows-1252' },
-      'is a workbook, which is not read with `encoding`',
-    ],
   ])('is refused: %s', async (name, content, source, message) => {
     expect(await refusal(readStaged(name, content, source))).toContain(message);
-  });
-
-  it('does not contradict a charset that every format has', async () => {
-    expect((await readStaged('a.json', '[{"a": 1}]', { encoding: 'utf-8' })).cells).toEqual([['1']]);
   });
 });
