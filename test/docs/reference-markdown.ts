@@ -25,11 +25,9 @@ function isLimit(name: string): name is LimitName {
 function limitsMarkdown(): string {
   const names = Object.keys(limitsSchema.shape).filter(isLimit);
   const items = names.map((name) => `- ${code(name)} (${said(name)}): ${LIMIT_WORDS[name].counts}`);
-  return [
-    ...items,
-    '',
-    `The message of a limit ends: “${raiseLimit('rows').replace('rows', 'NAME')}”`,
-  ].join('\n');
+  return [...items, '', `The message of a limit ends: “${raiseLimit('rows').replace('rows', 'NAME')}”`].join(
+    '\n',
+  );
 }
 
 /** The references that exist. */
