@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { StoreConfig } from '../config/store-config.ts';
-import { openWorkspace, type Workspace } from '../config/workspace.ts';
+import { readWorkspace, type Workspace } from '../config/workspace.ts';
 import { CLONE_JOB, jobFile, jobFileName, type Run } from '../model/run.ts';
 import { explainError, type StateError, UsageError } from '../model/storeferry-error.ts';
 import {
@@ -82,7 +82,7 @@ export async function openContext(
     ...options
   }: ContextOptions = {},
 ): Promise<OpenContext> {
-  const workspace = openWorkspace(directory, process.env);
+  const workspace = readWorkspace(directory, process.env);
   const { redisUrl, artifacts: place, allowedFolders } = workspace.settings();
   const artifacts = openArtifacts(place);
   const leaseMs = leaseFromEnvironment();

@@ -23,10 +23,10 @@ export { loadEnvironment, overriddenText } from './environment.ts';
  * on files that it uses. An unknown name is a UsageError; an invalid file is a ConfigurationError with all its
  * problems, including unset variables.
  */
-export type Workspace = ReturnType<typeof openWorkspace>;
+export type Workspace = ReturnType<typeof readWorkspace>;
 
-/** Opens a workspace; UsageError if the folder is not one. Reads only `.env`. */
-export function openWorkspace(
+/** A workspace to read; UsageError if the folder is not one. Reads only `.env`. */
+export function readWorkspace(
   folder: string,
   variables: Readonly<Record<string, string | undefined>>,
   shippedMappings: string = SHIPPED_MAPPINGS,

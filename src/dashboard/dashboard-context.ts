@@ -19,7 +19,7 @@ export interface DashboardContext {
    * The current workspace: people edit its files while the dashboard runs, so every page opens it again. Errors in a
    * file are thrown when the file is used (ConfigurationError); `inspection` returns them without throwing.
    */
-  readonly openWorkspace: () => Workspace;
+  readonly readWorkspace: () => Workspace;
   /** The name of the workspace in titles: the name of its folder. */
   readonly workspaceName: string;
   /** The store of a workspace that has none yet. */

@@ -73,10 +73,10 @@ export async function liveRun(dashboard: Pick<DashboardContext, 'context'>, id: 
 
 /** The workspace as it is now; PageError if it has no such job. */
 export function workspaceOf(
-  { openWorkspace }: Pick<DashboardContext, 'openWorkspace'>,
+  { readWorkspace }: Pick<DashboardContext, 'readWorkspace'>,
   job: string,
 ): Workspace {
-  const workspace = openWorkspace();
+  const workspace = readWorkspace();
   const names = workspace.jobNames();
   if (names.includes(job)) return workspace;
   const advice = `Jobs are the files in jobs/${didYouMean(job, names) || '.'}`;
@@ -84,7 +84,7 @@ export function workspaceOf(
 }
 
 /** The workspace and an import of it; PageError if it has no such job, or that is an export, with what follows from that. */
-export function importOf(dashboard: Pick<DashboardContext, 'openWorkspace'>, name: string, why: string) {
+export function importOf(dashboard: Pick<DashboardContext, 'readWorkspace'>, name: string, why: string) {
   const workspace = workspaceOf(dashboard, name);
   const job = workspace.job(name);
   if (job.kind === 'import') return { workspace, job };
@@ -93,11 +93,11 @@ export function importOf(dashboard: Pick<DashboardContext, 'openWorkspace'>, nam
 
 /** A run, if it is still kept, and the ledger of its records, if it has any; PageError if neither is known. */
 export async function rememberedRun(
-  { context, openWorkspace }: Pick<DashboardContext, 'context' | 'openWorkspace'>,
+  { context, readWorkspace }: Pick<DashboardContext, 'context' | 'readWorkspace'>,
   id: string,
 ) {
   const run = await context.state.runs.get(id);
-  const ledger = await findLedgerOf(context, openWorkspace(), run, id);
+  const ledger = await findLedgerOf(context, readWorkspace(), run, id);
   const known = run ?? ledger;
   return known?.id === id ? { run, ledger, job: known.job } : refuseRun(id);
 }

@@ -65,13 +65,13 @@ const OWN_STYLES = '<link href="/assets/queues.css" rel="stylesheet"></head>';
  */
 function queueRoutes(
   app: FastifyInstance,
-  { dashboard: { openWorkspace }, queueBoard: board }: RouteParts,
+  { dashboard: { readWorkspace }, queueBoard: board }: RouteParts,
 ): void {
   if (board === null) return;
   app.register(
     async (scope) => {
       scope.addHook('preHandler', async () => {
-        board.show(openWorkspace().inspection.stores().names ?? []);
+        board.show(readWorkspace().inspection.stores().names ?? []);
       });
       scope.addHook('onSend', async (_request, reply, payload) => {
         const isPage = String(reply.getHeader('content-type')).startsWith('text/html');
@@ -298,7 +298,7 @@ export function registerPages(app: FastifyInstance, { dashboard }: Pick<RoutePar
   }
 
   app.get('/lists', async (request, reply) => {
-    const jobs = historyJobs(dashboard.openWorkspace());
+    const jobs = historyJobs(dashboard.readWorkspace());
     const only = jobs.length === 1 ? jobs[0] : undefined;
     return only === undefined
       ? reply.sendPage(listsPage(jobs, request.viewer))

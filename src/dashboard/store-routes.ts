@@ -85,14 +85,14 @@ interface StoreTask {
 
 /** The stores: added, changed, tested, probed, and searched for the ids of their contacts. */
 export function storeRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
-  const { context, openWorkspace, redact } = dashboard;
+  const { context, readWorkspace, redact } = dashboard;
   const tasks = new Map<string, StoreTask>();
 
   const storesPage = async (
     { viewer, reading }: FastifyRequest,
     notice: Notice | null = null,
   ): Promise<Page> => {
-    const workspace = openWorkspace();
+    const workspace = readWorkspace();
     const names = namesIn(workspace);
     const cards = names.map(async (name) => html`<li>${await cardOf(workspace, name, viewer, reading)}</li>`);
     return {
@@ -143,7 +143,7 @@ ${mayDo(viewer.role, 'edit-store') && html`<div class="actions">${button('edit',
 </article>`;
   };
   const storeOf = (name: string): StoreConfig => {
-    const workspace = openWorkspace();
+    const workspace = readWorkspace();
     refuseUnknown(workspace, name);
     return workspace.store(name);
   };
@@ -216,7 +216,7 @@ ${mayDo(viewer.role, 'edit-store') && html`<div class="actions">${button('edit',
 
   const formOf = ({ subject }: Pick<FastifyRequest, 'subject'>): StoreForm => {
     const name = subject || undefined;
-    const workspace = openWorkspace();
+    const workspace = readWorkspace();
     if (name !== undefined) refuseUnknown(workspace, name);
     const file = existsSync(workspace.path(FILE)) ? readEditable(workspace, FILE) : undefined;
     const fields = storeFields(name ?? '');

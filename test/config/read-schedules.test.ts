@@ -2,7 +2,7 @@ import { rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { nextTick } from '../../src/config/job/job.ts';
-import { openWorkspace, readSchedules, schedulesVersion } from '../../src/config/workspace.ts';
+import { readSchedules, readWorkspace, schedulesVersion } from '../../src/config/workspace.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 const JOB = 'import: products\nstore: main\nsource: { path: a.csv }\nmapping: shopify-products\n';
@@ -19,7 +19,7 @@ describe('the schedules of a workspace', () => {
       'jobs/lists.yaml':
         'export: subscriber-lists\nstore: main\ndestination: { path: a.csv }\nschedule: { cron: "0 6 * * *" }\n',
     });
-    const { scheduled, unscheduled, broken } = readSchedules(openWorkspace(workspace.dir, { API_KEY: 'k' }));
+    const { scheduled, unscheduled, broken } = readSchedules(readWorkspace(workspace.dir, { API_KEY: 'k' }));
     expect(scheduled).toEqual([
       { job: 'lists', cron: '0 6 * * *', timezone: 'UTC' },
       { job: 'nightly', cron: '15 2 * * *', timezone: 'Europe/London' },

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { openWorkspace, type Workspace } from '../../src/config/workspace.ts';
+import { readWorkspace, type Workspace } from '../../src/config/workspace.ts';
 import { ConfigurationError, formatPlace } from '../../src/model/storeferry-error.ts';
 
 /** A store that is valid with the variables of `VARIABLES`. */
@@ -56,7 +56,7 @@ export function workspace(
     'jobs/nightly.yaml': JOB,
     'in.csv': 'Id,Name,Price\n',
   };
-  return openWorkspace(folder({ ...valid, ...files }), variables, folder({}));
+  return readWorkspace(folder({ ...valid, ...files }), variables, folder({}));
 }
 
 /** What a ConfigurationError says, one line a problem: `file:line:column message`. */

@@ -1,7 +1,7 @@
 import { cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openWorkspace, type Workspace } from '../../src/config/workspace.ts';
+import { readWorkspace, type Workspace } from '../../src/config/workspace.ts';
 import { SHIPPED_MAPPINGS } from '../../src/config/workspace-files.ts';
 import { UsageError } from '../../src/model/storeferry-error.ts';
 import { folder, JOB, MAPPING, problemsOf, STORES, VARIABLES, workspace } from './support.ts';
@@ -25,7 +25,7 @@ describe('a workspace', () => {
   });
 
   it('is a folder with stores.yaml or jobs/', () => {
-    expect(usageOf(() => openWorkspace(folder({ 'a.txt': '' }), {}))).toMatch(
+    expect(usageOf(() => readWorkspace(folder({ 'a.txt': '' }), {}))).toMatch(
       / is not a workspace: it has neither stores.yaml nor jobs\/\. Name the workspace with -C DIR, or create one: storeferry init DIR$/,
     );
   });
@@ -57,7 +57,7 @@ describe('a workspace', () => {
 
   it('says of a folder that it cannot be read', () => {
     const dir = folder({ 'stores.yaml': STORES, jobs: 'not a folder' });
-    expect(problemsOf(() => openWorkspace(dir, {}))).toEqual([
+    expect(problemsOf(() => readWorkspace(dir, {}))).toEqual([
       `${join(dir, 'jobs')} the folder cannot be read (ENOTDIR)`,
     ]);
   });
@@ -97,7 +97,7 @@ describe('a workspace', () => {
       'more.yaml': MAPPING.replace('prefix', 'start'),
     });
     const dir = folder({ 'stores.yaml': STORES, 'mappings/goods.yaml': MAPPING });
-    const found = openWorkspace(dir, {}, shipped);
+    const found = readWorkspace(dir, {}, shipped);
     expect(found.mappingNames()).toEqual(['goods', 'more']);
     expect(found.mapping('goods')).toMatchObject({ name: 'goods', shipped: false, dir });
     expect(found.mapping('more')).toMatchObject({ name: 'more', shipped: true, dir: shipped });
@@ -114,13 +114,13 @@ describe('a workspace', () => {
   it('finds the mappings that Storeferry ships', () => {
     const dir = folder({ 'stores.yaml': STORES });
     const shipped = readdirSync(SHIPPED_MAPPINGS).filter((name) => name.endsWith('.yaml'));
-    const found = openWorkspace(dir, {});
+    const found = readWorkspace(dir, {});
     expect(found.mappingNames()).toEqual(shipped.map((name) => name.replace('.yaml', '')).sort());
     for (const name of found.mappingNames()) {
       expect(problemsOf(() => found.mapping(name))).toEqual([]);
     }
     cpSync(SHIPPED_MAPPINGS, join(dir, 'mappings'), { recursive: true });
-    expect(openWorkspace(dir, {}).mappingNames()).toEqual(found.mappingNames());
+    expect(readWorkspace(dir, {}).mappingNames()).toEqual(found.mappingNames());
   });
 
   it('makes absolute paths of those in a job', () => {
@@ -131,7 +131,7 @@ describe('a workspace', () => {
 
   it('without stores.yaml says so', () => {
     const dir = folder({ 'jobs/nightly.yaml': JOB, 'mappings/goods.yaml': MAPPING });
-    expect(problemsOf(() => openWorkspace(dir, {}).store('main'))).toEqual([
+    expect(problemsOf(() => readWorkspace(dir, {}).store('main'))).toEqual([
       'stores.yaml there is no such file',
     ]);
   });

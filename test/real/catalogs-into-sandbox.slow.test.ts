@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { openWorkspace } from '../../src/config/workspace.ts';
+import { readWorkspace } from '../../src/config/workspace.ts';
 import { DEFAULT_LIMITS } from '../../src/model/input-limits.ts';
 import { executeRun } from '../../src/run/execute-run.ts';
 import { openMapping } from '../../src/run/inputs/open-mapping.ts';
@@ -34,7 +34,7 @@ async function setup() {
   const folder = await makeWorkspace(files);
   const temporary = await mkdtemp(join(tmpdir(), 'storeferry-real-'));
   const state = await openState({ redisUrl: undefined, dir: join(temporary, 'state') });
-  const workspace = openWorkspace(folder.dir, { KEY: API_KEY });
+  const workspace = readWorkspace(folder.dir, { KEY: API_KEY });
   const store = workspace.store('main');
   const storefront = createStorefront({
     ...store,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
-import { openWorkspace } from '../../src/config/workspace.ts';
+import { readWorkspace } from '../../src/config/workspace.ts';
 import { setup } from './setup.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -71,7 +71,7 @@ describe('the sample contacts', () => {
 
 describe('the sample job', () => {
   it('is a valid job for a valid store, with a source that is there', () => {
-    const workspace = openWorkspace(ROOT, { STORE_URL: 'http://127.0.0.1:4010', STORE_API_KEY: 'k' });
+    const workspace = readWorkspace(ROOT, { STORE_URL: 'http://127.0.0.1:4010', STORE_API_KEY: 'k' });
     expect(workspace.store('main')).toMatchObject({ baseUrl: 'http://127.0.0.1:4010', weightUnit: 'kg' });
     const job = workspace.job('nightly-catalog');
     expect(job).toMatchObject({ store: 'main', mapping: 'shopify-products', mode: 'upsert' });

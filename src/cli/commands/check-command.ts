@@ -3,7 +3,7 @@ import { join, matchesGlob, normalize } from 'node:path';
 import pc from 'picocolors';
 import { checkWorkspace, type WorkspaceCheck } from '../../config/check-workspace.ts';
 import { filesNamed, mappingsNamed } from '../../config/job/job.ts';
-import { openWorkspace, type Workspace } from '../../config/workspace.ts';
+import { readWorkspace, type Workspace } from '../../config/workspace.ts';
 import { guardText, guardWords } from '../../model/guard.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { jobFile } from '../../model/run.ts';
@@ -117,7 +117,7 @@ async function findAll(
   online: boolean,
   ref: string | undefined,
 ): Promise<Found> {
-  const workspace = openWorkspace(directory, process.env);
+  const workspace = readWorkspace(directory, process.env);
   const all = checkWorkspace(workspace, (file) => shellWord(pathFromHere(directory, file)));
   const changes = ref === undefined ? undefined : await changedFiles(workspace.dir, ref);
   const checked = changes === undefined ? all : { ...all, ...changedParts(all, changes.files) };

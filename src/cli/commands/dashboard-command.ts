@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { removeTemporaryFiles } from '../../config/edit-file.ts';
-import { isWorkspace, openWorkspace, type Workspace } from '../../config/workspace.ts';
+import { isWorkspace, readWorkspace, type Workspace } from '../../config/workspace.ts';
 import {
   type ActionResult,
   isLocal,
@@ -98,7 +98,7 @@ export const dashboardCommand = defineCommand({
     const { context, redisUrl } = open;
     log.level = open.workspace.settings().logLevel;
     for (const secret of allSecrets(open.workspace)) secrets.add(secret);
-    const reopen = () => openWorkspace(directory, process.env);
+    const reopen = () => readWorkspace(directory, process.env);
     const redact = (text: string) => {
       // The text may quote secrets of a workspace that has changed since; one that cannot be read adds none.
       const workspace = attempt(reopen);
@@ -132,7 +132,7 @@ export const dashboardCommand = defineCommand({
     const running = await startDashboard({
       dashboard: {
         context,
-        openWorkspace: reopen,
+        readWorkspace: reopen,
         workspaceName: basename(open.workspace.dir),
         newStore: { known: () => knownStore(directory, process.env), sandbox: SANDBOX },
         redisUrl,
@@ -259,11 +259,11 @@ function proxyNote(program: string): string {
  */
 async function enqueueJob(
   queue: RunQueue,
-  openWorkspace: () => Workspace,
+  readWorkspace: () => Workspace,
   { job, by }: JobAction,
 ): Promise<EnqueuedRun | null> {
   if (!(await hasWorkers(queue))) return null;
-  await readRequest(openWorkspace(), job, false);
+  await readRequest(readWorkspace(), job, false);
   const { id } = await queue.enqueue({ does: 'run', job, by });
   return { result: () => queuedResult(queue, id) };
 }

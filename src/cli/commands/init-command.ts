@@ -6,8 +6,8 @@ import {
   availableMappings,
   isWorkspace,
   loadEnvironment,
-  openWorkspace,
   overriddenText,
+  readWorkspace,
 } from '../../config/workspace.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
@@ -94,7 +94,7 @@ function storesKeptError(): UsageError {
 
 /** What the questions depend on in a folder. ConfigurationError for a stores.yaml with errors. */
 function settingIn(dir: string, existing: ReturnType<typeof findExisting>): DraftSetting {
-  const workspace = existing.workspace ? openWorkspace(dir, process.env) : null;
+  const workspace = existing.workspace ? readWorkspace(dir, process.env) : null;
   if (existing.stores) workspace?.storeNames();
   return {
     dir,

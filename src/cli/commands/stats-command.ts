@@ -1,4 +1,4 @@
-import { openWorkspace } from '../../config/workspace.ts';
+import { readWorkspace } from '../../config/workspace.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
@@ -169,7 +169,7 @@ export const statsCommand = defineCommand({
   options: {},
   examples: ['stats list-statistics'],
   async run({ terminal, directory, program, interruptSignal }, { job: name }) {
-    const workspace = openWorkspace(directory, process.env);
+    const workspace = readWorkspace(directory, process.env);
     const job = workspace.job(name);
     if (job.kind !== 'export')
       throw new UsageError(

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import {
   isScheduled,
-  openWorkspace,
   readSchedules,
+  readWorkspace,
   schedulesVersion,
   type Workspace,
   watchedJobs,
@@ -306,7 +306,7 @@ export function workerFiles(directory: string, onSecret: (secret: string) => voi
     for (const secret of workspace.secrets()) onSecret(secret);
   };
   const reading = <T>(read: (workspace: Workspace) => T): T => {
-    const workspace = openWorkspace(directory, process.env);
+    const workspace = readWorkspace(directory, process.env);
     try {
       return read(workspace);
     } finally {

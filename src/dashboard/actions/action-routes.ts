@@ -91,7 +91,7 @@ export function actionRoutes(app: FastifyInstance, parts: RouteParts): void {
 
   /** What has changed since the run was planned; undefined where nothing has, or its job is gone or faulty. */
   const changedWords = async (run: Run): Promise<string | undefined> => {
-    const workspace = dashboard.openWorkspace();
+    const workspace = dashboard.readWorkspace();
     const { job } = workspace.inspectJob(run.job);
     if (job?.kind !== 'import') return undefined;
     try {
@@ -129,7 +129,7 @@ export function actionRoutes(app: FastifyInstance, parts: RouteParts): void {
     undo: {
       async ask({ subject: id, fields }) {
         const { job } = await rememberedRun(dashboard, id);
-        const { job: settings } = dashboard.openWorkspace().inspectJob(job);
+        const { job: settings } = dashboard.readWorkspace().inspectJob(job);
         return confirmUndo(
           { id, job },
           { key: fields['key'] ?? '', isScheduled: settings?.schedule !== undefined },

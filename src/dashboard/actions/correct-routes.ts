@@ -204,7 +204,7 @@ function toFormValue(cell: string): string {
 
 /** The rejected rows of a run as a form: a line of the table for each row, and a heading with the reason for each record. */
 async function correctPage(
-  { context, openWorkspace }: DashboardContext,
+  { context, readWorkspace }: DashboardContext,
   run: Run,
   rejected: RejectedPage,
   view: CorrectView,
@@ -214,7 +214,7 @@ async function correctPage(
   const { draft, edits, allColumns, notice } = view;
   const records = {
     keys: await rejectedKeys(context, run, rejected),
-    leftOut: leftOutIn(openWorkspace(), job),
+    leftOut: leftOutIn(readWorkspace(), job),
   };
   const { rows, number, pages, total, isCut } = rejected;
   const columns = shownColumns(rejected, edits, allColumns);

@@ -49,7 +49,7 @@ export function recordActions({ dashboard, uploads }: RouteParts): ActionPages {
     return adoptedFile({ job, store: { name: job.store } });
   };
   const contactOf = async ({ store = '', key = '' }: FormFields) => {
-    const found = await findRecords(context, [dashboard.openWorkspace().store(store)], key, 2);
+    const found = await findRecords(context, [dashboard.readWorkspace().store(store)], key, 2);
     const contact = found.find((record) => record.target.resource === 'contacts' && record.key === key);
     if (contact === undefined) throw notFoundError('No contact has this key.');
     return contact;

@@ -55,7 +55,7 @@ type Errors = Readonly<Record<string, string>>;
 
 /** Jobs as files: exports are made, and jobs copied, renamed and removed. */
 export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
-  const { context, actions, openWorkspace, redact } = dashboard;
+  const { context, actions, readWorkspace, redact } = dashboard;
   /** PageError for a job whose file has others too. */
   const workspaceWith = (job: string): Workspace => {
     const workspace = workspaceOf(dashboard, job);
@@ -133,7 +133,7 @@ ${postForm({ action, style: 'draft', body }, viewer)}`,
   };
 
   formRoutes('make-job', '/exports/new', '', () => {
-    const workspace = openWorkspace();
+    const workspace = readWorkspace();
     const stores = storeChoices(workspace);
     return {
       title: 'New export',

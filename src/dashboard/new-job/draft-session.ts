@@ -110,7 +110,7 @@ function uploadsOf({ source, crosswalk, pictures }: DraftSession): readonly Uplo
 /** Reads the source of a draft and everything that follows from its answers. PageError while others read theirs. */
 export async function readDraft(session: DraftSession, dashboard: DashboardContext): Promise<DraftState> {
   const { context, newStore } = dashboard;
-  const workspace = dashboard.openWorkspace();
+  const workspace = dashboard.readWorkspace();
   const setting = {
     ...settingOf(workspace),
     dir: workspace.dir,
@@ -178,7 +178,7 @@ function findFile(
   id: Parameters<DraftEffects['findFile']>[0],
   dashboard: DashboardContext,
 ): FoundPlace {
-  const workspace = dashboard.openWorkspace();
+  const workspace = dashboard.readWorkspace();
   if (id === 'file' && source.kind === 'remote') {
     return workspace.typedPlace(source.address);
   }

@@ -75,7 +75,7 @@ export async function newJobRoutes(app: FastifyInstance, { dashboard, uploads }:
 
   app.post('/new/address', async (request, reply) => {
     const address = (request.fields['address'] ?? '').trim();
-    const found = dashboard.openWorkspace().typedPlace(address);
+    const found = dashboard.readWorkspace().typedPlace(address);
     if (!('problem' in found))
       return reply.redirect(`/new/${drafts.open({ kind: 'remote', address, name: found.name }).id}`, 303);
     const problem = dashboard.redact(found.problem);
@@ -125,7 +125,7 @@ export async function newJobRoutes(app: FastifyInstance, { dashboard, uploads }:
         await using files = await openUploaded(zipped.zip);
         return await files.read(zipped.path);
       }
-      const named = dashboard.openWorkspace().typedPlace(picture);
+      const named = dashboard.readWorkspace().typedPlace(picture);
       const remote = 'place' in named ? named.place.remote : undefined;
       const signal = AbortSignal.any([context.signal, AbortSignal.timeout(PICTURE_WITHIN_MS)]);
       return remote && (await fetchPicture(remote, signal));

@@ -21,7 +21,7 @@ import { type UploadTarget, uploadTargets } from './upload-targets.ts';
 export function uploadRoutes(app: FastifyInstance, { dashboard, uploads }: RouteParts): void {
   const targetOf = ({ subject: name, query }: FastifyRequest) => {
     const { file = 'source' } = formFields(query);
-    const workspace = dashboard.openWorkspace();
+    const workspace = dashboard.readWorkspace();
     const { job } = workspace.inspectJob(name);
     const targets = job?.kind === 'import' ? uploadTargets(workspace, job) : [];
     const target = targets.find(({ id }) => id === file);

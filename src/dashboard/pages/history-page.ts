@@ -54,8 +54,8 @@ export async function historyPage(
   dashboard: DashboardContext,
   { fields: { q = '', store, resource, key }, viewer, reading }: PageRequest,
 ): Promise<Page> {
-  const { context, openWorkspace } = dashboard;
-  const workspace = openWorkspace();
+  const { context, readWorkspace } = dashboard;
+  const workspace = readWorkspace();
   const names = store === undefined ? workspace.storeNames() : [store];
   const stores = names.map((name) => workspace.store(name));
   const text = (key ?? q).trim();

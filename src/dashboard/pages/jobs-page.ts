@@ -25,7 +25,7 @@ import { emptyBox, foldedPart, noticeText, type Page, problemList } from './page
 /** The jobs of the workspace: first those that need attention, then active jobs, then all others, one per line. */
 export async function jobsPage(dashboard: DashboardContext, { viewer, reading }: PageRequest): Promise<Page> {
   const { program } = dashboard;
-  const workspace = dashboard.openWorkspace();
+  const workspace = dashboard.readWorkspace();
   const { problems, warnings, unset } = checkWorkspace(workspace);
   // A workspace that was made for the dashboard has no store before its first job.
   const isNew = workspace.jobNames().length === 0 && workspace.files.stores() === undefined;

@@ -104,8 +104,8 @@ function examplesList(id: string, examples: RecordExamples): Markup {
 }
 
 async function recordOf(dashboard: DashboardContext, run: Run, key: string): Promise<Markup> {
-  const { context, openWorkspace } = dashboard;
-  const workspace = openWorkspace();
+  const { context, readWorkspace } = dashboard;
+  const workspace = readWorkspace();
   const job = workspace.job(run.job);
   if (job.kind !== 'import') throw notFoundError(`The job ${run.job} is no import.`);
   const timeout = AbortSignal.timeout(READ_WITHIN_MS);

@@ -37,7 +37,7 @@ const NO_MATCH = emptyBox(
 
 /** The latest runs over all jobs, or those of a job or an outcome. */
 export async function runsPage(
-  { context, openWorkspace }: DashboardContext,
+  { context, readWorkspace }: DashboardContext,
   { fields: { job = '', status: asked, page }, viewer, reading }: PageRequest,
 ): Promise<Page> {
   const status = RUN_STATUSES.find((known) => known === asked) ?? '';
@@ -45,7 +45,7 @@ export async function runsPage(
   const fitting = live.filter(
     (run) => (job === '' || run.job === job) && (status === '' || run.status === status),
   );
-  const jobs = [...new Set([...openWorkspace().jobNames(), ...live.map((run) => run.job)])].sort();
+  const jobs = [...new Set([...readWorkspace().jobNames(), ...live.map((run) => run.job)])].sort();
   const shown = pageOf(fitting, RUNS_PER_PAGE, page);
   const isAll = job === '' && status === '';
   const table = {

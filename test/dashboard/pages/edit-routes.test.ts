@@ -24,7 +24,7 @@ it('a mail server is refused while the environment names another one, which woul
   const read = async () =>
     await Promise.all([FILE, '.env'].map((file) => readFile(join(workspace.dir, file), 'utf8')));
   const before = await read();
-  const { sha256 } = readEditable(dashboard.openWorkspace(), FILE);
+  const { sha256 } = readEditable(dashboard.readWorkspace(), FILE);
   const mail = { kind: 'email', address: 'anna@shop.example', from: 'shop@shop.example', when: 'always' };
   const typed = { ...mail, 'on.failed': 'on', mailServer: 'smtps://new.example' };
   const fields = Object.entries(typed).map(([name, value]) => [`notify.0.${name}`, value] as const);
@@ -54,7 +54,7 @@ it.each([
 
 it('a file stays as it is if the variables that it would use cannot be written', async () => {
   await using scene = await setupPages(FILES);
-  const workspace = scene.dashboard.openWorkspace();
+  const workspace = scene.dashboard.readWorkspace();
   const { sha256, text } = readEditable(workspace, FILE);
   const edit = () =>
     editFile(workspace, FILE, {
@@ -77,7 +77,7 @@ describe('a secret of a typed address', () => {
     const { app, dashboard, workspace } = scene;
     readForms(app);
     editRoutes(app, { dashboard });
-    const { sha256 } = readEditable(dashboard.openWorkspace(), FILE);
+    const { sha256 } = readEditable(dashboard.readWorkspace(), FILE);
     const { statusCode, body } = await app.inject({
       method: 'POST',
       url: '/jobs/nightly/edit',

@@ -9,7 +9,7 @@ const FILE = 'jobs/nightly.yaml';
 async function opened(notify: string) {
   const files = catalogWorkspace('http://127.0.0.1:9', '');
   await using scene = await setupPages({ ...files, [FILE]: `${files[FILE]}notify: ${notify}\n` });
-  return readEditable(scene.dashboard.openWorkspace(), FILE);
+  return readEditable(scene.dashboard.readWorkspace(), FILE);
 }
 
 describe('recipients in the form of a job', () => {

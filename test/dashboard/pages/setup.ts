@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
 import { parseHTML } from 'linkedom';
 import { listJobs } from '../../../src/cli/list-jobs.ts';
-import { openWorkspace } from '../../../src/config/workspace.ts';
+import { readWorkspace } from '../../../src/config/workspace.ts';
 import type { Viewer } from '../../../src/dashboard/access/sessions.ts';
 import type { AtWork, DashboardContext } from '../../../src/dashboard/dashboard-context.ts';
 import { showErrors } from '../../../src/dashboard/guard/page-error.ts';
@@ -90,7 +90,7 @@ export async function pagesOf(
   const refuse = () => Promise.reject(new Error('Pages do nothing.'));
   const dashboard: DashboardContext = {
     context,
-    openWorkspace: () => openWorkspace(workspace.dir, env),
+    readWorkspace: () => readWorkspace(workspace.dir, env),
     workspaceName: 'shop',
     newStore: {
       known: () => knownStore(workspace.dir, env),
@@ -100,7 +100,7 @@ export async function pagesOf(
     program: 'storeferry -C shop',
     // Without Redis: a test says who keeps the clock.
     listJobs: async (only) => {
-      const workspace = dashboard.openWorkspace();
+      const workspace = dashboard.readWorkspace();
       const queue = await openRunQueue({ redisUrl: undefined, context });
       return {
         ...(await listJobs(
