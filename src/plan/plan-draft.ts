@@ -274,7 +274,7 @@ export class PlanDraft {
       return;
     }
     this.seen.add(item.key, true);
-    this.#noteKey(item.key);
+    this.#noteKey();
     if (this.repeated.size > 0) return;
     if (this.#isFirstImport && this.#options.mode !== 'create') {
       this.addMapped(item.map(), 1);
@@ -287,7 +287,7 @@ export class PlanDraft {
   /** Claims the key of a record or rejection; false if it is held back. */
   #claim(key: string, item: MappedRecord | MappedRejection): boolean {
     const before = this.seen.add(key, true);
-    this.#noteKey(key);
+    this.#noteKey();
     if (before === 'noted') this.tally.uncountSkipped();
     if (this.#heldBack?.keys.has(key) === true) {
       this.#hasCopies = true;
@@ -299,8 +299,7 @@ export class PlanDraft {
     return true;
   }
 
-  #noteKey(key: string): void {
-    this.#options.twinWatch?.note(key);
+  #noteKey(): void {
     const { high, low } = this.seen.lastHash;
     if (this.#options.blocks !== undefined) this.#blockKeys.push(high, low);
   }
@@ -376,6 +375,7 @@ export class PlanDraft {
     switch (entry.kind) {
       case 'known': {
         const { record, mark } = entry;
+        this.#noteUrl(record.key);
         this.watch.count('known');
         this.#countRecord(record, mark, 'unchanged');
         if (mark !== undefined && mark.job !== this.#options.job) this.#mayKeepBlock = false;
@@ -404,12 +404,21 @@ export class PlanDraft {
     }
   }
 
+  /** Notes the url of a product that the store has, or may get. */
+  #noteUrl(url: string): void {
+    this.#options.twinWatch?.note(url);
+    // The next run must find both again.
+    if (this.#options.twins?.has(url) === true) this.#mayKeepBlock = false;
+  }
+
   #addBlocks({ buffer, byteOffset, byteLength }: Uint32Array): void {
     this.#blocks?.add(new Uint8Array(buffer, byteOffset, byteLength));
   }
 
   #writeLeftOut({ item, records }: LeftOut): void {
     const { kind, key, rows, spans, reason, likeness } = item;
+    // With `mode: create`, a skipped product may have been created.
+    if (key !== null && (kind === 'rejected' || this.#options.mode === 'create')) this.#noteUrl(key);
     if (key !== null && likeness !== undefined && this.#options.mode === 'mirror') {
       this.#likenesses ??= new LineWriter(this.#options.folder, LIKENESSES_FILE);
       this.#likenesses.add(`${JSON.stringify({ key, kind, likeness } satisfies LeftOutProduct)}\n`);
@@ -424,6 +433,7 @@ export class PlanDraft {
 
   #writeCompared(compared: ComparedRecord): void {
     const { record, mark, update } = compared;
+    this.#noteUrl(record.key);
     const { standing, ...guarded } = this.#judge(compared);
     const conflicts = standing === 'unchanged' ? [] : (update?.hits ?? []);
     const held = guarded.held || conflicts.length > 0;
@@ -462,7 +472,7 @@ export class PlanDraft {
     const isNew = mark === undefined && predecessor === undefined;
     this.watch.count(isNew ? 'new' : 'known');
     const twin = this.#options.twins?.get(key);
-    if (twin !== undefined && (resend || mark?.fingerprint !== record.fingerprint)) {
+    if (twin != null && (resend || mark?.fingerprint !== record.fingerprint)) {
       this.tally.countTwin(key, twin.isSame);
       const hit = { field: 'url', what: null, old: twin.of, new: key };
       if (twin.isSame) return { standing: 'changed', hits: [hit], held: true };

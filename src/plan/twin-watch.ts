@@ -16,8 +16,8 @@ interface Twin {
   readonly isSame: boolean;
 }
 
-/** Twins by their urls. */
-export type Twins = ReadonlyMap<string, Twin>;
+/** Twins by their urls; null: the one of several that stays first. */
+export type Twins = ReadonlyMap<string, Twin | null>;
 
 /**
  * Finds urls of one source that a store may take for the same product, because they differ in case, Unicode form, percent-encoding or
@@ -56,22 +56,24 @@ export class TwinWatch implements Disposable {
   }
 
   /**
-   * After the second: the urls whose products may overwrite another one, which stays first: of several, that which the ledger knows, or
-   * else the one in the usual spelling. Urls for which the store has answered different ids are those of different products.
+   * After the second: the urls whose products may overwrite another one, which stays first: the first for which the store has answered
+   * the same id; of a url without an id, one that has an id, or else the one in the usual spelling.
    */
   async find(ledger: Pick<Ledger, 'marks'>): Promise<Twins> {
-    const twins = new Map<string, Twin>();
+    const twins = new Map<string, Twin | null>();
     for (const groups of chunksOf(this.#urls?.groups() ?? [], GROUPS_PER_QUERY)) {
       const marks = await ledger.marks(groups.flat());
       let from = 0;
       for (const group of groups) {
         const members = group.map((url, index) => ({ url, id: marks[from + index]?.id ?? null }));
         from += group.length;
-        const [first] = members;
-        const owner = members.find(({ id }) => id !== null) ?? first;
-        for (const { url, id } of members)
-          if (owner !== undefined && url !== owner.url && (id === null || id === owner.id))
-            twins.set(url, { of: owner.url, isSame: id !== null });
+        const known = members.find(({ id }) => id !== null) ?? members[0];
+        const firsts = new Map<number | null, string | undefined>([[null, known?.url]]);
+        for (const { url, id } of members) {
+          const of = firsts.get(id) ?? url;
+          firsts.set(id, of);
+          if (of !== url) twins.set(of, null).set(url, { of, isSame: id !== null });
+        }
       }
     }
     return twins;

@@ -1,7 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { readHeld } from '../../src/plan/plan-file.ts';
+import { BlockIndex } from '../../src/model/block-index.ts';
+import type { DeferredRecord, Mapped, SourceItem } from '../../src/model/mapped-record.ts';
+import { BLOCKS_FILE, readHeld } from '../../src/plan/plan-file.ts';
 import { MemoryLedger } from './memory-ledger.ts';
-import { ledgerOf, type PlanCase, planOf, product, products, record, rejected } from './plan-of.ts';
+import {
+  ledgerOf,
+  NO_LIMITS,
+  type PlanCase,
+  planOf,
+  product,
+  products,
+  record,
+  rejected,
+  skipped,
+} from './plan-of.ts';
 
 const at = (line: number) => ({ line });
 const two = (one: string, other: string, title = 'New') => [
@@ -26,7 +38,7 @@ async function split(given: PlanCase) {
   const warned = plan.notices.flatMap(({ message, keys }) =>
     message.includes('in spelling alone') ? (keys ?? []) : [],
   );
-  return { plan, sent: operations.map(({ key }) => key), held, warned, passes };
+  return { plan, folder, sent: operations.map(({ key }) => key), held, warned, passes };
 }
 
 describe('two urls that a store may take for one', () => {
@@ -89,4 +101,67 @@ describe('two urls that a store may take for one', () => {
     const alone = [...products(0, 5), record('lamp', product('lamp'), at(9))];
     expect(await split({ mapped: alone, ledger })).toMatchObject({ sent: ['lamp'], warned: [] });
   });
+
+  it('are two of three where it has answered another product for the first', async () => {
+    const mapped = [...two('Lamp', 'lamp'), record('LAMP', product('LAMP', { title: 'New' }), at(4))];
+    const found = await split({ mapped, ledger: knows({ lamp: 7, LAMP: 8, Lamp: 8 }) });
+    expect(found).toMatchObject({ sent: ['lamp', 'LAMP'], held: [['Lamp', ['url', 'LAMP']]] });
+  });
+
+  it('are one once the other is skipped, also by what only its values say', async () => {
+    const ledger = knows({ lamp: 7, Lamp: 7 });
+    const mapped = [skipped('lamp', at(2)), record('Lamp', product('Lamp', { title: 'New' }), at(3))];
+    const forms: readonly (readonly (Mapped | DeferredRecord)[])[] = [mapped, mapped.map(deferred)];
+    for (const items of forms)
+      expect(await split({ mapped: [], ledger, options: { openMapped: () => inOne(items) } })).toMatchObject({
+        ...{ sent: ['Lamp'], held: [], warned: [] },
+      });
+  });
+
+  it('are named where a job only creates, and has created one of them', async () => {
+    const given = { mapped: two('Lamp', 'lamp'), ledger: knows({ lamp: 7 }) };
+    const job = {
+      name: 'nightly',
+      import: 'products',
+      mode: 'create',
+      duplicates: 'reject',
+      safety: NO_LIMITS,
+    } as const;
+    expect(await split({ ...given, options: { job } })).toMatchObject({ sent: ['Lamp'], warned: ['Lamp'] });
+  });
+
+  it('are in no block that the next run need not read', async () => {
+    const urls = ['LAMP', 'chair', 'Lamp'];
+    const open = () =>
+      inOne(
+        urls.flatMap((url, index): SourceItem[] => [
+          { ...record(url, product(url), at(index + 2)), memo: url },
+          { kind: 'block-end', block: { ...BLOCK, bytes: Buffer.from(`${url}\n`) } },
+        ]),
+      );
+    const blocksAfter = async (ids: Readonly<Record<string, number>>) => {
+      const blocks = { open, index: undefined, position: '' };
+      const { folder } = await split({
+        mapped: [],
+        ledger: knows({ chair: 1, ...ids }),
+        options: { blocks },
+      });
+      const bytes = folder.files.get(BLOCKS_FILE) ?? Buffer.alloc(0);
+      return new BlockIndex(new Uint32Array(new Uint8Array(bytes).buffer), 1).allRecords;
+    };
+    expect(await blocksAfter({ LAMP: 7, Lamp: 7 })).toBe(1);
+    expect(await blocksAfter({ LAMP: 7, Lamp: 8 })).toBe(3);
+  });
 });
+
+const BLOCK = { lines: 1, rows: 1, blankLines: 0, first: 0, last: 0, table: new Uint32Array(4) };
+
+async function* inOne<Item>(items: readonly Item[]): AsyncGenerator<readonly Item[]> {
+  yield items;
+}
+
+function deferred(item: Mapped): DeferredRecord {
+  const { key, rows, spans } = item;
+  if (key === null) throw new Error('a deferred record has a key');
+  return { kind: 'deferred', key, rows, spans, memo: `memo of ${key}`, chars: 1, map: () => item };
+}
