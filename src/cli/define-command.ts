@@ -138,7 +138,7 @@ function toOption(key: string, option: CommandOption<unknown>): Option {
   const { value, what, fallback, parse } = option;
   const made = new Option(flagsOf(key, option), what);
   if (parse !== undefined) made.argParser((text, before: unknown) => parse(text, before));
-  return value === null || fallback === undefined ? made : made.default(fallback);
+  return value === null || fallback === undefined || fallback === null ? made : made.default(fallback);
 }
 
 /** The end of help. */

@@ -52,7 +52,7 @@ export interface StoreferryWorkspace extends AsyncDisposable {
   plan(job: string, choices?: RunChoices): Work;
   /** Runs a job: applies an import, or writes an export. */
   run(job: string, choices?: RunChoices): Work;
-  /** Sends exactly the plan of a run that waits for approval. */
+  /** Sends exactly the plan of a run that waits for approval, or was stopped by a safety limit. */
   approve(run: string): Work;
 }
 

@@ -17,6 +17,8 @@ export const RUN_SUMMARY = {
 
 interface RunCommandParts<Arguments, Options> extends Omit<CommandParts<Arguments, Options>, 'run'> {
   readonly action: WorkOptions['action'];
+  /** UsageError for options that do not fit together: then nothing is opened. */
+  check?(options: Typed<Options>): void;
   /** What the run does; called once per store if the job has several. */
   task(tools: TaskTools, texts: TextsOf<Arguments>, options: Typed<Options>): Promise<RunTask>;
   /** How it is reported, if otherwise than every run. */
@@ -30,6 +32,7 @@ interface RunCommandParts<Arguments, Options> extends Omit<CommandParts<Argument
 /** Defines a command that begins a run. Its first argument names the job, or the run that it is about. */
 export function defineRunCommand<const Arguments extends AnyArguments, Options extends AnyOptions>({
   action,
+  check,
   task,
   reported,
   ...parts
@@ -44,6 +47,7 @@ export function defineRunCommand<const Arguments extends AnyArguments, Options e
         invocation,
         { ...how, ...reported?.(invocation, texts, options) },
         async (tools) => await task(tools, texts, options),
+        () => check?.(options),
       );
     },
   });
@@ -58,12 +62,14 @@ export async function runInWorkspace(
   invocation: Invocation,
   options: WorkOptions,
   makeTask: MakeTask,
+  check: () => void = () => {},
 ): Promise<number> {
   const [{ withJsonResult }, { jobOf, workInWorkspace }] = await Promise.all([
     import('./with-json-result.ts'),
     import('./work-in-workspace.ts'),
   ]);
-  return await withJsonResult(invocation, { ...options, job: jobOf(options) }, (attempt) =>
-    workInWorkspace(invocation, options, makeTask, attempt),
-  );
+  return await withJsonResult(invocation, { ...options, job: jobOf(options) }, (attempt) => {
+    check();
+    return workInWorkspace(invocation, options, makeTask, attempt);
+  });
 }

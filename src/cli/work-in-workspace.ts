@@ -71,7 +71,7 @@ export function jobOf({ action, about }: Pick<WorkOptions, 'action' | 'about'>):
   return actionOf(action).to === 'job' ? about : null;
 }
 
-/** As `runInWorkspace`; returns what `--json` prints as the result. */
+/** As `runInWorkspace`, within an `attempt` whose failure `--json` can still print; returns the exit code. */
 export async function workInWorkspace(
   { terminal, directory, program, interruptSignal }: Invocation,
   { json, action, about, onPlan, render, summarise = failureSummary }: WorkOptions,

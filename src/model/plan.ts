@@ -300,7 +300,7 @@ export const planSchema = z.object({
   emptied: z.array(recordsOfField),
   rejections: z.array(reasonGroupSchema),
   skips: z.array(reasonGroupSchema),
-  /** Changes that the mapping made to values, such as negative stock that is sent as 0: records per sentence. */
+  /** Records per sentence about them: a value that the mapping changed, such as negative stock sent as 0, or why one is held or not deleted. */
   notices: z.array(z.object({ message: text, records: integer, keys: keysShown.exactOptional() })),
   examples: z.object({
     new: z.array(keyExample),

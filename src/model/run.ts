@@ -259,7 +259,7 @@ export const runSchema = z.looseObject({
   job: text,
   /**
    * `plan` only plans, `retry` sends a corrected rejects file, `export` reads the store, `verify` sends a sample of
-   * acknowledged records again, `drift` compares the store with what it last answered, `undo` sends what was there before another run, `release` sends records that guards held
+   * acknowledged records again, `drift` compares the store with what it last answered, `undo` sends what was there before another run, `release` sends records that another run held
    * in another run, `copy` sends what another store has acknowledged.
    */
   kind: z.enum(['run', 'plan', 'retry', 'export', 'verify', 'drift', 'undo', 'release', 'copy']),
@@ -317,7 +317,7 @@ export const runSchema = z.looseObject({
   undo: runPart.exactOptional(),
   /** Set if it sends again what a comparison, `of`, has found changed in the store; its plan has the kind `plan` until it is approved. */
   restore: runPart.exactOptional(),
-  /** Set if it releases records that guards held in another run. */
+  /** Set if it releases records that another run held. */
   release: runPart.exactOptional(),
   /** Set if it sends what another store has acknowledged; its plan has the kind `plan` until it is approved. */
   copy: runCopy.exactOptional(),

@@ -89,7 +89,7 @@ export interface BlockOptions {
 }
 
 /** Copies of keys that are known to repeat. */
-export interface HeldBack {
+export interface RepeatedCopies {
   readonly keys: KeySet;
   readonly spool: CopySpool;
 }
@@ -132,7 +132,7 @@ export class PlanDraft {
   readonly repeated: KeySet;
   rows = 0;
   readonly #options: DraftOptions;
-  readonly #heldBack: HeldBack | null;
+  readonly #repeated: RepeatedCopies | null;
   readonly #copies = new CopyTally();
   /** The hashes of the keys since the last end of a block. */
   #blockKeys: number[] = [];
@@ -163,9 +163,9 @@ export class PlanDraft {
   #chars = 0;
   #pending: PendingBatch | undefined;
 
-  constructor(options: DraftOptions, heldBack: HeldBack | null) {
+  constructor(options: DraftOptions, repeated: RepeatedCopies | null) {
     this.#options = options;
-    this.#heldBack = heldBack;
+    this.#repeated = repeated;
     this.seen = new KeySet(options.hashKey, options.blocks?.index?.allRecords);
     this.repeated = new KeySet(options.hashKey);
     this.#comparer = new RecordComparer(options);
@@ -200,8 +200,8 @@ export class PlanDraft {
   }
 
   /** The copies that were held back, each sent, rejected or left out. */
-  *heldBack(): Generator<ResolvedCopy> {
-    for (const { groups } of this.#heldBack?.spool.owners() ?? []) {
+  *repeatedCopies(): Generator<ResolvedCopy> {
+    for (const { groups } of this.#repeated?.spool.owners() ?? []) {
       for (const group of groups) {
         if (group.copies > 1) this.#copies.count(group);
         yield* resolveCopies(group, this.#options);
@@ -243,7 +243,7 @@ export class PlanDraft {
   }
 
   #repeat(key: Readonly<KeyHash>): void {
-    if (this.#heldBack !== null) throw new Error('the source was not the same when it was read again');
+    if (this.#repeated !== null) throw new Error('the source was not the same when it was read again');
     this.repeated.addHash(key, true);
   }
 
@@ -269,7 +269,7 @@ export class PlanDraft {
    * once.
    */
   #takeDeferred(item: DeferredRecord): void {
-    if (this.#heldBack?.keys.has(item.key) === true || this.seen.has(item.key)) {
+    if (this.#repeated?.keys.has(item.key) === true || this.seen.has(item.key)) {
       this.#takeMapped(item.map());
       return;
     }
@@ -289,10 +289,10 @@ export class PlanDraft {
     const before = this.seen.add(key, true);
     this.#noteKey();
     if (before === 'noted') this.tally.uncountSkipped();
-    if (this.#heldBack?.keys.has(key) === true) {
+    if (this.#repeated?.keys.has(key) === true) {
       this.#hasCopies = true;
       const print = item.kind === 'record' ? fingerprintOf(JSON.stringify(item.body)) : null;
-      this.#heldBack.spool.add(key, item, print);
+      this.#repeated.spool.add(key, item, print);
       return false;
     }
     if (before === 'claimed') this.#repeat(this.seen.lastHash);

@@ -93,7 +93,7 @@ export interface PlanOptions {
   readonly undecided?: KeySet | undefined;
   /** Called after the source has been read completely. */
   readonly describeSource: () => PlanSource;
-  /** What the mapping says of `options[].advanced`; left out: it follows from the variants. */
+  /** What `options[].advanced` is by the mapping, else by the probe of the store; left out: it follows from the variants. */
   readonly advanced?: boolean | undefined;
   /** The store gives all variants of a product one price: a plan with variants of different prices stops. */
   readonly losesPrices?: boolean;
@@ -327,7 +327,7 @@ async function runPass(options: PassOptions, repeated: KeySet | null): Promise<P
       }
       options.onProgress({ rows: draft.rows, keys: draft.seen.size });
     }
-    for (const copy of draft.heldBack()) {
+    for (const copy of draft.repeatedCopies()) {
       draft.addMapped(copy.item, copy.records);
       if (isPauseDue()) await pause();
     }

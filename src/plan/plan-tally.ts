@@ -182,7 +182,7 @@ export class PlanTally {
   created = 0;
   readonly #renamed: OpenContinued = { records: 0, byId: false, waiting: 0, examples: [] };
   readonly #adopted: OpenContinued = { records: 0, byId: false, waiting: 0, examples: [] };
-  /** Records that the ledger knows, and those of them that a guard keeps back. */
+  /** Records that the ledger knows, and those of them that are held. */
   known = 0;
   heldKnown = 0;
   readonly #edited: Mutable<EditedFound> = {
@@ -263,7 +263,7 @@ export class PlanTally {
     this.known += records;
   }
 
-  /** A record that a guard keeps back. */
+  /** A record that is held. */
   countHeld(record: TalliedRecord, standing: Standing): void {
     this.#count('held', 1, record.rows);
     if (standing === 'new') return;

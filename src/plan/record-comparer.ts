@@ -35,7 +35,7 @@ export interface CompareOptions {
   readonly mode: ImportMode;
   /** Fields that come from the acknowledged body where there is one. */
   readonly keep?: readonly ProductField[] | undefined;
-  /** What the mapping says of `options[].advanced`. */
+  /** What `options[].advanced` is by the mapping, else by the probe of the store. */
   readonly advanced?: boolean | undefined;
   /** Where the store was probed: how changes of products or contacts are sent, and what is known of edits there; absent: whole records are sent. */
   readonly updates?: UpdateOptions | undefined;

@@ -142,7 +142,7 @@ async function openSession(
   }
 }
 
-/** SQLSTATE classes and codes of MySQL that pass: connection, resources, shutdown, deadlock. */
+/** SQLSTATE classes and codes of MySQL of failures that a retry may not meet again: connection, resources, shutdown, deadlock. */
 const TRANSIENT_CODES =
   /^(?:08|53|57P|40)|^(?:PROTOCOL_CONNECTION_LOST|ER_CON_COUNT_ERROR|ER_LOCK_DEADLOCK)$/;
 const OF_SERVER = /^(?:[0-9A-Z]{5}$|ER_)/;

@@ -199,7 +199,7 @@ export function isTransientStatus(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
-/** The longest wait: a run gives up on a store after the same time. */
+/** The longest wait for a store: a run gives up on it after the same time. */
 export const MAX_RETRY_AFTER_MS = 15 * 60_000;
 
 /** As in `Sun, 06 Nov 1994 08:49:37 GMT`: `Date.parse` alone would read `7.5` or `-3` as a year. */
@@ -287,6 +287,7 @@ export interface RetryPolicy {
 
 const DEFAULT_RETRY_POLICY: RetryPolicy = { retries: 4, firstWaitMs: 500 };
 
+/** The longest wait for a file server, whatever it asks for. */
 const MAX_WAIT_MS = 60_000;
 
 /** Retries transient failures according to the policy; rejects with the last failure, or with the signal's reason. */

@@ -43,8 +43,8 @@ export interface StoredMark extends LedgerMark {
 }
 
 /**
- * What a state has read of a key for a rule. Without a mark none is stored, or the caller did not ask for it: who asks a rule about marks
- * reads all of them (`needsMark` in SQLite), but for `beginKeys`.
+ * What a state has read of a key for a rule. Without a mark none is stored, or the caller did not read it (`needsMark` in
+ * SQLite): `isDoubtedOnlyBy` needs those of keys in doubt, `beginKeys` those of `keysWithMarks`, all other rules about marks every one.
  */
 export interface KeyFacts {
   readonly mark: StoredMark | null;

@@ -24,7 +24,7 @@ export const RETRY_POLICY = {
   retries: 8,
   /** The first retry waits up to this long. */
   baseMs: 500,
-  /** The longest wait of a retry, unless the store asks for more. */
+  /** The highest ceiling of the random part of a wait, and of the time that the store is given to finish. */
   capMs: 30_000,
 } as const;
 

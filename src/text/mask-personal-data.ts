@@ -244,7 +244,7 @@ const DOUBLE_NAME = /^\p{Lu}[\p{Ll}•]+-\p{Lu}[\p{Ll}•]+/u;
 const PARTICLES = new Set(maskingWords.particles.split(' '));
 /** Capitalised words of messages that are not names. */
 const ORDINARY = new Set(maskingWords.ordinary.flatMap((line) => line.split(' ')));
-/** Shorter words occur in other words. */
+/** Shorter ones are ordinary words. */
 const MIN_VALUE_LENGTH = 2;
 const MIN_WORD_LENGTH = 3;
 

@@ -43,6 +43,7 @@ describe('--json prints its object', () => {
     await using setup = await setupNightly(1);
     const typed = (...words: readonly string[]) => setup.workspace.storeferry(...words, '--json');
     expectFailure(await typed('plan', 'nightly', '--bogus'), 2, "unknown option '--bogus'");
+    expectFailure(await typed('plan', 'nightly', '--markdown'), 2, 'leave out --json');
     const value = await typed('run', 'nightly', '--limit', 'x');
     expectFailure(value, 2, 'Expected a whole number');
     expect(value.json()).toEqual(failed({ job: null, error: expect.any(String) }));

@@ -28,6 +28,10 @@ export const planCommand = defineRunCommand({
     ofRun: `${RUN_SUMMARY.ofRun}; with \`--show\` also \`record\` (null where no record has the key) and \`suggestions\``,
   },
   action: 'plan',
+  check({ json, markdown, show }) {
+    if (markdown && (json || show !== undefined))
+      throw new UsageError('--markdown prints the whole report: leave out --json and --show.');
+  },
   async task({ read, subject: name }, { job }, { resend, show, ...sample }) {
     if (show !== undefined && name !== job)
       throw new UsageError(`The job ${job} has several stores: --show prints the record of one.`, {
@@ -35,9 +39,7 @@ export const planCommand = defineRunCommand({
       });
     return await read({ does: 'plan', job: name, resend, sample: sampleOf(sample) });
   },
-  reported({ terminal }, _, { json, markdown, show }) {
-    if (markdown && (json || show !== undefined))
-      throw new UsageError('--markdown prints the whole report: leave out --json and --show.');
+  reported({ terminal }, _, { markdown, show }) {
     return {
       render: markdown ? documentMarkdown : undefined,
       onPlan: show === undefined ? undefined : showing(show, terminal),

@@ -15,6 +15,7 @@ export function trafficSection(facts: RunFacts): Section | null {
   const limits = describeLimits(facts);
   if (samples.length === 0 && limits === null) return null;
   const words = samples.length === 0 ? [] : describeTraffic(samples);
+  // A text has room for the limits alone.
   const blocks: Block[] = withoutAbsent([
     words.length !== 0 && paragraph([...words, limits], { only: 'page' }),
     limits !== null && paragraph([limits], words.length === 0 ? {} : { only: 'text' }),

@@ -34,7 +34,8 @@ import { runTraffic, trafficFiles } from '../traffic/run-traffic.ts';
 import { exportFolder, exportHistory } from './export-folder.ts';
 
 /**
- * Runs an export job: read, write, finish. Rejects as `runPipeline`. After any failure the destination is unchanged.
+ * Runs an export job: read, write, finish. Rejects as `runPipeline`. After a failure no file is half written. With
+ * `mode: new` a whole one may be in place already: the next run makes it again from the kept reading.
  */
 export async function exportRun(surroundings: RunContext, request: ExportRequest): Promise<RunFacts> {
   return await runPipeline(surroundings, {
@@ -201,7 +202,7 @@ async function writeFilesAgain(context: RunContext, request: ExportRequest, run:
   return await context.state.runs.update(run.id, { totals });
 }
 
-/** Writes the reading to the destination: completely, or the destination is unchanged. */
+/** Writes the reading to the destination: completely, or the destination is unchanged; for `mode: new` see `writeNewFile`. */
 async function writeStep(context: RunContext, request: ExportRequest, run: Run): Promise<Run> {
   const { job } = request;
   await context.state.runs.update(run.id, { step: 'write' });

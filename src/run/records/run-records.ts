@@ -216,7 +216,7 @@ function heldRecord({ operation: { key, spans }, before, hits }: HeldRecord, pla
   };
 }
 
-/** A record that guards held in a run, with the held values as its changes, and what a release would do with it. */
+/** A record that a run held, with the held values as its changes, and what a release would do with it. */
 export type HeldRunRecord = ReturnType<typeof heldRecord> &
   Pick<ReleasableRecord, 'isSent' | 'refusal'> & {
     /** Fields of it were changed in the store as well. */
