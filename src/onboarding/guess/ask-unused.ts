@@ -76,6 +76,7 @@ export function askUnused(guess: Guess) {
       (one) =>
         isUnnamed(one) &&
         !guess.isNamed(one.header) &&
+        !isOfContent(guess, one) &&
         isMostly(one, (value) => isPiece(value) || isMeasure(value)),
     ),
     isMeasure,
@@ -124,7 +125,8 @@ export function askUnused(guess: Guess) {
   const mayHide = guess.answers['column.visible'] !== '';
   doubt(
     free.filter((one) => isUnnamed(one) && one.distinct <= MAX_STATES && !guess.isNamed(one.header)),
-    (value) => hasPhrase(value, 'removed') || (mayHide && isUnpublished(value)),
+    (value) =>
+      hasPhrase(value, 'removed') || isCellWord(value, 'removedAlone') || (mayHide && isUnpublished(value)),
     (value) => `has '${value}', and may mark products that may no longer be sold`,
   );
   if (!isTaken('visible', 'hidden') && !guess.isAsked('visible'))
@@ -213,6 +215,12 @@ function isPiece(value: string): boolean {
 /** Whether a value is a unit of measure: kg, ml; a capital letter is a size or a mark. */
 function isMeasure(value: string): boolean {
   return words().headerParts.measures.has(value.toLowerCase().replace(/\.$/, '')) && !/^\p{Lu}$/u.test(value);
+}
+
+/** Whether a unit is that of the numbers before it, which are a size: Inhalt 250, Einheit ml. */
+function isOfContent({ columns }: Guess, unit: SampledColumn): boolean {
+  const before = columns[columns.indexOf(unit) - 1];
+  return before !== undefined && isCalled(before, 'option', 'size') && isMostly(before, isAmount);
 }
 
 /** Whether neither the header of the price nor another price says whether it is with tax. */

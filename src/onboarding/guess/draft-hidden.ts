@@ -186,7 +186,7 @@ function unknownMarks(guess: Guess, isProduct: (row: number) => boolean): readon
   if (guess.answers['column.visible'] !== undefined) return [];
   return guess.free.filter(
     (column) =>
-      isUnknown(column) &&
+      (isUnknown(column) || mayMarkDamaged(column)) &&
       marksSome(column, isProduct) &&
       !isWithdrawal(column) &&
       !hasBeginning(column.header, 'properties') &&
@@ -194,6 +194,11 @@ function unknownMarks(guess: Guess, isProduct: (row: number) => boolean): readon
       partOf(column) === undefined &&
       !guess.isNamed(column.header),
   );
+}
+
+/** Whether a column called reserved or damaged has words, not counts. */
+function mayMarkDamaged(column: SampledColumn): boolean {
+  return isExactlyCalled(column, 'reserved') && !column.values.some((value) => /\d/.test(value));
 }
 
 /** Whether a column marks some rows, and others not: yes and no, x and blank, or letters such as J and N. */
@@ -219,7 +224,8 @@ export function isUnknown({ reading }: SampledColumn): boolean {
 
 /** Whether a word says that a product is not ready: it must not be published. */
 export function isUnpublished(value: string): boolean {
-  return booleanOf(value) === undefined && (visibilityOf(value) === false || isCellWord(value, 'removed'));
+  const isRemoved = isCellWord(value, 'removed') || isCellWord(value, 'removedAlone');
+  return booleanOf(value) === undefined && (visibilityOf(value) === false || isRemoved);
 }
 
 /** Whether a status may say which products are shown: in words for that, or that negate, or in codes such as A and I. */

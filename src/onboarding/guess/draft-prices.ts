@@ -286,7 +286,9 @@ function doubtfulSales(columns: readonly SampledColumn[], price: SampledColumn) 
       const isOfSome = isUnnamed(one) && one.cells.includes('') && fits(one) && isMostly(one, hasCents);
       const { pairs, below, reason } = compare(price, one);
       const isLikely =
-        below > 0 && areMost(pairs, ([now, other]) => other < now && other * MAX_MARKUP >= now);
+        below > 0 &&
+        areMost(pairs, ([now, other]) => other < now && other * MAX_MARKUP >= now) &&
+        growsWith(pairs);
       return isOfSome && isLikely ? [{ column: one, reason: `${reason}; its header is not known` }] : [];
     });
   if (!fits(column)) {
@@ -306,6 +308,17 @@ function areMost(
   test: (pair: readonly [number, number]) => boolean,
 ) {
   return pairs.filter(test).length >= pairs.length * 0.9;
+}
+
+/** Whether the amounts of a column grow with the price, as those of a sale do; sizes and contents, such as alcohol, hardly do. */
+function growsWith(pairs: ReturnType<typeof compare>['pairs']): boolean {
+  const means = [0, 1].map(
+    (at) => pairs.reduce((sum, pair) => sum + Math.log(pair[at] ?? 1), 0) / pairs.length,
+  );
+  const [price = 0, other = 0] = means;
+  const distances = pairs.map(([now, one]) => [Math.log(now) - price, Math.log(one) - other] as const);
+  const shared = distances.reduce((sum, [now, one]) => sum + now * one, 0);
+  return shared >= 0.5 * distances.reduce((sum, [now]) => sum + now * now, 0);
 }
 
 /** Whether nothing is known of a header, nor has it a word for a price. */
@@ -483,7 +496,7 @@ function amountSteps(
   const from = [...new Set(amounts.flatMap((amount) => amount.from?.toLowerCase() ?? []))];
   const suffixes = [...new Set(amounts.flatMap(({ suffix }) => suffix?.toLowerCase() ?? []))];
   return withoutAbsent([
-    ...missingSteps({ values }),
+    ...missingSteps({ values }, isMissingValue),
     ...(sendsFrom && from.length > 0
       ? [{ replace: `(?i)(^(${from.join('|')}) +| *(${from.join('|')})$)`, with: '' }]
       : []),

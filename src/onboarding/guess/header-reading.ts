@@ -314,7 +314,7 @@ export function hasPhrase(text: string, list: 'refusals' | 'removed'): boolean {
       !headerParts.negations.has(all[from - 1] ?? '') &&
       [1, 2, 3, 4].some((length) => {
         const run = all.slice(from, from + length).join(' ');
-        return known.has(run) || known.has(run.slice(0, -1));
+        return known.has(run) || (run.length > 4 && known.has(run.slice(0, -1)));
       }),
   );
 }

@@ -100,12 +100,19 @@ export function isAmount(value: string): boolean {
 
 /** Whether a text stands for a missing value: `on request`, `-`. */
 export function isMissingValue(value: string): boolean {
-  return isCellWord(value, 'missing');
+  return isBlankWord(value) || isCellWord(value, 'missing');
+}
+
+function isBlankWord(value: string): boolean {
+  return isCellWord(value, 'blank');
 }
 
 /** The steps that make blanks of the words for a missing value in a column: N/A, NULL. */
-export function missingSteps({ values }: Pick<SampledColumn, 'values'>): readonly Transform[] {
-  const none = wordsIn({ values: values.filter(isMissingValue) });
+export function missingSteps(
+  { values }: Pick<SampledColumn, 'values'>,
+  isMissing = isBlankWord,
+): readonly Transform[] {
+  const none = wordsIn({ values: values.filter(isMissing) });
   return none.length === 0 ? [] : [{ lookup: recordOf(none, () => null), [FALLBACK]: 'keep' }];
 }
 

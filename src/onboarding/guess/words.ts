@@ -74,7 +74,9 @@ const wordsSchema = z
       glued: z.strictObject({ gross: list, net: list }),
     }),
     cells: z.strictObject({
-      /** In place of a price that the shop does not publish. */
+      /** No value, in any field. */
+      blank: list,
+      /** In place of a price that the shop does not publish; in other fields they are values: POR for Portuguese. */
       missing: list,
       available: list,
       soldOut: list,
@@ -82,6 +84,8 @@ const wordsSchema = z
       hidden: list,
       /** A product is not sold any more. */
       removed: list,
+      /** The same, but among other words they say what it is: a remover, blocked heels. */
+      removedAlone: list,
       /** A contact gets no e-mails, or has not agreed to them. */
       refusals: list,
       /** In a last row that is no product. */

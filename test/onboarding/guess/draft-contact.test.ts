@@ -109,6 +109,7 @@ describe('a consent that another column takes back', () => {
     expect(await subscribed('Newsletter;VIP\nyes;no\nno;yes')).toEqual([true, false]);
     // In German it means never.
     expect(await subscribed('Newsletter;VIP\ntak;nie\nnie;tak')).toEqual([true, false]);
+    expect(await subscribed('Newsletter;Job\nyes;Reto\nno;Clerk')).toEqual([true, false]);
     expect(await subscribed('Newsletter;Tags\nyes;not blocked\nno;blocked')).toEqual([true, false]);
     expect(await subscribed('Newsletter;End date\nyes;2027-01-02\nno;2025-01-02')).toEqual([true, false]);
     expect(await subscribed('Newsletter;Confirmed orders\nyes;0\nno;3')).toEqual([true, false]);

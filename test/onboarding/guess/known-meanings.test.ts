@@ -43,6 +43,24 @@ describe('whether a product is shown', () => {
   });
 
   it.each([
+    ['form', 'Polish', 'Remover'],
+    ['Bauart', 'Brause', 'schwenkbarer Auslauf'],
+    ['care', 'wash at 30', 'remove before washing'],
+    ['heel', 'flat', 'blocked heel'],
+  ])('is not asked of %s: %s, %s', (header, one, other) => {
+    expect(asked(`sku;name;price;${header}\nA;Cup;5.00;${one}\nB;Jug;6.00;${other}`)).toEqual([]);
+  });
+
+  it.each(['Damaged', 'Defekt'])('is asked where %s says it in words', (header) => {
+    expect(asked(`sku;name;price;stock;${header}\nA;Cup;5.00;9;yes\nB;Jug;6.00;8;no`)).toEqual([
+      'column.visible',
+    ]);
+    expect(asked(`sku;name;price;stock;${header}\nA;Cup;5.00;9;1\nB;Jug;6.00;8;0`)).toEqual([
+      `unused.${header}`,
+    ]);
+  });
+
+  it.each([
     ['Status', 'OK', 'Nicht mehr im Sortiment'],
     ['Status', 'new', 'do not publish yet'],
     ['Durum', 'Satışta', 'Satışta değil'],
@@ -145,6 +163,22 @@ describe('words for a missing value', () => {
       'sku;name;price;color;size\nA;Shirt;5.00;N/A;S\nB;Shirt;5.00;-;M\nC;Pot;6.00;;',
     );
     expect(shirt?.options.map(({ values }) => values)).toEqual([['S', 'M']]);
+  });
+
+  it('in place of a price are values of other fields: a region, a language, a code', async () => {
+    const list = await sent(
+      'sku;name;price;option;category\nNA;Plug;5.00;EU;Call\nCL;Plug;5.00;NA;Call\nPOR;Plug;5.00;POR;Call\nX;Cap;na;;Text\nY;Hat;1.00;;Text',
+    );
+    expect(
+      list.map(({ options, categories, variants }) => [
+        options.map(({ values }) => values),
+        categories?.length,
+        variants.map(({ sku }) => sku),
+      ]),
+    ).toEqual([
+      [[['EU', 'NA', 'POR']], 1, ['NA', 'CL', 'POR']],
+      [[], 1, ['Y']],
+    ]);
   });
 
   it('leave a product without a name', async () => {
