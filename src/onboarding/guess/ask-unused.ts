@@ -3,6 +3,7 @@ import { sumOf } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import type { Concept } from '../column-fields.ts';
 import { isUnknown, isUnpublished, isWithdrawal } from './draft-hidden.ts';
+import { areWrittenAlike } from './draft-prices.ts';
 import { askStock } from './draft-quantity.ts';
 import { partOf } from './draft-spread.ts';
 import {
@@ -77,6 +78,7 @@ export function askUnused(guess: Guess) {
         isUnnamed(one) &&
         !guess.isNamed(one.header) &&
         !isOfContent(guess, one) &&
+        !isMentioned(one, 'weight') &&
         isMostly(one, (value) => isPiece(value) || isMeasure(value)),
     ),
     isMeasure,
@@ -144,7 +146,7 @@ export function askUnused(guess: Guess) {
     );
   if (!guess.isAsked('price'))
     doubt(
-      free.filter(mayBePrice),
+      free.filter((one) => mayBePrice(guess, one)),
       () => true,
       (value) =>
         `${suchAs(value)} may be a price; to use it, make it the sale price (sale) or the price before (was)`,
@@ -342,11 +344,14 @@ function suchAs(value: string | undefined): string {
 }
 
 /** Whether a header that is not understood has the word for a price, or is nearly one. */
-function mayBePrice(column: SampledColumn): boolean {
-  const concepts = ['price', 'sale', 'was', 'regular'] as const;
+function mayBePrice({ columns }: Guess, column: SampledColumn): boolean {
+  const names = (...concepts: readonly Concept[]) =>
+    isCalled(column, ...concepts) || isMentioned(column, ...concepts);
+  // Counts and sizes are called so too: Min sale qty, ground clearance.
+  const mayBeSale = () => columns.some((one) => isCalled(one, 'price') && areWrittenAlike(one, column));
   return (
     isUnknown(column) &&
-    (isCalled(column, ...concepts) || isMentioned(column, ...concepts)) &&
+    (names('price', 'was', 'regular') || (names('sale') && mayBeSale())) &&
     !column.reading.qualifiers.isPerMeasure &&
     isMostly(column, mayBeSurcharge)
   );

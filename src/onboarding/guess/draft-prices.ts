@@ -266,8 +266,9 @@ function doubtfulWas(columns: readonly SampledColumn[], price: SampledColumn) {
     if (called.length === 0) {
       const isLikely =
         above > 1 && areMost(pairs, ([now, before]) => before >= now && before <= now * MAX_MARKUP);
-      const isWritten = shareOf(price, hasCents) < 0.5 || isMostly(column, hasCents);
-      return isLikely && isWritten ? [{ column, reason: `${reason}; its header is not known` }] : [];
+      return isLikely && areWrittenAlike(price, column)
+        ? [{ column, reason: `${reason}; its header is not known` }]
+        : [];
     }
     if (!fits(column)) return [misfit(column, column.values.find((value) => !isAmount(value)) ?? '')];
     return below > above ? [{ column, reason }] : [];
@@ -350,6 +351,11 @@ function compare(price: SampledColumn, other: SampledColumn) {
   const below = pairs.filter(([one, another]) => another < one).length;
   const reason = `'${other.header}' is above '${price.header}' on ${above} of ${pairs.length} rows and below it on ${below}`;
   return { pairs, above, below, reason };
+}
+
+/** Whether the amounts of a column have cents where prices have them. */
+export function areWrittenAlike(price: SampledColumn, column: SampledColumn): boolean {
+  return shareOf(price, hasCents) < 0.5 || isMostly(column, hasCents);
 }
 
 function hasCents(value: string): boolean {

@@ -74,6 +74,8 @@ describe('an amount below the price', () => {
   it('of other things is not', async () => {
     expect(await prices('Name;Price;Width\nMug;40.00;3.00\nJug;70.00;')).toHaveLength(2);
     expect(await prices('Name;Price;Outlet XY\nMug;4;3\nJug;7;')).toHaveLength(2);
+    for (const header of ['Ground clearance', 'Sale rank', 'Sales'])
+      expect(await prices(`Name;Price;${header}\nMug;40.00;3\nJug;70.00;5`)).toHaveLength(2);
     const wines =
       'Name;Price;Alcohol\nRiesling;14.90;12.50\nMerlot;19.90;13.00\nCava;12.90;11.00\nZero;9.90;';
     expect(await prices(wines)).toHaveLength(4);
@@ -200,6 +202,7 @@ describe('a column that changes what the price is', () => {
     const text = 'Name;Preis;Inhalt;Einheit;Grundpreis\nSeife;4,00;250;ml;16,00\nCreme;5,00;50;g;100,00';
     expect(await prices(text)).toHaveLength(2);
     expect(await prices(text.replace('Inhalt', 'Bestand'))).toEqual(['unused.Einheit']);
+    expect(await prices('Name;Price;Weight unit for display\nMug;4.00;g\nJug;5.00;kg')).toHaveLength(2);
   });
 });
 
