@@ -4,6 +4,7 @@ import { UsageError } from '../../model/storeferry-error.ts';
 import { countedShare, type Guess, isCalled, isExactlyCalled } from './guess.ts';
 import {
   ADDRESS_SEPARATOR,
+  IN_BRACKETS,
   isAddresses,
   isMostly,
   isPictureFile,
@@ -11,6 +12,7 @@ import {
   listedAddresses,
   type SampledColumn,
   shareOf,
+  withoutBrackets,
 } from './sampled-column.ts';
 
 /** All columns with addresses of pictures, in their order. */
@@ -97,7 +99,14 @@ export function draftImages(guess: Guess, isGrouped: boolean): Value | undefined
       );
     return isPlain
       ? [name, { split: only }]
-      : [name, { replace: `${ADDRESS_SEPARATOR}+((?:https?:)?//|$)`, with: '\n$1' }, { split: '\n' }];
+      : [
+          name,
+          ...(several.some((value) => withoutBrackets(value) !== value)
+            ? [{ replace: IN_BRACKETS, with: '$1' }]
+            : []),
+          { replace: `${ADDRESS_SEPARATOR}+((?:https?:)?//|$)`, with: '\n$1' },
+          { split: '\n' },
+        ];
   });
   const [only, second] = values;
   if (only === undefined) return undefined;
@@ -106,7 +115,7 @@ export function draftImages(guess: Guess, isGrouped: boolean): Value | undefined
 
 function separatorsOf(value: string): readonly string[] {
   const between = new RegExp(`(?<!^|${ADDRESS_SEPARATOR})${ADDRESS_SEPARATOR}+(?=(?:https?:)?//)`, 'gi');
-  return [...value.matchAll(between)].map(([found]) => found.trim() || found.charAt(0));
+  return [...withoutBrackets(value).matchAll(between)].map(([found]) => found.trim() || found.charAt(0));
 }
 
 /** A separator as a sentence names it. */

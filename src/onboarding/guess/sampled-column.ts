@@ -181,8 +181,9 @@ const ADDRESS_WITH_BLANKS =
   /^(?:https?:)?\/\/[^\s/]+\/\S[^\n\t]*\.(?:jpe?g|png|webp|gif|avif|svg|bmp|tiff?|heic)(?:[?#]\S*)?$/i;
 const PICTURE = /\.(?:jpe?g|png|webp|gif|avif|svg|bmp|tiff?|heic)(?:[?#].*)?$/i;
 
-/** A class of the signs that separate addresses in a cell, also in a list of JSON. */
-export const ADDRESS_SEPARATOR = String.raw`[\s,;|^'"\[\]]`;
+/** A class of the signs that separate addresses in a cell, also in a list of JSON without its brackets: an address may end with one. */
+export const ADDRESS_SEPARATOR = String.raw`[\s,;|^'"]`;
+export const IN_BRACKETS = String.raw`^\[([\s\S]*)\]$`;
 const BETWEEN_ADDRESSES = new RegExp(
   `(?<!${ADDRESS_SEPARATOR})${ADDRESS_SEPARATOR}+(?=(?:https?:)?//|$)`,
   'i',
@@ -190,7 +191,14 @@ const BETWEEN_ADDRESSES = new RegExp(
 
 /** The addresses of a cell, and the text between them. */
 export function listedAddresses(value: string): readonly string[] {
-  return value.split(BETWEEN_ADDRESSES).filter((one) => one !== '');
+  return withoutBrackets(value)
+    .split(BETWEEN_ADDRESSES)
+    .filter((one) => one !== '');
+}
+
+/** The text of a list of JSON, or of a program, without the brackets around it. */
+export function withoutBrackets(value: string): string {
+  return value.replace(new RegExp(IN_BRACKETS), '$1');
 }
 
 /** Whether a cell holds web addresses only. That of a picture may have blanks, which are encoded. */

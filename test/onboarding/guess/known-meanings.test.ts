@@ -212,6 +212,16 @@ describe('images', () => {
     expect(second).toEqual(['https://i.example/c.jpg']);
   });
 
+  it('keep a bracket at the end of an address, also beside lists', async () => {
+    const sized = 'https://i.example/a.jpg?size=[500]';
+    expect(await images(sized, 'https://i.example/b.jpg')).toEqual([[sized], ['https://i.example/b.jpg']]);
+    expect(await images(sized, `["${sized}","https://i.example/b.jpg"]`)).toEqual([
+      [sized],
+      [sized, 'https://i.example/b.jpg'],
+    ]);
+    expect((await images(`[${sized}, //i.example/b.jpg]`))[0]?.[0]).toBe(sized);
+  });
+
   it('are asked about where only some cells of a column called that have them', () => {
     const text = 'sku;name;price;image\nA;Cup;5.00;https://i.example/a.jpg\nB;Jug;6.00;/b.jpg|/c.jpg';
     expect(asked(text)).toEqual(['column.images']);
