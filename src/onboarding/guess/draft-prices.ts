@@ -391,8 +391,11 @@ function askFromPrices(guess: Guess, columns: readonly SampledColumn[]): string 
 }
 
 /** Whether prices of 0 are sent: they may stand for products without a price, which customers would get for nothing. */
-function askZeros(guess: Guess, { header, values }: SampledColumn): string | undefined {
-  const zeros = values.filter((value) => readAmount(value) !== undefined && !/[1-9]/.test(value));
+function askZeros(guess: Guess, { header, cells, values }: SampledColumn): string | undefined {
+  const isParent = parentRows(guess);
+  const zeros = cells.filter(
+    (cell, row) => readAmount(cell) !== undefined && !/[1-9]/.test(cell) && !isParent(row),
+  );
   if (zeros.length === 0) return undefined;
   return guess
     .ask({
@@ -405,6 +408,13 @@ function askZeros(guess: Guess, { header, values }: SampledColumn): string | und
       ],
     })
     ?.toLowerCase();
+}
+
+/** Which rows name no parent and are that of others: of these, the variants have the prices. */
+function parentRows(guess: Guess): (row: number) => boolean {
+  const [parent] = guess.freeCalled('parent');
+  const named = new Set(parent?.values);
+  return (row) => parent?.cells[row] === '' && guess.columns.some(({ cells }) => named.has(cells[row] ?? ''));
 }
 
 const ZERO_AS_BLANK = { replace: '^[^0-9]*0[0., ]*[^0-9]*$', with: '' } as const;

@@ -217,6 +217,9 @@ describe('a price', () => {
       [0, false],
     ]);
     expect(await prices('Name;Price;Old price\nMug;4.00;0.00\nJug;5.00;6.00')).toHaveLength(2);
+    const family = 'SKU;Parent;Name;Price;Size\nT;;Tee;0.00;\nT-S;T;Tee;9.00;S\nT-M;T;Tee;9.00;M';
+    expect(await prices(family)).not.toContain('unused.Price');
+    expect(await prices(`${family}\nC;;Cap;0.00;`)).toEqual(['unused.Price']);
   });
 
   it('below half of the recommended price of most products is asked about: dealers may pay it', async () => {
