@@ -259,8 +259,8 @@ export const runSchema = z.looseObject({
   job: text,
   /**
    * `plan` only plans, `retry` sends a corrected rejects file, `export` reads the store, `verify` sends a sample of
-   * acknowledged records again, `drift` compares the store with what it last answered, `undo` sends what was there before another run, `release` sends records that another run held
-   * in another run, `copy` sends what another store has acknowledged.
+   * acknowledged records again, `drift` compares the store with what it last answered, `undo` sends what was there
+   * before another run, `release` sends records that another run held, `copy` sends what another store has acknowledged.
    */
   kind: z.enum(['run', 'plan', 'retry', 'export', 'verify', 'drift', 'undo', 'release', 'copy']),
   resource: z.enum([...RESOURCES, 'subscriber-lists', 'orders']),
