@@ -208,10 +208,11 @@ export class SimulatedStore {
     return there !== undefined && there.id !== id;
   }
 
-  #acknowledge({ key, job }: SentBy): void {
+  #acknowledge({ key, job, isTouch = false }: SentBy): void {
     const url = this.#url(key);
     this.#unansweredIds.delete(url);
-    this.#removedByHand.delete(url);
+    // What a comparison has made again, it removes again, and the ledger does not learn its id.
+    if (!isTouch) this.#removedByHand.delete(url);
     const product = this.#products.get(url);
     if (product !== undefined) product.acknowledged = job;
   }
