@@ -110,5 +110,5 @@ function usualSpelling(url: string): string {
   return (decodedPercents(url) ?? url)
     .normalize('NFC')
     .toLowerCase()
-    .replaceAll(/^\/+|\/+$/g, '');
+    .replaceAll(/^\/+|(?<!\/)\/+$/g, '');
 }

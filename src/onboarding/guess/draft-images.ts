@@ -113,9 +113,10 @@ export function draftImages(guess: Guess, isGrouped: boolean): Value | undefined
   return second === undefined && !isGrouped ? only : { all: values };
 }
 
+const BETWEEN = new RegExp(`(?<!^|${ADDRESS_SEPARATOR})${ADDRESS_SEPARATOR}+(?=(?:https?:)?//)`, 'gi');
+
 function separatorsOf(value: string): readonly string[] {
-  const between = new RegExp(`(?<!^|${ADDRESS_SEPARATOR})${ADDRESS_SEPARATOR}+(?=(?:https?:)?//)`, 'gi');
-  return [...withoutBrackets(value).matchAll(between)].map(([found]) => found.trim() || found.charAt(0));
+  return [...withoutBrackets(value).matchAll(BETWEEN)].map(([found]) => found.trim() || found.charAt(0));
 }
 
 /** A separator as a sentence names it. */

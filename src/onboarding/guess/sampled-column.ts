@@ -184,6 +184,7 @@ const PICTURE = /\.(?:jpe?g|png|webp|gif|avif|svg|bmp|tiff?|heic)(?:[?#].*)?$/i;
 /** A class of the signs that separate addresses in a cell, also in a list of JSON without its brackets: an address may end with one. */
 export const ADDRESS_SEPARATOR = String.raw`[\s,;|^'"]`;
 export const IN_BRACKETS = String.raw`^\[([\s\S]*)\]$`;
+const BRACKETED = new RegExp(IN_BRACKETS);
 const BETWEEN_ADDRESSES = new RegExp(
   `(?<!${ADDRESS_SEPARATOR})${ADDRESS_SEPARATOR}+(?=(?:https?:)?//|$)`,
   'i',
@@ -198,7 +199,7 @@ export function listedAddresses(value: string): readonly string[] {
 
 /** The text of a list of JSON, or of a program, without the brackets around it. */
 export function withoutBrackets(value: string): string {
-  return value.replace(new RegExp(IN_BRACKETS), '$1');
+  return value.replace(BRACKETED, '$1');
 }
 
 /** Whether a cell holds web addresses only. That of a picture may have blanks, which are encoded. */
