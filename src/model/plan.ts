@@ -243,10 +243,13 @@ const imageFindings = z.object({
   broken: z.array(imageProblem),
   /** The server refuses programs or does not answer, which says nothing of the image. */
   unknown: z.array(imageProblem),
-  /** Left when the time was over, or beyond the most that are looked at. */
+  /** Left when the time was over, or beyond `MAX_CHECKED_IMAGES`. */
   unchecked: integer,
 });
 export type ImageFindings = Stored<typeof imageFindings>;
+
+/** The most image addresses that a plan checks. */
+export const MAX_CHECKED_IMAGES = 50_000;
 
 /** What a plan does with the picture files that its records name. */
 const pictureFindings = z.object({

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { z } from 'zod';
 import { type GuardHit, guardHitSchema } from '../model/guard.ts';
-import { isJsonObject, type JsonObject } from '../model/json-object.ts';
+import { isJsonObject, type JsonObject, type Stored } from '../model/json-object.ts';
 import type { Operation } from '../model/operation.ts';
 import {
   type Plan,
@@ -79,15 +79,17 @@ export function readRejections(folder: RunFolder): AsyncGenerator<readonly Plann
   return readParsed(folder, REJECTIONS_FILE, parseRejectionLine);
 }
 
+const leftOutSchema = z.object({
+  key: z.string(),
+  kind: z.enum(['rejected', 'skipped']),
+  likeness: z.record(z.string(), z.unknown()),
+});
+
 /** A product that a mirror leaves out, with what identifies it under an earlier url. */
-export interface LeftOutProduct {
-  readonly key: string;
-  readonly kind: LeftOutKind;
-  readonly likeness: JsonObject;
-}
+export type LeftOutProduct = Stored<typeof leftOutSchema>;
 
 /** Why a product is left out. */
-export type LeftOutKind = 'rejected' | 'skipped';
+export type LeftOutKind = LeftOutProduct['kind'];
 
 /** While a mirror is planned: the products that it leaves out, as lines of JSON. */
 export const LIKENESSES_FILE = 'likenesses.jsonl';
@@ -97,12 +99,6 @@ export async function* readLeftOut(folder: RunFolder): AsyncGenerator<readonly L
   if (await folder.exists(LIKENESSES_FILE))
     yield* readParsed(folder, LIKENESSES_FILE, (line) => leftOutSchema.parse(JSON.parse(line)));
 }
-
-const leftOutSchema = z.object({
-  key: z.string(),
-  kind: z.enum(['rejected', 'skipped']),
-  likeness: z.record(z.string(), z.unknown()),
-});
 
 /** Every held record of a plan in batches, in order; StateError if the file is missing or damaged. */
 export async function* readHeld(

@@ -269,7 +269,10 @@ async function draftInPasses(options: PlanOptions) {
   return { ...drafted, duplicates, predecessors: predecessors ?? null };
 }
 
-const NO_PREDECESSORS: Pick<Predecessors, 'certain' | 'waiting'> = { certain: new Map(), waiting: new Map() };
+const NO_PREDECESSORS: Pick<Predecessors, 'certain' | 'waiting' | 'staying'> = {
+  certain: new Map(),
+  waiting: new Map(),
+};
 
 /** Whether urls decide which products the records of a source become: what somebody has chosen is sent as it is. */
 function sendsSource({ job, origin }: Pick<PlanOptions, 'job' | 'origin'>): boolean {
@@ -465,9 +468,9 @@ function countSkipped(plan: Omit<Plan, 'safety'>, mode: ImportMode, isPart: bool
 
 /** Keys that a plan does not delete, because another record of the source is the same product, or may be. */
 function sparedKeys(predecessors: Predecessors | null): ReadonlySet<string> {
-  const { certain = new Map(), waiting = new Map(), staying = new Map() } = predecessors ?? {};
+  const { certain, waiting, staying } = predecessors ?? NO_PREDECESSORS;
   const renamed = [...certain.values(), ...[...waiting.values()].flat()].map(({ key }) => key);
-  return new Set([...renamed, ...staying.keys()]);
+  return new Set([...renamed, ...(staying?.keys() ?? [])]);
 }
 
 const KEYS_NAMED = 3;

@@ -79,8 +79,10 @@ export async function findRenamed(search: RenameSearch): Promise<Predecessors | 
     for (const [index, one] of owned.entries()) {
       const body: unknown = JSON.parse(bodies[index] ?? 'null');
       if (!isJsonObject(body)) continue;
-      rejects.addKnown(one.key, body);
-      skips.addKnown(one.key, body);
+      if (isMirror) {
+        rejects.addKnown(one.key, body);
+        skips.addKnown(one.key, body);
+      }
       if (matcher.addKnown(one.key, body)) missing.set(one.key, one);
     }
   };

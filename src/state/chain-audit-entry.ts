@@ -20,8 +20,10 @@ export function chainAuditEntry(entry: object, last: string | undefined): string
 
 /** The first entry that is not as it was written. */
 interface AuditFault {
-  /** `missing`: the entry before this one is no longer in the log; `reordered`: it is elsewhere in the log, or this
-   * one says that it is the first. */
+  /**
+   * `missing`: the entry before this one is no longer in the log; `reordered`: it is elsewhere in the log, or this one says that it is
+   * the first.
+   */
   readonly kind: 'altered' | 'missing' | 'reordered';
   /** From 1, the oldest kept entry. */
   readonly number: number;

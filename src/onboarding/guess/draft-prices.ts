@@ -260,7 +260,7 @@ function doubtfulWas(columns: readonly SampledColumn[], price: SampledColumn) {
   const amounts = columns.filter((column) => shareOf(column, isAmount) > 0);
   const called = amounts.filter((column) => isCalled(column, 'was', 'regular'));
   if (called.length > 1) return [];
-  const unnamed = called.length > 0 ? [] : amounts.filter((column) => isUnnamed(column) && fits(column));
+  const unnamed = called.length > 0 ? [] : amounts.filter((column) => namesNoPrice(column) && fits(column));
   return [...called, ...unnamed].flatMap((column) => {
     const { pairs, above, below, reason } = compare(price, column);
     if (called.length === 0) {
@@ -284,7 +284,7 @@ function doubtfulSales(columns: readonly SampledColumn[], price: SampledColumn) 
   if (another !== undefined) return [];
   if (column === undefined)
     return columns.flatMap((one) => {
-      const isOfSome = isUnnamed(one) && one.cells.includes('') && fits(one) && isMostly(one, hasCents);
+      const isOfSome = namesNoPrice(one) && one.cells.includes('') && fits(one) && isMostly(one, hasCents);
       const { pairs, below, reason } = compare(price, one);
       const isLikely =
         below > 0 &&
@@ -323,7 +323,7 @@ function growsWith(pairs: ReturnType<typeof compare>['pairs']): boolean {
 }
 
 /** Whether nothing is known of a header, nor has it a word for a price. */
-function isUnnamed({ reading }: SampledColumn): boolean {
+function namesNoPrice({ reading }: SampledColumn): boolean {
   const { meanings, mentions } = reading;
   return meanings.length === 0 && ![...PRICES, 'surcharge' as const].some((concept) => mentions.has(concept));
 }

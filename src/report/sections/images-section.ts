@@ -1,5 +1,10 @@
 import { sumOf } from '../../model/json-object.ts';
-import type { ImageFindings, ImageProblem, PictureFindings } from '../../model/plan.ts';
+import {
+  type ImageFindings,
+  type ImageProblem,
+  MAX_CHECKED_IMAGES,
+  type PictureFindings,
+} from '../../model/plan.ts';
 import { counted, formatBytes, grouped, listed } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { type Block, foreign, recordKey, type Section, type Table, table, type Words } from '../section.ts';
@@ -59,7 +64,7 @@ function addressBlocks(images: ImageFindings): Block[] {
         unknown.length > 0 &&
           `${counted(sum(unknown), 'address', 'addresses')} could not be checked: the servers refuse programs or did not answer. This says nothing about the images.`,
         unchecked > 0 &&
-          `${counted(unchecked, 'address was', 'addresses were')} left unchecked when the time for this check was over (setting images.withinSeconds), or because a plan checks 50,000 at most. The next plan checks them.`,
+          `${counted(unchecked, 'address was', 'addresses were')} left unchecked when the time for this check was over (setting images.withinSeconds), or because a plan checks ${grouped(MAX_CHECKED_IMAGES)} at most. The next plan checks them.`,
         'Nothing is rejected for this: the records are sent as they are.',
       ],
     },

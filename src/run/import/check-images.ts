@@ -3,7 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { hideSecrets } from '../../config/edit-file.ts';
 import type { ImportJob } from '../../config/job/job.ts';
 import { isJsonObject, member } from '../../model/json-object.ts';
-import type { ImageFindings, ImageProblem, PlannedShard } from '../../model/plan.ts';
+import {
+  type ImageFindings,
+  type ImageProblem,
+  MAX_CHECKED_IMAGES,
+  type PlannedShard,
+} from '../../model/plan.ts';
 import { readShard } from '../../plan/plan-file.ts';
 import type { ImageVerdict } from '../../remote/image-checker.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
@@ -21,8 +26,6 @@ interface ImageCheck {
 
 /** A good address is not requested again for this long; after that the server is asked whether it has changed. */
 const REMEMBERED_MS = 30 * 86_400_000;
-/** More addresses are counted as unchecked. */
-const MAX_ADDRESSES = 50_000;
 const AT_ONCE = 32;
 const PER_HOST = 4;
 const PER_SECOND_AND_HOST = 20;
@@ -95,7 +98,7 @@ async function addressesOf(
       const before = known[index];
       if (before !== undefined && clock() - before.at < REMEMBERED_MS) continue;
       addresses++;
-      if (addresses > MAX_ADDRESSES) {
+      if (addresses > MAX_CHECKED_IMAGES) {
         beyond++;
         continue;
       }

@@ -154,12 +154,15 @@ const DECIDES_WHAT_IS_SENT: Readonly<Record<keyof ImportRequest['job'], boolean>
   notify: false,
 };
 
+const DECIDING = new Set(
+  Object.entries(DECIDES_WHAT_IS_SENT).flatMap(([key, decides]) => (decides ? key : [])),
+);
+
 /** The settings of a job that decide what is sent, without its secrets. */
 function jobInputs(job: ImportRequest['job']) {
   const { source, crosswalk, adopt } = job;
-  const deciding = Object.entries(DECIDES_WHAT_IS_SENT).flatMap(([key, decides]) => (decides ? key : []));
   return {
-    ...Object.fromEntries(Object.entries(job).filter(([key]) => deciding.includes(key))),
+    ...Object.fromEntries(Object.entries(job).filter(([key]) => DECIDING.has(key))),
     source: withoutSecrets(source),
     crosswalk: crosswalk && withoutSecrets(crosswalk),
     ...(adopt !== undefined && { adopt: typeof adopt === 'object' ? withoutSecrets(adopt) : adopt }),
