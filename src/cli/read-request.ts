@@ -1,7 +1,7 @@
 import { sentFields } from '../config/check-workspace.ts';
 import type { Workspace } from '../config/workspace.ts';
 import { headersOfMappings } from '../mapping/compile-mapping.ts';
-import type { RunAction } from '../model/action.ts';
+import { type RunAction, sampleFlags } from '../model/action.ts';
 import { withoutUndefined } from '../model/json-object.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import type { RunPart, Sample } from '../model/run.ts';
@@ -10,7 +10,6 @@ import type { RejectsEdits } from '../rejects/rejects-edits.ts';
 import type { RunTask } from '../run/execute-run.ts';
 import { openImport, openMapping } from '../run/inputs/open-mapping.ts';
 import { type ImportRequest, isExportRequest, type RunRequest } from '../run/run-context.ts';
-import { sampleFlags } from '../text/printable.ts';
 import { findRun, knownRun, type OpenContext, refuseUnknownRun } from './open-context.ts';
 
 /** The input of an import job, read from the workspace; UsageError for an unknown job or an export. */

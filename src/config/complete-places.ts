@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { addProblem, decodedPercents } from '../model/json-object.ts';
+import { addProblem } from '../model/json-object.ts';
 import { type FilePlace, isHttpUrl, type RemoteAddress, replaceUser } from '../model/remote-address.ts';
 import type { ConfigurationProblem } from '../model/storeferry-error.ts';
 import {
@@ -12,6 +12,7 @@ import {
   remoteIn,
   type WrittenPlace,
 } from '../remote/remote-kinds.ts';
+import { decodedPercents } from '../text/printable.ts';
 import type { Environment, SecretField } from './environment.ts';
 import { type Interpretation, interpret, whyUnset } from './interpret.ts';
 import { type Path, pathKey, valueAt } from './value-at.ts';

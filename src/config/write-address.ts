@@ -1,5 +1,5 @@
-import { decodedPercents } from '../model/json-object.ts';
 import { hasUser, isHttpUrl, replaceUser } from '../model/remote-address.ts';
+import { decodedPercents } from '../text/printable.ts';
 import { escapePlaceholders, keepPlaceholders, parseTemplate, placeholder } from './yaml-text.ts';
 
 /** Names of parameters whose values are secrets. */

@@ -1,7 +1,7 @@
 import { withoutUndefined } from '../model/json-object.ts';
 import type { Leaf, Mapped, RecordTrace, TracedCell, TracedField } from '../model/mapped-record.ts';
 import { leavesOf } from '../model/mapped-record.ts';
-import { truncate } from '../model/truncate.ts';
+import { truncate } from '../text/printable.ts';
 import { type RecordRows, type SourceRow, withRows } from './record-rows.ts';
 import type { Step } from './transforms/define-transform.ts';
 

@@ -1,3 +1,4 @@
+import { shellWord } from '../text/printable.ts';
 import { namesOf, withoutUndefined } from './json-object.ts';
 import type { ConflictSide } from './observation.ts';
 import type { RunCopy, Sample } from './run.ts';
@@ -353,4 +354,21 @@ export function commandFor(action: Action): CommandLine {
 export function sampleOptions({ only, limit }: Sample): string[] {
   const keys = only === undefined ? [] : ['--only', only.join(',')];
   return [...keys, ...(limit === undefined ? [] : ['--limit', String(limit)])];
+}
+
+/** The options of a command that take this sample. */
+export function sampleFlags(sample: Sample): string {
+  return shellWords(sampleOptions(sample));
+}
+
+/** The command that does an action, as people type it after the program. */
+export function commandText(action: Action): string {
+  const { name, words, options } = commandFor(action);
+  // A key that looks like an option must follow `--`.
+  const isSafe = words.every((word) => !word.startsWith('-'));
+  return shellWords(isSafe ? [name, ...words, ...options] : [name, ...options, '--', ...words]);
+}
+
+function shellWords(words: readonly string[]): string {
+  return words.map((word) => shellWord(word)).join(' ');
 }

@@ -13,15 +13,6 @@ function powerOfTen(exponent: number): bigint {
   return POWERS[exponent] ?? 10n ** BigInt(exponent);
 }
 
-/**
- * `12,345.6`: grouped thousands and at most so many digits of a fraction, equal on every machine. Without Intl, whose
- * tables take 12 ms of a plan.
- */
-export function grouped(figure: number, fractionDigits = 3): string {
-  const [whole = '', fraction] = String(Number(figure.toFixed(fractionDigits))).split('.');
-  return whole.replaceAll(/\B(?=(?:\d{3}){1,7}$)/g, ',') + (fraction === undefined ? '' : `.${fraction}`);
-}
-
 /** A decimal number, exact: `units` divided by 10 to the power of `scale`. */
 export class Decimal {
   readonly #units: bigint;

@@ -26,15 +26,6 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** A part of an address without its percent signs; undefined if a % does not begin a valid escape. */
-export function decodedPercents(part: string): string | undefined {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return undefined;
-  }
-}
-
 /** A text as it is, any other value as JSON; empty for none. */
 export function plainText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { decodedPercents, isJsonObject, type JsonObject, member } from './json-object.ts';
+import { decodedPercents } from '../text/printable.ts';
+import { isJsonObject, type JsonObject, member } from './json-object.ts';
 import type { Reason } from './reason.ts';
 import type { RowSpan } from './row.ts';
 

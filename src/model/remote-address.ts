@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { decodedPercents } from './json-object.ts';
+import { decodedPercents } from '../text/printable.ts';
 
 /**
  * A place outside the workspace for files, as the kinds in `src/remote/remote-kinds.ts` define it; each adds its own

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { grouped } from './decimal.ts';
+import { grouped, truncate } from '../text/printable.ts';
 import { namesOf, type Stored } from './json-object.ts';
 import type { ImportMode, Resource } from './mapped-record.ts';
-import { truncate } from './truncate.ts';
 
 /** A limit as a job sets it: none, a number of records, or a percentage (0 to 100) of its basis. */
 export type Limit =

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { grouped } from './decimal.ts';
+import { grouped } from '../text/printable.ts';
 import { type Stored, sumOf } from './json-object.ts';
 import type { Resource } from './mapped-record.ts';
 import { AMOUNT_ROUNDING, isBeyond, type Limit, limitAmount, limitText } from './safety-limits.ts';

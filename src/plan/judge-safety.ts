@@ -1,4 +1,3 @@
-import { grouped } from '../model/decimal.ts';
 import {
   conditionText,
   type Guard,
@@ -26,7 +25,7 @@ import {
   safetyLimit,
   safetyRule,
 } from '../model/safety-limits.ts';
-import { truncate } from '../model/truncate.ts';
+import { grouped, truncate } from '../text/printable.ts';
 import { type VariantPairs, variantName } from './changes/field-changes.ts';
 
 const EXAMPLES_KEPT = 10;

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ImportJob } from '../config/job/job.ts';
+import { sampleFlags } from '../model/action.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
 import { sumOf, withoutUndefined } from '../model/json-object.ts';
 import type { HashKey, KeySet } from '../model/key-set.ts';
@@ -31,7 +32,6 @@ import { UnknownKeysError } from '../model/storeferry-error.ts';
 import { waveEnds } from '../model/wave-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger } from '../state/state.ts';
-import { sampleFlags } from '../text/printable.ts';
 import { CopySpool } from './copies/copy-spool.ts';
 import { judgeGuards, judgeSafety } from './judge-safety.ts';
 import { type ListedDeletes, type PlannedDeletes, planDeletes, planRenameDeletes } from './plan-deletes.ts';

@@ -18,8 +18,8 @@ import type { FieldChanges, KeyExample, Plan, Takeover } from '../model/plan.ts'
 import { type Count, ReasonTally } from '../model/reason.ts';
 import { EDITED_SHOWN, type EditedFound } from '../model/run.ts';
 import { isPriceMove, type Move, type Moves } from '../model/safety-limits.ts';
-import { truncate } from '../model/truncate.ts';
 import { maskKeepingShape } from '../text/mask-personal-data.ts';
+import { truncate } from '../text/printable.ts';
 import { ADVANCED_FIELD, type VariantPairs, variantName } from './changes/field-changes.ts';
 import type { PlannedUpdate } from './changes/plan-update.ts';
 import type { LeftOutKind } from './plan-file.ts';

@@ -1,7 +1,8 @@
-import { decodedPercents, textsIn } from '../model/json-object.ts';
+import { textsIn } from '../model/json-object.ts';
 import { type HashKey, KeySet } from '../model/key-set.ts';
 import { openTemporaryDatabase, orStateError } from '../state/sqlite/open-row-scratch.ts';
 import { chunksOf, type Ledger } from '../state/state.ts';
+import { decodedPercents } from '../text/printable.ts';
 
 const GROUPS_PER_QUERY = 500;
 

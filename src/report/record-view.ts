@@ -4,8 +4,7 @@ import type { TracedCell, TracedField, TracedRow } from '../model/mapped-record.
 import type { PlanSource } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import { rowPlace } from '../model/row.ts';
-import { truncate } from '../model/truncate.ts';
-import { counted, printable } from '../text/printable.ts';
+import { counted, printable, truncate } from '../text/printable.ts';
 
 /** A value of a record's body, its cells, and the acknowledged value. */
 export interface ViewedField extends TracedField {

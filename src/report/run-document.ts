@@ -1,3 +1,4 @@
+import { commandText } from '../model/action.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import {
   COMPLETED,
@@ -9,8 +10,7 @@ import {
   refusedIn,
 } from '../model/run.ts';
 import type { ListHistory } from '../model/subscriber-list.ts';
-import { truncate } from '../model/truncate.ts';
-import { commandText, counted, DAY, formatDuration, PROGRAM, printable } from '../text/printable.ts';
+import { counted, DAY, formatDuration, PROGRAM, printable, truncate } from '../text/printable.ts';
 import type { RunFacts, View } from './run-facts.ts';
 import { type RunSummary, runSummary } from './run-summary.ts';
 import { type Paragraph, plainWords, type Section, shownIn } from './section.ts';

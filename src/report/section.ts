@@ -1,7 +1,6 @@
 import type { Action } from '../model/action.ts';
 import type { TrafficSample } from '../model/run.ts';
-import { truncate } from '../model/truncate.ts';
-import { printable } from '../text/printable.ts';
+import { printable, truncate } from '../text/printable.ts';
 
 /** Where a document is shown: an HTML page, text on a terminal, or a chat message. */
 export type Medium = 'page' | 'text' | 'message';

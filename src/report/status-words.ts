@@ -1,3 +1,4 @@
+import type { Resource } from '../model/mapped-record.ts';
 import {
   type Drift,
   forgotten,
@@ -8,7 +9,6 @@ import {
   type RunTotals,
   type Verification,
 } from '../model/run.ts';
-import { truncate } from '../model/truncate.ts';
 import {
   capitalise,
   counted,
@@ -17,6 +17,7 @@ import {
   formatDuration,
   grouped,
   printable,
+  truncate,
 } from '../text/printable.ts';
 import type { ScheduleStatus } from './run-facts.ts';
 import type { Tone, Words } from './section.ts';
@@ -307,4 +308,21 @@ function driftWords({ checked, edited, deleted, recreated }: Drift): string {
 export function unsentWord({ kind, status, totals }: Ended): 'planned' | 'unsent' {
   const onlyPlanned = status === 'planned' || (status === 'superseded' && kind === 'plan');
   return onlyPlanned && (totals === null || totals.requests === 0) ? 'planned' : 'unsent';
+}
+
+const NOUNS = {
+  products: 'product',
+  contacts: 'contact',
+  orders: 'order',
+  'subscriber-lists': 'list',
+} as const;
+
+/** The noun for a record, or for an item of an export. */
+export function resourceNoun(resource: Run['resource']): (typeof NOUNS)[Run['resource']] {
+  return NOUNS[resource];
+}
+
+/** The word for a record that is not in the ledger. The API creates products, but no contacts. */
+export function newWord(resource: Resource): string {
+  return resource === 'products' ? 'new' : 'not sent before';
 }

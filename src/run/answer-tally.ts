@@ -2,8 +2,8 @@ import type { WritingStorefront } from '../apply/apply-operations.ts';
 import { isJsonObject, member, plainText, sumOf } from '../model/json-object.ts';
 import { answeredDifferences } from '../model/operation.ts';
 import type { AnswerDifferences, AnsweredField } from '../model/run.ts';
-import { truncate } from '../model/truncate.ts';
 import type { SendOptions, Storefront } from '../storefront/storefront.ts';
+import { truncate } from '../text/printable.ts';
 
 const SAMPLES_KEPT = 3;
 const SAMPLE_LENGTH = 60;

@@ -1,7 +1,7 @@
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
-import { decodedPercents } from '../model/json-object.ts';
 import type { RowSpan } from '../model/row.ts';
 import { StateError } from '../model/storeferry-error.ts';
+import { decodedPercents } from '../text/printable.ts';
 import { decodeBody, encodeBody, MAX_BODY_BYTES } from './encode-body.ts';
 import type { HistoryRun, Version, VersionKind } from './state.ts';
 

@@ -1,5 +1,5 @@
-import { truncate } from '../model/truncate.ts';
 import { secretRedactor } from '../text/mask-personal-data.ts';
+import { truncate } from '../text/printable.ts';
 
 /** The longest message of a store that is shown, in characters. */
 const MAX_MESSAGE_LENGTH = 300;

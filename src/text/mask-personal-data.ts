@@ -1,5 +1,5 @@
-import { decodedPercents } from '../model/json-object.ts';
 import maskingWords from './mask-personal-data-words.json' with { type: 'json' };
+import { decodedPercents } from './printable.ts';
 
 /** Shorter values are not secrets, and redacting them would damage ordinary words. */
 const MIN_SECRET_LENGTH = 4;

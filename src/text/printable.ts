@@ -1,15 +1,8 @@
 import { isAbsolute, relative } from 'node:path';
 import { distance } from 'fastest-levenshtein';
-import { type Action, commandFor, sampleOptions } from '../model/action.ts';
-import { grouped } from '../model/decimal.ts';
-import type { Resource } from '../model/mapped-record.ts';
-import type { Run, Sample } from '../model/run.ts';
-import { truncate } from '../model/truncate.ts';
 
-export { grouped } from '../model/decimal.ts';
-
-// How texts, figures, sizes, durations, times and words of commands are printed, equal on every machine. Every command loads this
-// file, so it imports no schema.
+// How texts, figures, sizes, durations and times are printed, equal on every machine. Every command loads this file, and the
+// domain words its own texts with it: it imports no schema.
 
 /**
  * A class of characters that act on a terminal or a page instead of being shown: control characters, bidirectional marks (also
@@ -29,9 +22,32 @@ export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
 
+const JOINER = '\u200d';
+const CONTINUES = /^(?:[\udc00-\udfff]|\p{M}|\p{EMod}|\u200d)/u;
+
+/**
+ * At most this many characters; a shortened text ends with an ellipsis. The cut is not within a surrogate pair, a letter
+ * with its marks, or a joined emoji.
+ */
+export function truncate(text: string, length: number): string {
+  if (text.length <= length) return text;
+  let end = length - 1;
+  while (end > 0 && (CONTINUES.test(text.slice(end, end + 2)) || text[end - 1] === JOINER)) end -= 1;
+  return `${text.slice(0, end)}…`;
+}
+
 /** A value of a source in quotes for a line of text: on one line, without escape sequences, and shortened. */
 export function quote(text: string, length = 60): string {
   return `'${truncate(printable(text).replaceAll(/\s+/g, ' '), length)}'`;
+}
+
+/**
+ * `12,345.6`: grouped thousands and at most so many digits of a fraction, equal on every machine. Without Intl, whose
+ * tables take 12 ms of a plan.
+ */
+export function grouped(figure: number, fractionDigits = 3): string {
+  const [whole = '', fraction] = String(Number(figure.toFixed(fractionDigits))).split('.');
+  return whole.replaceAll(/\B(?=(?:\d{3}){1,7}$)/g, ',') + (fraction === undefined ? '' : `.${fraction}`);
 }
 
 /** `1 record`, `2 records`, `1,200 copies`: pass the plural where it is not the singular with `s`. */
@@ -50,26 +66,9 @@ export function capitalise(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-const NOUNS = {
-  products: 'product',
-  contacts: 'contact',
-  orders: 'order',
-  'subscriber-lists': 'list',
-} as const;
-
-/** The noun for a record, or for an item of an export. */
-export function resourceNoun(resource: Run['resource']): (typeof NOUNS)[Run['resource']] {
-  return NOUNS[resource];
-}
-
 /** `was` for one, `were` for all other figures. */
 export function wasOrWere(figure: number): 'was' | 'were' {
   return figure === 1 ? 'was' : 'were';
-}
-
-/** The word for a record that is not in the ledger. The API creates products, but no contacts. */
-export function newWord(resource: Resource): string {
-  return resource === 'products' ? 'new' : 'not sent before';
 }
 
 /** `0%`, `<0.1%`, `5.2%`, `97%`, `>99.9%`, `100%`: only nothing is 0%, and only everything is 100%. */
@@ -209,23 +208,6 @@ export function pathFrom(folder: string, path: string): string {
   return inside.startsWith('..') || isAbsolute(inside) ? path : inside;
 }
 
-/** The options of a command that take this sample. */
-export function sampleFlags(sample: Sample): string {
-  return shellWords(sampleOptions(sample));
-}
-
-/** The command that does an action, as people type it after the program. */
-export function commandText(action: Action): string {
-  const { name, words, options } = commandFor(action);
-  // A key that looks like an option must follow `--`.
-  const isSafe = words.every((word) => !word.startsWith('-'));
-  return shellWords(isSafe ? [name, ...words, ...options] : [name, ...options, '--', ...words]);
-}
-
-function shellWords(words: readonly string[]): string {
-  return words.map((word) => shellWord(word)).join(' ');
-}
-
 const fold = (name: string) => name.toLowerCase().replaceAll(/[-_. ]/g, '');
 
 /** With fewer characters, too many names match. */
@@ -282,6 +264,15 @@ export function looseName(name: string): string {
     .replaceAll(/[\s_\-\u200b\ufeff]+/g, '');
 }
 
+/** A part of an address without its percent signs; undefined if a % does not begin a valid escape. */
+export function decodedPercents(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}
+
 const MAX_HEADERS_NAMED = 60;
 
 /**
@@ -289,7 +280,7 @@ const MAX_HEADERS_NAMED = 60;
  * known headers are named. `findKnown` may read files, and is called for contacts alone.
  */
 export function quotableHeaders(
-  resource: Resource,
+  resource: 'products' | 'contacts',
   headers: readonly string[],
   findKnown: () => ReadonlySet<string> = () => new Set(),
 ): readonly string[] {

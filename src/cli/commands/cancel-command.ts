@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { commandText } from '../../model/action.ts';
 import type { Run } from '../../model/run.ts';
 import { InterruptedError, StateError, UsageError } from '../../model/storeferry-error.ts';
 import { openRunQueue } from '../../queue/run-queue.ts';
 import { statusWords } from '../../report/status-words.ts';
 import { askToInterrupt, withLiveStatus } from '../../run/report/read-stored-report.ts';
 import type { RunContext } from '../../run/run-context.ts';
-import { commandText, counted } from '../../text/printable.ts';
+import { counted } from '../../text/printable.ts';
 import { requiredArgument } from '../define-command.ts';
 import { defineStateCommand } from '../define-state-command.ts';
 import { findRun, type OpenContext, refuseUnknownRun } from '../open-context.ts';

@@ -1,6 +1,6 @@
-import type { Action } from '../../model/action.ts';
+import { type Action, commandText } from '../../model/action.ts';
 import { discardRun } from '../../run/execute-run.ts';
-import { commandText, counted } from '../../text/printable.ts';
+import { counted } from '../../text/printable.ts';
 import { requiredArgument } from '../define-command.ts';
 import { defineStateCommand } from '../define-state-command.ts';
 import { knownRun } from '../open-context.ts';

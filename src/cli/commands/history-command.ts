@@ -1,9 +1,8 @@
-import { truncate } from '../../model/truncate.ts';
 import { Page } from '../../report/document-text.ts';
 import { isoTime } from '../../report/run-summary.ts';
 import { type RecordVersion, recordHistory } from '../../run/records/record-history.ts';
 import { changeText } from '../../run/records/run-records.ts';
-import { counted, formatBytes, formatMoment, grouped, printable } from '../../text/printable.ts';
+import { counted, formatBytes, formatMoment, grouped, printable, truncate } from '../../text/printable.ts';
 import { text } from '../define-command.ts';
 import { defineStateCommand } from '../define-state-command.ts';
 import { findRecord, RECORD_ARGUMENTS, STORE_OPTION } from '../find-record.ts';

@@ -1,9 +1,9 @@
-import { truncate } from '../../model/truncate.ts';
+import { commandText } from '../../model/action.ts';
 import { Page } from '../../report/document-text.ts';
 import { isoTime } from '../../report/run-summary.ts';
 import { type RecordField, type RecordState, recordState } from '../../run/records/record-history.ts';
 import { changeText, valueText } from '../../run/records/run-records.ts';
-import { commandText, formatMoment, printable, shellWord } from '../../text/printable.ts';
+import { formatMoment, printable, shellWord, truncate } from '../../text/printable.ts';
 import { defineStateCommand } from '../define-state-command.ts';
 import { findRecord, RECORD_ARGUMENTS, STORE_OPTION } from '../find-record.ts';
 

@@ -14,7 +14,6 @@ import {
   type StoreferryError,
   UsageError,
 } from '../../model/storeferry-error.ts';
-import { truncate } from '../../model/truncate.ts';
 import type { MappingProposal } from '../../onboarding/guess/propose-mapping.ts';
 import {
   type AskedQuestion,
@@ -40,7 +39,7 @@ import {
   type GuessRequest,
   lookAtSource,
 } from '../../onboarding/preview-source.ts';
-import { capitalise, didYouMean } from '../../text/printable.ts';
+import { capitalise, didYouMean, truncate } from '../../text/printable.ts';
 import { draftOf, type InitOptions, optionFor } from './init-options.ts';
 import type { CheckAnswer, Prompter } from './prompter.ts';
 

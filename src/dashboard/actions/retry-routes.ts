@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Run } from '../../model/run.ts';
-import { truncate } from '../../model/truncate.ts';
 import {
   CELLS_LISTED,
   type CellEdit,
@@ -15,7 +14,7 @@ import {
 import { REJECTS_FILE, REJECTS_WORKBOOK } from '../../rejects/rejects-file.ts';
 import { bullets, html, quiet, styledText } from '../../report/html/markup.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
-import { counted, formatBytes, grouped } from '../../text/printable.ts';
+import { counted, formatBytes, grouped, truncate } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { accessTo, actionHref, actionRoute, jobLink, linkButton, runLink } from '../pages/link-button.ts';
 import { type Notice, type Page, tableBox } from '../pages/page.ts';

@@ -1,9 +1,8 @@
 import { EXECUTING_KINDS, type Run } from '../../model/run.ts';
 import { isLimitName, safetyLimit } from '../../model/safety-limits.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
-import { truncate } from '../../model/truncate.ts';
 import { withoutPersonalData } from '../../report/run-facts.ts';
-import { counted, printable } from '../../text/printable.ts';
+import { counted, printable, truncate } from '../../text/printable.ts';
 import type { AtWork } from '../dashboard-context.ts';
 
 const MAX_REASON_LENGTH = 240;

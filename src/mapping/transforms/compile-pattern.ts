@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as Re2js from 're2js';
-import { grouped } from '../../model/decimal.ts';
 import { beyondLimit, raiseLimit } from '../../model/input-limits.ts';
+import { grouped } from '../../text/printable.ts';
 
 /** Time is linear in the text, but also in the pattern with its repeats written out: 2 s for 64 KiB at most. */
 const MAX_PATTERN_STEPS = 600;

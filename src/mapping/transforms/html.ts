@@ -2,7 +2,6 @@ import { createRequire } from 'node:module';
 import type * as Entities from 'entities';
 import type sanitizeHtml from 'sanitize-html';
 import { z } from 'zod';
-import { grouped } from '../../model/decimal.ts';
 import type { Mutable } from '../../model/json-object.ts';
 import {
   CONTACT_TEXT_FIELDS,
@@ -10,6 +9,7 @@ import {
   type MappedRecord,
   type ProductPatch,
 } from '../../model/mapped-record.ts';
+import { grouped } from '../../text/printable.ts';
 import type { BuildRecord, RecordRows } from '../record-rows.ts';
 import { attempt, refuse, Unreadable } from '../values/cell.ts';
 import { defineTransform, type Step, textOrBlank, textStep } from './define-transform.ts';

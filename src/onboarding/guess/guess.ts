@@ -1,8 +1,7 @@
 import type { MappingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
 import type { Transform } from '../../mapping/transforms/transforms.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { truncate } from '../../model/truncate.ts';
-import { looseName } from '../../text/printable.ts';
+import { looseName, truncate } from '../../text/printable.ts';
 import { type Concept, fieldsOf } from '../column-fields.ts';
 import type { HeaderReading, Meaning } from './header-reading.ts';
 import type { SampledColumn } from './sampled-column.ts';

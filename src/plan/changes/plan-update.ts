@@ -9,8 +9,8 @@ import {
   valueDigest,
 } from '../../model/observation.ts';
 import type { RecordPart } from '../../model/operation.ts';
-import { truncate } from '../../model/truncate.ts';
 import type { LedgerMark } from '../../state/state.ts';
+import { truncate } from '../../text/printable.ts';
 import { fieldChanges } from './field-changes.ts';
 
 /** How a store takes the changes of records. */

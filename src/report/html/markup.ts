@@ -1,7 +1,6 @@
 import { escapeUTF8 } from 'entities/escape';
 import type { Run, RunStatus } from '../../model/run.ts';
-import { truncate } from '../../model/truncate.ts';
-import { printable } from '../../text/printable.ts';
+import { printable, truncate } from '../../text/printable.ts';
 import { columnsOf, type NamedColumn, type TableColumn } from '../section.ts';
 import { statusLabel, statusTone, statusWords } from '../status-words.ts';
 

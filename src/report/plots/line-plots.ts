@@ -1,6 +1,5 @@
 import { sumOf, withoutAbsent } from '../../model/json-object.ts';
 import type { TrafficSample } from '../../model/run.ts';
-import { truncate } from '../../model/truncate.ts';
 import {
   DAY,
   formatDuration,
@@ -11,6 +10,7 @@ import {
   printable,
   SECOND,
   serverTimezone,
+  truncate,
 } from '../../text/printable.ts';
 import { html, type Markup, type Slot } from '../html/markup.ts';
 import type { Plot, TrendSeries } from '../section.ts';

@@ -1,16 +1,9 @@
+import { sampleFlags } from '../../model/action.ts';
 import { lastedMs, partOf } from '../../model/run.ts';
-import {
-  counted,
-  formatBytes,
-  formatDuration,
-  formatMoment,
-  grouped,
-  resourceNoun,
-  sampleFlags,
-} from '../../text/printable.ts';
+import { counted, formatBytes, formatDuration, formatMoment, grouped } from '../../text/printable.ts';
 import type { RunFacts, View } from '../run-facts.ts';
 import { foreign, type Section, styled, type Words } from '../section.ts';
-import { kindOf } from '../status-words.ts';
+import { kindOf, resourceNoun } from '../status-words.ts';
 
 /** Times, store, version. */
 export function aboutSection(facts: RunFacts, view: View): Section {

@@ -1,8 +1,9 @@
 import { withoutAbsent } from '../../model/json-object.ts';
 import { type Drift, forgotten, hasDrifted, type Run, type Verification } from '../../model/run.ts';
-import { counted, formatShare, grouped, listed, resourceNoun, wasOrWere } from '../../text/printable.ts';
+import { counted, formatShare, grouped, listed, wasOrWere } from '../../text/printable.ts';
 import type { RunFacts, View } from '../run-facts.ts';
 import { type Block, foreign, paragraph, type Section, styled, table, type Words } from '../section.ts';
+import { resourceNoun } from '../status-words.ts';
 
 /** How the store differs from what it last answered; null for runs that have not compared it. */
 export function driftSection({ run, totals }: RunFacts, { onRunPage }: View): Section | null {

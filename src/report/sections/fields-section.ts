@@ -1,7 +1,6 @@
 import { withoutAbsent } from '../../model/json-object.ts';
 import { isPriceMove, type Move, priceText } from '../../model/safety-limits.ts';
-import { truncate } from '../../model/truncate.ts';
-import { capitalise, counted, grouped, printable } from '../../text/printable.ts';
+import { capitalise, counted, grouped, printable, truncate } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { foreign, onlyIn, recordKey, type Section, styled, table, type Words } from '../section.ts';
 

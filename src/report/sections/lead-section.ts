@@ -1,3 +1,4 @@
+import { sampleFlags } from '../../model/action.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import {
   consideredRecords,
@@ -9,9 +10,10 @@ import {
 import { hasDrifted, type Run } from '../../model/run.ts';
 import { isPriceMove, type Move, safetyRule } from '../../model/safety-limits.ts';
 import { stoppedWave, waveSizes } from '../../model/wave-limits.ts';
-import { counted, grouped, listed, resourceNoun, sampleFlags, wasOrWere } from '../../text/printable.ts';
+import { counted, grouped, listed, wasOrWere } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, onlyIn, paragraph, type Section, styled, type Words } from '../section.ts';
+import { resourceNoun } from '../status-words.ts';
 import { driftHeadline, verificationHeadline } from './drift-section.ts';
 import { formatChange, formatNumber, moveFieldWords } from './fields-section.ts';
 import { editedFacts } from './held-section.ts';

@@ -1,7 +1,14 @@
 import { withoutAbsent } from '../../model/json-object.ts';
 import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
-import { truncate } from '../../model/truncate.ts';
-import { capitalise, counted, formatAgo, grouped, listed, printable } from '../../text/printable.ts';
+import {
+  capitalise,
+  counted,
+  formatAgo,
+  grouped,
+  listed,
+  printable,
+  truncate,
+} from '../../text/printable.ts';
 import type { RunFacts, View } from '../run-facts.ts';
 import {
   type Block,

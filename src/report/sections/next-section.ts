@@ -1,10 +1,10 @@
-import { type Action, copyAction } from '../../model/action.ts';
+import { type Action, commandText, copyAction } from '../../model/action.ts';
 import { sumOf, withoutAbsent } from '../../model/json-object.ts';
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { type Exported, forgotten, isDriftOpen, type Pace, type Run, refusedIn } from '../../model/run.ts';
 import { stoppedWave } from '../../model/wave-limits.ts';
-import { commandText, counted, formatDuration, grouped } from '../../text/printable.ts';
+import { counted, formatDuration, grouped } from '../../text/printable.ts';
 import { deletesOfRenamed, isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, paragraph, type Section } from '../section.ts';
 import { editedFacts } from './held-section.ts';

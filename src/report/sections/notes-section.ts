@@ -2,10 +2,11 @@ import { withoutAbsent } from '../../model/json-object.ts';
 import type { Plan } from '../../model/plan.ts';
 import { APPLIED_SINCE } from '../../model/reason.ts';
 import { COMPLETED, type Run, type StateLoss } from '../../model/run.ts';
-import { counted, formatDuration, grouped, listed, printable, resourceNoun } from '../../text/printable.ts';
+import { counted, formatDuration, grouped, listed, printable } from '../../text/printable.ts';
 import { formatExamplePlace } from '../format-place.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { foreign, type Section } from '../section.ts';
+import { resourceNoun } from '../status-words.ts';
 import { verificationNotes } from './drift-section.ts';
 
 const KEYS_NAMED = 3;

@@ -1,6 +1,6 @@
 import { sumOf, withoutAbsent } from '../../model/json-object.ts';
 import type { KeyExample, Plan, PlanSource } from '../../model/plan.ts';
-import { counted, formatShare, grouped, listed, newWord, resourceNoun } from '../../text/printable.ts';
+import { counted, formatShare, grouped, listed } from '../../text/printable.ts';
 import { formatExamplePlace } from '../format-place.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import {
@@ -13,7 +13,7 @@ import {
   table,
   type Words,
 } from '../section.ts';
-import { unsentWord } from '../status-words.ts';
+import { newWord, resourceNoun, unsentWord } from '../status-words.ts';
 
 const MAX_KEY_LENGTH = 60;
 

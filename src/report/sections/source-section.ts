@@ -1,9 +1,10 @@
 import { withoutAbsent } from '../../model/json-object.ts';
 import type { JoinFacts } from '../../model/plan.ts';
 import { delimiterName, isSheet, type TablePlaces } from '../../model/row.ts';
-import { counted, grouped, resourceNoun, wasOrWere } from '../../text/printable.ts';
+import { counted, grouped, wasOrWere } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { type Block, foreign, onlyIn, type Section, table, type Words } from '../section.ts';
+import { resourceNoun } from '../status-words.ts';
 
 const MAX_NAME_LENGTH = 120;
 

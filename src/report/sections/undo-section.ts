@@ -1,8 +1,8 @@
 import { jobFile } from '../../model/run.ts';
-import { truncate } from '../../model/truncate.ts';
-import { counted, grouped, listed, resourceNoun } from '../../text/printable.ts';
+import { counted, grouped, listed, truncate } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { type Block, foreign, paragraph, type Section, styled, type Words } from '../section.ts';
+import { resourceNoun } from '../status-words.ts';
 
 /** Keys that a sentence names. */
 const KEYS_NAMED = 10;

@@ -1,5 +1,5 @@
 import type { StoreConfig } from '../../config/store-config.ts';
-import { countUnder, decodedPercents, sumOf } from '../../model/json-object.ts';
+import { countUnder, sumOf } from '../../model/json-object.ts';
 import type { DeleteProduct, Outcome } from '../../model/operation.ts';
 import { consideredRecords, operationsIn, type Plan, type PlannedShard } from '../../model/plan.ts';
 import type { FoundLimits, Run } from '../../model/run.ts';
@@ -8,6 +8,7 @@ import { type JudgedWave, judgeWave, type WaveFigures } from '../../model/wave-l
 import { judgeRejectsWhileApplying, readShard } from '../../plan/plan-file.ts';
 import { IN_DOUBT, importTarget, type OutcomeTally } from '../../state/state.ts';
 import type { Storefront } from '../../storefront/storefront.ts';
+import { decodedPercents } from '../../text/printable.ts';
 import { withAnswerListener } from '../answer-tally.ts';
 import type { DeliverShards, Delivery, RunContext } from '../run-context.ts';
 import { type ShardOperation, sendOperations, unsentOperations, versionTime } from '../send-operations.ts';

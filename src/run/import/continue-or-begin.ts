@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { copyAction } from '../../model/action.ts';
+import { commandText, copyAction } from '../../model/action.ts';
 import type { Plan, PlannedShard } from '../../model/plan.ts';
 import { EXECUTING_KINDS, type Run, SENDING_KINDS, UNFINISHED } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
@@ -14,7 +14,7 @@ import {
 } from '../../source/snapshot.ts';
 import { type FileAccess, type FoundFile, findFiles, openFound } from '../../state/file-access.ts';
 import { importTarget } from '../../state/state.ts';
-import { commandText, listed } from '../../text/printable.ts';
+import { listed } from '../../text/printable.ts';
 import { hasDied } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { continueInstead, supersede } from '../run-pipeline.ts';

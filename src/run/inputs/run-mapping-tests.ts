@@ -14,7 +14,7 @@ import { isJsonObject } from '../../model/json-object.ts';
 import type { Mapped, OpenScratch } from '../../model/mapped-record.ts';
 import type { Row } from '../../model/row.ts';
 import { StoreferryError } from '../../model/storeferry-error.ts';
-import { truncate } from '../../model/truncate.ts';
+import { truncate } from '../../text/printable.ts';
 
 /** The result of one of a mapping's own tests; without problems it passed. */
 interface MappingTestResult {

@@ -7,7 +7,6 @@ import { faultsOf, type Reason } from '../../model/reason.ts';
 import type { RowSpan } from '../../model/row.ts';
 import type { Run } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { truncate } from '../../model/truncate.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections } from '../../plan/plan-file.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget, type LedgerTarget } from '../../state/state.ts';
@@ -20,7 +19,7 @@ import {
   type WrittenTable,
   writeTable,
 } from '../../tables/write-table.ts';
-import { printable } from '../../text/printable.ts';
+import { printable, truncate } from '../../text/printable.ts';
 import type { RunContext } from '../run-context.ts';
 import { unsentOperations } from '../send-operations.ts';
 import { type RecordFormat, versionsOfRun } from './catalog-as-of.ts';
