@@ -53,6 +53,11 @@ export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: Deep
 /** The same while it is made: its members may be set. */
 export type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
+/** The same functions, answered by promises. */
+export type Promised<Calls extends Readonly<Record<keyof Calls, (...args: never) => unknown>>> = {
+  readonly [Name in keyof Calls]: (...args: Parameters<Calls[Name]>) => Promise<ReturnType<Calls[Name]>>;
+};
+
 /** What is read of a stored value with this schema: immutable, and without the fields of newer versions, which a loose schema keeps. */
 export type Stored<Schema extends z.ZodType> = DeepReadonly<WithoutUnknown<z.infer<Schema>>>;
 

@@ -1,14 +1,11 @@
 import { Worker } from 'node:worker_threads';
 import { type PlainError, raisedError, threadScript } from '../../isolation/run-isolated.ts';
+import type { Promised } from '../../model/json-object.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import type { SqliteCalls } from './sqlite-calls.ts';
 
 /** The calls of the database thread, answered by promises. */
-export type RemoteCalls = {
-  readonly [Method in keyof SqliteCalls]: (
-    ...args: Parameters<SqliteCalls[Method]>
-  ) => Promise<ReturnType<SqliteCalls[Method]>>;
-};
+export type RemoteCalls = Promised<SqliteCalls>;
 
 /**
  * The database in its own thread. SQLite and zlib work synchronously, and a commit, a checkpoint on a slow disk or a

@@ -7,7 +7,6 @@ import {
   type AddressToRemember,
   AUDIT_KEPT_MS,
   CHECK_KEPT_MS,
-  type LockHolder,
   MAX_AUDIT_ENTRIES,
   OPEN_STATUSES,
   type QueueEntry,
@@ -25,6 +24,7 @@ import {
   type SqliteLedger,
   type SqliteObservations,
 } from './sqlite-ledger.ts';
+import { createLockRows, type LockRows } from './sqlite-locks.ts';
 import {
   createSqliteOutcomes,
   createSqliteRuns,
@@ -267,53 +267,6 @@ function createSqliteAudit(database: DatabaseSync) {
         insert.run(entry.at, chainAuditEntry(entry, auditEntries(0, 1)[0]));
         forget.run(MAX_AUDIT_ENTRIES, entry.at - AUDIT_KEPT_MS);
       });
-    },
-  };
-}
-
-/** The last holder of a lock, and the file by which it is held. */
-export interface LockRow extends LockHolder {
-  /** Null after it was released. It remains after a crash, when the operating system has freed the file. */
-  readonly token: string | null;
-  /** The identity of the file, as `fileAt` returns it: a file that was deleted and created again has another one. */
-  readonly file: string;
-}
-
-/** The locks in the state database; sqlite-locks.ts explains their purpose. */
-export type LockRows = ReturnType<typeof createLockRows>;
-
-/** The lock rows of an open database. */
-function createLockRows(database: DatabaseSync) {
-  const select = database.prepare('SELECT token, job, run, file FROM locks WHERE name = ?');
-  const replace = database.prepare(
-    'INSERT OR REPLACE INTO locks (name, token, job, run, file) VALUES (?, ?, ?, ?, ?)',
-  );
-  const move = database.prepare('UPDATE locks SET file = ? WHERE name = ? AND token = ?');
-  const free = database.prepare('UPDATE locks SET token = NULL WHERE name = ? AND token = ?');
-
-  const lockRow = (name: string): LockRow | undefined => {
-    const row = select.get(name);
-    return row && readRow(row, 'locks', { token: textOrNull, job: text, run: text, file: text });
-  };
-  return {
-    lockRow,
-    /**
-     * Records that the process that locked the file has the lock. False if another process holds it by another file,
-     * unless that is the token to supersede.
-     */
-    takeLock: (name: string, { token, job, run, file }: LockRow, supersedes: string | null): boolean =>
-      inTransaction(database, () => {
-        const known = lockRow(name);
-        const others = known !== undefined && known.token !== null && known.file !== file;
-        if (others && known.token !== supersedes) return false;
-        replace.run(name, token, job, run, file);
-        return true;
-      }),
-    /** Records that the holder now holds the lock by another file. False if it is no longer the holder. */
-    moveLock: (name: string, token: string, file: string): boolean =>
-      Number(move.run(file, name, token).changes) === 1,
-    freeLock(name: string, token: string) {
-      free.run(name, token);
     },
   };
 }

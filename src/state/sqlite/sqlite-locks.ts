@@ -3,12 +3,12 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Promised } from '../../model/json-object.ts';
 import { LockedError } from '../../model/storeferry-error.ts';
 import { pollForLock } from '../poll-for-lock.ts';
 import type { Fence, Lock, LockHolder, Locks } from '../state.ts';
-import type { RemoteCalls } from './database-thread.ts';
-import type { LockRow, LockRows } from './sqlite-calls.ts';
-import { isBusy, sqliteError } from './sqlite-error.ts';
+import { inTransaction } from './open-state-database.ts';
+import { isBusy, readRow, sqliteError, text, textOrNull } from './sqlite-error.ts';
 
 const POLL_MS = 200;
 /** Longer than opening and closing a lock takes. */
@@ -44,6 +44,53 @@ interface Orphan extends Pick<LockRow, 'job' | 'run'> {
 
 type Attempt = Lock | Orphan | { readonly heldBy: LockHolder | null };
 
+/** The last holder of a lock, and the file by which it is held. */
+interface LockRow extends LockHolder {
+  /** Null after it was released. It remains after a crash, when the operating system has freed the file. */
+  readonly token: string | null;
+  /** The identity of the file, as `fileAt` returns it: a file that was deleted and created again has another one. */
+  readonly file: string;
+}
+
+/** The calls of the database thread about locks. */
+export type LockRows = ReturnType<typeof createLockRows>;
+
+/** The calls on an open database. */
+export function createLockRows(database: DatabaseSync) {
+  const select = database.prepare('SELECT token, job, run, file FROM locks WHERE name = ?');
+  const replace = database.prepare(
+    'INSERT OR REPLACE INTO locks (name, token, job, run, file) VALUES (?, ?, ?, ?, ?)',
+  );
+  const move = database.prepare('UPDATE locks SET file = ? WHERE name = ? AND token = ?');
+  const free = database.prepare('UPDATE locks SET token = NULL WHERE name = ? AND token = ?');
+
+  const lockRow = (name: string): LockRow | undefined => {
+    const row = select.get(name);
+    return row && readRow(row, 'locks', { token: textOrNull, job: text, run: text, file: text });
+  };
+  return {
+    lockRow,
+    /**
+     * Records that the process that locked the file has the lock. False if another process holds it by another file,
+     * unless that is the token to supersede.
+     */
+    takeLock: (name: string, { token, job, run, file }: LockRow, supersedes: string | null): boolean =>
+      inTransaction(database, () => {
+        const known = lockRow(name);
+        const others = known !== undefined && known.token !== null && known.file !== file;
+        if (others && known.token !== supersedes) return false;
+        replace.run(name, token, job, run, file);
+        return true;
+      }),
+    /** Records that the holder now holds the lock by another file. False if it is no longer the holder. */
+    moveLock: (name: string, token: string, file: string): boolean =>
+      Number(move.run(file, name, token).changes) === 1,
+    freeLock(name: string, token: string) {
+      free.run(name, token);
+    },
+  };
+}
+
 /** The locks of the embedded state. */
 export interface SqliteLocks extends Locks {
   /** Whether this process holds the lock of the fence. */
@@ -58,7 +105,7 @@ export interface SqliteLocks extends Locks {
  * wait for that before they take the lock. If the whole state was deleted or replaced, the lock is lost, because
  * results can no longer be recorded.
  */
-export function createSqliteLocks(folder: string, rows: Pick<RemoteCalls, keyof LockRows>): SqliteLocks {
+export function createSqliteLocks(folder: string, rows: Promised<LockRows>): SqliteLocks {
   const locksFolder = join(folder, 'locks');
   const statePath = join(folder, 'state.db');
   const stateFile = fileAt(statePath);
