@@ -184,3 +184,60 @@ variants: { pricing: { price: 1 } }
     ]);
   });
 });
+
+describe('a condition on a column that the file lacks', () => {
+  /** The product of one row, whose column Active is called otherwise. */
+  async function productOf(field: string) {
+    const spec = mappingOf(`
+import: products
+columns: { id: Id, stock: Stock, active: Active }
+product: { url: '{id}{stock}', title: id, ${field} }
+variants: { pricing: { price: 1 } }
+`);
+    const { mapped } = await mapAll(spec, [table(['Id', 'Stock', 'Aktiv'], [['1', '5', 'yes']])]);
+    return products(mapped)[0];
+  }
+
+  it.each([
+    ['{ active: no }', undefined],
+    ['{ not: { active: yes } }', undefined],
+    ['{ not: { active: present } }', undefined],
+    ['{ not: { active: [blank, no] } }', undefined],
+    ['{ not: { not: { active: yes } } }', undefined],
+    ['{ any: [{ not: { active: yes } }, { stock: 0 }] }', undefined],
+    ['{ all: [{ not: { active: yes } }, { stock: 5 }] }', undefined],
+    ['{ not: { any: [{ active: yes }, { stock: 0 }] } }', undefined],
+    ['{ not: { all: [{ active: yes }, { stock: 0 }] } }', true],
+    ['{ any: [{ not: { active: yes } }, { stock: 5 }] }', true],
+    ['{ any: [{ active: no }, { stock: 0 }] }', false],
+    ['{ all: [{ not: { active: yes } }, { stock: 0 }] }', false],
+    ['{ active: missing }', true],
+    ['{ active: [no, missing] }', true],
+    ['{ not: { active: missing } }', undefined],
+    ['{ all: [{ active: missing }, { stock: 5 }] }', true],
+  ])('makes a product hidden only if it would whatever the column had: %s', async (condition, hidden) => {
+    expect((await productOf(`hidden: ${condition}`))?.hidden).toBe(hidden);
+  });
+
+  it('decides neither type nor shipping', async () => {
+    const types = [
+      'type: { is: { membership: { not: { active: yes } } } }',
+      'unshipped: { not: { active: yes } }',
+    ];
+    for (const field of types) expect((await productOf(field))?.type).toBe('physical');
+  });
+
+  it('subscribes no contact', async () => {
+    const spec = mappingOf(`
+import: contacts
+columns: { id: Id, name: Name, out: Out }
+contact: { id: id, name: name, subscribed: { not: { out: yes } } }
+`);
+    const bodies = async (header: readonly string[]) => {
+      const { mapped } = await mapAll(spec, [table(header, [['7', 'Ann', 'no']])]);
+      return mapped.map((one) => one.kind === 'record' && one.body);
+    };
+    expect(await bodies(['Id', 'Name', 'Out'])).toEqual([{ name: 'Ann', subscribed: true }]);
+    expect(await bodies(['Id', 'Name', 'Opted out'])).toEqual([{ name: 'Ann' }]);
+  });
+});

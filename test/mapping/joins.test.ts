@@ -7,13 +7,16 @@ import { openRowScratch } from '../../src/state/sqlite/open-row-scratch.ts';
 import { brief, CONTEXT, mappingOf, products, table } from './mapping-setup.ts';
 
 /** A mapping that joins a stock file with these columns, and more of the join. */
-function joining(columns: string, { join = '', quantity = 'stock.qty', more = '' } = {}): MappingSpec {
+function joining(
+  columns: string,
+  { join = '', quantity = 'stock.qty', more = '', hidden = 'false' } = {},
+): MappingSpec {
   return mappingOf(`
 import: products
 columns: { code: Code, price: Price }
 lookups: { stock: { path: stock.csv, match: Article, join: { on: code, columns: ${columns} ${join} } } }
 ${more}
-product: { url: code, title: code }
+product: { url: code, title: code, hidden: ${hidden} }
 variants: { sku: code, pricing: { price: price }, quantity: ${quantity} }
 `);
 }
@@ -48,6 +51,12 @@ describe('a join', () => {
     ];
     const { quantities } = await mapJoined(joining('{ qty: Qty }'), stock, ['a', 'B', 'c']);
     expect(quantities).toEqual([3, 7, undefined]);
+  });
+
+  it('that has no row with the key is no column that the file lacks: a condition may say so by not', async () => {
+    const spec = joining('{ qty: Qty }', { hidden: '{ not: { stock.qty: { above: 0 } } }' });
+    const { mapped } = await mapJoined(spec, [['a', '3', '']], ['a', 'b']);
+    expect(products(mapped).map((one) => one.hidden)).toEqual([false, true]);
   });
 
   it.each([

@@ -197,7 +197,7 @@ function addressOnly(read: Expression<Cell, RecordRows>): Expression<Cell, Recor
 /** The type from the mapping; otherwise digital with a file, service if nothing of it is shipped, else physical. */
 function compileType(scope: Scope, { product }: ProductMappingSpec): FieldRules['typeOf'] {
   const unshipped = given(product.unshipped, (condition) =>
-    compileCondition(scope, ['product', 'unshipped'], condition),
+    compileCondition(scope, ['product', 'unshipped'], condition, 'unknown'),
   );
   const said = compileSaidType(scope, product.type);
   return (rows) => {
@@ -216,7 +216,9 @@ function compileSaidType(scope: Scope, type: ProductSpec['type']): FieldRules['t
     const tests = PRODUCT_TYPES.flatMap((name) => {
       const condition = type.is[name];
       const path = ['product', 'type', 'is', name];
-      return condition === undefined ? [] : [{ name, test: compileCondition(scope, path, condition) }];
+      return condition === undefined
+        ? []
+        : [{ name, test: compileCondition(scope, path, condition, 'unknown') }];
     });
     const met = (rows: readonly SourceRow[]) =>
       tests.find(({ test }) => rows.length > 0 && rows.every((row) => test(row, 0)))?.name;

@@ -9,22 +9,44 @@ import { cleanCell, type Expression } from './cell.ts';
 /** A test of one cell: undefined is a column that the file lacks. */
 type CellCheck = (cell: string | undefined) => boolean;
 
-/** Compiles a condition. Columns that the file lacks meet only `missing`. */
-export function compileCondition(scope: Scope, path: Path, condition: Condition): Expression<boolean> {
-  const test = compileTest(scope, path, condition);
+/**
+ * How a condition takes a column that the file lacks, which meets only `missing`. `unmet`: so `not` turns it around. `unknown`: the
+ * condition holds only if it does so whatever that column would have; `negated` is that within a `not`.
+ */
+type Absence = 'unmet' | 'unknown' | 'negated';
+const WITHIN_NOT: Readonly<Record<Absence, Absence>> = {
+  unmet: 'unmet',
+  unknown: 'negated',
+  negated: 'unknown',
+};
+
+/** Compiles a condition. */
+export function compileCondition(
+  scope: Scope,
+  path: Path,
+  condition: Condition,
+  absence: Absence = 'unmet',
+): Expression<boolean> {
+  const test = compileTest(scope, path, condition, absence);
   const { trace } = scope;
   return trace === undefined ? test : (row, n) => trace.evaluate(path, row, () => test(row, n), true);
 }
 
-function compileTest(scope: Scope, path: Path, condition: Condition): Expression<boolean> {
+function compileTest(scope: Scope, path: Path, condition: Condition, absence: Absence): Expression<boolean> {
   const group = groupOf(condition);
+  const within = group?.key === 'not' ? WITHIN_NOT[absence] : absence;
   const tests =
     group === undefined
       ? Object.entries(condition).map(([name, matcher]: [string, Matcher]) =>
-          compileColumnTest(scope, [...path, name], name, matcher),
+          compileColumnTest(scope, [...path, name], name, matcher, absence === 'negated'),
         )
       : group.parts.map((part, index) =>
-          compileCondition(scope, [...path, group.key, ...(group.key === 'not' ? [] : [index])], part),
+          compileCondition(
+            scope,
+            [...path, group.key, ...(group.key === 'not' ? [] : [index])],
+            part,
+            within,
+          ),
         );
   const [only, second] = tests;
   if (group?.key === 'not') return (row, n) => only?.(row, n) === false;
@@ -62,11 +84,19 @@ function isCondition(value: unknown): value is Condition {
   return isJsonObject(value);
 }
 
-function compileColumnTest(scope: Scope, path: Path, name: string, matcher: Matcher): Expression<boolean> {
+/** `mayMatch`: a column that the file lacks counts as met. A joined file has its columns, and no row where one is missing. */
+function compileColumnTest(
+  scope: Scope,
+  path: Path,
+  name: string,
+  matcher: Matcher,
+  mayMatch: boolean,
+): Expression<boolean> {
   const matches = compileMatcher(scope, path, matcher);
-  const check: CellCheck = scope.contacts
-    ? (cell) => matches(cell === undefined ? undefined : (scope.clean(cell) ?? ''))
-    : matches;
+  const whenAbsent =
+    matches(undefined) || (mayMatch && scope.columns.declared.get(name)?.joined === undefined);
+  const check: CellCheck = (cell) =>
+    cell === undefined ? whenAbsent : matches(scope.contacts ? (scope.clean(cell) ?? '') : cell);
   const named = namedAt(scope, path, name);
   return named === undefined ? () => false : testOf(named, check);
 }

@@ -435,8 +435,9 @@ function ordered(rows: readonly SourceRow[], order: TypedExpression): readonly S
 }
 
 /**
- * Compiles a yes/no field. A condition on columns that the file does not have at all gives no value; with `blank: 'leave-out'`, one
- * whose cells are all blank gives none either, unless it asks for blank cells.
+ * Compiles a yes/no field. A condition gives no value if the file has none of its columns and does not meet it by `missing`, or if it is
+ * met only because a column is absent: one that was renamed must not hide all products. With `blank: 'leave-out'`, one whose cells are
+ * all blank gives none either, unless it asks for blank cells.
  */
 export function compileFlag(
   outer: Scope,
@@ -447,6 +448,8 @@ export function compileFlag(
   const scope = { ...outer, field: String(path.at(-1)) };
   if (!isCondition(flag)) return compileAs(scope, path, flag, 'boolean').read;
   const test = compileCondition(scope, path, flag);
+  const untraced = { ...scope, trace: undefined, problems: new Problems() };
+  const isCertain = compileCondition(untraced, path, flag, 'unknown');
   const known = columnsOf(flag).map((name) => resolveName(scope, name));
   const leavesOut = blank === 'leave-out' && !asksForBlank(flag);
   const isThere = (cell: string | undefined) => (leavesOut ? scope.clean(cell) : cell) !== undefined;
@@ -463,8 +466,11 @@ export function compileFlag(
           return named !== undefined;
       }
     });
-  if (leavesOut) return (row, n) => (present(row) ? test(row, n) : undefined);
-  return (row, n) => (test(row, n) ? true : present(row) ? false : undefined);
+  return (row, n) => {
+    if (leavesOut && !present(row)) return undefined;
+    if (test(row, n)) return isCertain(row, n) ? true : undefined;
+    return present(row) ? false : undefined;
+  };
 }
 
 function isCondition(flag: Flag): flag is Condition {
