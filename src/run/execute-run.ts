@@ -30,6 +30,7 @@ import { createReconciledRun, lockJob, lockPlan, lockTarget, reconcileState, whi
 import type { News, TestedRecipient } from './notify/send-notices.ts';
 import { refuseUnlessRejected, stageCorrected } from './read-corrections.ts';
 import { type CopySource, copyRequest, refuseUnlessCopyable } from './records/plan-copy.ts';
+import { refuseOtherTarget } from './records/plan-records.ts';
 import { refuseUnlessReleasable } from './records/plan-release.ts';
 import { laterRun, withLiveStatus } from './report/read-stored-report.ts';
 import type {
@@ -232,7 +233,10 @@ async function importRun(outerContext: RunContext, task: ImportTask): Promise<Ru
     lock: isPlanning(task) ? lockPlan : lockJob,
     async admit(run) {
       if (mapsRows(task)) refuseUnusable(request.mapping);
-      if (task.kind === 'retry') await refuseUnlessRejected(outerContext, task.rejected);
+      if (task.kind === 'retry') {
+        await refuseUnlessRejected(outerContext, task.rejected);
+        refuseOtherTarget(task.rejected, run);
+      }
       if (task.kind === 'undo') await refuseUnlessUndoable(outerContext, run, task.undo);
       if (task.kind === 'copy') await refuseUnlessCopyable(outerContext, task.copy);
       if (task.kind === 'release') await refuseUnlessReleasable(outerContext, run, task.release);

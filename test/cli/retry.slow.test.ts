@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { type Nightly, setupNightly } from '../support/nightly.ts';
 import { errorAnswer, unauthorized } from '../support/store/faults.ts';
+import { startStore } from '../support/store.ts';
 import { makeXlsx } from '../tables/workbooks.ts';
 
 interface Rejected extends Nightly {
@@ -59,6 +60,26 @@ describe('retry', () => {
     expect(scene.store.lastBody('product-4')).toContain('"1234567890123"');
     expect(stderr).toContain('2 cells edited in 2 of 2 rows, 2 cells restored');
     expect(stderr).toContain("line 3, Variant SKU: '000123' -> '123'");
+  });
+
+  it('is refused when the job has come to write to another store, and nothing is sent there', async () => {
+    await using scene = await setup();
+    const other = await startStore({ seed: 2 });
+    try {
+      await scene.save(scene.rejects.replaceAll('tbc', '21.00'));
+      const { workspace, store } = scene;
+      const configured = (address: string) => `main:\n  baseUrl: ${address}\n  apiKey: \${STORE_API_KEY}\n`;
+      await workspace.write('stores.yaml', configured(other.baseUrl));
+      const { code, stderr } = await scene.retry();
+      expect(code).toBe(2);
+      expect(stderr).toContain(store.baseUrl);
+      expect(other.figures().requests).toBe(0);
+
+      await workspace.write('stores.yaml', configured(store.baseUrl));
+      expect((await scene.retry()).json).toMatchObject({ status: 'done', applied: 2 });
+    } finally {
+      await other.close();
+    }
   });
 
   it('refuses a record of which it does not know what was meant, with the cell, and sends the others', async () => {

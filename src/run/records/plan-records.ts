@@ -71,6 +71,7 @@ export function refuseOtherTarget(of: Run, { storeId, resource, store, baseUrl }
   if (of.storeId === storeId && of.resource === resource) return;
   throw new UsageError(
     `The run ${of.id} sent ${of.resource} to ${of.store} (${of.baseUrl}); the job ${of.job} now writes ${resource} to ${store} (${baseUrl}).`,
+    { hint: 'Let the job write there again, then repeat the command.' },
   );
 }
 
