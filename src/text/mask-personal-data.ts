@@ -209,8 +209,9 @@ const { personal, streets } = maskingWords;
 /** An e-mail address as stores quote it, also with its @ encoded or spelled out. */
 const ADDRESS =
   /(?<![^\s@<>()[\]"'`“”‘’,;:&=])[^\s@<>()[\]"'`“”‘’,;:&=]+(?:@|%40|&#0*64;|&#x0*40;|&commat;|\\u0040|\s*[[({]\s*at\s*[\])}]\s*)[^\s@<>()[\]"'`“”‘’,;:&]+/giu;
-/** As many digits as a telephone number has, with common separators. */
-const PHONE = /\+?\d(?:(?:[ ()./-]|%20|%2[dD]){0,2}\d){6,}/g;
+/** As many digits as a telephone number has, with common separators; not those of a path, where they are the date of a file. */
+const PHONE =
+  /(?![\w./-]{0,100}\.(?:csv|tsv|txt|xlsx|ods|jsonl?|xml|parquet|gz|zip)(?!\w))\+?\d(?:(?:[ ()./-]|%20|%2[dD]){0,2}\d){6,}/g;
 /** A personal value in a query or a form: `name=Zed&surname=Quux`. */
 const QUERY_VALUE = new RegExp(
   String.raw`(?<=(?<!\p{L})${anyOf(personal.owners)}?[_-]?${anyOf(personal.fields)}\d?=)[^&\s"'<>]+`,

@@ -20,6 +20,16 @@ describe('what a store says of a contact', () => {
     );
   });
 
+  it('leaves the dates in names of files, and no number beside them', () => {
+    const file =
+      '/srv/shop/in/2026-11-30/crm_20261130-0215.csv:7:6: broken; exports/orders-2026-11-30-1.xlsx is there';
+    expect(maskPersonalData(file)).toBe(file);
+    expect(maskPersonalData('020 7946 0958 in crm-2026-11-30.csv, 020 7946 0958.')).toBe(
+      '0•• 7••• 0••• in crm-2026-11-30.csv, 0•• 7••• 0•••.',
+    );
+    expect(maskPersonalData('born 1985-03-12')).toBe('born 1•••-0•-1•');
+  });
+
   it('is hidden in reports of contacts and of products, with the lines that say whose row it is', () => {
     const refusals = [refusal('anna@example.com is taken')];
     const people = withoutPersonalData(facts({ resource: 'contacts' }, { refusals }));
