@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { type Destination, openDestination } from '../../src/export/open-destination.ts';
 import { appendFile } from '../../src/export/writing/append-file.ts';
+import { openExportFile } from '../../src/export/writing/export-file.ts';
 import type { Written } from '../../src/export/writing/replace-file.ts';
 import { shapeOf } from '../../src/export/writing/row-shape.ts';
 import { DestinationChangedError } from '../../src/model/storeferry-error.ts';
@@ -77,5 +78,72 @@ describe.each(ways)('adding to %s', (_name, append, there) => {
     };
     await expect(append(changing, reading())).rejects.toThrow(DestinationChangedError);
     expect(opened.map(({ destroyed }) => destroyed)).toEqual([true, true]);
+  });
+});
+
+describe('a table whose job has come to name another sign of decimals', () => {
+  const ORDERS = [
+    '{"id":1,"total":48.45,"version":"2024.1"}',
+    '{"id":2,"total":57,"version":"2024.2"}',
+    '{"id":3,"total":null,"version":"2024.3"}',
+  ];
+
+  async function appended(path: string, decimal: '.' | ',', orders: readonly string[]) {
+    const destination = { path, mode: 'append', format: 'csv', decimal } as const;
+    const items = async function* () {
+      yield orders;
+    };
+    const columns = ['id', 'total', 'version'].map((name) => ({ path: name, name }));
+    return await appendFile(await openDestination({ path }, ANYWHERE), {
+      items,
+      shape: await shapeOf({ export: 'orders', destination, columns }, '', items),
+      signal,
+      file: destination,
+    });
+  }
+
+  it.each([
+    [',', '.', '9,5'],
+    ['.', ',', '9.5'],
+  ] as const)('keeps its %s, and no order is there twice', async (began, now, written) => {
+    const dir = await mkdtemp(join(tmpdir(), 'storeferry-append-'));
+    try {
+      const path = join(dir, 'orders');
+      await appended(path, began, ORDERS);
+      expect(await appended(path, began, ORDERS)).toMatchObject({ lines: 0, notes: [] });
+      const before = await readFile(path, 'utf8');
+      const more = [...ORDERS, '{"id":4,"total":9.5,"version":"2024.4"}'];
+      expect(await appended(path, now, more)).toMatchObject({
+        lines: 1,
+        notes: [expect.stringContaining('move it away')],
+      });
+      const added = (await readFile(path, 'utf8')).slice(before.length);
+      expect(added).toContain(written);
+      expect(added).not.toContain(written.replace(began, now));
+    } finally {
+      await rm(dir, { recursive: true });
+    }
+  });
+
+  it('has the shares of its history read by their own sign, and no count with a thousands sign', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'storeferry-append-'));
+    try {
+      const path = join(dir, 'lists.csv');
+      await writeFile(
+        path,
+        'id;name;subscribers;opens;read_at\n1;News;1,234;0,412;2030-01-01T06:00:00.000Z\n',
+      );
+      const job = {
+        kind: 'export',
+        export: 'subscriber-lists',
+        name: 'lists',
+        store: 'main',
+        destination: { path, mode: 'append', format: 'csv' },
+      } as const;
+      const history = await (await openExportFile(ANYWHERE, job, '')).history(signal);
+      expect(history?.points).toMatchObject([{ subscribers: null, opens: 0.412 }]);
+    } finally {
+      await rm(dir, { recursive: true });
+    }
   });
 });

@@ -30,7 +30,7 @@ interface NewLine {
   readonly hasMore?: boolean;
 }
 
-/** An existing file keeps its delimiter and line ends. */
+/** An existing file keeps its delimiter, line ends and sign of decimals. */
 interface AppendFileOptions extends FileContent {
   readonly file: FileContent['file'] & { readonly format: 'jsonl' | 'csv' | 'excel-csv' };
 }
@@ -157,6 +157,8 @@ async function inspectLines(
 
 const ODD_SHOWN = 5;
 const OTHER_FILE = 'Give destination another path, or move the file away to begin a new one.';
+/** A number with its sign of decimals, as an export writes it. */
+const DECIMAL = /^-?\d+([.,])\d+$/;
 const WHOLE_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const CORRECT_LINE =
   'Correct or remove that line (or move the file away to begin a new one), then run again: no reading is lost.';
@@ -168,7 +170,7 @@ const CORRECT_LINE =
 async function inspectTable(
   content: Readable,
   { location: name }: Destination,
-  { shape, file: { decimal } }: AppendFileOptions,
+  { shape, file: { decimal = '.' } }: AppendFileOptions,
   wanted: CsvStyle,
 ): Promise<Found | undefined> {
   const bytes = watchBytes(content);
@@ -183,10 +185,17 @@ async function inspectTable(
     const ownKeys = shape.keyColumns.map((column) => header.indexOf(column));
     const known = new Map<string, string>();
     const odd: number[] = [];
+    /** By column: the signs that its decimals have. */
+    const signs = new Map<string, Set<string>>();
     let last: Row | undefined;
     for await (const rows of table.batches()) {
       for (const { line, cells } of rows) {
         if (cells.length !== header.length) odd.push(line);
+        for (const place of own) {
+          const [, sign] = DECIMAL.exec(cells[place] ?? '') ?? [];
+          const column = header[place] ?? '';
+          if (sign !== undefined) signs.set(column, (signs.get(column) ?? new Set()).add(sign));
+        }
         const textOf = (places: readonly number[]) =>
           lineKey(places.map((place) => plain(cells[place] ?? '')));
         known.set(textOf(ownKeys), linePrint(textOf(own), shape));
@@ -202,6 +211,12 @@ async function inspectTable(
     const columns = [...header, ...added];
     const keyPlaces = shape.keyColumns.map(placeOf);
     const common = header.map(placeOf).filter((place) => place >= 0);
+    const other = decimal === '.' ? ',' : '.';
+    const decimals = shape.columns.map((column) => {
+      const found = signs.get(column);
+      return found?.has(other) && !found.has(decimal) ? other : decimal;
+    });
+    let isNoted = !decimals.includes(other);
     const notes = oddNotes(odd, header.length);
     if (added.length > 0)
       notes.push(`The file had no column ${added.join(', ')}. It was added, and is blank in earlier lines.`);
@@ -218,7 +233,14 @@ async function inspectTable(
             .join('');
       },
       lineOf(item) {
-        const cells = shape.cells(item).map((cell) => cellAsText(cell, decimal));
+        const typed = shape.cells(item);
+        const cells = typed.map((cell, place) => cellAsText(cell, decimals[place]));
+        if (!isNoted && typed.some((cell, place) => cellAsText(cell, decimal) !== cells[place])) {
+          isNoted = true;
+          notes.push(
+            `The file keeps its decimal ${other === ',' ? 'commas' : 'points'}: to begin one as the job now says, move it away.`,
+          );
+        }
         const at = (places: readonly number[]) => places.map((place) => cells[place] ?? '');
         const key = at(keyPlaces);
         return {

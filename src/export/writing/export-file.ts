@@ -153,7 +153,9 @@ async function readHistory(
     return { points, unreadable };
   }
   const { decimal = '.' } = job.destination;
-  const plainFigure = (cell: string) => (/^\d+,\d+$/.test(cell) ? cell.replace(decimal, '.') : cell);
+  // A file keeps the sign that it began with; beyond shares, 1,234 may have been written by a spreadsheet.
+  const figureWithComma = decimal === ',' ? /^\d+,\d+$/ : /^0,\d+$/;
+  const plainFigure = (cell: string) => (figureWithComma.test(cell) ? cell.replace(',', '.') : cell);
   const bytes = watchBytes(file.content);
   try {
     const { header, batches } = await readCsv(bytes.content, { name: destination.location });
