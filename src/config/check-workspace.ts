@@ -14,6 +14,7 @@ import {
   filesNamed,
   type Job,
   mappingsNamed,
+  misnamed,
   PUBLISH_AT,
   SOURCE_AT,
 } from './job/job.ts';
@@ -59,6 +60,7 @@ export function checkWorkspace(workspace: Workspace, shownPath: (file: string) =
           : likelySecrets(yaml, [SOURCE_AT, CROSSWALK_AT, ADOPT_AT, PUBLISH_AT, ['destination']]);
       }),
       ...jobs.values.flatMap((job) => absentFiles(workspace, job)),
+      ...jobs.values.flatMap((job) => misnamedFile(workspace, job)),
       ...mappings.values.flatMap(absentLookups),
       ...openToOthers(workspace, shownPath),
       ...workspace
@@ -188,6 +190,16 @@ function absentFiles(workspace: Workspace, job: Job): ConfigurationProblem[] {
       place: yaml?.placeOf(at, 'value') ?? { file: jobFile(job.name) },
       message: `${at.join('.')}: this file does not exist (yet)`,
     }));
+}
+
+/** The file of an export that other programs would take for one of another format. */
+function misnamedFile({ files }: Workspace, job: Job): ConfigurationProblem[] {
+  if (job.kind === 'import' || job.destination.table !== undefined) return [];
+  const { path, remote, format } = job.destination;
+  const message = misnamed(remote?.location ?? path ?? '', format);
+  const at = ['destination', ...(path === undefined ? [] : ['path'])];
+  const place = files.job(job.name)?.placeOf(at, 'value') ?? { file: jobFile(job.name) };
+  return message === undefined ? [] : [{ place, message: `${at.join('.')}: ${message}` }];
 }
 
 function absentLookups({ dir, lookupPlaces, placeOf }: MappingFile): ConfigurationProblem[] {

@@ -44,6 +44,16 @@ describe('exporting orders', () => {
     expect(store.violations).toEqual([]);
   });
 
+  it('says that nobody can open a file whose name says another format', async () => {
+    await using setup = await setupExports({
+      book: 'export: orders\ndestination: { path: out/orders.xlsx }\n',
+    });
+    setup.store.shop.orders.push(...manyOrders(1));
+    const { code, stdout } = await setup.workspace.storeferry('run', 'book');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/Notes\n {2}The name ends in \.xlsx, but the format is csv/);
+  });
+
   it('finds the columns in the orders, and keeps them whole in JSON Lines', async () => {
     await using setup = await setupExports(JOBS);
     const orders = [

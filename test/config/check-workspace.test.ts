@@ -144,6 +144,24 @@ second: { baseUrl: ${second}, apiKey: "\${STORE_API_KEY}" }\n`,
     ]);
   });
 
+  it('warns of exports whose name says another format than they have', () => {
+    const exporting = (destination: string) => `export: orders\nstore: main\ndestination: ${destination}\n`;
+    const check = checkWorkspace(
+      workspace({
+        'jobs/book.yaml': exporting('{ path: out/orders.xlsx }'),
+        'jobs/date.yaml': exporting('{ path: "out/orders-{date}.XLS", format: xlsx }'),
+        'jobs/table.yaml': exporting('{ sqlite: shop.json, table: orders }'),
+        'jobs/text.yaml': exporting('{ path: out/orders.txt }'),
+        'jobs/well.yaml': exporting('{ path: out/orders.csv, format: excel-csv }'),
+      }),
+    );
+    expect(check.problems).toEqual([]);
+    expect(lines(check.warnings)).toEqual([
+      'jobs/book.yaml:3:22 destination.path: the name ends in .xlsx, but the format is csv, so that programs cannot open the file: set format: xlsx, or change the name',
+      'jobs/date.yaml:3:22 destination.path: the name ends in .xls, but the format is xlsx, so that programs cannot open the file: change the name',
+    ]);
+  });
+
   it('finds a store on this machine safe without https', () => {
     for (const url of ['http://localhost:1', 'http://127.0.0.1:1', 'http://[::1]:1']) {
       expect(checkWorkspace(workspace({}, { ...VARIABLES, STORE_URL: url })).warnings).toEqual([]);

@@ -198,6 +198,19 @@ const MARKS_OF_MODE = {
   new: ['{date}', '{time}', '{run}', '{number}'],
 } as const;
 
+/** Endings of files by which programs choose how to open them. */
+const FORMAT_ENDING = /\.(csv|jsonl?|ods|parquet|xlsx?|xml)$/i;
+
+/** What is wrong with a file whose name ends like those of another format; undefined where nothing is. */
+export function misnamed(name: string, format: keyof typeof FORMAT_WORDS): string | undefined {
+  const [, written] = FORMAT_ENDING.exec(name) ?? [];
+  const ending = written?.toLowerCase();
+  if (ending === undefined || ending === format || (ending === 'csv' && format === 'excel-csv'))
+    return undefined;
+  const fits = Object.hasOwn(FORMAT_WORDS, ending) ? `set format: ${ending}, or ` : '';
+  return `the name ends in .${ending}, but the format is ${format}, so that programs cannot open the file: ${fits}change the name`;
+}
+
 /** Whether an export collects the statistics of lists over time, in a file. */
 export function keepsHistory({ export: what, destination }: Exporting): boolean {
   return what === 'subscriber-lists' && destination.mode === 'append' && destination.table === undefined;

@@ -10,7 +10,7 @@ import type { exportJobSchema } from './export-job-schema.ts';
 import type { importJobSchema } from './import-job-schema.ts';
 import { cronParser, type Notify, recipientsOf, scheduleSchema } from './job-fields.ts';
 
-export { DESTINATION_WORDS, FORMAT_WORDS, keepsHistory } from './export-job-schema.ts';
+export { DESTINATION_WORDS, FORMAT_WORDS, keepsHistory, misnamed } from './export-job-schema.ts';
 export { DUPLICATES_WORDS, importJobSchema, MODE_WORDS } from './import-job-schema.ts';
 export { NOTIFY_WORDS, type Notify } from './job-fields.ts';
 

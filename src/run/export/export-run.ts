@@ -1,4 +1,4 @@
-import { keepsHistory } from '../../config/job/job.ts';
+import { keepsHistory, misnamed } from '../../config/job/job.ts';
 import {
   EXPORTED_FILE,
   hasWholeReading,
@@ -22,7 +22,7 @@ import { type Run, UNFINISHED } from '../../model/run.ts';
 import { lockLostError } from '../../model/storeferry-error.ts';
 import type { ListHistory } from '../../model/subscriber-list.ts';
 import { NO_TOTALS, REPORT_FILE, type RunFacts } from '../../report/run-facts.ts';
-import { pathFrom } from '../../text/printable.ts';
+import { capitalise, pathFrom } from '../../text/printable.ts';
 import { digestOf } from '../digest-of.ts';
 import { endOf, pruneRuns, RUNS_KEPT } from '../end-run.ts';
 import { readProbe } from '../kept-probe.ts';
@@ -164,9 +164,18 @@ async function writeNewStep(
     items: totals.records,
     lines: written.lines,
     bytes: written.bytes,
-    notes: [...notes, ...written.notes],
+    notes: [...nameNotes(written.location, job), ...notes, ...written.notes],
   });
   return await context.state.runs.update(run.id, { totals });
+}
+
+/** A sentence about a file that other programs take for one of another format. */
+function nameNotes(
+  location: string | null,
+  { destination: { table, format } }: ExportRequest['job'],
+): string[] {
+  const problem = location === null || table !== undefined ? undefined : misnamed(location, format);
+  return problem === undefined ? [] : [`${capitalise(problem)}.`];
 }
 
 /** Writes the files of a job with `mode: new` again that are lost, from those of a run or a time on. */
@@ -239,7 +248,7 @@ async function writeStep(context: RunContext, request: ExportRequest, run: Run):
     items: totals.records,
     lines: written.lines,
     bytes: written.bytes,
-    notes: [...(await readReadingFacts(folder)).notes, ...written.notes],
+    notes: [...nameNotes(location, job), ...(await readReadingFacts(folder)).notes, ...written.notes],
   });
   return await context.state.runs.update(run.id, { totals });
 }
