@@ -213,6 +213,18 @@ const planSource = z.object({
   columnsNotUsed: z.array(text),
   /** How many more there are, which no mapping names: in a file of contacts they may be the data of a person. */
   columnsNotNamed: integer.exactOptional(),
+  /** Columns of the mapping, by its names, that each file has. */
+  columnsFound: z.array(text).exactOptional(),
+  /** What the last completed run read and this source lacks, or reads elsewhere; absent: nothing, or unknown. */
+  sinceLastRun: z
+    .object({
+      run: text,
+      /** The headers that the mapping names for each column. */
+      columnsGone: z.array(text),
+      /** The sheet that was read then; absent if it is the same. */
+      sheetBefore: text.exactOptional(),
+    })
+    .exactOptional(),
   /** The second tables that the mapping joins; absent where it joins none. */
   joins: z.array(joinFacts).exactOptional(),
   /** Null if no record depends on the time of staging. */

@@ -55,6 +55,7 @@ export function notesSection(facts: RunFacts): Section | null {
 /** Notes about a plan for people, one sentence each. */
 export function planWarnings(plan: Plan): string[] {
   return [
+    ...changedSource(plan),
     ...appliedSince(plan),
     ...takeovers(plan),
     ...sharedFields(plan),
@@ -137,6 +138,19 @@ function leftDeletesWarnings(left: number): string[] {
   return [
     `${counted(left, 'product')} ${left === 1 ? 'was' : 'were'} not deleted: after the plan was made, another job sent ${left === 1 ? 'it' : 'them'}, the store gave ${left === 1 ? 'it' : 'them'} another id, or did not confirm ${left === 1 ? 'its' : 'their'} new url.`,
   ];
+}
+
+function changedSource({ source: { sinceLastRun, files } }: Plan): string[] {
+  if (sinceLastRun === undefined) return [];
+  const { run, columnsGone, sheetBefore } = sinceLastRun;
+  const one = columnsGone.length === 1;
+  const names = listed(columnsGone.map((column) => `'${printable(column)}'`));
+  return withoutAbsent([
+    columnsGone.length > 0 &&
+      `The source no longer has the column${one ? '' : 's'} ${names}, which run ${run} read: ${one ? 'its' : 'their'} values are no longer sent. If that is wrong, correct the source, or the header in the mapping; a file without a column of its \`required\` is refused.`,
+    sheetBefore !== undefined &&
+      `The sheet '${printable(files[0]?.places?.title ?? '')}' was read; run ${run} read '${printable(sheetBefore)}'. To choose one, set \`sheet\` in the source of the job.`,
+  ]);
 }
 
 function appliedSince({ skips }: Plan): string[] {

@@ -35,7 +35,7 @@ import { keptBlocks } from './kept-blocks.ts';
 import { openAdoption } from './open-adoption.ts';
 import { productUpdates } from './product-updates.ts';
 import { pictureFinder, pictureFindingsOf, type StagedPictures, stagedPictures } from './publish-pictures.ts';
-import { readSnapshotThroughMapping, type SnapshotReading } from './snapshot-reading.ts';
+import { comparedWithLast, readSnapshotThroughMapping, type SnapshotReading } from './snapshot-reading.ts';
 import { stagedCategories, stagedLists, withStoreLists } from './staged-lists.ts';
 import { storeContacts } from './store-contacts.ts';
 
@@ -59,6 +59,8 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   const guard = run.kind === 'retry' ? await loadRetryGuard(folder) : undefined;
   const nameSource = await sourceNamer(folder);
   const { redact } = context;
+  const { reading: last, ...previous } = await lastCompleted(context, run.job);
+  const lastReading = run.kind === 'retry' ? undefined : last;
   const renames = await renamesIn(context, request, run);
   const adoption = job.adopt === undefined ? undefined : await openAdoption(context, request, run);
   const hasBlocks =
@@ -94,13 +96,16 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     predecessorsIn: async (draft) =>
       joinPredecessors((await adoption?.predecessorsIn(draft)) ?? null, (await renames?.(draft)) ?? null),
     mustReadAgain: () => settleCurrency(context, run, source.currencies),
-    describeSource: () => redactedSource(nameSource(reading.describe()), redact),
+    describeSource: () => {
+      const found = redactedSource(nameSource(reading.describe()), redact);
+      return comparedWithLast(found, request.mapping.spec, lastReading);
+    },
     changesInStore: source.contacts?.changesOf,
     ledger,
     folder,
     resend: run.resend,
     keyDigest: run.keyDigest,
-    previous: await lastCompleted(context, run.job),
+    previous,
     signal: context.signal,
     checkImages: imageCheckOf(context, request, folder),
     findPictures: pictureFindingsOf(context, request, run),
@@ -309,7 +314,23 @@ async function lastCompleted(context: RunContext, job: string) {
   // The figures of a sample say nothing about the whole source.
   const whole = completed.filter(({ sample }) => sample === undefined);
   const { keyDigest = null } = whole.find(provesKeys) ?? {};
-  return { rows: whole[0]?.totals?.rows ?? null, keyDigest: comparableKeyDigest(keyDigest) };
+  const [last] = whole;
+  return {
+    rows: last?.totals?.rows ?? null,
+    keyDigest: comparableKeyDigest(keyDigest),
+    reading: last === undefined ? undefined : await readingOf(context, last.unchangedSince ?? last.id),
+  };
+}
+
+/** What a run has read; undefined where that is no longer known: it only serves a comparison. */
+async function readingOf({ artifacts }: RunContext, run: string) {
+  try {
+    const plan = await readPlan(artifacts.run(run));
+    return plan && { run, source: plan.source };
+  } catch (error) {
+    if (error instanceof StateError) return undefined;
+    throw error;
+  }
 }
 
 /** A run without a record that was sent or is known proves nothing of how its keys are made. */

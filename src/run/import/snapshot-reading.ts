@@ -16,6 +16,7 @@ import type { BlockIndex } from '../../model/block-index.ts';
 import type { JsonObject } from '../../model/json-object.ts';
 import type { DeferredRecord, Mapped, SourceItem } from '../../model/mapped-record.ts';
 import type { PlanSource } from '../../model/plan.ts';
+import { isSheet } from '../../model/row.ts';
 import { readSnapshotFile, type Snapshot, type SnapshotFile, stageSource } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { openRowScratch } from '../../state/sqlite/open-row-scratch.ts';
@@ -78,18 +79,21 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
   const { snapshot, memoContext } = reading;
   let opened: OpenedTable[] = [];
   let columnsNotUsed = new Set<string>();
+  let columnsMissing = new Set<string>();
   let mapping: CompiledMapping | undefined;
   const begin = () => {
     opened = [];
     columnsNotUsed = new Set();
+    columnsMissing = new Set();
     mapping = compileFor(reading);
     return mapping;
   };
   const options = {
     context: memoContext,
     openScratch: openRowScratch,
-    onTable: ({ unused }: { readonly unused: readonly string[] }) => {
+    onTable: ({ missing, unused }: Readonly<Record<'missing' | 'unused', readonly string[]>>) => {
       for (const header of unused) columnsNotUsed.add(header);
+      for (const name of missing) columnsMissing.add(name);
     },
   };
   return {
@@ -108,12 +112,45 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
       return {
         files,
         ...nameColumns(reading.request, [...columnsNotUsed]),
+        columnsFound: Object.keys(reading.request.mapping.spec.columns).filter(
+          (name) => !columnsMissing.has(name),
+        ),
         ...(joins.length !== 0 && { joins }),
         dates: mapping?.mapper.clock.judged() ?? null,
         ...(snapshot.readAs?.ofWorkbook === true && { ofWorkbook: true }),
       };
     },
   };
+}
+
+/** A source with how it differs from what a run has read before, which is what people notice last: values go without a word. */
+export function comparedWithLast(
+  source: PlanSource,
+  { columns }: ImportRequest['mapping']['spec'],
+  last: { readonly run: string; readonly source: PlanSource } | undefined,
+): PlanSource {
+  if (last === undefined) return source;
+  const found = new Set(source.columnsFound);
+  const columnsGone = (last.source.columnsFound ?? [])
+    .filter((name) => !found.has(name))
+    .flatMap((name) => {
+      const written = columns[name];
+      if (written === undefined) return [];
+      const headers = typeof written === 'object' && 'header' in written ? written.header : written;
+      return [[headers].flat().join(' / ')];
+    });
+  const [sheet, before] = [source, last.source].map(onlySheet);
+  const isOtherSheet = sheet !== undefined && before !== undefined && sheet !== before;
+  if (columnsGone.length === 0 && !isOtherSheet) return source;
+  return {
+    ...source,
+    sinceLastRun: { run: last.run, columnsGone, ...(isOtherSheet && { sheetBefore: before }) },
+  };
+}
+
+function onlySheet({ files }: PlanSource): string | undefined {
+  const [file, ...others] = files;
+  return others.length === 0 && isSheet(file?.places) ? file?.places?.title : undefined;
 }
 
 /** The records of an export of the store, which a job reads beside its source; its copy stays no longer. */
