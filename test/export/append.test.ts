@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { type Destination, openDestination } from '../../src/export/open-destination.ts';
-import { appendFile } from '../../src/export/writing/append-file.ts';
 import { openExportFile } from '../../src/export/writing/export-file.ts';
-import type { Written } from '../../src/export/writing/replace-file.ts';
 import { shapeOf } from '../../src/export/writing/row-shape.ts';
+import { appendFile, type Written } from '../../src/export/writing/write-file.ts';
 import { DestinationChangedError } from '../../src/model/storeferry-error.ts';
 import { aList } from '../support/exports.ts';
 

@@ -16,8 +16,8 @@ import {
   type TypedCell,
 } from '../../tables/write-table.ts';
 import { refusal, withDestinationErrors } from '../open-destination.ts';
-import { type FileContent, lineKey, type Written } from './replace-file.ts';
 import type { RowShape } from './row-shape.ts';
+import { type FileContent, lineKey, type Written } from './write-file.ts';
 
 /** The table of a database that an export writes into. */
 export interface DatabaseTable {

@@ -7,11 +7,10 @@ import type { FileAccess } from '../../state/file-access.ts';
 import { readCsv } from '../../tables/open-table.ts';
 import { arrangeOrders, filterOrders } from '../arrange-orders.ts';
 import { type Destination, openDestination } from '../open-destination.ts';
-import { appendFile } from './append-file.ts';
 import { openDatabaseTable } from './database-table.ts';
-import { type Items, replaceFile, type Written } from './replace-file.ts';
 import { shapeOf } from './row-shape.ts';
 import { textLines, watchBytes } from './text-lines.ts';
+import { type Items, type Written, writeFile } from './write-file.ts';
 import { datedPlace } from './write-new-file.ts';
 
 export { readableSince, readPosition } from '../export-position.ts';
@@ -98,22 +97,8 @@ async function writeItems(
   destination: Destination,
   options: WriteItemsOptions,
 ): Promise<Written> {
-  const { mode, format } = job.destination;
   const content = { ...(await contentOf(job, options)), file: job.destination, signal: options.signal };
-  if (mode === 'replace') return await replaceFile(destination, content);
-  switch (format) {
-    case 'jsonl':
-    case 'csv':
-    case 'excel-csv':
-      return await appendFile(destination, { ...content, file: { ...job.destination, format } });
-    case 'xlsx':
-    case 'parquet':
-      throw new DestinationError(`A file of the format ${format} is written whole.`, {
-        hint: 'Set `mode: replace` under destination in the job.',
-      });
-    default:
-      return format satisfies never;
-  }
+  return await writeFile(destination, job.destination.mode, content);
 }
 
 async function* withProgress(

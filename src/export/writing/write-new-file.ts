@@ -20,8 +20,8 @@ import {
   selectChanges,
 } from '../export-position.ts';
 import { type Destination, openDestination } from '../open-destination.ts';
-import { type Items, replaceFile } from './replace-file.ts';
 import { shapeOf } from './row-shape.ts';
+import { type Items, replaceFile } from './write-file.ts';
 
 /** The input of writing what is new or changed into a file of its own. */
 interface NewFileOptions {
