@@ -76,7 +76,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   ],
   // The second: transforms and sources of a workspace.
   source: ['snapshot.ts', 'load-extensions.ts'],
-  remote: [...['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'], 'image-checker.ts', 'read-next.ts'],
+  remote: ['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts', 'read-next.ts'],
   isolation: ['run-isolated.ts'],
   tables: ['open-table.ts', 'write-table.ts'],
   mapping: [

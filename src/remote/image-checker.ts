@@ -13,7 +13,7 @@ import { connectionFailure, dropContent } from './remote-client.ts';
  * The facts about an image address. `unknown`: it could not be checked, which says nothing about the image: many servers
  * refuse programs. `busy`: the same, and the server asks for fewer requests.
  */
-export type ImageVerdict =
+type ImageVerdict =
   | { readonly kind: 'good'; readonly version: string | null }
   | { readonly kind: 'broken' | 'unknown' | 'busy'; readonly problem: string };
 

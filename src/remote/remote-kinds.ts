@@ -139,6 +139,15 @@ export async function openBucket(at: S3Place, attempts?: number) {
   return s3Objects(at, attempts);
 }
 
+/** Checks image addresses. */
+export type ImageChecker = Awaited<ReturnType<typeof openImageChecker>>;
+
+/** Opens a checker of image addresses; the library for requests is loaded here. */
+export async function openImageChecker(images: { readonly allowPrivateAddresses: boolean }) {
+  const { imageChecker } = await import('./image-checker.ts');
+  return imageChecker(images);
+}
+
 /** What distinguishes an address from others with the same location. */
 export function remoteIdentity(at: RemoteAddress): readonly (string | number | null)[] {
   return kindOf(at).identity(at);

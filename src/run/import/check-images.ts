@@ -10,7 +10,7 @@ import {
   type PlannedShard,
 } from '../../model/plan.ts';
 import { readShard } from '../../plan/plan-file.ts';
-import type { ImageVerdict } from '../../remote/image-checker.ts';
+import { type ImageChecker, openImageChecker } from '../../remote/remote-kinds.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { CheckedAddresses } from '../../state/state.ts';
 
@@ -23,6 +23,8 @@ interface ImageCheck {
   readonly clock: () => number;
   readonly signal: AbortSignal;
 }
+
+type ImageVerdict = Awaited<ReturnType<ImageChecker['check']>>;
 
 /** A good address is not requested again for this long; after that the server is asked whether it has changed. */
 const REMEMBERED_MS = 30 * 86_400_000;
@@ -66,9 +68,7 @@ export async function checkImages(
       good.push({ address: addressDigest(address), version: verdict.version });
     else count(verdict.kind === 'broken' ? broken : unknown, verdict.problem, { key, address });
   };
-  // With the library for requests, which a plan without a check of images does not load.
-  const { imageChecker } = await import('../../remote/image-checker.ts');
-  await using checker = imageChecker(images);
+  await using checker = await openImageChecker(images);
   await askAll([...hosts.values()], checker.check, take, signal, images.withinSeconds * 1_000);
   await checked.remember(good, clock());
   return { addresses, broken: byCount(broken), unknown: byCount(unknown), unchecked };
