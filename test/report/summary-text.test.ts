@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runsText, runText } from '../../src/cli/commands/runs-command.ts';
 import { RUN_STATUSES, type Run } from '../../src/model/run.ts';
+import { safetySection } from '../../src/report/sections/safety-section.ts';
 import { ALL_APPLIED, aPlan, aRun, COUNTS, ESCAPE, facts, NOW, textOf } from './run-facts.ts';
 
 const NOTHING_SENT = { ...ALL_APPLIED, applied: 0, appliedRows: 0, deleted: 0, requests: 0 };
@@ -97,6 +98,29 @@ describe('the summary of a run for people', () => {
     const error = 'maxRejects: too many';
     const stopped = textOf(facts({ status: 'stopped', error }, changes, tally));
     expect(stopped).toContain('Stopped after 15 requests: 2 of 511 records are rejected');
+  });
+
+  it('of an approved run judges what the store has refused, too, and not where a percentage has a small basis', () => {
+    const tally = { ...ALL_APPLIED, applied: 0, rejected: 12 };
+    const rejects = (base: number, allowed: { readonly text: string; readonly amount: number }) => {
+      const verdict = {
+        limit: 'maxRejects',
+        exceeded: false,
+        figure: 0,
+        base,
+        allowed,
+        message: '',
+      } as const;
+      const plan = aPlan({ ...NOTHING_REJECTED, safety: [verdict] });
+      const section = safetySection(facts({ status: 'done-with-rejects', approved: true }, { plan }, tally));
+      return [section?.title, JSON.stringify(section).match(/"words":"(exceeded|within)"/)?.[1]];
+    };
+    const overridden = ['Safety limits: overridden by a person', 'exceeded'];
+    const within = ['Safety limits: none exceeded', 'within'];
+    expect(rejects(100, { text: '5%', amount: 5 })).toEqual(overridden);
+    expect(rejects(12, { text: '12', amount: 12 })).toEqual(within);
+    expect(rejects(4, { text: '5% (stops nothing on fewer than 5 records)', amount: 0 })).toEqual(within);
+    expect(rejects(4, { text: '3', amount: 3 })).toEqual(overridden);
   });
 
   it('names a guard for held records only where nothing else holds them', () => {

@@ -1,12 +1,12 @@
 import { type SafetyVerdict, safetyFound } from '../../model/plan.ts';
 import { refusedIn } from '../../model/run.ts';
-import { safetyLimit, safetyRule } from '../../model/safety-limits.ts';
+import { isBeyond, safetyLimit, safetyRule } from '../../model/safety-limits.ts';
 import { stoppedWave } from '../../model/wave-limits.ts';
 import { capitalise } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { onlyIn, type Section, styled, table, type Words } from '../section.ts';
 
-/** The safety limits of the job, those that stopped it first; null if it has none. */
+/** The safety limits of the job, exceeded ones first; null if it has none, or no plan. */
 export function safetySection(facts: RunFacts): Section | null {
   const { run } = facts;
   const verdicts = safetyVerdicts(facts);
@@ -19,7 +19,7 @@ export function safetySection(facts: RunFacts): Section | null {
     ...(isOnlyPlanned(facts) || run.status === 'stopped' ? {} : { only: 'page' }),
     blocks: [
       table(
-        'What each limit was compared with, before the first request',
+        'What each limit was compared with',
         ['Safety limit', ['Verdict', 'bare', 'leads'], ['Found', 'bare'], ['Allowed', 'page']],
         verdicts.map((verdict) => ({
           tone: verdict.exceeded ? 'bad' : 'quiet',
@@ -47,21 +47,29 @@ export function safetySection(facts: RunFacts): Section | null {
 }
 
 /**
- * The current verdicts, those that stopped the run first. Rejections by the store count too: they may stop a run
- * whose plan was within the limit.
+ * The current verdicts, exceeded ones first. Rejections by the store count too: they stop a run whose plan was within the limit, unless a
+ * person has approved it.
  */
 export function safetyVerdicts({ run, plan, totals }: RunFacts): SafetyVerdict[] {
   if (plan === null) return [];
   const byPlan = plan.safety.some(({ exceeded }) => exceeded);
   const byStore =
     run.status === 'stopped' && totals.requests > 0 && !byPlan && stoppedWave(run) === undefined;
+  const figure = refusedIn(totals);
   return plan.safety
     .map((verdict) =>
       verdict.limit === 'maxRejects' && totals.requests > 0
-        ? { ...verdict, figure: refusedIn(totals), exceeded: verdict.exceeded || byStore }
+        ? { ...verdict, figure, exceeded: verdict.exceeded || byStore || exceedsRejects(verdict, figure) }
         : verdict,
     )
     .sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
+}
+
+/** As when the plan was judged: a percentage stops nothing on few records. */
+function exceedsRejects({ base, allowed }: SafetyVerdict, figure: number): boolean {
+  if (allowed === undefined) return false;
+  const isSpared = allowed.text.includes('%') && (base ?? 0) < safetyLimit('maxRejects').floor.least;
+  return !isSpared && isBeyond(figure, allowed.amount);
 }
 
 /** `at most 5%`; null if unknown, because plans of earlier versions did not store their limits. */
@@ -74,7 +82,7 @@ function limitWords({ limit, figure, allowed }: SafetyVerdict): string | null {
   return `${bound === 'fewest' ? 'at least' : 'at most'} ${allowed.text}`;
 }
 
-/** A limit that is a minimum cannot be exceeded, and neither can the key. */
+/** A limit that is a minimum cannot be exceeded, and neither can the key; `prices` counts what would be lost. */
 function isMinimum({ limit }: SafetyVerdict): boolean {
   return (
     limit === 'key' || (limit !== 'guard' && limit !== 'prices' && safetyLimit(limit).bound === 'fewest')
