@@ -121,7 +121,8 @@ const SAFETY_LIMITS = {
   maxRejects: {
     title: 'Rejected records',
     default: '10%',
-    description: 'Most records that may be rejected, of all records. Checked on the plan and, unless a person approved it, while applying.',
+    description:
+      'Most records that may be rejected, of all records. Checked on the plan and, unless a person approved it, while applying.',
     resources: BOTH,
     bound: 'most',
     floor: FEW_RECORDS,

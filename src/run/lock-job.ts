@@ -100,8 +100,8 @@ async function refuseLoss(context: RunContext, run: Run): Promise<void> {
 }
 
 /** Locks the destination of an export: runs of other jobs with the same destination wait. */
-export function lockDestination(context: RunContext, run: Run, location: string): Promise<Lock> {
-  return waitFor(context, run, destinationLockName(location), 'destination');
+export function lockDestination(context: RunContext, run: Run, lockedAs: string): Promise<Lock> {
+  return waitFor(context, run, destinationLockName(lockedAs), 'destination');
 }
 
 /** Waits for a lock, and reports if another run holds it. */

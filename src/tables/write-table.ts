@@ -17,8 +17,11 @@ export interface WrittenTable {
   readonly name: string;
   readonly columns: readonly string[];
   /** Opens the rows, from the first one each time, in batches. */
-  readonly rows: () => AsyncIterable<readonly (readonly TypedCell[])[]>;
+  readonly rows: (pass: TablePass) => AsyncIterable<readonly (readonly TypedCell[])[]>;
 }
+
+/** Why rows are read: formats and tables with types need those of all values before the first row is written. */
+export type TablePass = 'types' | 'content';
 
 /** A cell as text; `decimal` is the sign of decimals. A time is `2026-11-01 06:00:00`, in UTC. */
 export function cellAsText(cell: TypedCell, decimal: '.' | ',' = '.'): string {
@@ -88,7 +91,7 @@ export async function* csvText(
   decimal: '.' | ',' = '.',
 ): AsyncGenerator<string> {
   yield markOf(style) + csvLine(columns, style);
-  for await (const batch of rows()) {
+  for await (const batch of rows('content')) {
     yield batch
       .map((cells) =>
         csvLine(
@@ -170,7 +173,7 @@ async function* sheetXml({ columns, rows }: WrittenTable): AsyncGenerator<string
   yield `${XML}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetData>`;
   yield `<row>${columns.map((name) => textXml(name, STYLE.header)).join('')}</row>`;
   let count = 1;
-  for await (const batch of rows()) {
+  for await (const batch of rows('content')) {
     count += batch.length;
     if (count > MAX_SHEET_ROWS) throw sheetError(`${MAX_SHEET_ROWS} rows`);
     yield batch.map((cells) => `<row>${cells.map(cellXml).join('')}</row>`).join('');
@@ -285,7 +288,7 @@ type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][nu
 async function* writeParquet({ columns, rows }: WrittenTable): AsyncGenerator<Uint8Array> {
   // Loaded on first use.
   const { ByteWriter, ParquetWriter } = await import('hyparquet-writer');
-  const types = await columnTypes(columns.length, rows());
+  const types = await columnTypes(columns.length, rows('types'));
   const schema = columns.map((name, index) => schemaElement(name, types[index]));
   const writer = new ByteWriter();
   const file = new ParquetWriter({
@@ -302,7 +305,7 @@ async function* writeParquet({ columns, rows }: WrittenTable): AsyncGenerator<Ui
     file.write({ columnData, rowGroupSize: ROWS_PER_GROUP });
     group = [];
   };
-  for await (const batch of rows()) {
+  for await (const batch of rows('content')) {
     group.push(...batch);
     if (group.length < ROWS_PER_GROUP) continue;
     writeGroup();

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { inspect } from 'node:util';
 import { expect, it } from 'vitest';
+import type { ExportJob } from '../../src/config/job/job.ts';
 import { openDatabaseTable } from '../../src/export/writing/database-table.ts';
+import { openExportFile } from '../../src/export/writing/export-file.ts';
 import { shapeOf } from '../../src/export/writing/row-shape.ts';
 
 const { signal } = new AbortController();
@@ -81,4 +83,43 @@ it('repeats nothing of a row that a trigger refuses', async () => {
     .catch((error: unknown) => error);
   expect(inspect(refused)).toContain('a trigger refuses a row');
   expect(inspect(refused)).not.toContain('Anna');
+});
+
+it('is locked by one name, whatever its schema and case are written like', async () => {
+  await using shop = await setup();
+  const lockOf = async (path: string, table: string) =>
+    (await openDatabaseTable({ path, table }, { workspaceDir: shop.dir })).lockedAs;
+  const lock = await lockOf(shop.path, 'orders');
+  expect(await lockOf(shop.path, 'Orders')).toBe(lock);
+  expect(await lockOf(shop.path, 'public.orders')).toBe(lock);
+  expect(await lockOf(shop.path, 'items')).not.toBe(lock);
+  expect(await lockOf(join(shop.dir, 'other.db'), 'orders')).not.toBe(lock);
+});
+
+it.each([
+  ['a table', { table: TABLE, create: true, mode: 'append', format: 'csv' }],
+  ['Parquet', { mode: 'replace', format: 'parquet' }],
+] as const)('%s, read twice, counts what is written once', async (_name, destination) => {
+  await using shop = await setup();
+  const job: ExportJob = {
+    kind: 'export',
+    name: 'orders',
+    export: 'orders',
+    store: 'main',
+    destination: { ...destination, path: shop.path },
+    columns: [{ path: 'id', name: 'id' }],
+  };
+  const file = await openExportFile({ workspaceDir: shop.dir }, job, '2030-01-01T00:00:00.000Z');
+  const items = async function* () {
+    yield ['{ "id": 1 }', '{ "id": 2 }'];
+    yield ['{ "id": 3 }'];
+  };
+  const counts: number[] = [];
+  await file.write({
+    items,
+    readAt: '2030-01-01T00:00:00.000Z',
+    signal,
+    onProgress: (done) => counts.push(done),
+  });
+  expect(counts).toEqual([2, 3]);
 });

@@ -13,6 +13,7 @@ import {
   columnTypes,
   DECIMAL_NUMBER,
   MIN_SCALE,
+  type TablePass,
   type TypedCell,
 } from '../../tables/write-table.ts';
 import { refusal, withDestinationErrors } from '../open-destination.ts';
@@ -21,8 +22,10 @@ import { type FileContent, lineKey, type Written } from './write-file.ts';
 
 /** The table of a database that an export writes into. */
 export interface DatabaseTable {
-  /** For people. Equal for every way to name the same table, because locks use it. */
+  /** For people: as the job names it. */
   readonly location: string;
+  /** What its lock is called. Equal for every way to name the table: those that differ in schema or case alone share it, and wait. */
+  readonly lockedAs: string;
   /**
    * Adds the rows, or updates those with their key, all in one transaction. DestinationError where the table is missing or lacks a column
    * and may not be created, and where it would keep fewer digits than a number has.
@@ -41,6 +44,7 @@ export async function openDatabaseTable(place: TableSpec, access: FileAccess): P
   const location = `${name}, table ${table}`;
   return {
     location,
+    lockedAs: `${name}, table ${table.split('.').at(-1)?.toLowerCase()}`,
     upsert: (content) =>
       withDestinationErrors(location, 'written', content.signal, async () => {
         // Once more from the beginning: the transaction of a failed attempt has changed nothing.
@@ -220,14 +224,14 @@ class TableWriter {
   }
 
   async write(): Promise<Written> {
-    const types = await columnTypes(this.#shape.columns.length, this.#rows());
+    const types = await columnTypes(this.#shape.columns.length, this.#rows('types'));
     // Before the transaction, which the definition of a table would end in MySQL.
     const known = await columnsOf(this.#session, this.#parts);
     const kept = this.#shape.columns.map((name) => known.get(folded(this.#session, name)));
     const begun = await this.#prepareTable(types, kept, known.size > 0);
     await this.#session.run(this.#dialect.begin);
     let lines = 0;
-    for await (const rows of this.#rows()) {
+    for await (const rows of this.#rows('content')) {
       for (const part of this.#statements(rows, types, kept)) {
         await this.#session.run(this.#insert(part.length / this.#shape.columns.length), part);
       }
@@ -237,15 +241,15 @@ class TableWriter {
     return { lines, bytes: 0, notes: [], ...(begun && { begun }) };
   }
 
-  async *#rows(): AsyncGenerator<(readonly TypedCell[])[]> {
+  async *#rows(pass: TablePass): AsyncGenerator<(readonly TypedCell[])[]> {
     const { items, signal } = this.#options.content;
-    for await (const batch of items()) {
+    for await (const batch of items(pass)) {
       signal.throwIfAborted();
       yield batch.map((item) => this.#shape.cells(item));
     }
   }
 
-  /** Whether the table was created. `kept` has the columns that are there. */
+  /** True if the table was created, else undefined. `kept` has the columns that are there. */
   async #prepareTable(
     types: readonly (ColumnType | undefined)[],
     kept: readonly (KeptDigits | undefined)[],

@@ -5,6 +5,7 @@ import { CsvError, DestinationError } from '../../model/storeferry-error.ts';
 import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { readCsv } from '../../tables/open-table.ts';
+import type { TablePass } from '../../tables/write-table.ts';
 import { arrangeOrders, filterOrders } from '../arrange-orders.ts';
 import { type Destination, openDestination } from '../open-destination.ts';
 import { openDatabaseTable } from './database-table.ts';
@@ -35,13 +36,15 @@ interface WriteItemsOptions {
   readonly onProgress: (items: number) => void;
 }
 
-/** The file that an export job writes. */
+/** The file or table that an export job writes. */
 export interface ExportFile extends Pick<Destination, 'location' | 'read'> {
+  /** What its lock is called: equal for every way to name it. */
+  readonly lockedAs: string;
   /** Writes items as the destination of the job requests: completely, or the file stays unchanged. */
   write(options: WriteItemsOptions): Promise<Written>;
   /** Whether its table exists; absent for a file. */
   exists?(signal: AbortSignal): Promise<boolean>;
-  /** Reads a history in the format of the job; undefined if there is no file. DestinationError. */
+  /** Reads a history in the format of the job; undefined if there is no file. DestinationError where it cannot be read. */
   history(signal: AbortSignal): Promise<ListHistory | undefined>;
 }
 
@@ -60,6 +63,7 @@ export async function openExportFile(
   const { location, read } = destination;
   return {
     location,
+    lockedAs: location,
     read,
     write: (options) => writeItems(job, destination, options),
     history: (signal) => readHistory(job, destination, signal),
@@ -68,12 +72,16 @@ export async function openExportFile(
 
 /** The table of a job, which has no file. */
 async function openTable(access: FileAccess, job: ExportJob, table: string): Promise<ExportFile> {
-  const { location, upsert, exists } = await openDatabaseTable({ ...job.destination, table }, access);
+  const { location, lockedAs, upsert, exists } = await openDatabaseTable(
+    { ...job.destination, table },
+    access,
+  );
   const noFile = async () => {
     throw new DestinationError(`${location} is no file.`, { hint: 'Query the database.' });
   };
   return {
     location,
+    lockedAs,
     exists,
     read: noFile,
     history: noFile,
@@ -89,7 +97,8 @@ async function contentOf(job: ExportJob, { items, readAt, onProgress }: WriteIte
   const open = (): Items =>
     job.export === 'orders' ? arrangeOrders(filterOrders(items(), job), job) : items();
   const shape = await shapeOf(job, readAt, open);
-  return { items: () => withProgress(open(), onProgress), shape };
+  const written = (pass: TablePass) => (pass === 'content' ? withProgress(open(), onProgress) : open());
+  return { items: written, shape };
 }
 
 async function writeItems(

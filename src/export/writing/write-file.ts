@@ -11,6 +11,7 @@ import {
   csvStyle,
   csvText,
   markOf,
+  type TablePass,
   writeTable,
 } from '../../tables/write-table.ts';
 import { exactJson, exactText, isPlainObject } from '../exact-json.ts';
@@ -23,7 +24,7 @@ export type Items = AsyncIterable<readonly string[]>;
 
 /** The result of writing to the destination. */
 export interface Written {
-  /** Lines that were added, without the header. */
+  /** Lines that were added, without the header; rows of a table that were added or updated. */
   readonly lines: number;
   /** Set if the file is new: there was no content to add to. */
   readonly begun?: true;
@@ -35,8 +36,8 @@ export interface Written {
 
 /** What a file is written from. */
 export interface FileContent {
-  /** Opens the items, from the first one each time: Parquet reads them twice. */
-  readonly items: () => Items;
+  /** Opens the items, from the first one each time: Parquet and tables read them twice. */
+  readonly items: (pass: TablePass) => Items;
   readonly shape: RowShape;
   readonly file: Pick<ExportJob['destination'], 'format' | 'delimiter' | 'decimal'>;
   readonly signal: AbortSignal;
@@ -82,7 +83,11 @@ export async function replaceFile(
 
   function content(): AsyncIterable<Uint8Array | string> {
     const { format, decimal } = file;
-    const table = { name: 'Export', columns: shape.columns, rows: () => converted(shape.cells) };
+    const table = {
+      name: 'Export',
+      columns: shape.columns,
+      rows: (pass: TablePass) => converted(pass, shape.cells),
+    };
     switch (format) {
       case 'jsonl':
         return jsonLines();
@@ -97,16 +102,17 @@ export async function replaceFile(
     }
   }
 
-  async function* converted<Line>(convert: (item: string) => Line): AsyncGenerator<Line[]> {
+  async function* converted<Line>(pass: TablePass, convert: (item: string) => Line): AsyncGenerator<Line[]> {
     lines = 0;
-    for await (const batch of items()) {
+    for await (const batch of items(pass)) {
       lines += batch.length;
       yield batch.map(convert);
     }
   }
 
   async function* jsonLines(): AsyncGenerator<string> {
-    for await (const batch of converted(shape.json)) yield batch.map((line) => `${line}\n`).join('');
+    for await (const batch of converted('content', shape.json))
+      yield batch.map((line) => `${line}\n`).join('');
   }
 }
 
@@ -177,7 +183,7 @@ export async function appendFile(destination: Destination, options: AppendFileOp
       throw changedMeanwhile(destination.location);
     }
     yield* again(now.content);
-    for await (const batch of items()) {
+    for await (const batch of items('content')) {
       let text = '';
       for (const item of batch) {
         const line = lineOf(item);

@@ -52,7 +52,7 @@ interface NewFile {
 }
 
 /**
- * Writes the orders that no earlier file of the job has like that, the manifest beside the file, and then moves the
+ * Writes the orders that no earlier file of the job has unchanged, the manifest beside the file, and then moves the
  * position. A process that dies before that leaves a file which the same reading makes again, byte for byte.
  */
 export async function writeNewFile(options: NewFileOptions): Promise<NewFile> {
@@ -153,7 +153,7 @@ export interface Reconciliation {
   readonly files: readonly Manifest[];
   readonly missing: readonly Manifest[];
   readonly damaged: readonly Manifest[];
-  /** Orders of the store that no file has like that: the next run writes them. */
+  /** Orders of the store that no file has unchanged: the next run writes them. */
   readonly waiting: number;
 }
 
@@ -186,7 +186,7 @@ export async function openNewest(kept: RunFolder) {
 }
 
 /**
- * Writes the files of a job that are lost again, from that of a run or time on. UsageError where there is none; DestinationError where
+ * Writes lost files of a job again, from that of a run or time on. UsageError where no file matches `since`; DestinationError where
  * another file is, or where the bytes are kept no more.
  */
 export async function placeFilesSince(options: FilesOptions, since: string) {

@@ -217,8 +217,8 @@ async function writeStep(context: RunContext, request: ExportRequest, run: Run):
   await context.state.runs.update(run.id, { step: 'write' });
   if (job.destination.mode === 'new') return await writeNewStep(context, request, run);
   const readAt = new Date(run.stagedAt ?? context.clock()).toISOString();
-  const { location, write } = await openExportFile(context, job, readAt);
-  await using lock = await lockDestination(context, run, location);
+  const { location, lockedAs, write } = await openExportFile(context, job, readAt);
+  await using lock = await lockDestination(context, run, lockedAs);
   const folder = context.artifacts.run(run.id);
   const written = await write({
     items: () => readReading(folder),
