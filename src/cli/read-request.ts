@@ -106,11 +106,11 @@ export async function readTask(
       return { kind: 'release', request, release: withoutUndefined<RunPart>({ of, only, conflicts }) };
     }
     case 'undo': {
-      const { findLedgerOf } = await import('../run/records/run-records.ts');
+      const { findRunLedger } = await import('../run/records/run-records.ts');
       const kept = await findRun(context, action.run);
       // The history remembers runs that are no longer kept.
       const { id: of, job } =
-        kept ?? (await findLedgerOf(context, workspace, kept, action.run)) ?? refuseUnknownRun(action.run);
+        kept ?? (await findRunLedger(context, workspace, kept, action.run)) ?? refuseUnknownRun(action.run);
       const { only } = action;
       const request = await readImportRequest(workspace, job, false);
       return { kind: 'undo', request, undo: withoutUndefined<RunPart>({ of, only }) };

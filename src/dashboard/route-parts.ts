@@ -5,7 +5,7 @@ import { type AuditedAction, recordAction } from '../model/audit-entry.ts';
 import { MAX_SHEET_ROWS } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { sentenceOf } from '../model/storeferry-error.ts';
-import { countRunRecords, findLedgerOf } from '../run/records/run-records.ts';
+import { countRunRecords, findRunLedger } from '../run/records/run-records.ts';
 import { withLiveStatus } from '../run/report/read-stored-report.ts';
 import { didYouMean, grouped } from '../text/printable.ts';
 import type { Accounts } from './access/accounts.ts';
@@ -97,7 +97,7 @@ export async function rememberedRun(
   id: string,
 ) {
   const run = await context.state.runs.get(id);
-  const ledger = await findLedgerOf(context, readWorkspace(), run, id);
+  const ledger = await findRunLedger(context, readWorkspace(), run, id);
   const known = run ?? ledger;
   return known?.id === id ? { run, ledger, job: known.job } : refuseRun(id);
 }

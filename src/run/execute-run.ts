@@ -25,7 +25,7 @@ import {
 import { finishStep } from './import/finish-step.ts';
 import { keepBlocks } from './import/kept-blocks.ts';
 import { planStep, refuseUnknownKeys, refuseUnsafe } from './import/plan-step.ts';
-import { type Stage, stageJobSource, stageStep } from './import/stage-step.ts';
+import { type Stage, stageJobSource, stageStep, stageWithoutSource } from './import/stage-step.ts';
 import { createReconciledRun, lockJob, lockPlan, lockTarget, reconcileState, whileHeld } from './lock-job.ts';
 import type { News, TestedRecipient } from './notify/send-notices.ts';
 import { refuseUnlessRejected, stageCorrected } from './read-corrections.ts';
@@ -44,7 +44,7 @@ import type {
 } from './run-context.ts';
 import { newRun, type RunWork, runPipeline } from './run-pipeline.ts';
 import { type RunTraffic, runTraffic } from './traffic/run-traffic.ts';
-import { refuseUnlessUndoable, stageNoSource } from './undo/plan-undo.ts';
+import { refuseUnlessUndoable } from './undo/plan-undo.ts';
 
 export { changedSincePlan, changedSincePlanText } from './import/continue-or-begin.ts';
 export {
@@ -254,7 +254,7 @@ async function importRun(outerContext: RunContext, task: ImportTask): Promise<Ru
         work.run = await createReconciledRun(context, work.run);
         work.run = mapsRows(task)
           ? await stageStep(context, request, work.run, stageOf(task))
-          : await stageNoSource(context, work.run);
+          : await stageWithoutSource(context, work.run);
         // Before other runs and plans are superseded.
         await refuseUnknownKeys(context, request, work.run);
         work.begin(await runToContinue(context, task, work.run));

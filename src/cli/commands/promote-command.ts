@@ -16,10 +16,10 @@ their ids belong to a store.`,
   action: 'promote',
   async task({ context, workspace, ...tools }, { run: id }, { to }) {
     if (to === undefined) throw new UsageError('Name the store that gets the products: --to STORE');
-    const { findLedgerOf } = await import('../../run/records/run-records.ts');
+    const { findRunLedger } = await import('../../run/records/run-records.ts');
     const kept = await tools.findRun(context, id);
     // The history remembers runs that are no longer kept.
-    const found = kept ?? (await findLedgerOf(context, workspace, kept, id)) ?? tools.refuseUnknownRun(id);
+    const found = kept ?? (await findRunLedger(context, workspace, kept, id)) ?? tools.refuseUnknownRun(id);
     const storeId = 'target' in found ? found.target.storeId : found.storeId;
     if (storeIdentity(workspace.store(to)) === storeId)
       throw new UsageError(`The run ${found.id} was sent to ${to} itself.`, {

@@ -8,7 +8,7 @@ import type { JobFacts, RunFacts, ScheduleStatus, View } from '../../report/run-
 import { isoTime, listedRun, runsSummary } from '../../report/run-summary.ts';
 import { kindOf, schedulesNote, statusTone, totalsWords } from '../../report/status-words.ts';
 import {
-  findLedgerOf,
+  findRunLedger,
   RECORD_FORMATS,
   RECORD_OUTCOMES,
   recordContent,
@@ -187,7 +187,7 @@ async function listRecords(
   if (id === undefined)
     throw new UsageError('--records needs the id of a run: storeferry runs RUN --records');
   const run = await findRun(context, id);
-  const found = await findLedgerOf(context, workspace, run, id);
+  const found = await findRunLedger(context, workspace, run, id);
   if (found === undefined && run !== undefined)
     throw new UsageError(`Run ${run.id} of ${run.job} exports ${run.resource}: it has no records.`);
   if (found === undefined) return refuseUnknownRun(id);

@@ -2,7 +2,7 @@ import type { StoreList } from '../../mapping/lookup-table.ts';
 import { type FilePlace, storeIdentity } from '../../model/remote-address.ts';
 import { HOLDING_KINDS, type Run, type RunTotals, SENDING_KINDS } from '../../model/run.ts';
 import { NO_TOTALS } from '../../report/run-facts.ts';
-import { type Snapshot, saveSnapshot, stageSourceUnless } from '../../source/snapshot.ts';
+import { type Snapshot, saveSnapshot, snapshotOf, stageSourceUnless } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { importTarget } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
@@ -82,6 +82,12 @@ export const stageJobSource: Stage = (context, request, folder, knownVersion) =>
     allowedFolders: context.allowedFolders,
     ...stagingOf(context, request, folder),
   });
+
+/** An undo or a release has no source: its snapshot is empty, and its own digest lets no other run continue it. */
+export async function stageWithoutSource({ artifacts, state, clock }: RunContext, run: Run): Promise<Run> {
+  await saveSnapshot(artifacts.run(run.id), snapshotOf([]));
+  return await state.runs.update(run.id, { digest: digestOf(['no-source', run.id]), stagedAt: clock() });
+}
 
 function stagingOf({ signal, onEvent }: RunContext, { job }: ImportRequest, folder: RunFolder) {
   return {

@@ -134,7 +134,7 @@ export async function countRunRecords(
  * The ledger that a run wrote to: of the run itself, or of the one with this id, or its first characters, in the history, which
  * remembers runs that are no longer kept.
  */
-export async function findLedgerOf(
+export async function findRunLedger(
   { state }: RunContext,
   workspace: Pick<Workspace, 'storeNames' | 'store'>,
   run: Run | undefined,

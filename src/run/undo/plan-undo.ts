@@ -5,7 +5,6 @@ import { type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { type Predecessors, readKnownPredecessors, type UndoSource } from '../../plan/plan-import.ts';
-import { saveSnapshot, snapshotOf } from '../../source/snapshot.ts';
 import {
   chunksOf,
   FORGOTTEN_BODY,
@@ -16,7 +15,6 @@ import {
   unconfirmedKeys,
   type Version,
 } from '../../state/state.ts';
-import { digestOf } from '../digest-of.ts';
 import { productUpdates } from '../import/product-updates.ts';
 import { changesUrls } from '../kept-probe.ts';
 import { versionsOfRun } from '../records/catalog-as-of.ts';
@@ -61,12 +59,6 @@ export async function refuseUnlessUndoable(
   throw new UsageError(`The history has no version of the run ${of}: nothing can be undone.`, {
     hint: 'It changed nothing, or the history no longer goes back to it (`history` in stores.yaml).',
   });
-}
-
-/** An undo or a release has no source: its snapshot is empty, and its own digest lets no other run continue it. */
-export async function stageNoSource({ artifacts, state, clock }: RunContext, run: Run): Promise<Run> {
-  await saveSnapshot(artifacts.run(run.id), snapshotOf([]));
-  return await state.runs.update(run.id, { digest: digestOf(['no-source', run.id]), stagedAt: clock() });
 }
 
 /** Plans the inverse of a run: its changed and deleted records get their earlier bodies, those that it created are deleted. */

@@ -16,13 +16,13 @@ import {
   supersedePlans,
   whyNotContinue,
 } from '../../../src/run/import/continue-or-begin.ts';
-import { settledRun, unchangedTotals } from '../../../src/run/import/stage-step.ts';
+import { settledRun, stageWithoutSource, unchangedTotals } from '../../../src/run/import/stage-step.ts';
 import { refuseUnlessRejected } from '../../../src/run/read-corrections.ts';
 import { refuseUnlessReleasable } from '../../../src/run/records/plan-release.ts';
 import { laterRun } from '../../../src/run/report/read-stored-report.ts';
 import { retryGuardOf, saveRetryGuard } from '../../../src/run/retry-guard.ts';
 import { PROBES_FOLDER, type RunContext } from '../../../src/run/run-context.ts';
-import { refuseUnlessUndoable, stageNoSource } from '../../../src/run/undo/plan-undo.ts';
+import { refuseUnlessUndoable } from '../../../src/run/undo/plan-undo.ts';
 import { isComparable } from '../../../src/run/verify/sample-ledger.ts';
 import { saveSnapshot, snapshotOf } from '../../../src/source/snapshot.ts';
 import { IN_DOUBT, type LedgerMark, type Lock, type State } from '../../../src/state/state.ts';
@@ -191,7 +191,7 @@ export class World {
       if (how !== 'restore') return;
       const restore = { of: run.id };
       const begun = await this.#create(work, { job, kind: 'plan', digest: null, restore, resend: true });
-      const planned = await stageNoSource(context, begun);
+      const planned = await stageWithoutSource(context, begun);
       await this.#planned(work, planned);
       await supersedePlans(context, planned);
       await context.state.runs.update(planned.id, { status: 'planned', finishedAt: 0 });
@@ -285,7 +285,7 @@ export class World {
       await refuseUnlessReleasable(context, sampleRun({ job }), release);
       const work = { context, process, settings };
       const begun = await this.#create(work, { job, kind: 'release', digest: null, release, approved: true });
-      await this.#planAndApply(work, await stageNoSource(context, begun));
+      await this.#planAndApply(work, await stageWithoutSource(context, begun));
     });
   }
 
@@ -311,7 +311,7 @@ export class World {
       await refuseUnlessUndoable(context, sampleRun({ job }), undo);
       const work = { context, process, settings };
       const begun = await this.#create(work, { job, kind: 'plan', digest: null, undo });
-      const run = await stageNoSource(context, begun);
+      const run = await stageWithoutSource(context, begun);
       await this.#planned(work, run);
       await supersedePlans(context, run);
       await context.state.runs.update(run.id, { status: 'planned', finishedAt: 0 });
