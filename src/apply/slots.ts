@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../model/clock.ts';
 import type { Slot } from '../storefront/storefront.ts';
 
-/** The most operations that wait for a retry without a slot; if there were more, the store itself is failing. */
+/** While this many operations wait for a retry without a slot, no further one begins: the store itself is failing. */
 export const MAX_PARKED = 256;
 
 /** A slot that is freed once, when the outcome is recorded. */

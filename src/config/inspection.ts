@@ -55,7 +55,7 @@ function notifySecrets({ content }: YamlFile): SecretField[] {
   );
 }
 
-/** Reads each file on first use. `onSecret` is called with each secret from the environment. */
+/** Reads each file on first use. `onSecret` is called as in `Reading`. */
 export function inspectFiles(
   files: WorkspaceFiles,
   environment: Environment,

@@ -32,7 +32,7 @@ interface Reading<T> {
   readonly at: Path;
   readonly environment: Environment;
   readonly secretFields: readonly SecretField[];
-  /** Called with every secret from the environment. */
+  /** Called with every secret: values of secret fields, also those written in the file, and of variables with the name of a secret. */
   readonly onSecret: (value: string) => void;
 }
 

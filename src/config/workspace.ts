@@ -115,7 +115,7 @@ export function readWorkspace(
     isInDotEnv: environment.isInDotEnv,
     /** The variables in `.env` that have another value in the environment. */
     overriddenVariables: environment.overridden,
-    /** The secrets that were read so far from the environment, and those in `.env`, for redaction. */
+    /** The secrets that were read so far from files and the environment, and those in `.env`, for redaction. */
     secrets: (): readonly string[] => [...new Set([...secrets, ...environment.secretsInFiles()])],
   };
 }

@@ -23,7 +23,7 @@ export function hasSecret(address: string): boolean {
   return hasUser(address) || literalSecrets(address).length > 0;
 }
 
-/** An address as a report shows it: without its user, and without what is a secret in it, or looks like one. */
+/** An address as a report shows it: with `***` for its user and for what is a secret in it, or looks like one. */
 export function hideSecrets(address: string): string {
   const bare = replaceUser(address, '***@');
   return literalSecrets(bare).reduce((text, { value }) => text.replaceAll(`=${value}`, '=***'), bare);

@@ -29,7 +29,7 @@ export interface DashboardContext {
     /** The sandbox with its default address and key. */
     readonly sandbox: { readonly url: string; readonly apiKey: string };
   };
-  /** The location of shared state; undefined if it is embedded: then there are no queues. */
+  /** The location of shared state; undefined if it is embedded: then there is no page of queues. */
   readonly redisUrl: string | undefined;
   /** The beginning of commands for this workspace: `storeferry -C shop`. */
   readonly program: string;
@@ -39,7 +39,7 @@ export interface DashboardContext {
   ) => Promise<{ readonly jobs: readonly JobFacts[]; readonly schedules: ScheduleStatus }>;
   readonly actions: DashboardActions;
   readonly log: DashboardLog;
-  /** What programs ask for waits there for a worker. */
+  /** Actions that programs asked for wait there for a worker. */
   readonly queue: ActionQueue;
   /**
    * Prepares an error or the output of a command for a page: removes the workspace's secrets, and adapts its commands

@@ -34,8 +34,8 @@ export type Role = (typeof ROLES)[number];
 
 /** What each role adds, in words. */
 export const ROLE_WORDS: Readonly<Record<Role, string>> = {
-  view: 'read runs, without personal data',
-  operate: 'also plan and run jobs, interrupt runs, read records and rejects',
+  view: 'read runs and records of products, without personal data',
+  operate: 'also plan and run jobs, interrupt runs, read records of contacts, rejects and exports',
   approve: 'also approve plans, release held records, send corrected rejects',
   edit: 'also change jobs, stores, people and tokens',
 };
@@ -259,13 +259,13 @@ export type Action =
   | { readonly does: 'approve' | 'retry'; readonly run: string }
   | { readonly does: 'discard' | 'see' | 'download-rejects' | 'cancel'; readonly run: string };
 
-/** An action that begins a run. */
+/** An action that begins a run of a job, as workers and the dashboard do it. */
 export type RunAction = Extract<
   Action,
   { readonly does: 'run' | 'plan' | 'approve' | 'retry' | 'undo' | 'release' | 'verify' | 'drift' }
 >;
 
-/** The same with its job, which has one at a time. `by`: the names of who asks for it; absent: a schedule. */
+/** The same with its job, which has one at a time. `by`: the names of who asks for it; absent: nobody, but a schedule, a file or an event. */
 export type JobAction = RunAction & { readonly job: string; readonly by?: readonly string[] | undefined };
 
 /** The sample that these choices ask for; undefined if they ask for none. */
@@ -292,7 +292,7 @@ interface CommandLine {
   readonly options: readonly string[];
 }
 
-/** The job or the run that an action is about; of a clone, the store that it changes. */
+/** The job or the run that an action is about; of a clone, the store that it would change. */
 export function subjectOf(action: Action): string {
   if (action.does === 'clone') return action.store;
   return 'run' in action ? action.run : action.job;

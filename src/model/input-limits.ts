@@ -48,11 +48,11 @@ interface LimitWords {
  */
 export const LIMIT_WORDS = {
   rowBytes: {
-    counts: 'Most bytes of one row, quoted line breaks included.',
+    counts: 'Most bytes (outside CSV: characters) of one row, line breaks included.',
     found: 'the row that begins here is longer; perhaps a quote is not closed, or this is not a CSV file',
   },
   cellBytes: {
-    counts: 'Most bytes of one cell.',
+    counts: 'Most bytes (outside CSV: characters) of one cell.',
     found: 'cell {cell} of the row is longer; perhaps its quote is not closed',
   },
   rows: {
@@ -69,7 +69,7 @@ export const LIMIT_WORDS = {
     found: 'merged cells cover more cells of the sheet',
   },
   headerBytes: {
-    counts: 'Most bytes of the name of one column.',
+    counts: 'Most bytes of the name of a CSV column.',
     found: 'the name of column {column} has {bytes} bytes; is this line the header?',
   },
   bytes: {
@@ -115,7 +115,7 @@ export const LIMIT_WORDS = {
   },
 } as const satisfies Readonly<Record<LimitName, LimitWords>>;
 
-/** The code of the reason for which pieces of a record beyond `recordRows` are rejected: that they look like copies explains less. */
+/** The code of the reason for which pieces of a record beyond `recordRows` are rejected, instead of as copies. */
 export const TOO_MANY_ROWS = 'too-many-rows';
 
 /** The end of a sentence on what is beyond a limit, with its name and value; `found` fills the `{…}` of its words. */

@@ -136,6 +136,21 @@ export const SHARD_SIZE = 500;
 /** The result of an operation. */
 export type Outcome = Applied | Rejected | Unsent | Left;
 
+/** Whether a run is done with an operation of this outcome; absent: it has none yet. All else is sent when the run continues. */
+export function isFinal(kind: Outcome['kind'] | undefined): boolean {
+  switch (kind) {
+    case undefined:
+    case 'unsent':
+      return false;
+    case 'applied':
+    case 'rejected':
+    case 'left':
+      return true;
+    default:
+      return kind satisfies never;
+  }
+}
+
 /**
  * The store's own answer proved the operation. `id` is the answered id (null for a delete, or if the store answers
  * none). `answeredUrl`: the answered url, if it is another spelling of the sent one; such an id is used for a delete

@@ -32,7 +32,7 @@ export const RUN_STATUSES = [
 /** The status of a run, or how it ended. */
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-/** Everything that could be sent has been sent. */
+/** Everything that could be sent has been sent; of a verification or comparison: it has looked at everything. */
 export const COMPLETED: readonly RunStatus[] = ['done', 'done-with-rejects'];
 /** A later run of the job may continue it. */
 export const UNFINISHED: readonly RunStatus[] = ['running', 'failed', 'interrupted'];
@@ -299,7 +299,7 @@ export const runSchema = z.looseObject({
   error: text.nullable(),
   /** A person approved the plan: its safety limits no longer stop it. */
   approved: z.boolean(),
-  /** The names of who started it: none for a token that people share; absent for a schedule. */
+  /** The names of who started it: none for a token that people share; absent for a schedule, a file or an event. */
   startedBy: z.array(text).exactOptional(),
   /** The job asked for the approval of another person when the run began. */
   approval: z.literal('another').exactOptional(),

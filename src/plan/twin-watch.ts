@@ -6,7 +6,7 @@ import { decodedPercents } from '../text/printable.ts';
 
 const GROUPS_PER_QUERY = 500;
 
-/** A url as most shops write it: no other spelling of it is looked for. */
+/** A url as most shops write it: its own usual spelling. The first pass does not keep it. */
 const USUAL = /^[a-z0-9][a-z0-9._-]*$/;
 
 /** A url that differs from another one of its source in spelling alone. */
@@ -58,7 +58,7 @@ export class TwinWatch implements Disposable {
 
   /**
    * After the second: the urls whose products may overwrite another one, which stays first: the first for which the store has answered
-   * the same id; of a url without an id, one that has an id, or else the one in the usual spelling.
+   * the same id; of a url without an id, one that has an id, or else the one in the usual spelling, or the first in order.
    */
   async find(ledger: Pick<Ledger, 'marks'>): Promise<Twins> {
     const twins = new Map<string, Twin | null>();

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DelayedError, type Job, WaitingError } from 'bullmq';
 import type { StoreConfig } from '../config/store-config.ts';
+import { isFinal } from '../model/operation.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import type { Run } from '../model/run.ts';
@@ -103,8 +104,7 @@ async function unfinished(
   const open: number[] = [];
   for (const { number, operations } of shards) {
     const outcomes = await context.state.runs.outcomes(run, number);
-    const final = [...outcomes.values()].filter((kind) => kind !== 'unsent').length;
-    if (final < operations) open.push(number);
+    if ([...outcomes.values()].filter(isFinal).length < operations) open.push(number);
   }
   return open;
 }

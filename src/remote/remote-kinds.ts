@@ -24,7 +24,7 @@ export type RemoteName = keyof typeof REMOTE_KINDS;
 
 type WrittenRemote = z.infer<(typeof REMOTE_KINDS)[RemoteName]['schema']>;
 
-/** The keys by which a job or a mapping names a file, one of which is given. */
+/** The keys by which a job or a mapping names where rows come from or go, one of which is given; a source may have `watch` instead. */
 export const PLACES: readonly string[] = ['path', ...Object.keys(REMOTE_KINDS), 'sqlite', 'custom'];
 
 /** The file of a workspace in which its own transforms and sources are. */

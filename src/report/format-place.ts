@@ -35,7 +35,7 @@ function formatFilePlace(
   return name === undefined ? place : `${printable(name)} ${place}`;
 }
 
-/** ` (line 8)` or ` (Prices row 8)` after a key; empty if its line is unknown. */
+/** ` (line 8)`, ` (Prices row 8)` or ` (line 8, Prices row 17)` after a key, without the file; empty if its line is unknown. */
 export function formatExamplePlace({ file, line }: Omit<KeyExample, 'key'>, source: PlanSource): string {
   if (line === null) return '';
   const { places, sourceRows } = source.files[file ?? 0] ?? {};

@@ -43,7 +43,7 @@ export interface RunContext extends FileAccess {
   readonly workedMs?: () => number;
   /** A new run id: short, random, and valid in file names. */
   readonly newRunId: () => string;
-  /** The names of who asks for its runs: empty for a token that people share, absent for a schedule. */
+  /** The names of who asks for its runs: empty for a token that people share, absent for a schedule, a file or an event. */
   readonly actors?: readonly string[] | undefined;
   /** One client per store and process, so that all work on a store shares its limiter. */
   readonly openStorefront: (store: StoreConfig) => Storefront | Promise<Storefront>;
@@ -189,7 +189,7 @@ type Redact = (text: string) => string;
 
 /**
  * The state, with secrets removed from every stored message of a run: why it ended, and what the store answered about
- * its records. So no report can contain them.
+ * its records. `planStep` redacts what it plans.
  */
 export function redactedState(state: State, redact: Redact): State {
   const { runs } = state;

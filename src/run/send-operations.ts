@@ -8,7 +8,7 @@ import {
 import type { StoreConfig } from '../config/store-config.ts';
 import { type Clock, sleep, systemClock } from '../model/clock.ts';
 import { observeAnswer } from '../model/observation.ts';
-import { type DeleteProduct, type Operation, type Outcome, SHARD_SIZE } from '../model/operation.ts';
+import { type DeleteProduct, isFinal, type Operation, type Outcome, SHARD_SIZE } from '../model/operation.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import type { Run } from '../model/run.ts';
 import { lockLostError } from '../model/storeferry-error.ts';
@@ -184,7 +184,8 @@ function partRules(
 
 function leavesDoubt({ outcome }: OperationResult): boolean {
   return (
-    (outcome.kind === 'rejected' || outcome.kind === 'unsent') &&
+    outcome.kind !== 'applied' &&
+    outcome.kind !== 'left' &&
     (outcome.inDoubt === true || outcome.atWork === true)
   );
 }
@@ -287,7 +288,10 @@ export function versionTime({ clock }: RunContext, { history }: StoreConfig): nu
 
 /** A group is at most one shard. */
 const MAX_GROUP_SIZE = SHARD_SIZE;
-/** Target duration of a group. If a process dies, at most two groups are in doubt. */
+/**
+ * Target duration of a group. If a process dies, two groups are in doubt, and of earlier ones what is in flight, waits
+ * for a retry, or is postponed.
+ */
 const GROUP_MS = 100;
 /** The most operations that are kept back because they wait for earlier requests; all others are sent first. */
 const MAX_POSTPONED = 2_000;
@@ -402,7 +406,7 @@ export async function unsentOperations(
 ): Promise<Operation[]> {
   const outcomes = await state.runs.outcomes(run.id, shard.number);
   const operations = await readShard(artifacts.run(run.id), shard);
-  return operations.filter(({ index }) => (outcomes.get(index) ?? 'unsent') === 'unsent');
+  return operations.filter(({ index }) => !isFinal(outcomes.get(index)));
 }
 
 /** The size of the next group after one of `size` that took `ms`: doubled or halved towards GROUP_MS. */

@@ -416,7 +416,7 @@ export interface Runs {
     fence?: Fence,
     versionAt?: number | null,
   ): Promise<void>;
-  /** The outcome kinds of a shard so far, by operation index: applied and rejected are final. */
+  /** The outcome kinds of a shard so far, by operation index; `isFinal` tells which may still change. */
   outcomes(id: string, shard: number): Promise<ReadonlyMap<number, Outcome['kind']>>;
   tally(id: string): Promise<OutcomeTally>;
   /** Records that the store refused, by shard and index. */

@@ -174,6 +174,32 @@ describe('a contact that is forgotten', () => {
     expect(rejects).not.toContain(decomposed);
   });
 
+  it('leaves the rows of others, whose addresses and numbers contain its own', async () => {
+    const ann = { number: 1, email: 'ann@mail.example', phone: '+44 20 7946 0958' };
+    await using crm = await setupCrm({
+      rows: [ann],
+      job: { safety: '{ maxRejects: off }' },
+      store: { contacts: [1_000_001] },
+    });
+    const { workspace } = crm;
+    await workspace.write('ids.csv', 'id,email\n1000001,ann@mail.example\n');
+    expect((await workspace.storeferry('run', 'crm')).code).toBe(0);
+    const others = [
+      { number: 2, email: 'joann@mail.example' },
+      { number: 3, phone: '+44 20 7946 09581' },
+      { number: 4, first: 'Order 1000001' },
+    ];
+    const mentioning = { number: 5, first: 'Wife of ANN@mail.example' };
+    await workspace.write('crm.csv', crmExport([ann, ...others, mentioning]));
+    const { run } = (await workspace.storeferry('run', 'crm', '--json')).json();
+    const forgotten = await workspace.storeferry('forget', '1000001', '--yes', '--json');
+    expect(forgotten.json()).toMatchObject({ rejectedRows: 1 });
+    const folder = join(workspace.dir, '.storeferry', 'artifacts', String(run));
+    const rejects = await readFile(join(folder, 'rejects.csv'), 'utf8');
+    for (const kept of ['joann@', 'contact-3@', 'contact-4@']) expect(rejects).toContain(kept);
+    expect(rejects).not.toContain('contact-5@');
+  });
+
   it('is refused where nothing has the key, and discards no plan', async () => {
     await using crm = await openCrm();
     const { run } = await crm.json('plan', 'crm');

@@ -38,6 +38,7 @@ interface ProductContext {
   readonly clock: Clock;
   readonly weightUnit: WeightUnit;
   readonly advanced?: boolean | undefined;
+  /** Untracked stock is sent as `quantity: null`. */
   readonly nullQuantity?: boolean;
   /** Left out: categories are sent by their names. */
   readonly categories?: StoreCategories;
@@ -106,7 +107,7 @@ export function compilePatch(scope: Scope, spec: ProductMappingSpec, context: Pr
 }
 
 interface FieldRules {
-  /** What a blank title means. */
+  /** What a blank title or `hidden` means. */
   readonly blank: 'reject' | 'leave-out';
   readonly typeOf: Expression<ProductType | undefined, ProductRows>;
   readonly variantsOf: Expression<ProductVariants | SkippedProduct, RecordRows>;

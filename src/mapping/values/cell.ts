@@ -14,7 +14,7 @@ export class Moment {
 }
 
 /**
- * Thrown if a cell cannot be read, or the cells of a record make no record: it rejects the record. `coerce` adds the line and the
+ * Thrown if a cell cannot be read, or the cells of a record make no record: it rejects the record. `placed` adds the line and the
  * column of the cell, `Faults` the field. Not an Error: a source may have a million such rows, and the stack would not help a person
  * with a wrong cell.
  */

@@ -22,7 +22,7 @@ import {
 } from './sampled-column.ts';
 import { isCellWord, words } from './words.ts';
 
-/** Whether a product is hidden; unknown words are asked about, because a wrong guess could publish a product that is not ready. */
+/** Proposes the mapping of `hidden`; unknown words are asked about, because a wrong guess could publish a product that is not ready. */
 export function draftHidden(
   guess: Guess,
   title: SampledColumn | undefined,
@@ -160,7 +160,7 @@ export function askDates(guess: Guess, isShown: (row: number) => boolean): void 
     if (found !== undefined)
       guess.askUnused([column], `has '${found}', and the store would offer the product now`);
   }
-  // Dates of all products that are over are those of changes; others may begin or end something.
+  // If all dates are past, they are dates of changes; others may begin or end something.
   const open = guess.free.filter(
     (column) =>
       isUnknown(column) &&
@@ -235,7 +235,7 @@ function mayHide({ values, distinct }: SampledColumn): boolean {
   return areCodes || values.some(isUnpublished) || values.some(negates);
 }
 
-/** A status can belong to anything, such as an order. */
+/** Whether a header is a word for a status, which can belong to anything, such as an order. */
 function isStatus({ header }: SampledColumn): boolean {
   const text = header.toLowerCase();
   return [...words().headerParts.status].some((word) => text.includes(word));

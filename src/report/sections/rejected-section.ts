@@ -31,8 +31,9 @@ export function rejectedSection(facts: RunFacts, view: View): Section | null {
     paragraph([top], { only: 'message' }),
     ...(namesRejects(facts.run) ? [] : rejectsFiles(facts, view)),
   ];
-  if (rejections.length > 0) blocks.push(reasonsTable('Found in the file', rejections, facts));
-  if (refusals.length > 0) blocks.push(reasonsTable('Refused by the store', refusals, facts));
+  const inRejectsFile = facts.rejectsFile !== null;
+  if (rejections.length > 0) blocks.push(reasonsTable('Found in the file', rejections, facts, inRejectsFile));
+  if (refusals.length > 0) blocks.push(reasonsTable('Refused by the store', refusals, facts, inRejectsFile));
   return { id: 'rejected', title: 'Rejected, and why', blocks };
 }
 
@@ -44,7 +45,7 @@ export function skippedSection(facts: RunFacts): Section | null {
     id: 'skipped',
     title: 'Skipped, and why',
     ...(!isOnlyPlanned(facts) && { only: 'page' }),
-    blocks: [reasonsTable('Left out on purpose', skips, facts)],
+    blocks: [reasonsTable('Left out on purpose', skips, facts, false)],
   };
 }
 
@@ -62,7 +63,7 @@ export function unsentSection({ unsentReasons }: RunFacts): Section | null {
           styled('text', foreign(reason.message)),
           counted(count, 'operation'),
         ]),
-        MORE_REASONS,
+        moreReasons(false),
       ),
     ],
   };
@@ -92,13 +93,18 @@ export function rejectsFiles({ plan, rejectsFile }: RunFacts, { onRunPage }: Vie
   return lines.map((line) => paragraph([foreign(line)], { role: 'file' }));
 }
 
-const MORE_REASONS: Pick<Table, 'shown' | 'more'> = {
-  shown: REASONS_SHOWN,
-  more: (left) =>
-    `and ${counted(left, 'more reason')}, each of fewer records: the rejects file names the reason of every row`,
-};
+function moreReasons(inRejectsFile: boolean): Pick<Table, 'shown' | 'more'> {
+  const where = inRejectsFile ? ': the rejects file names the reason of every row' : '';
+  return { shown: REASONS_SHOWN, more: (left) => `and ${counted(left, 'more reason')}${where}` };
+}
 
-function reasonsTable(caption: string, groups: readonly ReasonGroup[], { plan }: RunFacts): Table {
+/** `inRejectsFile`: whether the rejects file of the run has these rows. */
+function reasonsTable(
+  caption: string,
+  groups: readonly ReasonGroup[],
+  { plan }: RunFacts,
+  inRejectsFile: boolean,
+): Table {
   const files = plan?.source.files ?? [];
   return table(
     caption,
@@ -127,7 +133,7 @@ function reasonsTable(caption: string, groups: readonly ReasonGroup[], { plan }:
         ],
       };
     }),
-    { captionHidden: false, ...MORE_REASONS },
+    { captionHidden: false, ...moreReasons(inRejectsFile) },
   );
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { commandText, copyAction } from '../../model/action.ts';
+import { isFinal } from '../../model/operation.ts';
 import type { Plan, PlannedShard } from '../../model/plan.ts';
 import { EXECUTING_KINDS, type Run, SENDING_KINDS, UNFINISHED } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
@@ -156,7 +157,7 @@ export async function hasOpenOperations(
   { number, operations }: PlannedShard,
 ): Promise<boolean> {
   const outcomes = await state.runs.outcomes(id, number);
-  return [...outcomes.values()].filter((kind) => kind !== 'unsent').length < operations;
+  return [...outcomes.values()].filter(isFinal).length < operations;
 }
 
 /**

@@ -5,7 +5,7 @@ import type { RowSpan } from '../../model/row.ts';
 import { type Run, UNFINISHED } from '../../model/run.ts';
 import { LockedError, UsageError } from '../../model/storeferry-error.ts';
 import { readPlan, readRejections } from '../../plan/plan-file.ts';
-import { REJECTS_WORKBOOK, UNMATCHED_FILE, UNTOUCHED_FILE } from '../../rejects/rejects-file.ts';
+import { REJECTS_WORKBOOK, UNTOUCHED_FILE } from '../../rejects/rejects-file.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { targetLockName } from '../../state/state.ts';
 import { counted } from '../../text/printable.ts';
@@ -38,7 +38,7 @@ export interface Forgotten {
 /**
  * Removes what the state and the files of runs have of the values of a contact: its body in the ledger, its history, its rows
  * in the files of rejects, the words of the store about it. Its mark stays, so that the next run sends it only if it has
- * changed. UsageError where nothing has the key, or while a run of its store has not ended; LockedError while another process
+ * changed. UsageError where nothing has the key, or while a run of its store is running; LockedError while another process
  * writes there.
  */
 export async function forgetRecord(context: RunContext, { target, key }: FoundRecord): Promise<Forgotten> {
@@ -158,13 +158,33 @@ const MIN_DIGITS = 7;
 
 type Matcher = (text: string) => boolean;
 
+/** A character that continues an address or a number to the left; not one of an escape of JSON or of an address. */
+const CONTINUES_BEFORE = {
+  address: /(?<!\\|\\u[\da-f]{3}|%[\da-f])[\p{L}\p{N}._+-]$/u,
+  number: /(?<!\\u[\da-f]{3}|%[\da-f])\d$/,
+};
+const MAX_ESCAPE_LENGTH = 6;
+const CONTINUES_AFTER = { address: /^[\p{L}\p{N}]/u, number: /^\d/ };
+
+/** Whether a text has a value as a whole: `ann@a.example` is no part of `joann@a.example`, nor a number of a longer one. */
+function hasValue(text: string, value: string): boolean {
+  const kind = value.includes('@') ? 'address' : 'number';
+  for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1)) {
+    const before = text.slice(Math.max(0, at - MAX_ESCAPE_LENGTH), at);
+    const after = text.slice(at + value.length, at + value.length + 2);
+    if (!CONTINUES_BEFORE[kind].test(before) && !CONTINUES_AFTER[kind].test(after)) return true;
+  }
+  return false;
+}
+
 /** Whether a text, decoded as latin1, has an address or phone number of the bodies, or the key where it is an address. */
 function matcherOf(key: string, bodies: readonly (string | null | undefined)[]): Matcher {
   const values = bodies.flatMap((body) => {
     const parsed: unknown = body == null ? null : JSON.parse(body);
     return isJsonObject(parsed) ? [member(parsed, 'email'), member(parsed, 'phone')] : [];
   });
-  const needles = [...values, key]
+  // A key that is no address is an id: others have numbers with its digits.
+  const needles = [...values, ...(key.includes('@') ? [key] : [])]
     .filter((value) => typeof value === 'string')
     .filter((value) => value.includes('@') || value.replaceAll(/\D/g, '').length >= MIN_DIGITS)
     .map(comparedEmail);
@@ -172,7 +192,7 @@ function matcherOf(key: string, bodies: readonly (string | null | undefined)[]):
   return (text) =>
     [Buffer.from(text, 'latin1').toString('utf8'), text].some((read) => {
       const compared = comparedEmail(read);
-      return needles.some((needle) => compared.includes(needle));
+      return needles.some((needle) => hasValue(compared, needle));
     });
 }
 
@@ -237,7 +257,8 @@ async function cleanFolder(folder: RunFolder, key: string, isTheirs: Matcher, li
       (record, index) => (isCsv && index === 0) || !(ofKey(record) || isTheirs(record)),
     );
     if (kept.length === records.length) continue;
-    if (name === UNTOUCHED_FILE || name === UNMATCHED_FILE) rows += records.length - kept.length;
+    // Its rows of `UNMATCHED_FILE` are among them.
+    if (name === UNTOUCHED_FILE) rows += records.length - kept.length;
     if (isCsv && kept.length === 1) files.add(name);
     else await folder.write(name, [Buffer.from(kept.join(''), 'latin1')]);
     // It has the same rows.

@@ -61,7 +61,7 @@ export async function refuseUnlessUndoable(
   });
 }
 
-/** Plans the inverse of a run: its changed and deleted records get their earlier bodies, those that it created are deleted. */
+/** Plans the inverse of a run: its changed and deleted records get their earlier bodies, products that it created and still owns are deleted. */
 export async function planUndo(
   context: RunContext,
   request: ImportRequest,

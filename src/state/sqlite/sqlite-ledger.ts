@@ -40,7 +40,7 @@ import {
   textOrNull,
 } from './sqlite-error.ts';
 
-/** The calls of the database thread that read the ledger. */
+/** The calls of the database thread about the ledger, its observations and its history. */
 export type SqliteLedger = ReturnType<typeof createSqliteLedger>;
 
 const PAGE_SIZE = 1_000;
@@ -155,7 +155,7 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
         .map((row) => readRow(row, 'marks', { key: text, body: integer }));
       return inOrder(after, 'marks', page).map(({ key, body }) => ({ key, body: read(body) ?? 'null' }));
     },
-    /** Brings a page of the index of SKUs and ids up to date; whether it is now as a whole. */
+    /** Brings a page of the index of handles up to date; whether it is now as a whole. */
     index(target: LedgerTarget): boolean {
       const number = readable(target);
       return inTransaction(database, () => {

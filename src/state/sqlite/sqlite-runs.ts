@@ -108,12 +108,19 @@ const DELETED = 1;
 const REJECTED = 2;
 const UNSENT = 3;
 const LEFT = 4;
+const OUTCOME_KINDS = {
+  [APPLIED]: 'applied',
+  [DELETED]: 'applied',
+  [REJECTED]: 'rejected',
+  [UNSENT]: 'unsent',
+  [LEFT]: 'left',
+} as const;
 
 /** The kind and the detail of an outcome, as they are stored. */
 function storedOutcome({
   operation,
   outcome,
-}: OperationResult): readonly [kind: number, detail: string | null] {
+}: OperationResult): readonly [kind: keyof typeof OUTCOME_KINDS, detail: string | null] {
   switch (outcome.kind) {
     case 'applied':
       return [operation.kind === 'delete-product' ? DELETED : APPLIED, null];
@@ -129,8 +136,6 @@ function storedOutcome({
       return outcome satisfies never;
   }
 }
-
-const OUTCOME_KINDS: readonly Outcome['kind'][] = ['applied', 'applied', 'rejected', 'unsent', 'left'];
 
 /** One call of `Runs.record`. */
 interface RecordedOutcomes {
@@ -281,12 +286,12 @@ export function createSqliteOutcomes(
         journal.mergeIfLarge();
       }),
     outcomes(run: string, shard: number): ReadonlyMap<number, Outcome['kind']> {
-      const rows = selectOutcomes.all(numberOf(run), shard);
+      const kinds: Readonly<Record<number, Outcome['kind']>> = OUTCOME_KINDS;
       return new Map(
-        rows.map(({ operation, kind }) => [
-          integer(operation, 'outcomes.operation'),
-          OUTCOME_KINDS[integer(kind, 'outcomes.kind')] ?? 'applied',
-        ]),
+        selectOutcomes.all(numberOf(run), shard).flatMap(({ operation, kind }) => {
+          const known = kinds[integer(kind, 'outcomes.kind')];
+          return known === undefined ? [] : [[integer(operation, 'outcomes.operation'), known]];
+        }),
       );
     },
     tally(run: string): OutcomeTally {

@@ -166,6 +166,26 @@ describe('the report page', () => {
     expect(document.querySelectorAll('#lists svg.plot')).toHaveLength(3);
   });
 
+  it('names the rejects file for further reasons only where it has their rows', async () => {
+    const many = Array.from({ length: 30 }, (_, index) => aReason({ code: `reason-${index}` }));
+    const unsentReasons = many.map(({ code, message }) => ({ reason: { code, message }, count: 1 }));
+    const { text } = await pageOf(
+      sample(
+        { status: 'done-with-rejects' },
+        { plan: fullPlan({ skips: many }), refusals: many, unsentReasons, rejectsFile: 'rejects.csv' },
+      ),
+    );
+    const more = (id: string) =>
+      text(`#${id}`)
+        .join(' ')
+        .match(/and 5 more reasons[^–]*/i)?.[0];
+    expect(more('rejected')).toContain('the rejects file names the reason of every row');
+    for (const id of ['skipped', 'unsent']) {
+      expect(more(id)).toBeDefined();
+      expect(more(id)).not.toContain('rejects file');
+    }
+  });
+
   it('stays under 500 KB however much went wrong, and says how much it leaves out', async () => {
     const long = 'a reason of two hundred characters and more, '.repeat(30);
     const many = Array.from({ length: 3_000 }, (_, index) =>
