@@ -178,6 +178,8 @@ describe('what is sent and counted', () => {
     'https://img.example/1.jpg https://img.example/2.jpg',
     'https://img.example/1.jpg | https://img.example/2.jpg',
     'https://img.example/1.jpg\nhttps://img.example/2.jpg',
+    'https://img.example/1.jpg, //img.example/2.jpg',
+    '//img.example/1.jpg;//img.example/2.jpg',
   ])('are two addresses in one cell, split: %j', async (image) => {
     expect(await product({ Image: image })).toMatchObject({
       body: { images: ['https://img.example/1.jpg', 'https://img.example/2.jpg'] },

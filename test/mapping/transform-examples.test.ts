@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { lookupTable } from '../../src/mapping/lookup-table.ts';
 import { newScope, Problems } from '../../src/mapping/scope.ts';
 import { mappingSchema } from '../../src/mapping/spec/mapping-spec.ts';
-import type { TransformExample } from '../../src/mapping/transforms/define-transform.ts';
+import { type TransformExample, textStep } from '../../src/mapping/transforms/define-transform.ts';
 import { TRANSFORMS, transformSchema } from '../../src/mapping/transforms/transforms.ts';
 import { type Cell, isList, type Kind, Moment } from '../../src/mapping/values/cell.ts';
 import { applySteps, compileSteps } from '../../src/mapping/values/compile-steps.ts';
@@ -68,6 +68,14 @@ it('the transforms that share the name of an option share its schema: a step is 
   }
   expect(schemas.size).toBeGreaterThan(20);
   expect([...schemas].filter(([, all]) => all.size > 1).map(([option]) => option)).toEqual([]);
+});
+
+it('a step that reads texts gives a blank instead of an empty text, which would clear the field', () => {
+  const initials = textStep((text) => text.replaceAll(/[^A-Z]/g, ''));
+  expect([applySteps([initials], 'Ann Lee', ROW, 0), applySteps([initials], '123', ROW, 0)]).toEqual([
+    'AL',
+    undefined,
+  ]);
 });
 
 describe.each(TRANSFORMS)('the transform $name', ({ name, word, map, examples }) => {

@@ -105,6 +105,10 @@ describe('transforms of text', () => {
   ])('%s', async (_name, cell, transforms, expected) => {
     expect(await through(cell, ...transforms)).toEqual(expected);
   });
+
+  it('become an empty one, which clears the field, only where a mapping names it for a word', async () => {
+    expect(await gives('none', ['cell', { lookup: { none: '' } }])).toBe('');
+  });
 });
 
 describe('transforms to numbers', () => {

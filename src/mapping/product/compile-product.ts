@@ -29,7 +29,13 @@ import {
   type OptionRules,
   type OptionTable,
 } from './option-table.ts';
-import { type FindPicture, isAddress, onOneLine, pictureAddresses, unsetBases } from './picture-addresses.ts';
+import {
+  adviceOnBases,
+  type FindPicture,
+  isAddress,
+  onOneLine,
+  pictureAddresses,
+} from './picture-addresses.ts';
 import { type Clock, compilePricing, compileSubscription, type Prices, type Pricing } from './pricing.ts';
 
 type Draft = Partial<Mutable<Product>>;
@@ -143,7 +149,7 @@ function compileFields(
   const categoriesOf = given(product.categories, (written) =>
     faults.field('categories', compileCategories(scope, ['product', 'categories'], written, ofStore)),
   );
-  const advice = unsetBases(scope, JSON.stringify(product.images ?? null));
+  const advice = adviceOnBases(scope, JSON.stringify(product.images ?? null));
   const subscriptionOf = given(product.subscription, (written) =>
     faults.field('subscription', compileSubscription(scope, written)),
   );

@@ -5,10 +5,10 @@ export type FindPicture = (
   written: string,
 ) => { readonly address: string } | { readonly note: string } | undefined;
 
-/** The position of a second address directly after the first; after `/` or `=` it is part of it. */
+/** A second address directly after a letter, digit, `_` or `)`; after `/` or `=` it is a part of the first. */
 const RUN_TOGETHER = /[\p{L}\p{N}_)]https?:\/\//iu;
 
-/** Whether a text is one address. */
+/** Whether a text is one address, which may have blanks. */
 export function isAddress(text: string): boolean {
   return (
     /^https?:\/\/[^\s/]/i.test(text) &&
@@ -17,8 +17,8 @@ export function isAddress(text: string): boolean {
   );
 }
 
-/** Params that could complete incomplete addresses: params of the images that have no http address yet. */
-export function unsetBases({ params }: Scope, written: string): string {
+/** Advice on params that could complete incomplete addresses: those of the images that have no http address yet; or nothing. */
+export function adviceOnBases({ params }: Scope, written: string): string {
   const names = [...params].flatMap(([name, value]) =>
     written.includes(`{${name}}`) && !isAddress(String(value)) ? [`${name} to https://…`] : [],
   );
@@ -26,7 +26,7 @@ export function unsetBases({ params }: Scope, written: string): string {
 }
 
 /** Separators between two addresses of one cell. Within an address, a second one follows no blank or separator. */
-const BETWEEN_ADDRESSES = /(?<![\s,;|])[\s,;|]+(?=https?:\/\/|$)/i;
+const BETWEEN_ADDRESSES = /(?<![\s,;|])[\s,;|]+(?=(?:https?:)?\/\/|$)/i;
 /** A text without any of them, as nearly all are. */
 const ONE_WORD = /^[^\s,;|]+$/;
 
@@ -62,7 +62,7 @@ export function pictureAddresses(
   return { usable: [...kept], lacksPictures };
 }
 
-/** A name may have any sign: only where there is no such file, they separate several names. */
+/** A name may have any character: only where there is no such file, they separate several names. */
 function picturesNamed(text: string, find: FindPicture): readonly NonNullable<ReturnType<FindPicture>>[] {
   const whole = find(text);
   if (whole === undefined) return [];

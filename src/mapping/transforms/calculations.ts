@@ -62,7 +62,9 @@ export const calculations: readonly TransformDefinition[] = [
   defineTransform({
     name: 'min',
     map: {
-      shape: { min: operandSchema.describe('Raises smaller numbers to this, and counts them.') },
+      shape: {
+        min: operandSchema.describe('Raises smaller numbers to this, unless it is blank, and counts them.'),
+      },
       compile: ({ min: least }, context) =>
         boundStep(
           context.operand(['min'], least),
@@ -75,7 +77,7 @@ export const calculations: readonly TransformDefinition[] = [
   defineTransform({
     name: 'max',
     map: {
-      shape: { max: operandSchema.describe('Lowers greater numbers to this, and counts them.') },
+      shape: { max: operandSchema.describe('Lowers greater numbers to this, likewise.') },
       compile: ({ max: most }, context) =>
         boundStep(
           context.operand(['max'], most),
@@ -105,7 +107,7 @@ function operandStep(
   });
 }
 
-/** A step that keeps numbers on one side of a bound, and notes where it had to. */
+/** A step that keeps numbers on one side of a bound, and notes where it had to; as they are where the bound is blank. */
 function boundStep(
   bound: Expression<Decimal | undefined>,
   holds: (value: Decimal, bound: Decimal) => boolean,

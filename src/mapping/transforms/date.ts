@@ -15,7 +15,7 @@ interface DateParts {
   readonly offset: number | undefined;
 }
 
-type Field = (typeof FIELDS)[number] | 'half';
+type Field = (typeof FIELDS)[number] | 'am/pm';
 
 const TOKENS: Readonly<Record<string, Field>> = {
   yyyy: 'year',
@@ -30,7 +30,7 @@ const TOKENS: Readonly<Record<string, Field>> = {
   h: 'hour',
   mm: 'minute',
   ss: 'second',
-  a: 'half',
+  a: 'am/pm',
 };
 
 const ISO =
@@ -48,7 +48,7 @@ function dateReader(format: string): Reader | undefined {
       return token.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(/\s+/g, '\\s+');
     }
     fields.push(field);
-    if (field === 'half') return '([AaPp][Mm])';
+    if (field === 'am/pm') return '([AaPp][Mm])';
     return `([0-9]{${token.length === 1 ? '1,2' : token.length}})`;
   });
   if (!(['year', 'month', 'day'] as const).every((field) => fields.includes(field))) return undefined;
@@ -59,10 +59,11 @@ function dateReader(format: string): Reader | undefined {
   };
 }
 
+/** A year below 100 is 20yy. */
 function partsOf(fields: readonly Field[], texts: readonly string[]): DateParts {
   const numbers = new Map(fields.map((field, index) => [field, texts[index] ?? '']));
   const read = (field: Field) => Number(numbers.get(field) ?? 0);
-  const half = numbers.get('half')?.toLowerCase();
+  const half = numbers.get('am/pm')?.toLowerCase();
   const hour = half === undefined ? read('hour') : (read('hour') % 12) + (half === 'pm' ? 12 : 0);
   const year = read('year') < 100 ? read('year') + 2000 : read('year');
   const all = [year, read('month'), read('day'), hour, read('minute'), read('second')];
@@ -94,7 +95,7 @@ function momentOf({ numbers, hasTime, offset }: DateParts, timezone: string): Mo
 
 /**
  * The moment, in milliseconds since the epoch, at which clocks in the time zone show what UTC clocks show at
- * `wallTime`.
+ * `wallTime`. A time that they skip gives one an hour earlier or later.
  */
 function zonedTime(wallTime: number, timezone: string): number {
   if (timezone === 'UTC') return wallTime;

@@ -10,7 +10,7 @@ export interface Step {
   readonly takes: ItemKind | 'text[]' | 'any';
   /** The output type, by input type. */
   readonly gives: (taken: Kind) => Kind;
-  /** Never called with a blank value. */
+  /** Never called with a blank value. Undefined is a blank; an empty text is none, and clears its field. */
   readonly run: Expression;
   /** The result for a blank; default: it stays blank. */
   readonly blank?: () => Cell;
@@ -25,18 +25,16 @@ interface Calculation {
   readonly settle: (value: Decimal, row: SourceRow, n: number) => Decimal;
 }
 
-/** A step that reads texts, by default to other texts. */
+/** A step that reads texts, by default to other texts. An empty text that it gives is a blank: sent, it would clear the field. */
 export function textStep(run: (text: string, row: SourceRow, n: number) => Cell, gives: Kind = 'text'): Step {
   return {
     takes: 'text',
     gives: () => gives,
-    run: (row, n, value) => (typeof value === 'string' ? run(value, row, n) : value),
+    run: (row, n, value) => {
+      const result = typeof value === 'string' ? run(value, row, n) : value;
+      return result === '' ? undefined : result;
+    },
   };
-}
-
-/** An empty text counts as blank. */
-export function textOrBlank(text: string): string | undefined {
-  return text === '' ? undefined : text;
 }
 
 /** The place of a part within a transform: keys and indexes. */

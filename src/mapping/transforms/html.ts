@@ -12,7 +12,7 @@ import {
 import { grouped } from '../../text/printable.ts';
 import type { BuildRecord, RecordRows } from '../record-rows.ts';
 import { attempt, refuse, Unreadable } from '../values/cell.ts';
-import { defineTransform, type Step, textOrBlank, textStep } from './define-transform.ts';
+import { defineTransform, type Step, textStep } from './define-transform.ts';
 
 import harmlessHtml from './harmless-html.json' with { type: 'json' };
 
@@ -24,15 +24,15 @@ function htmlStep(treatment: z.infer<typeof treatments>): Step {
       return textStep((text) => text);
     case 'strip': {
       const { plain } = htmlCleaner();
-      return textStep((text) => textOrBlank(plain(text)));
+      return textStep((text) => plain(text));
     }
     case 'sanitize': {
       const { harmless } = htmlCleaner();
-      return textStep((text) => textOrBlank(harmless(text)));
+      return textStep((text) => harmless(text));
     }
     case 'decode': {
       const { decodeHTML } = loadEntities();
-      return textStep((text) => textOrBlank(decodeHTML(text).trim()));
+      return textStep((text) => decodeHTML(text).trim());
     }
     case 'escape':
       return textStep(paragraphs);

@@ -36,10 +36,16 @@ export const lookup = defineTransform({
         complain([FALLBACK], `keep leaves a text, but the lookup gives a ${kind}`);
       }
       const found = new Map(Object.entries(words).map(([word, becomes]) => [lookupKey(word), becomes]));
-      return textStep((text) => {
-        const becomes = found.get(lookupKey(text));
-        return becomes === undefined ? unknownWord(text, rule, quote) : (becomes ?? undefined);
-      }, kind);
+      return {
+        takes: 'text',
+        gives: () => kind,
+        // No text step: a mapping that names an empty text for a word means to clear the field.
+        run: (_row, _n, value) => {
+          if (typeof value !== 'string') return value;
+          const becomes = found.get(lookupKey(value));
+          return becomes === undefined ? unknownWord(value, rule, quote) : (becomes ?? undefined);
+        },
+      };
     },
   },
   examples: [

@@ -32,13 +32,16 @@ export const numberOptions = z.strictObject({
   ),
   thousands: optional(
     z.string(),
-    'Between groups of three digits; `other`: the comma where the point is decimal, and vice versa; then 1.000 is refused as ambiguous.',
+    'Between groups of three digits; `other`: the comma where the point is decimal, and vice versa. If set, a decimal 1.000 is refused as ambiguous.',
   ),
   currency: optional(
     z.string(),
     '`strip` removes the code or sign of a currency (EUR, $, zł) and refuses other words; a code such as EUR also refuses other currencies. Either refuses what is not the `currency` of the store, unless a later `convert` converts it, and three digits behind the only sign (15.000), unless the currency has thousandths.',
   ),
-  [FALLBACK]: optional(z.enum(['blank', 'reject']), 'If it is no number. Default: reject.'),
+  [FALLBACK]: optional(
+    z.enum(['blank', 'reject']),
+    'If it is no number, an ambiguous one, or refused by `currency`. Default: reject.',
+  ),
 });
 
 /** `number`: reads a number. */

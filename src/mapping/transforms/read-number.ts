@@ -12,7 +12,7 @@ export interface NumberFormat {
    * thousand.
    */
   readonly refusesThreeDecimals: boolean;
-  /** What becomes of a text that is not a number, or an ambiguous one. */
+  /** What becomes of a text that is not a number, of an ambiguous one, and of one that `currency` refuses. */
   readonly fallback: 'blank' | 'reject';
   /** The params of the mapping that set the options above, for advice in messages. */
   readonly params: FormatParams | undefined;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { optional } from '../../model/json-object.ts';
 import { withPlainLetters } from '../../model/operation.ts';
-import { defineTransform, type Step, textOrBlank, textStep } from './define-transform.ts';
+import { defineTransform, type Step, textStep } from './define-transform.ts';
 
 /**
  * A URL handle: letters and digits of any script, in words joined by hyphens. Accents are removed from Latin letters
@@ -33,7 +33,7 @@ const ACCENTED = /([a-z])[\u0300-\u036f]+/gi;
 
 /** If no characters remain for a handle, the value is blank. */
 function slugStep(keep: string, lowerCase: boolean): Step {
-  return textStep((text) => textOrBlank(slugify(text, keep, lowerCase)));
+  return textStep((text) => slugify(text, keep, lowerCase));
 }
 
 /** `slug`: makes a URL handle. */

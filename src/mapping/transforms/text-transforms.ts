@@ -5,7 +5,7 @@ import { storeTextSchema } from '../../model/remote-address.ts';
 import { messageOf } from '../../model/storeferry-error.ts';
 import { refuse } from '../values/cell.ts';
 import { compilePattern, rememberingLast } from './compile-pattern.ts';
-import { defineTransform, type TransformDefinition, textOrBlank, textStep } from './define-transform.ts';
+import { defineTransform, type TransformDefinition, textStep } from './define-transform.ts';
 
 /** The transforms that change a text. */
 export const textTransforms: readonly TransformDefinition[] = [
@@ -13,7 +13,7 @@ export const textTransforms: readonly TransformDefinition[] = [
     name: 'trim',
     word: {
       description: 'Removes white space from both ends; cells and parts of a split are trimmed anyway.',
-      compile: () => textStep((text) => textOrBlank(text.trim())),
+      compile: () => textStep((text) => text.trim()),
     },
     map: {
       shape: { trim: z.string().min(1).describe('Removes these characters from both ends.') },
@@ -25,7 +25,7 @@ export const textTransforms: readonly TransformDefinition[] = [
           const to = all.findLastIndex((character) => !removed.has(character));
           if (from < 0) return undefined;
           const kept = all.slice(from, to + 1).join('');
-          return textOrBlank(kept.trim());
+          return kept.trim();
         });
       },
     },
@@ -38,7 +38,7 @@ export const textTransforms: readonly TransformDefinition[] = [
     name: 'squeeze',
     word: {
       description: 'Turns white space, line breaks included, into one space.',
-      compile: () => textStep((text) => textOrBlank(text.replaceAll(/\s+/g, ' ').trim())),
+      compile: () => textStep((text) => text.replaceAll(/\s+/g, ' ').trim()),
     },
     examples: [{ cell: 'Blue   mug', steps: 'squeeze', gives: 'Blue mug' }],
   }),
@@ -61,7 +61,7 @@ export const textTransforms: readonly TransformDefinition[] = [
           const formula = text.startsWith('="') && text.endsWith('"') ? text.slice(1) : text;
           const bare = formula.startsWith("'") ? formula.slice(1) : formula;
           const quoted = bare.length > 1 && bare.startsWith('"') && bare.endsWith('"');
-          return textOrBlank((quoted ? bare.slice(1, -1) : bare).trim());
+          return (quoted ? bare.slice(1, -1) : bare).trim();
         }),
     },
     examples: [{ cell: "'0042", steps: 'unquote', gives: '0042' }],
@@ -79,8 +79,7 @@ export const textTransforms: readonly TransformDefinition[] = [
       compile: ({ replace: written, with: by = '' }, { complain, argument, patternLength }) => {
         const pattern = compilePattern(written, patternLength, (message) => complain(['replace'], message));
         const text = argument(['with'], by);
-        const replaced = (cell: string) =>
-          textOrBlank(pattern?.matcher(cell).replaceAll(text).trim() ?? cell);
+        const replaced = (cell: string) => pattern?.matcher(cell).replaceAll(text).trim() ?? cell;
         return textStep(rememberingLast(replaced));
       },
     },
@@ -100,7 +99,7 @@ export const textTransforms: readonly TransformDefinition[] = [
         return textStep((text) => {
           const matcher = pattern?.matcher(text);
           if (matcher?.find() !== true) return undefined;
-          return textOrBlank((matcher.group(matcher.groupCount() > 0 ? 1 : 0) ?? '').trim());
+          return (matcher.group(matcher.groupCount() > 0 ? 1 : 0) ?? '').trim();
         });
       },
     },
@@ -133,7 +132,7 @@ export const textTransforms: readonly TransformDefinition[] = [
     map: {
       shape: { start: z.int().min(1).describe('The first so many characters.') },
       compile: ({ start: length }) =>
-        textStep((text) => textOrBlank([...text.slice(0, length * 2)].slice(0, length).join('').trim())),
+        textStep((text) => [...text.slice(0, length * 2)].slice(0, length).join('').trim()),
     },
     examples: [{ cell: 'product_a1b2c3d4e5', steps: '{ start: 10 }', gives: 'product_a1' }],
   }),
@@ -161,9 +160,7 @@ export const custom = defineTransform({
           return refuse('custom-transform', `${name}: ${messageOf(error)}`);
         }
         if (changed === null || changed === undefined) return undefined;
-        return typeof changed === 'string'
-          ? textOrBlank(changed)
-          : refuse('custom-transform', `${name} gave no text`);
+        return typeof changed === 'string' ? changed : refuse('custom-transform', `${name} gave no text`);
       });
     },
   },
