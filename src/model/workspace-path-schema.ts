@@ -43,6 +43,11 @@ export function expandBraces(pattern: string): readonly string[] | undefined {
   return expanded;
 }
 
+/** Whether Excel keeps this file beside a workbook while somebody has it open, such as `~$prices.xlsx`: no pattern matches it. */
+export function isOwnerFile(name: string): boolean {
+  return name.startsWith('~$');
+}
+
 interface BraceGroup {
   /** With both braces. */
   readonly length: number;

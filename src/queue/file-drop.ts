@@ -3,6 +3,7 @@ import { basename, dirname, join, matchesGlob } from 'node:path';
 import { repeatEvery } from '../model/clock.ts';
 import { UNFINISHED } from '../model/run.ts';
 import { errorCode, messageOf } from '../model/storeferry-error.ts';
+import { isOwnerFile } from '../model/workspace-path-schema.ts';
 import type { RunContext } from '../run/run-context.ts';
 import type { RunQueue } from './run-queue.ts';
 import type { WorkerFiles, WorkerLog } from './worker-settings.ts';
@@ -66,7 +67,7 @@ export function fileDrop({ context, files, openQueue, log }: FileDropOptions) {
     const names = await namesIn(inbox);
     const arrived: { readonly name: string; readonly at: number }[] = [];
     for (const name of names) {
-      if (name.endsWith(DONE) || !matchesGlob(name, basename(pattern))) continue;
+      if (name.endsWith(DONE) || isOwnerFile(name) || !matchesGlob(name, basename(pattern))) continue;
       const path = join(inbox, name);
       const found = await lstat(path).catch(() => undefined);
       if (found?.isFile() !== true) continue;

@@ -1,3 +1,4 @@
+import { isOwnerFile } from '../model/workspace-path-schema.ts';
 import { permanentFailure } from './remote-client.ts';
 
 /** A path split into folder and name. */
@@ -21,6 +22,7 @@ export function isPattern(path: string): boolean {
 export function matchesPattern(name: string, pattern: string): boolean {
   const [first = '', ...rest] = pattern.split('*');
   if (rest.length === 0) return name === pattern;
+  if (isOwnerFile(name) && !isOwnerFile(pattern)) return false;
   const last = rest.pop() ?? '';
   if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length)
     return false;

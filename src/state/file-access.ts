@@ -16,7 +16,7 @@ import {
 import { hostname, tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { errorCode, SourceError, StateError, TEMPORARY_FOLDER_HINT } from '../model/storeferry-error.ts';
-import { expandBraces, MAX_BRACE_ALTERNATIVES } from '../model/workspace-path-schema.ts';
+import { expandBraces, isOwnerFile, MAX_BRACE_ALTERNATIVES } from '../model/workspace-path-schema.ts';
 import { nearestName } from '../text/printable.ts';
 
 /** A temporary file without a change for this long has no writer any more, on any machine. */
@@ -168,7 +168,7 @@ const MAX_GLOB_NAMES = 200_000;
 
 /**
  * The regular files that a glob matches, as Node's own glob, whose braces and stars have no bound. A link to a folder, and
- * a name that begins with a dot, is matched only where the glob has the name exactly so.
+ * a name that begins with a dot or is an owner file, is matched only where the glob has the name exactly so.
  */
 async function findMatches(glob: string, workspaceDir: string): Promise<string[]> {
   const refuse = (problem: string, hint: string) => refusedSource(glob, `\`${glob}\` ${problem}`, hint);
@@ -191,7 +191,7 @@ async function findMatches(glob: string, workspaceDir: string): Promise<string[]
         'Name the folder of the files, without `**`.',
       );
     }
-    return found.filter(({ name }) => !name.startsWith('.'));
+    return found.filter(({ name }) => !isPassedOver(name));
   };
   const walk = async (folder: string, parts: readonly string[]): Promise<void> => {
     const key = `${folder}\0${parts.join('/')}`;
@@ -333,7 +333,12 @@ async function namesIn(folder: string, written: string, access: FileAccess): Pro
   const allowed = await allowedPath(folder, access, written).catch(() => ({ refused: '' }));
   if ('refused' in allowed) return undefined;
   const names = await readdir(allowed.real).catch(() => undefined);
-  return names?.filter((name) => !name.startsWith('.')).sort();
+  return names?.filter((name) => !isPassedOver(name)).sort();
+}
+
+/** Whether only a pattern that has the name exactly so finds it. */
+function isPassedOver(name: string): boolean {
+  return name.startsWith('.') || isOwnerFile(name);
 }
 
 /** The folder of a path before its first wildcard. */

@@ -43,6 +43,7 @@ it('a file that arrives starts one run, whole, and is moved by its end, through 
     await sleep(500);
   }
   await workspace.write('inbox/ignored.txt', 'no table');
+  await workspace.write('inbox/~$a.csv', 'of a workbook that somebody has open');
   await until(() => store.requests.length > 20);
   first.process.kill('SIGKILL');
   await first.ended;
@@ -55,7 +56,7 @@ it('a file that arrives starts one run, whole, and is moved by its end, through 
   await workspace.write('inbox/b.csv', 'Handle,Title\nno,price column\n');
   await workspace.write('inbox/b.csv.done', '');
   await until(async () => (await namesIn(dir, 'failed')).includes('b.csv'));
-  expect(await namesIn(dir, '')).toEqual(['failed', 'ignored.txt', 'processed', 'processing']);
+  expect(await namesIn(dir, '')).toEqual(['failed', 'ignored.txt', 'processed', 'processing', '~$a.csv']);
   second.process.kill('SIGKILL');
   await second.ended;
 

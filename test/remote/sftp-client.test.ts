@@ -127,7 +127,7 @@ describeWithSshd('a file on an SSH server', () => {
   });
 
   it('is one of several that a pattern finds, or the newest of them', async () => {
-    for (const [index, name] of ['p-2.csv', 'p-1.csv', 'p-3.csv', 'q-1.csv'].entries()) {
+    for (const [index, name] of ['p-2.csv', 'p-1.csv', 'p-3.csv', 'q-1.csv', '~$q-1.csv'].entries()) {
       there(name, name);
       utimesSync(join(sshd.folder, name), 1_700_000_000 + index, 1_700_000_000 + index);
     }
@@ -135,6 +135,7 @@ describeWithSshd('a file on an SSH server', () => {
     expect(await contentsOf(addressOf('p-*.csv', { newest: true }))).toEqual({
       [sshd.address('p-3.csv')]: 'p-3.csv',
     });
+    expect(Object.values(await contentsOf(addressOf('*q-*.csv')))).toEqual(['q-1.csv']);
     expect(await contentsOf(addressOf('r-*.csv'))).toEqual({});
   });
 

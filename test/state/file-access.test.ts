@@ -188,6 +188,8 @@ describe('a glob', () => {
     ['[]a]', [']', 'a'], ['b']],
     [String.raw`\*[?`, ['*[x'], ['x[x']],
     ['?', ['🙂', 'ü'], ['ab']],
+    ['*.xlsx', ['prices.xlsx', '~prices.xlsx'], ['~$prices.xlsx', '.prices.xlsx']],
+    ['~$prices.xlsx', ['~$prices.xlsx'], ['prices.xlsx']],
   ])('matches names: %s', async (pattern, names, others) => {
     const dir = await freshFolder();
     for (const name of [...names, ...others]) await writeFile(join(dir, name), 'x');
