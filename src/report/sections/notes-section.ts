@@ -147,7 +147,7 @@ function changedSource({ source: { sinceLastRun, files } }: Plan): string[] {
   const names = listed(columnsGone.map((column) => `'${printable(column)}'`));
   return withoutAbsent([
     columnsGone.length > 0 &&
-      `The source no longer has the column${one ? '' : 's'} ${names}, which run ${run} read: ${one ? 'its' : 'their'} values are no longer sent. If that is wrong, correct the source, or the header in the mapping; a file without a column of its \`required\` is refused.`,
+      `The source no longer has the column${one ? '' : 's'} ${names}, which run ${run} read: records are sent without ${one ? 'its' : 'their'} values. If that is wrong, correct the source, or the header in the mapping. To refuse such files, name the column under \`required\` in the mapping.`,
     sheetBefore !== undefined &&
       `The sheet '${printable(files[0]?.places?.title ?? '')}' was read; run ${run} read '${printable(sheetBefore)}'. To choose one, set \`sheet\` in the source of the job.`,
   ]);
