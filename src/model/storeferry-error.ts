@@ -90,6 +90,9 @@ export class SourceError extends StoreferryError {
   readonly code = 'source';
 }
 
+/** A path or a glob finds no file. */
+export class NoFileError extends SourceError {}
+
 /** Which table of a file is meant is unclear, and must not be guessed. */
 export class TableChoiceError extends SourceError {
   /** The key of a source that names it. */

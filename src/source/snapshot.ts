@@ -10,7 +10,7 @@ import { DEFAULT_LIMITS, fileLimitError, type InputLimits } from '../model/input
 import type { Stored } from '../model/json-object.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { stagedTableSchema } from '../model/row.ts';
-import { SourceError, StateError } from '../model/storeferry-error.ts';
+import { NoFileError, SourceError, StateError } from '../model/storeferry-error.ts';
 import { bytesOf } from '../remote/fetch-file.ts';
 import { releaseBuffer } from '../remote/read-next.ts';
 import type { RetryPolicy } from '../remote/remote-client.ts';
@@ -172,7 +172,7 @@ export interface StageOptions extends FileAccess {
 type TableFile = Parameters<typeof stageTable>[0];
 
 /** The fields of a source that select its files and the table in them. */
-export type SourcePlace = Pick<SourceSpec, 'path' | 'remote'> &
+export type SourcePlace = Pick<SourceSpec, 'path' | 'remote' | 'watch'> &
   TableFile['choice'] & { readonly files?: number | undefined; readonly query?: string | undefined };
 
 /**
@@ -229,9 +229,21 @@ export async function isZip(content: AsyncIterable<Uint8Array>): Promise<boolean
   return recognise(beginning).kind === 'zip';
 }
 
-async function stagePath({ path = '', query }: SourcePlace, staging: Staging): Promise<null> {
+/** The files of a path; those of an inbox are there while a run works on one that has arrived. */
+async function findSource(path: string, watch: string | undefined, access: FileAccess) {
+  try {
+    return await findFiles(path, access);
+  } catch (error) {
+    if (!(error instanceof NoFileError) || watch === undefined) throw error;
+    throw new SourceError(`No file of \`${watch}\` is being processed.`, {
+      hint: 'A worker runs the job for each file that arrives; start it with: storeferry worker',
+    });
+  }
+}
+
+async function stagePath({ path = '', query, watch }: SourcePlace, staging: Staging): Promise<null> {
   const staged: { readonly file: FoundFile; readonly version: BigIntStats }[] = [];
-  for (const file of await findFiles(path, staging.options)) {
+  for (const file of await findSource(path, watch, staging.options)) {
     if (query !== undefined) {
       const archive = { bytes: Number.POSITIVE_INFINITY, unpacked: 0 };
       const { signal } = staging.options;

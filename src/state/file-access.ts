@@ -15,7 +15,13 @@ import {
 } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { errorCode, SourceError, StateError, TEMPORARY_FOLDER_HINT } from '../model/storeferry-error.ts';
+import {
+  errorCode,
+  NoFileError,
+  SourceError,
+  StateError,
+  TEMPORARY_FOLDER_HINT,
+} from '../model/storeferry-error.ts';
 import { expandBraces, isOwnerFile, MAX_BRACE_ALTERNATIVES } from '../model/workspace-path-schema.ts';
 import { nearestName } from '../text/printable.ts';
 
@@ -315,7 +321,7 @@ async function nothingFound(path: string, access: FileAccess): Promise<SourceErr
   const more = (names?.length ?? 0) > MAX_NAMES_SHOWN ? `, … (${names?.length})` : '';
   const shown = `${names?.slice(0, MAX_NAMES_SHOWN).join(', ')}${more}`;
   const instead = names?.length === 0 ? 'is nothing' : `are: ${shown}`;
-  return new SourceError(
+  return new NoFileError(
     `No file matches the source \`${path}\`.${names === undefined ? '' : ` In ${where} there ${instead}.`}`,
     {
       place: { file: path },

@@ -1,11 +1,11 @@
 import { rm, stat, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { ImportJob, Job } from '../../config/job/job.ts';
 import { columnsNamed, lookupTable } from '../../mapping/lookup-table.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import type { RemoteAddress } from '../../model/remote-address.ts';
-import { sentenceOf } from '../../model/storeferry-error.ts';
+import { NoFileError, sentenceOf } from '../../model/storeferry-error.ts';
 import { fitHeader, lookAtSource } from '../../onboarding/preview-source.ts';
 import { probeRemote } from '../../remote/fetch-file.ts';
 import { type FileAccess, findFiles, makeTemporaryFolder } from '../../state/file-access.ts';
@@ -40,7 +40,7 @@ export const sourceCheck: OnlineCheck = (workspace) => {
           await Promise.all([
             source.path === undefined
               ? judgeRemote('source', source.remote, signal)
-              : judgeSource(source.path, job, mapping?.spec, access),
+              : judgeSource(source.watch ?? source.path, job, mapping?.spec, access),
             ...tables.map((table) => judgeSideTable(table, signal)),
           ]),
       },
@@ -83,7 +83,13 @@ async function judgeSource(
           'Check that it is the right file, and the mapping of the job; `storeferry init` recognises formats by their columns.',
         );
   };
-  return await look().catch((error: unknown) => unreadable('source', error));
+  return await look().catch((error: unknown) =>
+    error instanceof NoFileError && source.watch !== undefined
+      ? okFinding(
+          `no file waits in ${dirname(path)}: a worker runs it for each ${basename(path)} that arrives`,
+        )
+      : unreadable('source', error),
+  );
 }
 
 async function judgeRemote(what: string, remote: RemoteAddress, signal: AbortSignal): Promise<Facts> {

@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { startStore } from '../support/store.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+it('a job that waits for files is in order without one, and says who runs it', async () => {
+  const store = await startStore({ seed: 1 });
+  const catalog = shopifyCatalog(manyProducts(3));
+  await using workspace = await makeWorkspace(
+    {
+      ...catalogWorkspace(store.baseUrl, catalog),
+      'jobs/nightly.yaml':
+        'import: products\nstore: main\nsource: { watch: inbox/*.csv }\nmapping: shopify-products\n',
+    },
+    { STORE_API_KEY: store.apiKey },
+  );
+  const check = async () => {
+    const { code, stdout } = await workspace.storeferry('check', '--online');
+    return [code, stdout.replaceAll(/\s+/g, ' ')] as const;
+  };
+  try {
+    expect(await check()).toEqual([
+      0,
+      expect.stringContaining('ok job nightly: no file waits in inbox: a worker runs it for each *.csv'),
+    ]);
+    const run = await workspace.storeferry('run', 'nightly');
+    expect(run.code).toBe(1);
+    expect(run.stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'No file of `inbox/*.csv` is being processed. A worker runs the job for each file that arrives; start it with: storeferry',
+    );
+    await workspace.write('inbox/a.csv', catalog);
+    expect(await check()).toEqual([0, expect.stringContaining('its source inbox/a.csv exists')]);
+    await workspace.write('inbox/a.csv', 'Name\nMug\n');
+    expect(await check()).toEqual([1, expect.stringContaining('inbox/a.csv does not fit')]);
+  } finally {
+    await store.close();
+  }
+});
