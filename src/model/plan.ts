@@ -309,8 +309,8 @@ export const planSchema = z.object({
   /** Products with at least one price move (safety-limits.ts): there may be more than `moves` names. */
   priceMoves: integer,
   /**
-   * Fields that are now empty in the source but that the store keeps, because the API cannot clear a contact's
-   * fields.
+   * Fields that are now empty in the source but that the store keeps: the API cannot clear those of a contact, and a probe has
+   * seen that updates of products leave absent fields alone.
    */
   emptied: z.array(recordsOfField),
   rejections: z.array(reasonGroupSchema),

@@ -502,11 +502,13 @@ export class PlanDraft {
     if (changes.length === 0) return { standing: same, ...NO_HITS };
     const found = this.watch.hitsOfChanged(key, changes, variants);
     if (found.held) return { standing: 'changed', ...found };
-    const isSendable = this.tally.changes.addSendable(
-      key,
-      changes,
-      update !== undefined && update.hits.length > 0,
-    );
+    const isSendable = this.tally.changes.addSendable(key, changes, {
+      isHeld: update !== undefined && update.hits.length > 0,
+      // Under a new url a product may be created.
+      keepsAbsent:
+        predecessor?.renamed === undefined &&
+        (update?.part !== undefined || this.#options.updates?.partByKey === true),
+    });
     return { standing: isSendable ? 'changed' : same, ...found };
   }
 

@@ -47,15 +47,24 @@ class ChangeTally {
 
   /**
    * Counts the differences, and returns whether any of them can be sent: the API cannot empty a contact's field
-   * (section 4.2), so if nothing else differs there is nothing to send. Those of a held record are not counted.
+   * (section 4.2), nor do updates of products where the store `keepsAbsent` fields, so if nothing else differs there is
+   * nothing to send. Those of a held record are not counted.
    */
-  addSendable(key: string, changes: readonly FieldChange[], isHeld = false): boolean {
-    if (isHeld) return changes.some((change) => !this.#isEmptied(change));
+  addSendable(
+    key: string,
+    changes: readonly FieldChange[],
+    {
+      isHeld = false,
+      keepsAbsent = false,
+    }: { readonly isHeld?: boolean; readonly keepsAbsent?: boolean } = {},
+  ): boolean {
+    const isEmptied = (change: FieldChange) => this.#isEmptied(change, keepsAbsent);
+    if (isHeld) return changes.some((change) => !isEmptied(change));
     let sendable = false;
     if (changes.every(({ field }) => field === ADVANCED_FIELD)) this.advancedOnly++;
     for (const change of changes) {
-      if (this.#isEmptied(change)) {
-        countUnder(this.#emptied, change.field);
+      if (isEmptied(change)) {
+        if (this.#resource === 'contacts' || hasContent(change.old)) countUnder(this.#emptied, change.field);
         continue;
       }
       sendable = true;
@@ -68,13 +77,14 @@ class ChangeTally {
   }
 
   /**
-   * A removed field of a contact. One of several custom properties is not such a field: the others are sent and
-   * replace all.
+   * A removed field. One of several custom properties of a contact, or of the fields of a variant, is not such a field: the
+   * others are sent and replace all.
    */
-  #isEmptied(change: FieldChange): boolean {
-    return (
-      this.#resource === 'contacts' && change.new === undefined && !change.field.startsWith('properties.')
-    );
+  #isEmptied({ field, new: now }: FieldChange, keepsAbsent: boolean): boolean {
+    if (now !== undefined) return false;
+    return this.#resource === 'contacts'
+      ? !field.startsWith('properties.')
+      : keepsAbsent && !field.includes('.');
   }
 
   /** Most frequent first. */
@@ -82,12 +92,18 @@ class ChangeTally {
     return [...this.#fields.values()].sort((a, b) => b.records - a.records);
   }
 
-  /** Contact fields that the last acknowledged body had and the new one lacks: the store keeps them. */
+  /** Fields that the last acknowledged body had and the new one lacks: the store keeps them. */
   emptied(): { field: string; records: number }[] {
     return [...this.#emptied]
       .map(([field, records]) => ({ field, records }))
       .sort((a, b) => b.records - a.records);
   }
+}
+
+/** Whether a field of a product that a store answers says more than its absence. */
+function hasContent(value: unknown): boolean {
+  const isEmptyList = Array.isArray(value) && value.length === 0;
+  return value !== null && value !== '' && value !== false && !isEmptyList;
 }
 
 const SAMPLE_LENGTH = 60;

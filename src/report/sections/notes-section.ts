@@ -232,11 +232,16 @@ function whyWithheld(withheld: NonNullable<Plan['deletesWithheld']>, unreadableK
   }
 }
 
-function emptied({ emptied: fields }: Plan): string[] {
+function emptied({ emptied: fields, resource }: Plan): string[] {
   if (fields.length === 0) return [];
-  const named = fields.map(({ field, records }) => `${printable(field)} (${counted(records, 'contact')})`);
+  const one = resourceNoun(resource);
+  const named = fields.map(({ field, records }) => `${printable(field)} (${counted(records, one)})`);
+  const [why, instead] =
+    resource === 'contacts'
+      ? ['the API cannot clear them', '']
+      : ['an update leaves them as they are', ', or set `blank: clear` in the mapping'];
   return [
-    `These fields are now empty in the source, but the API cannot clear them: ${listed(named)}. The store keeps its values; clear them there by hand.`,
+    `These fields are now empty in the source, but ${why}: ${listed(named)}. The store keeps its values; clear them there by hand${instead}.`,
   ];
 }
 

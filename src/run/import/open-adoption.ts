@@ -284,8 +284,8 @@ export async function openAdoption(context: RunContext, request: ImportRequest, 
       adopting: new Set(waiting.keys()),
       bodies: async (keys) =>
         keys.map((key) => {
-          const body = known.get(key);
-          return body === undefined ? undefined : JSON.stringify(body);
+          const { id: _, ...body } = known.get(key) ?? {};
+          return known.has(key) ? JSON.stringify(body) : undefined;
         }),
     };
   };
