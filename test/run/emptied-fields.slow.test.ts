@@ -52,6 +52,12 @@ it('fields that a store keeps are named, not told to be removed; a product witho
   const held = await shop.store.list('/_sandbox/products');
   expect(held).toContainEqual(expect.objectContaining({ url: 'mug', description: 'Blue' }));
   expect(held).toContainEqual(expect.objectContaining({ url: 'cup', images: [PHOTO] }));
+
+  await shop.workspace.write('goods.csv', csv(`cup,Cup,13,Red,${PHOTO}`, `pot,Pot,20,,${PHOTO}`));
+  const { run } = (await shop.run('run')).json;
+  const undo = (await shop.workspace.storeferry('undo', String(run))).stdout.replaceAll(/\s+/g, ' ');
+  expect(undo).toContain('The run added fields (description in 1 product and images in 1 product)');
+  expect(undo).not.toContain('now empty');
 });
 
 it('fields that a store replaces, or may replace, count as changed', async () => {

@@ -232,8 +232,9 @@ function whyWithheld(withheld: NonNullable<Plan['deletesWithheld']>, unreadableK
   }
 }
 
-function emptied({ emptied: fields, resource }: Plan): string[] {
-  if (fields.length === 0) return [];
+function emptied({ emptied: fields, resource, undo }: Plan): string[] {
+  // An undo has no source, and names what it cannot take away itself.
+  if (fields.length === 0 || undo !== undefined) return [];
   const one = resourceNoun(resource);
   const named = fields.map(({ field, records }) => `${printable(field)} (${counted(records, one)})`);
   const [why, instead] =
