@@ -143,7 +143,7 @@ describe('a plan for people', () => {
         deletesWithheld: 'key-unreadable',
         unreadableKeys: 1,
         deletesWithoutId: 2,
-        emptied: [{ field: 'phone', records: 1200 }],
+        emptied: [{ field: 'images', records: 1200 }],
         duplicates: {
           policy: 'reject',
           keys: 1,
@@ -160,7 +160,12 @@ describe('a plan for people', () => {
       '3 products are no longer in the source, but nothing is deleted: the url of 1 group of rows cannot be read',
     );
     expect(text).toContain('2 removed products cannot be deleted');
-    expect(text).toContain('but the API cannot clear them: phone (1,200 contacts)');
+    expect(text).toContain('but an update leaves them as they are: images (1,200 products)');
+    const contacts = textOf(
+      { resource: 'contacts', emptied: [{ field: 'phone', records: 1200 }] },
+      { width: 400 },
+    );
+    expect(contacts).toContain('but the API cannot clear them: phone (1,200 contacts)');
     expect(text).toContain('1 url occurs more than once, 3 copies in all');
     expect(text).toContain('7 records: quantity below 0 raised to 0');
   });
