@@ -33,7 +33,7 @@ import { fileRoutes, serveAssets } from './file-routes.ts';
 import { guardRequests, PAGE_POLICY, SECURITY_HEADERS } from './guard/guard-requests.ts';
 import { showErrors } from './guard/page-error.ts';
 import { newJobRoutes } from './new-job/new-job-routes.ts';
-import { uploadRoutes } from './new-job/upload-routes.ts';
+import { replaceFileRoutes } from './new-job/replace-file-routes.ts';
 import { auditPage } from './pages/audit-page.ts';
 import { historyPage } from './pages/history-page.ts';
 import { jobPage } from './pages/job-page.ts';
@@ -182,7 +182,7 @@ const ROUTES: readonly ((app: FastifyInstance, parts: RouteParts) => void | Prom
   retryRoutes,
   correctRoutes,
   newJobRoutes,
-  uploadRoutes,
+  replaceFileRoutes,
   editRoutes,
   jobFileRoutes,
   columnsRoutes,

@@ -52,7 +52,7 @@ function reportOn(
   }
 }
 
-/** The binding of the file if no header repeated. */
+/** The header line, with blanks in place of repeated names. */
 function withoutRepeats(header: readonly string[]): readonly string[] {
   const known = new Set<string>();
   return header.map((text) => {
@@ -81,7 +81,7 @@ export function candidateOf({ name, spec, shipped }: MappingCandidate): MappingC
   return { name, spec, shipped };
 }
 
-/** How much better than the second the best must fit, if both have distinctive columns. */
+/** How many times the evidence of the second the best must have. */
 const CLEAR_LEAD = 1.25;
 
 /**
@@ -123,7 +123,7 @@ export function guessMapping(header: readonly string[], candidates: readonly Map
     best,
     /** Mappings that can read the file, likeliest first. */
     fitting: best === undefined ? fitting : [best, ...fitting.filter(({ name }) => name !== best.name)],
-    /** Mappings that know some of its columns and lack others that they need, nearest first. */
+    /** Mappings that know some of its columns and cannot read the file, those with most evidence first. */
     near,
   };
 }
@@ -137,8 +137,8 @@ const MIN_DISTINCTIVE = 3;
 const MIN_DISTINCTIVE_OF_WHOLE = 2;
 
 /**
- * Recognises the format of a file among these mappings: by several columns that only this format has, and unless the
- * headers and values alone explain more of its columns.
+ * Recognises the format of a file among these mappings: by several columns that only this format has, and if it explains more of its
+ * columns than the headers and values alone.
  */
 export function recogniseFile(file: FileToGuess, known: readonly MappingCandidate[]) {
   const guess = guessMapping(file.header, known);

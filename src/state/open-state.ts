@@ -14,13 +14,13 @@ export interface StateOptions {
   readonly redisUrl?: string | undefined;
   /** The workspace's `.storeferry` folder, for the embedded state. */
   readonly dir: string;
-  /** The location of witnesses; default for the embedded state: beside it. */
+  /** The location of witnesses. Default for the embedded state: beside it; with Redis there are none then, and a loss goes unnoticed. */
   readonly artifacts?: Artifacts | undefined;
   /** The prefix of every key in Redis; default: that of the address. */
   readonly prefix?: string;
   /** How long a shared lock remains after its last renewal; undefined: the default. */
   readonly leaseMs?: number | undefined;
-  /** How long a command waits for Redis; undefined: the default of the command line. */
+  /** How long a command waits for Redis; undefined: ten seconds. */
   readonly commandTimeoutMs?: number | undefined;
   /** Called while the state opens: starting SQLite's thread takes as long as loading the modules of a run. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;

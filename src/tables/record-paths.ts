@@ -73,7 +73,8 @@ export function collectRecordPaths() {
     },
     /**
      * The error for a file without records at the requested path. The likely path is that of the most leaves, with the list
-     * of variants within its records; none is likely if another list has half as many, unless only one has a usual name. Where
+     * of variants within its records; none is likely if another list has half as many, unless only one has a usual name, or if its rows have lists that may be
+     * rows as well. Where
      * no path repeats, the file may have a single record: then those with leaves are named, and only one with a usual name is likely.
      */
     tableChoiceError({ name: file }: TableFile, message: string, hint: string): TableChoiceError {
@@ -153,7 +154,7 @@ function likelyOption(options: readonly RecordOption[]): string | undefined {
 }
 
 /** Whether a list within records has variants of them, or records in a group, and not their images or taxes. */
-function mayBeVariants({ path, leaves }: RepeatedPath): boolean {
+function mayBeVariants({ path, leaves }: Pick<RepeatedPath, 'path' | 'leaves'>): boolean {
   const name = localName(path);
   if (containsAny(name, otherLists)) return false;
   return (
@@ -170,16 +171,12 @@ export function variantsWithin(
 ): string | undefined {
   const columns = header.map((path, index) => ({ path: path.replaceAll('[]', ''), index }));
   const lists = Map.groupBy(columns, ({ path }) => parentPath(path));
-  const repeat = ({ index }: { readonly index: number }) =>
-    rows.some((row) => row[index]?.includes('\n') === true);
+  const hasSeveral = ({ path, index }: { readonly path: string; readonly index: number }) =>
+    containsAny(localName(path), variantLeaves) && rows.some((row) => row[index]?.includes('\n') === true);
   const [best] = [...lists]
-    .map(([path, own]) => ({
-      path,
-      parent: undefined,
-      count: own.filter((one) => containsAny(localName(one.path), variantLeaves) && repeat(one)).length,
-      leaves: own.map((one) => one.path),
-    }))
-    .filter((one) => one.path !== '' && one.count > 0 && one.leaves.length > 1 && mayBeVariants(one))
+    .filter(([path, own]) => path !== '' && own.some(hasSeveral))
+    .map(([path, own]) => ({ path, leaves: own.map((one) => one.path) }))
+    .filter((one) => one.leaves.length > 1 && mayBeVariants(one))
     .sort((a, b) => b.leaves.length - a.leaves.length);
   return best?.path;
 }

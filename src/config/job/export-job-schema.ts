@@ -7,7 +7,7 @@ import { DATABASES, PLACES, remoteFields, tableFields } from '../../remote/remot
 import { didYouMean } from '../../text/printable.ts';
 import { exactlyOnePlace, oneFile } from '../complete-places.ts';
 import { valueAt } from '../value-at.ts';
-import { jobFields, valuesOf, valueWords, WEEKLY_PROBLEM, wantsWeekly } from './job-fields.ts';
+import { jobFields, valuesSchema, valueWords, WEEKLY_PROBLEM, wantsWeekly } from './job-fields.ts';
 
 /** What an export does with its file in each mode. */
 export const DESTINATION_WORDS = {
@@ -31,12 +31,12 @@ const destinationSchema = z
     path: optional(workspacePathSchema, 'The file to write.'),
     ...remoteFields('destination'),
     ...tableFields,
-    mode: valuesOf(DESTINATION_WORDS)
+    mode: valuesSchema(DESTINATION_WORDS)
       .default('replace')
       .describe(
         `${valueWords(DESTINATION_WORDS)} Names may have \`{date}\` and \`{time}\` (UTC), except with \`append\`; with \`new\` also \`{run}\` or \`{number}\` (without gaps), which is added if both are missing.`,
       ),
-    format: valuesOf(FORMAT_WORDS)
+    format: valuesSchema(FORMAT_WORDS)
       .default('csv')
       .describe(
         `${valueWords(FORMAT_WORDS)} \`excel-csv\` has a byte order mark, and an apostrophe before formulas. Except in \`csv\` and \`jsonl\`, \`created\` and \`createdOn\` of orders are times in UTC instead of seconds.`,

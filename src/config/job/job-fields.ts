@@ -61,8 +61,8 @@ export const scheduleSchema = z.strictObject({
   }),
 });
 
-/** The values of a setting, by their words. */
-export function valuesOf<const Words extends Readonly<Record<string, unknown>>>(words: Words) {
+/** One of the values that have words. */
+export function valuesSchema<const Words extends Readonly<Record<string, unknown>>>(words: Words) {
   const values: Extract<keyof Words, string>[] = [];
   for (const value in words) values.push(value);
   return z.enum(values);
@@ -81,7 +81,11 @@ export const NOTIFY_WORDS: Readonly<Record<NotifiedCondition, string>> = {
   weekly: 'once per week, with what lists of subscribers have become',
 };
 
-const WHEN_WORDS = {
+/** What is notified where a recipient does not say it. */
+export const USUALLY_NOTIFIED: readonly NotifiedCondition[] = ['failed', 'stopped', 'rejects'];
+
+/** How often, in words; the default first. */
+export const WHEN_WORDS = {
   always: 'each time',
   change: 'the first time, and once more when it is over',
 } as const;
@@ -114,7 +118,7 @@ const recipientFields = {
   teams: webAddress('A webhook of a workflow in Microsoft Teams.', 'TEAMS_WEBHOOK'),
   email: optional(
     z.union([mailAddress, z.array(mailAddress).min(1)]),
-    'One or several e-mail addresses. The report is attached.',
+    'One or several e-mail addresses. A report is attached, if there is one.',
   ),
   server: optional(
     z
@@ -124,14 +128,14 @@ const recipientFields = {
         'expected an address such as smtps://user:password@mail.example',
       )
       .meta({ examples: [placeholder('SMTP_URL')] }),
-    'With `email`: the mail server, over TLS except on this machine.',
+    'With `email`: the mail server, over TLS except on this machine. Empty: no notification.',
   ),
   from: optional(mailAddress, 'With `email`: the sender.'),
   on: z
-    .array(valuesOf(NOTIFY_WORDS))
-    .default(['failed', 'stopped', 'rejects'])
+    .array(valuesSchema(NOTIFY_WORDS))
+    .default([...USUALLY_NOTIFIED])
     .describe(`What to notify. ${valueWords(NOTIFY_WORDS)}`),
-  when: valuesOf(WHEN_WORDS)
+  when: valuesSchema(WHEN_WORDS)
     .default('always')
     .describe(`How often. ${valueWords(WHEN_WORDS)}`),
 };
@@ -139,7 +143,7 @@ type WrittenRecipient = z.infer<z.ZodObject<typeof recipientFields>>;
 /** The keys with an address; the others say more about it. */
 type RecipientKind = Exclude<keyof WrittenRecipient, 'secret' | 'server' | 'from' | 'on' | 'when'>;
 
-/** Which keys of a recipient are secrets, and whether their values may be in the file; null: none. */
+/** Which keys of a recipient are secrets, and whether their values may be in the file; null: not a secret. */
 export const RECIPIENT_SECRETS: Readonly<Record<keyof WrittenRecipient, SecretField['literal'] | null>> = {
   url: 'allowed',
   secret: 'refused',
@@ -169,7 +173,7 @@ export type Notify = Recipient & {
   readonly when: keyof typeof WHEN_WORDS;
 };
 
-/** The recipient of each kind, as written; undefined without an address. */
+/** The recipient of each kind, as written; undefined without an address, or a mail server where it needs one. */
 const RECIPIENTS: {
   readonly [Kind in RecipientKind]: (
     written: WrittenRecipient,
@@ -184,7 +188,7 @@ const RECIPIENTS: {
       ? { kind: 'email', address: [email].flat(), server, from }
       : undefined,
 };
-const RECIPIENT_KINDS = valuesOf(RECIPIENTS).options;
+const RECIPIENT_KINDS = valuesSchema(RECIPIENTS).options;
 
 const recipientSchema = z.strictObject(recipientFields).superRefine((recipient, context) => {
   const named = RECIPIENT_KINDS.filter((kind) => recipient[kind] !== undefined);
@@ -208,7 +212,7 @@ export function wantsWeekly(written: z.infer<typeof notifySchema> | undefined): 
   return [written ?? []].flat().some(({ on }) => on.includes('weekly'));
 }
 
-/** The recipients that a job names; those with an empty address are left out. */
+/** The recipients that a job names; those with an empty address or mail server are left out. */
 export function recipientsOf(written: z.infer<typeof notifySchema> | undefined): readonly Notify[] {
   return [written ?? []].flat().flatMap((one) =>
     RECIPIENT_KINDS.flatMap((kind): Notify[] => {

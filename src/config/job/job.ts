@@ -12,7 +12,7 @@ import { cronParser, type Notify, recipientsOf, scheduleSchema } from './job-fie
 
 export { DESTINATION_WORDS, FORMAT_WORDS, keepsHistory, misnamed } from './export-job-schema.ts';
 export { DUPLICATES_WORDS, importJobSchema, MODE_WORDS } from './import-job-schema.ts';
-export { NOTIFY_WORDS, type Notify } from './job-fields.ts';
+export { NOTIFY_WORDS, type Notify, USUALLY_NOTIFIED, WHEN_WORDS } from './job-fields.ts';
 
 /** A file in `jobs/`: what to move, when, and with which safety limits. */
 export type Job = ImportJob | ExportJob;

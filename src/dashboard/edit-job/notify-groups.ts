@@ -1,7 +1,8 @@
 import type { EditableFile, Path, YamlEdit } from '../../config/edit-file.ts';
-import { NOTIFY_WORDS, type Notify } from '../../config/job/job.ts';
+import { NOTIFY_WORDS, type Notify, USUALLY_NOTIFIED, WHEN_WORDS } from '../../config/job/job.ts';
 import { placeholder } from '../../config/yaml-text.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
+import { capitalise } from '../../text/printable.ts';
 import type { Choice } from '../pages/post-form.ts';
 import { choice, type EditField, type EditGroup, type EditValues, typedField } from './edit-field.ts';
 
@@ -15,11 +16,8 @@ const KINDS: Readonly<Record<Notify['kind'], string>> = {
   url: 'A program, by a web address (webhook)',
 };
 
-const USUALLY_NOTIFIED: readonly string[] = ['failed', 'stopped', 'rejects'];
-const OFTEN: readonly Choice[] = [
-  ['always', 'Each time'],
-  ['change', 'The first time, and once more when it is over'],
-];
+const NOTIFIED_AT_FIRST: ReadonlySet<string> = new Set(USUALLY_NOTIFIED);
+const OFTEN = Object.entries(WHEN_WORDS).map(([value, words]): Choice => [value, capitalise(words)]);
 
 /** The recipients of a file; undefined where the file has them in another form: one of an unknown kind would count as removed. */
 function recipientsIn(file: EditableFile): readonly object[] | undefined {
@@ -69,14 +67,14 @@ function recipientGroup(
       member,
       label: `Notify: ${words}`,
       when,
-      ...(USUALLY_NOTIFIED.includes(member) && { defaultValue: 'on' }),
+      ...(NOTIFIED_AT_FIRST.has(member) && { defaultValue: 'on' }),
     }),
   );
   const server = `Such as smtps://mail.example. Written with user and password into .env, for all jobs (${MAIL_SERVER}). Blank: the one that is there.`;
   return {
     legend: isNew ? (number === 0 ? 'Notifications' : 'Another recipient') : `Recipient ${number + 1}`,
     rare: true,
-    hint: 'Who is notified of what becomes of the runs of this job.',
+    hint: 'Who is notified of the results of this job.',
     fields: [
       choice(
         [...at, 'kind'],

@@ -33,7 +33,7 @@ const MAX_PICTURES_AT_ONCE = 4;
 /** The form has the names of all columns. */
 const FORM_LIMIT_BYTES = 1_000_000;
 
-/** Makes a job from an uploaded file or an address: it writes the files of `init` by the same code, and plans the job. */
+/** Makes a job from an uploaded file or an address: it writes the files of `init` by the same code, and plans the job if nothing is left to do. */
 export async function newJobRoutes(app: FastifyInstance, { dashboard, uploads }: RouteParts): Promise<void> {
   const drafts = createDrafts(uploads);
   const { context } = dashboard;

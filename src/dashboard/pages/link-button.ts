@@ -34,7 +34,7 @@ export function listsHref(job: string): string {
 /** The parameters of an address. Those that are absent, false or empty are left out. */
 export type Query = Readonly<Record<string, string | number | false | undefined>>;
 
-/** A query with its question mark; nothing if it has no parameters. */
+/** A query with its question mark; nothing if it has no parameters. Without those that are empty, false or 0. */
 export function queryOf(query: Query): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value) parameters.set(name, String(value));

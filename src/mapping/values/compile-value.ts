@@ -32,7 +32,7 @@ function certain(kind: Kind, read: Expression): TypedExpression {
   return { read, kind, sources: NONE, certain: true };
 }
 
-/** An expression of others. */
+/** An expression that combines others. */
 function ofAll(parts: readonly TypedExpression[], kind: Kind, read: Expression): TypedExpression {
   return { read, kind, sources: new Set(parts.flatMap(({ sources }) => [...sources])), certain: false };
 }
@@ -239,7 +239,7 @@ function compileFold(
 
 /**
  * Compiles a field of the record as a whole, with the meaning of a blank and the rows of its value. A cleared field is an empty text or
- * list. `usual`: the meaning of a blank if the mapping does not define it.
+ * list; `clear` needs the column in the file. `usual`: the meaning of a blank if the mapping does not define it.
  */
 export function compileField(
   outer: Scope,
@@ -405,7 +405,7 @@ function compileOverRows(scope: Scope, path: Path, value: Value, wanted: Kind): 
   };
 }
 
-/** Column by column, each through all rows: values of the first column precede those of the next. */
+/** Column by column, each through all rows, without repeats: values of the first column precede those of the next. */
 function gather(lists: readonly TypedExpression[], rows: readonly SourceRow[], n = 0): Cell {
   const items = new Set<Item>();
   for (const { read } of lists) {

@@ -516,7 +516,7 @@ function amountSteps(
     ...(sendsFrom && from.length > 0
       ? [{ replace: `(?i)(^(${from.join('|')}) +| *(${from.join('|')})$)`, with: '' }]
       : []),
-    amounts.some(({ hasMark }) => hasMark) && { replace: ' *[*]+$', with: '' },
+    amounts.some(({ hasFootnote }) => hasFootnote) && { replace: ' *[*]+$', with: '' },
     suffixes.length > 0 && { replace: `(?i) *(${suffixes.join('|').replaceAll('.', '[.]')})$`, with: '' },
     amounts.some(({ hasDashes }) => hasDashes) && { replace: '[.,] ?[-–—]+', with: '' },
     ...numberSteps(

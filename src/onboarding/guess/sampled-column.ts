@@ -55,7 +55,7 @@ export function isMostly(column: SampledColumn, test: (value: string) => boolean
   return shareOf(column, test) >= 0.8;
 }
 
-const MARK = /(?<!\s)\s*(?<!\*)\*+$/;
+const FOOTNOTE_SIGN = /(?<!\s)\s*(?<!\*)\*+$/;
 const DASHES = /[.,]\s?[-–—]{1,2}(?=\s*(?:\p{Sc}|\p{L}|$))/u;
 const CURRENCY = /(?:\p{Sc}|\p{L}[\p{L}\p{Sc}.]{0,4}|R\$|A\$|C\$|US\$)/u.source;
 const AMOUNT = new RegExp(
@@ -69,8 +69,8 @@ export function readAmount(value: string) {
   const { from: before, fromBehind: behind, suffix: end } = patterns();
   const from = before.exec(text)?.[1] ?? behind.exec(text)?.[1];
   let bare = text.replace(end, '').replace(before, '').replace(behind, '');
-  const hasMark = MARK.test(bare);
-  bare = bare.replace(MARK, '');
+  const hasFootnote = FOOTNOTE_SIGN.test(bare);
+  bare = bare.replace(FOOTNOTE_SIGN, '');
   const hasDashes = DASHES.test(bare);
   bare = bare.replace(DASHES, '');
   const [, prefix, digits, ending] = AMOUNT.exec(bare) ?? [];
@@ -89,7 +89,7 @@ export function readAmount(value: string) {
     /** Whether dashes stand for no cents: 12,-. */
     hasDashes,
     /** Whether a footnote sign follows it. */
-    hasMark,
+    hasFootnote,
   };
 }
 
@@ -268,13 +268,13 @@ export function isMark(value: string): boolean {
   return MARKS.has(value.toLowerCase());
 }
 
-/** Whether a cell marks its row: it has a value that says neither no nor nothing. */
+/** Whether a cell marks its row: it has a value that says neither no nor nothing, nor that a product is in stock. */
 export function isMarked(value: string): boolean {
   const isOther = booleanOf(value) === undefined && availabilityOf(value) === true;
   return value !== '' && !isMissingValue(value) && booleanOf(value) !== false && !isOther;
 }
 
-/** Whether most values of a column only mark rows: yes, x, sold out. An odd one must not hide what the others say. */
+/** Whether at least half of the values of a column only mark rows: yes, x, sold out. An odd one must not hide what the others say. */
 export function areFlags(column: SampledColumn): boolean {
   const read = readerOfFlags(column);
   const isFlag = (value: string) =>
@@ -326,7 +326,7 @@ export function momentsOf(value: string): readonly number[] {
   );
 }
 
-/** Seconds, of the years from 2017 on. */
+/** Seconds, of the years 2017 to 2033. */
 const UNIX_TIME = /^1[5-9]\d{8}$/;
 
 /** Whether all values that are not missing are dates or times: 2024-01-02, 2.1.24 10:00, 20240102, 2 January 2024, 1704153600. */
@@ -353,7 +353,7 @@ const DATE = /^(\d{1,4})[-./](\d{1,2})[-./](\d{1,4})(?!\d)/;
 const WRITTEN_DATE =
   /^(?:(?:19|20)\d\d(?:0\d|1[0-2])(?:[0-2]\d|3[01])$|(?:\d{1,2}\.? \p{L}{3,9}|\p{L}{3,9} \d{1,2},?) 20\d\d\b)/u;
 
-/** Whether the values are dates below a header that does not say so: the number of a supplier is no time, of which half are whole minutes. */
+/** Whether the values are dates below a header that does not say so. Supplier numbers look like UNIX times, of which at least half are whole minutes. */
 export function areUnnamedDates(column: SampledColumn): boolean {
   const isOtherSecond = (value: string) => UNIX_TIME.test(value) && Number(value) % 60 !== 0;
   return areDates(column) && shareOf(column, isOtherSecond) <= 0.5;

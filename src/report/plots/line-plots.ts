@@ -236,7 +236,7 @@ function stretches(corners: readonly Corner[]): Corner[][] {
   return found.filter(({ length }) => length > 0);
 }
 
-/** The figures of a run or of readings over time; empty where there is too little to see. */
+/** The figures of a run or of readings over time; nothing for a run that is too short to show any. */
 export function linePlots(plot: Plot['of']): Markup {
   const figures =
     plot.figure === 'traffic'

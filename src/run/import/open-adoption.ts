@@ -19,7 +19,7 @@ import {
 import { importTarget } from '../../state/state.ts';
 import { readCsv } from '../../tables/open-table.ts';
 import { digestOf } from '../digest-of.ts';
-import { noteStoreOfTable, otherStoreOfTable, readTableNote } from '../inputs/side-table.ts';
+import { claimTableForStore, noteStoreOfTable, readTableNote } from '../inputs/side-table.ts';
 import { readProbe } from '../kept-probe.ts';
 import { lockJob } from '../lock-job.ts';
 import type { RetryGuard } from '../retry-guard.ts';
@@ -168,7 +168,7 @@ export async function openAdoption(context: RunContext, request: ImportRequest, 
   const { artifacts, state, signal, workspaceDir } = context;
   const file = adoptedFile(request);
   const rows = await readDecisions(workspaceDir, file);
-  const other = rows.length === 0 ? undefined : await otherStoreOfTable(artifacts, file, run.storeId);
+  const other = rows.length === 0 ? undefined : await claimTableForStore(artifacts, file, run.storeId);
   if (other !== undefined) {
     throw new UsageError(
       `${file} is about the products of ${other}, and ${run.store} is ${run.storeId} now.`,
@@ -197,7 +197,7 @@ export async function openAdoption(context: RunContext, request: ImportRequest, 
     const known = new Set(now.map(({ url }) => url));
     await writeDecisions(workspaceDir, file, [...now, ...added.filter(({ url }) => !known.has(url))]);
   };
-  /** The products of the store that may be new records; `claimed` gets those that may be another record, or belong to another job. */
+  /** The products of the store that may be new records; `claimed` gets those that belong to another job. */
   async function* unknownProducts(
     seen: { has(key: string): boolean },
     claimed: Set<string>,

@@ -11,7 +11,7 @@ import { type RunFolder, readLines } from '../../state/artifacts.ts';
 import { openTemporaryDatabase, orStateError } from '../../state/sqlite/open-row-scratch.ts';
 import { importTarget, type Ledger, unconfirmedKeys } from '../../state/state.ts';
 import { forEachConcurrently } from '../for-each-concurrently.ts';
-import { otherStoreOfTable } from '../inputs/side-table.ts';
+import { claimTableForStore } from '../inputs/side-table.ts';
 import { readProbe } from '../kept-probe.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 
@@ -60,7 +60,7 @@ export async function storeContacts(
   const { folder, opened } = source;
   const { path } = crosswalkOfStore(store.name);
   const otherStore =
-    source.table === undefined ? undefined : await otherStoreOfTable(context.artifacts, path, run.storeId);
+    source.table === undefined ? undefined : await claimTableForStore(context.artifacts, path, run.storeId);
   const table = otherStore === undefined ? source.table : undefined;
   const ledger = context.state.ledger(importTarget(run));
   const creates = job.createsContacts === true && probe?.upsertsContactsByEmail === true;

@@ -239,10 +239,10 @@ export async function readTableNote(artifacts: Artifacts, table: string): Promis
 }
 
 /**
- * The identity of the other store that a table is about; undefined if it is about this one. A table of which nothing is known is from
- * now on about this one.
+ * Claims a table for a store: one of which nothing is known is from now on about it. Gives the identity of the other store that the
+ * table is about; undefined if it is about this one.
  */
-export async function otherStoreOfTable(
+export async function claimTableForStore(
   artifacts: Artifacts,
   table: string,
   storeId: string,

@@ -4,7 +4,7 @@ import { withoutUndefined } from '../../model/json-object.ts';
 import { parseRedisUrl, REDIS_URL_FORM, type RedisAddress } from '../../model/remote-address.ts';
 import { errorCode, messageOf, StateError } from '../../model/storeferry-error.ts';
 
-/** Shorter than the limit of a check (`src/run/online/online-checks.ts`), so that its findings show why Redis does not answer. */
+/** For each server. Shorter than the limit of a check (`src/run/online/online-checks.ts`), so that its findings show why Redis does not answer. */
 const CHECK_TIMEOUT_MS = 8_000;
 /** How long a command may wait for an answer, including reconnects: longer than a restart of Redis. */
 export const COMMAND_TIMEOUT_MS = 10_000;
@@ -39,8 +39,8 @@ export interface RedisConnectionOptions {
 }
 
 /**
- * Connects; immediate StateError if no server can be reached or it refuses. Detects a Cluster and finds all of its
- * nodes.
+ * Connects; StateError if no server can be reached or it refuses, after at most `commandTimeoutMs` for each node. Detects a Cluster and
+ * finds all of its nodes.
  */
 export async function connectRedis({
   url,
@@ -141,7 +141,7 @@ interface NodeOptions {
 }
 
 /**
- * How BullMQ connects to the address, which uses hash tags: by a client of the Redis Cluster, or by the settings of its
+ * How BullMQ, whose keys have hash tags, connects to the address: by a client of the Redis Cluster, or by the settings of its
  * single server. StateError if nothing answers.
  */
 export async function bullConnection<Options extends NodeOptions>(

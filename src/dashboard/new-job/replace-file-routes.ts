@@ -18,7 +18,7 @@ import { audit, FOR_EDITORS, formFields, type RouteParts } from '../route-parts.
 import { type UploadTarget, uploadTargets } from './upload-targets.ts';
 
 /** Replaces a file that a job reads, as soon as an uploaded one has proved that the job can read it. */
-export function uploadRoutes(app: FastifyInstance, { dashboard, uploads }: RouteParts): void {
+export function replaceFileRoutes(app: FastifyInstance, { dashboard, uploads }: RouteParts): void {
   const targetOf = ({ subject: name, query }: FastifyRequest) => {
     const { file = 'source' } = formFields(query);
     const workspace = dashboard.readWorkspace();
