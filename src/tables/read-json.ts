@@ -62,6 +62,7 @@ async function* readRecords(
     (found === 'single' ? singleWalker : recordWalker).refuseNonObjects();
     return read.refuseWithoutInner();
   }
+  if (recordWalker.hasEmptyList()) return;
   const where = path === undefined ? 'in its outermost array' : `at \`${path}\``;
   throw repeated.tableChoiceError(
     file,
@@ -197,6 +198,7 @@ function documentWalker(
   const open: OpenValue[] = [];
   let key: string | undefined;
   let text = '';
+  let hasList = false;
   /** The number of records before the first value among them that is not an object. */
   let recordsBeforeNonObject: number | undefined;
 
@@ -231,6 +233,7 @@ function documentWalker(
       return;
     }
     if (!isArray) repeated.add(path, inArray);
+    else if (path === records && !inArray) hasList = true;
     // The outermost object is a record only in JSON Lines; otherwise it contains the records.
     const isRecord = !isArray && path === records && (path !== '' || inArray || outermost);
     if (isRecord) rows.begin();
@@ -250,6 +253,8 @@ function documentWalker(
     else repeated.addLeaf(path);
   };
   return {
+    /** Whether the list of the records is there, and has nothing: an export without changes. */
+    hasEmptyList: () => hasList && recordsBeforeNonObject === undefined && rows.count === 0,
     /** SourceError if a value among the records is not an object: otherwise it would be lost silently. */
     refuseNonObjects(line?: number) {
       if (recordsBeforeNonObject === undefined) return;

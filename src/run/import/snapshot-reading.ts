@@ -79,12 +79,12 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
   const { snapshot, memoContext } = reading;
   let opened: OpenedTable[] = [];
   let columnsNotUsed = new Set<string>();
-  let columnsMissing = new Set<string>();
+  let columnsMissing: Set<string> | undefined;
   let mapping: CompiledMapping | undefined;
   const begin = () => {
     opened = [];
     columnsNotUsed = new Set();
-    columnsMissing = new Set();
+    columnsMissing = undefined;
     mapping = compileFor(reading);
     return mapping;
   };
@@ -93,6 +93,7 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
     openScratch: openRowScratch,
     onTable: ({ missing, unused }: Readonly<Record<'missing' | 'unused', readonly string[]>>) => {
       for (const header of unused) columnsNotUsed.add(header);
+      columnsMissing ??= new Set();
       for (const name of missing) columnsMissing.add(name);
     },
   };
@@ -112,9 +113,11 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
       return {
         files,
         ...nameColumns(reading.request, [...columnsNotUsed]),
-        columnsFound: Object.keys(reading.request.mapping.spec.columns).filter(
-          (name) => !columnsMissing.has(name),
-        ),
+        ...(columnsMissing !== undefined && {
+          columnsFound: Object.keys(reading.request.mapping.spec.columns).filter(
+            (name) => columnsMissing?.has(name) === false,
+          ),
+        }),
         ...(joins.length !== 0 && { joins }),
         dates: mapping?.mapper.clock.judged() ?? null,
         ...(snapshot.readAs?.ofWorkbook === true && { ofWorkbook: true }),
@@ -129,7 +132,7 @@ export function comparedWithLast(
   { columns }: ImportRequest['mapping']['spec'],
   last: { readonly run: string; readonly source: PlanSource } | undefined,
 ): PlanSource {
-  if (last === undefined) return source;
+  if (last === undefined || source.columnsFound === undefined) return source;
   const found = new Set(source.columnsFound);
   const columnsGone = (last.source.columnsFound ?? [])
     .filter((name) => !found.has(name))
@@ -240,6 +243,8 @@ async function* openTables(reading: SnapshotReading, opened: OpenedTable[]) {
     using table = await openSnapshotFile(reading, file, index);
     if (table.doubt !== null) throw table.doubt;
     opened.push(table);
+    // Records give the columns of such a file: a list without any has none that a mapping could require.
+    if (file.table !== undefined && file.bytes === 0) continue;
     const { pieces, dialect } = table;
     const { quotes = 'standard', dataRow = '' } = reading.request.job.source;
     yield {

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { startStore } from '../support/store.ts';
+import { makeWorkspace } from '../support/workspace.ts';
+
+const MAPPING = `import: products
+columns: { url: slug, title: name, price: price, note: note }
+required: [url, title, price]
+product: { url: url, title: title, description: note }
+variants: { pricing: { price: price } }
+`;
+const job = (source: string, more = '') =>
+  `import: products\nstore: main\nsource: ${source}\nmapping: own\n${more}`;
+const ONE = { slug: 'mug', name: 'Mug', price: 10 };
+
+it.each([
+  ['at its path', '{ path: in.json, records: products }', (records: object[]) => ({ products: records })],
+  ['alone', '{ path: in.json }', (records: object[]) => records],
+])('a list of JSON without records, %s, is a source without rows', async (_, source, exported) => {
+  const store = await startStore({ seed: 1 });
+  await using workspace = await makeWorkspace(
+    {
+      'stores.yaml': `main:\n  baseUrl: ${store.baseUrl}\n  apiKey: \${STORE_API_KEY}\n`,
+      'jobs/nightly.yaml': job(source),
+      'mappings/own.yaml': MAPPING,
+      'in.json': JSON.stringify(exported([ONE])),
+    },
+    { STORE_API_KEY: store.apiKey },
+  );
+  const run = async () => (await workspace.storeferry('run', 'nightly', '--json')).json();
+  try {
+    expect(await run()).toMatchObject({ status: 'done', applied: 1 });
+    await workspace.write('in.json', JSON.stringify(exported([])));
+    expect(await run()).toMatchObject({ status: 'stopped', rows: 0, requests: 0 });
+    await workspace.write('jobs/nightly.yaml', job(source, 'safety: { minRows: 0 }\n'));
+    expect((await workspace.storeferry('check', '--online')).code).toBe(0);
+    expect(await run()).toMatchObject({ status: 'done', rows: 0, error: null });
+    await workspace.write('in.json', JSON.stringify(exported([{ ...ONE, price: 11 }])));
+    const { code, stdout } = await workspace.storeferry('run', 'nightly');
+    expect([code, stdout]).toEqual([0, expect.not.stringContaining('no longer has')]);
+  } finally {
+    await store.close();
+  }
+});
