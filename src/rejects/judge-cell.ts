@@ -197,19 +197,27 @@ function decimalsIn(body: string): (readonly [whole: string, fraction: string])[
 }
 
 function isSameNumber(old: string, now: string): boolean {
-  return !numbersIn(old).isDisjointFrom(numbersIn(now));
+  const [currency, newCurrency] = [old, now].map((text) => /\p{Sc}/u.exec(text)?.[0]);
+  const isOther = currency !== undefined && newCurrency !== undefined && currency !== newCurrency;
+  return !isOther && !numbersIn(old).isDisjointFrom(numbersIn(now));
 }
 
 /** The same day and time in another form. */
 function isSameMoment(old: string, now: string): boolean {
-  const [, day = '', time = ''] = MOMENT.exec(old.trim()) ?? [];
-  const [, newDay = '', newTime = ''] = MOMENT.exec(now.trim()) ?? [];
-  const parts = newTime.split(':').map(Number);
-  const isSameTime = time.split(':').every((part, index) => Number(part) === parts[index]);
-  return (time === '') === (newTime === '') && isSameTime && (day === newDay || isSameDay(day, newDay));
+  const [{ day, time }, { day: newDay, time: newTime }] = [momentIn(old), momentIn(now)];
+  return time === newTime && (day === newDay || isSameDay(day, newDay));
 }
 
-const MOMENT = /^(.*?)(?:(?:^|[T ])(\d{1,3}(?::\d{1,2}){1,2})(?: ?[AP]M)?Z?)?$/is;
+const MOMENT = /^(?<day>.*?)(?:(?:^|[T ])(?<time>\d{1,3}(?::\d{1,2}){1,2})(?: ?(?<half>[AP])M)?Z?)?$/is;
+
+/** The day as written, and the time in seconds; undefined where the text has none. */
+function momentIn(text: string): { readonly day: string; readonly time: number | undefined } {
+  const { day = '', time, half } = MOMENT.exec(text.trim())?.groups ?? {};
+  if (time === undefined) return { day, time };
+  const [hours = 0, minutes = 0, seconds = 0] = time.split(':').map(Number);
+  const passed = half === undefined ? hours : (hours % 12) + (half.toUpperCase() === 'P' ? 12 : 0);
+  return { day, time: (passed * 60 + minutes) * 60 + seconds };
+}
 
 /** Whether a spreadsheet writes the date, or the part of a date such as `3-4` and `MAR1`, in this form. */
 function isSameDay(old: string, now: string): boolean {

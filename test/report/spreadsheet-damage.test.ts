@@ -43,6 +43,9 @@ describe('what a spreadsheet makes of a cell', () => {
     ['12/31/2026', '31/12/26', 'date'],
     ['4:3', '04:03:00', 'date'],
     ['1:30', '01:30:00 AM', 'date'],
+    ['22:30', '10:30 PM', 'date'],
+    ['12:30 am', '0:30', 'date'],
+    ['10:30:00', '10:30', 'date'],
     ['3-4', '03/abr', 'date'],
     ['3-11', '3.marras', 'date'],
     ['3-4', '2026. 03. 04.', 'date'],
@@ -117,6 +120,8 @@ describe('what a spreadsheet makes of a cell', () => {
     ['Café', 'Cafe'],
     ['yes', 'TRUE'],
     ['what?', 'what'],
+    ['10:30 AM', '10:30 PM'],
+    ['€10', '$10'],
   ];
 
   it.each(refused)('%j -> %j is refused where no reason names the column', (old, now) => {
@@ -197,6 +202,10 @@ describe('what the user has typed', () => {
     ['A1', 'A01'],
     ['Café', 'Cafe'],
     ['what?', 'what'],
+    ['10:30 AM', '10:30 PM'],
+    ['2026-03-04 10:30', '2026-03-04 10:30:45'],
+    ['€10', '$10'],
+    ['10 €', '10,00 £'],
   ])('%j -> %j is an edit where the reason names no column, or this one', (old, now) => {
     expect(judgeCell(old, now, 'open')).toBe('edited');
     expect(judgeCell(old, now, 'named')).toBe('edited');
