@@ -51,8 +51,8 @@ export async function startDatabaseThread(path: string): Promise<DatabaseThread>
   worker.on('message', (answer: ThreadAnswer) => {
     const call = waiting.get(answer.number);
     waiting.delete(answer.number);
-    // An idle thread does not keep the process running.
-    if (waiting.size === 0) worker.unref();
+    // An idle thread does not keep the process running; one that closes does.
+    if (waiting.size === 0 && !closed) worker.unref();
     if ('error' in answer) call?.reject(raisedError(answer.error));
     else call?.resolve(answer.value);
   });
