@@ -33,8 +33,8 @@ function readSecretFile(dir: string, variable: string, path: string): string {
 }
 
 /**
- * The environment of a workspace. Variables of the process have priority over `.env`, even empty ones, so that a
- * setting can be switched off for one command. ConfigurationError if `.env` exists but cannot be read.
+ * The environment of a workspace. Variables of the process have priority over `.env`, even empty ones, so that what it
+ * sets can be switched off for one command. ConfigurationError if `.env` exists but cannot be read.
  */
 export function loadEnvironment(dir: string, variables: Variables) {
   const dotEnv = readDotEnv(dir);
@@ -50,12 +50,11 @@ export function loadEnvironment(dir: string, variables: Variables) {
   };
   return {
     /**
-     * The value; undefined when unset or empty. What neither has is the content of the file that `NAME_FILE` names, without its
-     * last line break; ConfigurationError if it cannot be read.
+     * The value; undefined when there is none. Where it is unset or empty, it is the content of the file that `NAME_FILE` names,
+     * without its last line break; ConfigurationError if that cannot be read.
      */
     get(name: string): string | undefined {
-      const value = own(variables, name) ?? own(dotEnv, name) ?? fromFile(name);
-      return value === '' ? undefined : value;
+      return (own(variables, name) ?? own(dotEnv, name)) || fromFile(name) || undefined;
     },
     /** Whether a variable has a value, and has it from `.env`. */
     isInDotEnv: (name: string): boolean =>

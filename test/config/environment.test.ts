@@ -36,18 +36,17 @@ describe('the environment', () => {
     expect(environment.get('__proto__')).toBeUndefined();
   });
 
-  it('reads what neither has from the file that the process names, and no file that .env names', () => {
+  it('reads what both leave unset or empty from the file that the process names, and no file that .env names', () => {
     const dir = folder({
-      '.env': 'A=from file\nB_FILE=secret\nSTORE_API_KEY=\n',
+      '.env': 'A=from file\nB_FILE=secret\nC=\n',
       secret: 'two\nlines\r\n',
-      other: 'unused-secret',
     });
-    const named = { A_FILE: 'secret', C_FILE: join(dir, 'secret'), STORE_API_KEY_FILE: 'other', D_FILE: '' };
-    const environment = loadEnvironment(dir, named);
-    expect(['A', 'B', 'C', 'D', 'STORE_API_KEY'].map((name) => environment.get(name))).toEqual([
-      ...['from file', undefined, 'two\nlines', undefined, undefined],
+    const named = { A_FILE: 'secret', C_FILE: join(dir, 'secret'), D_FILE: '' };
+    const environment = loadEnvironment(dir, { ...named, E: '', E_FILE: 'secret' });
+    expect(['A', 'B', 'C', 'D', 'E'].map((name) => environment.get(name))).toEqual([
+      ...['from file', undefined, 'two\nlines', undefined, 'two\nlines'],
     ]);
-    expect(environment.secretsInFiles()).toEqual(['two\nlines']);
+    expect(environment.secretsInFiles()).toEqual(['two\nlines', 'two\nlines']);
   });
 
   it('says where a file of a secret is needed and cannot be read, in every part that needs it', () => {
