@@ -80,19 +80,22 @@ describe.each(ways)('adding to %s', (_name, append, there) => {
   });
 });
 
-describe('a table whose job has come to name another sign of decimals', () => {
+describe('a table whose job has come to write decimals or times in another way', () => {
   const ORDERS = [
-    '{"id":1,"total":48.45,"version":"2024.1"}',
-    '{"id":2,"total":57,"version":"2024.2"}',
-    '{"id":3,"total":null,"version":"2024.3"}',
+    '{"id":1,"created":1700000001,"total":48.45,"version":"2024.1"}',
+    '{"id":2,"created":1700000002,"total":57,"version":"2024.2"}',
+    '{"id":3,"created":1700000003,"total":null,"version":"2024.3"}',
   ];
 
-  async function appended(path: string, decimal: '.' | ',', orders: readonly string[]) {
-    const destination = { path, mode: 'append', format: 'csv', decimal } as const;
+  type Way = Readonly<{ format: 'csv' | 'excel-csv'; decimal: '.' | ',' }>;
+  const POINTS: Way = { format: 'csv', decimal: '.' };
+
+  async function appended(path: string, way: Way, orders: readonly string[]) {
+    const destination = { path, mode: 'append', ...way } as const;
     const items = async function* () {
       yield orders;
     };
-    const columns = ['id', 'total', 'version'].map((name) => ({ path: name, name }));
+    const columns = ['id', 'created', 'total', 'version'].map((name) => ({ path: name, name }));
     return await appendFile(await openDestination({ path }, ANYWHERE), {
       items,
       shape: await shapeOf({ export: 'orders', destination, columns }, '', items),
@@ -102,23 +105,24 @@ describe('a table whose job has come to name another sign of decimals', () => {
   }
 
   it.each([
-    [',', '.', '9,5'],
-    ['.', ',', '9.5'],
-  ] as const)('keeps its %s, and no order is there twice', async (began, now, written) => {
+    ['signs', { ...POINTS, decimal: ',' }, POINTS, '4;1700000004;"9,5";2024.4'],
+    ['signs', POINTS, { ...POINTS, decimal: ',' }, '4,1700000004,9.5,2024.4'],
+    ['seconds', POINTS, { ...POINTS, format: 'excel-csv' }, '4,1700000004,9.5,2024.4'],
+    ['times', { ...POINTS, format: 'excel-csv' }, POINTS, '4,2023-11-14 22:13:24,9.5,2024.4'],
+  ] as const)('keeps its %s, and no order is there twice', async (_, began, now, written) => {
     const dir = await mkdtemp(join(tmpdir(), 'storeferry-append-'));
     try {
       const path = join(dir, 'orders');
       await appended(path, began, ORDERS);
       expect(await appended(path, began, ORDERS)).toMatchObject({ lines: 0, notes: [] });
       const before = await readFile(path, 'utf8');
-      const more = [...ORDERS, '{"id":4,"total":9.5,"version":"2024.4"}'];
+      const more = [...ORDERS, '{"id":4,"created":1700000004,"total":9.5,"version":"2024.4"}'];
       expect(await appended(path, now, more)).toMatchObject({
         lines: 1,
         notes: [expect.stringContaining('move it away')],
       });
-      const added = (await readFile(path, 'utf8')).slice(before.length);
-      expect(added).toContain(written);
-      expect(added).not.toContain(written.replace(began, now));
+      const lines = (text: string) => text.trimEnd().split(/\r?\n/).slice(1);
+      expect(lines(await readFile(path, 'utf8'))).toEqual([...lines(before), written]);
     } finally {
       await rm(dir, { recursive: true });
     }

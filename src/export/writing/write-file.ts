@@ -12,6 +12,7 @@ import {
   csvText,
   markOf,
   type TablePass,
+  type TypedCell,
   writeTable,
 } from '../../tables/write-table.ts';
 import { exactJson, exactText, isPlainObject } from '../exact-json.ts';
@@ -141,7 +142,7 @@ interface NewLine {
   readonly hasMore?: boolean;
 }
 
-/** An existing file keeps its delimiter, line ends and sign of decimals. */
+/** An existing file keeps its delimiter, line ends, and the form of decimals and times. */
 interface AppendFileOptions extends FileContent {
   readonly file: FileContent['file'] & { readonly format: 'jsonl' | 'csv' | 'excel-csv' };
 }
@@ -268,8 +269,29 @@ async function inspectLines(
 
 const ODD_SHOWN = 5;
 const OTHER_FILE = 'Give destination another path, or move the file away to begin a new one.';
-/** A number with its sign of decimals, as an export writes it. */
-const DECIMAL = /^-?\d+([.,])\d+$/;
+/** How the cells of a column write decimals and times: by the sign of decimals, in seconds, or as a time. */
+type Form = '.' | ',' | 'seconds' | 'time';
+const WRITTEN = /^(?:-?\d+(?<sign>[.,])\d+|(?<seconds>\d{1,12})|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)$/;
+
+function formOf(cell: string): Form | undefined {
+  const { groups } = WRITTEN.exec(cell) ?? {};
+  if (groups === undefined) return undefined;
+  if (groups['sign'] !== undefined) return groups['sign'] === '.' ? '.' : ',';
+  return groups['seconds'] === undefined ? 'time' : 'seconds';
+}
+
+/** A cell as the column of a file has written such cells so far, whatever the job says now. */
+function writtenAs(cell: TypedCell, decimal: '.' | ',', forms: ReadonlySet<Form> = new Set()): string {
+  const hasOnly = (form: Form, other: Form) => forms.has(form) && !forms.has(other);
+  if (cell instanceof Date)
+    return hasOnly('seconds', 'time') ? String(cell.getTime() / 1_000) : cellAsText(cell);
+  if (cell === null || typeof cell !== 'object') return cellAsText(cell);
+  const time = new Date(hasOnly('time', 'seconds') ? Number(cell.number) * 1_000 : Number.NaN);
+  if (!Number.isNaN(time.getTime())) return cellAsText(time);
+  const other = decimal === '.' ? ',' : '.';
+  return cellAsText(cell, hasOnly(other, decimal) ? other : decimal);
+}
+
 const WHOLE_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const CORRECT_LINE =
   'Correct or remove that line (or move the file away to begin a new one), then run again: no reading is lost.';
@@ -296,16 +318,15 @@ async function inspectTable(
     const ownKeys = shape.keyColumns.map((column) => header.indexOf(column));
     const known = new Map<string, string>();
     const odd: number[] = [];
-    /** By column: the signs that its decimals have. */
-    const signs = new Map<string, Set<string>>();
+    const forms = new Map<string, Set<Form>>();
     let last: Row | undefined;
     for await (const rows of table.batches()) {
       for (const { line, cells } of rows) {
         if (cells.length !== header.length) odd.push(line);
         for (const place of own) {
-          const [, sign] = DECIMAL.exec(cells[place] ?? '') ?? [];
+          const form = formOf(cells[place] ?? '');
           const column = header[place] ?? '';
-          if (sign !== undefined) signs.set(column, (signs.get(column) ?? new Set()).add(sign));
+          if (form !== undefined) forms.set(column, (forms.get(column) ?? new Set()).add(form));
         }
         const textOf = (places: readonly number[]) =>
           lineKey(places.map((place) => plain(cells[place] ?? '')));
@@ -322,12 +343,7 @@ async function inspectTable(
     const columns = [...header, ...added];
     const keyPlaces = shape.keyColumns.map(placeOf);
     const common = header.map(placeOf).filter((place) => place >= 0);
-    const other = decimal === '.' ? ',' : '.';
-    const decimals = shape.columns.map((column) => {
-      const found = signs.get(column);
-      return found?.has(other) && !found.has(decimal) ? other : decimal;
-    });
-    let isNoted = !decimals.includes(other);
+    let isNoted = false;
     const notes = oddNotes(odd, header.length);
     if (added.length > 0)
       notes.push(`The file had no column ${added.join(', ')}. It was added, and is blank in earlier lines.`);
@@ -345,11 +361,13 @@ async function inspectTable(
       },
       lineOf(item) {
         const typed = shape.cells(item);
-        const cells = typed.map((cell, place) => cellAsText(cell, decimals[place]));
+        const cells = typed.map((cell, place) =>
+          writtenAs(cell, decimal, forms.get(shape.columns[place] ?? '')),
+        );
         if (!isNoted && typed.some((cell, place) => cellAsText(cell, decimal) !== cells[place])) {
           isNoted = true;
           notes.push(
-            `The file keeps its decimal ${other === ',' ? 'commas' : 'points'}: to begin one as the job now says, move it away.`,
+            'The file keeps the way in which it writes decimals and times: to begin one as the job now says, move it away.',
           );
         }
         const at = (places: readonly number[]) => places.map((place) => cells[place] ?? '');
