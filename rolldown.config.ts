@@ -86,7 +86,9 @@ function chunkOf(id: string, context: ChunkingContext): string | null {
   const starts = needs('cli/commands.ts') || needs('cli/terminal.ts');
   if (needs('state/sqlite/sqlite-thread.ts')) return starts ? 'base' : 'thread-modules';
   if (starts) return 'start';
-  return needs('cli/commands/runs-command.ts') && needs('cli/commands/check-command.ts') ? 'common' : null;
+  if (!needs('cli/commands/check-command.ts')) return null;
+  if (needs('cli/commands/runs-command.ts')) return 'common';
+  return needs('run/import/plan-step.ts') ? 'mapping' : null;
 }
 
 const reachedFrom = new Map<string, ReadonlySet<string>>();

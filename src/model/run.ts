@@ -538,3 +538,25 @@ export function jobFile(job: string): string {
 
 /** Has no file: its records come from the history of another store. */
 export const CLONE_JOB = 'clone';
+
+/**
+ * The outcome of a record in a run; `planned` where the plan waits for approval. Unchanged records are not listed. `edited`: a record that was
+ * applied, listed once more, because fields that somebody edited in the store stayed as they are there.
+ */
+export const RECORD_OUTCOMES = [
+  'applied',
+  'renamed',
+  'deleted',
+  'rejected',
+  'held',
+  'edited',
+  'unsent',
+  'planned',
+] as const;
+/** One of them. */
+export type RecordOutcome = (typeof RECORD_OUTCOMES)[number];
+
+/** The formats of a file of records, or of a catalog, by the ending of its name. */
+export const RECORD_FORMATS = ['csv', 'jsonl', 'xlsx', 'parquet'] as const;
+/** One of them. */
+export type RecordFormat = (typeof RECORD_FORMATS)[number];

@@ -1,10 +1,10 @@
 import { storeIdentity } from '../../model/remote-address.ts';
+import { RECORD_FORMATS } from '../../model/run.ts';
 import {
   type CatalogFound,
   catalogAsOf,
   catalogBodies,
   catalogContent,
-  RECORD_FORMATS,
 } from '../../run/records/run-records.ts';
 import { counted } from '../../text/printable.ts';
 import { AS_OF_OPTION, text } from '../define-command.ts';

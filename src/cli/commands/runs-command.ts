@@ -1,5 +1,5 @@
 import { type AuditEntry, auditWords, findAudited } from '../../model/audit-entry.ts';
-import { jobFileName, lastedMs, partOf, type Run } from '../../model/run.ts';
+import { jobFileName, lastedMs, partOf, RECORD_FORMATS, RECORD_OUTCOMES, type Run } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { openRunQueue } from '../../queue/run-queue.ts';
 import { documentText, Page, type PageOptions } from '../../report/document-text.ts';
@@ -7,13 +7,6 @@ import { requestsWaitText, runDocument } from '../../report/run-document.ts';
 import type { JobFacts, RunFacts, ScheduleStatus, View } from '../../report/run-facts.ts';
 import { isoTime, listedRun, runsSummary } from '../../report/run-summary.ts';
 import { kindOf, schedulesNote, statusTone, totalsWords } from '../../report/status-words.ts';
-import {
-  findRunLedger,
-  RECORD_FORMATS,
-  RECORD_OUTCOMES,
-  recordContent,
-  runRecords,
-} from '../../run/records/run-records.ts';
 import {
   readStoredReport,
   shownRejectsFile,
@@ -37,7 +30,6 @@ import { listJobs } from '../list-jobs.ts';
 import { findRun, knownRun, type OpenContext, refuseUnknownRun } from '../open-context.ts';
 import { withTypedCommands } from '../print-report.ts';
 import { currentFolder } from '../typed-program.ts';
-import { formatOf, writeOut } from '../write-out.ts';
 
 const OPTIONS = {
   limit: parsedOption('n', 'how many to list', 20, wholeNumber(1, 1000)),
@@ -186,6 +178,11 @@ async function listRecords(
 ): Promise<Printed> {
   if (id === undefined)
     throw new UsageError('--records needs the id of a run: storeferry runs RUN --records');
+  // Lists of runs need neither mapping nor plans.
+  const [{ findRunLedger, recordContent, runRecords }, { formatOf, writeOut }] = await Promise.all([
+    import('../../run/records/run-records.ts'),
+    import('../write-out.ts'),
+  ]);
   const run = await findRun(context, id);
   const found = await findRunLedger(context, workspace, run, id);
   if (found === undefined && run !== undefined)

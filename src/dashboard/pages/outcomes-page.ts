@@ -1,6 +1,7 @@
 import { mayDo } from '../../model/action.ts';
+import { RECORD_OUTCOMES } from '../../model/run.ts';
 import { code, foreign, html, link, quiet } from '../../report/html/markup.ts';
-import { changeText, RECORD_OUTCOMES, type RunRecord, runRecords } from '../../run/records/run-records.ts';
+import { changeText, type RunRecord, runRecords } from '../../run/records/run-records.ts';
 import { counted, grouped } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { PageRequest } from '../route-parts.ts';

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, member, objectsIn } from '../../model/json-object.ts';
+import type { RecordFormat } from '../../model/run.ts';
 import { chunksOf, type History, type LedgerTarget, type Version } from '../../state/state.ts';
 import { cellAsText, csvText, INERT_CSV, type TypedCell, writeTable } from '../../tables/write-table.ts';
 import type { RunContext } from '../run-context.ts';
@@ -104,11 +105,6 @@ function bodyAt(versions: readonly Version[], at: number, now: string | null): O
   const body = oldest === undefined ? now : oldest.before;
   return { body, isOlder: body !== null };
 }
-
-/** The formats of a file of records, or of a catalog, by the ending of its name. */
-export const RECORD_FORMATS = ['csv', 'jsonl', 'xlsx', 'parquet'] as const;
-/** One of them. */
-export type RecordFormat = (typeof RECORD_FORMATS)[number];
 
 /** The bytes of a catalog: a JSON object per product, or a table with a row per variant. `open` opens the bodies, each time from the first. */
 export function catalogContent(

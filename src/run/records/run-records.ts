@@ -5,7 +5,7 @@ import type { Plan } from '../../model/plan.ts';
 import { operationsIn } from '../../model/plan.ts';
 import { faultsOf, type Reason } from '../../model/reason.ts';
 import type { RowSpan } from '../../model/row.ts';
-import type { Run } from '../../model/run.ts';
+import type { RecordFormat, RecordOutcome, Run } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections } from '../../plan/plan-file.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
@@ -22,7 +22,7 @@ import {
 import { printable, truncate } from '../../text/printable.ts';
 import type { RunContext } from '../run-context.ts';
 import { unsentOperations } from '../send-operations.ts';
-import { type RecordFormat, versionsOfRun } from './catalog-as-of.ts';
+import { versionsOfRun } from './catalog-as-of.ts';
 import { readEdited } from './edited-record.ts';
 import { type ReleasableRecord, refuseUnlessReleasable, releasableRecords } from './plan-release.ts';
 import { changesOf, ledgersOf, placeOf, type RecordChange, titleIn, versionFacts } from './record-history.ts';
@@ -32,25 +32,7 @@ export {
   catalogAsOf,
   catalogBodies,
   catalogContent,
-  RECORD_FORMATS,
 } from './catalog-as-of.ts';
-
-/**
- * The outcome of a record in a run; `planned` where the plan waits for approval. Unchanged records are not listed. `edited`: a record that was
- * applied, listed once more, because fields that somebody edited in the store stayed as they are there.
- */
-export const RECORD_OUTCOMES = [
-  'applied',
-  'renamed',
-  'deleted',
-  'rejected',
-  'held',
-  'edited',
-  'unsent',
-  'planned',
-] as const;
-/** One of them. */
-type RecordOutcome = (typeof RECORD_OUTCOMES)[number];
 
 /** A record of a run. */
 export interface RunRecord {
