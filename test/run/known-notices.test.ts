@@ -57,3 +57,48 @@ it('a week is summed up once, and an end is notified once, whatever else a job h
   await send(end('later').news);
   expect(sent().filter((one) => one === 'weekly')).toHaveLength(2);
 });
+
+it('tells a recipient of the end only of what a message has told it, and tells again what no message could', async () => {
+  await using setup = await setupNightly(1);
+  await setup.workspace.write('.env', 'STORE_API_KEY=k\n');
+  const refused = { status: 404 } as const;
+  const taken = { status: 200 } as const;
+  await using hook = await startWebhook(
+    ...[refused, refused, taken, taken],
+    ...[refused, refused, refused, taken, taken],
+    ...[taken, refused, refused],
+  );
+  await using open = await openContext(setup.workspace.dir, () => {}, new AbortController().signal);
+  let now = MONDAY;
+  const context = { ...open.context, clock: () => now };
+  const notify = { kind: 'url', address: hook.url, on: ['failed', 'missed'], when: 'change' } as const;
+  const send = async (after: number, news: NonNullable<Parameters<typeof sendNotices>[3]>) => {
+    now += after;
+    const before = hook.calls.length;
+    await sendNotices(context, 'lists', [notify], news);
+    return hook.calls.slice(before).map(({ body }) => body['end']);
+  };
+  const fails = { kind: 'not-begun', problem: 'broken' } as const;
+  const works = () =>
+    ({ kind: 'ended', report: facts(aRun({ id: `run-${now}`, finishedAt: now })) }) as const;
+
+  expect(await send(0, fails)).toEqual(['failed']);
+  // Tried once more, then dropped: the next run that fails is news.
+  expect(await send(7 * 24 * HOUR, fails)).toEqual(['failed']);
+  expect(await send(7 * 24 * HOUR, fails)).toEqual(['failed']);
+  expect(await send(HOUR, works())).toEqual(['recovered']);
+
+  expect(await send(HOUR, fails)).toEqual(['failed']);
+  expect(await send(HOUR, works())).toEqual(['failed']);
+  // The recovery that waits for it is dropped with it.
+  expect(await send(7 * 24 * HOUR, works())).toEqual(['failed']);
+  expect(await send(HOUR, works())).toEqual([]);
+  expect(await send(HOUR, fails)).toEqual(['failed']);
+  expect(await send(HOUR, works())).toEqual(['recovered']);
+
+  // Of two conditions, the recipient knows the one.
+  expect(await send(HOUR, { kind: 'tick', id: 'late', problem: 'late' })).toEqual(['missed']);
+  expect(await send(HOUR, fails)).toEqual(['failed']);
+  expect(await send(7 * 24 * HOUR, works())).toEqual(['failed']);
+  expect(await send(HOUR, { kind: 'tick', id: 'in-time', problem: null })).toEqual(['recovered']);
+});

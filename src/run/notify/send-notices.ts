@@ -39,7 +39,10 @@ const waitingSchema = z.object({
   run: z.string().nullable(),
   /** As `Notification`. */
   notification: z.custom<Notification>((value) => typeof value === 'object' && value !== null),
+  /** Of a recovery: the conditions that end with it. */
+  ended: z.array(z.string()).default([]),
 });
+type Waiting = z.infer<typeof waitingSchema>;
 
 /** What a job has notified, and what it has yet to deliver: written before the first attempt. */
 const noticesSchema = z.object({
@@ -51,7 +54,7 @@ const noticesSchema = z.object({
   ends: z.array(z.string()).default([]),
   /** The Monday of the last weekly summary. */
   week: z.string().default(''),
-  /** The conditions that each recipient knows to hold, for `when: change`. */
+  /** The conditions that each recipient knows to hold, or will from a message that waits, for `when: change`. */
   alarms: z.record(z.string(), z.array(z.string())),
   waiting: z.array(waitingSchema),
 });
@@ -66,7 +69,7 @@ const noticesFile = sealedFile(
 const MAX_KNOWN = 50;
 /** Of one job; the oldest are dropped. */
 const MAX_WAITING = 50;
-/** A message that nobody takes for this long is dropped. */
+/** A message that nobody takes for this long is dropped with the next attempt that fails. */
 const KEPT_MS = 3 * 86_400_000;
 
 /** Something that recipients may be notified of. */
@@ -126,7 +129,7 @@ function weekOccurrence(
   if (week >= weekOf(now)) return undefined;
   const notification = history && weeklyNotification(run.job, history, now);
   if (notification === null) return undefined;
-  // Without the name of the job, which may have another one by then.
+  // Without the name of the job, which may have another one when it is delivered.
   return {
     kind: 'week',
     id: weekOf(now),
@@ -160,7 +163,7 @@ function endOccurrence(context: RunContext, report: RunFacts): Occurrence | unde
 /**
  * Notifies the recipients of a job of what has happened, and of ends of its runs whose process died before it did; then delivers all
  * that waits. Never rejects. A message is written before it is sent, in one file with the conditions that it reports: it
- * is sent though the process dies, and none is sent of the end of a condition of which nobody knew.
+ * is sent though the process dies, and none is sent of the end of a condition that no delivered message has reported.
  */
 export async function sendNotices(
   context: RunContext,
@@ -241,19 +244,46 @@ function withOccurrence(
   if (of === 'week' ? week >= id : [...ends, ...known].includes(id)) return notices;
   const decided = recipients.map((recipient) => {
     const name = recipientName(recipient);
-    return { name, ...decide(recipient, notices.alarms[name] ?? [], conditions) };
+    const known = notices.alarms[name] ?? [];
+    return { name, known, ...decide(recipient, known, conditions) };
   });
-  const messages = decided.flatMap(({ name, kind }) =>
-    kind === null ? [] : [{ recipient: name, at, run, notification: notify(kind) }],
-  );
-  return {
+  const messages = decided.flatMap(({ name, known, kind }): Waiting[] => {
+    const ended = kind === 'recovered' ? [...known] : [];
+    return kind === null ? [] : [{ recipient: name, at, run, notification: notify(kind), ended }];
+  });
+  const all: Notices = {
     ...notices,
     known: of === 'other' ? [...known, id].slice(-MAX_KNOWN) : known,
     ends: of === 'end' ? [...ends, id].slice(-MAX_KNOWN) : ends,
     week: of === 'week' ? id : week,
     alarms: Object.fromEntries(decided.map(({ name, alarms }) => [name, alarms])),
-    waiting: [...notices.waiting, ...messages].slice(-MAX_WAITING),
+    waiting: [...notices.waiting, ...messages],
   };
+  return all.waiting.slice(0, -MAX_WAITING).reduce(withoutUndelivered, all);
+}
+
+/**
+ * The notices without the oldest message to a recipient, which did not get it. What it reported has not begun for this recipient: it is
+ * reported when it is found again, and its end is not, unless another condition ends with it.
+ */
+function withoutUndelivered(notices: Notices, dropped: Waiting): Notices {
+  const {
+    recipient,
+    notification: { end },
+  } = dropped;
+  const without = (conditions: readonly string[] = []) => conditions.filter((one) => one !== end);
+  const waiting = notices.waiting.filter((one) => one !== dropped);
+  const next = waiting.find(
+    (one) => one.recipient === recipient && [end, 'recovered'].includes(one.notification.end),
+  );
+  if (next === undefined) {
+    const alarms = { ...notices.alarms, [recipient]: without(notices.alarms[recipient]) };
+    return { ...notices, waiting, alarms };
+  }
+  if (!next.ended.includes(end)) return { ...notices, waiting };
+  const ended = without(next.ended);
+  const instead = ended.length === 0 ? [] : [{ ...next, ended }];
+  return { ...notices, waiting: waiting.flatMap((one) => (one === next ? instead : [one])) };
 }
 
 /** A recipient in files: equal for equal addresses, which it does not show. */
@@ -287,7 +317,10 @@ interface Delivery {
   readonly warn: (host: string, problem: string) => void;
 }
 
-/** Sends what waits, oldest first; what a recipient does not take waits on, and so does what follows for it. */
+/**
+ * Sends what waits, oldest first; what a recipient does not take waits on, or is dropped when it has waited for long, and what follows for
+ * it waits.
+ */
 async function deliverWaiting({ context, folder, recipients, warn }: Delivery, notices: Notices) {
   const named = new Map(recipients.map((recipient) => [recipientName(recipient), recipient]));
   const failed = new Set<string>();
@@ -295,16 +328,16 @@ async function deliverWaiting({ context, folder, recipients, warn }: Delivery, n
   for (const waiting of notices.waiting) {
     const recipient = named.get(waiting.recipient);
     if (failed.has(waiting.recipient) || context.signal.aborted) continue;
-    if (recipient !== undefined && context.clock() - waiting.at < KEPT_MS) {
-      const message = { notification: waiting.notification, report: await reportOf(context, waiting.run) };
-      const problem = await deliverNotification(recipient, message, context.signal);
-      if (problem !== null) {
-        failed.add(waiting.recipient);
-        warn(hostOf(recipient), problem);
-        continue;
-      }
+    const message = { notification: waiting.notification, report: await reportOf(context, waiting.run) };
+    const problem = recipient ? await deliverNotification(recipient, message, context.signal) : null;
+    if (recipient !== undefined && problem !== null) {
+      failed.add(waiting.recipient);
+      warn(hostOf(recipient), problem);
+      if (context.signal.aborted || context.clock() - waiting.at < KEPT_MS) continue;
+      kept = withoutUndelivered(kept, waiting);
+    } else {
+      kept = { ...kept, waiting: kept.waiting.filter((one) => one !== waiting) };
     }
-    kept = { ...kept, waiting: kept.waiting.filter((one) => one !== waiting) };
     await noticesFile.write(folder, kept);
   }
 }
