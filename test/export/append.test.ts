@@ -84,7 +84,7 @@ describe('a table whose job has come to write decimals or times in another way',
   const ORDERS = [
     '{"id":1,"created":1700000001,"total":48.45,"version":"2024.1"}',
     '{"id":2,"created":1700000002,"total":57,"version":"2024.2"}',
-    '{"id":3,"created":1700000003,"total":null,"version":"2024.3"}',
+    '{"id":3,"created":1700000003,"total":null,"version":"+2024.3"}',
   ];
 
   type Way = Readonly<{ format: 'csv' | 'excel-csv'; decimal: '.' | ',' }>;
@@ -121,7 +121,8 @@ describe('a table whose job has come to write decimals or times in another way',
         lines: 1,
         notes: [expect.stringContaining('move it away')],
       });
-      const lines = (text: string) => text.trimEnd().split(/\r?\n/).slice(1);
+      // For spreadsheets, a plus sign gets an apostrophe.
+      const lines = (text: string) => text.trimEnd().replaceAll("'+", '+').split(/\r?\n/).slice(1);
       expect(lines(await readFile(path, 'utf8'))).toEqual([...lines(before), written]);
     } finally {
       await rm(dir, { recursive: true });

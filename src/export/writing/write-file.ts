@@ -328,8 +328,9 @@ async function inspectTable(
           const column = header[place] ?? '';
           if (form !== undefined) forms.set(column, (forms.get(column) ?? new Set()).add(form));
         }
+        // A file that was begun for spreadsheets has marks that the job no longer writes.
         const textOf = (places: readonly number[]) =>
-          lineKey(places.map((place) => plain(cells[place] ?? '')));
+          lineKey(places.map((place) => withoutInertMark(cells[place] ?? '')));
         known.set(textOf(ownKeys), linePrint(textOf(own), shape));
       }
       last = rows.at(-1) ?? last;
@@ -371,10 +372,10 @@ async function inspectTable(
           );
         }
         const at = (places: readonly number[]) => places.map((place) => cells[place] ?? '');
-        const key = at(keyPlaces);
+        const key = at(keyPlaces).map(withoutInertMark);
         return {
           key: key[0] === '' ? '' : lineKey(key),
-          compared: lineKey(at(common)),
+          compared: lineKey(at(common).map(withoutInertMark)),
           text: csvLine(at(columns.map(placeOf)), style),
           hasMore: !shape.isHistory && at(added.map(placeOf)).some((cell) => cell !== ''),
         };
