@@ -305,7 +305,9 @@ export const runSchema = z.looseObject({
   approval: z.literal('another').exactOptional(),
   /** `--resend`: fingerprints are ignored. */
   resend: z.boolean(),
-  /** The position of the ledger (`Ledger.position`) when it stopped working on its target; absent before, and if nothing locked it. */
+  /** The position of the ledger (`Ledger.position`) before its first request; absent until then, and where it has none to send. */
+  beginPosition: text.exactOptional(),
+  /** The position of the ledger when it stopped working on its target; absent before, and if nothing locked it. */
   endPosition: text.exactOptional(),
   /** Set if it plans only a part of its source. */
   sample: sampleSchema.exactOptional(),

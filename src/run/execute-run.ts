@@ -278,6 +278,7 @@ async function importRun(outerContext: RunContext, task: ImportTask): Promise<Ru
       // A retry or release without anything to send keeps plans valid and unfinished runs continuable.
       if ((task.kind === 'retry' || task.kind === 'release') && plan.shards.length > 0)
         await supersedeOthers(context, work.run);
+      if (plan.shards.length > 0) work.run = await storeBeginPosition(context, work.run);
       const delivery = { run: work.run, plan, job, store, lock: target };
       const keep = await keepBlocks(context, work.run, plan, target);
       await applyStep(context, delivery, workers ?? deliverInProcess);
@@ -297,6 +298,13 @@ function mapsRows({ kind }: ImportTask): boolean {
 function refuseUnusable(mapping: ImportRequest['mapping']): void {
   const problems = mapping.findProblems();
   if (problems.length > 0) throw new ConfigurationError(problems);
+}
+
+/** Stores the position of the ledger (`Run.beginPosition`) before the first request of the run; one that is continued keeps its own. */
+async function storeBeginPosition({ state }: RunContext, run: Run): Promise<Run> {
+  if (run.beginPosition !== undefined) return run;
+  const beginPosition = await state.ledger(importTarget(run)).position();
+  return await state.runs.update(run.id, { beginPosition });
 }
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DeferredRecord, ImportMode, Mapped, Resource } from '../model/mapped-record.ts';
-import { APPLIED_SINCE, KEY_NOT_REJECTED, type Reason } from '../model/reason.ts';
+import { APPLIED_SINCE, IN_DOUBT_SINCE, KEY_NOT_REJECTED, type Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { SourceError } from '../model/storeferry-error.ts';
@@ -9,6 +9,7 @@ import { REFUSALS, refusedCellWords } from '../rejects/rejects-edits.ts';
 import type { RejectedKey } from '../rejects/rejects-file.ts';
 import { sealedFile } from '../state/artifacts.ts';
 import type { Ledger } from '../state/state.ts';
+import type { OwnDoubts } from './own-doubts.ts';
 
 const rejectedKey = z.tuple([z.string(), z.string()]) satisfies z.ZodType<RejectedKey>;
 const guardSchema = z.strictObject({
@@ -64,6 +65,11 @@ export const { write: saveRetryGuard, read: loadRetryGuard } = sealedFile(
   'Retry again: it is written again.',
 );
 
+/** Whether a run has sent what this retry sends: one that was killed, or a retry whose own rejects are retried. */
+export function isAttemptOf({ retryOf: of }: RetryGuard): (run: Pick<Run, 'id' | 'retryOf'>) => boolean {
+  return ({ id, retryOf }) => retryOf === of || id === of;
+}
+
 type Item = Mapped | DeferredRecord;
 
 type Verdict =
@@ -73,12 +79,13 @@ type Verdict =
 /**
  * Accepts the records that the retry may send: records with a rejected key, and records without a readable key before
  * that are not acknowledged for another record. Records of which another run has written or confirmed a version since are skipped, whatever
- * their values are now; all others are rejected. SourceError if no record of the file was rejected: then it is another file.
+ * their values are now; all others are rejected, also those that another run of the job has left in doubt since (`doubtsOf`). SourceError if no record of the file was rejected: then it is another file.
  */
 export async function* guardRetry(
   batches: AsyncIterable<readonly Item[]>,
   guard: RetryGuard,
   ledger: Pick<Ledger, 'marks' | 'writtenSince'>,
+  doubtsOf: (keys: readonly string[]) => Promise<OwnDoubts>,
   mode: ImportMode = 'upsert',
 ): AsyncGenerator<readonly Item[]> {
   const known = new Map(guard.keys);
@@ -87,7 +94,12 @@ export async function* guardRetry(
   let familiar = false;
   let strange = 0;
 
-  const judge = (item: Item, key: string, isAcknowledged: boolean, isWritten: boolean): Verdict => {
+  const judge = (
+    item: Item,
+    key: string,
+    isAcknowledged: boolean,
+    since: 'written' | 'in-doubt' | undefined,
+  ): Verdict => {
     const { spans } = item;
     const before = known.get(key);
     if (before === undefined) {
@@ -104,7 +116,8 @@ export async function* guardRetry(
     } else {
       familiar = true;
     }
-    if (isWritten) return { kind: 'skipped', key, reason: writtenSince(guard, spans) };
+    if (since === 'written') return { kind: 'skipped', key, reason: writtenSince(guard, spans) };
+    if (since === 'in-doubt') return { kind: 'rejected', key, reason: inDoubtSince(guard, spans) };
     const cell = within(refused, spans);
     if (cell === undefined || item.kind === 'rejected') return { kind: 'passed' };
     const { code, message, line, column } = cell;
@@ -121,13 +134,18 @@ export async function* guardRetry(
     const keys = batch.flatMap(({ kind, key }) => (kind === 'skipped' || key === null ? [] : [key]));
     const marks = (await ledger.marks(keys)).values();
     const written = await writtenKeys(keys);
+    const { attempted, others } = await doubtsOf([...written]);
+    const since = (key: string) => {
+      if (!written.has(key) || attempted.has(key)) return undefined;
+      return others.has(key) ? 'in-doubt' : 'written';
+    };
     yield batch.map((item) => {
       if (item.kind === 'skipped' || item.key === null) {
         familiar ||= item.key === null ? within(keyless, item.spans) !== undefined : known.has(item.key);
         return item;
       }
       const isAcknowledged = marks.next().value !== undefined;
-      const verdict = judge(item, item.key, isAcknowledged, written.has(item.key));
+      const verdict = judge(item, item.key, isAcknowledged, since(item.key));
       if (verdict.kind === 'passed') return item;
       const { rows, spans } = item;
       return { ...verdict, rows, spans };
@@ -148,6 +166,14 @@ function writtenSince({ retryOf }: RetryGuard, spans: readonly RowSpan[]): Reaso
   return {
     code: APPLIED_SINCE,
     message: `another run has sent this key since run ${retryOf} rejected it, or has found it unchanged`,
+    ...lineOf(spans),
+  };
+}
+
+function inDoubtSince({ retryOf }: RetryGuard, spans: readonly RowSpan[]): Reason {
+  return {
+    code: IN_DOUBT_SINCE,
+    message: `another run has begun to send this key since run ${retryOf} rejected it, without an answer: run the job, and correct the rejects of that run`,
     ...lineOf(spans),
   };
 }

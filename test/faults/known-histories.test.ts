@@ -33,9 +33,13 @@ function run(
   return { kind: 'run', job, settings, faults: { ...NO_FAULTS, ...faults } };
 }
 
-function retry(job: JobName, source: Partial<Source>): Step {
+function retry(
+  job: JobName,
+  source: Partial<Source>,
+  { which = 0, faults = {} }: { readonly which?: number; readonly faults?: Partial<Faults> } = {},
+): Step {
   const settings = { source: { ...EMPTY_SOURCE, ...source }, hasGuard: false, resend: false };
-  return { kind: 'retry', job, which: 0, settings, faults: NO_FAULTS };
+  return { kind: 'retry', job, which, settings, faults: { ...NO_FAULTS, ...faults } };
 }
 
 function release(job: JobName): Step {
@@ -58,6 +62,12 @@ const FOUND: Readonly<Record<string, readonly Step[]>> = {
     run('weekly', { coat: 'wrong' }),
     run('nightly', { coat: 0 }),
     retry('weekly', { coat: 1 }),
+  ],
+  'a retry that is repeated after a killed one sends what a run has sent since': [
+    run('weekly', { coat: 'wrong', hat: 'wrong' }),
+    retry('weekly', { coat: 1, hat: 1 }, { faults: { fates: [{ kind: 'unanswered', arrived: true }] } }),
+    run('weekly', { coat: 0, hat: 'wrong' }),
+    retry('weekly', { coat: 1, hat: 1 }, { which: 1 }),
   ],
   'a release sends over a record that another job has found in an unchanged source': [
     run('nightly', { Shirt: 0, hat: 0 }),
@@ -188,7 +198,7 @@ it.each(Object.entries(FOUND_WHERE_PROBED))('it does not happen that %s', async 
 });
 
 it('an undo gives back what a run has left that was killed at any moment', async () => {
-  for (let diesAt = 34; diesAt < 44; diesAt++) {
+  for (let diesAt = 34; diesAt < 45; diesAt++) {
     const steps = [
       run('nightly', { hat: 1, coat: 0 }),
       run('nightly', { Shirt: 0, hat: 1 }, { faults: { diesAt } }),

@@ -99,6 +99,53 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     expect(prices).toEqual([11, 12, undefined, 14, 77]);
   });
 
+  it('is not what a killed retry has left in doubt: the next retry sends that, also after a run', async () => {
+    await using redis = await openRedis();
+    await using shop = await openTwoJobs(redis, 60);
+    const catalog = catalogOf(lampsOf(20)).replaceAll(/,(1[89]|2\d),5$/gm, ',tbc,5');
+    await shop.workspace.write('catalog.csv', catalog);
+    const { run, rejectsFile, rejected } = await shop.run('run', 'catalog');
+    expect(rejected).toBe(12);
+    const file = join(shop.workspace.dir, String(rejectsFile));
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll('tbc', '77'));
+    const before = shop.store.figures().requests;
+    const killed = shop.workspace.start('retry', String(run));
+    await until(() => shop.store.figures().requests >= before + 5);
+    killed.process.kill('SIGKILL');
+    await killed.ended;
+    expect(await shop.run('run', 'catalog')).toMatchObject({ code: 3, rejected: 12, applied: 0 });
+    const again = await shop.run('retry', String(run));
+    expect(again).toMatchObject({ code: 0, rejected: 0, unsent: 0 });
+    // What the killed retry has got acknowledged is not sent again.
+    expect(Number(again['applied']) + Number(again['skipped'])).toBe(12);
+    expect(again['skipped']).toBeLessThan(5);
+    const prices = [...lampsOf(20).keys()].slice(8).map(shop.priceOf);
+    expect(prices).toEqual(new Array(12).fill(77));
+    expect([shop.store.shop.products.size, shop.store.violations]).toEqual([20, []]);
+    expect(await shop.run('retry', String(run))).toMatchObject({ code: 0, skipped: 12, requests: 0 });
+  });
+
+  it('is reported where a retry cannot say who has left it in doubt', async () => {
+    await using redis = await openRedis();
+    await using shop = await openTwoJobs(redis, 60);
+    const rejected = Object.fromEntries([...LAMPS.keys()].slice(2).map((url) => [url, -1]));
+    const { run, rejectsFile } = await shop.catalogSends(rejected);
+    await shop.workspace.write('catalog.csv', catalogOf(lampsWith({ 'lamp-2': 50, 'lamp-3': 51 })));
+    const before = shop.store.figures().requests;
+    const killed = shop.workspace.start('run', 'catalog');
+    await until(() => shop.store.figures().requests > before);
+    killed.process.kill('SIGKILL');
+    await killed.ended;
+    const file = join(shop.workspace.dir, String(rejectsFile));
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll('tbc', '77'));
+    const retried = await shop.run('retry', String(run));
+    expect(retried).toMatchObject({ code: 3, unsent: 0 });
+    expect(Number(retried['rejected'])).toBeGreaterThan(0);
+    const { stdout } = await shop.workspace.storeferry('runs', String(retried['run']));
+    expect(stdout).toContain(`another run has begun to send this key since run ${run} rejected it`);
+    expect([shop.priceOf('lamp-2'), shop.priceOf('lamp-3')]).not.toContain(77);
+  });
+
   it('is left out of an undo, also where another job has set the same value again', async () => {
     await using redis = await openRedis();
     await using shop = await openTwoJobs(redis);

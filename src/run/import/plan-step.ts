@@ -23,11 +23,12 @@ import { digestOf } from '../digest-of.ts';
 import { comparableKeyDigest, readMappingTables } from '../inputs/open-mapping.ts';
 import { tablesDigest } from '../inputs/side-table.ts';
 import { changesUrls, flattensPrices, readProbe } from '../kept-probe.ts';
+import { ownDoubts } from '../own-doubts.ts';
 import { sourceNamer } from '../read-corrections.ts';
 import { planCopy } from '../records/plan-copy.ts';
 import { planRestore } from '../records/plan-records.ts';
 import { planRelease, undecidedKeys } from '../records/plan-release.ts';
-import { guardRetry, loadRetryGuard } from '../retry-guard.ts';
+import { guardRetry, isAttemptOf, loadRetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { planUndo } from '../undo/plan-undo.ts';
 import { planPosition } from './continue-or-begin.ts';
@@ -90,7 +91,13 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
       withRedactedReasons(
         guard === undefined
           ? records
-          : guardRetry(records, adoption?.guardOf(guard) ?? guard, ledger, job.mode),
+          : guardRetry(
+              records,
+              adoption?.guardOf(guard) ?? guard,
+              ledger,
+              (keys) => ownDoubts(context, run, keys, isAttemptOf(guard)),
+              job.mode,
+            ),
         redact,
       ),
     predecessorsIn: async (draft) =>

@@ -3,7 +3,7 @@ import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
 import type { Operation } from '../../model/operation.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Reason } from '../../model/reason.ts';
-import { COMPLETED, HOLDING_KINDS, type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
+import { COMPLETED, HOLDING_KINDS, type Run, type RunPart } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections, verifyHeld } from '../../plan/plan-file.ts';
 import { joinPredecessors, type Predecessor, readKnownPredecessors } from '../../plan/plan-import.ts';
@@ -12,6 +12,7 @@ import { passedDate } from '../import/continue-or-begin.ts';
 import { productUpdates } from '../import/product-updates.ts';
 import { isSameTarget, mayHaveRejectedOrHeld } from '../import/stage-step.ts';
 import { changesUrls } from '../kept-probe.ts';
+import { ownDoubts } from '../own-doubts.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { unsentOperations } from '../send-operations.ts';
 import { adaptJobToBodies, planRecords, refuseOtherTarget } from './plan-records.ts';
@@ -142,8 +143,8 @@ export async function* releasableRecords(
     const old = records.map(({ operation }) => oldKeyOf(operation));
     const written = [...keys, ...old.filter((key) => key !== undefined)];
     const [marks, since] = await Promise.all([ledger.marks(keys), ledger.writtenSince(heldAt, written)]);
-    const own = await ownAttempts(context, run, run.id, [...since]);
-    const isByOthers = (key: string) => since.has(key) && !own.has(key);
+    const { attempted } = await ownDoubts(context, run, [...since], ({ release }) => release?.of === run.id);
+    const isByOthers = (key: string) => since.has(key) && !attempted.has(key);
     yield records.map((record, index): ReleasableRecord => {
       const { operation, before } = record;
       const [mark, oldKey] = [marks[index], old[index]];
@@ -286,33 +287,6 @@ async function heldRecord(
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-/**
- * Those of the keys that are in doubt only because an earlier undo or release of the run `of` was killed: it sent what this one sends. Its
- * operations are there until another run of the job begins to send.
- */
-export async function ownAttempts(
-  context: RunContext,
-  by: Run,
-  of: string,
-  keys: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (keys.length === 0) return new Set();
-  const { state } = context;
-  const attempted = new Set<string>();
-  for (const run of await state.runs.list({
-    job: by.job,
-    kinds: ['undo', 'release'],
-    statuses: UNFINISHED,
-  })) {
-    if ((run.undo ?? run.release)?.of !== of) continue;
-    for await (const operations of openOperations(context, run)) {
-      for (const { key } of operations) attempted.add(key);
-    }
-  }
-  const doubted = keys.filter((key) => attempted.has(key));
-  return await state.ledger(importTarget(by)).doubtedOnlyBy(by.job, doubted);
 }
 
 /** The operations of an unfinished run that have no outcome, or were not sent. */

@@ -17,6 +17,7 @@ import {
 } from '../../state/state.ts';
 import { productUpdates } from '../import/product-updates.ts';
 import { changesUrls } from '../kept-probe.ts';
+import { ownDoubts } from '../own-doubts.ts';
 import { versionsOfRun } from '../records/catalog-as-of.ts';
 import {
   adaptJobToBodies,
@@ -26,7 +27,7 @@ import {
   recordOf,
   refuseOtherTarget,
 } from '../records/plan-records.ts';
-import { openOperations, ownAttempts } from '../records/plan-release.ts';
+import { openOperations } from '../records/plan-release.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 
 /**
@@ -184,8 +185,8 @@ function undoneRecords(context: RunContext, run: Run, { of, only }: RunPart, sch
       const isLost = await ledger.lostSince(ended);
       unsure.push(...(isLost ? ofRun : await ledger.writtenSince(ended.endPosition, ofRun)));
     }
-    const own = await ownAttempts(context, run, of, unsure);
-    return new Set(unsure.filter((key) => !own.has(key)));
+    const { attempted } = await ownDoubts(context, run, unsure, ({ undo }) => undo?.of === of);
+    return new Set(unsure.filter((key) => !attempted.has(key)));
   };
   /** Records of a run that was killed while it sent them: the store may have them as the run sent them. */
   async function* inFlight(seen: Set<string>): AsyncGenerator<readonly Mapped[]> {

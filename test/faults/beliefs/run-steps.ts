@@ -10,9 +10,10 @@ import { discardPlan, planPosition } from '../../../src/run/import/continue-or-b
 import { positionsOf } from '../../../src/run/import/finish-step.ts';
 import { productUpdates } from '../../../src/run/import/product-updates.ts';
 import { changesUrls } from '../../../src/run/kept-probe.ts';
+import { ownDoubts } from '../../../src/run/own-doubts.ts';
 import { planRestore } from '../../../src/run/records/plan-records.ts';
 import { planRelease, undecidedKeys } from '../../../src/run/records/plan-release.ts';
-import { guardRetry, loadRetryGuard } from '../../../src/run/retry-guard.ts';
+import { guardRetry, isAttemptOf, loadRetryGuard } from '../../../src/run/retry-guard.ts';
 import type { RunContext } from '../../../src/run/run-context.ts';
 import { planUndo } from '../../../src/run/undo/plan-undo.ts';
 import { TARGET } from '../../state/samples.ts';
@@ -57,7 +58,16 @@ export async function planRun(context: RunContext, settings: Settings, run: Run)
       yield itemsOf(settings.source);
     },
     undecided: isRetry ? undefined : await undecidedKeys(context, run),
-    admit: (records) => (guard === undefined ? records : guardRetry(records, guard, ledger, 'mirror')),
+    admit: (records) =>
+      guard === undefined
+        ? records
+        : guardRetry(
+            records,
+            guard,
+            ledger,
+            (keys) => ownDoubts(context, run, keys, isAttemptOf(guard)),
+            'mirror',
+          ),
     describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
     keyDigest: null,
     previous: { rows: null, keyDigest: null },

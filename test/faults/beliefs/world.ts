@@ -523,6 +523,8 @@ export class World {
       plan = await this.#planned(work, run);
       const isPart = run.kind === 'retry' || run.kind === 'release';
       if (isPart && plan.shards.length > 0) await supersedeOthers(context, run);
+      if (plan.shards.length > 0 && run.beginPosition === undefined)
+        run = await state.runs.update(run.id, { beginPosition: await state.ledger(TARGET).position() });
       const { job, store } = requestOf(run.job, work.settings);
       const deliver = deliverTo(this.store, {
         process,

@@ -161,7 +161,7 @@ export class WrittenVersions {
   #judgeStale({ id, job }: WritingRun, part: NonNullable<WritingRun['part']>, key: string): void {
     const since = this.#ended.get(part.of) ?? 0;
     const newer = this.#of(key).touches.find(
-      ({ run, at }) => at > since && run !== id && !(part.kind === 'release' && this.#isSame(run, job, part)),
+      ({ run, at }) => at > since && run !== id && !this.#isSame(run, job, part),
     );
     if (newer === undefined) return;
     const how = newer.isFound === undefined ? 'wrote' : 'found';

@@ -1,0 +1,40 @@
+import { type Run, SENDING_KINDS } from '../model/run.ts';
+import { importTarget } from '../state/state.ts';
+import type { RunContext } from './run-context.ts';
+
+/** Keys that only this job has sent since they are in doubt. */
+export interface OwnDoubts {
+  /** Earlier attempts to do the same have sent them last: they were killed, or got no answer. */
+  readonly attempted: ReadonlySet<string>;
+  /** Other runs have, or nobody knows which. */
+  readonly others: ReadonlySet<string>;
+}
+
+/**
+ * Those of the keys that are in doubt by this job alone. The run that has sent a key last is the newest one that began to send before
+ * (`Run.beginPosition`), as no two runs of a job send at once.
+ */
+export async function ownDoubts(
+  { state }: Pick<RunContext, 'state'>,
+  by: Run,
+  keys: readonly string[],
+  isAttempt: (run: Run) => boolean,
+): Promise<OwnDoubts> {
+  const ledger = state.ledger(importTarget(by));
+  const others = new Set(keys.length === 0 ? [] : await ledger.doubtedOnlyBy(by.job, keys));
+  const attempted = new Set<string>();
+  const runs = others.size === 0 ? [] : await state.runs.list({ job: by.job, kinds: SENDING_KINDS });
+  let unassigned = [...others];
+  for (const run of runs) {
+    if (unassigned.length === 0) break;
+    if (run.beginPosition === undefined) continue;
+    const sent = await ledger.writtenSince(run.beginPosition, unassigned);
+    unassigned = unassigned.filter((key) => !sent.has(key));
+    if (sent.size === 0 || !isAttempt(run) || (await ledger.lostSince(run))) continue;
+    for (const key of sent) {
+      others.delete(key);
+      attempted.add(key);
+    }
+  }
+  return { attempted, others };
+}
