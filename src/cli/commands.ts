@@ -78,7 +78,7 @@ export const COMMANDS: readonly RegisteredCommand[] = [
   ),
   command(
     'release',
-    'send records that a guard has held, exactly as they were held',
+    'send records that a run has held',
     async () => (await import('./commands/release-command.ts')).releaseCommand,
     'unhold',
   ),

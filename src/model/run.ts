@@ -297,7 +297,7 @@ export const runSchema = z.looseObject({
   totals: runTotalsSchema.nullable(),
   /** Why it did not succeed. For a running run: why it is about to end; workers then begin nothing more of it. */
   error: text.nullable(),
-  /** A person approved the plan: its safety limits no longer stop it. */
+  /** A person approved the plan, or asked for this release: its safety limits do not stop it. */
   approved: z.boolean(),
   /** The names of who started it: none for a token that people share; absent for a schedule, a file or an event. */
   startedBy: z.array(text).exactOptional(),

@@ -124,6 +124,17 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     expect(text.stdout).not.toContain('retry');
   });
 
+  it('sends also what the source no longer has, which may list changes alone', async () => {
+    await using redis = await openRedis();
+    await using shop = await openShop(redis);
+    await shop.sends({});
+    const id = String((await shop.sends({ [COUNT]: 20 }))['run']);
+    await shop.workspace.write('catalog.csv', shopifyCatalog(manyProducts(COUNT - 1)));
+    expect(await shop.run('run', 'nightly')).toMatchObject({ code: 0, held: 0, requests: 0 });
+    expect(await shop.run('release', id)).toMatchObject({ code: 0, applied: 1, rejected: 0 });
+    expect(shop.priceOf(COUNT)).toBe((10 + COUNT) * 20);
+  });
+
   it('continues after it was killed', async () => {
     await using redis = await openRedis();
     await using shop = await openShop(redis, { latencyMs: 100 });

@@ -192,10 +192,10 @@ async function releasePage(
     }),
   });
   const effects = [
-    html`Sends exactly the held bodies to the store ${storeWords({ name: store, baseUrl })}: <b>${counted(all, 'record')}</b> can be sent. The source is not read again.`,
+    html`Sends the held values to the store ${storeWords({ name: store, baseUrl })}: <b>${counted(all, 'record')}</b> can be sent. The source is not read again.`,
     isEdited &&
       html`Some fields differ from what was sent, in the store and in the source. <b>${CONFLICT_BUTTONS.store}</b> leaves those fields alone, also in later runs until one of both changes, and sends the rest of the record.`,
-    'A record is left out if it has changed since, or a newer run does not hold the same values.',
+    'A record is left out if it has changed since, or a newer run rejects it or holds it with other values.',
     'It is a run of its own, and can be undone.',
   ];
   return {

@@ -28,7 +28,7 @@ function termsOf(
     ['Ended', run.finishedAt === null ? 'not yet' : moment(run.finishedAt)],
     [isOver ? 'Duration' : 'Duration so far', formatDuration(lastedMs(run, now))],
     ['Requests', grouped(totals.requests)],
-    ['Approved', run.approved ? 'yes, by a person' : null],
+    ['Approved', run.approved && run.release === undefined ? 'yes, by a person' : null],
     ['Resend', run.resend ? 'unchanged records too' : null],
     ['Sample', run.sample === undefined ? null : styled('code', foreign(sampleFlags(run.sample)))],
     ['Storeferry', foreign(version)],
@@ -59,6 +59,9 @@ function kindWords(run: RunFacts['run']): Words {
   return of === null ? name : [`${name} of `, styled('code', foreign(of))];
 }
 
+/** How a file is written that nothing is added to. */
+const WHOLE_FILE = { new: 'in a new file', replace: 'as the whole file' } as const;
+
 /** What an export read and wrote; null for imports, and before the file is written. */
 export function exportedSection(
   { run, totals, exported: file }: RunFacts,
@@ -69,7 +72,7 @@ export function exportedSection(
   const at = formatMoment(Date.parse(readAt), { timezone });
   const how =
     mode !== 'append'
-      ? 'in a new file'
+      ? WHOLE_FILE[mode]
       : begun === true
         ? 'in a new file: none existed, or an empty one'
         : 'added to the file';

@@ -97,7 +97,7 @@ function outcomesOf(facts: RunFacts): Outcome[] {
 const LEFT_OUT = {
   unchanged: 'the same as the store last confirmed: no request is needed',
   rejected: 'wrong in the file, or refused by the store: left out',
-  held: 'kept back until somebody releases it: a guard, an edit in the store, or an uncertain url',
+  held: 'kept back until somebody releases it: a guard, an edit in the store, an uncertain url, or a product that the store may already have',
   skipped: 'left out on purpose',
 } as const;
 
@@ -159,21 +159,27 @@ function inPlan({ counts, resource }: Plan): string {
   return `${listed(parts)} in the plan`;
 }
 
-/** Products that the source no longer has. The sums of records do not include them. */
+/** Products that are deleted. The sums of records do not include them. */
 function deletesRow(facts: RunFacts): TableRow[] {
   const { plan, run, totals } = facts;
   if (plan === null || totals.removed === 0) return [];
   const examples = firstOf(plan.examples.removed, plan.source);
-  const gone = 'sent by this job before, and no longer in the source';
+  const why = whyDeleted(run);
   if (isOnlyPlanned(facts)) {
-    const meaning = onlyIn('page', `${gone}: ${grouped(plan.counts.deletes)} would be deleted`);
+    const meaning = onlyIn('page', [why, `: ${grouped(plan.counts.deletes)} would be deleted`]);
     return [row('removed', totals.removed, [meaning, examples])];
   }
   const pending = plan.counts.deletes - totals.deleted;
   const isOver = totals.unsent === 0 && run.status !== 'planned';
   const left = pending > 0 && `${grouped(pending)} ${isOver ? 'not deleted' : 'still to be deleted'}`;
-  const rest = onlyIn('page', [left !== false && '; ', gone, examples]);
+  const rest = onlyIn('page', [left !== false && '; ', why, examples]);
   return [row('deleted', totals.deleted, [left, rest])];
+}
+
+function whyDeleted({ undo, copy }: RunFacts['run']): Words {
+  if (undo !== undefined) return 'first sent by the run that is undone';
+  const why = 'sent by this job before, and ';
+  return copy === undefined ? `${why}no longer in the source` : [`${why}deleted from `, foreign(copy.store)];
 }
 
 function row(label: string, figure: number, words: Words): TableRow {

@@ -13,7 +13,7 @@ import type { ImportRequest, RunContext } from '../run-context.ts';
 /** The records to plan, and what else their plan depends on. */
 type RecordsToPlan = Pick<PlanOptions, 'job' | 'origin' | 'openMapped'> & Partial<PlanOptions>;
 
-/** Plans records that come from no source: bodies that a store has acknowledged, or that guards have held. */
+/** Plans records that come from no source: bodies that a store has acknowledged, or that were held. */
 export async function planRecords(context: RunContext, run: Run, records: RecordsToPlan): Promise<Plan> {
   const { state, artifacts, signal, onEvent } = context;
   return await planImport({

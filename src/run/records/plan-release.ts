@@ -67,7 +67,7 @@ export async function refuseUnlessReleasable(
   });
 }
 
-/** Plans to send held records with exactly their bodies; `conflicts` decides about edited fields. Call it while the store's lock is held. */
+/** Plans to send held records with the values that were held; `conflicts` decides about edited fields. Call it while the store's lock is held. */
 export async function planRelease(
   context: RunContext,
   request: ImportRequest,

@@ -3,9 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { documentSections, reportFile } from '../../../src/report/html/document-sections.ts';
 import { runDocument } from '../../../src/report/run-document.ts';
 import { htmlFindings } from '../../support/html-findings.ts';
+import { ALL_APPLIED, facts as factsOf, NOW } from '../run-facts.ts';
 import { aReason, fullPlan, REPORTS, type Sample, sample } from './report-samples.ts';
 
 const reports = Object.entries(REPORTS);
+const NOTHING_SENT = { ...ALL_APPLIED, applied: 0, appliedRows: 0, deleted: 0, requests: 0 };
+const VIEW = { now: NOW, program: 'storeferry', version: '1.2.3' };
 const fileOf = ({ facts, view }: Sample) => reportFile(runDocument(facts, view));
 const named = (name: string): Sample => {
   const report = REPORTS[name];
@@ -46,6 +49,34 @@ describe('the report page', () => {
 
   it.each(reports)('of the kind %s is the same whenever it is made of the same', async (_, shown) => {
     expect(await fileOf(shown())).toBe(await fileOf(shown()));
+  });
+
+  it('says why products are deleted: an undo and a copy have no source', async () => {
+    const of = async (run: Parameters<typeof factsOf>[0], tally = ALL_APPLIED) =>
+      (await pageOf({ facts: factsOf(run, {}, tally), view: VIEW })).all;
+    const plan = async (run: Parameters<typeof factsOf>[0]) =>
+      await of({ ...run, kind: 'plan', status: 'planned' }, NOTHING_SENT);
+    const gone = 'sent by this job before, and no longer in the source';
+    expect(await plan({})).toContain(`${gone}: 3 would be deleted`);
+    expect(await of({})).toContain(gone);
+    const undo = { of: 'k1' };
+    const first = 'first sent by the run that is undone';
+    expect(await plan({ undo })).toContain(`${first}: 3 would be deleted`);
+    expect(await of({ kind: 'undo', undo })).toContain(first);
+    expect(await of({ kind: 'undo', undo })).not.toContain(gone);
+    const copy = { of: 'k1', store: 'test', storeId: '//test', at: null };
+    expect(await of({ kind: 'copy', copy })).toContain('sent by this job before, and deleted from test');
+  });
+
+  it('says whether the file of an export is whole', async () => {
+    expect((await pageOf(named('orders'))).all).toContain('3,204 lines, as the whole file');
+  });
+
+  it('says who approved a plan: nobody has one of a release', async () => {
+    const terms = async (run: Parameters<typeof factsOf>[0]) =>
+      (await pageOf({ facts: factsOf({ approved: true, ...run }), view: VIEW })).all;
+    expect(await terms({})).toContain('by a person');
+    expect(await terms({ kind: 'release', release: { of: 'k1' } })).not.toContain('by a person');
   });
 
   it.each([
