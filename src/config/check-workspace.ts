@@ -162,7 +162,10 @@ function contestedFields(workspace: Workspace): ConfigurationProblem[] {
   );
 }
 
-/** Files with keys or customers' data must not be accessible to other users. Windows has no such permissions. */
+/**
+ * Files with keys or customers' data must not be accessible to other users. Windows has no such permissions; a folder elsewhere
+ * (ARTIFACTS_URL) is not looked at.
+ */
 function openToOthers({ path }: Workspace, shownPath: (file: string) => string): ConfigurationProblem[] {
   if (process.platform === 'win32') return [];
   return PRIVATE.flatMap(({ file, mode }) => {

@@ -41,7 +41,7 @@ export const settingsSchema = z.object({
         (folders) => foldersIn(folders).every((folder) => isAbsolute(folder)),
         'expected absolute paths of folders',
       ),
-    'Folders outside the workspace that symbolic links in it may lead to, separated by colons: `/data/feeds:/mnt/exports`.',
+    'Folders outside the workspace that symbolic links in it may lead to, separated by colons (Windows: semicolons): `/data/feeds:/mnt/exports`.',
   ),
   EVENTS_SECRET: optional(
     z.string().min(16, 'expected at least 16 characters, such as of `openssl rand -hex 32`'),

@@ -64,10 +64,14 @@ interface DeleteOptions {
 
 /** The deletes of a plan. */
 export interface PlannedDeletes {
+  /** Keys that are to go, whether or not they are deleted. */
   readonly removed: number;
   readonly deletes: number;
+  /** Why none of them is deleted; null if no such reason holds. */
   readonly withheld: Plan['deletesWithheld'];
+  /** Those without an id that is certain, which cannot be deleted. */
   readonly withoutId: number;
+  /** Those of which the store has acknowledged nothing, though it may have them. */
   readonly unconfirmed: Plan['unconfirmed'];
   readonly shards: readonly PlannedShard[];
 }
@@ -130,7 +134,7 @@ export async function planDeletes(
 
 /**
  * For each product whose id the store must answer again: its acknowledged body, hidden because it is about to be deleted. Only where
- * the body says so anyway: if the delete fails and the product comes back, a store that keeps absent fields would keep it hidden.
+ * the body has `hidden`: if the delete fails and the product comes back, a store that keeps absent fields would keep it hidden.
  */
 async function idLookupBodies(
   ledger: Ledger,

@@ -97,6 +97,7 @@ interface Reading {
 /** The latest runs of a job, and when it is due next in milliseconds since the epoch. */
 interface JobReading {
   readonly job: string;
+  /** Of any executing kind: the totals of a release or an undo are those of its own records. */
   readonly last: Run | undefined;
   readonly success: Run | undefined;
   readonly next: number | undefined;

@@ -69,7 +69,7 @@ export interface CorrectedRejects extends ComparedRejects {
 
 /**
  * Reads a rejects file as a spreadsheet saved it. Delimiter, charset and order of rows and columns may differ, columns
- * may be missing, and rows may be deleted. CsvError if it is broken, SourceError if it is not a rejects file of this
+ * other than `storeferry_line` may be missing, and rows may be deleted. CsvError if it is broken, SourceError if it is not a rejects file of this
  * run.
  */
 export async function readCorrectedRejects(options: CorrectedRejectsOptions): Promise<CorrectedRejects> {
@@ -288,7 +288,7 @@ type UntouchedCopy = Awaited<ReturnType<typeof openCopy>>;
 
 /**
  * Opens the untouched copy for one pass over the corrected file. Both are read in parallel, so that only deleted or moved
- * rows are kept in memory.
+ * rows are kept in memory; to find an unknown or repeated line, the copy is read to its end.
  */
 async function openCopy({ index, untouched }: CorrectedRejectsOptions) {
   const copy = await readCsv(await untouched(), { name: 'the untouched copy', delimiter: index.delimiter });

@@ -179,7 +179,7 @@ async function confirmWriting({ options, prompter, say }: Asking, files: readonl
     throw new InterruptedError('Cancelled; nothing has been written.');
 }
 
-/** Without a terminal no question can be asked: UsageError that names every missing option. */
+/** Without a terminal no question can be asked: UsageError that names every missing option, but not `--store`: the question of the store does. */
 function refuseMissingFlags({ options, prompter, setting: { known } }: Asking, existing: boolean): void {
   if (prompter !== null) return;
   const missing: string[] = [];

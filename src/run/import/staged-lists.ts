@@ -34,7 +34,7 @@ export async function stagedLists(
 
 /**
  * Reads the store's subscriber lists into the run's folder if the job's mapping uses them; otherwise returns null
- * without a request. Only ids and names are stored: other figures change every hour and decide nothing.
+ * without a request. Only ids, names and the notes of the reading are stored: other figures change every hour and decide nothing.
  */
 export async function stageStoreLists(
   { openStorefront, signal }: RunContext,

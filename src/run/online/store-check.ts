@@ -6,7 +6,7 @@ import { errorFinding, type Facts, type OnlineCheck, okFinding, warningFinding }
 /** The stores that have answered, by their answer. */
 export type AnsweredStores = Map<string, StoreConfig>;
 
-/** Whether each store can be reached and accepts the key, tested by one read-only request. */
+/** Whether each store can be reached, accepts the key and has the time of this machine, tested by one read-only request. */
 export const storeCheck: OnlineCheck = ({ stores, unsetOf, version }) => {
   // Shared by all stores: two stores with equal answers may be the same site.
   const answered: AnsweredStores = new Map();
@@ -48,7 +48,7 @@ export function judgeLikeness(probe: StoreProbe, store: StoreConfig, answered: A
   ];
 }
 
-/** With a larger difference between the clocks, dates of the store and of this machine cannot be compared. */
+/** With a larger difference between the clocks, schedules and dated prices begin at another time than that of the store. */
 const CLOCKS_DIFFER_MS = 60_000;
 const SLOW_MS = 2_000;
 

@@ -24,8 +24,8 @@ export type Pressure =
 
 /**
  * How many requests may be in flight. It starts at 1, grows by one per round trip while answers are quick and the
- * limit is used, and shrinks to 0.9 of itself after a push-back or a failure, and when answers
- * become slow.
+ * limit is used, and shrinks to 0.9 of itself, rounded down, after a push-back or a failure, and
+ * when answers become slow.
  * After Vector's adaptive request concurrency, with changes for a client of one store. A push-back reduces the limit
  * at once instead of at the end of the round, and only if its request was sent after the last reduction. A limit that
  * was pushed back is reached again only after a quiet time, which keeps push-backs rare. Slow means slower than the
@@ -98,7 +98,7 @@ export function concurrencyLimit(ceiling: number, doubles = false) {
     get because() {
       return because;
     },
-    /** The average duration of answers, in milliseconds; 0 before the first answer. */
+    /** The average duration of answers, in milliseconds; 0 before the first round, and again after `restart`. */
     get averageMs() {
       return averageMs ?? 0;
     },
