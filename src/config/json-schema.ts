@@ -5,7 +5,7 @@ import { importJobSchema } from './job/import-job-schema.ts';
 import { settingsSchema } from './settings.ts';
 import { storesSchema } from './store-config.ts';
 
-/** The kinds of files a workspace has. */
+/** The kinds of YAML files that have a schema. */
 export const SCHEMA_NAMES = ['job', 'mapping', 'stores'] as const;
 export type SchemaName = (typeof SCHEMA_NAMES)[number];
 
@@ -66,7 +66,7 @@ function allowStores({ jsonSchema }: Context): void {
 /** Keywords that describe a value without limiting it. */
 const ABOUT: ReadonlySet<string> = new Set(['title', 'description', 'default', 'examples', 'id']);
 
-/** Values that are not just any text may also be written as a placeholder; keys may not. */
+/** Values that are not just any text may also be written as a placeholder; keys and fixed words may not. */
 function allowPlaceholder({ jsonSchema, path }: Context): void {
   const { type, enum: words, pattern } = jsonSchema;
   const isTyped = type === 'integer' || type === 'number' || type === 'boolean';

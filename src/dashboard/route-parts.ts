@@ -62,7 +62,7 @@ export async function keptRun({ context }: Pick<DashboardContext, 'context'>, id
 }
 
 function refuseRun(id: string): never {
-  const advice = 'The latest 20 runs of each job are kept; this one may be older.';
+  const advice = 'At least the latest 20 runs of each job are kept; this one may be older.';
   throw new PageError(404, `There is no run ${id}`, advice);
 }
 

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fastifyMultipart from '@fastify/multipart';
 import fastifyRateLimit from '@fastify/rate-limit';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
+import type { Role } from '../model/action.ts';
 import { errorCode } from '../model/storeferry-error.ts';
 import { accountRoutes } from './access/account-routes.ts';
 import { openAccounts } from './access/accounts.ts';
@@ -42,10 +43,10 @@ import { listsHref } from './pages/link-button.ts';
 import { historyJobs, listPage, listsPage } from './pages/lists-page.ts';
 import { outcomesPage } from './pages/outcomes-page.ts';
 import type { Page } from './pages/page.ts';
-import { recordPage } from './pages/record-page.ts';
+import { type RecordsOfRun, recordPage, recordsOf } from './pages/record-page.ts';
 import { runPage } from './pages/run-page.ts';
 import { runsPage } from './pages/runs-page.ts';
-import { FOR_EDITORS, type PageRequest, type RouteParts, readForms } from './route-parts.ts';
+import { type PageRequest, type RouteParts, readForms } from './route-parts.ts';
 import { eventRoutes } from './run-feed.ts';
 import { storeRoutes } from './store-routes.ts';
 
@@ -274,26 +275,43 @@ function healthRoute(
   });
 }
 
+/** A page: who may open it, and whose records it shows. Records of contacts hold personal data, which `view` may not see. */
+type PageDefinition = { readonly role: Role } & (
+  | {
+      /** `filtered`: it leaves out by itself what its visitor may not see. */
+      readonly records: 'none' | 'filtered';
+      readonly make: (dashboard: DashboardContext, request: PageRequest) => Promise<Page>;
+    }
+  | {
+      /** Of the run in its address: refused here. */
+      readonly records: 'of-run';
+      readonly make: (dashboard: DashboardContext, request: PageRequest, of: RecordsOfRun) => Promise<Page>;
+    }
+);
+
 /** The pages by their addresses. To add one, add a file and an entry here. */
-const PAGES: Readonly<Record<string, (dashboard: DashboardContext, request: PageRequest) => Promise<Page>>> =
-  {
-    '/': jobsPage,
-    '/jobs/:job': jobPage,
-    '/runs': runsPage,
-    '/runs/:run': runPage,
-    '/runs/:run/records': recordPage,
-    '/runs/:run/outcomes': outcomesPage,
-    '/records': historyPage,
-    '/lists/:job': listPage,
-    '/audit': auditPage,
-  };
+const PAGES: Readonly<Record<string, PageDefinition>> = {
+  '/': { role: 'view', records: 'none', make: jobsPage },
+  '/jobs/:job': { role: 'view', records: 'none', make: jobPage },
+  '/runs': { role: 'view', records: 'none', make: runsPage },
+  '/runs/:run': { role: 'view', records: 'filtered', make: runPage },
+  '/runs/:run/records': { role: 'view', records: 'of-run', make: recordPage },
+  '/runs/:run/outcomes': { role: 'view', records: 'of-run', make: outcomesPage },
+  '/records': { role: 'view', records: 'filtered', make: historyPage },
+  '/lists/:job': { role: 'view', records: 'none', make: listPage },
+  // The audit log names addresses and users of machines.
+  '/audit': { role: 'edit', records: 'none', make: auditPage },
+};
 
 /** The pages for signed-in visitors. All are GET and have no effect. */
 export function registerPages(app: FastifyInstance, { dashboard }: Pick<RouteParts, 'dashboard'>): void {
-  for (const [path, makePage] of Object.entries(PAGES)) {
-    // The audit log names addresses and users of machines.
-    app.get(path, path === '/audit' ? FOR_EDITORS : {}, async (request, reply) =>
-      reply.sendPage(await makePage(dashboard, request)),
+  for (const [path, page] of Object.entries(PAGES)) {
+    app.get(path, { config: { role: page.role } }, async (request, reply) =>
+      reply.sendPage(
+        page.records === 'of-run'
+          ? await page.make(dashboard, request, await recordsOf(dashboard, request.subject, request.viewer))
+          : await page.make(dashboard, request),
+      ),
     );
   }
 

@@ -8,7 +8,7 @@ export function isSame(one: number, other: number): boolean {
   return one === other && one !== 0;
 }
 
-/** Half of the hash of the name by which rows were grouped, never 0; 0 where they have none. */
+/** Half of the hash of the name by which rows were grouped: never 0 for a name; 0 without one, which equals nothing. */
 export function nameHash(name: string | null): number {
   if (name === null) return 0;
   const hash = { high: 0, low: 0 };

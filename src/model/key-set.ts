@@ -44,7 +44,7 @@ export class KeySet {
   #table: Uint32Array;
   #size = 0;
 
-  /** `expected`: the number of keys that take no more memory than they need. */
+  /** `expected`: how many keys fit before it grows. */
   constructor(hash: HashKey = hashKey, expected = 0) {
     this.#hashKey = hash;
     this.#table = new Uint32Array(2 * Math.max(MIN_SLOTS, Math.ceil((expected * 10) / 7)));
@@ -65,7 +65,7 @@ export class KeySet {
     return this.#hash;
   }
 
-  /** The same for a key of which only this set's hash is known. */
+  /** The same for a key of which only this set's hash is known. The last bit of `low` must be 0, except with `claim`. */
   addHash({ high, low: hashLow }: Readonly<KeyHash>, claim: boolean): Membership {
     const slot = slotOf(this.#table, high, hashLow);
     const low = this.#table[slot + 1] ?? 0;

@@ -18,7 +18,10 @@ const sampleSchema = z.object({
 /** The part of its source that a run plans: `--only KEY`, `--limit N`. The rest is counted as skipped. */
 export type Sample = Readonly<z.infer<typeof sampleSchema>>;
 
-/** `running` is also the status of a run whose process died; the next run of the job continues it. */
+/**
+ * `running` is also the status of a run whose process died. A later run of the same kind (run, retry, export, drift) may continue it; others are
+ * superseded or planned again.
+ */
 export const RUN_STATUSES = [
   'running',
   'planned',
@@ -260,7 +263,7 @@ export const runSchema = z.looseObject({
   /**
    * `plan` only plans, `retry` sends a corrected rejects file, `export` reads the store, `verify` sends a sample of
    * acknowledged records again, `drift` compares the store with what it last answered, `undo` sends what was there
-   * before another run, `release` sends records that another run held, `copy` sends what another store has acknowledged.
+   * before another run, `release` sends records that another run held, or restores what a comparison has found changed, `copy` sends what another store has acknowledged.
    */
   kind: z.enum(['run', 'plan', 'retry', 'export', 'verify', 'drift', 'undo', 'release', 'copy']),
   resource: z.enum([...RESOURCES, 'subscriber-lists', 'orders']),
@@ -272,7 +275,7 @@ export const runSchema = z.looseObject({
   status: z.enum(RUN_STATUSES),
   /** The current step, or the last one that began. */
   step: runStep,
-  /** Of source, crosswalk, lookups, mapping, job and version: with the same digest the run may be continued. */
+  /** Of source, crosswalk, lookups, mapping, job and version, of an export of its destination: with the same digest the run may be continued. */
   digest: text.nullable(),
   /** Digests of parts of it, to say what has changed since; absent: unknown. */
   inputs: z.looseObject({ job: text, mapping: text }).exactOptional(),
@@ -397,9 +400,9 @@ export type FoundLimits = NonNullable<Run['limits']>;
 export type Pace = NonNullable<Run['pace']>;
 export type FoundGone = NonNullable<Run['foundGone']>;
 
-/** The kinds that execute the job; plans, verifications and comparisons do not. */
+/** The kinds that change the store or write a file for good: they execute the job. */
 export const EXECUTING_KINDS: readonly RunKind[] = ['run', 'retry', 'export', 'undo', 'release', 'copy'];
-/** The kinds that write to the store. */
+/** The kinds that may write to the store. */
 export const SENDING_KINDS: readonly RunKind[] = [
   ...(['run', 'retry', 'verify', 'drift', 'undo', 'release', 'copy'] as const),
 ];
@@ -538,7 +541,7 @@ export function jobFile(job: string): string {
   return `jobs/${jobFileName(job)}.yaml`;
 }
 
-/** Has no file: its records come from the history of another store. */
+/** A job that has no file: its records come from the history of another store. */
 export const CLONE_JOB = 'clone';
 
 /**

@@ -274,7 +274,7 @@ interface PreviewOptions {
 }
 
 /**
- * Maps the rows of a look, as a plan would. Contacts without an id in the source get one, because the crosswalk is read by
+ * Maps the rows of a look, as a plan would without the settings of a job. Contacts without an id in the source get one, because the crosswalk is read by
  * a plan only. MappingError if the mapping does not fit the file, or reads other tables.
  */
 export async function previewSource(
@@ -425,7 +425,7 @@ export function runExamination<Kind extends keyof Examinations>({
 }
 
 /**
- * Examines the first rows of a file: in this thread if they are few, else in another one. SourceError where it takes too much
+ * Examines the first rows of a file: in this thread if they are small, else in another one. SourceError where it takes too much
  * time or memory.
  */
 export async function examineIsolated<Kind extends keyof Examinations>(

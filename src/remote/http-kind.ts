@@ -33,7 +33,7 @@ function whyNotWebAddress(text: string): string | undefined {
   return hash === '' ? undefined : 'the address must not contain a fragment (#)';
 }
 
-/** Headers that undici sets itself; a second value would break the request. */
+/** Headers that the client sets itself; a second value would break the request. */
 const RESERVED_HEADERS =
   /^(host|connection|content-length|content-type|transfer-encoding|accept-encoding|expect|upgrade|if-.*)$/i;
 

@@ -7,7 +7,7 @@ import { importTarget, type State } from '../state/state.ts';
 import { readRunReport, writeReport } from './report/read-stored-report.ts';
 import { type RunContext, runErrorOf } from './run-context.ts';
 
-/** Summaries and rejects of this many runs of a job are kept (design: Mirror, ledger and continuing). */
+/** Summaries and rejects of this many runs of a job are kept. */
 export const RUNS_KEPT = 20;
 
 /** The most old runs that must not be removed yet. */

@@ -69,6 +69,19 @@ describe('the next steps', () => {
     );
   });
 
+  it('after an interrupted retry or restore lead to its rest, and to nothing that would leave it out', () => {
+    const steps = (run: Run) => nextSteps(run, null);
+    expect(steps(aRun({ kind: 'retry', status: 'interrupted', retryOf: 'abc' }))).toEqual([
+      { what: 'To continue where it stopped:', command: 'storeferry retry abc' },
+    ]);
+    expect(steps(aRun({ kind: 'release', status: 'interrupted', restore: { of: 'abc' } }))).toEqual([
+      {
+        what: 'To compare the store again, and plan the rest:',
+        command: 'storeferry drift nightly-catalog --restore',
+      },
+    ]);
+  });
+
   it('say --resend again where it was said: without it the run would not go on', () => {
     const commands = (run: Run) => nextSteps(run, null).map(({ command }) => command);
     expect(commands(aRun({ status: 'failed', resend: true }))).toEqual([

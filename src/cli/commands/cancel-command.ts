@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { commandText } from '../../model/action.ts';
 import type { Run } from '../../model/run.ts';
 import { InterruptedError, StateError, UsageError } from '../../model/storeferry-error.ts';
 import { openRunQueue } from '../../queue/run-queue.ts';
+import { nextSteps } from '../../report/run-document.ts';
 import { statusWords } from '../../report/status-words.ts';
 import { askToInterrupt, withLiveStatus } from '../../run/report/read-stored-report.ts';
 import type { RunContext } from '../../run/run-context.ts';
@@ -36,9 +36,9 @@ export const cancelCommand = defineStateCommand({
       };
     const { applied = 0, unsent = 0 } = ended.totals ?? {};
     const left = `${counted(applied, 'record')} sent, ${counted(unsent, 'record')} left`;
-    const again = commandText({ does: 'run', job: ended.job });
+    const [next] = nextSteps({ run: ended }, program);
     return {
-      text: `Run ${ended.id} of ${ended.job} is interrupted: ${left}.\nTo continue where it stopped: ${program} ${again}\n`,
+      text: `Run ${ended.id} of ${ended.job} is interrupted: ${left}.\n${next === undefined ? '' : `${next.what} ${next.command}\n`}`,
     };
   },
 });

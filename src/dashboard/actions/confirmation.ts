@@ -94,7 +94,7 @@ export function confirmationForm(
   return postForm({ action: actionHref(does, to), style: 'confirm', fields: hidden, body }, viewer);
 }
 
-/** Whether a parameter or a field is an id that the dashboard has made. */
+/** Whether a parameter or a field looks like an id that the dashboard has made. */
 export function isUuid(given: string | undefined): given is string {
   return given !== undefined && /^[0-9a-f-]{36}$/.test(given);
 }
@@ -106,22 +106,23 @@ export function onceOf(fields: FormFields): string {
   throw new PageError(400, 'The form is incomplete', 'Go back, load the page again and repeat the step.');
 }
 
-const CONTINUES =
-  'The next run of the job continues where it stopped, if source and mapping are still the same: nothing is sent twice.';
-const BEGINS_AGAIN = 'The next run starts from the beginning. What this run has read is discarded.';
-
 /** What happens to the rest of an interrupted run. */
 const AFTER_INTERRUPT: Readonly<Record<Run['kind'], string>> = {
-  run: CONTINUES,
-  retry: CONTINUES,
-  plan: BEGINS_AGAIN,
-  export: BEGINS_AGAIN,
+  run: 'The next run of the job continues where it stopped, if source and mapping are still the same: nothing is sent twice.',
+  retry: 'To send the rest, retry again: nothing is sent twice. A run of the job would take its place.',
+  plan: 'The next plan starts from the beginning. What this one has read is discarded.',
+  export:
+    'The next run reads the store again, unless this one was already writing and its reading is kept (`mode: new`, or `append` of lists).',
   verify: 'The next verification draws another sample.',
   drift: 'The next comparison continues where it stopped.',
   undo: 'What is restored stays restored. To restore the rest, plan the undo again: it leaves out what is done.',
   copy: 'What was sent stays sent. To send the rest, plan it again by the same command: it leaves out what is done.',
   release: 'What was released stays sent. To send the rest, release it again: nothing is sent twice.',
 };
+
+/** The same of a restore: an approved one is a release. */
+const AFTER_RESTORE =
+  'What was restored stays sent. To send the rest, compare the store again and restore what differs.';
 
 /** The confirmation to interrupt a run. PageError if it is not running. */
 export function confirmInterrupt(run: Run, reading: Reading): Confirmation {
@@ -139,7 +140,7 @@ export function confirmInterrupt(run: Run, reading: Reading): Confirmation {
     }.`,
     effects: [
       'Stops new requests within about a second, waits for requests in flight, and records what the store has acknowledged.',
-      AFTER_INTERRUPT[kind],
+      run.restore === undefined || kind !== 'release' ? AFTER_INTERRUPT[kind] : AFTER_RESTORE,
     ],
   };
 }

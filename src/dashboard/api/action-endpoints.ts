@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
-import { ACTION_NAMES, type ActionName, actionOf, type JobAction } from '../../model/action.ts';
+import { ACTION_NAMES, type ACTIONS, type ActionName, actionOf, type JobAction } from '../../model/action.ts';
 import { ACTION_OPTIONS, isJobAction, jobActionSchema } from '../../model/job-action-schema.ts';
 import { explainError, sentenceOf } from '../../model/storeferry-error.ts';
 import { whyNotApprover } from '../../run/execute-run.ts';
@@ -35,8 +35,9 @@ const ID_LENGTH = 14;
 /** One address for each action with a scope: `/jobs/{job}/run`, `/runs/{run}/approve`. */
 export function actionEndpoints(parts: RouteParts): readonly Endpoint[] {
   return ACTION_NAMES.flatMap((name): Endpoint[] => {
-    const { role: scope, api, to, audit: done = name } = actionOf(name);
-    if (api === undefined || scope === undefined || to === undefined) return [];
+    if (!isOffered(name)) return [];
+    const { role: scope, to, audit: done = name } = actionOf(name);
+    if (scope === undefined || to === undefined) return [];
     const summary = `${name}: as the command; the audit log says "${done}"`;
     const place = { method: 'post', path: `/${to}s/{${to}}/${name}`, scope, summary } as const;
     if (!isJobAction(name)) {
@@ -54,8 +55,20 @@ export function actionEndpoints(parts: RouteParts): readonly Endpoint[] {
   });
 }
 
+/** The actions that the API offers. */
+type ApiAction = {
+  [Name in ActionName]: (typeof ACTIONS)[Name] extends { readonly api: true } ? Name : never;
+}[ActionName];
+
+/** Those that no worker executes. Each has its effect in `settleOnce`: a new one does not compile before it has. */
+type SettlingAction = Exclude<ApiAction, JobAction['does']>;
+
+function isOffered(name: ActionName): name is ApiAction {
+  return actionOf(name).api !== undefined;
+}
+
 /** Interrupts a run, removes it from the queue, or discards its plan. */
-async function settleRun(parts: RouteParts, name: ActionName, { request }: Call): Promise<unknown> {
+async function settleRun(parts: RouteParts, name: SettlingAction, { request }: Call): Promise<unknown> {
   const { dashboard } = parts;
   const { queue } = dashboard;
   const { subject: id } = request;
@@ -66,7 +79,7 @@ async function settleRun(parts: RouteParts, name: ActionName, { request }: Call)
     await audit(dashboard, request, { action: 'cancel', job: queued.action.job, run: id });
     return { run: id, job: queued.action.job, status: 'interrupted', error: null };
   }
-  const run = await settleOnce(dashboard, request, name === 'cancel' ? name : 'discard', queued?.run ?? id);
+  const run = await settleOnce(dashboard, request, name, queued?.run ?? id);
   return await findRun(parts, run.id, request.viewer);
 }
 

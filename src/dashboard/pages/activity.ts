@@ -42,7 +42,7 @@ export interface Need {
 
 /** The facts that needs are derived from. */
 interface NeedSources {
-  /** The latest run that was not just a plan. */
+  /** The latest run that executed the job (`EXECUTING_KINDS`). */
   readonly last: Run | undefined;
   /** The latest runs of all kinds, newest first. */
   readonly runs: readonly Run[];

@@ -9,20 +9,20 @@ import { historyHref } from './history-page.ts';
 import { actionButton, actionHref, runLink } from './link-button.ts';
 import { emptyBox, type Page, pageOf, pager, tableBox } from './page.ts';
 import { filterForm, namedChoices, select } from './post-form.ts';
-import { recordsOf } from './record-page.ts';
+import type { RecordsOfRun } from './record-page.ts';
 
 const RECORDS_PER_PAGE = 50;
 /** A page reads no more records of a run than this, which takes a tenth of a second; its files have all. */
 const MAX_READ = 5_000;
 const TEXT_SHOWN = 400;
 
-/** The outcome of each record of a run, filtered by outcome. PageError when neither runs nor the history knows the run. */
+/** The outcome of each record of a run, filtered by outcome. */
 export async function outcomesPage(
   dashboard: DashboardContext,
   { subject: id, fields, viewer }: PageRequest,
+  { run, ledger }: RecordsOfRun,
 ): Promise<Page> {
   const { context } = dashboard;
-  const { run, ledger } = await recordsOf(dashboard, id, viewer);
   const outcome = RECORD_OUTCOMES.find((known) => known === fields['outcome']);
   const records: RunRecord[] = [];
   const read = { records: 0 };

@@ -32,7 +32,7 @@ const NO_RUNS = emptyBox(
 );
 const NO_MATCH = emptyBox(
   'No runs match',
-  html`The latest 20 runs of each job are kept. <a href="/runs">Show all runs</a>.`,
+  html`At least the latest 20 runs of each job are kept. <a href="/runs">Show all runs</a>.`,
 );
 
 /** The latest runs over all jobs, or those of a job or an outcome. */

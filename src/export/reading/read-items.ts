@@ -85,7 +85,7 @@ export function readReading(folder: RunFolder): AsyncIterable<readonly string[]>
 /** The facts about an export that are kept after its run. */
 export const EXPORTED_FILE = 'exported.json';
 
-/** Stores the facts about an export, for `storeferry runs`. */
+/** Stores the facts about an export, for reports, commands and the dashboard. */
 export async function saveExported(folder: RunFolder, exported: Exported): Promise<void> {
   await folder.write(EXPORTED_FILE, [JSON.stringify(exported)]);
 }
@@ -174,8 +174,8 @@ interface ListsRead {
 /**
  * All subscriber lists of a store (storefront-api.md, section 4.3). The API returns a bare, complete list; whether
  * `limit` and `skip` affect it is unspecified. So more is requested if the store counts more, or if it does not count
- * and returns exactly a page. StoreRefusedError for an answer that is not a list, and if the store counts lists that
- * it does not return.
+ * and returns exactly a page. StoreRefusedError for an answer that is not a list, and if the store answers the same page
+ * at every offset although it counts more; a note says so if it counts lists that no page has.
  */
 export async function readLists(
   storefront: Pick<Storefront, 'subscriberLists'>,

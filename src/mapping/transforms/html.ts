@@ -69,9 +69,9 @@ const MARKUP = /<[a-z/!?]/i;
 
 const OPENING = /<[a-z]/gi;
 
-/** A text is decoded this often. */
+/** A text is cleaned at most this often. */
 const MAX_ROUNDS = 5;
-/** The parser takes quadratic time for tags that are not closed: 50 ms for as many. */
+/** The parser takes quadratic time for tags that are not closed: a tenth of a second for as many. */
 const MAX_TAGS = 20_000;
 
 /** Whether a browser would find HTML in the text. */
@@ -85,7 +85,10 @@ export function htmlCleaner() {
   const { decodeHTML } = loadEntities();
   const stripped = (text: string) => stripTags(text, sanitize, decodeHTML);
   return {
-    /** Only the text. HTML that appears after decoding is removed as well, however often it was encoded. */
+    /**
+     * Only the text. HTML that appears after decoding is removed as well. What was encoded twice stays as encoded text, in which a browser
+     * finds no tag.
+     */
     plain(text: string): string {
       let bare = stripped(text);
       for (let round = 1; round < MAX_ROUNDS && hasHtml(bare); round += 1) bare = stripped(bare);
@@ -117,7 +120,7 @@ function loadEntities(): typeof Entities {
 }
 
 /**
- * The name of a tag whose content is text for the parser. As `br`, which has no content, it need not be closed: the
+ * The name of a tag, except those whose content the parser takes as text or drops. As `br`, which has no content, it need not be closed: the
  * parser takes quadratic time for tags that are not.
  */
 const ELEMENT =
@@ -154,8 +157,8 @@ export type HtmlPolicy = (typeof HTML_POLICIES)[number];
 /**
  * Applies the job's HTML policy to finished records, so that no mapping can bypass it. Only a description is HTML for
  * the store (storefront-api.md, section 2, Product). Every other text loses its HTML under either policy. If HTML
- * would have to be removed from an identifier (a url, an option, a stock keeping unit), the record is rejected. Texts
- * without any HTML are not changed.
+ * would have to be removed from an identifier (a url, an option, a stock keeping unit), the record is rejected. A record
+ * without any HTML is not changed; in others the addresses of images are encoded.
  */
 export function withHtmlPolicy<Mapper extends { readonly notes: string[]; readonly build: BuildRecord }>(
   policy: HtmlPolicy,

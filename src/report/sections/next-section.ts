@@ -287,10 +287,13 @@ function correction({ totals }: Run, plan: Plan | null): string {
     : 'Correct the rows in the rejects file, then:';
 }
 
+const AFTER_STOP: Readonly<Partial<Record<Run['kind'], string>>> = {
+  run: '; the next run continues where it stopped',
+  retry: '; the same retry continues where it stopped, and a run of the job takes its place',
+};
+
 function interruptText({ kind }: Run): string {
-  const continues = kind === 'run' || kind === 'retry' || kind === 'export';
-  const rest = continues ? '; the next run continues where it stopped' : '';
-  return `To stop it once the requests in flight are finished${rest}:`;
+  return `To stop it once the requests in flight are finished${AFTER_STOP[kind] ?? ''}:`;
 }
 
 const AGAIN: Readonly<Record<Run['kind'], string>> = {
@@ -305,7 +308,8 @@ const AGAIN: Readonly<Record<Run['kind'], string>> = {
   retry: 'To continue where it stopped:',
 };
 
-function againText({ kind, stateLoss }: Run): string {
+function againText({ kind, stateLoss, restore }: Run): string {
+  if (restore !== undefined) return 'To compare the store again, and plan the rest:';
   const isLost = stateLoss !== undefined && (kind === 'run' || kind === 'retry');
   return isLost ? 'To continue; records that the state has lost are sent again:' : AGAIN[kind];
 }
@@ -323,7 +327,7 @@ function againAction({
   copy,
 }: Run): Action {
   if (copy !== undefined) return copyAction(copy, store);
-  if (restore !== undefined) return { does: 'drift', job };
+  if (restore !== undefined) return { does: 'drift', job, restore: true };
   if (undo !== undefined) return { does: 'undo', run: undo.of, only: undo.only };
   if (release !== undefined)
     return { does: 'release', run: release.of, only: release.only, conflicts: release.conflicts };

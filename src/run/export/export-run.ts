@@ -254,8 +254,8 @@ async function writeStep(context: RunContext, request: ExportRequest, run: Run):
 }
 
 /**
- * Ends an export run: records status and error, and empties its folder except for the report and an unwritten
- * reading.
+ * Ends an export run: records status and error, and empties its folder except for the report, the facts about the export,
+ * traffic, and an unwritten reading.
  */
 async function finishExport(
   context: RunContext,
@@ -294,7 +294,7 @@ async function historyOf(context: RunContext, { job }: ExportRequest): Promise<L
 
 /** The most runs whose readings wait to be written: eight days of hourly readings. */
 const MAX_KEPT_READINGS = 200;
-/** A new run would read almost the same statistics as a reading of this age, so the run that took it is continued. */
+/** A new run would read almost the same statistics as a reading of up to this age, so the run that took it is continued. */
 const FRESH_MS = 15 * 60 * 1_000;
 
 /**

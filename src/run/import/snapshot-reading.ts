@@ -126,7 +126,7 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
   };
 }
 
-/** A source with how it differs from what a run has read before, which is what people notice last: values go without a word. */
+/** A source with how it differs from what a run has read before, which is what people notice last: values disappear without a message. */
 export function comparedWithLast(
   source: PlanSource,
   { columns }: ImportRequest['mapping']['spec'],

@@ -46,7 +46,7 @@ interface ContactsSource {
  * The contacts of the store of a job with `crosswalk: store`: read where a probe has seen that the store lists contacts, else
  * those of the scan's table and the ledger, and those that a search finds. Undefined for other jobs.
  *
- * @throws UsageError where the contacts cannot be found in any of these ways.
+ * @throws UsageError where the contacts cannot be found in any of these ways, unless the job creates contacts.
  */
 export async function storeContacts(
   context: RunContext,

@@ -14,7 +14,7 @@ import {
 import { messageOf, UsageError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import { REJECTS_FILE } from '../../rejects/rejects-file.ts';
-import { runDocument } from '../../report/run-document.ts';
+import { nextSteps, runDocument } from '../../report/run-document.ts';
 import {
   REPORT_FILE,
   type RunFacts,
@@ -70,7 +70,7 @@ export function withFilesFrom<
 /** The target of an export that is not on a disk of this machine. */
 const ADDRESS = /^[a-z0-9]+:\/\//i;
 
-/** The run as shown to people: a run whose process died counts as interrupted, because the next run continues it. */
+/** The run as shown to people: a run whose process died counts as interrupted. */
 export async function withLiveStatus(context: Pick<RunContext, 'state'>, run: Run): Promise<Run> {
   if (!(await hasDied(context, run))) return run;
   const error = `Its process died at the step ${run.step}, without recording its end (killed, out of memory, or power failure).`;
@@ -101,8 +101,7 @@ export async function hasDied({ state }: Pick<RunContext, 'state'>, run: Run): P
 
 /**
  * Requests the end of a run from any process that executes it: within about a second it sends nothing new, finishes
- * requests in flight, and is `interrupted`, as by SIGINT. The next run of the job continues it. UsageError if no
- * process executes it.
+ * requests in flight, and is `interrupted`, as by SIGINT. UsageError if no process executes it.
  */
 export async function askToInterrupt(context: Pick<RunContext, 'state' | 'clock'>, id: string): Promise<Run> {
   const { runs } = context.state;
@@ -114,8 +113,9 @@ export async function askToInterrupt(context: Pick<RunContext, 'state' | 'clock'
     throw new UsageError(`The run ${id} is ${run.status}: only a running run can be interrupted.`);
   }
   if (await hasDied(context, run)) {
+    const [next] = nextSteps({ run: { ...run, status: 'interrupted' } });
     throw new UsageError(`The process of run ${id} has died: there is nothing to interrupt.`, {
-      hint: `To continue where it stopped: storeferry run ${run.job}`,
+      hint: next && `${next.what} ${next.command}`,
     });
   }
   return await runs.update(id, { interruptAskedAt: context.clock() });

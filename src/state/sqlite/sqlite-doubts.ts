@@ -128,7 +128,7 @@ export function createSqliteDoubts(database: DatabaseSync, names: Names, journal
     lineage: lineage(),
     value: integer(raiseSerial.get(target)?.['serial'], 'targets.serial'),
   });
-  /** Removes senders whose requests have ended. */
+  /** How long requests of other senders may still run; removes senders whose requests have ended. */
   const runningRequests = (target: number): RunningRequests => {
     const now = presentStoredMoment();
     const bySender = new Map<string, number>();
@@ -261,7 +261,7 @@ export function createSqliteDoubts(database: DatabaseSync, names: Names, journal
         replaceSender.run(names.target(target), sender, 0, wallMs, bootMs, HEARTBEAT_VALID_MS + attemptMs);
       });
     },
-    /** Records that the sender has stopped sending. */
+    /** Records that the sender has stopped sending, unless a request of it may still run. */
     endSender(target: LedgerTarget, sender: string) {
       const number = names.findTarget(target);
       if (isAtWork.get(number, sender) === undefined) removeSender.run(number, sender);
