@@ -350,11 +350,11 @@ export interface RowLinks {
   readonly belongs: string | null;
   /** The names by which other rows refer to it. */
   readonly names: readonly string[];
-  /** The names of the rows that it refers to, in order. */
+  /** The names of the rows that it refers to, in order: `A-1` and `A-2` of a bundle with these children. */
   readonly wants: readonly string[];
-  /** It only adds to the row with the same name. */
+  /** It only adds to the row with the same name, as the second row of `A-1` does, which has its stock elsewhere. */
   readonly silent: boolean;
-  /** It is a record of its own even if others refer to it. */
+  /** It is a record of its own even if others refer to it, like a part that is also sold without its bundle. */
   readonly alone: boolean;
   /** Set if its record is unknown. */
   readonly stray?: StrayRow;
@@ -370,7 +370,7 @@ interface StrayRow {
   readonly ofNeighbours?: Reason;
 }
 
-/** A name that does not lead to one row. */
+/** A name that does not lead to one row; `undescribed`: only rows that add to it have it. */
 const linkFaultSchema = z.object({
   problem: z.enum(['parent-ambiguous', 'parent-missing', 'child-missing', 'child-ambiguous', 'undescribed']),
   name: z.string(),

@@ -81,7 +81,7 @@ function noAnswer(error: Error, sent: boolean): NoAnswer {
   switch (code) {
     case 'UND_ERR_CONNECT_TIMEOUT':
     case 'ETIMEDOUT':
-      return of('timeout', 'no connection in time');
+      return of('timeout', sent ? 'no answer in time' : 'no connection in time');
     case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
       return of('answer-too-large', `an answer of more than ${MAX_ANSWER_BYTES >> 20} MiB`);
     case 'ECONNREFUSED':

@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { Socket } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Attempt } from '../../src/storefront/sender.ts';
 import { errorAnswer, resetBefore } from '../support/store/faults.ts';
 import { KEY, product, setup, signal } from './setup.ts';
@@ -39,6 +41,31 @@ describe('the listener for attempts', () => {
     ]);
   });
 });
+
+it('does not speak of the connection where the system gives up waiting for an answer', async () => {
+  const { attempts, onAttempt } = collectAttempts();
+  const { storefront } = await setup({}, { onAttempt });
+  giveUpAfterSending();
+  await storefront.upsertProduct(product('mug'), { signal });
+  expect(attempts).toMatchObject([
+    { attempt: 1, status: null, failure: 'no answer in time' },
+    { attempt: 2, failure: null },
+  ]);
+});
+
+const SENT = 'undici:client:sendHeaders';
+
+/** As when the other side does not acknowledge what was sent: of the next request. */
+function giveUpAfterSending(): void {
+  const listener = (message: unknown) => {
+    unsubscribe(SENT, listener);
+    const socket: unknown = Reflect.get(Object(message), 'socket');
+    if (!(socket instanceof Socket)) throw new TypeError('no socket');
+    setImmediate(() => socket.destroy(Object.assign(new Error('read ETIMEDOUT'), { code: 'ETIMEDOUT' })));
+  };
+  subscribe(SENT, listener);
+  onTestFinished(() => void unsubscribe(SENT, listener));
+}
 
 function collectAttempts() {
   const attempts: Attempt[] = [];

@@ -55,7 +55,7 @@ export interface GateStats {
   /** Requests sent, and how many of them were retries. */
   readonly requests: number;
   readonly retries: number;
-  /** Answers 429. */
+  /** Answers 429 alone; a 503 with `Retry-After` pushes back too. */
   readonly pushBacks: number;
   /** Requests per second that the store or the configuration allows; null without such a limit. */
   readonly requestsPerSecond: number | null;
