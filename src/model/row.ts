@@ -302,7 +302,7 @@ export const tableFields = {
   ),
   dataRow: optional(
     z.int().min(2),
-    'The first row with data. Rows between it and the header are not read. Default: the next.',
+    'The first row with data, as `headerRow`. Rows between it and the header are not read. Default: the next.',
   ),
   records: optional(
     z.string().min(1),

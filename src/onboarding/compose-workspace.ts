@@ -12,7 +12,7 @@ import {
   whyNoTime,
 } from '../config/job/job.ts';
 import { isName } from '../config/store-config.ts';
-import { type MappingSpec, updateMatch } from '../mapping/spec/mapping-spec.ts';
+import { type MappingSpec, matchOfMapping } from '../mapping/spec/mapping-spec.ts';
 import { isTimezone } from '../model/clock.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import { delimiterName } from '../model/row.ts';
@@ -189,7 +189,7 @@ export function composeWorkspace({
       store: store.known?.name ?? NEW_STORE,
       source: { ...written, ...read },
       mapping,
-      match: updateMatch(spec),
+      match: matchOfMapping(spec),
       params: spec.params ?? {},
       paramValues: guess.params,
       crosswalk: crosswalk ?? undefined,

@@ -1,4 +1,4 @@
-import { type MappingFile, unsetParams, updateMatch } from '../mapping/spec/mapping-spec.ts';
+import { type MappingFile, matchOfMapping, unsetParams } from '../mapping/spec/mapping-spec.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import { storeTextSchema } from '../model/remote-address.ts';
 import { InterruptedError, StoreferryError } from '../model/storeferry-error.ts';
@@ -124,7 +124,7 @@ export async function examineDraft(
     const file = { name: found.name, look, guess };
     if (spec === undefined) return { ...state, file: { ...file, findings: [], currency: undefined } };
     const updates =
-      updateMatch(spec) === undefined ? null : await effects.knownProducts(store.known?.name, spec, look);
+      matchOfMapping(spec) === undefined ? null : await effects.knownProducts(store.known?.name, spec, look);
     const findings = withoutAbsent([updates !== null && updates, ...foreignPrices(guess, inquiry, store)]);
     const source = askPlace(inquiry, found);
     const crosswalk = spec.import === 'contacts' ? await askCrosswalk(inquiry, spec, effects) : null;

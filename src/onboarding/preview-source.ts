@@ -9,7 +9,7 @@ import {
 } from '../mapping/compile-mapping.ts';
 import { storeListsTable } from '../mapping/lookup-table.ts';
 import { mapTables } from '../mapping/map-tables.ts';
-import { type MappingSpec, updateMatch } from '../mapping/spec/mapping-spec.ts';
+import { type MappingSpec, matchOfMapping } from '../mapping/spec/mapping-spec.ts';
 import { currenciesNamed } from '../model/currencies.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import { leavesOf, type Mapped, type TracedField } from '../model/mapped-record.ts';
@@ -489,7 +489,7 @@ function compileForPreview(
       ? { match: 'email', file: 'the crosswalk', find: () => 1 }
       : undefined;
   return compileMapping(spec, {
-    match: updateMatch(spec),
+    match: matchOfMapping(spec),
     params,
     lookups,
     weightUnit,

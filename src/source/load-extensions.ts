@@ -60,7 +60,7 @@ function problem(message: string) {
 
 const ROWS_PER_TURN = 500;
 
-/** The rows of a source of `storeferry.config.ts` as CSV. SourceError for a source that fails or gives no rows. */
+/** The rows of a source of `storeferry.config.ts` as CSV. SourceError for a source that fails or gives no rows, ConfigurationError for a file that cannot be loaded. */
 export async function* extensionRows(
   workspaceDir: string,
   name: string,

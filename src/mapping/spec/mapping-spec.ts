@@ -320,7 +320,7 @@ export function matchValue({ product, variants }: ProductMappingSpec, match: Upd
 }
 
 /** By what an update with the mapping finds its products; undefined for a mapping that gives whole products, or contacts. */
-export function updateMatch(spec: MappingSpec): UpdateMatch | undefined {
+export function matchOfMapping(spec: MappingSpec): UpdateMatch | undefined {
   if (spec.import !== 'products' || isWhole(spec)) return undefined;
   return UPDATE_MATCHES.find((match) => matchValue(spec, match) !== undefined);
 }

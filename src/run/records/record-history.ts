@@ -1,6 +1,6 @@
 import type { StoreConfig } from '../../config/store-config.ts';
 import { headerPlaces } from '../../mapping/compile-mapping.ts';
-import { type MappingSpec, matchValue, updateMatch } from '../../mapping/spec/mapping-spec.ts';
+import { type MappingSpec, matchOfMapping, matchValue } from '../../mapping/spec/mapping-spec.ts';
 import { isJsonObject, type JsonObject, member, memberNames } from '../../model/json-object.ts';
 import { RESOURCES } from '../../model/mapped-record.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
@@ -411,7 +411,7 @@ export async function knownProducts(
   spec: MappingSpec,
   { header, rows }: SourceLook,
 ): Promise<string | null> {
-  if (spec.import !== 'products' || updateMatch(spec) !== 'sku') return null;
+  if (spec.import !== 'products' || matchOfMapping(spec) !== 'sku') return null;
   const column = [matchValue(spec, 'sku')].flat()[0];
   const [index = -1] = (typeof column === 'string' && headerPlaces(spec.columns, header).get(column)) || [];
   const cells = rows.map((row) => (row.cells[index] ?? '').trim()).filter((cell) => cell !== '');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkMapping } from '../../../src/mapping/compile-mapping.ts';
-import { updateMatch } from '../../../src/mapping/spec/mapping-spec.ts';
+import { matchOfMapping } from '../../../src/mapping/spec/mapping-spec.ts';
 import { proposeMapping } from '../../../src/onboarding/guess/propose-mapping.ts';
 import { mapAll, table } from '../../mapping/mapping-setup.ts';
 
@@ -39,7 +39,7 @@ describe('a file without names of products', () => {
     expect(notes.join(' ')).toMatch(/found by their SKU in '/);
     if (spec === null) throw new Error('a question is open');
     expect(checkMapping(spec)).toEqual([]);
-    expect(updateMatch(spec)).toBe('sku');
+    expect(matchOfMapping(spec)).toBe('sku');
     const { mapped } = await mapAll(spec, [table(header, rows)], { match: 'sku' });
     expect(mapped).toMatchObject(
       expected.map((variant) => ({ kind: 'record', body: { variants: [variant] } })),
@@ -49,7 +49,7 @@ describe('a file without names of products', () => {
   it('asks whether a text is the name, or whether there is none', () => {
     const text = 'SKU;Qty;Place of it\nA1;5;Shelf one\nA2;0;Shelf one';
     expect(offered(text)).toEqual({ 'column.title': ['Place of it', ''] });
-    expect(updateMatch(proposal(text, { 'column.title': '' }).spec ?? expect.fail())).toBe('sku');
+    expect(matchOfMapping(proposal(text, { 'column.title': '' }).spec ?? expect.fail())).toBe('sku');
   });
 
   it('asks for the price of a file that gives neither stock nor price after all', () => {
