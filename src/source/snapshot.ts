@@ -209,6 +209,13 @@ export async function stageSourceUnless(
         { place: { file: name }, hint: 'Wait until all files are there, or correct `files`.' },
       );
     }
+    const empty = files.find(({ bytes, table }) => bytes === 0 && table?.format === 'json');
+    if (files.length > 1 && empty !== undefined) {
+      throw new SourceError(`The JSON file has no records, and is one of ${files.length} files.`, {
+        place: { file: empty.name },
+        hint: 'Export it again, or remove it: an empty list is a source without rows where it is the only file.',
+      });
+    }
     const isQuery = source.query !== undefined || source.remote?.isQuery === true;
     return {
       ...snapshotOf(files),

@@ -198,7 +198,8 @@ function documentWalker(
   const open: OpenValue[] = [];
   let key: string | undefined;
   let text = '';
-  let hasList = false;
+  /** The arrays at the path of the records, those within another one included. */
+  let lists = 0;
   /** The number of records before the first value among them that is not an object. */
   let recordsBeforeNonObject: number | undefined;
 
@@ -233,7 +234,7 @@ function documentWalker(
       return;
     }
     if (!isArray) repeated.add(path, inArray);
-    else if (path === records && !inArray) hasList = true;
+    else if (path === records) lists += 1;
     // The outermost object is a record only in JSON Lines; otherwise it contains the records.
     const isRecord = !isArray && path === records && (path !== '' || inArray || outermost);
     if (isRecord) rows.begin();
@@ -253,8 +254,8 @@ function documentWalker(
     else repeated.addLeaf(path);
   };
   return {
-    /** Whether the list of the records is there, and has nothing: an export without changes. */
-    hasEmptyList: () => hasList && recordsBeforeNonObject === undefined && rows.count === 0,
+    /** Whether there is one list of records, and it has nothing, no lists either: an export without changes. */
+    hasEmptyList: () => lists === 1 && recordsBeforeNonObject === undefined && rows.count === 0,
     /** SourceError if a value among the records is not an object: otherwise it would be lost silently. */
     refuseNonObjects(line?: number) {
       if (recordsBeforeNonObject === undefined) return;

@@ -41,3 +41,39 @@ it.each([
     await store.close();
   }
 });
+
+it('a mirror of several files deletes nothing when the list of one is empty', async () => {
+  const store = await startStore({ seed: 1 });
+  const products = (from: number, to: number) =>
+    JSON.stringify({
+      products: Array.from({ length: to - from }, (_, n) => ({ ...ONE, slug: `mug-${from + n}` })),
+    });
+  const source = '{ path: "in*.json", records: products }';
+  await using workspace = await makeWorkspace(
+    {
+      'stores.yaml': `main:\n  baseUrl: ${store.baseUrl}\n  apiKey: \${STORE_API_KEY}\n`,
+      'jobs/nightly.yaml': job(source, 'mode: mirror\n'),
+      'mappings/own.yaml': MAPPING,
+      'in1.json': products(0, 28),
+      'in2.json': products(28, 29),
+    },
+    { STORE_API_KEY: store.apiKey },
+  );
+  const run = async () => (await workspace.storeferry('run', 'nightly', '--json')).json();
+  try {
+    expect(await run()).toMatchObject({ status: 'done', applied: 29 });
+    for (const emptied of ['in2.json', 'in1.json']) {
+      await workspace.write('in1.json', products(0, 28));
+      await workspace.write(emptied, products(0, 0));
+      expect(await run()).toMatchObject({
+        status: 'failed',
+        requests: 0,
+        error: expect.stringContaining(`${emptied}: The JSON file has no records`),
+      });
+      expect(store.shop.products.size).toBe(29);
+    }
+    expect((await workspace.storeferry('check', '--online')).code).not.toBe(0);
+  } finally {
+    await store.close();
+  }
+});

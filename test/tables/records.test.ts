@@ -86,6 +86,8 @@ describe('JSON', () => {
       'Record 1 of the JSON file has more than 200 levels',
     ],
     ['has no records today', '{"products": []}', {}, 'has no records in its outermost array'],
+    ['has lists alone in its list', '[[], []]', {}, 'has no records in its outermost array'],
+    ['has a list alone at the path', '{"d": [[]]}', { records: 'd' }, 'has no records at `d`'],
     ['is no UTF-8', Buffer.from('[{"a": "caf\xe9"}]', 'latin1'), {}, 'is not UTF-8'],
     [
       'keeps its records elsewhere',

@@ -74,7 +74,8 @@ async function judgeSource(
       csv: spec?.csv,
       sampleBytes: SAMPLE_BYTES,
     });
-    if (header.length === 0) return okFinding(`its source ${first.path} is a list without records now`);
+    if (header.length === 0 && files.length === 1)
+      return okFinding(`its source ${first.path} is a list without records now`);
     const obstacle = spec === undefined ? null : fitHeader(spec, header).obstacle;
     const name = files.length === 1 ? first.path : `${first.path} and ${files.length - 1} more`;
     return obstacle === null
