@@ -165,6 +165,18 @@ export function slotOf({ spread, columns }: Scope, name: string): number | undef
   return spread.get(name) ?? columns.declared.get(name)?.slot;
 }
 
+/** The slots that a name has so far: a family may have several, a param has none. */
+export function slotsOf(named: Named | undefined): readonly number[] {
+  switch (named?.kind) {
+    case 'column':
+      return [named.slot];
+    case 'family':
+      return [...named.family.slots.values()];
+    default:
+      return [];
+  }
+}
+
 /** `variants.sku` is `sku`, `properties.fields.Birthday` is `properties`. */
 function baseField(field: string): string {
   const [first = '', second] = field.split('.');

@@ -186,11 +186,12 @@ variants: { pricing: { price: 1 } }
 });
 
 describe('a condition on a column that the file lacks', () => {
-  /** The product of one row, whose column Active is called otherwise. */
+  /** The product of one row, whose columns Active and Published are called otherwise. */
   async function productOf(field: string) {
     const spec = mappingOf(`
 import: products
-columns: { id: Id, stock: Stock, active: Active }
+columns: { id: Id, stock: Stock, active: Active, published: Published, 'flag{n}': 'Flag {n}' }
+params: { strict: true }
 product: { url: '{id}{stock}', title: id, ${field} }
 variants: { pricing: { price: 1 } }
 `);
@@ -199,32 +200,61 @@ variants: { pricing: { price: 1 } }
   }
 
   it.each([
-    ['{ active: no }', undefined],
-    ['{ not: { active: yes } }', undefined],
-    ['{ not: { active: present } }', undefined],
-    ['{ not: { active: [blank, no] } }', undefined],
-    ['{ not: { not: { active: yes } } }', undefined],
-    ['{ any: [{ not: { active: yes } }, { stock: 0 }] }', undefined],
-    ['{ all: [{ not: { active: yes } }, { stock: 5 }] }', undefined],
-    ['{ not: { any: [{ active: yes }, { stock: 0 }] } }', undefined],
+    '{ active: no }',
+    '{ not: { active: yes } }',
+    '{ not: { active: present } }',
+    '{ not: { active: [blank, no] } }',
+    '{ not: { not: { active: yes } } }',
+    '{ not: { active: missing } }',
+    "{ not: { 'flag{n}': yes } }",
+    '{ not: { any: [{ active: yes }, { published: yes }] } }',
+    '{ all: [{ not: { active: yes } }, { not: { published: yes } }] }',
+    '{ not: { all: [{ active: yes }, { published: yes }] } }',
+    '{ not: { active: yes, published: yes } }',
+    '{ all: [{ strict: yes }, { not: { active: yes } }] }',
+  ])('hides no product if the file has none of its columns: %s', async (condition) => {
+    expect((await productOf(`hidden: ${condition}`))?.hidden).toBeUndefined();
+  });
+
+  it.each([
+    ['{ not: { any: [{ active: yes }, { stock: 0 }] } }', true],
+    ['{ not: { any: [{ active: yes }, { stock: 5 }] } }', false],
+    ['{ all: [{ not: { active: yes } }, { not: { stock: 0 } }] }', true],
+    ['{ all: [{ not: { active: yes } }, { not: { stock: 5 } }] }', false],
+    ['{ not: { all: [{ active: yes }, { stock: 5 }] } }', true],
+    ['{ not: { active: yes, stock: 5 } }', true],
+    ['{ any: [{ not: { active: yes } }, { stock: 0 }] }', true],
+    ['{ all: [{ not: { active: yes } }, { stock: 5 }] }', true],
+    ['{ all: [{ not: { active: yes } }, { stock: 0 }] }', false],
     ['{ not: { all: [{ active: yes }, { stock: 0 }] } }', true],
     ['{ any: [{ not: { active: yes } }, { stock: 5 }] }', true],
     ['{ any: [{ active: no }, { stock: 0 }] }', false],
-    ['{ all: [{ not: { active: yes } }, { stock: 0 }] }', false],
-    ['{ active: missing }', true],
-    ['{ active: [no, missing] }', true],
-    ['{ not: { active: missing } }', undefined],
-    ['{ all: [{ active: missing }, { stock: 5 }] }', true],
-  ])('makes a product hidden only if it would whatever the column had: %s', async (condition, hidden) => {
-    expect((await productOf(`hidden: ${condition}`))?.hidden).toBe(hidden);
+    ['{ strict: yes }', true],
+  ])(
+    'is decided by those that the file has, as if the absent ones were unmet: %s',
+    async (condition, hidden) => {
+      expect((await productOf(`hidden: ${condition}`))?.hidden).toBe(hidden);
+    },
+  );
+
+  it.each([
+    '{ active: missing }',
+    '{ active: [no, missing] }',
+    '{ all: [{ active: missing }, { stock: 5 }] }',
+    '{ all: [{ active: missing }, { not: { published: yes } }] }',
+  ])('may hide a product by missing: %s', async (condition) => {
+    expect((await productOf(`hidden: ${condition}`))?.hidden).toBe(true);
   });
 
-  it('decides neither type nor shipping', async () => {
+  it('decides neither type nor shipping if the file has none of its columns', async () => {
     const types = [
       'type: { is: { membership: { not: { active: yes } } } }',
       'unshipped: { not: { active: yes } }',
     ];
     for (const field of types) expect((await productOf(field))?.type).toBe('physical');
+    const decided = '{ all: [{ not: { active: yes } }, { not: { stock: 0 } }] }';
+    expect((await productOf(`type: { is: { membership: ${decided} } }`))?.type).toBe('membership');
+    expect((await productOf(`unshipped: ${decided}`))?.type).toBe('service');
   });
 
   it('subscribes no contact', async () => {

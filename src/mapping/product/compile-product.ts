@@ -14,7 +14,7 @@ import { given, Problems, type Scope } from '../scope.ts';
 import type { ProductMappingSpec, WholeProductSpec } from '../spec/mapping-spec.ts';
 import type { ProductSpec } from '../spec/product-spec.ts';
 import { attempt, type Cell, type Expression, isList, refuse, Unreadable } from '../values/cell.ts';
-import { compileCondition } from '../values/compile-condition.ts';
+import { compileDecision } from '../values/compile-condition.ts';
 import { compileField, compileFlag, compileRowField } from '../values/compile-value.ts';
 import { compileCategories, type StoreCategories } from './compile-categories.ts';
 import { compileSpread, compileVariantRows, type SpreadColumns } from './compile-variant-rows.ts';
@@ -204,7 +204,7 @@ function addressOnly(read: Expression<Cell, RecordRows>): Expression<Cell, Recor
 /** The type from the mapping; otherwise digital with a file, service if nothing of it is shipped, else physical. */
 function compileType(scope: Scope, { product }: ProductMappingSpec): FieldRules['typeOf'] {
   const unshipped = given(product.unshipped, (condition) =>
-    compileCondition(scope, ['product', 'unshipped'], condition, 'unknown'),
+    compileDecision(scope, ['product', 'unshipped'], condition),
   );
   const said = compileSaidType(scope, product.type);
   return (rows) => {
@@ -223,9 +223,7 @@ function compileSaidType(scope: Scope, type: ProductSpec['type']): FieldRules['t
     const tests = PRODUCT_TYPES.flatMap((name) => {
       const condition = type.is[name];
       const path = ['product', 'type', 'is', name];
-      return condition === undefined
-        ? []
-        : [{ name, test: compileCondition(scope, path, condition, 'unknown') }];
+      return condition === undefined ? [] : [{ name, test: compileDecision(scope, path, condition) }];
     });
     const met = (rows: readonly SourceRow[]) =>
       tests.find(({ test }) => rows.length > 0 && rows.every((row) => test(row, 0)))?.name;

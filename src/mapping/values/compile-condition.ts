@@ -1,6 +1,7 @@
 import { isJsonObject } from '../../model/json-object.ts';
 import { booleanWord } from '../../model/row.ts';
-import { type Named, namedAt, type Path, type Scope } from '../scope.ts';
+import type { SourceRow } from '../record-rows.ts';
+import { type Named, namedAt, type Path, resolveName, type Scope, slotsOf } from '../scope.ts';
 import type { CellTest, Condition, Matcher, Word } from '../spec/value.ts';
 import { spellingsOf } from '../transforms/boolean.ts';
 import { compilePattern, rememberingLast } from '../transforms/compile-pattern.ts';
@@ -9,44 +10,44 @@ import { cleanCell, type Expression } from './cell.ts';
 /** A test of one cell: undefined is a column that the file lacks. */
 type CellCheck = (cell: string | undefined) => boolean;
 
-/**
- * How a condition takes a column that the file lacks, which meets only `missing`. `unmet`: so `not` turns it around. `unknown`: the
- * condition holds only if it does so whatever that column would have; `negated` is that within a `not`.
- */
-type Absence = 'unmet' | 'unknown' | 'negated';
-const WITHIN_NOT: Readonly<Record<Absence, Absence>> = {
-  unmet: 'unmet',
-  unknown: 'negated',
-  negated: 'unknown',
-};
-
-/** Compiles a condition. */
-export function compileCondition(
-  scope: Scope,
-  path: Path,
-  condition: Condition,
-  absence: Absence = 'unmet',
-): Expression<boolean> {
-  const test = compileTest(scope, path, condition, absence);
+/** Compiles a condition. Columns that the file lacks meet only `missing`. */
+export function compileCondition(scope: Scope, path: Path, condition: Condition): Expression<boolean> {
+  const test = compileTest(scope, path, condition);
   const { trace } = scope;
   return trace === undefined ? test : (row, n) => trace.evaluate(path, row, () => test(row, n), true);
 }
 
-function compileTest(scope: Scope, path: Path, condition: Condition, absence: Absence): Expression<boolean> {
+/**
+ * Compiles a condition that gives a field its value. It gives undefined, not true, in a file that has none of its columns, unless it
+ * asks for `missing`: `not` of a column that was renamed would hide all products.
+ */
+export function compileDecision(
+  scope: Scope,
+  path: Path,
+  condition: Condition,
+): Expression<boolean | undefined> {
+  const test = compileCondition(scope, path, condition);
+  const columns = columnsOf(condition)
+    .map((name) => resolveName(scope, name))
+    .filter((named) => named?.kind !== 'param');
+  if (columns.length === 0 || asksFor(condition, ['missing'])) return test;
+  // A joined file has its columns, which are in the headers, and no cell where no row has the key.
+  const isInFile = ({ cells, table }: SourceRow) =>
+    columns.some((named) =>
+      slotsOf(named).some((slot) => (table.headers[slot] ?? cells[slot]) !== undefined),
+    );
+  return (row, n) => test(row, n) && (isInFile(row) || undefined);
+}
+
+function compileTest(scope: Scope, path: Path, condition: Condition): Expression<boolean> {
   const group = groupOf(condition);
-  const within = group?.key === 'not' ? WITHIN_NOT[absence] : absence;
   const tests =
     group === undefined
       ? Object.entries(condition).map(([name, matcher]: [string, Matcher]) =>
-          compileColumnTest(scope, [...path, name], name, matcher, absence === 'negated'),
+          compileColumnTest(scope, [...path, name], name, matcher),
         )
       : group.parts.map((part, index) =>
-          compileCondition(
-            scope,
-            [...path, group.key, ...(group.key === 'not' ? [] : [index])],
-            part,
-            within,
-          ),
+          compileCondition(scope, [...path, group.key, ...(group.key === 'not' ? [] : [index])], part),
         );
   const [only, second] = tests;
   if (group?.key === 'not') return (row, n) => only?.(row, n) === false;
@@ -61,12 +62,15 @@ export function columnsOf(condition: Condition): readonly string[] {
   return groupOf(condition)?.parts.flatMap(columnsOf) ?? Object.keys(condition);
 }
 
-/** Whether a condition asks if a cell is blank, present or missing: then blank cells decide it as well. */
-export function asksForBlank(condition: Condition): boolean {
+/** Words that ask whether there is a value, and not which. */
+export const PRESENCES: readonly string[] = ['blank', 'present', 'missing'];
+
+/** Whether a condition has one of these words for cells. */
+export function asksFor(condition: Condition, presences: readonly string[]): boolean {
   const group = groupOf(condition);
-  if (group !== undefined) return group.parts.some(asksForBlank);
+  if (group !== undefined) return group.parts.some((part) => asksFor(part, presences));
   return Object.values(condition).some((matcher: Matcher) =>
-    wordsOf(matcher).some((word) => PRESENCES.includes(plainWord(word))),
+    wordsOf(matcher).some((word) => presences.includes(plainWord(word))),
   );
 }
 
@@ -84,19 +88,11 @@ function isCondition(value: unknown): value is Condition {
   return isJsonObject(value);
 }
 
-/** `mayMatch`: a column that the file lacks counts as met. A joined file has its columns, and no row where one is missing. */
-function compileColumnTest(
-  scope: Scope,
-  path: Path,
-  name: string,
-  matcher: Matcher,
-  mayMatch: boolean,
-): Expression<boolean> {
+function compileColumnTest(scope: Scope, path: Path, name: string, matcher: Matcher): Expression<boolean> {
   const matches = compileMatcher(scope, path, matcher);
-  const whenAbsent =
-    matches(undefined) || (mayMatch && scope.columns.declared.get(name)?.joined === undefined);
-  const check: CellCheck = (cell) =>
-    cell === undefined ? whenAbsent : matches(scope.contacts ? (scope.clean(cell) ?? '') : cell);
+  const check: CellCheck = scope.contacts
+    ? (cell) => matches(cell === undefined ? undefined : (scope.clean(cell) ?? ''))
+    : matches;
   const named = namedAt(scope, path, name);
   return named === undefined ? () => false : testOf(named, check);
 }
@@ -146,9 +142,6 @@ function isWords(matcher: Word | readonly Word[]): matcher is readonly Word[] {
 function isCellTest(matcher: Matcher): matcher is CellTest {
   return typeof matcher === 'object' && !Array.isArray(matcher);
 }
-
-/** Words that ask whether there is a value, and not which. */
-const PRESENCES: readonly string[] = ['blank', 'present', 'missing'];
 
 function plainWord(word: Word): string {
   return String(word).trim().toLowerCase();

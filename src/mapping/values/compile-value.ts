@@ -1,6 +1,15 @@
 import { Decimal } from '../../model/decimal.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
-import { given, type Path, Problems, resolveName, type Scope, slotOf, unknownName } from '../scope.ts';
+import {
+  given,
+  type Path,
+  Problems,
+  resolveName,
+  type Scope,
+  slotOf,
+  slotsOf,
+  unknownName,
+} from '../scope.ts';
 import type { BlankRule, Condition, Flag, Value, ValueObject } from '../spec/value.ts';
 import { slugify } from '../transforms/slug.ts';
 import type { Transform } from '../transforms/transforms.ts';
@@ -14,7 +23,7 @@ import {
   refuse,
   type TypedExpression,
 } from './cell.ts';
-import { asksForBlank, columnsOf, compileCondition } from './compile-condition.ts';
+import { asksFor, columnsOf, compileCondition, compileDecision, PRESENCES } from './compile-condition.ts';
 import {
   applySteps,
   coerce,
@@ -435,9 +444,8 @@ function ordered(rows: readonly SourceRow[], order: TypedExpression): readonly S
 }
 
 /**
- * Compiles a yes/no field. A condition gives no value if the file has none of its columns and does not meet it by `missing`, or if it is
- * met only because a column is absent: one that was renamed must not hide all products. With `blank: 'leave-out'`, one whose cells are
- * all blank gives none either, unless it asks for blank cells.
+ * Compiles a yes/no field. A condition on columns that the file does not have at all gives no value, except by `missing`; with
+ * `blank: 'leave-out'`, one whose cells are all blank gives none either, unless it asks for blank cells.
  */
 export function compileFlag(
   outer: Scope,
@@ -447,29 +455,16 @@ export function compileFlag(
 ): Expression {
   const scope = { ...outer, field: String(path.at(-1)) };
   if (!isCondition(flag)) return compileAs(scope, path, flag, 'boolean').read;
-  const test = compileCondition(scope, path, flag);
-  const untraced = { ...scope, trace: undefined, problems: new Problems() };
-  const isCertain = compileCondition(untraced, path, flag, 'unknown');
+  const test = compileDecision(scope, path, flag);
   const known = columnsOf(flag).map((name) => resolveName(scope, name));
-  const leavesOut = blank === 'leave-out' && !asksForBlank(flag);
+  const leavesOut = blank === 'leave-out' && !asksFor(flag, PRESENCES);
   const isThere = (cell: string | undefined) => (leavesOut ? scope.clean(cell) : cell) !== undefined;
-  const present = (row: SourceRow) =>
-    known.some((named) => {
-      switch (named?.kind) {
-        case 'column':
-          return isThere(row.cells[named.slot]);
-        case 'family':
-          return named.family.numbers.some((number) =>
-            isThere(row.cells[named.family.slots.get(number) ?? -1]),
-          );
-        default:
-          return named !== undefined;
-      }
-    });
+  const present = ({ cells }: SourceRow) =>
+    known.some((named) => named?.kind === 'param' || slotsOf(named).some((slot) => isThere(cells[slot])));
+  if (leavesOut) return (row, n) => (present(row) ? test(row, n) : undefined);
   return (row, n) => {
-    if (leavesOut && !present(row)) return undefined;
-    if (test(row, n)) return isCertain(row, n) ? true : undefined;
-    return present(row) ? false : undefined;
+    const holds = test(row, n);
+    return holds === false && !present(row) ? undefined : holds;
   };
 }
 
