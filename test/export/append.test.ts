@@ -90,12 +90,17 @@ describe('a table whose job has come to write decimals or times in another way',
   type Way = Readonly<{ format: 'csv' | 'excel-csv'; decimal: '.' | ',' }>;
   const POINTS: Way = { format: 'csv', decimal: '.' };
 
-  async function appended(path: string, way: Way, orders: readonly string[]) {
+  async function appended(
+    path: string,
+    way: Way,
+    orders: readonly string[],
+    names = ['id', 'created', 'total', 'version'],
+  ) {
     const destination = { path, mode: 'append', ...way } as const;
     const items = async function* () {
       yield orders;
     };
-    const columns = ['id', 'created', 'total', 'version'].map((name) => ({ path: name, name }));
+    const columns = names.map((name) => ({ path: name, name }));
     return await appendFile(await openDestination({ path }, ANYWHERE), {
       items,
       shape: await shapeOf({ export: 'orders', destination, columns }, '', items),
@@ -124,6 +129,48 @@ describe('a table whose job has come to write decimals or times in another way',
       // For spreadsheets, a plus sign gets an apostrophe.
       const lines = (text: string) => text.trimEnd().replaceAll("'+", '+').split(/\r?\n/).slice(1);
       expect(lines(await readFile(path, 'utf8'))).toEqual([...lines(before), written]);
+    } finally {
+      await rm(dir, { recursive: true });
+    }
+  });
+
+  it.each([
+    [
+      'a number below texts that are times',
+      ['{"id":1,"created":1700000001,"note":"2026-01-01 00:00:00"}'],
+      POINTS,
+      '{"id":2,"created":1700000002,"note":17}',
+      '2,1700000002,17',
+    ],
+    [
+      'decimals in a column without any by the sign of the others',
+      ['{"id":1,"total":9.5,"tax":0}'],
+      { ...POINTS, decimal: ',' },
+      '{"id":2,"total":7.5,"tax":1.5}',
+      '2,7.5,1.5',
+    ],
+    [
+      'decimals below texts with commas by the sign of the job',
+      ['{"id":1,"total":9.5,"note":"9,5"}'],
+      POINTS,
+      '{"id":2,"total":3,"note":7.5}',
+      '2,3,7.5',
+    ],
+    [
+      'decimals where only texts have commas by the sign of the job',
+      ['{"id":1,"total":9,"note":"9,5"}'],
+      POINTS,
+      '{"id":2,"total":3.5,"note":7.5}',
+      '2,3.5,7.5',
+    ],
+  ] as const)('has %s', async (_, orders, now, more, written) => {
+    const dir = await mkdtemp(join(tmpdir(), 'storeferry-append-'));
+    try {
+      const path = join(dir, 'orders');
+      const names = Object.keys(JSON.parse(more));
+      await appended(path, POINTS, orders, names);
+      expect(await appended(path, now, [...orders, more], names)).toMatchObject({ lines: 1 });
+      expect((await readFile(path, 'utf8')).trimEnd().split('\n').at(-1)).toBe(written);
     } finally {
       await rm(dir, { recursive: true });
     }

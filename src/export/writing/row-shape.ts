@@ -14,6 +14,8 @@ export interface RowShape {
   readonly keyColumns: readonly string[];
   /** Whether each line should be new, so that an existing line is noted. */
   readonly isHistory: boolean;
+  /** The columns with times of orders, which a format writes in seconds or as times. */
+  readonly timeColumns: readonly string[];
   /** Converts an item, as JSON, to cells in the order of the columns. */
   cells(item: string): readonly TypedCell[];
   /** Converts an item, as JSON, to a line of JSON. */
@@ -67,8 +69,8 @@ async function foundColumns(
   for await (const batch of items) for (const item of batch) found.add(exactJson(item));
   // A store without orders: the one column that every order has.
   const names = found.names().length === 0 ? ['id'] : found.names();
-  const isTime = (name: string) => hasDates && ORDER_TIMES.has(pathOf(name).at(-1) ?? '');
-  return names.flatMap((name) => (isTime(name) ? [name, name + DATE_SUFFIX] : [name])).map(columnAt);
+  const hasDate = (name: string) => hasDates && isTime(pathOf(name));
+  return names.flatMap((name) => (hasDate(name) ? [name, name + DATE_SUFFIX] : [name])).map(columnAt);
 }
 
 /** Lines of list statistics, one per list and reading. */
@@ -83,6 +85,7 @@ function listShape(
     columns: columns.map(({ name }) => name),
     keyColumns: namesOf(['id', 'read_at'], columns),
     isHistory: true,
+    timeColumns: [],
     cells(item) {
       const value = reading(item);
       return paths.map((path) =>
@@ -110,6 +113,10 @@ function dateOf(seconds: number | null): string | null {
 /** The fields with the time of an order, in Unix seconds: stores are seen to use either. */
 const ORDER_TIMES: ReadonlySet<string> = new Set(['createdOn', 'created']);
 
+function isTime(path: readonly string[] = []): boolean {
+  return ORDER_TIMES.has(path.at(-1) ?? '');
+}
+
 /**
  * Lines of orders, one per order; the JSON is passed on unchanged. `hasDates`: the time of an order is a time, which spreadsheets
  * recognise, instead of a number of seconds.
@@ -120,13 +127,14 @@ function orderShape(columns: readonly NamedColumn[], hasDates = false): RowShape
     columns: columns.map(({ name }) => name),
     keyColumns: namesOf(['id'], columns),
     isHistory: false,
+    timeColumns: columns.filter((_, index) => isTime(paths[index])).map(({ name }) => name),
     cells(item) {
       const order = exactJson(item);
       return paths.map((path) => {
         const dated = timeOfDate(path);
         if (dated !== undefined) return isoCell(typedCell(valueAt(order, dated)));
         const cell = typedCell(valueAt(order, path), path.at(-1));
-        return hasDates && ORDER_TIMES.has(path.at(-1) ?? '') ? (timeOf(cell) ?? cell) : cell;
+        return hasDates && isTime(path) ? (timeOf(cell) ?? cell) : cell;
       });
     },
     json: (item) => item,
@@ -148,7 +156,7 @@ function timeOfDate(path: readonly string[]): readonly string[] | undefined {
 }
 
 /** The time of a cell with a number of seconds; undefined for any other. */
-function timeOf(cell: TypedCell): Date | undefined {
+export function timeOf(cell: TypedCell): Date | undefined {
   const text = cellAsText(cell);
   const seconds = /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN;
   return seconds <= LAST_SECOND ? new Date(seconds * 1_000) : undefined;

@@ -7,6 +7,7 @@ import { readCsv } from '../../tables/open-table.ts';
 import {
   type CsvStyle,
   cellAsText,
+  columnTypes,
   csvLine,
   csvStyle,
   csvText,
@@ -17,7 +18,7 @@ import {
 } from '../../tables/write-table.ts';
 import { exactJson, exactText, isPlainObject } from '../exact-json.ts';
 import { changedMeanwhile, type Destination } from '../open-destination.ts';
-import type { RowShape } from './row-shape.ts';
+import { type RowShape, timeOf } from './row-shape.ts';
 import { textLines, watchBytes } from './text-lines.ts';
 
 /** Items as JSON, in batches. */
@@ -269,7 +270,7 @@ async function inspectLines(
 
 const ODD_SHOWN = 5;
 const OTHER_FILE = 'Give destination another path, or move the file away to begin a new one.';
-/** How the cells of a column write decimals and times: by the sign of decimals, in seconds, or as a time. */
+/** How a cell of a file writes decimals or times: by the sign of decimals, in seconds, or as a time. */
 type Form = '.' | ',' | 'seconds' | 'time';
 const WRITTEN = /^(?:-?\d+(?<sign>[.,])\d+|(?<seconds>\d{1,12})|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)$/;
 
@@ -280,16 +281,47 @@ function formOf(cell: string): Form | undefined {
   return groups['seconds'] === undefined ? 'time' : 'seconds';
 }
 
-/** A cell as the column of a file has written such cells so far, whatever the job says now. */
-function writtenAs(cell: TypedCell, decimal: '.' | ',', forms: ReadonlySet<Form> = new Set()): string {
-  const hasOnly = (form: Form, other: Form) => forms.has(form) && !forms.has(other);
-  if (cell instanceof Date)
-    return hasOnly('seconds', 'time') ? String(cell.getTime() / 1_000) : cellAsText(cell);
-  if (cell === null || typeof cell !== 'object') return cellAsText(cell);
-  const time = new Date(hasOnly('time', 'seconds') ? Number(cell.number) * 1_000 : Number.NaN);
-  if (!Number.isNaN(time.getTime())) return cellAsText(time);
+/** By column, the forms of its cells. */
+type FormsFound = ReadonlyMap<string, ReadonlySet<Form>>;
+
+/** The forms of a file, whatever the job says now; `times` is undefined if the file does not contradict the job. */
+interface FileForms {
+  readonly decimal: '.' | ',';
+  readonly times: 'seconds' | 'time' | undefined;
+}
+
+/** The sign of decimals is that of all columns of numbers: texts may look like numbers of another sign, such as `9,5`. */
+async function fileForms(
+  found: FormsFound,
+  { items, shape, file: { decimal = '.' } }: AppendFileOptions,
+): Promise<FileForms> {
+  const { columns, timeColumns } = shape;
+  const hasOnly = (among: readonly string[], form: Form, opposite: Form) => {
+    const forms = among.flatMap((column) => [...(found.get(column) ?? [])]);
+    return forms.includes(form) && !forms.includes(opposite);
+  };
   const other = decimal === '.' ? ',' : '.';
-  return cellAsText(cell, hasOnly(other, decimal) ? other : decimal);
+  const isOther =
+    columns.some((column) => found.get(column)?.has(other)) && hasOnly(await numberColumns(), other, decimal);
+  const isSeconds = hasOnly(timeColumns, 'seconds', 'time');
+  const isTime = hasOnly(timeColumns, 'time', 'seconds');
+  return { decimal: isOther ? other : decimal, times: isSeconds ? 'seconds' : isTime ? 'time' : undefined };
+
+  async function numberColumns(): Promise<string[]> {
+    const types = await columnTypes(columns.length, rows());
+    return columns.filter((_, index) => types[index]?.kind === 'number');
+  }
+
+  async function* rows() {
+    for await (const batch of items('types')) yield batch.map(shape.cells);
+  }
+}
+
+/** A cell as a file writes such cells; `isTime`: its column has times. */
+function writtenAs(cell: TypedCell, isTime: boolean, { decimal, times }: FileForms): string {
+  if (cell instanceof Date && times === 'seconds') return String(cell.getTime() / 1_000);
+  const time = isTime && times === 'time' ? timeOf(cell) : undefined;
+  return cellAsText(time ?? cell, decimal);
 }
 
 const WHOLE_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -303,9 +335,10 @@ const CORRECT_LINE =
 async function inspectTable(
   content: Readable,
   { location: name }: Destination,
-  { shape, file: { decimal = '.' } }: AppendFileOptions,
+  options: AppendFileOptions,
   wanted: CsvStyle,
 ): Promise<Found | undefined> {
+  const { shape, file } = options;
   const bytes = watchBytes(content);
   // The original of a cell, before it was written for spreadsheets.
   const plain = wanted.forSpreadsheets ? withoutInertMark : (cell: string) => cell;
@@ -318,7 +351,7 @@ async function inspectTable(
     const ownKeys = shape.keyColumns.map((column) => header.indexOf(column));
     const known = new Map<string, string>();
     const odd: number[] = [];
-    const forms = new Map<string, Set<Form>>();
+    const found = new Map<string, Set<Form>>();
     let last: Row | undefined;
     for await (const rows of table.batches()) {
       for (const { line, cells } of rows) {
@@ -326,7 +359,7 @@ async function inspectTable(
         for (const place of own) {
           const form = formOf(cells[place] ?? '');
           const column = header[place] ?? '';
-          if (form !== undefined) forms.set(column, (forms.get(column) ?? new Set()).add(form));
+          if (form !== undefined) found.set(column, (found.get(column) ?? new Set()).add(form));
         }
         // A file that was begun for spreadsheets has marks that the job no longer writes.
         const textOf = (places: readonly number[]) =>
@@ -344,6 +377,8 @@ async function inspectTable(
     const columns = [...header, ...added];
     const keyPlaces = shape.keyColumns.map(placeOf);
     const common = header.map(placeOf).filter((place) => place >= 0);
+    const areTimes = shape.columns.map((column) => shape.timeColumns.includes(column));
+    const forms = await fileForms(found, options);
     let isNoted = false;
     const notes = oddNotes(odd, header.length);
     if (added.length > 0)
@@ -362,10 +397,8 @@ async function inspectTable(
       },
       lineOf(item) {
         const typed = shape.cells(item);
-        const cells = typed.map((cell, place) =>
-          writtenAs(cell, decimal, forms.get(shape.columns[place] ?? '')),
-        );
-        if (!isNoted && typed.some((cell, place) => cellAsText(cell, decimal) !== cells[place])) {
+        const cells = typed.map((cell, place) => writtenAs(cell, areTimes[place] === true, forms));
+        if (!isNoted && typed.some((cell, place) => cellAsText(cell, file.decimal) !== cells[place])) {
           isNoted = true;
           notes.push(
             'The file keeps the way in which it writes decimals and times: to begin one as the job now says, move it away.',
