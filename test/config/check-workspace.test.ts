@@ -150,6 +150,7 @@ second: { baseUrl: ${second}, apiKey: "\${STORE_API_KEY}" }\n`,
       workspace({
         'jobs/book.yaml': exporting('{ path: out/orders.xlsx }'),
         'jobs/date.yaml': exporting('{ path: "out/orders-{date}.XLS", format: xlsx }'),
+        'jobs/lines.yaml': exporting('{ path: out/orders.json, format: jsonl }'),
         'jobs/table.yaml': exporting('{ sqlite: shop.json, table: orders }'),
         'jobs/text.yaml': exporting('{ path: out/orders.txt }'),
         'jobs/well.yaml': exporting('{ path: out/orders.csv, format: excel-csv }'),

@@ -198,6 +198,8 @@ const MARKS_OF_MODE = {
   new: ['{date}', '{time}', '{run}', '{number}'],
 } as const;
 
+/** Endings of formats beside their own names. */
+const OTHER_ENDING: Readonly<Record<string, string>> = { 'excel-csv': 'csv', jsonl: 'json' };
 /** Endings of files by which programs choose how to open them. */
 const FORMAT_ENDING = /\.(csv|jsonl?|ods|parquet|xlsx?|xml)$/i;
 
@@ -205,8 +207,7 @@ const FORMAT_ENDING = /\.(csv|jsonl?|ods|parquet|xlsx?|xml)$/i;
 export function misnamed(name: string, format: keyof typeof FORMAT_WORDS): string | undefined {
   const [, written] = FORMAT_ENDING.exec(name) ?? [];
   const ending = written?.toLowerCase();
-  if (ending === undefined || ending === format || (ending === 'csv' && format === 'excel-csv'))
-    return undefined;
+  if (ending === undefined || ending === format || ending === OTHER_ENDING[format]) return undefined;
   const fits = Object.hasOwn(FORMAT_WORDS, ending) ? `set format: ${ending}, or ` : '';
   return `the name ends in .${ending}, but the format is ${format}, so that programs cannot open the file: ${fits}change the name`;
 }
