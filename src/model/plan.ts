@@ -213,7 +213,7 @@ const planSource = z.object({
   columnsNotUsed: z.array(text),
   /** How many more there are, which no mapping names: in a file of contacts they may be the data of a person. */
   columnsNotNamed: integer.exactOptional(),
-  /** Columns of the mapping, by its names, that each file has. */
+  /** Columns of the mapping, by its names, that a file has. */
   columnsFound: z.array(text).exactOptional(),
   /** What the last completed run read and this source lacks, or reads elsewhere; absent: nothing, or unknown. */
   sinceLastRun: z

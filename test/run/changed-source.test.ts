@@ -56,6 +56,17 @@ it('names a column that the last run read and the source no longer has, until a 
   expect(await scene.notesOf('run')).not.toContain('no longer has');
 });
 
+it('names a column of several files only once none of them has it', async () => {
+  await using scene = await setup('{ path: "in*.csv" }');
+  const shorter = ROWS.map((row) => row.slice(0, 3));
+  await scene.save('in1.csv', csv(ROWS));
+  await scene.notesOf('run');
+  await scene.save('in2.csv', csv([HEADER.slice(0, 3), ['jug', 'Jug', '9']]));
+  expect(await scene.notesOf('run')).not.toContain('no longer has');
+  await scene.save('in1.csv', csv(shorter));
+  expect(await scene.notesOf('run')).toContain("The source no longer has the column 'Qty / Stock'");
+});
+
 it('names another sheet than the last run read', async () => {
   await using scene = await setup('{ path: in.xlsx, sheet: 1 }');
   await scene.save('in.xlsx', makeXlsx([{ name: 'Prices', rows: ROWS }]));

@@ -79,7 +79,7 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
   const { snapshot, memoContext } = reading;
   let opened: OpenedTable[] = [];
   let columnsNotUsed = new Set<string>();
-  let columnsMissing: Set<string> | undefined;
+  let columnsMissing: readonly string[] | undefined;
   let mapping: CompiledMapping | undefined;
   const begin = () => {
     opened = [];
@@ -93,8 +93,7 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
     openScratch: openRowScratch,
     onTable: ({ missing, unused }: Readonly<Record<'missing' | 'unused', readonly string[]>>) => {
       for (const header of unused) columnsNotUsed.add(header);
-      columnsMissing ??= new Set();
-      for (const name of missing) columnsMissing.add(name);
+      columnsMissing = (columnsMissing ?? missing).filter((name) => missing.includes(name));
     },
   };
   return {
@@ -115,7 +114,7 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
         ...nameColumns(reading.request, [...columnsNotUsed]),
         ...(columnsMissing !== undefined && {
           columnsFound: Object.keys(reading.request.mapping.spec.columns).filter(
-            (name) => columnsMissing?.has(name) === false,
+            (name) => columnsMissing?.includes(name) === false,
           ),
         }),
         ...(joins.length !== 0 && { joins }),
