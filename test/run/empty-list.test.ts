@@ -77,3 +77,29 @@ it('a mirror of several files deletes nothing when the list of one is empty', as
     await store.close();
   }
 });
+
+it.each([
+  ['lookup', '{ path: stock.json, match: Article }', '[url, { table: stock, column: Qty }]'],
+  ['join', '{ path: stock.json, match: Article, join: { on: url, columns: { qty: Qty } } }', 'stock.qty'],
+])('a list of JSON without records is refused as a %s', async (_, lookup, quantity) => {
+  const store = await startStore({ seed: 1 });
+  await using workspace = await makeWorkspace(
+    {
+      'stores.yaml': `main:\n  baseUrl: ${store.baseUrl}\n  apiKey: \${STORE_API_KEY}\n`,
+      'jobs/nightly.yaml': job('{ path: in.json }'),
+      'mappings/own.yaml': `lookups: { stock: ${lookup} }\n${MAPPING.replace('variants: {', `variants: { quantity: ${quantity},`)}`,
+      'stock.json': '[]',
+      'in.json': JSON.stringify([ONE]),
+    },
+    { STORE_API_KEY: store.apiKey },
+  );
+  try {
+    const run = await workspace.storeferry('run', 'nightly', '--json');
+    expect(run.json()).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining("stock.json: The lookup 'stock' has no records."),
+    });
+  } finally {
+    await store.close();
+  }
+});

@@ -68,6 +68,12 @@ async function stageSideTable(
       hint: 'Name one file that has one table.',
     });
   }
+  if (file.bytes === 0 && file.table?.format === 'json') {
+    throw new SourceError(`The ${sideTableWords(table)} has no records.`, {
+      place: { file: sideTableFile(table) },
+      hint: 'Export it again: its list is empty.',
+    });
+  }
   // A file of this machine has no version; its content identifies it.
   const version = at.remote === undefined ? sha256 : (staged.version ?? null);
   if (version !== known || known === null) return { file, version };
