@@ -27,7 +27,8 @@ export async function ownDoubts(
   let unassigned = [...others];
   for (const run of runs) {
     if (unassigned.length === 0) break;
-    if (run.beginPosition === undefined) continue;
+    const isSameTarget = run.storeId === by.storeId && run.resource === by.resource;
+    if (run.beginPosition === undefined || !isSameTarget) continue;
     const sent = await ledger.writtenSince(run.beginPosition, unassigned);
     unassigned = unassigned.filter((key) => !sent.has(key));
     if (sent.size === 0 || !isAttempt(run) || (await ledger.lostSince(run))) continue;

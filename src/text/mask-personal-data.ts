@@ -209,9 +209,9 @@ const { personal, streets } = maskingWords;
 /** An e-mail address as stores quote it, also with its @ encoded or spelled out. */
 const ADDRESS =
   /(?<![^\s@<>()[\]"'`“”‘’,;:&=])[^\s@<>()[\]"'`“”‘’,;:&=]+(?:@|%40|&#0*64;|&#x0*40;|&commat;|\\u0040|\s*[[({]\s*at\s*[\])}]\s*)[^\s@<>()[\]"'`“”‘’,;:&]+/giu;
-/** As many digits as a telephone number has, with common separators; not those of a path, where they are the date of a file. */
+/** As many digits as a telephone number has, with common separators; or, as a group, the date and time in the path of a file. */
 const PHONE =
-  /(?![\w./-]{0,100}\.(?:csv|tsv|txt|xlsx|ods|jsonl?|xml|parquet|gz|zip)(?!\w))\+?\d(?:(?:[ ()./-]|%20|%2[dD]){0,2}\d){6,}/g;
+  /(20\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?!\d)(?=[\w./-]{0,100}\.(?:csv|tsv|txt|xlsx|ods|jsonl?|xml|parquet|gz|zip)(?!\w))(?:[-_T]?\d{1,6}(?!\d))?)|\+?\d(?:(?:[ ()./-]|%20|%2[dD]){0,2}\d){6,}/g;
 /** A personal value in a query or a form: `name=Zed&surname=Quux`. */
 const QUERY_VALUE = new RegExp(
   String.raw`(?<=(?<!\p{L})${anyOf(personal.owners)}?[_-]?${anyOf(personal.fields)}\d?=)[^&\s"'<>]+`,
@@ -251,10 +251,9 @@ const MIN_WORD_LENGTH = 3;
 
 /** Hides e-mail addresses, query values, streets, Irish names and telephone numbers in a sentence, and keeps their shape. */
 export function maskPersonalData(sentence: string): string {
-  return [ADDRESS, QUERY_VALUE, STREET, IRISH, PHONE].reduce(
-    (text, pattern) => text.replaceAll(pattern, maskKeepingShape),
-    sentence,
-  );
+  return [ADDRESS, QUERY_VALUE, STREET, IRISH]
+    .reduce((text, pattern) => text.replaceAll(pattern, maskKeepingShape), sentence)
+    .replaceAll(PHONE, (found, date?: string) => (date === undefined ? maskKeepingShape(found) : found));
 }
 
 /**

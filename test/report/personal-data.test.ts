@@ -28,6 +28,7 @@ describe('what a store says of a contact', () => {
       '0•• 7••• 0••• in crm-2026-11-30.csv, 0•• 7••• 0•••.',
     );
     expect(maskPersonalData('born 1985-03-12')).toBe('born 1•••-0•-1•');
+    expect(maskPersonalData('PUT /contacts/5551234567.json, 5551234567/notes.txt')).not.toContain('5551');
   });
 
   it('is hidden in reports of contacts and of products, with the lines that say whose row it is', () => {

@@ -160,7 +160,12 @@ const SEARCH = `
   }`;
 
 /** The CPU time of this thread that all matches take, in microseconds, by shape; infinite for those that a timeout ended. */
-function searchTimes({ source, flags }: Searched, shapes: readonly Shape[], length: number): number[] {
+function searchTimes(
+  { source, flags }: Searched,
+  shapes: readonly Shape[],
+  length: number,
+  timeoutMs = TIMEOUT_MS,
+): number[] {
   const times = shapes.map(() => Number.POSITIVE_INFINITY);
   const startedAt = cpuTime();
   const texts = shapes.map((shape) => textOf(shape, length));
@@ -171,13 +176,13 @@ function searchTimes({ source, flags }: Searched, shapes: readonly Shape[], leng
   };
   Object.assign(sandbox, { source, flags: `${flags.replaceAll(/[gy]/g, '')}g`, texts, took });
   try {
-    runInContext(`{${SEARCH}}`, sandbox, { timeout: TIMEOUT_MS });
+    runInContext(`{${SEARCH}}`, sandbox, { timeout: timeoutMs });
   } catch (error) {
     // An error of the other context is no Error of this one.
     if (Object(error).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
     // Other processes had the processor: this says nothing of the pattern.
     if (cpuTime() - startedAt < (TIMEOUT_MS * 1_000) / 2)
-      return searchTimes({ source, flags }, shapes, length);
+      return searchTimes({ source, flags }, shapes, length, timeoutMs * 2);
   }
   return times;
 }

@@ -158,41 +158,54 @@ const MIN_DIGITS = 7;
 
 type Matcher = (text: string) => boolean;
 
-/** A character that continues an address or a number to the left; not one of an escape of JSON or of an address. */
-const CONTINUES_BEFORE = {
-  address: /(?<!\\|\\u[\da-f]{3}|%[\da-f])[\p{L}\p{N}._+-]$/u,
-  number: /(?<!\\u[\da-f]{3}|%[\da-f])\d$/,
+/**
+ * What beside a value shows that it is a part of another one: `ann@a.example` of `joann@a.example`, a number of a longer one. An escape
+ * of JSON or of an address, and a country code, are no such part. An id counts only alone in its cell: the numbers of others have its
+ * digits.
+ */
+const PART_OF_OTHER = {
+  address: {
+    before: /(?<!\\|\\u[\da-f]{3}|%[\da-f])[\p{L}\p{N}][._+-]{0,2}$/u,
+    after: /^[\p{L}\p{N}]/u,
+  },
+  number: { before: /(?<!\\u[\da-f]{3}|%[\da-f]|\+\d{0,2})\d$/, after: /^\d/ },
+  id: { before: /[^>"',;|:[\s]\s?$/, after: /^\s?[^<"',;|\]}\s]/ },
 };
-const MAX_ESCAPE_LENGTH = 6;
-const CONTINUES_AFTER = { address: /^[\p{L}\p{N}]/u, number: /^\d/ };
+const MAX_BESIDE = 8;
 
-/** Whether a text has a value as a whole: `ann@a.example` is no part of `joann@a.example`, nor a number of a longer one. */
-function hasValue(text: string, value: string): boolean {
-  const kind = value.includes('@') ? 'address' : 'number';
+interface Needle {
+  readonly value: string;
+  readonly kind: keyof typeof PART_OF_OTHER;
+}
+
+function hasNeedle(text: string, { value, kind }: Needle): boolean {
+  const { before, after } = PART_OF_OTHER[kind];
   for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1)) {
-    const before = text.slice(Math.max(0, at - MAX_ESCAPE_LENGTH), at);
-    const after = text.slice(at + value.length, at + value.length + 2);
-    if (!CONTINUES_BEFORE[kind].test(before) && !CONTINUES_AFTER[kind].test(after)) return true;
+    const end = at + value.length;
+    if (!before.test(text.slice(Math.max(0, at - MAX_BESIDE), at)) && !after.test(text.slice(end, end + 2)))
+      return true;
   }
   return false;
 }
 
-/** Whether a text, decoded as latin1, has an address or phone number of the bodies, or the key where it is an address. */
+/** Whether a text, decoded as latin1, has an address or phone number of the bodies, or the key. */
 function matcherOf(key: string, bodies: readonly (string | null | undefined)[]): Matcher {
   const values = bodies.flatMap((body) => {
     const parsed: unknown = body == null ? null : JSON.parse(body);
     return isJsonObject(parsed) ? [member(parsed, 'email'), member(parsed, 'phone')] : [];
   });
-  // A key that is no address is an id: others have numbers with its digits.
-  const needles = [...values, ...(key.includes('@') ? [key] : [])]
+  const needles = [...values, key]
     .filter((value) => typeof value === 'string')
     .filter((value) => value.includes('@') || value.replaceAll(/\D/g, '').length >= MIN_DIGITS)
-    .map(comparedEmail);
+    .map((value): Needle => {
+      const kind = value.includes('@') ? 'address' : value === key ? 'id' : 'number';
+      return { value: comparedEmail(value), kind };
+    });
   // A text in UTF-8 first; as latin1 it is what a spreadsheet may have saved.
   return (text) =>
     [Buffer.from(text, 'latin1').toString('utf8'), text].some((read) => {
       const compared = comparedEmail(read);
-      return needles.some((needle) => hasValue(compared, needle));
+      return needles.some((needle) => hasNeedle(compared, needle));
     });
 }
 
