@@ -218,7 +218,11 @@ describeWithRedis('the shared state', () => {
 
   it('refuses with advice once a Cluster is gone', async () => {
     await using node = await startClusterNode();
-    await using state = await openRedisState({ url: node.url, prefix: 'test', commandTimeoutMs: 500 });
+    await using state = await openRedisState({
+      url: node.url,
+      prefix: 'test',
+      commandTimeoutMs: patience(2_000),
+    });
     await node.kill();
     await expectAdvice(state.runs.get('run-1'), /cannot be reached/, 'run again');
   });

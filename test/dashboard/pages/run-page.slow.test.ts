@@ -182,6 +182,8 @@ describe('the page of a run under way', () => {
     await using pages = await setupPages({ 'stores.yaml': '{}\n' });
     const { status, document } = await pages.get(`/runs/${encodeURIComponent(NAMES)}`);
     expect(status).toBe(404);
-    expect(textOf(document.querySelector('main'))).toContain('At least the latest 20 runs of each job are kept');
+    expect(textOf(document.querySelector('main'))).toContain(
+      'At least the latest 20 runs of each job are kept',
+    );
   });
 });
