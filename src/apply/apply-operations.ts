@@ -96,8 +96,8 @@ interface Finished<Op extends Operation> extends ApplyResult<Op> {
 
 /**
  * Sends operations, and records the outcome of each. A slot is free for the next operation only when the outcome
- * is recorded or certainly had no effect, so a process that dies leaves at most `concurrency` effects unrecorded, which are then sent again.
- * Two operations on one key never overlap.
+ * is recorded or certainly had no effect, so a process that dies leaves at most `concurrency` effects unrecorded, which are
+ * then sent again. Two operations on one key never overlap.
  *
  * Resolves with the tally when every operation has an outcome. Otherwise sends nothing more, records what was
  * answered and rejects: UnauthorizedError, StoreUnavailableError, SafetyLimitError, InterruptedError (the signal),

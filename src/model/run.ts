@@ -565,3 +565,10 @@ export type RecordOutcome = (typeof RECORD_OUTCOMES)[number];
 export const RECORD_FORMATS = ['csv', 'jsonl', 'xlsx', 'parquet'] as const;
 /** One of them. */
 export type RecordFormat = (typeof RECORD_FORMATS)[number];
+
+type Target = Pick<Run, 'storeId' | 'resource'>;
+
+/** Whether both write to the same resource of the same store. */
+export function isSameTarget(one: Target, other: Target): boolean {
+  return one.storeId === other.storeId && one.resource === other.resource;
+}

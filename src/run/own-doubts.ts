@@ -1,4 +1,4 @@
-import { type Run, SENDING_KINDS } from '../model/run.ts';
+import { isSameTarget, type Run, SENDING_KINDS } from '../model/run.ts';
 import { importTarget } from '../state/state.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -27,8 +27,7 @@ export async function ownDoubts(
   let unassigned = [...others];
   for (const run of runs) {
     if (unassigned.length === 0) break;
-    const isSameTarget = run.storeId === by.storeId && run.resource === by.resource;
-    if (run.beginPosition === undefined || !isSameTarget) continue;
+    if (run.beginPosition === undefined || !isSameTarget(run, by)) continue;
     const sent = await ledger.writtenSince(run.beginPosition, unassigned);
     unassigned = unassigned.filter((key) => !sent.has(key));
     if (sent.size === 0 || !isAttempt(run) || (await ledger.lostSince(run))) continue;

@@ -79,7 +79,8 @@ type Verdict =
 /**
  * Accepts the records that the retry may send: records with a rejected key, and records without a readable key before
  * that are not acknowledged for another record. Records of which another run has written or confirmed a version since are skipped, whatever
- * their values are now; all others are rejected, also those that another run of the job has left in doubt since (`doubtsOf`). SourceError if no record of the file was rejected: then it is another file.
+ * their values are now; all others are rejected, also those that another run of the job has left in doubt since (`doubtsOf`).
+ * SourceError if no record of the file was rejected: then it is another file.
  */
 export async function* guardRetry(
   batches: AsyncIterable<readonly Item[]>,

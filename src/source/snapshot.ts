@@ -64,6 +64,11 @@ const snapshotSchema = z.strictObject({
 });
 export type Snapshot = Stored<typeof snapshotSchema>;
 
+/** Whether a staged file was JSON whose list has no records. */
+export function isEmptyList({ bytes, table }: Pick<SnapshotFile, 'bytes' | 'table'>): boolean {
+  return bytes === 0 && table?.format === 'json';
+}
+
 /** A snapshot of these files in this order. */
 export function snapshotOf(files: readonly SnapshotFile[]): Snapshot {
   const hash = createHash('sha256');
@@ -209,7 +214,7 @@ export async function stageSourceUnless(
         { place: { file: name }, hint: 'Wait until all files are there, or correct `files`.' },
       );
     }
-    const empty = files.find(({ bytes, table }) => bytes === 0 && table?.format === 'json');
+    const empty = files.find(isEmptyList);
     if (files.length > 1 && empty !== undefined) {
       throw new SourceError(`The JSON file has no records, and is one of ${files.length} files.`, {
         place: { file: empty.name },

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { commandText, copyAction } from '../../model/action.ts';
 import { isFinal } from '../../model/operation.ts';
 import type { Plan, PlannedShard } from '../../model/plan.ts';
-import { EXECUTING_KINDS, type Run, SENDING_KINDS, UNFINISHED } from '../../model/run.ts';
+import { EXECUTING_KINDS, isSameTarget, type Run, SENDING_KINDS, UNFINISHED } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { readPlan, verifyRejections, verifyShard } from '../../plan/plan-file.ts';
 import {
@@ -19,7 +19,7 @@ import { listed } from '../../text/printable.ts';
 import { hasDied } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { continueInstead, supersede } from '../run-pipeline.ts';
-import { isSameTarget, jobDigest, othersWroteSince } from './stage-step.ts';
+import { jobDigest, othersWroteSince } from './stage-step.ts';
 
 /**
  * The run to continue: the job's unfinished run with the same digest, if its files are complete and its dates are

@@ -1,6 +1,6 @@
 import type { StoreList } from '../../mapping/lookup-table.ts';
 import { type FilePlace, storeIdentity } from '../../model/remote-address.ts';
-import { HOLDING_KINDS, type Run, type RunTotals, SENDING_KINDS } from '../../model/run.ts';
+import { HOLDING_KINDS, isSameTarget, type Run, type RunTotals, SENDING_KINDS } from '../../model/run.ts';
 import { NO_TOTALS } from '../../report/run-facts.ts';
 import { type Snapshot, saveSnapshot, snapshotOf, stageSourceUnless } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
@@ -267,13 +267,6 @@ export async function othersWroteSince({ state }: Pick<RunContext, 'state'>, run
 
 function endedBefore({ finishedAt, endSequence = 0 }: Run, last: Run): boolean {
   return finishedAt !== null && endSequence < last.sequence;
-}
-
-type Target = Pick<Run, 'storeId' | 'resource'>;
-
-/** Whether both write to the same resource of the same store. */
-export function isSameTarget(one: Target, other: Target): boolean {
-  return one.storeId === other.storeId && one.resource === other.resource;
 }
 
 /** Dated sales are judged at the time of staging: they begin and end without a change of the source. */

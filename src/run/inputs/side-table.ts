@@ -8,6 +8,7 @@ import type { FilePlace } from '../../model/remote-address.ts';
 import type { Row, Table, TableOptions } from '../../model/row.ts';
 import { CsvError, SourceError } from '../../model/storeferry-error.ts';
 import {
+  isEmptyList,
   readSnapshotFile,
   type Snapshot,
   type SnapshotFile,
@@ -68,7 +69,7 @@ async function stageSideTable(
       hint: 'Name one file that has one table.',
     });
   }
-  if (file.bytes === 0 && file.table?.format === 'json') {
+  if (isEmptyList(file)) {
     throw new SourceError(`The ${sideTableWords(table)} has no records.`, {
       place: { file: sideTableFile(table) },
       hint: 'Export it again: its list is empty.',

@@ -328,16 +328,20 @@ async function deliverWaiting({ context, folder, recipients, warn }: Delivery, n
   for (const waiting of notices.waiting) {
     const recipient = named.get(waiting.recipient);
     if (failed.has(waiting.recipient) || context.signal.aborted) continue;
-    const message = { notification: waiting.notification, report: await reportOf(context, waiting.run) };
-    const problem = recipient ? await deliverNotification(recipient, message, context.signal) : null;
-    if (recipient !== undefined && problem !== null) {
-      failed.add(waiting.recipient);
-      warn(hostOf(recipient), problem);
-      if (context.signal.aborted || context.clock() - waiting.at < KEPT_MS) continue;
-      kept = withoutUndelivered(kept, waiting);
-    } else {
-      kept = { ...kept, waiting: kept.waiting.filter((one) => one !== waiting) };
+    let isTaken = true;
+    if (recipient !== undefined) {
+      const message = { notification: waiting.notification, report: await reportOf(context, waiting.run) };
+      const problem = await deliverNotification(recipient, message, context.signal);
+      if (problem !== null) {
+        failed.add(waiting.recipient);
+        warn(hostOf(recipient), problem);
+        if (context.signal.aborted || context.clock() - waiting.at < KEPT_MS) continue;
+        isTaken = false;
+      }
     }
+    kept = isTaken
+      ? { ...kept, waiting: kept.waiting.filter((one) => one !== waiting) }
+      : withoutUndelivered(kept, waiting);
     await noticesFile.write(folder, kept);
   }
 }
