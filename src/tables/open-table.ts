@@ -107,12 +107,21 @@ export async function openTable(
   return staged === undefined ? await readCsv(input, options) : await openStagedRows(input, staged, options);
 }
 
-/** CsvError if a sheet has no header. */
+/** CsvError if a sheet has no header, or rows of a table without one are selected by it. */
 async function openStagedRows(
   input: Readable,
   staged: StagedTable,
-  { name, file = 0, headerRow, dataRow = 0 }: CsvOptions,
+  options: CsvOptions,
 ): Promise<OpenedTable> {
+  const { name, file = 0, headerRow, dataRow = 0 } = options;
+  const unused = (['headerRow', 'dataRow'] as const).find((key) => options[key] !== undefined);
+  if (staged.header !== null && unused !== undefined) {
+    input.destroy();
+    throw new CsvError(`\`${unused}\` is set, but a file of format ${staged.format} has no header row.`, {
+      place: { file: name },
+      hint: `Remove \`${unused}\` from the source of the job. \`skip\` in its mapping leaves records out.`,
+    });
+  }
   const width = Math.max(staged.width, staged.header?.length ?? 0);
   const rows = readStagedRows(input, { file, name, width })[Symbol.asyncIterator]();
   let first: readonly Row[] = [];

@@ -57,7 +57,7 @@ export interface TableReader {
   readonly batches: AsyncIterable<readonly TableRow[]>;
   /** The name of the sheet, or the path of the records. */
   readonly title: () => string;
-  /** The names of the columns, if the format has them: then `headerRow` and `dataRow` of a source do nothing. A sheet has its header among its rows. */
+  /** The names of the columns, if the format has them: then `headerRow` and `dataRow` of a source are refused. A sheet has its header among its rows. */
   readonly header: () => readonly string[] | null;
   /** Of a sheet, the merged cells of its first rows. */
   readonly merged?: StagedTable['merged'];

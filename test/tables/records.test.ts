@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { rowPlace } from '../../src/model/row.ts';
-import { SourceError } from '../../src/model/storeferry-error.ts';
+import { CsvError, SourceError } from '../../src/model/storeferry-error.ts';
 import { readStaged } from './read-staged.ts';
 import { makeXlsx } from './workbooks.ts';
 
@@ -20,6 +20,19 @@ const products = [
     images: [{ url: 'https://x/1' }, { url: 'https://x/2', alt: 'two' }],
   },
 ];
+
+it.each([
+  ['headerRow', { headerRow: 2 }],
+  ['dataRow', { dataRow: 3 }],
+] as const)('refuses %s of records, which have no header row', async (key, source) => {
+  const read = readStaged('a.json', JSON.stringify(products), source);
+  await expect(read).rejects.toThrow(CsvError);
+  await expect(read).rejects.toMatchObject({
+    message: `\`${key}\` is set, but a file of format json has no header row.`,
+    place: { file: 'a.json' },
+    hint: expect.stringContaining(`Remove \`${key}\``),
+  });
+});
 
 describe('JSON', () => {
   const header = [
