@@ -1,4 +1,5 @@
-// Plans a job of the workspace in a folder, and sends the plan if nothing was rejected: node library-example.ts FOLDER JOB
+// Plans a job of the workspace in a folder, and sends the plan if nothing was rejected; in a package with "type": "module":
+// node library-example.ts FOLDER JOB
 import { openWorkspace } from 'storeferry';
 
 const [, , folder = '.', job = 'nightly-catalog'] = process.argv;
