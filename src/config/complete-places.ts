@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { addProblem } from '../model/json-object.ts';
+import { addProblem, type Path, pathKey, valueAt } from '../model/json-object.ts';
 import { type FilePlace, isHttpUrl, type RemoteAddress, replaceUser } from '../model/remote-address.ts';
 import type { ConfigurationProblem } from '../model/storeferry-error.ts';
 import {
@@ -15,7 +15,6 @@ import {
 import { decodedPercents } from '../text/printable.ts';
 import type { Environment, SecretField } from './environment.ts';
 import { type Interpretation, interpret, whyUnset } from './interpret.ts';
-import { type Path, pathKey, valueAt } from './value-at.ts';
 import {
   freeVariable,
   hasSecret,

@@ -25,6 +25,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, parse } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { isDeepStrictEqual, parseEnv } from 'node:util';
+import { type Path, valueAt } from '../model/json-object.ts';
 import { originOf } from '../model/remote-address.ts';
 import { jobFile, jobFileName } from '../model/run.ts';
 import {
@@ -37,7 +38,6 @@ import {
 import { addressAt } from './complete-places.ts';
 import { editYaml, pausedPart, type YamlEdit } from './edit-yaml.ts';
 import type { Inspection } from './inspection.ts';
-import { type Path, valueAt } from './value-at.ts';
 import type { Workspace } from './workspace.ts';
 import { literalSecrets, type WrittenAddress, writeAddress } from './write-address.ts';
 import { parseYaml } from './yaml-file.ts';

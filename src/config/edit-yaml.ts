@@ -10,8 +10,8 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
+import { type Path, setValueAt, valueAt } from '../model/json-object.ts';
 import { UsageError } from '../model/storeferry-error.ts';
-import { type Path, setValueAt, valueAt } from './value-at.ts';
 import { flow, keepPlaceholders, yamlTemplate } from './yaml-text.ts';
 
 /** A change of a YAML file. */

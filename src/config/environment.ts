@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
+import type { Path } from '../model/json-object.ts';
 import { ConfigurationError, errorCode } from '../model/storeferry-error.ts';
 import { looksSecret } from '../text/mask-personal-data.ts';
-import type { Path } from './value-at.ts';
 
 /** The source of settings and secrets: the variables of the process, then the workspace's `.env`, then files that the process names. */
 export type Environment = ReturnType<typeof loadEnvironment>;

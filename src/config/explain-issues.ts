@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { type Path, pathKey, valueAt } from '../model/json-object.ts';
 import { didYouMean, quote } from '../text/printable.ts';
-import { type Path, pathKey, valueAt } from './value-at.ts';
 
 /** The problem at a path, in words. */
 export interface Finding {
@@ -8,10 +8,10 @@ export interface Finding {
   readonly part: 'key' | 'value';
   /** Begins with `expected` if the found value must still be added. */
   readonly message: string;
-  /** Advice to append to the message; may be empty. */
-  readonly hint: string;
+  /** Advice to append to the message. */
+  readonly hint?: string;
   /** The value has a wrong type or word, so it may be read in another way. */
-  readonly wrongKind: boolean;
+  readonly wrongKind?: boolean;
 }
 
 /** Turns zod's issues, whose messages are from `expectation`, into findings; `root` is the parsed value. */
@@ -43,7 +43,7 @@ function explainIssue(issue: z.core.$ZodIssue, root: unknown, path: Path): Findi
     case 'invalid_key': {
       const why = issue.issues[0]?.message ?? 'it is not valid';
       const message = `'${String(path.at(-1))}' cannot be a name: ${why}`;
-      return [{ path, part: 'key', message, hint: '', wrongKind: false }];
+      return [{ path, part: 'key', message }];
     }
     default: {
       const wrongKind = issue.code === 'invalid_type' || issue.code === 'invalid_value';
@@ -86,7 +86,7 @@ function unknownKey(path: Path, key: string, known: readonly string[]): Finding 
   const meant =
     elsewhere === undefined ? didYouMean(key, here) : `; it belongs under '${elsewhere.split('.')[0]}'`;
   const list = here.length === 0 ? '' : ` (known: ${here.join(', ')})`;
-  return { path, part: 'key', message: `unknown key '${key}'`, hint: meant + list, wrongKind: false };
+  return { path, part: 'key', message: `unknown key '${key}'`, hint: meant + list };
 }
 
 type Issue = z.core.$ZodIssue;
@@ -163,7 +163,7 @@ interface Subject {
  * The message for people: place, expectation, found value, advice. It quotes nothing from the environment and nothing
  * of a secret field.
  */
-export function wordFinding({ path, part, message, hint }: Finding, subject: Subject): string {
+export function wordFinding({ path, part, message, hint = '' }: Finding, subject: Subject): string {
   const name = [...subject.at, ...path].map(String).join('.');
   const label = part === 'key' || name === '' ? '' : `${name}: `;
   if (!message.startsWith('expected ')) return label + message + hint;

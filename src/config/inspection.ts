@@ -9,6 +9,7 @@ import {
   type ProductMappingSpec,
   paramProblems,
 } from '../mapping/spec/mapping-spec.ts';
+import { type Path, pathKey, valueAt } from '../model/json-object.ts';
 import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../model/storeferry-error.ts';
 import { suggestNames } from '../text/printable.ts';
 import { completePlaces, placeSecrets } from './complete-places.ts';
@@ -31,7 +32,6 @@ import {
 } from './job/job.ts';
 import { RECIPIENT_SECRETS } from './job/job-fields.ts';
 import { isName, type StoreConfig, storeSchema } from './store-config.ts';
-import { type Path, pathKey, valueAt } from './value-at.ts';
 import { once, type WorkspaceFiles } from './workspace-files.ts';
 import type { YamlFile } from './yaml-file.ts';
 

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
+import { type Path, pathKey, setValueAt, valueAt } from '../model/json-object.ts';
 import type { ConfigurationProblem, Place } from '../model/storeferry-error.ts';
 import { looksSecret } from '../text/mask-personal-data.ts';
 import type { Environment, SecretField } from './environment.ts';
 import { expectation, explainIssues, type Finding, wordFinding } from './explain-issues.ts';
-import { type Path, pathKey, setValueAt, valueAt } from './value-at.ts';
 import type { YamlFile } from './yaml-file.ts';
 import { type FilledValues, fillValues, placeholder } from './yaml-text.ts';
 
@@ -93,7 +93,7 @@ function dependsOnUnset(values: FilledValues, path: Path): boolean {
 
 function malformed(path: Path): Finding {
   const message = `a placeholder that cannot be read; write \${NAME} or \${NAME:default}, and $\${ for a plain \${`;
-  return { path, part: 'value', message, hint: '', wrongKind: false };
+  return { path, part: 'value', message };
 }
 
 function literalSecrets(values: FilledValues, fields: readonly SecretField[]): Finding[] {
@@ -105,8 +105,6 @@ function literalSecrets(values: FilledValues, fields: readonly SecretField[]): F
       path,
       part: 'value',
       message: `a secret must not be in a file; write ${placeholder(variable)}, and set that in the environment or in .env`,
-      hint: '',
-      wrongKind: false,
     }));
 }
 
@@ -143,7 +141,7 @@ function parseFilled<T>(schema: z.ZodType<T>, values: FilledValues): Parsed<T> {
  * Replaces a refused text that is one whole placeholder: by a number or boolean, or by nothing if it is empty or unset. True if it
  * did, which each value can only once: `parseFilled` ends.
  */
-function convertRefused(values: FilledValues, { path, wrongKind }: Finding): boolean {
+function convertRefused(values: FilledValues, { path, wrongKind = false }: Finding): boolean {
   const filled = values.filled.get(pathKey(path));
   const value = valueAt(values.value, path);
   if (!filled?.whole || typeof value !== 'string') return false;

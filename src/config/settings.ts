@@ -62,7 +62,7 @@ export function readSettings(environment: Pick<Environment, 'get'>, dir: string)
   if (!parsed.success) {
     throw refused(
       explainIssues(parsed.error.issues, variables).map(
-        ({ path, message, hint }) => `${path.map(String).join('.')}: ${message}${hint}`,
+        ({ path, message, hint = '' }) => `${path.map(String).join('.')}: ${message}${hint}`,
       ),
     );
   }

@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isJsonObject, type JsonObject } from '../model/json-object.ts';
+import { isJsonObject, type JsonObject, type Path, valueAt } from '../model/json-object.ts';
 import { CLONE_JOB, jobFile, jobForStore, jobNameParts } from '../model/run.ts';
 import { ConfigurationError, errorCode } from '../model/storeferry-error.ts';
 import { isName } from './store-config.ts';
-import { type Path, valueAt } from './value-at.ts';
 import { type KnownContent, parseYaml, readYaml, type YamlFile } from './yaml-file.ts';
 
 /** The shipped mappings, for the sources and for `dist/`. */

@@ -16,9 +16,9 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
+import type { Path } from '../model/json-object.ts';
 import type { ConfigurationProblem, Place } from '../model/storeferry-error.ts';
 import { errorCode } from '../model/storeferry-error.ts';
-import type { Path } from './value-at.ts';
 
 /** A YAML file as plain values that remember their places, named relative to the workspace. */
 export interface YamlFile {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
+import { type Path, pathKey } from '../model/json-object.ts';
 import { errorCode } from '../model/storeferry-error.ts';
-import { type Path, pathKey } from './value-at.ts';
 
 /** A text for a YAML file of a workspace: quoted only if necessary, and never a placeholder. */
 export function yamlText(text: string): string {

@@ -1,5 +1,5 @@
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
-import { isJsonObject, member } from '../model/json-object.ts';
+import { isJsonObject, member, valueAt } from '../model/json-object.ts';
 
 /** What the cells of a column must have for a field. Amounts and weights need a decimal sign, and words a meaning. */
 type Accepted = 'text' | 'list' | 'count' | 'flag' | 'amount' | 'weight' | 'words';
@@ -152,11 +152,6 @@ export function fieldValue(spec: MappingSpec, name: string): unknown {
   return (
     valueAt(spec, path) ?? (name === 'price' ? valueAt(spec, ['variants', 'pricing', 'regular']) : undefined)
   );
-}
-
-/** The value at a path of a mapping; undefined if there is none. */
-export function valueAt(spec: MappingSpec, path: readonly string[]): unknown {
-  return path.reduce<unknown>((value, key) => (isJsonObject(value) ? member(value, key) : undefined), spec);
 }
 
 /** The column of the mapping that a value begins with; undefined for constants and for values made of several. */

@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { addProblem, optional } from '../../model/json-object.ts';
+import { addProblem, namesOf, optional, valueAt } from '../../model/json-object.ts';
 import { delimiterSchema } from '../../model/row.ts';
 import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
 import { namePlaceholders, workspacePathSchema } from '../../model/workspace-path-schema.ts';
 import { DATABASES, PLACES, remoteFields, tableFields } from '../../remote/remote-kinds.ts';
 import { didYouMean } from '../../text/printable.ts';
 import { exactlyOnePlace, oneFile } from '../complete-places.ts';
-import { valueAt } from '../value-at.ts';
-import { jobFields, valuesSchema, valueWords, WEEKLY_PROBLEM, wantsWeekly } from './job-fields.ts';
+import { jobFields, valueWords, WEEKLY_PROBLEM, wantsWeekly } from './job-fields.ts';
 
 /** What an export does with its file in each mode. */
 export const DESTINATION_WORDS = {
@@ -31,12 +30,14 @@ const destinationSchema = z
     path: optional(workspacePathSchema, 'The file to write.'),
     ...remoteFields('destination'),
     ...tableFields,
-    mode: valuesSchema(DESTINATION_WORDS)
+    mode: z
+      .enum(namesOf(DESTINATION_WORDS))
       .default('replace')
       .describe(
         `${valueWords(DESTINATION_WORDS)} Names may have \`{date}\` and \`{time}\` (UTC), except with \`append\`; with \`new\` also \`{run}\` or \`{number}\` (without gaps), which is added if both are missing.`,
       ),
-    format: valuesSchema(FORMAT_WORDS)
+    format: z
+      .enum(namesOf(FORMAT_WORDS))
       .default('csv')
       .describe(
         `${valueWords(FORMAT_WORDS)} \`excel-csv\` has a byte order mark, and an apostrophe before formulas. Except in \`csv\` and \`jsonl\`, \`created\` and \`createdOn\` of orders are times in UTC instead of seconds.`,

@@ -8,7 +8,7 @@ import {
   MIN_RECORDS_FOR_SHARE,
 } from '../../model/guard.ts';
 import { DEFAULT_LIMITS, LIMIT_NAMES, LIMIT_WORDS, type LimitName } from '../../model/input-limits.ts';
-import { addProblem, optional, recordOf } from '../../model/json-object.ts';
+import { addProblem, namesOf, optional, recordOf } from '../../model/json-object.ts';
 import {
   IMPORT_MODES,
   type ImportMode,
@@ -30,7 +30,7 @@ import { WAVE_LIMIT_NAMES, WAVE_LIMITS, type WaveSize } from '../../model/wave-l
 import { workspacePathSchema } from '../../model/workspace-path-schema.ts';
 import { databaseFields, PLACES, remoteFields } from '../../remote/remote-kinds.ts';
 import { exactlyOnePlace, oneFile } from '../complete-places.ts';
-import { jobFields, storeName, valuesSchema, valueWords, WEEKLY_PROBLEM, wantsWeekly } from './job-fields.ts';
+import { jobFields, storeName, valueWords, WEEKLY_PROBLEM, wantsWeekly } from './job-fields.ts';
 
 /** A folder below the workspace, and a pattern for the names in it alone. */
 function isInboxPattern(path: string): boolean {
@@ -361,7 +361,8 @@ const fields = z.strictObject({
     z.boolean(),
     'Products with a new `url`: `true` gives the known product the new url; `false` takes them for new ones. Default: `true` with `mode: mirror` and where the store changes a url by the id; else they are held.',
   ),
-  duplicates: valuesSchema(DUPLICATES_WORDS)
+  duplicates: z
+    .enum(namesOf(DUPLICATES_WORDS))
     .default('reject')
     .describe(
       `If a key occurs more than once in a source. ${valueWords(DUPLICATES_WORDS)} Identical copies count once.`,

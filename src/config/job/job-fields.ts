@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { z } from 'zod';
 import { isTimezone } from '../../model/clock.ts';
-import { addProblem, optional } from '../../model/json-object.ts';
+import { addProblem, namesOf, optional } from '../../model/json-object.ts';
 import { isHttpUrl } from '../../model/remote-address.ts';
 import type { NotifiedCondition } from '../../model/run.ts';
 import { messageOf } from '../../model/storeferry-error.ts';
@@ -60,13 +60,6 @@ export const scheduleSchema = z.strictObject({
     examples: ['Europe/London'],
   }),
 });
-
-/** One of the values that have words. */
-export function valuesSchema<const Words extends Readonly<Record<string, unknown>>>(words: Words) {
-  const values: Extract<keyof Words, string>[] = [];
-  for (const value in words) values.push(value);
-  return z.enum(values);
-}
 
 /** What can be notified, in words. */
 export const NOTIFY_WORDS: Readonly<Record<NotifiedCondition, string>> = {
@@ -132,10 +125,11 @@ const recipientFields = {
   ),
   from: optional(mailAddress, 'With `email`: the sender.'),
   on: z
-    .array(valuesSchema(NOTIFY_WORDS))
+    .array(z.enum(namesOf(NOTIFY_WORDS)))
     .default([...USUALLY_NOTIFIED])
     .describe(`What to notify. ${valueWords(NOTIFY_WORDS)}`),
-  when: valuesSchema(WHEN_WORDS)
+  when: z
+    .enum(namesOf(WHEN_WORDS))
     .default('always')
     .describe(`How often. ${valueWords(WHEN_WORDS)}`),
 };
@@ -188,7 +182,7 @@ const RECIPIENTS: {
       ? { kind: 'email', address: [email].flat(), server, from }
       : undefined,
 };
-const RECIPIENT_KINDS = valuesSchema(RECIPIENTS).options;
+const RECIPIENT_KINDS = namesOf(RECIPIENTS);
 
 const recipientSchema = z.strictObject(recipientFields).superRefine((recipient, context) => {
   const named = RECIPIENT_KINDS.filter((kind) => recipient[kind] !== undefined);
@@ -212,14 +206,17 @@ export function wantsWeekly(written: z.infer<typeof notifySchema> | undefined): 
   return [written ?? []].flat().some(({ on }) => on.includes('weekly'));
 }
 
-/** The recipients that a job names; those with an empty address or mail server are left out. */
-export function recipientsOf(written: z.infer<typeof notifySchema> | undefined): readonly Notify[] {
-  return [written ?? []].flat().flatMap((one) =>
+/** The recipients that a job names, without those with an empty address or mail server; undefined for none. */
+export function recipientsOf(
+  written: z.infer<typeof notifySchema> | undefined,
+): readonly Notify[] | undefined {
+  const recipients = [written ?? []].flat().flatMap((one) =>
     RECIPIENT_KINDS.flatMap((kind): Notify[] => {
       const recipient = RECIPIENTS[kind](one);
       return recipient === undefined ? [] : [{ ...recipient, on: one.on, when: one.when }];
     }),
   );
+  return recipients.length === 0 ? undefined : recipients;
 }
 
 /** The values of a setting with their words, for its description: `` `first`: uses the first copy. `` */

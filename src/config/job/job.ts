@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { type DeepReadonly, recordOf, withoutAbsent } from '../../model/json-object.ts';
+import { type DeepReadonly, recordOf, withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import { CONTACT_TEXT_FIELDS, type ImportMode, type UpdateMatch } from '../../model/mapped-record.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { looseName } from '../../text/printable.ts';
@@ -108,22 +108,21 @@ export function toImportJob(
   { notify, source, crosswalk, adopt, images, mode, stores: _, ...fields }: ImportFields,
   placeAt: (at: readonly string[]) => FilePlace,
 ): ImportJob {
-  return {
+  return withoutUndefined<ImportJob>({
     kind: 'import',
     name,
     ...fields,
     source: { ...withoutPlace(source), ...placeAt(SOURCE_AT) },
     mode: mode ?? 'upsert',
-    ...(crosswalk === 'store' && { crosswalk: crosswalkOfStore(fields.store) }),
-    ...(crosswalk === 'store' && mode === 'upsert' && { createsContacts: true }),
-    ...(typeof crosswalk === 'object' && {
-      crosswalk: { ...withoutPlace(crosswalk), ...placeAt(CROSSWALK_AT) },
-    }),
-    ...(adopt === 'store' && { adopt }),
-    ...(typeof adopt === 'object' && { adopt: { ...withoutPlace(adopt), ...placeAt(ADOPT_AT) } }),
-    ...(images !== undefined && { images: imagesOf(images, placeAt) }),
-    ...notification(notify),
-  };
+    crosswalk:
+      crosswalk === 'store'
+        ? crosswalkOfStore(fields.store)
+        : crosswalk && { ...withoutPlace(crosswalk), ...placeAt(CROSSWALK_AT) },
+    createsContacts: crosswalk === 'store' && mode === 'upsert' ? true : undefined,
+    adopt: typeof adopt === 'object' ? { ...withoutPlace(adopt), ...placeAt(ADOPT_AT) } : adopt,
+    images: images && imagesOf(images, placeAt),
+    notify: recipientsOf(notify),
+  });
 }
 
 function imagesOf(
@@ -143,19 +142,14 @@ export function toExportJob(
   key = '',
 ): ExportJob {
   const masks = Object.entries(mask ?? {}).map(([field, way]) => [field, way === 'hash' ? { key } : way]);
-  return {
+  return withoutUndefined<ExportJob>({
     kind: 'export',
     name,
     ...fields,
     destination: { ...withoutPlace(destination), ...place },
-    ...(mask !== undefined && { mask: Object.fromEntries(masks) }),
-    ...notification(notify),
-  };
-}
-
-function notification(written: ImportFields['notify']): { notify?: readonly Notify[] } {
-  const notify = recipientsOf(written);
-  return notify.length === 0 ? {} : { notify };
+    mask: mask && Object.fromEntries(masks),
+    notify: recipientsOf(notify),
+  });
 }
 
 /** By what the job finds the products that it updates; undefined for all other jobs. */

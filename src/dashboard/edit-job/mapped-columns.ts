@@ -1,14 +1,13 @@
 import type { Path, YamlEdit } from '../../config/edit-file.ts';
 import { headerPlaces } from '../../mapping/compile-mapping.ts';
 import type { MappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
+import { isJsonObject, type JsonObject, member, valueAt } from '../../model/json-object.ts';
 import {
   type ColumnField,
   columnOf,
   fieldLabel,
   fieldsOf,
   fieldValue,
-  valueAt,
 } from '../../onboarding/guess/propose-mapping.ts';
 
 /** A column that a mapping names, and where a file has it. */

@@ -13,7 +13,7 @@ import { isAmount, isEmail, readAmount, sampleColumns, shareOf } from './sampled
 import { words } from './words.ts';
 
 export type { ColumnField } from '../column-fields.ts';
-export { columnOf, fieldLabel, fieldsOf, fieldValue, valueAt } from '../column-fields.ts';
+export { columnOf, fieldLabel, fieldsOf, fieldValue } from '../column-fields.ts';
 export type { MappingAnswers, MappingQuestion, ProposedColumn } from './guess.ts';
 export { MAPPING_QUESTIONS } from './guess.ts';
 
