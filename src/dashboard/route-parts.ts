@@ -57,7 +57,7 @@ export function readForms(app: FastifyInstance, bodyLimit = FORM_LIMIT_BYTES): v
 }
 
 /** The run with this id; PageError if there is none. */
-export async function keptRun({ context }: Pick<DashboardContext, 'context'>, id: string): Promise<Run> {
+export async function keptRun({ context }: DashboardContext, id: string): Promise<Run> {
   return (await context.state.runs.get(id)) ?? refuseRun(id);
 }
 
@@ -67,15 +67,12 @@ function refuseRun(id: string): never {
 }
 
 /** The same with its status as it is now. */
-export async function liveRun(dashboard: Pick<DashboardContext, 'context'>, id: string): Promise<Run> {
+export async function liveRun(dashboard: DashboardContext, id: string): Promise<Run> {
   return await withLiveStatus(dashboard.context, await keptRun(dashboard, id));
 }
 
 /** The workspace as it is now; PageError if it has no such job. */
-export function workspaceOf(
-  { readWorkspace }: Pick<DashboardContext, 'readWorkspace'>,
-  job: string,
-): Workspace {
+export function workspaceOf({ readWorkspace }: DashboardContext, job: string): Workspace {
   const workspace = readWorkspace();
   const names = workspace.jobNames();
   if (names.includes(job)) return workspace;
@@ -84,7 +81,7 @@ export function workspaceOf(
 }
 
 /** The workspace and an import of it; PageError if it has no such job, or that is an export, with what follows from that. */
-export function importOf(dashboard: Pick<DashboardContext, 'readWorkspace'>, name: string, why: string) {
+export function importOf(dashboard: DashboardContext, name: string, why: string) {
   const workspace = workspaceOf(dashboard, name);
   const job = workspace.job(name);
   if (job.kind === 'import') return { workspace, job };
@@ -92,10 +89,7 @@ export function importOf(dashboard: Pick<DashboardContext, 'readWorkspace'>, nam
 }
 
 /** A run, if it is still kept, and the ledger of its records, if it has any; PageError if neither is known. */
-export async function rememberedRun(
-  { context, readWorkspace }: Pick<DashboardContext, 'context' | 'readWorkspace'>,
-  id: string,
-) {
+export async function rememberedRun({ context, readWorkspace }: DashboardContext, id: string) {
   const run = await context.state.runs.get(id);
   const ledger = await findRunLedger(context, readWorkspace(), run, id);
   const known = run ?? ledger;
@@ -114,7 +108,7 @@ export async function refuseLargeWorkbook(
 }
 
 /** An error as a notice on a page, without secrets. */
-export function refusalOf(error: unknown, { redact }: Pick<DashboardContext, 'redact'>): Notice {
+export function refusalOf(error: unknown, { redact }: DashboardContext): Notice {
   return { tone: 'bad', text: redact(sentenceOf(error)) };
 }
 
@@ -146,7 +140,7 @@ type Actor = Pick<FastifyRequest, 'ip'> & { readonly viewer: Pick<Viewer, 'who'>
 
 /** Adds what a visitor did to the log of the process and to the audit log, with the person or token and the address. */
 export async function audit(
-  { context, log }: Pick<DashboardContext, 'context' | 'log'>,
+  { context, log }: DashboardContext,
   { ip, viewer }: Actor,
   done: AuditedAction,
 ): Promise<void> {

@@ -6,7 +6,7 @@ import {
   lastedMs,
   type NotifiedCondition,
   type Run,
-  type RunStatus,
+  type RunKind,
   refusedIn,
 } from '../model/run.ts';
 import type { ListHistory } from '../model/subscriber-list.ts';
@@ -54,34 +54,6 @@ export {
 } from './sections/lists-section.ts';
 export { planWarnings, requestsWaitText, stateLossText } from './sections/notes-section.ts';
 
-/** The subject of a document, for its title. */
-export interface DocumentHead {
-  /** The words before the name of the job, such as `Plan of`. */
-  readonly what: string;
-  readonly job: string;
-  readonly store: string;
-  readonly run: string;
-  readonly kind: RunFacts['run']['kind'];
-  readonly status: RunStatus;
-  /** How it ended, as the beginning of a sentence that continues with a duration. */
-  readonly outcome: string;
-  /** When the run ended; for a running run, when the document was made. */
-  readonly at: number;
-  readonly timezone?: string | undefined;
-  readonly lastedMs: number;
-  /** Its figures in a few words; empty if nothing is known. */
-  readonly totals: string;
-  /** The version of Storeferry. */
-  readonly version: string;
-}
-
-/** Everything that is shown about a run. Terminal, report file, dashboard and notifications render this document. */
-export interface RunDocument {
-  readonly head: DocumentHead;
-  /** The most important section first. */
-  readonly sections: readonly Section[];
-}
-
 /**
  * In the order of a page. A section without content returns null. To add a section, add a file to `sections/` and an
  * entry here.
@@ -115,27 +87,39 @@ const SECTIONS: readonly ((facts: RunFacts, view: View) => Section | null)[] = [
 ];
 
 /** The document of a run. */
-export function runDocument(facts: RunFacts, view: View): RunDocument {
+export function runDocument(facts: RunFacts, view: View) {
   const { run } = facts;
   const { id, job, store, status } = run;
   return {
     head: {
+      /** The words before the name of the job, such as `Plan of`. */
+      what: subjectOf(run),
       job,
       store,
       run: id,
       kind: run.kind,
       status,
-      version: view.version,
-      what: subjectOf(run),
+      /** How it ended, as the beginning of a sentence that continues with a duration. */
       outcome: statusWords(status, facts.totals),
+      /** When the run ended; for a running run, when the document was made. */
       at: run.finishedAt ?? view.now,
       timezone: view.timezone,
       lastedMs: lastedMs(run, view.now),
+      /** Its figures in a few words; empty if nothing is known. */
       totals: figuresWords(run),
+      /** The version of Storeferry. */
+      version: view.version,
     },
+    /** The most important section first. */
     sections: withoutAbsent(SECTIONS.map((section) => section(facts, view))),
   };
 }
+
+/** Everything that is shown about a run. Terminal, report file, dashboard and notifications render this document. */
+export type RunDocument = ReturnType<typeof runDocument>;
+
+/** The subject of a document, for its title. */
+export type DocumentHead = RunDocument['head'];
 
 function subjectOf(run: Run): string {
   const { restore, copy } = run;
@@ -144,7 +128,7 @@ function subjectOf(run: Run): string {
 }
 
 /** The words before the name of the job. */
-const SUBJECTS: Readonly<Record<DocumentHead['kind'], string>> = {
+const SUBJECTS: Readonly<Record<RunKind, string>> = {
   plan: 'Plan of',
   run: 'Run of',
   retry: 'Retry of',

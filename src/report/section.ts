@@ -1,6 +1,6 @@
 import type { Action } from '../model/action.ts';
 import type { TrafficSample } from '../model/run.ts';
-import { printable, truncate } from '../text/printable.ts';
+import { counted, grouped, printable, truncate } from '../text/printable.ts';
 
 /** Where a document is shown: an HTML page, text on a terminal, or a chat message. */
 export type Medium = 'page' | 'text' | 'message';
@@ -103,8 +103,18 @@ export interface Shown {
   readonly text: number;
 }
 
+/** How a medium shortens a table or a list. */
+export interface Shortened extends Part {
+  /** Absent: all items are shown. */
+  readonly shown?: Shown;
+  /** What the omitted items are, in the singular; empty if no noun is needed. Absent: nothing is said of them. */
+  readonly more?: string;
+  /** What is added to that. */
+  readonly moreNote?: string;
+}
+
 /** Rows with the same columns. */
-export interface Table extends Part {
+export interface Table extends Shortened {
   readonly kind: 'table';
   readonly caption: string;
   /** The caption is only for screen readers, as where the heading above has the same text. */
@@ -112,10 +122,6 @@ export interface Table extends Part {
   readonly columns: readonly TableColumn[];
   readonly rows: readonly TableRow[];
   readonly foot?: readonly TableRow[];
-  /** Absent: all rows are shown. */
-  readonly shown?: Shown;
-  /** The text about the number of omitted rows. */
-  readonly more?: (left: number) => string;
 }
 
 /** A part of the records. */
@@ -149,7 +155,7 @@ export interface Plot extends Part {
 }
 
 /** Items of one kind. */
-export interface List extends Part {
+export interface List extends Shortened {
   readonly kind: 'list';
   /** `notes`: one per line; `names`: short, one after the other; `alert`: emphasised before all other content. */
   readonly style: 'notes' | 'names' | 'alert';
@@ -157,8 +163,6 @@ export interface List extends Part {
   /** A page explains the title. */
   readonly explanation?: string;
   readonly items: readonly { readonly words: Words; readonly tone?: Tone }[];
-  readonly shown?: Shown;
-  readonly more?: (left: number) => string;
 }
 
 /** Names with their values. */
@@ -237,10 +241,11 @@ export function paragraph(
 
 /** What is said of the items that a medium leaves out; null where it shows all. */
 export function leftOutWords(block: Table | List, medium: keyof Shown): string | null {
-  const { shown, more } = block;
+  const { shown, more, moreNote = '' } = block;
   const { length } = block.kind === 'table' ? block.rows : block.items;
   const left = length - (shown?.[medium] ?? length);
-  return left > 0 && more !== undefined ? more(left) : null;
+  if (left <= 0 || more === undefined) return null;
+  return `and ${more === '' ? `${grouped(left)} more` : counted(left, `more ${more}`)}${moreNote}`;
 }
 
 /** The words without markup, as text or messages show them. Nothing in them acts on a terminal. */

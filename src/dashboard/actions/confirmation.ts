@@ -188,7 +188,7 @@ export function showResult(
     result,
     once,
   }: { readonly action: JobAction; readonly result: ActionResult; readonly once: string },
-  { redact }: Pick<DashboardContext, 'redact'>,
+  { redact }: DashboardContext,
 ): FastifyReply {
   const show = (status: number, title: string, body: Markup) =>
     reply.sendPage({ title, section: 'jobs', body }, status);

@@ -143,7 +143,7 @@ function takeEdits({ edits }: Draft, { rows }: RejectedPage, fields: FormFields)
 }
 
 /** The run with this id, if rows of it were rejected; PageError or UsageError otherwise. */
-export async function rejectedRun(dashboard: Pick<DashboardContext, 'context'>, id: string): Promise<Run> {
+export async function rejectedRun(dashboard: DashboardContext, id: string): Promise<Run> {
   const run = await keptRun(dashboard, id);
   await refuseUnlessRejected(dashboard.context, run);
   return run;

@@ -13,7 +13,7 @@ const MAX_READ = 2_000;
 
 /** Who did what, newest first, of all jobs or of one. */
 export async function auditPage(
-  { context, program }: Pick<DashboardContext, 'context' | 'program'>,
+  { context, program }: DashboardContext,
   { fields, reading }: PageRequest,
 ): Promise<Page> {
   const job = fields['job'] || undefined;
@@ -66,7 +66,7 @@ async function runLinks(
 
 /** The actions that concern the run itself, oldest first: `full token from 10.0.0.3 approved a plan`. */
 export async function runActions(
-  { context }: Pick<DashboardContext, 'context'>,
+  { context }: DashboardContext,
   run: string,
   reading: Reading,
 ): Promise<Markup | false> {

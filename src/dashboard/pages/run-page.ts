@@ -53,7 +53,7 @@ export async function runPage(
     heading: html`Run ${id}`,
     live: running,
     lead: html`${kindWords(run)} ${jobLink(run.job)} on the store <b>${run.store}</b>, started ${momentAndDistance(run.startedAt, reading)}${facts.reportFile !== null && html`. <a href="/runs/${id}/report.html">The report as one file</a>, to mail or print (<a href="/runs/${id}/report.html?download">download</a>)`}${hasRecords && html`. <a href="/runs/${id}/records">Single records</a>, with the cells of each field`}${maySeeRecords(run, viewer) && html`. <a href="/runs/${id}/outcomes">Outcome of each record</a>`}${others.map(({ name }) => html`. <a href="/runs/${id}/${name}">Download ${name}</a>`)}${run.kind === 'export' && !running && mayDo(viewer.role, 'download-export') && html`. <a href="${jobHref(run.job)}/export">Download the exported file</a>, as it is now`}.`,
-    body: html`${buttons && (await runActions({ context }, id, reading))}
+    body: html`${buttons && (await runActions(dashboard, id, reading))}
 ${running && liveProgress(run, reading)}
 ${documentSections(runDocument(facts, view), buttons ? buttonOf(run, hasWorkbook, viewer) : undefined)}`,
   };

@@ -77,7 +77,7 @@ function examplesOf({ examples }: Drift): Block[] {
     table('Examples', ['Finding', 'Record', 'Field', 'Last answered', 'Now'], rows, {
       captionHidden: false,
       shown: { page: rows.length, text: 30 },
-      more: (left) => `and ${grouped(left)} more`,
+      more: '',
     }),
   ];
 }

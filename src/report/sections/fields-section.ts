@@ -1,6 +1,6 @@
 import { withoutAbsent } from '../../model/json-object.ts';
 import { isPriceMove, type Move, priceText } from '../../model/safety-limits.ts';
-import { capitalise, counted, grouped, printable, truncate } from '../../text/printable.ts';
+import { capitalise, grouped, printable, truncate } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { foreign, onlyIn, recordKey, type Section, styled, table, type Words } from '../section.ts';
 
@@ -34,7 +34,8 @@ export function fieldsSection(facts: RunFacts): Section | null {
         {
           captionHidden: false,
           shown: { page: 25, text: 12 },
-          more: (left) => `and ${counted(left, 'more field')}, each in fewer records`,
+          more: 'field',
+          moreNote: ', each in fewer records',
         },
       ),
     ],

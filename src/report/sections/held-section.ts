@@ -96,7 +96,7 @@ export function editedSection(facts: RunFacts): Section | null {
           ...(how !== 'kept' && { tone: 'warning' as const }),
           cells: [recordKey(key), how, listed(fields)],
         })),
-        { more: (left) => `and ${counted(left, 'more record')}` },
+        { more: 'record' },
       ),
     ],
   };

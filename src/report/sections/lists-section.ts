@@ -1,14 +1,6 @@
 import { withoutAbsent } from '../../model/json-object.ts';
 import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
-import {
-  capitalise,
-  counted,
-  formatAgo,
-  grouped,
-  listed,
-  printable,
-  truncate,
-} from '../../text/printable.ts';
+import { capitalise, formatAgo, grouped, listed, printable, truncate } from '../../text/printable.ts';
 import type { RunFacts, View } from '../run-facts.ts';
 import {
   type Block,
@@ -75,7 +67,7 @@ export function latestFigures(
     ),
     {
       ...(!detailed && { shown: { page: LISTS_SHOWN, text: LISTS_SHOWN } }),
-      more: (left) => `and ${counted(left, 'more list')}`,
+      more: 'list',
     },
   );
 }

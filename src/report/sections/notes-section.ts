@@ -46,7 +46,7 @@ export function notesSection(facts: RunFacts): Section | null {
         style: 'notes',
         items,
         shown: { page: 40, text: 40 },
-        more: (left) => `and ${counted(left, 'more note')}`,
+        more: 'note',
       },
     ],
   };

@@ -11,6 +11,7 @@ import {
   onlyIn,
   paragraph,
   type Section,
+  type Shortened,
   styled,
   type Table,
   table,
@@ -93,9 +94,9 @@ export function rejectsFiles({ plan, rejectsFile }: RunFacts, { onRunPage }: Vie
   return lines.map((line) => paragraph([foreign(line)], { role: 'file' }));
 }
 
-function moreReasons(inRejectsFile: boolean): Pick<Table, 'shown' | 'more'> {
-  const where = inRejectsFile ? ': the rejects file names the reason of every row' : '';
-  return { shown: REASONS_SHOWN, more: (left) => `and ${counted(left, 'more reason')}${where}` };
+function moreReasons(inRejectsFile: boolean): Shortened {
+  const moreNote = inRejectsFile ? ': the rejects file names the reason of every row' : '';
+  return { shown: REASONS_SHOWN, more: 'reason', moreNote };
 }
 
 /** `inRejectsFile`: whether the rejects file of the run has these rows. */

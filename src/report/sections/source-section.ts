@@ -52,7 +52,7 @@ export function sourceSection(facts: RunFacts): Section | null {
             ],
           ]),
         ),
-        { shown: { page: 20, text: 10 }, more: (left) => `and ${counted(left, 'more file')}` },
+        { shown: { page: 20, text: 10 }, more: 'file' },
       ),
       ...joinedTables(facts),
       ...unused,
@@ -121,6 +121,6 @@ function unusedColumns(columns: readonly string[], notNamed: number): Block {
       ...columns.map((column) => ({ words: foreign(column, MAX_NAME_LENGTH) })),
     ]),
     shown: { page: 60, text: 30 },
-    more: (left) => `and ${grouped(left)} more`,
+    more: '',
   };
 }
