@@ -38,7 +38,7 @@ import {
   typedField,
 } from './edit-job/edit-field.ts';
 import { notFoundError } from './guard/page-error.ts';
-import { jobLink, linkButton } from './pages/link-button.ts';
+import { buttonRow, jobLink, linkButton } from './pages/link-button.ts';
 import {
   alertText,
   emptyBox,
@@ -57,6 +57,7 @@ import {
   fieldset,
   formActions,
   input,
+  moreFields,
   NAME_CHECK,
   namedChoices,
   postForm,
@@ -100,7 +101,7 @@ export function storeRoutes(app: FastifyInstance, { dashboard }: RouteParts): vo
       section: 'stores',
       body: html`${notice !== null && html`<p class="notice ${notice.tone}" role="status">${notice.text}</p>`}
 ${names.length === 0 ? emptyBox('No store yet', 'Jobs write to a store and read from it. It is named once, with its address and its key.') : html`<ul class="cards">${await Promise.all(cards)}</ul>`}
-${mayDo(viewer.role, 'edit-store') && html`<p class="actions">${linkButton(`${PATH}/new`, { label: 'Add a store', weight: 'primary' })}</p>`}`,
+${mayDo(viewer.role, 'edit-store') && buttonRow(linkButton(`${PATH}/new`, { label: 'Add a store', weight: 'primary' }))}`,
     };
   };
   const cardOf = async (
@@ -494,9 +495,13 @@ function storeFormPage(form: StoreForm, viewer: Viewer): Page {
 ${control({ name: 'address', label: 'Address', hint: moved, ...WEB_CHECK, required: true, missing: 'Give the address of the store.' })}
 ${field('apiKey', isNew ? 'API key' : 'New API key', key, about)}
 ${[first, second].map((one) => one !== undefined && control(one))}
-<details class="more-fields"${limits.some((one) => errors.has(one.name)) && html` open`}><summary>Limits of requests</summary>${limits.map(control)}</details>
+${moreFields(
+  'Limits of requests',
+  limits.map(control),
+  limits.some((one) => errors.has(one.name)),
+)}
 ${styledText('hint', 'The store is asked once, by a request that reads, before anything is saved.')}
-<p class="actions">${submitButton('Test and save')}${mayBeUntested && html` ${submitButton('Save without a test', { name: 'do', value: 'untested', weight: '' })}`} <a class="button" href="${PATH}">Cancel</a></p>`;
+${buttonRow(submitButton('Test and save'), mayBeUntested && submitButton('Save without a test', { name: 'do', value: 'untested', weight: '' }), linkButton(PATH, { label: 'Cancel' }))}`;
   return {
     title: isNew ? 'Add a store' : `Change the store ${name}`,
     section: 'stores',

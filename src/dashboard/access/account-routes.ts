@@ -2,10 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { API_SCOPES, includesRole, ROLE_WORDS, ROLES } from '../../model/action.ts';
 import type { AuditedAction } from '../../model/audit-entry.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { html, type Markup, type Slot, styledText } from '../../report/html/markup.ts';
+import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFoundError, PageError } from '../guard/page-error.ts';
-import { accessTo } from '../pages/link-button.ts';
+import { accessTo, buttonRow } from '../pages/link-button.ts';
 import { emptyBox, moment, momentAndDistance, type Notice, tableBox } from '../pages/page.ts';
 import {
   type Choice,
@@ -241,7 +241,7 @@ function tokenRoutes(app: FastifyInstance, { dashboard, apiTokens }: RouteParts)
 ${field('name', 'Name', input('name', { ...checkAttributes(KEPT_NAME_CHECK), placeholder: 'ci' }))}
 ${field('scope', 'May', select('scope', scopes, 'operate'))}
 ${field('days', 'Days until it expires', input('days', days))}
-${styledText('actions', submitButton('Make the token'))}`;
+${buttonRow(submitButton('Make the token'))}`;
     return reply.sendPage(
       {
         title: 'API tokens',

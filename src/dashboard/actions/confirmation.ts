@@ -11,7 +11,7 @@ import type { ActionResult, DashboardContext } from '../dashboard-context.ts';
 import { PageError } from '../guard/page-error.ts';
 import type { Activity } from '../pages/activity.ts';
 import { activityWords } from '../pages/job-card.ts';
-import { actionButton, actionHref, jobHref, jobLink, linkButton } from '../pages/link-button.ts';
+import { actionButton, actionHref, buttonRow, jobHref, jobLink, linkButton } from '../pages/link-button.ts';
 import { noticeText, type Page, type Reading, relativeTime } from '../pages/page.ts';
 import { postForm, submitButton } from '../pages/post-form.ts';
 import { audit, type FormFields, keptRun } from '../route-parts.ts';
@@ -72,7 +72,11 @@ export function runningPage(job: string, activity: Activity, reading: Reading, v
     title: `${job} is running`,
     section: 'jobs',
     lead: html`${activityWords(activity, reading)} Another run of ${job} can start once this one has ended.`,
-    body: html`<p class="actions">${run !== null && html`${actionButton(viewer, 'see', run.id, { label: 'Watch', weight: 'primary' })} ${actionButton(viewer, 'cancel', run.id)} `}${linkButton(jobHref(job), { label: `Back to ${job}` })}</p>`,
+    body: buttonRow(
+      run && actionButton(viewer, 'see', run.id, { label: 'Watch', weight: 'primary' }),
+      run && actionButton(viewer, 'cancel', run.id),
+      linkButton(jobHref(job), { label: `Back to ${job}` }),
+    ),
   };
 }
 
@@ -89,7 +93,10 @@ export function confirmationForm(
   const { to: kind, confirm } = actionOf(does);
   const { label, weight } = { ...confirm, ...button };
   const subject = kind === 'job' ? jobHref(to) : actionHref('see', to);
-  const body = html`${controls}<p class="actions">${buttons ?? submitButton(label, { weight })} ${linkButton(back ?? subject, { label: 'Cancel' })}</p>`;
+  const body = [
+    controls,
+    buttonRow(buttons ?? submitButton(label, { weight }), linkButton(back ?? subject, { label: 'Cancel' })),
+  ];
   const hidden = { [ONCE_FIELD]: randomUUID(), ...fields };
   return postForm({ action: actionHref(does, to), style: 'confirm', fields: hidden, body }, viewer);
 }
@@ -192,7 +199,7 @@ export function showResult(
 ): FastifyReply {
   const show = (status: number, title: string, body: Markup) =>
     reply.sendPage({ title, section: 'jobs', body }, status);
-  const toJob = html`<p class="actions">${linkButton(jobHref(action.job), { label: `To the job ${action.job}` })}</p>`;
+  const toJob = buttonRow(linkButton(jobHref(action.job), { label: `To the job ${action.job}` }));
   switch (result.kind) {
     case 'begun':
       return reply.redirect(`/runs/${result.run}`, 303);

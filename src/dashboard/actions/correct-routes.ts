@@ -20,7 +20,15 @@ import { counted, grouped } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { PageError } from '../guard/page-error.ts';
-import { accessTo, actionButton, actionHref, actionRoute, jobLink, runLink } from '../pages/link-button.ts';
+import {
+  accessTo,
+  actionButton,
+  actionHref,
+  actionRoute,
+  buttonRow,
+  jobLink,
+  runLink,
+} from '../pages/link-button.ts';
 import type { Notice, Page } from '../pages/page.ts';
 import { attributes, postForm, submitButton } from '../pages/post-form.ts';
 import { audit, type FormFields, keptRun, type RouteParts, readForms, refusalOf } from '../route-parts.ts';
@@ -232,14 +240,14 @@ async function correctPage(
         action: actionHref('correct', id),
         style: 'correct',
         fields: { draft, page: number, columns: allColumns ? ALL_COLUMNS : undefined },
-        body: html`<p class="actions">${button('check', 'Check the corrections', 'primary')} ${actionButton(viewer, 'retry', id, { label: 'Upload a file instead' })}</p>
+        body: html`${buttonRow(button('check', 'Check the corrections', 'primary'), actionButton(viewer, 'retry', id, { label: 'Upload a file instead' }))}
 <p class="quiet" role="status">${cells === 0 ? 'No cell is corrected yet.' : `${counted(cells, 'cell')} corrected so far.`}</p>
 <div class="correct-scroll" tabindex="0" role="region" aria-label="Rejected rows"><table class="correct-table">
 <caption class="unseen">Rejected rows, page ${number} of ${pages}</caption>
 <thead><tr><th scope="col">Row</th>${columns.map((column) => html`<th scope="col">${columnName(rejected, column)}</th>`)}</tr></thead>
 ${groupByRecord(rows).map((record) => recordBody(record, rejected, columns, { edits, ...records }))}
 </table></div>
-<p class="actions">${number > 1 && button(String(number - 1), 'Previous page')} <span class="quiet">Page ${number} of ${pages}</span> ${number < pages && button(String(number + 1), 'Next page')} ${pages > 1 && quiet('Corrections are kept from page to page.')}</p>`,
+${buttonRow(number > 1 && button(String(number - 1), 'Previous page'), quiet(`Page ${number} of ${pages}`), number < pages && button(String(number + 1), 'Next page'), pages > 1 && quiet('Corrections are kept from page to page.'))}`,
       },
       viewer,
     )}
@@ -286,7 +294,7 @@ function recordBody(
   const out =
     key !== undefined &&
     (leftOut.includes(key)
-      ? html` <span class="quiet">Later runs leave it out.</span>`
+      ? [' ', quiet('Later runs leave it out.')]
       : html` ${submitButton(actionOf('leave-out').button?.label, { name: 'go', value: `${LEAVE_OUT}${key}`, weight: '', about: key })}`);
   return html`<tbody>
 <tr class="correct-reason"><th scope="rowgroup" colspan="${shown.length + 1}"><div class="correct-why">${foreign(cause?.reason ?? '')}${out}</div></th></tr>

@@ -10,6 +10,7 @@ import {
   html,
   link,
   type Markup,
+  paragraphs,
   type Slot,
   styledText,
 } from '../../report/html/markup.ts';
@@ -21,7 +22,15 @@ import { counted, grouped } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { notFoundError, PageError } from '../guard/page-error.ts';
 import { historyHref } from '../pages/history-page.ts';
-import { actionHref, CONFLICT_BUTTONS, jobHref, jobLink, runLink } from '../pages/link-button.ts';
+import {
+  actionHref,
+  buttonRow,
+  CONFLICT_BUTTONS,
+  jobHref,
+  jobLink,
+  linkButton,
+  runLink,
+} from '../pages/link-button.ts';
 import { emptyBox, type Page, pageOf, pager, tableBox } from '../pages/page.ts';
 import { attributes, submitButton } from '../pages/post-form.ts';
 import { audit, type FormFields, liveRun, type RouteParts, workspaceOf } from '../route-parts.ts';
@@ -136,11 +145,11 @@ export function recordActions({ dashboard, uploads }: RouteParts): ActionPages {
         return {
           title: `Contact ${contact.key} is ${forgotten.erased ? 'forgotten' : 'not yet erased on disk'}`,
           section: 'records',
-          body: html`${forgottenWords(forgotten).map((line) => html`<p>${line}</p>`)}
+          body: html`${paragraphs(forgottenWords(forgotten))}
 <h2>What remains</h2>
 <p>To be removed by hand where the law asks for it:</p>
 ${bullets(REMAINS, 'does')}
-<p class="actions"><a class="button" href="/records">Records</a></p>`,
+${buttonRow(linkButton('/records', { label: 'Records' }))}`,
         };
       },
     },

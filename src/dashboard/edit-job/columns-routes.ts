@@ -34,7 +34,7 @@ import { FETCH_WITHIN_MS } from '../new-job/draft-session.ts';
 import { columnsNotShown, fieldSelect, MAX_COLUMNS_SHOWN, recordRows } from '../new-job/file-grid.ts';
 import { readingOf, uploadedName } from '../new-job/upload-targets.ts';
 import { placeWords } from '../pages/job-card.ts';
-import { jobHref, linkButton } from '../pages/link-button.ts';
+import { buttonRow, jobHref, linkButton } from '../pages/link-button.ts';
 import { alertText, foldedPart, type Notice, noticeText, type Page, scrolledTable } from '../pages/page.ts';
 import { attributes, type Choice, fieldset, formActions, postForm } from '../pages/post-form.ts';
 import {
@@ -272,7 +272,7 @@ function columnsPage(job: ImportJob, facts: ColumnsPageFacts | string, viewer: V
   if (typeof facts === 'string') {
     const lead = html`The source, ${placeWords(job.source)}, cannot be read. ${facts}`;
     const back = linkButton(jobHref(job.name), { label: `Back to ${job.name}` });
-    return { title, section: 'jobs', lead, body: styledText('actions', back) };
+    return { title, section: 'jobs', lead, body: buttonRow(back) };
   }
   return {
     title,

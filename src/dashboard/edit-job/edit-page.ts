@@ -6,9 +6,16 @@ import { listed } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { besideSchedule, workerNote } from '../new-job/draft-page.ts';
 import { scheduleWords } from '../pages/job-card.ts';
-import { jobHref } from '../pages/link-button.ts';
-import { alertText, foldedPart, type Notice, type Page, problemList } from '../pages/page.ts';
-import { type Choice, fieldset, formActions, postForm, submitButton } from '../pages/post-form.ts';
+import { buttonRow, jobHref } from '../pages/link-button.ts';
+import { alertText, fileProblems, foldedPart, type Notice, type Page } from '../pages/page.ts';
+import {
+  type Choice,
+  fieldset,
+  formActions,
+  moreFields,
+  postForm,
+  submitButton,
+} from '../pages/post-form.ts';
 import { type Control, type ControlFacts, controlOf, type EditField, type EditGroup } from './edit-field.ts';
 import { type EditableJob, editForm } from './edit-form.ts';
 
@@ -45,7 +52,7 @@ export function editPage(facts: EditPageFacts, viewer: Viewer): Page {
             : tested,
     lead: html`Changes only what you change here; everything else stays as it is, also comments in the file ${path}.${file.at(['import']) === undefined ? '' : html` Columns are changed under <a href="${jobHref(name)}/columns">Match columns</a>.`}`,
     body: html`${(errors.get('') ?? []).map((message) => alertText(message))}
-${!form && html`<section class="notice bad"><h2>The form needs a file that is valid YAML</h2>${problemList(file.problems)}<p>Correct the file and load this page again.</p></section>`}
+${!form && fileProblems('The form needs a file that is valid YAML', file.problems)}
 ${outdated !== undefined && form && foldedPart('The file as it is now', html`<pre class="file" tabindex="0">${text}</pre>`, true)}
 ${form && formPart(facts, viewer)}`,
   };
@@ -89,7 +96,7 @@ ${groups.map((group) =>
       ]),
 )}
 ${formActions('Save', jobHref(name))}
-<p class="actions">${submitButton('Test the notifications', { name: 'do', value: 'test', weight: '' })} ${quiet('Keeps the changes above, then sends each recipient a message.')}</p>`;
+${buttonRow(submitButton('Test the notifications', { name: 'do', value: 'test', weight: '' }), quiet('Keeps the changes above, then sends each recipient a message.'))}`;
   const fields = { sha256: file.sha256, ...Object.fromEntries(before) };
   return postForm({ action: `${jobHref(name)}/edit`, style: 'draft', fields, body }, viewer);
 }
@@ -110,10 +117,11 @@ function rarely({ legend, hint, fields }: EditGroup, facts: EditPageFacts): Mark
   const isSet = ({ name, defaultValue = '', choices, member }: EditField) =>
     facts.values[name] !== (choices === undefined && member === undefined ? '' : defaultValue) ||
     facts.errors.has(name);
-  return html`<details class="more-fields"${fields.some(isSet) && html` open`}><summary>${legend}</summary>
-${hint !== undefined && styledText('hint', hint)}
-${fields.map((one) => controlOf(one, facts))}
-</details>`;
+  return moreFields(
+    legend,
+    [hint !== undefined && styledText('hint', hint), ...fields.map((one) => controlOf(one, facts))],
+    fields.some(isSet),
+  );
 }
 
 /** The fields of a schedule. `other`: the expression of times that they cannot say. */

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ConfigurationError, codeOf, formatPlace, StoreferryError } from '../../model/storeferry-error.ts';
-import { html } from '../../report/html/markup.ts';
+import { html, paragraphs } from '../../report/html/markup.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
+import { buttonRow, linkButton } from '../pages/link-button.ts';
 import { decorateReplies, problemList } from '../pages/page.ts';
 
 /** An error of a request, shown as a page: what happened, and what to do. */
@@ -30,7 +31,10 @@ export function notFoundError(message = 'There is no page at this address.'): Pa
 }
 
 /** Shown below every error, for signed-in visitors. */
-const HOME_LINKS = html`<p class="actions"><a class="button" href="/">All jobs</a> <a class="button" href="/runs">All runs</a></p>`;
+const HOME_LINKS = buttonRow(
+  linkButton('/', { label: 'All jobs' }),
+  linkButton('/runs', { label: 'All runs' }),
+);
 
 /** Shows an error as a page. */
 export type ShowError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
@@ -115,7 +119,7 @@ function describeError(
 }
 
 function errorView(status: number, title: string, ...lines: readonly string[]) {
-  return { status, title, lines, body: html`${lines.map((line) => html`<p>${line}</p>`)}` };
+  return { status, title, lines, body: html`${paragraphs(lines)}` };
 }
 
 /** A folder or a disk that cannot be written, which is no bug. */

@@ -20,10 +20,20 @@ import {
   type SourceLook,
   type SourcePreview,
 } from '../../onboarding/preview-source.ts';
-import { bullets, code, foreign, html, type Markup, quiet, styledText } from '../../report/html/markup.ts';
+import {
+  bullets,
+  code,
+  foreign,
+  html,
+  type Markup,
+  paragraphs,
+  quiet,
+  styledText,
+} from '../../report/html/markup.ts';
 import { valueText } from '../../report/record-view.ts';
 import { capitalise, counted, grouped, listed } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
+import { buttonRow } from '../pages/link-button.ts';
 import { alertText, fact, foldedPart, noticeText, type Page, scrolledTable } from '../pages/page.ts';
 import {
   attributes,
@@ -202,10 +212,10 @@ function matching(session: DraftSession, { state, problems }: DraftPageFacts): M
   const why = problem === null ? undefined : shownOf(session, explainError(problem));
   const isUnread = file === undefined;
   const reading = html`${!isUnread && html`<p>${describeLook(file.look, file.name)}</p>`}
-${notes.map((line) => html`<p>${line}</p>`)}
+${paragraphs(notes)}
 ${why !== undefined && alertText(`This file cannot be imported. ${why}`)}
 ${isUnread && (problem !== null || questions.some(({ id }) => id === 'headerRow')) && headerRowField(session, state)}
-${!isUnread && recognisedWords(file).map((line) => html`<p>${line}</p>`)}
+${!isUnread && paragraphs(recognisedWords(file))}
 ${fieldsIn('file')}`;
   const isOpened = typeof preview === 'object' && namesParams(preview);
   return html`${fieldset('The file', reading)}
@@ -260,7 +270,9 @@ export const SHOW_AGAIN = showAgain('Show the records again', true);
 
 function showAgain(label: string, withoutScript = false): Markup {
   const only = attributes({ 'data-without-script': withoutScript });
-  return html`<p class="actions"><button type="submit" name="do" value="update" class="button" formnovalidate${only}>${label}</button></p>`;
+  return buttonRow(
+    html`<button type="submit" name="do" value="update" class="button" formnovalidate${only}>${label}</button>`,
+  );
 }
 
 /** The fields that are shown only while another has, or has not, a value. */
@@ -531,7 +543,7 @@ ${postForm(
 <p><label for="address">Link to a file on the web, to a Google Sheet, or to a file on an SSH server (<code>sftp://user@host/path</code>)</label>
 <input id="address" name="address" type="text" inputmode="url" required value="${address}" placeholder="https://shop.example/export.csv" autocomplete="off" spellcheck="false"${isWrong && html` autofocus aria-invalid="true" aria-describedby="wrong-address"`}>${isWrong && html`<span class="field-error" id="wrong-address">${problem}</span>`}</p>
 <p class="hint">Each run downloads the file again. A token or a password in the link is kept apart (in <code>.env</code>), and not shown.</p>
-<p class="actions">${submitButton('Continue')}</p>`,
+${buttonRow(submitButton('Continue'))}`,
   },
   viewer,
 )}

@@ -29,6 +29,7 @@ import type { PageRequest } from '../route-parts.ts';
 import {
   actionButton,
   actionHref,
+  buttonRow,
   CONFLICT_BUTTONS,
   jobLink,
   linkButton,
@@ -180,7 +181,7 @@ ${dataTable({
     foreign(valueText(now), VALUE_SHOWN),
   ]),
 })}
-${mayDo(viewer.role, 'release') && html`<p class="actions">${choices.map((choice) => html`${actionButton(viewer, 'release', run, choice)} `)}</p>`}`,
+${mayDo(viewer.role, 'release') && buttonRow(...choices.map((choice) => actionButton(viewer, 'release', run, choice)))}`,
   );
 }
 
@@ -220,7 +221,7 @@ function actionButtons(
     target.resource === 'contacts' &&
     mayDo(viewer.role, 'forget') &&
     linkButton(actionHref('forget', key, { store, key }), ACTIONS.forget.confirm);
-  return mayDo(viewer.role, 'undo') && html`<p class="actions">${undo} ${forget}</p>`;
+  return mayDo(viewer.role, 'undo') && buttonRow(undo, forget);
 }
 
 function timeline(versions: readonly RecordVersion[], reading: Reading): Markup {

@@ -6,7 +6,7 @@ import { withoutAbsent } from '../../model/json-object.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
 import { lastedMs, type Run } from '../../model/run.ts';
 import { historyPlot } from '../../report/html/document-sections.ts';
-import { html, type Markup, quiet, runBadge, type Slot } from '../../report/html/markup.ts';
+import { html, type Markup, quiet, runBadge, type Slot, styledText } from '../../report/html/markup.ts';
 import type { JobFacts } from '../../report/run-facts.ts';
 import { figuresWords, kindOf } from '../../report/status-words.ts';
 import { listLiveRuns } from '../../run/report/read-stored-report.ts';
@@ -105,7 +105,7 @@ export function jobActions({ facts, job, activity, need }: JobCardFacts, viewer:
     ...(mayAct && activity === null && job !== undefined ? startButtons(name, job, need, viewer) : []),
     trends,
   ]);
-  return html`${buttons.length > 0 && html`<p class="actions">${buttons}</p>`}`;
+  return html`${buttons.length > 0 && styledText('actions', buttons)}`;
 }
 
 /** The current activity, and who started it. */

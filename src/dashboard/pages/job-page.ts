@@ -44,8 +44,8 @@ import {
   scheduleFacts,
 } from './job-card.ts';
 import { scheduleNotice } from './jobs-page.ts';
-import { actionButton, actionHref, jobHref } from './link-button.ts';
-import { fact, noticeText, type Page, problemList } from './page.ts';
+import { actionButton, actionHref, buttonRow, jobHref, linkButton, queryOf } from './link-button.ts';
+import { fact, fileProblems, noticeText, type Page } from './page.ts';
 import { runsTable } from './runs-page.ts';
 
 /** One job: what it needs, its recent runs, and its settings. PageError if there is no such job. */
@@ -62,12 +62,19 @@ export async function jobPage(
   const { last } = facts;
   const uploads = job?.kind === 'import' ? uploadTargets(workspace, job) : [];
   const mayEdit = mayDo(viewer.role, 'edit');
+  const href = jobHref(facts.job);
+  const isIdleImport = job?.kind === 'import' && activity === null;
+  const checks = withoutAbsent([
+    ...(isIdleImport ? (['drift', 'verify'] as const) : []),
+    isIdleImport && job.adopt !== undefined && ('adopt' as const),
+  ]);
+  const changes = isName(facts.job) ? (['duplicate', 'rename', 'remove'] as const) : [];
   return {
     title: facts.job,
     section: 'jobs',
     heading: html`${facts.job} ${last !== undefined && runBadge(last)}`,
     ...(job !== undefined && { lead: html`${describeMove(job)}.` }),
-    body: html`${problems.length > 0 && html`<section class="notice bad"><h2>This job cannot run: its file has errors</h2>${problemList(problems)}<p>Correct the file and load this page again.</p></section>`}
+    body: html`${problems.length > 0 && fileProblems('This job cannot run: its file has errors', problems)}
 ${activity !== null ? noticeText(activityWords(activity, reading)) : need !== null && problems.length === 0 && noticeText(need.why, need.tone)}
 ${facts.schedule !== null && schedules !== 'worker' && scheduleNotice(schedules, program)}
 ${uploads
@@ -83,11 +90,19 @@ ${job?.kind === 'export' && runs.length > 0 && mayDo(viewer.role, 'download-expo
 ${jobActions(card, viewer)}
 ${
   mayEdit &&
-  html`<p class="actions"><a class="button" href="${jobHref(facts.job)}/edit">Edit</a>${job?.kind === 'import' && html` <a class="button" href="${jobHref(facts.job)}/columns">Match columns</a>`}${uploads.map((target) => html` <a class="button" href="${jobHref(facts.job)}/upload?${String(new URLSearchParams({ file: target.id }))}">Upload ${target.id === 'source' ? 'a new file' : `the ${target.what}`}</a>`)}</p>`
+  buttonRow(
+    linkButton(`${href}/edit`, { label: 'Edit' }),
+    job?.kind === 'import' && linkButton(`${href}/columns`, { label: 'Match columns' }),
+    ...uploads.map(({ id, what }) =>
+      linkButton(`${href}/upload${queryOf({ file: id })}`, {
+        label: `Upload ${id === 'source' ? 'a new file' : `the ${what}`}`,
+      }),
+    ),
+  )
 }
 ${
   mayDo(viewer.role, 'verify') &&
-  html`<p class="actions">${job?.kind === 'import' && activity === null && html`${actionButton(viewer, 'drift', facts.job)} ${actionButton(viewer, 'verify', facts.job)} ${job.adopt !== undefined && actionButton(viewer, 'adopt', facts.job)} `}${isName(facts.job) && html`${actionButton(viewer, 'duplicate', facts.job)} ${actionButton(viewer, 'rename', facts.job)} ${actionButton(viewer, 'remove', facts.job)}`}</p>`
+  buttonRow(...[...checks, ...changes].map((action) => actionButton(viewer, action, facts.job)))
 }
 <div class="report">
 ${history !== null && section('recent', 'Recent runs', history)}

@@ -19,7 +19,7 @@ import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { PageRequest } from '../route-parts.ts';
 import { type JobCardFacts, jobCard, jobCells, readCards } from './job-card.ts';
-import { linkButton } from './link-button.ts';
+import { buttonRow, linkButton } from './link-button.ts';
 import { emptyBox, foldedPart, noticeText, type Page, problemList } from './page.ts';
 
 /** The jobs of the workspace: first those that need attention, then active jobs, then all others, one per line. */
@@ -83,7 +83,10 @@ function unsetBox(unset: readonly string[]): Markup {
 }
 
 function newJobButtons(different: Partial<ActionButton> = {}): Markup {
-  return html`<p class="actions">${linkButton('/new', { label: 'New job', ...different })} ${linkButton('/exports/new', { label: 'New export' })}</p>`;
+  return buttonRow(
+    linkButton('/new', { label: 'New job', ...different }),
+    linkButton('/exports/new', { label: 'New export' }),
+  );
 }
 
 function noJobs({ role }: Viewer): Markup {

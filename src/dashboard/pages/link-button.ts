@@ -1,7 +1,7 @@
 import { type ActionButton, type ActionName, actionOf, mayDo } from '../../model/action.ts';
 import type { ConflictSide } from '../../model/observation.ts';
 import { CLONE_JOB, jobFileName } from '../../model/run.ts';
-import { html, link, type Markup } from '../../report/html/markup.ts';
+import { html, link, type Markup, type Slot, styledText } from '../../report/html/markup.ts';
 import type { Viewer } from '../access/sessions.ts';
 
 /** The labels of the choice about fields that were changed in the store and in the source. */
@@ -86,4 +86,13 @@ export function actionButton(
 /** A link that looks like a button. */
 export function linkButton(href: string, { label, weight }: ActionButton, about?: string): Markup {
   return html`<a class="button${weight !== undefined && ` ${weight}`}" href="${href}">${label}${about !== undefined && html`<span class="unseen"> ${about}</span>`}</a>`;
+}
+
+/** Buttons and words beside them in a row; absent ones are left out. */
+export function buttonRow(...parts: readonly Slot[]): Markup {
+  const shown = parts.filter((part) => part !== false && part !== null && part !== undefined);
+  return styledText(
+    'actions',
+    shown.map((part, index) => [index > 0 && ' ', part]),
+  );
 }

@@ -5,7 +5,7 @@ import { mayDo } from '../../model/action.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { sentenceOf } from '../../model/storeferry-error.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
-import { code, html, link, type Markup, styledText } from '../../report/html/markup.ts';
+import { code, html, link, type Markup } from '../../report/html/markup.ts';
 import { latestFigures, listSection, listTrends } from '../../report/run-document.ts';
 import { exportHistory } from '../../run/export/export-folder.ts';
 import { counted } from '../../text/printable.ts';
@@ -14,7 +14,7 @@ import type { DashboardContext } from '../dashboard-context.ts';
 import { PageError } from '../guard/page-error.ts';
 import { type FormFields, type PageRequest, workspaceOf } from '../route-parts.ts';
 import { describeMove, hasTrends } from './job-card.ts';
-import { actionHref, jobHref, jobLink, linkButton, listsHref } from './link-button.ts';
+import { actionHref, buttonRow, jobHref, jobLink, linkButton, listsHref } from './link-button.ts';
 import {
   emptyBox,
   moment,
@@ -43,10 +43,7 @@ export function listsPage(jobs: readonly ExportJob[], { role }: Pick<Viewer, 'ro
             'No list statistics yet',
             'A job that exports subscriber lists and appends to its file collects their figures, and this page plots them over time.',
             mayDo(role, 'make-job') &&
-              styledText(
-                'actions',
-                linkButton('/exports/new', { label: 'Collect list statistics', weight: 'primary' }),
-              ),
+              buttonRow(linkButton('/exports/new', { label: 'Collect list statistics', weight: 'primary' })),
           )
         : html`<ul class="cards">${jobs.map(
             (job) =>

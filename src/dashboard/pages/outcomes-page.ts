@@ -6,7 +6,7 @@ import { counted, grouped } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { PageRequest } from '../route-parts.ts';
 import { historyHref } from './history-page.ts';
-import { actionButton, actionHref, runLink } from './link-button.ts';
+import { actionButton, actionHref, buttonRow, runLink } from './link-button.ts';
 import { emptyBox, type Page, pageOf, pager, tableBox } from './page.ts';
 import { filterForm, namedChoices, select } from './post-form.ts';
 import type { RecordsOfRun } from './record-page.ts';
@@ -38,7 +38,7 @@ export async function outcomesPage(
     heading: html`Records of run ${id}`,
     lead: html`${run === undefined ? html`Run ${id}, of which the history is kept${mayDo(viewer.role, 'undo') && html` (<a href="${actionHref('undo', id)}">undo it</a>)`}` : html`${runLink(id, 'Run')} of ${run.job}`}. Unchanged records are not listed.`,
     body: html`${filterForm(`/runs/${id}/outcomes`, [{ name: 'outcome', label: 'Outcome', control: select('outcome', CHOICES, outcome ?? '') }])}
-${outcome === 'held' && records.length > 0 && mayDo(viewer.role, 'release') && html`<p class="actions">${actionButton(viewer, 'release', id)}</p>`}
+${outcome === 'held' && records.length > 0 && mayDo(viewer.role, 'release') && buttonRow(actionButton(viewer, 'release', id))}
 ${
   records.length === 0
     ? emptyBox(

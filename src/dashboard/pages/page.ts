@@ -202,6 +202,11 @@ export function problemList(problems: readonly ConfigurationProblem[]): Markup {
   )}</ul>`;
 }
 
+/** A notice with what is wrong in a file, which only a correction by hand settles. */
+export function fileProblems(title: string, problems: readonly ConfigurationProblem[]): Markup {
+  return html`<section class="notice bad"><h2>${title}</h2>${problemList(problems)}<p>Correct the file and load this page again.</p></section>`;
+}
+
 /** The context for times on a page. */
 export interface Reading {
   /** Milliseconds since the epoch. */

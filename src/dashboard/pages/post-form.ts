@@ -1,6 +1,7 @@
 import { withoutUndefined } from '../../model/json-object.ts';
 import { html, type Markup, quiet, type Slot, styledText } from '../../report/html/markup.ts';
 import type { Viewer } from '../access/sessions.ts';
+import { buttonRow, linkButton } from './link-button.ts';
 
 /** The hidden field of every form that has an effect, with the token of the session. */
 export const CSRF_FIELD = 'csrfToken';
@@ -59,7 +60,7 @@ interface SubmitOptions {
 
 /** The end of a form: the button that sends it, and the way back. */
 export function formActions(label: string, back: string, submit?: SubmitOptions): Markup {
-  return html`<p class="actions">${submitButton(label, submit)} <a class="button" href="${back}">Cancel</a></p>`;
+  return buttonRow(submitButton(label, submit), linkButton(back, { label: 'Cancel' }));
 }
 
 interface UploadParts {
@@ -84,7 +85,7 @@ export function uploadForm(
 <p><label for="file">${label}</label>
 <input id="file" name="file" type="file"${attributes({ accept })} required data-missing="Choose a file."></p>
 ${hint !== undefined && styledText('hint', hint)}
-${back === undefined ? styledText('actions', submitButton(button)) : formActions(button, back)}`;
+${back === undefined ? buttonRow(submitButton(button)) : formActions(button, back)}`;
   return postForm(
     { action, style: heading === undefined ? 'upload' : 'panel upload', streamed: true, body },
     viewer,
@@ -168,6 +169,13 @@ export function checkAttributes({ pattern, wrong: title, missing, required, chec
     'data-missing': missing,
     'data-check': check,
   });
+}
+
+/** Fields that are folded while none of them is set. */
+export function moreFields(summary: string, fields: Slot, open: boolean): Markup {
+  return html`<details class="more-fields"${attributes({ open })}><summary>${summary}</summary>
+${fields}
+</details>`;
 }
 
 /** The fields of a form under one heading. */

@@ -75,6 +75,11 @@ export function bullets(items: readonly Slot[], style?: string): Markup {
   return html`<ul${style !== undefined && html` class="${style}"`}>${items.map((item) => item !== false && html`<li>${item}</li>`)}</ul>`;
 }
 
+/** Each of these lines as a paragraph. */
+export function paragraphs(lines: readonly Slot[]): Markup[] {
+  return lines.map((line) => html`<p>${line}</p>`);
+}
+
 /** Items in a sentence, with commas between them. */
 export function enumerated(items: readonly Slot[]): readonly Slot[] {
   return items.map((item, index) => [index > 0 && ', ', item]);
