@@ -9,7 +9,7 @@ import {
   type ProductMappingSpec,
   paramProblems,
 } from '../mapping/spec/mapping-spec.ts';
-import { type Path, pathKey, valueAt } from '../model/json-object.ts';
+import { isJsonObject, type Path, pathKey, valueAt } from '../model/json-object.ts';
 import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../model/storeferry-error.ts';
 import { suggestNames } from '../text/printable.ts';
 import { completePlaces, placeSecrets } from './complete-places.ts';
@@ -70,7 +70,7 @@ export function inspectFiles(
     if (yaml === undefined)
       return unread([{ place: { file: 'stores.yaml' }, message: 'there is no such file' }]);
     if (yaml.problems.length > 0) return unread(yaml.problems);
-    if (!isMap(yaml.content)) {
+    if (!isJsonObject(yaml.content)) {
       const empty = yaml.content === null ? 'the file is empty; ' : '';
       const message = `${empty}expected a map of stores by name`;
       return unread([{ place: yaml.placeOf([], 'value'), message }]);
@@ -100,7 +100,7 @@ export function inspectFiles(
     if (found === undefined) return undefined;
     const { yaml, dir, shipped } = found;
     const written = valueAt(yaml.content, ['lookups']);
-    const at = isMap(written) ? Object.keys(written).map((lookup) => ['lookups', lookup]) : [];
+    const at = isJsonObject(written) ? Object.keys(written).map((lookup) => ['lookups', lookup]) : [];
     const secretFields = placeSecrets(yaml, at);
     const read = interpret(yaml, { ...context, schema: mappingSchema, at: [], secretFields });
     const lookup = ({ lookups }: MappingFile['spec'], [, lookup = '']: Path) => {
@@ -129,7 +129,7 @@ export function inspectFiles(
     const yaml = files.job(name);
     if (yaml === undefined) return undefined;
     // Its jobs are those of its stores; what is wrong with the list itself is found here.
-    if (isMap(yaml.content) && 'stores' in yaml.content && !isExport(yaml.content)) {
+    if (isJsonObject(yaml.content) && 'stores' in yaml.content && !isExport(yaml.content)) {
       const found = interpret(yaml, { ...context, schema: storesJobSchema, at: [], secretFields: [] });
       return { ...found, value: undefined };
     }
@@ -201,10 +201,6 @@ function inspectOnce<T>(read: (name: string) => Interpretation<T> | undefined) {
   });
 }
 
-function isMap(value: unknown): value is object {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
-}
-
 /** The names in an invalid job, so that one check finds all problems. */
 function literalNames(content: unknown): Named {
   const literal = (key: string) => {
@@ -215,7 +211,7 @@ function literalNames(content: unknown): Named {
 }
 
 function isExport(content: unknown): boolean {
-  return isMap(content) && !('import' in content) && ('export' in content || 'destination' in content);
+  return isJsonObject(content) && !('import' in content) && ('export' in content || 'destination' in content);
 }
 
 /** A value with an unset variable cannot be checked. */

@@ -9,7 +9,7 @@ import {
   type JobQuestionKind,
   questionKind,
 } from '../../onboarding/job-draft.ts';
-import { flag, optionalOption, text, type ValuesOf } from '../define-command.ts';
+import { flag, flagsOf, optionalOption, text, type ValuesOf } from '../define-command.ts';
 
 /** The options of `init`: each answers a question. */
 export const INIT_OPTIONS = {
@@ -118,7 +118,7 @@ const OPTION_OF: Readonly<Record<JobQuestionKind, keyof InitOptions | null>> = {
 /** The option that answers a question, as it is typed. */
 export function optionFor(id: JobQuestionId): string {
   const key = OPTION_OF[questionKind(id)];
-  return key === null ? id : `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  return key === null ? id : flagsOf(key, { value: null });
 }
 
 /** The draft of a job that options describe. UsageError for one that no file is read by. */

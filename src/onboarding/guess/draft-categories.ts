@@ -197,7 +197,7 @@ function askSeparator(
     reason: `${values.length} values have it, such as '${values[0]}'`,
     answers: kinds.map((value) => ({ value, label: KIND_LABELS[value] })),
   });
-  return kinds.find((kind) => kind === answer?.toLowerCase());
+  return kinds.find((kind) => kind === answer);
 }
 
 /** What a sign separates: levels of a path, if the same text before the sign occurs with several texts after it, and never the other way round. */

@@ -181,7 +181,7 @@ function nameValue(guess: Guess, column: SampledColumn): Value | undefined {
       { value: 'as-is', label: 'no: they are sent as they are' },
     ],
   });
-  return answer?.toLowerCase() === 'turn' ? [name, { replace: '^([^,]+), *([^,]+)$', with: '$2 $1' }] : name;
+  return answer === 'turn' ? [name, { replace: '^([^,]+), *([^,]+)$', with: '$2 $1' }] : name;
 }
 
 const ADDRESS_FIELDS = ['address', 'zip', 'city', 'state', 'country'] as const;
@@ -246,7 +246,7 @@ function zipValue(guess: Guess, zip: SampledColumn, country: SampledColumn | und
       { value: 'add-zero', label: 'yes: those of four digits get it back' },
     ],
   });
-  if (answer?.toLowerCase() !== 'add-zero') return plain;
+  if (answer !== 'add-zero') return plain;
   const padded = readBy(guess.use('zip', zip), [
     ...pointSteps(zip),
     { replace: '^([0-9]{4})$', with: '0$1' },

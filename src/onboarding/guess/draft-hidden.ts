@@ -114,13 +114,12 @@ const SHOWN_OR_HIDDEN = { shown: 'the store shows the product', hidden: 'the sto
 
 /** What a blank means beside words for shown and for hidden; undefined while that is asked. */
 function askBlank(guess: Guess, { header, values }: SampledColumn, count: number): string | undefined {
-  const answer = guess.ask({
+  return guess.ask({
     id: `unused.${header}`,
     text: `What does a blank mean in '${header}'?`,
     reason: `${count} products have one, beside '${[...new Set(values)].slice(0, 3).join("', '")}'`,
     answers: Object.entries(SHOWN_OR_HIDDEN).map(([value, label]) => ({ value, label })),
   });
-  return answer?.toLowerCase();
 }
 
 /** Asks about other columns that say of products which a column shows that they are hidden, or no longer sold. */

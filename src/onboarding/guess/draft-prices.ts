@@ -397,17 +397,15 @@ function askZeros(guess: Guess, { header, cells, values }: SampledColumn): strin
     (cell, row) => readAmount(cell) !== undefined && !/[1-9]/.test(cell) && !isParent(row),
   );
   if (zeros.length === 0) return undefined;
-  return guess
-    .ask({
-      id: `unused.${header}`,
-      text: `What is sent for prices of 0 in '${header}'?`,
-      reason: `${zeros.length} of ${values.length} values are '${zeros[0]}'`,
-      answers: [
-        { value: 'skip', label: 'nothing: such products have no price, and are left out' },
-        { value: 'free', label: '0: such products are free' },
-      ],
-    })
-    ?.toLowerCase();
+  return guess.ask({
+    id: `unused.${header}`,
+    text: `What is sent for prices of 0 in '${header}'?`,
+    reason: `${zeros.length} of ${values.length} values are '${zeros[0]}'`,
+    answers: [
+      { value: 'skip', label: 'nothing: such products have no price, and are left out' },
+      { value: 'free', label: '0: such products are free' },
+    ],
+  });
 }
 
 /** Which rows name no parent and are that of others: of these, the variants have the prices. */

@@ -290,7 +290,7 @@ export class Guess {
       text: answers.length === 1 ? `May ${what} be left out?` : contains,
       reason: `${isOne ? 'it' : 'they'} ${why}`,
       answers,
-    })?.toLowerCase();
+    });
   }
 
   /** Asks which column fills a field. `none`: what it means that no column does; null where one must. */
@@ -331,18 +331,20 @@ export class Guess {
       text: `What does '${word}' mean in '${header}'?`,
       reason: `${count} of ${values.length} values are '${word}'`,
       answers: Object.entries(labels).map(([value, label]) => ({ value, label })),
-    })?.toLowerCase();
+    });
   }
 
-  /** The answer to a question; without one, adds the question. UsageError for an answer that is not offered. */
+  /** The answer to a question, as it is offered; without one, adds the question. UsageError for any other answer. */
   ask({ id, text, reason, answers }: Omit<MappingQuestion, 'flag'>): string | undefined {
     const given = this.answers[id];
     if (given !== undefined && !id.startsWith('column.')) {
-      if (answers.length > 0 && !answers.some(({ value }) => value.toLowerCase() === given.toLowerCase()))
-        throw new UsageError(
-          `${flagOf(id, given)}: expected ${answers.map(({ value }) => `'${value}'`).join(' or ')}.`,
-        );
-      return given;
+      if (answers.length === 0) return given;
+      const values = answers.map(({ value }) => value);
+      const alike = values.find((value) => value.toLowerCase() === given.toLowerCase());
+      if (alike !== undefined) return values.includes(given) ? given : alike;
+      throw new UsageError(
+        `${flagOf(id, given)}: expected ${values.map((value) => `'${value}'`).join(' or ')}.`,
+      );
     }
     if (!this.questions.some((question) => question.id === id))
       this.questions.push({ id, text, reason, answers, flag: flagOf(id, answers[0]?.value ?? 'VALUE') });

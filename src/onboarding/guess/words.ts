@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readPackedYaml } from '../../config/yaml-text.ts';
+import { recordOf } from '../../model/json-object.ts';
 import { CONCEPTS } from '../column-fields.ts';
 
 const list = z.string().transform(
@@ -12,6 +13,89 @@ const list = z.string().transform(
     ),
 );
 const byLanguage = z.record(z.string(), list);
+
+/** Lists of words that are a part of headers. */
+const HEADER_PARTS = [
+  /** The product itself: Artikelname, product name. */
+  'product',
+  'links',
+  /** After the name of the field, its value: price.amount. */
+  'valueParts',
+  /** Elements of JSON and XML around the fields of a record. */
+  'containers',
+  /** Languages of the content: Name (EN). */
+  'contentLanguages',
+  /** What numbered columns are about that have names and values of options: Attribute 1 name, Attribute 1 value(s). */
+  'options',
+  'optionNames',
+  'optionValues',
+  'status',
+  'vat',
+  'gross',
+  'beforeVatGross',
+  'afterVatGross',
+  'net',
+  'beforeVatNet',
+  'afterVatNet',
+  /** Before a measure: per kg. */
+  'per',
+  'measures',
+  'perPiece',
+  'piece',
+  /** Parts of a currency, below which whole numbers are hundredths of it. */
+  'hundredths',
+  /** They turn the meaning of the others: not active. */
+  'negations',
+  /** They say that what is marked stays within the shop. */
+  'internal',
+  /** Beginnings of words for what products are or need, and for days on which nothing begins or ends. */
+  'properties',
+  /** Parts of words that say who refuses messages, and who agrees to them. */
+  'refusing',
+  'agreeing',
+  /** Other ways to reach somebody than e-mail. */
+  'otherChannels',
+  /** Whose e-mail address it may be instead of that of the contact. */
+  'otherPeople',
+] as const;
+
+/** Lists of words that a cell may be. */
+const CELLS = [
+  /** No value, in any field. */
+  'blank',
+  /** In place of a price that the shop does not publish; in other fields they are values: POR for Portuguese. */
+  'missing',
+  'available',
+  'soldOut',
+  'shown',
+  'hidden',
+  /** A product is not sold any more. */
+  'removed',
+  /** The same, but among other words they say what it is: a remover, blocked heels. */
+  'removedAlone',
+  /** A contact gets no e-mails, or has not agreed to them. */
+  'refusals',
+  /** In a last row that is no product. */
+  'totals',
+  /** What kind of product it is, not in which category. */
+  'productKinds',
+  /** That a product can be bought without stock. */
+  'backorders',
+  /** Kinds of rows that are a part of a product. */
+  'variantKinds',
+  /** Kinds of products that are not shipped. */
+  'digital',
+  'services',
+  /** Whom prices are for that customers do not pay. */
+  'dealers',
+  /** Before or behind a lowest price. */
+  'from',
+  'fromBehind',
+  /** Behind a number of pieces, and before one that is a lower bound. */
+  'pieces',
+  'moreThan',
+] as const;
+
 /** What words.yaml has. */
 const wordsSchema = z
   .strictObject({
@@ -29,86 +113,11 @@ const wordsSchema = z
       contacts: z.record(z.enum(CONCEPTS.contacts), byLanguage),
     }),
     headerParts: z.strictObject({
-      /** The product itself: Artikelname, product name. */
-      product: list,
-      links: list,
-      /** After the name of the field, its value: price.amount. */
-      valueParts: list,
-      /** Elements of JSON and XML around the fields of a record. */
-      containers: list,
-      /** Languages of the content: Name (EN). */
-      contentLanguages: list,
-      /** What numbered columns are about that have names and values of options: Attribute 1 name, Attribute 1 value(s). */
-      options: list,
-      optionNames: list,
-      optionValues: list,
-      status: list,
-      vat: list,
-      gross: list,
-      beforeVatGross: list,
-      afterVatGross: list,
-      net: list,
-      beforeVatNet: list,
-      afterVatNet: list,
-      /** Before a measure: per kg. */
-      per: list,
-      measures: list,
-      perPiece: list,
-      piece: list,
-      /** Parts of a currency, below which whole numbers are hundredths of it. */
-      hundredths: list,
-      /** They turn the meaning of the others: not active. */
-      negations: list,
-      /** They say that what is marked stays within the shop. */
-      internal: list,
-      /** Beginnings of words for what products are or need, and for days on which nothing begins or ends. */
-      properties: list,
-      /** Parts of words that say who refuses messages, and who agrees to them. */
-      refusing: list,
-      agreeing: list,
-      /** Other ways to reach somebody than e-mail. */
-      otherChannels: list,
-      /** Whose e-mail address it may be instead of that of the contact. */
-      otherPeople: list,
+      ...recordOf(HEADER_PARTS, () => list),
       /** At an end of words that are written without blanks; the longest first. */
       glued: z.strictObject({ gross: list, net: list }),
     }),
-    cells: z.strictObject({
-      /** No value, in any field. */
-      blank: list,
-      /** In place of a price that the shop does not publish; in other fields they are values: POR for Portuguese. */
-      missing: list,
-      available: list,
-      soldOut: list,
-      shown: list,
-      hidden: list,
-      /** A product is not sold any more. */
-      removed: list,
-      /** The same, but among other words they say what it is: a remover, blocked heels. */
-      removedAlone: list,
-      /** A contact gets no e-mails, or has not agreed to them. */
-      refusals: list,
-      /** In a last row that is no product. */
-      totals: list,
-      /** What kind of product it is, not in which category. */
-      productKinds: list,
-      /** That a product can be bought without stock. */
-      backorders: list,
-      /** Kinds of rows that are a part of a product. */
-      variantKinds: list,
-      /** Kinds of products that are not shipped. */
-      digital: list,
-      services: list,
-      /** Whom prices are for that customers do not pay. */
-      dealers: list,
-      /** Before or behind a lowest price. */
-      from: list,
-      fromBehind: list,
-      /** Behind a number of pieces, and before one that is a lower bound. */
-      pieces: list,
-      moreThan: list,
-    }),
-    /** In the headers of a file with the ids of contacts. */
+    cells: z.strictObject(recordOf(CELLS, () => list)),
     crosswalk: z.strictObject({
       id: list,
       number: list,

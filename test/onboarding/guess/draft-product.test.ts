@@ -362,3 +362,9 @@ describe('pictures', () => {
     ).toEqual([sent.flat()]);
   });
 });
+
+it('has a lowest price as its price where that is answered, in any case', async () => {
+  const prices = (fromPrices: string) =>
+    guessed('Name;Price\nMug;from 9.90\nTea;5.00', ({ variants }) => variants, { fromPrices });
+  expect(await prices('SEND')).toEqual(await prices('send'));
+});
