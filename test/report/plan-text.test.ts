@@ -49,6 +49,18 @@ describe('a plan for people', () => {
     expect(lines).toContain('file 1 song: (none) → (empty)');
   });
 
+  it('says of images only what applies, without empty lines between', () => {
+    const images = { addresses: 3, broken: [], unknown: [], unchecked: 0 };
+    const lines = textOf({ images }).split('\n');
+    const at = lines.indexOf('  Images: 3 new addresses checked, no problems.');
+    expect(lines[at - 1]).toBe('Images');
+    expect(lines[at + 1]).toMatch(/^ {2}Nothing is rejected for this/);
+    const pictures = { from: 'photos', to: 'cdn', pictures: 0, uploads: 0, bytes: 0, broken: [] };
+    const named = textOf({ pictures }).split('\n');
+    const before = named.findIndex((line) => line.startsWith('  Pictures from photos for cdn.'));
+    expect(named[before + 1]).toBe('  The records to send name no pictures.');
+  });
+
   it('puts a price that moves too far before what changes, wherever it stands in the file', () => {
     const move = { key: 'cup', what: 'Slate', field: 'variants.price', old: 9, new: 900 };
     const usual = { ...move, key: 'mug', new: 10 };

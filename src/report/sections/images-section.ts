@@ -7,7 +7,16 @@ import {
 } from '../../model/plan.ts';
 import { counted, formatBytes, grouped, listed } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import { type Block, foreign, recordKey, type Section, type Table, table, type Words } from '../section.ts';
+import {
+  type Block,
+  foreign,
+  paragraph,
+  recordKey,
+  type Section,
+  type Table,
+  table,
+  type Words,
+} from '../section.ts';
 
 /** Pictures that are published, and image addresses that were looked at; null if there are neither. */
 export function imagesSection({ run, plan }: RunFacts): Section | null {
@@ -30,18 +39,15 @@ function picturesBlocks(
       : `${counted(uploads, 'picture')} (${formatBytes(bytes)}) of ${grouped(pictures)} ${uploads === 1 ? 'is' : 'are'} to be uploaded${uploads < pictures ? '; the others are published already' : ''}.`;
   const files = sumOf(broken, (problem) => problem.files);
   return [
-    {
-      kind: 'paragraph',
-      sentences: [
-        ['Pictures from ', foreign(from), ' for ', foreign(to), '.'],
-        pictures > 0 && done === undefined && planned,
-        pictures === 0 && 'The records to send name no pictures.',
-        done !== undefined &&
-          `${counted(uploaded, 'picture')} uploaded${present === 0 ? '' : `, ${grouped(present)} found there`}.`,
-        files > 0 &&
-          `${counted(files, 'file')} cannot be published. Records that name them are sent without them.`,
-      ],
-    },
+    paragraph([
+      ['Pictures from ', foreign(from), ' for ', foreign(to), '.'],
+      pictures > 0 && done === undefined && planned,
+      pictures === 0 && 'The records to send name no pictures.',
+      done !== undefined &&
+        `${counted(uploaded, 'picture')} uploaded${present === 0 ? '' : `, ${grouped(present)} found there`}.`,
+      files > 0 &&
+        `${counted(files, 'file')} cannot be published. Records that name them are sent without them.`,
+    ]),
     ...problemsTable(
       'Files that are no pictures',
       'Files',
@@ -57,17 +63,14 @@ function picturesBlocks(
 function addressBlocks(images: ImageFindings): Block[] {
   const { broken, unknown, unchecked } = images;
   return [
-    {
-      kind: 'paragraph',
-      sentences: [
-        imagesWords(images),
-        unknown.length > 0 &&
-          `${counted(sum(unknown), 'address', 'addresses')} could not be checked: the servers refuse programs or did not answer. This says nothing about the images.`,
-        unchecked > 0 &&
-          `${counted(unchecked, 'address was', 'addresses were')} left unchecked when the time for this check was over (setting images.withinSeconds), or because a plan checks ${grouped(MAX_CHECKED_IMAGES)} at most. The next plan checks them.`,
-        'Nothing is rejected for this: the records are sent as they are.',
-      ],
-    },
+    paragraph([
+      imagesWords(images),
+      unknown.length > 0 &&
+        `${counted(sum(unknown), 'address', 'addresses')} could not be checked: the servers refuse programs or did not answer. This says nothing about the images.`,
+      unchecked > 0 &&
+        `${counted(unchecked, 'address was', 'addresses were')} left unchecked when the time for this check was over (setting images.withinSeconds), or because a plan checks ${grouped(MAX_CHECKED_IMAGES)} at most. The next plan checks them.`,
+      'Nothing is rejected for this: the records are sent as they are.',
+    ]),
     ...problemsTable(
       'Problems of image addresses',
       'Addresses',
