@@ -95,8 +95,8 @@ any file are still errors, because a change may have caused them. Where there is
   run: (invocation, _, { online, changed, json }) =>
     withJsonError(invocation, json, async () => {
       const found = await findAll(invocation, online, changed);
-      if (!json) return printCheck(invocation, found, online);
-      printJson(invocation.terminal, checkSummary(found));
+      if (json) printJson(invocation.terminal, checkSummary(found));
+      else printCheck(invocation, found, online);
       return exitCodeOf(found);
     }),
 });
@@ -215,13 +215,13 @@ function changedParts(
   };
 }
 
-function failedFindings({ findings }: Found): number {
-  return findings.filter(({ verdict }) => verdict === 'error').length;
+function findingsOf({ findings }: Found, verdict: Finding['verdict']): number {
+  return findings.filter((finding) => finding.verdict === verdict).length;
 }
 
 function exitCodeOf(found: Found): number {
   if (found.problems.length > 0) return EXIT_CONFIGURATION;
-  return failedFindings(found) > 0 ? EXIT_FAILED : 0;
+  return findingsOf(found, 'error') > 0 ? EXIT_FAILED : 0;
 }
 
 /** The object that `check --json` prints; files are relative to the workspace. */
@@ -258,17 +258,15 @@ function checkSummary(found: Found): object {
   };
 }
 
-function printCheck({ terminal, directory, program }: Invocation, found: Found, online: boolean): number {
+function printCheck({ terminal, directory, program }: Invocation, found: Found, online: boolean): void {
   const { checked, problems, passed, findings, base } = found;
   const colors = pc.createColors(terminal.colors);
-  const print = (label: string, { place, message }: ConfigurationProblem) =>
-    terminal.out(`${label} ${printable(`${formatPlace(placeFromHere(directory, place))}: ${message}`)}\n`);
   const lines = [
-    ...problems.map((problem) => ({ label: colors.red('error  '), problem })),
-    ...checked.warnings.map((problem) => ({ label: colors.yellow('warning'), problem })),
+    ...problems.map((problem) => ({ label: colors.red('error  '), ...problem })),
+    ...checked.warnings.map((problem) => ({ label: colors.yellow('warning'), ...problem })),
   ];
-  for (const { label, problem } of lines.toSorted((a, b) => inFileOrder(a.problem, b.problem)))
-    print(label, problem);
+  for (const { label, place, message } of lines.toSorted(inFileOrder))
+    terminal.out(`${label} ${printable(`${formatPlace(placeFromHere(directory, place))}: ${message}`)}\n`);
 
   const looked = [
     counted(checked.stores.length, 'store'),
@@ -283,32 +281,23 @@ function printCheck({ terminal, directory, program }: Invocation, found: Found, 
 
   for (const line of safetyLines(checked)) terminal.out(`${printable(line)}\n`);
 
-  if (findings.length > 0) {
-    const text = findingsText(findings, terminal);
-    terminal.out(`\n${text}\n`);
-  }
-  const failed = failedFindings(found);
-  const unfinished = checked.unset.length > 0;
-  if (problems.length > 0) {
+  if (findings.length > 0) terminal.out(`\n${findingsText(findings, terminal)}\n`);
+  const failed = findingsOf(found, 'error');
+  const warned = checked.warnings.length + findingsOf(found, 'warning');
+  if (problems.length > 0)
     terminal.out(colors.red(`${counted(problems.length, 'error')} to correct before a run.\n`));
-    return exitCodeOf(found);
-  }
-  if (failed > 0) {
+  else if (failed > 0)
     terminal.out(colors.red(`${counted(failed, 'problem')} outside the workspace's files.\n`));
-    return exitCodeOf(found);
-  }
-  if (unfinished) {
+  else if (checked.unset.length > 0)
     terminal.out(`The files are valid; set ${checked.unset.join(', ')} in .env or in the environment.\n`);
-    return 0;
+  else {
+    terminal.out(
+      warned === 0
+        ? colors.green('No problems found.\n')
+        : colors.yellow(`A run can start; ${counted(warned, 'warning')} above.\n`),
+    );
+    for (const command of nextCommands(checked, online)) terminal.out(`Next: ${program} ${command}\n`);
   }
-  const warned = checked.warnings.length + findings.filter(({ verdict }) => verdict === 'warning').length;
-  terminal.out(
-    warned === 0
-      ? colors.green('No problems found.\n')
-      : colors.yellow(`A run can start; ${counted(warned, 'warning')} above.\n`),
-  );
-  for (const command of nextCommands(checked, online)) terminal.out(`Next: ${program} ${command}\n`);
-  return 0;
 }
 
 function importsOf({ jobs }: WorkspaceCheck) {
