@@ -1,5 +1,5 @@
 import { isOwnerFile } from '../model/workspace-path-schema.ts';
-import { permanentFailure } from './remote-client.ts';
+import { type FoundFile, permanentFailure } from './remote-client.ts';
 
 /** A path split into folder and name. */
 interface SplitPath {
@@ -56,8 +56,21 @@ export function refuseEndlessListing(entries: number, answers: number): void {
   );
 }
 
+/** The file of an address, or those that its pattern matches, of what `list` finds in the folder. */
+export async function filesAt(
+  { location, path, newest }: { readonly location: string; readonly path: string; readonly newest: boolean },
+  list: () => Promise<readonly Listed[]>,
+): Promise<readonly FoundFile[]> {
+  if (!isPattern(path)) return [{ location, path }];
+  const { folder } = splitPath(location);
+  return chosen(await list(), newest).map((file) => ({
+    location: folder + splitPath(file.path).name,
+    path: file.path,
+  }));
+}
+
 /** Sorted by name; with `newest` only the file written last, or the last by name of those. */
-export function chosen(listed: readonly Listed[], newest: boolean): readonly Listed[] {
+function chosen(listed: readonly Listed[], newest: boolean): readonly Listed[] {
   const sorted = listed.toSorted((a, b) => (a.path < b.path ? -1 : 1));
   if (!newest) return sorted;
   const [last] = sorted.toSorted((a, b) => b.writtenAt - a.writtenAt || (a.path < b.path ? 1 : -1));

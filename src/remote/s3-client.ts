@@ -13,14 +13,7 @@ import {
 import { Upload as MultipartUpload } from '@aws-sdk/lib-storage';
 import type { RemoteAddress, S3Place } from '../model/remote-address.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
-import {
-  chosen,
-  isPattern,
-  type Listed,
-  matchesPattern,
-  refuseEndlessListing,
-  splitPath,
-} from './matches-pattern.ts';
+import { filesAt, type Listed, matchesPattern, refuseEndlessListing, splitPath } from './matches-pattern.ts';
 import {
   changedByOther,
   connectionFailure,
@@ -51,31 +44,20 @@ export function s3Client(at: S3Address, timeouts: S3Timeouts = CONNECTION_TIMEOU
   const client = connectS3(at, ATTEMPTS, timeouts);
   const { bucket: Bucket, key } = at;
 
-  async function send<T>(signal: AbortSignal, request: () => Promise<T>): Promise<T> {
-    try {
-      return await request();
-    } catch (error) {
-      signal.throwIfAborted();
-      throw s3Failure(error);
-    }
-  }
-
   async function list(signal: AbortSignal): Promise<Listed[]> {
     const { folder, name } = splitPath(key);
     const Prefix = folder + name.slice(0, name.indexOf('*'));
     const listed: Listed[] = [];
     let [entries, pages] = [0, 0];
-    await send(signal, async () => {
-      for await (const page of listPages(client, { Bucket, Prefix, Delimiter: '/' }, signal)) {
-        entries += page.length;
-        pages += 1;
-        refuseEndlessListing(entries, pages);
-        for (const { Key: path = '', LastModified } of page) {
-          if (!matchesPattern(path.slice(folder.length), name)) continue;
-          listed.push({ path, writtenAt: LastModified?.getTime() ?? 0 });
-        }
+    for await (const page of listPages(client, { Bucket, Prefix, Delimiter: '/' }, signal)) {
+      entries += page.length;
+      pages += 1;
+      refuseEndlessListing(entries, pages);
+      for (const { Key: path = '', LastModified } of page) {
+        if (!matchesPattern(path.slice(folder.length), name)) continue;
+        listed.push({ path, writtenAt: LastModified?.getTime() ?? 0 });
       }
-    });
+    }
     return listed;
   }
 
@@ -91,27 +73,22 @@ export function s3Client(at: S3Address, timeouts: S3Timeouts = CONNECTION_TIMEOU
     });
     try {
       signal.throwIfAborted();
-      await send(signal, () => sending.done());
+      await asS3Failure(sending.done(), signal);
     } finally {
       signal.removeEventListener('abort', giveUp);
     }
   }
 
-  const locationOf = (path: string) =>
-    at.location.slice(0, at.location.lastIndexOf('/') + 1) + splitPath(path).name;
   return {
-    async find(signal) {
-      if (!isPattern(key)) return [{ location: at.location, path: key }];
-      return chosen(await list(signal), at.newest).map(({ path }) => ({ location: locationOf(path), path }));
-    },
+    find: (signal) => filesAt({ ...at, path: key }, () => list(signal)),
     async get({ path }, { signal, unless }) {
       try {
-        const answer = await send(signal, () =>
-          client.send(
-            new GetObjectCommand({ Bucket, Key: path, ...(unless !== null && { IfNoneMatch: unless }) }),
-            { abortSignal: signal },
-          ),
-        );
+        const command = new GetObjectCommand({
+          Bucket,
+          Key: path,
+          ...(unless !== null && { IfNoneMatch: unless }),
+        });
+        const answer = await asS3Failure(client.send(command, { abortSignal: signal }), signal);
         const { Body, ContentLength = null, ETag = null } = answer;
         if (!(Body instanceof Readable)) throw transientFailure('the answer has no content');
         return { kind: 'content', content: Body, size: ContentLength, version: ETag };
@@ -126,14 +103,9 @@ export function s3Client(at: S3Address, timeouts: S3Timeouts = CONNECTION_TIMEOU
       // A broken upload leaves no object.
       sweep: async () => {},
       async sizeOf(name, signal) {
-        try {
-          const command = new HeadObjectCommand({ Bucket, Key: `${key}/${name}` });
-          const { ContentLength } = await send(signal, () => client.send(command, { abortSignal: signal }));
-          return ContentLength ?? null;
-        } catch (error) {
-          if (error instanceof RemoteFailure && error.kind === 'absent') return null;
-          throw error;
-        }
+        const command = new HeadObjectCommand({ Bucket, Key: `${key}/${name}` });
+        const asked = asS3Failure(client.send(command, { abortSignal: signal }), signal);
+        return (await asked.catch(unlessAbsent))?.ContentLength ?? null;
       },
       put: (name, upload, { signal, type }) => store(`${key}/${name}`, upload, signal, { ContentType: type }),
     },
@@ -243,10 +215,8 @@ async function* listPages(
 ): AsyncGenerator<readonly _Object[]> {
   let next: string | undefined;
   do {
-    const page = await client.send(
-      new ListObjectsV2Command({ ...which, ContinuationToken: next }),
-      signal && { abortSignal: signal },
-    );
+    const command = new ListObjectsV2Command({ ...which, ContinuationToken: next });
+    const page = await asS3Failure(client.send(command, signal && { abortSignal: signal }), signal);
     yield page.Contents ?? [];
     const before = next;
     next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
@@ -382,23 +352,14 @@ export function s3Objects(at: S3Place, attempts = OBJECT_ATTEMPTS) {
       return readOn(key, await open(key));
     },
     async has(Key: string): Promise<boolean> {
-      try {
-        await asS3Failure(client.send(new HeadObjectCommand({ Bucket, Key })));
-        return true;
-      } catch (error) {
-        if (error instanceof RemoteFailure && error.kind === 'absent') return false;
-        throw error;
-      }
+      const asked = asS3Failure(client.send(new HeadObjectCommand({ Bucket, Key })));
+      return (await asked.catch(unlessAbsent)) !== undefined;
     },
     /** All keys with this prefix. */
     async list(Prefix: string): Promise<string[]> {
       const keys: string[] = [];
-      try {
-        for await (const page of listPages(client, { Bucket, Prefix })) {
-          for (const { Key } of page) if (Key !== undefined) keys.push(Key);
-        }
-      } catch (error) {
-        throw s3Failure(error);
+      for await (const page of listPages(client, { Bucket, Prefix })) {
+        for (const { Key } of page) if (Key !== undefined) keys.push(Key);
       }
       return keys;
     },
@@ -416,14 +377,16 @@ export function s3Objects(at: S3Place, attempts = OBJECT_ATTEMPTS) {
   };
 }
 
-async function asS3Failure<Answer>(asked: Promise<Answer>): Promise<Answer> {
+/** The answer to a request. Rejects with RemoteFailure, or with the reason of the signal that ended it. */
+async function asS3Failure<Answer>(asked: Promise<Answer>, signal?: AbortSignal): Promise<Answer> {
   try {
     return await asked;
   } catch (error) {
+    signal?.throwIfAborted();
     throw s3Failure(error);
   }
 }
 
-function unlessAbsent(error: unknown): void {
+function unlessAbsent(error: unknown): undefined {
   if (!(error instanceof RemoteFailure && error.kind === 'absent')) throw error;
 }

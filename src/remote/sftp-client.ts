@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Attributes, FileEntry, SFTPWrapper } from 'ssh2';
-import { chosen, isPattern, matchesPattern, refuseEndlessListing, splitPath } from './matches-pattern.ts';
+import { filesAt, matchesPattern, refuseEndlessListing, splitPath } from './matches-pattern.ts';
 import {
   CHANGING_FILE_HINT,
   changedByOther,
@@ -36,21 +36,14 @@ export function sftpClient(at: SftpAddress): RemoteClient {
   }
 
   const { folder, name } = splitPath(at.path);
-  const locationOf = (file: string) => at.location.slice(0, at.location.lastIndexOf('/') + 1) + file;
   return {
-    async find(signal) {
-      if (!isPattern(at.path)) return [{ location: at.location, path: at.path }];
-      const entries = await use(signal, (calls) => calls.list(folder === '' ? '.' : folder));
-      const files = entries.filter(({ filename, attrs }) => isFile(attrs) && matchesPattern(filename, name));
-      const listed = files.map(({ filename, attrs }) => ({
-        path: folder + filename,
-        writtenAt: attrs.mtime * 1000,
-      }));
-      return chosen(listed, at.newest).map(({ path }) => ({
-        location: locationOf(splitPath(path).name),
-        path,
-      }));
-    },
+    find: (signal) =>
+      filesAt(at, async () => {
+        const entries = await use(signal, (calls) => calls.list(folder === '' ? '.' : folder));
+        return entries
+          .filter(({ filename, attrs }) => isFile(attrs) && matchesPattern(filename, name))
+          .map(({ filename, attrs }) => ({ path: folder + filename, writtenAt: attrs.mtime * 1000 }));
+      }),
     get: ({ path }, { signal }) =>
       use(signal, async (calls) => {
         const attributes = await calls.stat(path);
