@@ -76,7 +76,6 @@ export function draftQuantity(guess: Guess): Value | undefined {
   }
   const hasFlags = isFlag(guess, words);
   if (hasFlags === undefined) return undefined;
-  if (words === count) askSoldOut(guess, words);
   const countOf = (value: string) => (hasFlags ? undefined : readCount(value));
   const counts = words.values.flatMap((value) => countOf(value) ?? []);
   const signs = signsOf(counts.map(({ digits }) => digits));
@@ -131,13 +130,19 @@ export function askStock(guess: Guess) {
       reserved = [guess.useAnswered('reserved', column), 'integer', { times: -1 }];
   }
   const isSold = (cell = '1') =>
-    !/^(?:0*|-\d.*)$/.test(cell) && availabilityOf(cell) !== false && booleanOf(cell) !== false;
-  for (const column of guess.freeCalled('soldOut').filter(areFlags)) {
-    const marked = column.cells.find((cell, row) => isMarked(cell) && isSold(stock?.cells[row]));
-    if (marked === undefined) continue;
-    const why = `has '${marked}' for a product that ${stock === undefined ? 'can be bought without it' : 'has a stock'}`;
-    if (guess.askUnused([column], why, [LEAVE_OUT, SOLD_OUT]) === 'sold-out')
-      soldOut = marking(guess.useAnswered('soldOut', column), column);
+    !/^(?:0+|-\d.*)$/.test(cell) && availabilityOf(cell) !== false && booleanOf(cell) !== false;
+  for (const column of guess.freeCalled('soldOut', 'availability')) {
+    const areMarks = isCalled(column, 'soldOut');
+    // The warehouse is called so too, as a number of pieces is.
+    const mayBePlace = isCalled(column, 'quantity') && !areFlags(column);
+    if (areMarks ? !areFlags(column) : stock === undefined || mayBePlace) continue;
+    const isOut = areMarks ? isMarked : mayBeSoldOut;
+    const row = column.cells.findIndex((cell, at) => isOut(cell) && isSold(stock?.cells[at]));
+    if (row === -1) continue;
+    const amount = stock?.cells[row];
+    const why = `has '${column.cells[row]}' for a product that ${amount ? `has a stock of ${amount}` : 'can be bought without it'}`;
+    if (guess.askUnused([column], why, [LEAVE_OUT, areMarks ? SOLD_OUT : OTHERS_SOLD_OUT]) === 'sold-out')
+      soldOut = marking(guess.useAnswered('soldOut', column), column, isOut);
   }
   for (const column of guess.freeCalled('tracked', 'backorder')) {
     const isTracking = isCalled(column, 'tracked');
@@ -146,9 +151,7 @@ export function askStock(guess: Guess) {
       if (isTracking) return cell === '' || booleanOf(cell) === false;
       return areMarks ? isMarked(cell) : isCellWord(cell, 'backorders');
     };
-    const row = column.cells.findIndex(
-      (cell, at) => isBuyable(cell) && stock?.cells[at] !== '' && !isSold(stock?.cells[at]),
-    );
+    const row = column.cells.findIndex((cell, at) => isBuyable(cell) && !isSold(stock?.cells[at]));
     if (row === -1) continue;
     const cell = column.cells[row];
     const shown = cell === '' ? 'is blank' : `has '${cell}'`;
@@ -164,6 +167,18 @@ export function askStock(guess: Guess) {
 const SUBTRACT = { value: 'subtract', label: 'a part of the stock, which is subtracted' };
 const BUYABLE = { value: 'buyable', label: 'such products can be bought: their stock is not sent' };
 const SOLD_OUT = { value: 'sold-out', label: 'the marked products are sold out: their stock is 0' };
+
+const OTHERS_SOLD_OUT = {
+  ...SOLD_OUT,
+  label: 'whatever it does not say can be bought is sold out: its stock is 0',
+};
+
+/** Whether a word beside a stock does not say that the product can be bought. */
+function mayBeSoldOut(word: string): boolean {
+  const known = availabilityOf(word) ?? booleanOf(word);
+  const isOther = word === '' || isMissingValue(word) || isCellWord(word, 'backorders');
+  return known === false || (known === undefined && !isOther && readCount(word) === undefined);
+}
 
 /** The stock, less what is reserved; 0 of what is sold out. */
 export function stockOf(
@@ -189,19 +204,6 @@ function isFlag(guess: Guess, column: SampledColumn): boolean | undefined {
     { value: 'available', label: '1: it can be bought, and its stock is not tracked; 0: it is sold out' },
   ]);
   return answer === undefined ? undefined : answer === 'available';
-}
-
-/** Asks about words that say of products with stock that they are sold out: they would be sold. */
-function askSoldOut(guess: Guess, stock: SampledColumn): void {
-  for (const column of guess.freeCalled('availability')) {
-    if (column === stock || isCalled(column, 'soldOut')) continue;
-    const row = column.cells.findIndex(
-      (cell, at) =>
-        (availabilityOf(cell) ?? booleanOf(cell)) === false && !/^0*$/.test(stock.cells[at] ?? ''),
-    );
-    if (row !== -1)
-      guess.askUnused([column], `has '${column.cells[row]}' for a stock of ${stock.cells[row]}`);
-  }
 }
 
 /** What a word in the stock means; undefined while that is asked. */

@@ -288,7 +288,7 @@ export function areFlags(column: SampledColumn): boolean {
 /** The condition for the rows that a column marks; `marks`: which cells do. */
 export function marking(name: string, { values }: SampledColumn, marks = isMarked): Condition {
   const none = values.filter((value) => !marks(value) && booleanOf(value) === undefined);
-  return { not: { [name]: ['blank', 'no', ...wordsIn({ values: none })] } };
+  return { not: { [name]: ['blank', marks('no') ? 'yes' : 'no', ...wordsIn({ values: none })] } };
 }
 
 /** A column of states has no more different values. */

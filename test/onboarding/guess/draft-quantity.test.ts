@@ -24,6 +24,39 @@ describe('a column that says what is sold out', () => {
     expect(await stocks(beside)).toEqual([id]);
     expect(await stocks(beside, { [id]: 'sold-out' })).toEqual([0, 2]);
     expect(await stocks(beside.replace(';3;', ';0;'))).toEqual([0, 2]);
+    const blank = beside.replace(';3;', ';;');
+    expect(await stocks(blank)).toEqual([id]);
+    expect(await stocks(blank, { [id]: 'sold-out' })).toEqual([0, 2]);
+  });
+});
+
+describe('words beside the stock', () => {
+  const text = (word: string, stock = '') =>
+    `Name;Price;Stock;Availability\nMug;4.00;5;In stock\nJug;5.00;${stock};${word}`;
+
+  it.each([
+    ['Sold out', ''],
+    ['Recalled', '3'],
+    ['Ships in 6 weeks', ''],
+    ['no', ''],
+  ])('%s for a stock of "%s" are asked about, and may make it 0', async (word, stock) => {
+    const id = 'unused.Availability';
+    expect(await stocks(text(word, stock))).toEqual([id]);
+    expect(await stocks(text(word, stock), { [id]: 'sold-out' })).toEqual([5, 0]);
+    expect(await stocks(text(word, stock), { [id]: 'leave-out' })).toEqual([5, Number(stock) || null]);
+  });
+
+  it.each([
+    ['Backorder', ''],
+    ['Recalled', '0'],
+    ['7', '7'],
+    ['', ''],
+  ])('%s for a stock of "%s" are not', async (word, stock) => {
+    expect(await stocks(text(word, stock))).toEqual([5, stock === '' ? null : Number(stock)]);
+  });
+
+  it('are not if they name the warehouse', async () => {
+    expect(await stocks('Name;Preis;Bestand;Lager\nTasse;4,00;5;Bonn\nDose;5,00;2;Ulm')).toEqual([5, 2]);
   });
 });
 
