@@ -9,7 +9,14 @@ import type { Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import { COLUMN_FIELDS } from '../column-fields.ts';
 import { countedShare, type Guess, isCalled, isMentioned, LEAVE_OUT, readBy } from './guess.ts';
-import { hasPart, hasPhrase, hasWord } from './header-reading.ts';
+import {
+  hasBeginning,
+  hasPart,
+  hasPhrase,
+  hasWord,
+  readContactHeader,
+  wordsOfHeader,
+} from './header-reading.ts';
 import {
   areDates,
   areFlags,
@@ -17,6 +24,7 @@ import {
   booleanOf,
   isAddresses,
   isEmail,
+  isMark,
   isMissingValue,
   isMostly,
   isPhone,
@@ -30,7 +38,7 @@ import {
   visibilityOf,
   wordsIn,
 } from './sampled-column.ts';
-import { words } from './words.ts';
+import { isCellWord, words } from './words.ts';
 
 /** A mapping of contacts; undefined while a question is open. */
 export function draftContact(guess: Guess): ContactMappingSpec | undefined {
@@ -430,16 +438,17 @@ function refusalsOf(column: SampledColumn): Refusals | undefined {
     return { test, when: (name) => marking(name, column, test) };
   }
   if (isOther || column.values.length === 0) return undefined;
-  if (
+  const isConsent =
     says('confirmed') ||
-    says('subscribed') ||
-    (isUnknown && (isMentioned(column, 'email') || hasPart(column.header, 'agreeing')))
-  ) {
+    isCalled(column, 'subscribed') ||
+    (column.reading.meanings.length === 0 && hasPart(column.header, 'agreeing'));
+  if (isConsent || says('subscribed') || (isUnknown && isMentioned(column, 'email'))) {
     const read = readerOfFlags(column);
     const isBlankNo = says('confirmed') && (areDates(column) || areFlags(column));
-    const test = (cell: string) => (cell === '' ? isBlankNo : read(cell) === false || isRefusal(cell));
+    const isNo = (cell: string) => read(cell) === false || isRefusal(cell) || (isConsent && !isAgreed(cell));
+    const test = (cell: string) => (cell === '' ? isBlankNo : isNo(cell));
     const blank = isBlankNo ? ['blank'] : [];
-    const states = wordsIn(column).filter(isRefusal);
+    const states = wordsIn(column).filter(isNo);
     return { test, when: (name) => ({ [name]: ['no', ...blank, ...states] }) };
   }
   const isNamed = column.reading.meanings.length > 0 && !isCalled(column, 'tags');
@@ -460,6 +469,25 @@ function statesOf({ values }: SampledColumn): Refusals {
 function listed(cell: string): readonly string[] {
   const parts = cell.split(/[[\]"',;|/\n]+/).map((part) => part.trim());
   return parts.filter((part) => part !== '');
+}
+
+/** Whether a cell in a column about consent agrees, by its only word or by the first ones of a sentence, or has no words: the address of a computer. */
+function isAgreed(cell: string): boolean {
+  const all = wordsOfHeader(cell);
+  const isTurned = hasWord(cell, 'negations') || hasWord(cell, 'otherChannels');
+  return (
+    /^(?:\P{L}*\d\P{L}*|[\da-f]*:[\da-f:.]+)$/iu.test(cell) ||
+    booleanOf(cell) === true ||
+    isMark(cell) ||
+    areDates({ values: [cell] }) ||
+    isEmail(cell) ||
+    isAddresses(cell) ||
+    readContactHeader(cell).meanings.some(
+      ({ concept, how }) => how === 'exact' && (concept === 'subscribed' || concept === 'confirmed'),
+    ) ||
+    (all.length === 1 && hasBeginning(cell, 'agreeing')) ||
+    (!isTurned && isCellWord(all.slice(0, 2).join(' '), 'agreed'))
+  );
 }
 
 /** Whether a state of a contact refuses e-mails: Hard-Bounce, cleaned (2x), but not never bounced. */

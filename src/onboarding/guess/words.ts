@@ -75,6 +75,8 @@ const CELLS = [
   'removedAlone',
   /** A contact gets no e-mails, or has not agreed to them. */
   'refusals',
+  /** A contact has agreed: the only words, or the first two of a sentence; without accents. */
+  'agreed',
   /** In a last row that is no product. */
   'totals',
   /** What kind of product it is, not in which category. */

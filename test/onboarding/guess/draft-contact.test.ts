@@ -76,6 +76,18 @@ describe('a consent that another column takes back', () => {
     ['RGPD', 'OK', 'Refus'],
     ['DSGVO-Einwilligung', 'erteilt', 'widerrufen'],
     ['İYS durumu', 'ONAY', 'RET'],
+    ['Consent', 'Y', 'withheld'],
+    ['Confirmed', 'Confirmed', 'awaiting'],
+    ['Double opt-in', 'done', 'waiting'],
+    ['Consent', 'given', 'lapsed'],
+    ['GDPR', 'ok', 'erase'],
+    ['RGPD', 'ok', 'à supprimer'],
+    ['Confirmed', '2024-01-02 10:00', '?'],
+    ['DOI-Status', 'bestätigt', 'angefordert'],
+    ['Opt-in source', '2001:db8::1', 'cold list'],
+    ['DSGVO-Hinweis', 'ja', 'offen'],
+    ['Consent text', 'I agree to e-mails', 'I do not agree to e-mails'],
+    ['Consent text', 'Yes, I agree to e-mails', 'I agree to SMS'],
   ])('by %s is asked about, and counts or not, as the answer says', async (header, agreeing, refusing) => {
     const text = `Newsletter;${header}\nyes;${agreeing}\nyes;${refusing}\nno;${agreeing}`;
     const id = `unused.${header}`;
