@@ -101,6 +101,7 @@ const OTHER_CONCEPTS = {
     'onSale',
     'surcharge',
     'priceUnit',
+    'unit',
     'taxIncluded',
     'weightUnit',
     'gtin',

@@ -14,7 +14,7 @@ import {
   isMentioned,
   LEAVE_OUT,
 } from './guess.ts';
-import { hasPhrase } from './header-reading.ts';
+import { hasPhrase, readProductHeader } from './header-reading.ts';
 import {
   areFlags,
   booleanOf,
@@ -50,7 +50,7 @@ export function askUnused(guess: Guess) {
     why: (value: string) => string,
   ) => {
     for (const column of columns) {
-      const value = column.values.find(shows);
+      const value = [...new Set(column.values)].find(shows);
       if (value !== undefined) ask(guess, [column], why(value));
     }
   };
@@ -62,13 +62,24 @@ export function askUnused(guess: Guess) {
     if (ask(guess, [column], why, column.values.every(mayBeSurcharge) ? ADD : []) !== undefined)
       once(discount, 'plus', [guess.useAnswered('surcharge', column), ...SURCHARGE_STEPS], column);
   }
+  const withoutTax = (value: string) => `has '${value}': prices may be without tax`;
+  for (const tax of ['gross', 'net'] as const)
+    doubt(
+      free.filter(
+        (one) =>
+          areFlags(one) &&
+          (taxOf(one.header) === tax || (tax === 'gross' && isExactlyCalled(one, 'taxIncluded'))),
+      ),
+      (value) => booleanOf(value) === (tax === 'net'),
+      withoutTax,
+    );
   doubt(
-    guess.freeCalled('taxIncluded').filter(areFlags),
-    (value) => booleanOf(value) === false,
-    (value) => `has '${value}': prices may be without tax`,
+    free.filter(({ distinct }) => distinct <= MAX_STATES),
+    (value) => taxOf(value) === 'net',
+    withoutTax,
   );
   doubt(
-    guess.freeCalled('priceUnit'),
+    [...guess.freeCalled('priceUnit'), ...free.filter((one) => isOfUnits(guess, one))],
     (value) => !isPiece(value),
     (value) => `${suchAs(value)} may say for what the price is, if not for a piece`,
   );
@@ -81,7 +92,7 @@ export function askUnused(guess: Guess) {
         !isMentioned(one, 'weight') &&
         isMostly(one, (value) => isPiece(value) || isMeasure(value)),
     ),
-    isMeasure,
+    (value) => isMeasure(value) && !isPiece(value),
     (value) => `${suchAs(value)} prices and stock may be for that, not for a piece`,
   );
   doubt(
@@ -214,9 +225,25 @@ function isPiece(value: string): boolean {
   );
 }
 
-/** Whether a value is a unit of measure: kg, ml; a capital letter is a size or a mark. */
+/** Whether a value is a unit of measure, or for what a price is: kg, ml, per case; a capital letter is a size or a mark. */
 function isMeasure(value: string): boolean {
-  return words().headerParts.measures.has(value.toLowerCase().replace(/\.$/, '')) && !/^\p{Lu}$/u.test(value);
+  const { measures, perPiece } = words().headerParts;
+  const [first = '', second] = value.toLowerCase().replace(/\.$/, '').split(' ');
+  return second === undefined ? measures.has(first) && !/^\p{Lu}$/u.test(value) : perPiece.has(first);
+}
+
+/** Whether a column has the units of what is sold: called that, or with other words that only are about prices. */
+function isOfUnits(guess: Guess, column: SampledColumn): boolean {
+  const { mentions } = column.reading;
+  const isAbout = mentions.has('unit') && [...mentions].every((one) => one === 'unit' || one === 'price');
+  const isCalledUnit = isExactlyCalled(column, 'unit') || isAbout;
+  return isCalledUnit && !isOfContent(guess, column) && !guess.isNamed(column.header);
+}
+
+/** Whether a header or a cell says that a price is with or without tax. */
+function taxOf(text: string) {
+  const { meanings, qualifiers } = readProductHeader(`price ${text}`);
+  return meanings.some(({ concept }) => concept === 'price') ? qualifiers.tax : undefined;
 }
 
 /** Whether a unit is that of the numbers before it, which are a size: Inhalt 250, Einheit ml. */

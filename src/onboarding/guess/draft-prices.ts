@@ -178,6 +178,7 @@ const NO_PRICES: readonly Concept[] = [
   'weight',
   'image',
   'taxRate',
+  'unit',
   'none',
 ];
 

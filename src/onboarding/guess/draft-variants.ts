@@ -339,6 +339,7 @@ const NO_CHOICES: readonly Concept[] = [
   'cost',
   'quantity',
   'position',
+  'unit',
   'none',
 ];
 

@@ -192,10 +192,28 @@ describe('a column that changes what the price is', () => {
     ['Tax', '0.76', 'standard'],
     ['Unit', 'kg', 'pc'],
     ['Единица', 'м', 'шт'],
+    ['Price type', 'net', 'gross'],
+    ['Preisart', 'Netto', 'Brutto'],
+    ['Terms', 'excl. VAT', ''],
+    ['VAT incl.', 'no', 'yes'],
+    ['UOM', 'CT', 'EA'],
+    ['Unit', 'dozen', 'piece'],
+    ['j.m.', 'op.', 'szt'],
+    ['Enhet', 'frp', 'st'],
+    ['Price UOM', 'per 100', 'EA'],
+    ['Sell unit', 'C/100', 'each'],
+    ['Sold by', 'bag of 10', 'each'],
+    ['Prix au', 'lot de 10', 'unité'],
+    ['U.M.', 'CIENTO', 'unidad'],
+    ['Basis', 'per case 24', 'per piece'],
   ])('%s %s is asked about', async (header, several, one) => {
     const text = `Name;Price;${header}\nMug;4.00;${several}\nJug;5.00;${one}`;
     expect(await prices(text)).toEqual([`unused.${header}`]);
     expect(await prices(text.replace(several, one))).toHaveLength(2);
+  });
+
+  it('is asked about where all prices are without tax', async () => {
+    expect(await prices('Name;Price;Net\nMug;4.00;yes\nJug;5.00;yes')).toEqual(['unused.Net']);
   });
 
   it('is not asked about as the unit of the size before it', async () => {
