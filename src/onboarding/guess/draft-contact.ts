@@ -110,7 +110,7 @@ export function draftContact(guess: Guess): ContactMappingSpec | undefined {
   const postalCode = zip && zipValue(guess, zip, country);
   const wholeName = first && last ? undefined : name && nameValue(guess, name);
   const tags = pick('tags');
-  const subscribed = draftSubscribed(guess);
+  const subscribed = draftSubscribed(guess, { note, tags });
   if (email === undefined || guess.questions.length > 0) return undefined;
   const use = (field: string, column: SampledColumn | undefined) => column && guess.use(field, column);
   const list = (['|', ';', ','] as const).find((sign) => tags?.values.some((value) => value.includes(sign)));
@@ -281,7 +281,7 @@ function isFamilyNameFirst(language: string): boolean {
  * Whether contacts get e-mails. That nobody has refused them is no consent, and a consent counts only if no other column takes it
  * back: both are asked. Undefined also while a question is open.
  */
-function draftSubscribed(guess: Guess): Flag | undefined {
+function draftSubscribed(guess: Guess, sent: SentTexts): Flag | undefined {
   const fits = (column: SampledColumn) => column.values.length > 0 && column.distinct <= MAX_FLAGS;
   const pick = (field: 'subscribed' | 'unsubscribed', fitting: (column: SampledColumn) => boolean) =>
     guess.pick(field, {
@@ -292,7 +292,7 @@ function draftSubscribed(guess: Guess): Flag | undefined {
   const subscribed = pick('subscribed', (column) => fits(column) && !areDates(column));
   if (subscribed !== undefined) {
     const meanings = meaningsOf(guess, subscribed, false);
-    const refused = askRefusals(guess, subscribed, meanings?.('yes') ?? []);
+    const refused = askRefusals(guess, subscribed, meanings?.('yes') ?? [], sent);
     const said = meanings && flagValue(guess.use('subscribed', subscribed), meanings, 'yes', 'no');
     return said === undefined || refused.length === 0 ? said : [{ first: [...refused, said] }];
   }
@@ -301,6 +301,9 @@ function draftSubscribed(guess: Guess): Flag | undefined {
   askUnclear(guess, fits);
   return undefined;
 }
+
+/** Columns that are sent, and whose texts may say it too. */
+type SentTexts = Readonly<Record<'note' | 'tags', SampledColumn | undefined>>;
 
 /** A column of flags has no more different values. */
 const MAX_FLAGS = 4;
@@ -390,29 +393,33 @@ function askUnclear(guess: Guess, fits: (column: SampledColumn) => boolean): voi
  * Asks about columns that say of contacts whom the flag subscribes, by yes or by words that an answer takes for it, that they have
  * unsubscribed, that mail to them came back, or that they have not confirmed. The values that an answer gives: false for these contacts.
  */
-function askRefusals(guess: Guess, flag: SampledColumn, agreeing: readonly string[]): readonly Value[] {
+function askRefusals(
+  guess: Guess,
+  flag: SampledColumn,
+  agreeing: readonly string[],
+  { note, tags }: SentTexts,
+): readonly Value[] {
   const read = readerOfFlags(flag);
   const isSubscribed = flag.cells.map((cell) => read(cell) === true || agreeing.includes(cell.toLowerCase()));
-  const tags = guess.columns.filter((one) => one !== flag && isCalled(one, 'tags') && !guess.isFree(one));
   const { now = Number.POSITIVE_INFINITY } = guess;
   const isOver = (cell: string) => momentsOf(cell).every((moment) => moment <= now);
-  return [...guess.free, ...tags].flatMap((column) => {
-    const isTags = tags.includes(column);
-    const refusals = isTags ? statesOf(column) : refusalsOf(column);
+  return [...guess.free, ...withoutAbsent([note, tags])].flatMap((column) => {
+    const field = column === note ? 'note' : column === tags ? 'tags' : undefined;
+    const refusals = field ? statesOf(column) : refusalsOf(column);
     const found = column.cells.find(
       (cell, row) => isSubscribed[row] === true && refusals?.test(cell) && isOver(cell),
     );
     if (refusals === undefined || found === undefined) return [];
     const shown = found === '' ? 'is blank' : `has '${found}'`;
     const answer = guess.askUnused([column], `${shown} for a contact that '${flag.header}' subscribes`, [
-      isTags ? { value: LEAVE_OUT.value, label: 'nothing about e-mails' } : LEAVE_OUT,
+      field ? { value: LEAVE_OUT.value, label: 'nothing about e-mails' } : LEAVE_OUT,
       {
         value: 'unsubscribed',
         label: areDates(column) ? 'contacts with a date get no e-mails' : 'such a contact gets no e-mails',
       },
     ]);
     if (answer !== 'unsubscribed') return [];
-    const name = isTags ? guess.use('tags', column) : guess.useAnswered('unsubscribed', column);
+    const name = field ? guess.use(field, column) : guess.useAnswered('unsubscribed', column);
     return [{ value: { const: false }, when: refusals.when(name) }];
   });
 }
@@ -451,19 +458,17 @@ function refusalsOf(column: SampledColumn): Refusals | undefined {
     const states = wordsIn(column).filter(isNo);
     return { test, when: (name) => ({ [name]: ['no', ...blank, ...states] }) };
   }
-  const isNamed = column.reading.meanings.length > 0 && !isCalled(column, 'tags');
-  const states = new Set(column.values.map((value) => value.replaceAll(/\d+/g, '')));
+  const isNamed = column.reading.meanings.length > 0 && !isCalled(column, 'tags', 'note');
   const isPlain = column.values.every((value) => booleanOf(value) !== undefined);
-  return isNamed || isPlain || states.size > MAX_STATES ? undefined : statesOf(column);
+  return isNamed || isPlain ? undefined : statesOf(column);
 }
 
 /** Which cells of a column have a state that refuses e-mails, alone or in a list. */
 function statesOf({ values }: SampledColumn): Refusals {
-  const test = (cell: string) => listed(cell).some(isRefusal);
-  const cells = [...new Set(values.filter(test))];
+  const cells = [...new Set(values)].filter((cell) => listed(cell).some(isRefusal));
   const isList = cells.some((cell) => listed(cell).length > 1);
   const states = isList ? { contains: cells.flatMap(listed).filter(isRefusal) } : cells;
-  return { test, when: (name) => ({ [name]: states }) };
+  return { test: (cell) => cells.includes(cell), when: (name) => ({ [name]: states }) };
 }
 
 function listed(cell: string): readonly string[] {

@@ -308,7 +308,7 @@ export function hasPhrase(text: string, list: 'refusals' | 'removed'): boolean {
   const { cells, headerParts } = words();
   const known = phrases.get(list) ?? new Set([...cells[list]].map((one) => wordsOfHeader(one).join(' ')));
   phrases.set(list, known);
-  const all = wordsOfHeader(text);
+  const all = wordsOf(text);
   return all.some(
     (_, from) =>
       !headerParts.negations.has(all[from - 1] ?? '') &&

@@ -76,6 +76,7 @@ describe('a consent that another column takes back', () => {
     ['RGPD', 'OK', 'Refus'],
     ['DSGVO-Einwilligung', 'erteilt', 'widerrufen'],
     ['İYS durumu', 'ONAY', 'RET'],
+    ['Status', 'Customer', 'Dead'],
     ['Consent', 'Y', 'withheld'],
     ['Confirmed', 'Confirmed', 'awaiting'],
     ['Double opt-in', 'done', 'waiting'],
@@ -126,6 +127,38 @@ describe('a consent that another column takes back', () => {
     expect(await subscribed('Newsletter;End date\nyes;2027-01-02\nno;2025-01-02')).toEqual([true, false]);
     expect(await subscribed('Newsletter;Confirmed orders\nyes;0\nno;3')).toEqual([true, false]);
     expect(await subscribed('Newsletter;Unsubscribe link\nyes;https://x.example/u')).toEqual([true]);
+  });
+});
+
+describe('a text about a contact', () => {
+  it.each([
+    ['Remarks', 'UNSUBSCRIBED by phone'],
+    ['Remarks', 'do not contact'],
+    ['Comments', 'please stop mailing me'],
+    ['Comments', `${'met at the fair, '.repeat(9)}asked to be removed 3/4`],
+    ['Notiz', 'will keine Mails mehr'],
+    ['Notiz', 'verstorben'],
+  ])('is sent as a note, and is asked about where it refuses e-mails: %s %s', async (header, refusing) => {
+    const text = `Newsletter;${header}\nyes;VIP\nyes;${refusing}`;
+    const id = `unused.${header}`;
+    expect(await contacts(text)).toEqual([id]);
+    expect(await contacts(text, { [id]: 'unsubscribed' })).toEqual([
+      { subscribed: true, note: 'VIP' },
+      { subscribed: false, note: refusing },
+    ]);
+    expect(await contacts(text, { [id]: 'leave-out' })).toMatchObject([
+      { subscribed: true },
+      { subscribed: true, note: refusing },
+    ]);
+    expect(await contacts(`Newsletter;${header}\nyes;VIP\nno;${refusing}`)).toHaveLength(2);
+  });
+
+  it('is asked about also where no two are alike, or an answer makes it a note', async () => {
+    const rows = Array.from({ length: 20 }, (_, row) => `yes;Call ${'abcdefghijklmnopqrst'.charAt(row)}`);
+    expect(await subscribed(`Newsletter;Said\n${rows.join('\n')}\nyes;do not mail`)).toEqual(['unused.Said']);
+    expect(await contacts('Newsletter;Said\nyes;do not mail', { 'column.note': 'Said' })).toEqual([
+      'unused.Said',
+    ]);
   });
 });
 
