@@ -56,7 +56,7 @@ export function draftProduct(
   const description = pickDescription(guess);
   const images = draftImages(guess, variants !== undefined && variants.group !== undefined);
   const categories = draftCategories(guess);
-  const quantity = spread?.quantity ?? draftQuantity(guess);
+  const quantity = spread?.quantity ?? draftQuantity(guess, spread !== undefined);
   const weight = draftWeight(guess);
   const hidden = draftHidden(guess, titleColumn, variants?.group !== undefined);
   const type = draftType(guess);

@@ -2,6 +2,7 @@ import { weightUnit } from '../../mapping/compile-mapping.ts';
 import type { Condition, Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
 import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
+import { isUnknown } from './draft-hidden.ts';
 import { findDecimal } from './draft-prices.ts';
 import {
   countedShare,
@@ -12,6 +13,7 @@ import {
   LEAVE_OUT,
   readBy,
 } from './guess.ts';
+import { hasWord } from './header-reading.ts';
 import {
   areFlags,
   availabilityOf,
@@ -31,7 +33,21 @@ import {
 import { isCellWord } from './words.ts';
 
 /** The stock: a number of pieces, or words that say whether there are any. */
-export function draftQuantity(guess: Guess): Value | undefined {
+export function draftQuantity(guess: Guess, isSpread = false): Value | undefined {
+  const counted = guess
+    .freeCalled('quantity')
+    .filter(({ values }) => values.some((value) => /[1-9]/.test(value)));
+  const ofOrders = guess.free.filter((one) => isUnknown(one) && hasWord(one.header, 'orders'));
+  const [order, second] = ofOrders.filter(({ values }) => values.length > 0);
+  if (isSpread)
+    guess.askUnclear(
+      'quantity',
+      counted,
+      `each variant of a row would have the stock of '${counted[0]?.header}'`,
+    );
+  if (order !== undefined && (second !== undefined || order.distinct < order.values.length))
+    guess.askUnclear('quantity', counted, `'${order.header}' may be of orders, and it what was ordered`);
+  if (guess.isAsked('quantity')) return undefined;
   const isCount = (value: string) => readCount(value) !== undefined || isMissingValue(value);
   const isWord = (value: string) => availabilityOf(value) !== undefined || booleanOf(value) !== undefined;
   const count = guess.pick('quantity', {
@@ -141,8 +157,10 @@ export function askStock(guess: Guess) {
     if (row === -1) continue;
     const amount = stock?.cells[row];
     const why = `has '${column.cells[row]}' for a product that ${amount ? `has a stock of ${amount}` : 'can be bought without it'}`;
-    if (guess.askUnused([column], why, [LEAVE_OUT, areMarks ? SOLD_OUT : OTHERS_SOLD_OUT]) === 'sold-out')
-      soldOut = marking(guess.useAnswered('soldOut', column), column, isOut);
+    const offered = [LEAVE_OUT, areMarks ? SOLD_OUT : OTHERS_SOLD_OUT];
+    if (guess.askUnused([column], why, offered) !== 'sold-out') continue;
+    const marked = marking(guess.useAnswered('soldOut', column), column, isOut);
+    soldOut = soldOut === undefined ? marked : { any: [soldOut, marked] };
   }
   for (const column of guess.freeCalled('tracked', 'backorder')) {
     const isTracking = isCalled(column, 'tracked');

@@ -55,6 +55,8 @@ const HEADER_PARTS = [
   'agreeing',
   /** Other ways to reach somebody than e-mail. */
   'otherChannels',
+  /** They say that rows are lines of orders. */
+  'orders',
   /** Whose e-mail address it may be instead of that of the contact. */
   'otherPeople',
 ] as const;
@@ -77,7 +79,7 @@ const CELLS = [
   'refusals',
   /** A contact has agreed: the only words, or the first two of a sentence; without accents. */
   'agreed',
-  /** In a last row that is no product. */
+  /** In rows that are no products. */
   'totals',
   /** What kind of product it is, not in which category. */
   'productKinds',

@@ -91,6 +91,36 @@ describe('words for the stock', () => {
   });
 });
 
+it.each([
+  [
+    'is what lines of orders have',
+    'Order no;SKU;Product;Price;Qty\n1001;A1;Mug;4.00;5\n1001;A2;Jug;5.00;2',
+    'Qty',
+  ],
+  ['is of all variants', 'Name;Price S;Price M;Stock\nMug;4;5;5\nJug;5;6;2', 'Stock'],
+])('the stock is asked about where it %s', async (_, text, header) => {
+  expect(await stocks(text)).toEqual(['column.quantity']);
+  expect(await stocks(text, { 'column.quantity': header })).toEqual([5, 2]);
+  expect(await stocks(text, { 'column.quantity': '' })).toEqual([null, null]);
+});
+
+it('is not asked about beside a code for orders, each once', async () => {
+  const text = 'SKU;Order reference;Name;Price;Stock\nA1;B1;Mug;4.00;5\nA2;B2;Jug;5.00;2';
+  expect(await stocks(text)).toEqual([5, 2]);
+});
+
+it('is not asked about where all variants have a word for it', async () => {
+  const text = 'Name;Price S;Price M;Stock\nMug;4;5;in stock\nJug;5;6;sold out';
+  expect(await stocks(text)).toEqual([null, 0]);
+});
+
+it('is 0 where one of two columns says so', async () => {
+  const text =
+    'Name;Price;Stock;Sold out;Availability\nMug;4.00;5;x;in stock\nJug;5.00;2;;sold out\nPot;5.00;3;;';
+  const answers = { 'unused.Sold out': 'sold-out', 'unused.Availability': 'sold-out' };
+  expect(await stocks(text, answers)).toEqual([0, 0, 3]);
+});
+
 describe('the unit of a weight', () => {
   it('is read from its column where a few units are not known: these rows are rejected', () => {
     const header = ['Name', 'Price', 'Weight', 'Weight unit'];
