@@ -68,6 +68,7 @@ export function draftProduct(
     sku !== undefined &&
     (spread !== undefined || (variants.group !== undefined && sku.distinct < sku.values.length));
   if (isShared) guess.notes.push(`'${sku.header}' is not sent as the SKU: variants have it in common.`);
+  const totals = totalsIn(guess, titleColumn, sku);
   if (url === undefined || guess.questions.length > 0) return undefined;
 
   const title = guess.use('title', titleColumn);
@@ -93,7 +94,11 @@ export function draftProduct(
     quantity: stock,
     weight,
   });
-  const skip = [...prices.skip, ...totalRows(guess, titleColumn, sku)];
+  const skip = [...prices.skip];
+  if (totals.length > 0) {
+    guess.notes.push(`Rows with the totals of others, such as '${totals[0]}', are left out.`);
+    skip.push({ when: { [title]: totals }, reason: 'a row of totals' });
+  }
   const [heading] = headings;
   if (heading !== undefined) {
     const text = heading.find((cell) => cell.trim() !== '');
@@ -404,14 +409,20 @@ function isHandle(value: string): boolean {
   return /^[\p{L}\p{N}._~-]+$/u.test(value);
 }
 
-/** A last row with totals is not a product: it is called that, or begins so and alone lacks a SKU. */
-function totalRows(guess: Guess, title: SampledColumn, sku: SampledColumn | undefined) {
-  const row = title.cells.findLastIndex((cell) => cell !== '');
-  const last = title.cells[row] ?? '';
+/** The names of rows with totals, which are no products: of the last row, or of those that alone lack a SKU. Others are asked. */
+function totalsIn(guess: Guess, title: SampledColumn, sku: SampledColumn | undefined): string[] {
+  const last = title.cells.findLastIndex((cell) => cell !== '');
   const isTotal = (text: string) => isCellWord(text.replace(/:$/, ''), 'totals');
-  const lacksSku = sku?.cells.every((cell, at) => (cell === '') === (at === row)) === true;
-  const isLast = isTotal(last) || (lacksSku && isTotal(last.split(/[\s:]/, 1)[0] ?? ''));
-  if (!isLast || title.values.filter((value) => value === last || isTotal(value)).length > 1) return [];
-  guess.notes.push(`The last row, '${last}', has the totals of the others: it is left out.`);
-  return [{ when: { [guess.use('title', title)]: [last] }, reason: 'a row of totals' }];
+  const begins = (text: string) => isTotal(text) || isTotal(text.split(/[\s:]/, 1)[0] ?? '');
+  const lacksSku = (row: number) => sku?.cells[row] === '';
+  const areKeyed = title.cells.every((cell, row) => cell === '' || begins(cell) || !lacksSku(row));
+  return [...new Set(title.values.filter(begins))].filter((text) => {
+    const rows = [...title.cells.keys()].filter((row) => title.cells[row] === text);
+    const isLast = rows.length === 1 && rows[0] === last;
+    const mayBeProduct = !rows.every(lacksSku);
+    if (mayBeProduct && !isTotal(text)) return false;
+    if (mayBeProduct ? isLast : areKeyed && (isLast || isTotal(text))) return true;
+    const labels = { totals: 'the totals of other rows: it is left out', product: 'the name of a product' };
+    return guess.askWord(text, title, labels) === 'totals';
+  });
 }

@@ -279,6 +279,24 @@ describe('what a product is', () => {
     expect(await titles(text)).toEqual(['Mug', 'Jug']);
   });
 
+  it('is not a row of subtotals', async () => {
+    const text =
+      'SKU;Name;Price\nA1;Mug;4.00\n;Zwischensumme;4.00\nA2;Jug;5.00\n;Sous-total:;5.00\n;Total jugs;9.00';
+    expect(await titles(text)).toEqual(['Mug', 'Jug']);
+  });
+
+  it.each([
+    ['that other products lack too', 'SKU;Name;Price\nA1;Mug;4.00\n;Jug;5.00\n;Total jugs;9.00'],
+    ['with a SKU', 'SKU;Name;Price\nA1;Mug;4.00\nA3;Total;9.00\nA2;Jug;5.00'],
+    ['between products', 'SKU;Name;Price\nA1;Mug;4.00\n;Total jugs;9.00\nA2;Jug;5.00'],
+  ])('is asked about where it may be totals: %s', async (_, text) => {
+    const name = text.includes('jugs') ? 'Total jugs' : 'Total';
+    const word = `word.${name}`;
+    expect(await titles(text)).toEqual([word]);
+    expect(await titles(text, { [word]: 'totals' })).toEqual(['Mug', 'Jug']);
+    expect(await titles(text, { [word]: 'product' })).toContain(name);
+  });
+
   it('may be called a total', async () => {
     expect(await titles('SKU;Name;Price\nA1;Mug;4.00\nA2;Total care kit;5.00')).toEqual([
       'Mug',
