@@ -415,8 +415,11 @@ function totalsIn(guess: Guess, title: SampledColumn, sku: SampledColumn | undef
   const isTotal = (text: string) => isCellWord(text.replace(/:$/, ''), 'totals');
   const begins = (text: string) => isTotal(text) || isTotal(text.split(/[\s:]/, 1)[0] ?? '');
   const lacksSku = (row: number) => sku?.cells[row] === '';
-  const areKeyed = title.cells.every((cell, row) => cell === '' || begins(cell) || !lacksSku(row));
-  return [...new Set(title.values.filter(begins))].filter((text) => {
+  const lacking = [...title.cells.keys()].filter((row) => title.cells[row] !== '' && lacksSku(row));
+  const sums = sumsIn(guess, title, lacking);
+  const mayBeTotal = (text: string) => begins(text) || sums.has(text);
+  const areKeyed = lacking.every((row) => mayBeTotal(title.cells[row] ?? ''));
+  return [...new Set(title.values.filter(mayBeTotal))].filter((text) => {
     const rows = [...title.cells.keys()].filter((row) => title.cells[row] === text);
     const isLast = rows.length === 1 && rows[0] === last;
     const mayBeProduct = !rows.every(lacksSku);
@@ -425,4 +428,28 @@ function totalsIn(guess: Guess, title: SampledColumn, sku: SampledColumn | undef
     const labels = { totals: 'the totals of other rows: it is left out', product: 'the name of a product' };
     return guess.askWord(text, title, labels) === 'totals';
   });
+}
+
+/** The names of rows, of some, whose price and stock are the sums of those above: of all, or of those below the one before. */
+function sumsIn({ used }: Guess, title: SampledColumn, rows: readonly number[]): ReadonlySet<string> {
+  const counted = withoutAbsent(['price', 'quantity'].map((name) => used.get(name)?.column));
+  const found = new Set<string>();
+  const whole = { count: 0, sums: counted.map(() => 0) };
+  let part = { count: 0, sums: counted.map(() => 0) };
+  const mayBeSum = new Set(counted.length === 2 ? rows : []);
+  for (const [row, name] of title.cells.entries()) {
+    const numbers = counted.map(({ cells }) => Number(cells[row]?.replaceAll(/\D/g, '')));
+    const isSum = ({ count, sums }: typeof part) =>
+      count > 1 && sums.every((sum, index) => sum > 0 && sum === numbers[index]);
+    if (!mayBeSum.has(row)) {
+      for (const one of [whole, part]) {
+        one.count++;
+        one.sums = one.sums.map((sum, index) => sum + (numbers[index] ?? 0));
+      }
+      continue;
+    }
+    if (isSum(whole) || isSum(part)) found.add(name);
+    part = { count: 0, sums: counted.map(() => 0) };
+  }
+  return found;
 }

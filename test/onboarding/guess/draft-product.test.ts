@@ -297,6 +297,15 @@ describe('what a product is', () => {
     expect(await titles(text, { [word]: 'product' })).toContain(name);
   });
 
+  it('is not a row whose price and stock are the sums of those above', async () => {
+    const text =
+      'SKU;Name;Price;Stock\nA1;Mug;4.50;1\nA2;Jug;5.00;2\n;Page 1;9.50;3\nA3;Pot;6.00;0\nA4;Can;1.00;1\n;Page 2;7.00;1\n;All;16.50;4';
+    const answers = { 'word.Page 1': 'totals', 'word.Page 2': 'totals' };
+    expect(await titles(text)).toEqual(Object.keys(answers));
+    expect(await titles(text, answers)).toEqual(['Mug', 'Jug', 'Pot', 'Can']);
+    expect(await titles(text.replace('16.50;4', '16.50;9'), answers)).toContain('All');
+  });
+
   it('may be called a total', async () => {
     expect(await titles('SKU;Name;Price\nA1;Mug;4.00\nA2;Total care kit;5.00')).toEqual([
       'Mug',
