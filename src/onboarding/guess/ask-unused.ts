@@ -119,8 +119,8 @@ export function askUnused(guess: Guess) {
     }
   const hasDiscount = discount.percent !== undefined || discount.amount !== undefined;
   if (isTaken('sale', 'was') || hasDiscount)
-    for (const column of free.filter((one) => isCalled(one, 'saleDate') && one.values.length > 0)) {
-      const why = `${shown(column)} limits the time of the sale; without it the sale is sent as already begun`;
+    for (const column of free.filter((one) => mayLimitSale(guess, one))) {
+      const why = `${shown(column)} may limit the sale; without it the sale is sent to all, and as already begun`;
       const answer = ask(guess, [column], why, hasDiscount ? [] : dateAnswers(column));
       if (answer === undefined) continue;
       const [begins, format = 'iso'] = [answer.value.startsWith('begins'), answer.format];
@@ -287,6 +287,20 @@ function compositionIn(columns: readonly SampledColumn[]): readonly SampledColum
 function isReduced({ used }: Guess, row: number): boolean {
   const cellOf = (name: string) => used.get(name)?.column.cells[row] ?? '';
   return ['sale', 'was'].some((name) => /[1-9]/.test(cellOf(name)) && cellOf(name) !== cellOf('price'));
+}
+
+/** Whether a column limits a sale: it is called so, its words are about a sale, or it is filled just where there is one. */
+function mayLimitSale(guess: Guess, column: SampledColumn): boolean {
+  const { cells, values } = column;
+  if (isCalled(column, 'saleDate')) return values.length > 0;
+  if (guess.isNamed(column.header) || areFlags(column) || arePercentages(column)) return false;
+  const isFilledAlike = () => cells.every((cell, row) => (cell !== '') === isReduced(guess, row));
+  const isAbout = isCalled(column, 'sale') || isMentioned(column, 'sale', 'saleDate');
+  return (
+    values.length > 0 &&
+    ((isAbout && !isMostly(column, isAmount)) ||
+      (isUnknown(column) && values.length < cells.length && isFilledAlike()))
+  );
 }
 
 /** Whether nothing is known of the header. */

@@ -132,6 +132,23 @@ describe('a price during a sale', () => {
   });
 });
 
+describe('a sale that is not for all, or has ended', () => {
+  it.each([
+    ['Sale for', 'staff', 'members'],
+    ['Promo type', 'coupon only', ''],
+    ['Promo min qty', '6', ''],
+    ['Offer note', 'club members', ''],
+    ['Aktion gültig bis', 'KW 14', ''],
+    ['Ends', 'week 9', ''],
+    ['Expires', '45200', ''],
+    ['Weeks', 'wk 14', ''],
+  ])('is asked about where %s is %s', async (header, limit, other) => {
+    const text = `Name;Price;Sale price;Stock;${header}\nMug;4.00;3.00;7;${limit}\nJug;5.00;;8;${other}`;
+    expect(await prices(text)).toEqual([`unused.${header}`]);
+    expect(await prices(text, { [`unused.${header}`]: 'leave-out' })).toHaveLength(2);
+  });
+});
+
 describe('a column that changes what the price is', () => {
   it('by a share, as sheets keep percentages, is no percentage', async () => {
     const text = 'Name;Price;Discount\nMug;4.00;0.25\nJug;5.00;0';
