@@ -77,6 +77,7 @@ describe('a consent that another column takes back', () => {
     ['DSGVO-Einwilligung', 'erteilt', 'widerrufen'],
     ['İYS durumu', 'ONAY', 'RET'],
     ['Status', 'Customer', 'Dead'],
+    ['Left', '', '2024-05-01'],
     ['Consent', 'Y', 'withheld'],
     ['Confirmed', 'Confirmed', 'awaiting'],
     ['Double opt-in', 'done', 'waiting'],
@@ -120,6 +121,7 @@ describe('a consent that another column takes back', () => {
     expect(await subscribed('Newsletter;SMS marketing\nyes;no\nno;yes')).toEqual([true, false]);
     expect(await subscribed('Newsletter;No SMS please\nyes;yes\nno;no')).toEqual([true, false]);
     expect(await subscribed('Newsletter;VIP\nyes;no\nno;yes')).toEqual([true, false]);
+    expect(await subscribed('Newsletter;Credits left\nyes;5\nno;12')).toEqual([true, false]);
     // In German it means never.
     expect(await subscribed('Newsletter;VIP\ntak;nie\nnie;tak')).toEqual([true, false]);
     expect(await subscribed('Newsletter;Job\nyes;Reto\nno;Clerk')).toEqual([true, false]);
