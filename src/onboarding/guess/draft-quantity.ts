@@ -46,7 +46,11 @@ export function draftQuantity(guess: Guess, isSpread = false): Value | undefined
       `each variant of a row would have the stock of '${counted[0]?.header}'`,
     );
   if (order !== undefined && (second !== undefined || order.distinct < order.values.length))
-    guess.askUnclear('quantity', counted, `'${order.header}' may be of orders, and it what was ordered`);
+    guess.askUnclear(
+      'quantity',
+      counted,
+      `'${order.header}' may be that of orders, and '${counted[0]?.header}' what was ordered`,
+    );
   if (guess.isAsked('quantity')) return undefined;
   const isCount = (value: string) => readCount(value) !== undefined || isMissingValue(value);
   const isWord = (value: string) => availabilityOf(value) !== undefined || booleanOf(value) !== undefined;
