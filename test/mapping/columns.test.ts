@@ -216,6 +216,14 @@ variants: { pricing: { price: 1 } }
     expect((await productOf(`hidden: ${condition}`))?.hidden).toBeUndefined();
   });
 
+  it.each(['when: { not: { active: yes } }', 'unless: { active: no }'])(
+    'gives no constant yes or no: %s',
+    async (condition) => {
+      const first = `{ value: { const: true }, ${condition} }, { const: false }`;
+      expect((await productOf(`hidden: [{ first: [${first}] }]`))?.hidden).toBe(false);
+    },
+  );
+
   it.each([
     ['{ not: { any: [{ active: yes }, { stock: 0 }] } }', true],
     ['{ not: { any: [{ active: yes }, { stock: 5 }] } }', false],

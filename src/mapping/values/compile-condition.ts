@@ -18,8 +18,8 @@ export function compileCondition(scope: Scope, path: Path, condition: Condition)
 }
 
 /**
- * Compiles a condition that gives a field its value. It gives undefined, not true, in a file that has none of its columns, unless it
- * asks for `missing`: `not` of a column that was renamed would hide all products.
+ * Compiles a condition that gives a field its value. It gives undefined in a file that has none of its columns, unless it asks for
+ * `missing`: `not` of a column that was renamed would hide all products.
  */
 export function compileDecision(
   scope: Scope,
@@ -36,7 +36,7 @@ export function compileDecision(
     columns.some((named) =>
       slotsOf(named).some((slot) => (table.headers[slot] ?? cells[slot]) !== undefined),
     );
-  return (row, n) => test(row, n) && (isInFile(row) || undefined);
+  return (row, n) => (isInFile(row) ? test(row, n) : undefined);
 }
 
 function compileTest(scope: Scope, path: Path, condition: Condition): Expression<boolean> {

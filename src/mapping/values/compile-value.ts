@@ -146,15 +146,20 @@ function compileObject(
     }
   }
   const source = compileMain(scope, path, spec, wanted);
+  // Of a constant yes or no the condition decides.
+  const isConstant = source.kind === 'boolean' && source.sources.size === 0;
+  const compile = isConstant ? compileDecision : compileCondition;
   const test = (key: 'when' | 'unless') =>
-    given(spec[key], (condition) => compileCondition(scope, [...path, key], condition));
+    given(spec[key], (condition) => compile(scope, [...path, key], condition));
   const [when, unless] = [test('when'), test('unless')];
   if (when === undefined && unless === undefined) return source;
   const { read } = source;
   return {
     ...source,
     read: (row, n) =>
-      (when !== undefined && !when(row, n)) || unless?.(row, n) === true ? undefined : read(row, n),
+      (when !== undefined && when(row, n) !== true) || (unless !== undefined && unless(row, n) !== false)
+        ? undefined
+        : read(row, n),
   };
 }
 

@@ -110,7 +110,9 @@ export function draftContact(guess: Guess): ContactMappingSpec | undefined {
   const postalCode = zip && zipValue(guess, zip, country);
   const wholeName = first && last ? undefined : name && nameValue(guess, name);
   const tags = pick('tags');
+  const before = new Set(guess.used.keys());
   const subscribed = draftSubscribed(guess, { note, tags });
+  const consents = [...guess.used.keys()].filter((key) => !before.has(key));
   if (email === undefined || guess.questions.length > 0) return undefined;
   const use = (field: string, column: SampledColumn | undefined) => column && guess.use(field, column);
   const list = (['|', ';', ','] as const).find((sign) => tags?.values.some((value) => value.includes(sign)));
@@ -143,9 +145,8 @@ export function draftContact(guess: Guess): ContactMappingSpec | undefined {
     tags: tagged && tags && [tagged, ...listSteps(tags), { split: list ?? ';' }],
     subscribed,
   });
-  const required = [...guess.used].flatMap(([key, { column }]) =>
-    column.index === email.index ? [key] : [],
-  );
+  // In a file without the column of those who have unsubscribed, the others would say that all get e-mails.
+  const required = [guess.use('email', email), ...consents];
   return { import: 'contacts', columns: guess.columnSpecs(), required, contact, tests: [] };
 }
 
@@ -292,12 +293,23 @@ function draftSubscribed(guess: Guess, sent: SentTexts): Flag | undefined {
   const subscribed = pick('subscribed', (column) => fits(column) && !areDates(column));
   if (subscribed !== undefined) {
     const meanings = meaningsOf(guess, subscribed, false);
-    const refused = askRefusals(guess, subscribed, meanings?.('yes') ?? [], sent);
-    const said = meanings && flagValue(guess.use('subscribed', subscribed), meanings, 'yes', 'no');
-    return said === undefined || refused.length === 0 ? said : [{ first: [...refused, said] }];
+    const agreed = agreedIn(subscribed, true, meanings?.('yes') ?? []);
+    const refused = askRefusals(guess, subscribed, agreed, sent);
+    return unless(refused, meanings && flagValue(guess.use('subscribed', subscribed), meanings, 'yes', 'no'));
   }
   const unsubscribed = pick('unsubscribed', (column) => fits(column) || areDates(column));
-  if (unsubscribed !== undefined) return unsubscribedValue(guess, unsubscribed);
+  if (unsubscribed !== undefined && areDates(unsubscribed))
+    return [{ value: { const: false }, when: { [guess.use('unsubscribed', unsubscribed)]: 'present' } }];
+  if (unsubscribed !== undefined) {
+    const meanings = meaningsOf(guess, unsubscribed, true);
+    const agreeing = meanings?.('no') ?? [];
+    const agreed = agreedIn(unsubscribed, false, agreeing);
+    const refused = agreeing.length === 0 ? [] : askRefusals(guess, unsubscribed, agreed, sent);
+    return unless(
+      refused,
+      meanings && flagValue(guess.use('unsubscribed', unsubscribed), meanings, 'no', 'yes'),
+    );
+  }
   askUnclear(guess, fits);
   return undefined;
 }
@@ -366,11 +378,14 @@ function flagValue(
   return silent.length === 0 ? value : [{ value, unless: { [name]: silent } }];
 }
 
-function unsubscribedValue(guess: Guess, column: SampledColumn): Flag | undefined {
-  if (areDates(column))
-    return [{ value: { const: false }, when: { [guess.use('unsubscribed', column)]: 'present' } }];
-  const meanings = meaningsOf(guess, column, true);
-  return meanings && flagValue(guess.use('unsubscribed', column), meanings, 'no', 'yes');
+/** Which contacts a flag subscribes: `meant` is what it says of them as yes or no, `words` what it says else. */
+function agreedIn(flag: SampledColumn, meant: boolean, words: readonly string[]): readonly boolean[] {
+  const read = readerOfFlags(flag);
+  return flag.cells.map((cell) => read(cell) === meant || words.includes(cell.toLowerCase()));
+}
+
+function unless(refused: readonly Value[], said: FlagSteps | undefined): Flag | undefined {
+  return said === undefined || refused.length === 0 ? said : [{ first: [...refused, said] }];
 }
 
 /** Asks about columns whose headers or values may say it. */
@@ -391,16 +406,15 @@ function askUnclear(guess: Guess, fits: (column: SampledColumn) => boolean): voi
 
 /**
  * Asks about columns that say of contacts whom the flag subscribes, by yes or by words that an answer takes for it, that they have
- * unsubscribed, that mail to them came back, or that they have not confirmed. The values that an answer gives: false for these contacts.
+ * unsubscribed, that mail to them came back, or that they have not confirmed. The values
+ * that an answer gives: false for these contacts.
  */
 function askRefusals(
   guess: Guess,
   flag: SampledColumn,
-  agreeing: readonly string[],
+  isSubscribed: readonly boolean[],
   { note, tags }: SentTexts,
 ): readonly Value[] {
-  const read = readerOfFlags(flag);
-  const isSubscribed = flag.cells.map((cell) => read(cell) === true || agreeing.includes(cell.toLowerCase()));
   const { now = Number.POSITIVE_INFINITY } = guess;
   const isOver = (cell: string) => momentsOf(cell).every((moment) => moment <= now);
   return [...guess.free, ...withoutAbsent([note, tags])].flatMap((column) => {

@@ -190,8 +190,8 @@ export function guessImport({ header: headers, rows }: FileToGuess): MappingSpec
   return hasMoney || ofProducts.length > 1 ? 'products' : undefined;
 }
 
-/** Fields whose values are more than the cell of a column. */
-const NOT_LEARNED: readonly string[] = ['url', 'images', 'hidden'];
+/** Fields whose values are more than the cell of a column, or mean its contrary: of one who has opted out it is `subscribed` too. */
+const NOT_LEARNED: readonly string[] = ['url', 'images', 'hidden', 'subscribed'];
 
 /** The fields that earlier mappings read directly from a column, by its loosened header. */
 function earlierUses(mappings: readonly EarlierMapping[]): EarlierUse {

@@ -173,6 +173,49 @@ it('keeps the tags of a contact that one of them unsubscribes', async () => {
 });
 
 describe('a column that says who gets no e-mails', () => {
+  it('is no consent of those whom another column refuses', async () => {
+    const text = 'OPT_OUT;SUPPRESSED\nfalse;false\nfalse;true\ntrue;';
+    const answers = { 'word.false': 'subscribed' };
+    expect(await subscribed(text, answers)).toEqual(['unused.SUPPRESSED']);
+    expect(await subscribed(text, { ...answers, 'unused.SUPPRESSED': 'unsubscribed' })).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(await subscribed(text, { 'word.false': 'not-sent' })).toEqual([null, null, false]);
+  });
+
+  it('is required, as is each that decides whether a contact gets e-mails', () => {
+    const { spec } = proposeMapping(
+      'contacts',
+      {
+        header: ['Email', 'Newsletter', 'Abgemeldet am'],
+        rows: [
+          ['a@x.example', 'ja', ''],
+          ['b@x.example', 'ja', '2024-01-01'],
+        ],
+        now: NOW,
+      },
+      { 'unused.Abgemeldet am': 'unsubscribed' },
+    );
+    expect(spec?.required).toEqual(['email', 'unsubscribed', 'subscribed']);
+  });
+
+  it('is not taken for the contrary since an earlier mapping has it', async () => {
+    const header = ['Email', 'OPT_OUT'];
+    const rows = [
+      ['a@x.example', 'false'],
+      ['b@x.example', 'true'],
+    ];
+    const { spec } = proposeMapping('contacts', { header, rows, now: NOW }, { 'word.false': 'not-sent' });
+    if (spec === null) throw new Error('no mapping');
+    const again = proposeMapping('contacts', { header, rows, now: NOW }, {}, [
+      { name: 'one', shipped: false, spec },
+    ]);
+    expect(again.columns.find(({ header }) => header === 'OPT_OUT')?.field).not.toBe('subscribed');
+    expect(again.questions.map(({ id }) => id)).toEqual(['word.false']);
+  });
+
   it('is no consent of the others without an answer that says so', async () => {
     const text = 'Do not email\nyes\nno\n';
     expect(await subscribed(text)).toEqual(['word.no']);
