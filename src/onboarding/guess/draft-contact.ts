@@ -291,25 +291,11 @@ function draftSubscribed(guess: Guess, sent: SentTexts): Flag | undefined {
       prefer: isFirst,
     });
   const subscribed = pick('subscribed', (column) => fits(column) && !areDates(column));
-  if (subscribed !== undefined) {
-    const meanings = meaningsOf(guess, subscribed, false);
-    const agreed = agreedIn(subscribed, true, meanings?.('yes') ?? []);
-    const refused = askRefusals(guess, subscribed, agreed, sent);
-    return unless(refused, meanings && flagValue(guess.use('subscribed', subscribed), meanings, 'yes', 'no'));
-  }
+  if (subscribed !== undefined) return consentOf(guess, 'subscribed', subscribed, sent);
   const unsubscribed = pick('unsubscribed', (column) => fits(column) || areDates(column));
   if (unsubscribed !== undefined && areDates(unsubscribed))
     return [{ value: { const: false }, when: { [guess.use('unsubscribed', unsubscribed)]: 'present' } }];
-  if (unsubscribed !== undefined) {
-    const meanings = meaningsOf(guess, unsubscribed, true);
-    const agreeing = meanings?.('no') ?? [];
-    const agreed = agreedIn(unsubscribed, false, agreeing);
-    const refused = agreeing.length === 0 ? [] : askRefusals(guess, unsubscribed, agreed, sent);
-    return unless(
-      refused,
-      meanings && flagValue(guess.use('unsubscribed', unsubscribed), meanings, 'no', 'yes'),
-    );
-  }
+  if (unsubscribed !== undefined) return consentOf(guess, 'unsubscribed', unsubscribed, sent);
   askUnclear(guess, fits);
   return undefined;
 }
@@ -378,13 +364,24 @@ function flagValue(
   return silent.length === 0 ? value : [{ value, unless: { [name]: silent } }];
 }
 
-/** Which contacts a flag subscribes: `meant` is what it says of them as yes or no, `words` what it says else. */
-function agreedIn(flag: SampledColumn, meant: boolean, words: readonly string[]): readonly boolean[] {
+/** What a flag says of contacts, and other columns take back; undefined while its words are asked about. */
+function consentOf(
+  guess: Guess,
+  field: 'subscribed' | 'unsubscribed',
+  flag: SampledColumn,
+  sent: SentTexts,
+): Flag | undefined {
+  const isNegative = field === 'unsubscribed';
+  const [agreeing, refusing] = isNegative ? (['no', 'yes'] as const) : (['yes', 'no'] as const);
+  const meanings = meaningsOf(guess, flag, isNegative);
+  const words = meanings?.(agreeing) ?? [];
   const read = readerOfFlags(flag);
-  return flag.cells.map((cell) => read(cell) === meant || words.includes(cell.toLowerCase()));
-}
-
-function unless(refused: readonly Value[], said: FlagSteps | undefined): Flag | undefined {
+  const isSubscribed = flag.cells.map(
+    (cell) => read(cell) === !isNegative || words.includes(cell.toLowerCase()),
+  );
+  // That somebody has not refused e-mails is a consent only where an answer says so.
+  const refused = isNegative && words.length === 0 ? [] : askRefusals(guess, flag, isSubscribed, sent);
+  const said = meanings && flagValue(guess.use(field, flag), meanings, agreeing, refusing);
   return said === undefined || refused.length === 0 ? said : [{ first: [...refused, said] }];
 }
 
@@ -406,8 +403,7 @@ function askUnclear(guess: Guess, fits: (column: SampledColumn) => boolean): voi
 
 /**
  * Asks about columns that say of contacts whom the flag subscribes, by yes or by words that an answer takes for it, that they have
- * unsubscribed, that mail to them came back, or that they have not confirmed. The values
- * that an answer gives: false for these contacts.
+ * unsubscribed, that mail to them came back, or that they have not confirmed. The values that an answer gives: false for these contacts.
  */
 function askRefusals(
   guess: Guess,
@@ -482,7 +478,8 @@ function statesOf({ values }: SampledColumn): Refusals {
   const cells = [...new Set(values)].filter((cell) => listed(cell).some(isRefusal));
   const isList = cells.some((cell) => listed(cell).length > 1);
   const states = isList ? { contains: cells.flatMap(listed).filter(isRefusal) } : cells;
-  return { test: (cell) => cells.includes(cell), when: (name) => ({ [name]: states }) };
+  const refusing = new Set(cells);
+  return { test: (cell) => refusing.has(cell), when: (name) => ({ [name]: states }) };
 }
 
 function listed(cell: string): readonly string[] {

@@ -122,6 +122,7 @@ const wordsSchema = z
       glued: z.strictObject({ gross: list, net: list }),
     }),
     cells: z.strictObject(recordOf(CELLS, () => list)),
+    /** In the headers of a file with the ids of contacts. */
     crosswalk: z.strictObject({
       id: list,
       number: list,
