@@ -138,22 +138,23 @@ const MIN_DISTINCTIVE_OF_WHOLE = 2;
 
 /**
  * Recognises the format of a file among these mappings: by several columns that only this format has, and if it explains more of its
- * columns than the headers and values alone.
+ * columns than the headers and values alone; one of the workspace, if it knows more columns than it leaves out.
  */
 export function recogniseFile(file: FileToGuess, known: readonly MappingCandidate[]) {
   const guess = guessMapping(file.header, known);
   const { best, fitting } = guess;
-  const shipped = fitting.filter((fit) => known.some(({ name, shipped: is }) => is && name === fit.name));
-  const understood = new Map(shipped.map(({ imports }) => [imports, understoodColumns(imports, file)]));
+  const understood = new Map(fitting.map(({ imports }) => [imports, understoodColumns(imports, file)]));
   const lost = new Map(
-    shipped.map(({ name, imports, used }) => {
+    fitting.map(({ name, imports, used, shipped }) => {
       const { used: claimed = [], asked = [] } = understood.get(imports) ?? {};
-      return [name, [...claimed, ...asked].filter(({ header }) => !used.includes(header))] as const;
+      // Somebody may have answered for their own mapping that a column is not the one.
+      const known = shipped ? [...claimed, ...asked] : claimed;
+      return [name, known.filter(({ header }) => !used.includes(header))] as const;
     }),
   );
-  const isRecognised = ({ name, imports, used, distinctive }: (typeof fitting)[number]) => {
-    const left = lost.get(name);
-    if (left === undefined) return true;
+  const isRecognised = ({ name, imports, used, distinctive, shipped }: (typeof fitting)[number]) => {
+    const left = lost.get(name) ?? [];
+    if (!shipped) return used.length > left.length;
     const wanted = left.length === 0 ? MIN_DISTINCTIVE_OF_WHOLE : MIN_DISTINCTIVE;
     return distinctive.length >= wanted && used.length > (understood.get(imports)?.used.length ?? 0);
   };
@@ -163,7 +164,7 @@ export function recogniseFile(file: FileToGuess, known: readonly MappingCandidat
     imports: guessImport(file),
     /** The mapping to use without a question; undefined if none fits, or one was recognised by few columns only. */
     best: best !== undefined && isRecognised(best) ? best : undefined,
-    /** For each shipped mapping that fits, by name: the columns that it would leave out although they are understood. */
+    /** For each mapping that fits, by name: the columns that it would leave out although they are understood. */
     lost,
   };
 }

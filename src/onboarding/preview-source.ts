@@ -201,12 +201,19 @@ const DISTINCTIVE_SHOWN = 4;
 /** The reasons for this mapping, other mappings that fit, or why none fits. */
 export function explainGuess({ guess: { fitting, near }, best, lost }: RecognisedFile): string[] {
   const lines: string[] = [];
+  const leavesOut = ({ name }: { readonly name: string }) => {
+    const columns = (lost.get(name) ?? []).map(({ header, field }) => `'${header}' (${field})`);
+    return columns.length === 0 ? [] : [listed(columns)];
+  };
   if (best !== undefined) {
-    const { name, used, headers, distinctive } = best;
+    const { name, used, headers, distinctive, shipped } = best;
     const examples = listed(distinctive.slice(0, DISTINCTIVE_SHOWN).map((text) => `'${text}'`));
     const own =
       distinctive.length === 0 ? '' : `, ${distinctive.length} of which no other format has (${examples})`;
     lines.push(`Recognised as ${name}: ${used.length} of the ${headers} columns are known${own}.`);
+    if (!shipped)
+      for (const columns of leavesOut(best))
+        lines.push(`  It leaves out ${columns}, which a new mapping would use.`);
   }
   const others = fitting.filter((fit) => fit !== best);
   if (others.length > 0) {
@@ -216,10 +223,8 @@ export function explainGuess({ guess: { fitting, near }, best, lost }: Recognise
     const unsure = others.length === 1 ? 'A possible mapping is' : 'Several mappings are possible:';
     lines.push(best === undefined ? `${unsure} ${names}.` : `Other mappings that fit: ${names}.`);
     if (best === undefined)
-      for (const { name } of others) {
-        const columns = (lost.get(name) ?? []).map(({ header, field }) => `'${header}' (${field})`);
-        if (columns.length > 0) lines.push(`  ${name} would leave out ${listed(columns)}.`);
-      }
+      for (const other of others)
+        for (const columns of leavesOut(other)) lines.push(`  ${other.name} would leave out ${columns}.`);
   }
   const [nearest] = near;
   if (fitting.length === 0)

@@ -57,6 +57,25 @@ describe('a file that init asks for', () => {
     }
   });
 
+  it.each([
+    ['--column', { column: { price: 'Variant Price' } }],
+    ['--word', { word: { ja: 'yes' } }],
+    ['--import', { import: 'contacts' }],
+  ])('leaves no use for %s where a known mapping reads it: that is refused', async (flag, option) => {
+    const dir = await mkdtemp(join(tmpdir(), 'storeferry-again-'));
+    try {
+      const source = join(dir, 'catalog.csv');
+      await writeFile(source, shopifyCatalog(manyProducts(1)));
+      const refusal = askFor(dir, { source, job: 'list', ...option });
+      await expect(refusal).rejects.toThrow(
+        `${flag} is about a new mapping, and the file is read by the mapping shopify-products.`,
+      );
+      await expect(refusal).rejects.toMatchObject({ hint: expect.stringContaining('--mapping new') });
+    } finally {
+      await rm(dir, { recursive: true, force: true });
+    }
+  });
+
   it('may not be an address where it has the ids of contacts: the advice names that key of the job', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'storeferry-again-'));
     try {

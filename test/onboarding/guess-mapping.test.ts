@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type MappingSpec, mappingSchema } from '../../src/mapping/spec/mapping-spec.ts';
 import { guessMapping, recogniseFile } from '../../src/onboarding/guess-mapping.ts';
+import { explainGuess } from '../../src/onboarding/preview-source.ts';
 
 function shop(
   columns: Readonly<Record<string, string | string[]>>,
@@ -103,5 +104,25 @@ describe('the format of a file', () => {
   it('is that of a mapping of the workspace, whatever columns it has', () => {
     const own = { ...GAMMA, name: 'mine', shipped: false };
     expect(recognised(['gtt', 'gpp', 'price'], [GAMMA, own]).best?.name).toBe('mine');
+  });
+
+  it('is not that of a mapping of the workspace that leaves out as many columns as it knows', () => {
+    const spec = mappingSchema.parse({
+      import: 'contacts',
+      columns: { email: 'Email', name: 'Name', phone: 'Phone' },
+      required: ['email'],
+      contact: { email: 'email', name: 'name', phone: 'phone' },
+    });
+    const row = ['a@x.example', 'Ada', 'Bonn', 'Germany', '+49 228 123456'];
+    const file = (...header: string[]) => ({ header, rows: [row.slice(0, header.length)] });
+    const known = [{ name: 'mine', shipped: false, spec }];
+    const weak = recogniseFile(file('Email', 'Name', 'City', 'Country'), known);
+    expect(weak.best).toBeUndefined();
+    expect(explainGuess(weak)).toContain("  mine would leave out 'City' (City) and 'Country' (Country).");
+    const strong = recogniseFile(file('Email', 'Name', 'City', 'Country', 'Phone'), known);
+    expect(strong.best?.name).toBe('mine');
+    expect(explainGuess(strong)).toContain(
+      "  It leaves out 'City' (City) and 'Country' (Country), which a new mapping would use.",
+    );
   });
 });

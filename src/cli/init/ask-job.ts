@@ -25,6 +25,8 @@ import {
   examineDraft,
   type FoundFile,
   type FoundPlace,
+  isJobQuestion,
+  isMappingQuestion,
   type JobDraft,
   type JobQuestion,
   rememberQuestions,
@@ -87,6 +89,7 @@ export async function askJob(asking: Asking): Promise<NewWorkspace> {
       (name) => spec !== undefined && !Object.hasOwn(spec.params ?? {}, name),
     );
     if (stray !== undefined) throw new UsageError(`--param ${stray}: the mapping has no such parameter.`);
+    refuseUnusedAnswers(begun, file);
     const wrong = state.questions.find((question) => question.problem !== undefined);
     const [refused] = Object.entries(file?.guess.refused ?? {});
     if (problem !== null) {
@@ -111,6 +114,19 @@ export async function askJob(asking: Asking): Promise<NewWorkspace> {
       draft = answerDraft(draft, { [open.id]: answer });
     }
   }
+}
+
+/** UsageError for an option about a new mapping where a known one is used, which has its columns. */
+function refuseUnusedAnswers({ answers }: JobDraft, file: DraftFile | undefined): void {
+  const { mapping = null, imports } = file?.guess ?? {};
+  const isUnused = (id: string) =>
+    id === 'imports' ? answers[id] !== imports : isMappingQuestion(id) && id !== 'currency';
+  const unused = Object.keys(answers).filter(isJobQuestion).find(isUnused);
+  if (mapping === null || unused === undefined) return;
+  throw new UsageError(
+    `${optionFor(unused)} is about a new mapping, and the file is read by the mapping ${mapping}.`,
+    { hint: `Add --mapping new to propose one, or leave ${optionFor(unused)} out.` },
+  );
 }
 
 /** How a file was read belongs to that file. */

@@ -7,6 +7,7 @@ import type {
 } from '../../mapping/spec/mapping-spec.ts';
 import type { Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 import { COLUMN_FIELDS } from '../column-fields.ts';
 import { countedShare, type Guess, isCalled, isMentioned, LEAVE_OUT, readBy } from './guess.ts';
 import {
@@ -309,23 +310,26 @@ const MAX_FLAGS = 4;
 const NOT_SENT = 'neither: nothing is sent about it';
 type Answer = 'yes' | 'no' | 'not-sent';
 
-/** What the words of a column mean; undefined while that is asked. That somebody has not refused e-mails is asked too. */
-function meaningsOf(guess: Guess, column: SampledColumn, isNegative: boolean) {
+/**
+ * What the words of a column mean; undefined while that is asked. That somebody has not refused e-mails is asked too, unless
+ * another column has the consent.
+ */
+function meaningsOf(guess: Guess, column: SampledColumn, isNegative: boolean, hasConsent = false) {
   const read = readerOfFlags(column);
   const all = wordsIn(column);
-  const open = isNegative ? all.find((word) => read(word) === false) : undefined;
+  const open = isNegative && !hasConsent ? all.find((word) => read(word) === false) : undefined;
   const labels = isNegative
     ? {
         'not-sent': NOT_SENT,
-        subscribed: 'the contact gets e-mails',
+        ...(!hasConsent && { subscribed: 'the contact gets e-mails' }),
         unsubscribed: 'the contact gets no e-mails',
       }
     : { yes: 'yes', no: 'no', 'not-sent': NOT_SENT };
   const answers = all.map((word) => {
     const known = read(word);
     const asked = known === undefined ? word : known ? undefined : open;
-    const answer =
-      asked === undefined ? (known === true ? 'yes' : 'no') : answerTo(guess.askWord(asked, column, labels));
+    const plain = known === true ? 'yes' : hasConsent ? 'not-sent' : 'no';
+    const answer = asked === undefined ? plain : answerTo(guess.askWord(asked, column, labels));
     // A word such as yes stands for all its spellings, unless numbers mean something else here.
     const general = booleanOf(word) === true ? 'yes' : 'no';
     return { answer, word: known === undefined ? word : general };
@@ -413,7 +417,11 @@ function askRefusals(
 ): readonly Value[] {
   const { now = Number.POSITIVE_INFINITY } = guess;
   const isOver = (cell: string) => momentsOf(cell).every((moment) => moment <= now);
+  const given = guess.given('unsubscribed');
+  if (given === flag && guess.given('subscribed') === flag)
+    throw new UsageError(`--column: '${flag.header}' cannot say both who is subscribed and who is not.`);
   return [...guess.free, ...withoutAbsent([note, tags])].flatMap((column) => {
+    if (column === given) return withoutAbsent([refusalsGiven(guess, column)]);
     const field = column === note ? 'note' : column === tags ? 'tags' : undefined;
     const refusals = field ? statesOf(column) : refusalsOf(column);
     const found = column.cells.find(
@@ -434,6 +442,25 @@ function askRefusals(
   });
 }
 
+/** False for those whom a column refuses that an answer names beside the consent; undefined while its words are asked about. */
+function refusalsGiven(guess: Guess, column: SampledColumn): Value | undefined {
+  const name = guess.useAnswered('unsubscribed', column);
+  if (areDates(column)) return { value: { const: false }, when: marking(name, column, isFilled) };
+  const meanings = meaningsOf(guess, column, true, true);
+  return meanings && refusalValue(name, meanings('yes'), meanings('not-sent'));
+}
+
+/** False for words that refuse, and nothing for others; a word that was not asked about rejects its contact. */
+function refusalValue(name: string, refusing: readonly string[], others: readonly string[]): Value {
+  const known = { yes: [...others], no: [...refusing] };
+  return { value: [name, { boolean: known }], unless: { [name]: known.yes } };
+}
+
+/** Whether a cell has a date or a word, which is not that for no. */
+function isFilled(cell: string): boolean {
+  return /[^\s0:.-]/.test(cell) && !isMissingValue(cell) && booleanOf(cell) !== false && !isAddresses(cell);
+}
+
 /** Which cells refuse e-mails, and the condition for them by the name of their column. */
 interface Refusals {
   readonly test: (cell: string) => boolean;
@@ -450,9 +477,7 @@ function refusalsOf(column: SampledColumn): Refusals | undefined {
     !isOther && column.reading.meanings.length === 0 && (areFlags(column) || areUnnamedDates(column));
   const isRefusing = isUnknown && (hasWord(column.header, 'negations') || hasPart(column.header, 'refusing'));
   if (says('unsubscribed') || says('refused') || isRefusing) {
-    const test = (cell: string) =>
-      /[^\s0:.-]/.test(cell) && !isMissingValue(cell) && booleanOf(cell) !== false && !isAddresses(cell);
-    return { test, when: (name) => marking(name, column, test) };
+    return { test: isFilled, when: (name) => marking(name, column, isFilled) };
   }
   if (isOther || column.values.length === 0) return undefined;
   const isConsent =

@@ -115,7 +115,9 @@ export class Guess {
     const given = this.given(field);
     if (given !== undefined)
       return given === 'none' ? given : this.claim(field, given, 'your answer', 'certain');
-    const before = this.free.find(({ header }) => this.#earlier.get(looseName(header))?.field === field);
+    const before = this.#undecided.find(
+      ({ header }) => this.#earlier.get(looseName(header))?.field === field,
+    );
     if (before === undefined || (before.values.length > 0 && !fits(before))) return undefined;
     const mapping = this.#earlier.get(looseName(before.header))?.mapping ?? '';
     return this.claim(
@@ -131,9 +133,8 @@ export class Guess {
     const { concepts = this.#fields[field]?.concepts ?? [], fits, prefer, shown = () => '' } = choice;
     const settled = this.settled(field, fits);
     if (settled !== undefined) return settled === 'none' ? undefined : settled;
-    const { free } = this;
     for (const how of ['exact', 'near'] as const) {
-      const called = free.filter((column) => {
+      const called = this.#undecided.filter((column) => {
         const meaning = meaningOf(column, concepts);
         return meaning?.how === how && (column.values.length === 0 || fits(column));
       });
@@ -207,7 +208,13 @@ export class Guess {
     return this.columns.filter((column) => column.header !== '' && this.isFree(column));
   }
 
-  /** Those of them whose headers mean one of some concepts, and are not misspelt. */
+  /** Those of them that no answer gives to a field. */
+  get #undecided(): readonly SampledColumn[] {
+    const given = Object.keys(this.#fields).map((field) => this.given(field));
+    return this.free.filter((column) => !given.includes(column));
+  }
+
+  /** The free columns whose headers mean one of some concepts, and are not misspelt. */
   freeCalled(...concepts: readonly Concept[]): readonly SampledColumn[] {
     return this.free.filter((column) => isExactlyCalled(column, ...concepts));
   }

@@ -6,17 +6,21 @@ import { NOW } from './guess-setup.ts';
 
 type Answers = Readonly<Record<string, string>>;
 
-/** What is asked of a table in CSV with semicolons below the header of e-mail addresses; else whether each contact gets e-mails. */
-async function subscribed(text: string, answers: Answers = {}) {
-  const [header = [], ...rows] = text
+/**
+ * What is asked of a table in CSV with semicolons below the header of e-mail addresses; else whether each contact gets e-mails, also
+ * those of lines that a later file adds.
+ */
+async function subscribed(text: string, answers: Answers = {}, later = '') {
+  const [header = [], ...all] = `${text}${later}`
     .split('\n')
     .map((line, row) => [row === 0 ? 'Email' : `a${row}@x.example`, ...line.split(';')]);
+  const rows = all.slice(0, text.split('\n').length - 1);
   const { spec, questions } = proposeMapping('contacts', { header, rows, now: NOW }, answers);
   if (spec === null) return questions.map(({ id }) => id);
   if (spec.import !== 'contacts') throw new Error('no contacts');
   expect(checkMapping(spec)).toEqual([]);
   const contact = { ...spec.contact, id: { const: 7 } };
-  const { mapped } = await mapAll({ ...spec, contact }, [table(header, rows)]);
+  const { mapped } = await mapAll({ ...spec, contact }, [table(header, all)]);
   return mapped.map((one) => {
     if (one.kind !== 'record') return one.kind;
     return 'subscribed' in one.body ? one.body.subscribed : null;
@@ -236,6 +240,39 @@ describe('a column that says who gets no e-mails', () => {
       false,
       false,
     ]);
+  });
+
+  it.each([
+    ['Aktiv;Raus\nja;nein\nja;ja\nnein;nein', {}, [true, false, false]],
+    ['Aktiv;Raus\nja;\nja;2024-01-02\nnein;', {}, [true, false, false]],
+    [
+      'Aktiv;Raus\nja;weg\nja;hier\nnein;hier',
+      { 'word.weg': 'unsubscribed', 'word.hier': 'not-sent' },
+      [false, true, false],
+    ],
+  ])('counts beside a consent where answers name both: %s', async (text, words, sent) => {
+    const answers = { 'column.subscribed': 'Aktiv', 'column.unsubscribed': 'Raus', ...words };
+    expect(await subscribed(text, answers)).toEqual(sent);
+  });
+
+  it('asks for unknown words beside a consent, and rejects those of later files', async () => {
+    const answers = { 'column.subscribed': 'Aktiv', 'column.unsubscribed': 'Raus' };
+    const [header, rows] = ['Aktiv;Raus', 'ja;weg\nja;nein'];
+    expect(await subscribed(`${header}\n${rows}`, answers)).toEqual(['word.weg']);
+    const given = { ...answers, 'word.weg': 'unsubscribed' };
+    expect(await subscribed(`${header}\n${rows}`, given, '\nja;fort\nja;')).toEqual([
+      ...[false, true],
+      ...['rejected', true],
+    ]);
+  });
+
+  it('is never taken for a consent where an answer names it, nor for both', async () => {
+    const text = 'Newsletter\nja\nnein';
+    const answers = { 'column.unsubscribed': 'Newsletter' };
+    expect(await subscribed(text, { ...answers, 'word.nein': 'not-sent' })).toEqual([false, null]);
+    await expect(subscribed(text, { ...answers, 'column.subscribed': 'Newsletter' })).rejects.toThrow(
+      "'Newsletter' cannot say both",
+    );
   });
 
   it('is taken where dates say who gets them: whoever has unsubscribed later has a date below both', async () => {
