@@ -1,7 +1,7 @@
 import type { Condition, PricingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
-import type { Transform } from '../../mapping/transforms/transforms.ts';
+import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
 import { currenciesNamed } from '../../model/currencies.ts';
-import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
+import { recordOf, withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import type { Concept } from '../column-fields.ts';
 import {
   countedShare,
@@ -24,6 +24,7 @@ import {
   type SampledColumn,
   shareOf,
   signsOf,
+  wordsIn,
 } from './sampled-column.ts';
 import { currencyCode } from './words.ts';
 
@@ -49,15 +50,15 @@ export function draftPrices(guess: Guess, known: SampledColumn | undefined): Pri
   const columns = withoutAbsent([price, others.was, others.sale]);
   const sameKind = signsOf(guess.columns.filter(fits).flatMap(digitsOf));
   const fromPrices = askFromPrices(guess, columns);
-  const isZeroNone = askZeros(guess, price) === 'skip';
+  const asBlanks = askPlaceholders(guess, price);
   const { skip, ...currency } = draftCurrency(guess, price, columns);
   const read = (name: string, column: SampledColumn | undefined): Value | undefined => {
     if (column === undefined) return undefined;
     const signs = signsOf(digitsOf(column));
     const decimal = findDecimal(guess, column.header, signs, sameKind, currencyOf(column));
-    const zeros = column === price && isZeroNone ? [ZERO_AS_BLANK] : [];
+    const blanks = column === price ? asBlanks : [];
     return (
-      decimal && [guess.use(name, column), ...zeros, ...amountSteps(column, decimal, fromPrices === 'send')]
+      decimal && [guess.use(name, column), ...blanks, ...amountSteps(column, decimal, fromPrices === 'send')]
     );
   };
   const main = read('price', price);
@@ -336,14 +337,19 @@ function misfit(column: SampledColumn, other: string) {
 /** Prices before a sale are rarely higher by this factor. */
 const MAX_MARKUP = 4;
 
-/** The amounts of two columns on the rows that have both, and on how many of them the other is above or below the price. */
-function compare(price: SampledColumn, other: SampledColumn) {
-  const style = signsOf([price, other].flatMap(digitsOf));
+/** Reads the amounts of columns as numbers; NaN for what is none. */
+function amountReader(...columns: readonly SampledColumn[]): (cell: string | undefined) => number {
+  const style = signsOf(columns.flatMap(digitsOf));
   const isComma = style.comma.length > style.point.length;
-  const read = (cell: string | undefined) => {
+  return (cell) => {
     const digits = (readAmount(cell ?? '')?.digits ?? '').replaceAll(isComma ? /[^\d,-]/g : /[^\d.-]/g, '');
     return Number.parseFloat(digits.replace(',', '.'));
   };
+}
+
+/** The amounts of two columns on the rows that have both, and on how many of them the other is above or below the price. */
+function compare(price: SampledColumn, other: SampledColumn) {
+  const read = amountReader(price, other);
   const pairs = price.cells.flatMap((cell, row) => {
     const pair = [read(cell), read(other.cells[row])] as const;
     return pair.every((amount) => amount > 0) ? [pair] : [];
@@ -391,22 +397,64 @@ function askFromPrices(guess: Guess, columns: readonly SampledColumn[]): string 
   });
 }
 
-/** Whether prices of 0 are sent: they may stand for products without a price, which customers would get for nothing. */
-function askZeros(guess: Guess, { header, cells, values }: SampledColumn): string | undefined {
+/** The steps that make blanks of prices that may stand for none, if an answer says so: 0, which customers would pay, 99999, 0.01. */
+function askPlaceholders(guess: Guess, price: SampledColumn): readonly Transform[] {
+  const { header, cells, values } = price;
   const isParent = parentRows(guess);
   const zeros = cells.filter(
     (cell, row) => readAmount(cell) !== undefined && !/[1-9]/.test(cell) && !isParent(row),
   );
-  if (zeros.length === 0) return undefined;
-  return guess.ask({
+  const outliers = outliersOf(price);
+  const found = [...zeros, ...outliers];
+  if (found.length === 0) return [];
+  const kept =
+    zeros.length > 0
+      ? { value: 'free', label: '0: such products are free' }
+      : { value: 'send', label: 'they are prices' };
+  const answer = guess.ask({
     id: `unused.${header}`,
-    text: `What is sent for prices of 0 in '${header}'?`,
-    reason: `${zeros.length} of ${values.length} values are '${zeros[0]}'`,
-    answers: [
-      { value: 'skip', label: 'nothing: such products have no price, and are left out' },
-      { value: 'free', label: '0: such products are free' },
-    ],
+    text: `What is sent for prices of ${zeros.length > 0 ? 0 : outliers[0]} in '${header}'?`,
+    reason: `${found.length} of ${values.length} values are '${[...new Set(found)].slice(0, 3).join("', '")}'`,
+    answers: [{ value: 'skip', label: 'nothing: such products have no price, and are left out' }, kept],
   });
+  if (answer !== 'skip') return [];
+  return withoutAbsent([
+    zeros.length > 0 && ZERO_AS_BLANK,
+    outliers.length > 0 && {
+      lookup: recordOf(wordsIn({ values: outliers }), () => null),
+      [FALLBACK]: 'keep' as const,
+    },
+  ]);
+}
+
+/** Prices far from all others that may stand for none: of nines only, or one unit or its hundredth. */
+function outliersOf(price: SampledColumn): readonly string[] {
+  const read = amountReader(price);
+  const {
+    nines = [],
+    ones = [],
+    others = [],
+  } = Object.groupBy(price.values, (value) => {
+    const digits = (readAmount(value)?.digits ?? '').replaceAll(/\D|(?<=[.,])0+$/g, '');
+    const amount = read(value);
+    return amount >= 999 && /^9+$/.test(digits)
+      ? 'nines'
+      : amount <= 1 && /^0*10*$/.test(digits)
+        ? 'ones'
+        : amount > 0
+          ? 'others'
+          : 'none';
+  });
+  if (others.length < 2) return [];
+  const sorted = others.map(read).sort((a, b) => a - b);
+  const [least, middle, most] = [0, sorted.length >> 1, -1].map((at) => sorted.at(at) ?? Number.NaN);
+  return [
+    ...nines.filter((value) => {
+      const isRepeated = nines.length > 1 && read(value) >= Number(middle) * 100;
+      return isRepeated || read(value) >= Number(most) * (read(value) < 9999 ? 20 : 5);
+    }),
+    ...ones.filter((value) => read(value) * 100 <= Number(read(value) <= 0.01 ? middle : least)),
+  ];
 }
 
 /** Which rows name no parent and are that of others: of these, the variants have the prices. */

@@ -9,7 +9,7 @@ import { compilePattern, slugify, type Transform } from '../../mapping/transform
 import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import { type AppliedColumns, askUnused } from './ask-unused.ts';
 import { draftCategories, draftType } from './draft-categories.ts';
-import { askDates, draftHidden } from './draft-hidden.ts';
+import { askDates, draftHidden, isUnpublished } from './draft-hidden.ts';
 import { draftImages } from './draft-images.ts';
 import { draftPrices, type PriceDraft } from './draft-prices.ts';
 import { draftQuantity, draftWeight, stockOf } from './draft-quantity.ts';
@@ -22,10 +22,12 @@ import {
   isExactlyCalled,
   isMentioned,
   isOfList,
+  LEAVE_OUT,
   readBy,
 } from './guess.ts';
-import { isProductWord } from './header-reading.ts';
+import { hasPhrase, isProductWord } from './header-reading.ts';
 import {
+  availabilityOf,
   isAddresses,
   isCode,
   isGtin,
@@ -69,6 +71,7 @@ export function draftProduct(
     (spread !== undefined || (variants.group !== undefined && sku.distinct < sku.values.length));
   if (isShared) guess.notes.push(`'${sku.header}' is not sent as the SKU: variants have it in common.`);
   const totals = totalsIn(guess, titleColumn, sku);
+  const unsold = askUnsold(guess, titleColumn, sku);
   if (url === undefined || guess.questions.length > 0) return undefined;
 
   const title = guess.use('title', titleColumn);
@@ -94,7 +97,7 @@ export function draftProduct(
     quantity: stock,
     weight,
   });
-  const skip = [...prices.skip];
+  const skip = [...prices.skip, ...unsold];
   if (totals.length > 0) {
     guess.notes.push(`Rows with the totals of others, such as '${totals[0]}', are left out.`);
     skip.push({ when: { [title]: totals }, reason: 'a row of totals' });
@@ -428,6 +431,35 @@ function totalsIn(guess: Guess, title: SampledColumn, sku: SampledColumn | undef
     const labels = { totals: 'the totals of other rows: it is left out', product: 'the name of a product' };
     return guess.askWord(text, title, labels) === 'totals';
   });
+}
+
+/** Asks about rows whose name or SKU says that they are tests, or sold no more; what leaves them out, if an answer does. */
+function askUnsold(guess: Guess, title: SampledColumn, sku: SampledColumn | undefined): PriceDraft['skip'] {
+  const inBrackets = /(?<=[([])[^()[\]]+(?=[)\]])/g;
+  const isUnsold = (text: string) =>
+    isCellWord(text.replace(/[^\p{L}]+$/u, ''), 'testsAlone') ||
+    hasPhrase(text, 'tests') ||
+    hasPhrase(text, 'removed') ||
+    (text.match(inBrackets) ?? []).some((part) => isUnpublished(part) || availabilityOf(part) === false);
+  const found = Object.entries({ title, sku }).flatMap(([name, column]) => {
+    const texts = new Set(column?.values.filter(isUnsold));
+    return column === undefined || texts.size === 0 || texts.size * 2 > column.distinct
+      ? []
+      : [{ name, column, texts: [...texts] }];
+  });
+  const [first] = found;
+  if (first === undefined) return [];
+  const [text = ''] = first.texts;
+  const answer = guess.ask({
+    id: `word.${text}`,
+    text: `Is '${text}' in '${first.column.header}' a product that is sold?`,
+    reason: `${found.map(({ texts, column }) => `${texts.length} of ${column.distinct} values in '${column.header}'`).join(' and ')} may say that it is not`,
+    answers: [{ value: 'product', label: 'yes' }, LEAVE_OUT],
+  });
+  const reason = 'a test, or sold no more';
+  return answer !== 'leave-out'
+    ? []
+    : found.map(({ name, column, texts }) => ({ when: { [guess.use(name, column)]: texts }, reason }));
 }
 
 /** The names of rows, of some, whose price and stock are the sums of those above: of all, or of those below the one before. */

@@ -304,7 +304,7 @@ export function hasPart(header: string, list: PartList): boolean {
 const phrases = new Map<string, ReadonlySet<string>>();
 
 /** Whether a text has words of a list of those in cells, also in the plural, that no word before them negates. */
-export function hasPhrase(text: string, list: 'refusals' | 'removed'): boolean {
+export function hasPhrase(text: string, list: 'refusals' | 'removed' | 'tests'): boolean {
   const { cells, headerParts } = words();
   const known = phrases.get(list) ?? new Set([...cells[list]].map((one) => wordsOfHeader(one).join(' ')));
   phrases.set(list, known);

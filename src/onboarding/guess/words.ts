@@ -75,6 +75,9 @@ const CELLS = [
   'removed',
   /** The same, but among other words they say what it is: a remover, blocked heels. */
   'removedAlone',
+  /** A row is no product; `testsAlone`: beside other words they are what is sold. */
+  'tests',
+  'testsAlone',
   /** A contact gets no e-mails, or has not agreed to them. */
   'refusals',
   /** A contact has agreed: the only words, or the first two of a sentence; without accents. */

@@ -257,6 +257,32 @@ describe('a price', () => {
     expect(await prices(`${family}\nC;;Cap;0.00;`)).toEqual(['unused.Price']);
   });
 
+  it.each(['99999', '9.999,99', '9999 EUR', '999,00', '0,01', '1,00'])(
+    'far from all others, which may stand for none, is asked about: %s',
+    async (cell) => {
+      const others = cell === '1,00' ? ['104,00', '250,50'] : ['4,00', '25,50'];
+      const text = `Name;Preis\nMug;${others[0]}\nJug;${cell}\nCan;${others[1]}`;
+      expect(await prices(text)).toEqual(['unused.Preis']);
+      expect(await prices(text, { 'unused.Preis': 'skip' })).toHaveLength(2);
+      expect(await prices(text, { 'unused.Preis': 'send' })).toHaveLength(3);
+    },
+  );
+
+  it('is not far from others that are like it', async () => {
+    for (const cells of ['99.99;999.00;199', '9999;4500;120', '1.00;2.50;40', '0.01;0.50;0.40'])
+      expect(
+        await prices(
+          `Name;Price\n${cells
+            .split(';')
+            .map((cell, at) => `Mug ${at};${cell}`)
+            .join('\n')}`,
+        ),
+      ).toHaveLength(3);
+    // Repeated, even if one product costs nearly as much.
+    const text = 'Name;Price\nA;9999\nB;9999\nC;4500\nD;12\nE;20\nF;30';
+    expect(await prices(text)).toEqual(['unused.Price']);
+  });
+
   it('below half of the recommended price of most products is asked about: dealers may pay it', async () => {
     const text = 'Name;Unit price;RRP\nMug;1.00;2.50\nJug;2.00;4.99\nCan;3.00;4.00';
     expect(await prices(text)).toEqual(['column.price']);

@@ -314,6 +314,32 @@ describe('what a product is', () => {
   });
 });
 
+describe('a row that may be no product', () => {
+  it.each([
+    ['SKU', 'TEST;Bowl'],
+    ['SKU', 'test-001;Bowl'],
+    ['Name', 'A3;Testartikel'],
+    ['Name', 'A3;Test 1'],
+    ['Name', 'A3;DO NOT SELL'],
+    ['Name', 'A3;Bowl - ne pas vendre'],
+    ['Name', 'A3;Bowl (gesperrt)'],
+    ['Name', 'A3;Bowl [discontinued]'],
+    ['Name', 'A3;Bowl (sold out)'],
+  ])('by its %s is asked about: %s', async (header, row) => {
+    const text = `SKU;Name;Price\nA1;Mug;4.00\n${row};6.00\nA2;Jug;5.00`;
+    const id = `word.${row.split(';')[header === 'SKU' ? 0 : 1]}`;
+    expect(await titles(text)).toEqual([id]);
+    expect(await titles(text, { [id]: 'leave-out' })).toEqual(['Mug', 'Jug']);
+    expect(await titles(text, { [id]: 'product' })).toHaveLength(3);
+  });
+
+  it('may be a test or a demonstration that is sold, or one among others of a trial', async () => {
+    const tests = 'A3;COVID-19 test;6.00\nA4;Test kit;7.00\nA5;Testament;8.00\nA6;Demo version;9.00';
+    expect(await titles(`SKU;Name;Price\nA1;Mug;4.00\n${tests}`)).toHaveLength(5);
+    expect(await titles('SKU;Name;Price\nA1;Test 1;4.00\nA2;Test 2;5.00')).toHaveLength(2);
+  });
+});
+
 describe('a product that is not shipped', () => {
   const types = (text: string, answers?: Answers) => guessed(text, ({ type }) => type, answers);
 

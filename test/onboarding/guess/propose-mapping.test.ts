@@ -599,7 +599,10 @@ describe('any file of known headers', () => {
         const header = columns.map((index) => names[index] ?? '');
         const rows = cells.map((row) => columns.map((index) => row[index] ?? ''));
         const { spec, questions } = proposeMapping('products', { header, rows });
-        if (spec === null) return expect(questions.length).toBeGreaterThan(0);
+        if (spec === null) {
+          expect(questions.length).toBeGreaterThan(0);
+          return;
+        }
         complete += 1;
         expect(checkMapping(spec)).toEqual([]);
         const { mapped } = await mapAll(spec, [table(header, rows)]);
