@@ -102,7 +102,7 @@ export function draftContact(guess: Guess): ContactMappingSpec | undefined {
     'state',
     (value) =>
       !isEmail(value) &&
-      !areDates({ values: [value] }) &&
+      !isDate(value) &&
       // NO and SI are states too.
       (value.length === 2 || (visibilityOf(value) === undefined && !isRefusal(value))),
   );
@@ -438,7 +438,7 @@ function askRefusals(
     ]);
     if (answer !== 'unsubscribed') return [];
     const name = field ? guess.use(field, column) : guess.useAnswered('unsubscribed', column);
-    return [{ value: { const: false }, when: refusals.when(name) }];
+    return refusals.values(name);
   });
 }
 
@@ -450,10 +450,24 @@ function refusalsGiven(guess: Guess, column: SampledColumn): Value | undefined {
   return meanings && refusalValue(name, meanings('yes'), meanings('not-sent'));
 }
 
-/** False for words that refuse, and nothing for others; a word that was not asked about rejects its contact. */
-function refusalValue(name: string, refusing: readonly string[], others: readonly string[]): Value {
-  const known = { yes: [...others], no: [...refusing] };
-  return { value: [name, { boolean: known }], unless: { [name]: known.yes } };
+/**
+ * False for words that refuse, and nothing for others, or for dates and the like; a word that was not asked about rejects its
+ * contact.
+ */
+function refusalValue(
+  name: string,
+  refusing: readonly string[],
+  others: readonly string[],
+  hasNumbers = false,
+): Value {
+  const yes = others.filter((word) => !['present', 'missing'].includes(word));
+  const known = { yes: yes.length > 0 ? yes : ['subscribed'], no: [...refusing] };
+  const isPlain = known.yes.join() === 'yes' && known.no.join() === 'no';
+  const agreeing = { [name]: known.yes };
+  return {
+    value: [name, isPlain ? 'boolean' : { boolean: known }],
+    unless: hasNumbers ? { any: [agreeing, { [name]: { matches: NUMBERED } }] } : agreeing,
+  };
 }
 
 /** Whether a cell has a date or a word, which is not that for no. */
@@ -461,13 +475,51 @@ function isFilled(cell: string): boolean {
   return /[^\s0:.-]/.test(cell) && !isMissingValue(cell) && booleanOf(cell) !== false && !isAddresses(cell);
 }
 
-/** Which cells refuse e-mails, and the condition for them by the name of their column. */
+/** Which cells refuse e-mails, and the values that say it by the name of their column. */
 interface Refusals {
   readonly test: (cell: string) => boolean;
-  readonly when: (name: string) => Condition;
+  readonly values: (name: string) => readonly Value[];
 }
 
-/** Which cells of a column refuse e-mails, and the condition for them; undefined if the column says nothing about e-mails. */
+/** A date, a time or the address of a computer, as a pattern of mappings. */
+const NUMBERED = '[^\\p{L}]*[1-9](?:[^\\p{L}]*[0-9]){3}(?:[^\\p{L}]|[TZ])*';
+
+/** Whether a cell has such a number, which is no code of a state: it has at least four digits. */
+function isNumbered(cell: string): boolean {
+  const digits = cell.replaceAll(/\D/g, '').replace(/^0+/, '');
+  return digits.length > 3 && !/[^\P{L}tz]/iu.test(cell);
+}
+
+/** What a column says by words that refuse; `general`: whether yes and no are words of it in all spellings. */
+function wordRefusals(
+  column: SampledColumn,
+  refuses: (cell: string) => boolean,
+  general: boolean,
+  isBlankNo = false,
+): Refusals {
+  const all = wordsIn(column);
+  const numbered = all.filter((word) => isNumbered(word) && !refuses(word));
+  const written = (isNo: boolean) => {
+    const plain = general ? [isNo ? 'no' : 'yes'] : [];
+    const own = all.filter((word) => !numbered.includes(word) && refuses(word) === isNo);
+    return [...new Set([...plain, ...own.map((word) => (booleanOf(word) === !isNo && plain[0]) || word)])];
+  };
+  const [no, others] = [written(true), written(false)];
+  // Of addresses and sentences there are always others.
+  const isOpen = all.length - numbered.length > MAX_STATES || others.some(isWordless);
+  return {
+    test: (cell) => (cell === '' ? isBlankNo : refuses(cell)),
+    values: (name) => {
+      const off = (words: string[]): Value => ({ value: { const: false }, when: { [name]: words } });
+      const blank = isBlankNo ? ['blank'] : [];
+      if (isOpen) return [off([...blank, ...no])];
+      const known = refusalValue(name, no, others, numbered.length > 0);
+      return isBlankNo ? [off(blank), known] : [known];
+    },
+  };
+}
+
+/** Which cells of a column refuse e-mails, and what says it; undefined if the column says nothing about e-mails. */
 function refusalsOf(column: SampledColumn): Refusals | undefined {
   const says = (concept: 'subscribed' | 'unsubscribed' | 'refused' | 'confirmed') =>
     isCalled(column, concept) || isMentioned(column, concept);
@@ -477,7 +529,10 @@ function refusalsOf(column: SampledColumn): Refusals | undefined {
     !isOther && column.reading.meanings.length === 0 && (areFlags(column) || areUnnamedDates(column));
   const isRefusing = isUnknown && (hasWord(column.header, 'negations') || hasPart(column.header, 'refusing'));
   if (says('unsubscribed') || says('refused') || isRefusing) {
-    return { test: isFilled, when: (name) => marking(name, column, isFilled) };
+    return {
+      test: isFilled,
+      values: (name) => [{ value: { const: false }, when: marking(name, column, isFilled) }],
+    };
   }
   if (isOther || column.values.length === 0) return undefined;
   const isConsent =
@@ -486,12 +541,11 @@ function refusalsOf(column: SampledColumn): Refusals | undefined {
     (column.reading.meanings.length === 0 && hasPart(column.header, 'agreeing'));
   if (isConsent || says('subscribed') || (isUnknown && isMentioned(column, 'email'))) {
     const read = readerOfFlags(column);
-    const isBlankNo = says('confirmed') && (areDates(column) || areFlags(column));
-    const isNo = (cell: string) => read(cell) === false || isRefusal(cell) || (isConsent && !isAgreed(cell));
-    const test = (cell: string) => (cell === '' ? isBlankNo : isNo(cell));
-    const blank = isBlankNo ? ['blank'] : [];
-    const states = wordsIn(column).filter(isNo);
-    return { test, when: (name) => ({ [name]: ['no', ...blank, ...states] }) };
+    const isBlankNo = says('confirmed') && (areFlags(column) || column.values.some(isDate));
+    const isCount = (cell: string) => /^\d+$/.test(cell) && hasWord(column.header, 'orders');
+    const isUnclear = (cell: string) => isConsent && !isAgreed(cell) && !isCount(cell);
+    const isNo = (cell: string) => read(cell) === false || isRefusal(cell) || isUnclear(cell);
+    return wordRefusals(column, isNo, true, isBlankNo);
   }
   const isNamed = column.reading.meanings.length > 0 && !isCalled(column, 'tags', 'note');
   const isPlain = column.values.every((value) => booleanOf(value) !== undefined);
@@ -499,12 +553,16 @@ function refusalsOf(column: SampledColumn): Refusals | undefined {
 }
 
 /** Which cells of a column have a state that refuses e-mails, alone or in a list. */
-function statesOf({ values }: SampledColumn): Refusals {
-  const cells = [...new Set(values)].filter((cell) => listed(cell).some(isRefusal));
-  const isList = cells.some((cell) => listed(cell).length > 1);
-  const states = isList ? { contains: cells.flatMap(listed).filter(isRefusal) } : cells;
+function statesOf(column: SampledColumn): Refusals {
+  const cells = [...new Set(column.values)].filter((cell) => listed(cell).some(isRefusal));
+  const isText = isCalled(column, 'tags', 'note') || cells.some((cell) => listed(cell).length > 1);
+  if (!isText) return wordRefusals(column, isRefusal, false);
+  const states = { contains: cells.flatMap(listed).filter(isRefusal) };
   const refusing = new Set(cells);
-  return { test: (cell) => refusing.has(cell), when: (name) => ({ [name]: states }) };
+  return {
+    test: (cell) => refusing.has(cell),
+    values: (name) => [{ value: { const: false }, when: { [name]: states } }],
+  };
 }
 
 function listed(cell: string): readonly string[] {
@@ -512,17 +570,29 @@ function listed(cell: string): readonly string[] {
   return parts.filter((part) => part !== '');
 }
 
-/** Whether a cell in a column about consent agrees, by its only word or by the first ones of a sentence, or has no words: the address of a computer. */
+function isDate(cell: string): boolean {
+  return areDates({ values: [cell] });
+}
+
+/** Whether a cell has no words: a date, or the address of a computer, a page or a person. */
+function isWordless(cell: string): boolean {
+  return (
+    isNumbered(cell) ||
+    isDate(cell) ||
+    /^[\da-f]*:[\da-f:.]+$/i.test(cell) ||
+    isEmail(cell) ||
+    isAddresses(cell)
+  );
+}
+
+/** Whether a cell in a column about consent agrees, by its only word or by the first ones of a sentence, or has no words. */
 function isAgreed(cell: string): boolean {
   const all = wordsOfHeader(cell);
   const isTurned = hasWord(cell, 'negations') || hasWord(cell, 'otherChannels');
   return (
-    /^(?:\P{L}*\d\P{L}*|[\da-f]*:[\da-f:.]+)$/iu.test(cell) ||
+    isWordless(cell) ||
     booleanOf(cell) === true ||
     isMark(cell) ||
-    areDates({ values: [cell] }) ||
-    isEmail(cell) ||
-    isAddresses(cell) ||
     readContactHeader(cell).meanings.some(
       ({ concept, how }) => how === 'exact' && (concept === 'subscribed' || concept === 'confirmed'),
     ) ||

@@ -1,7 +1,7 @@
 import { weightUnit } from '../../mapping/compile-mapping.ts';
 import type { Condition, Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
 import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
-import { withoutAbsent } from '../../model/json-object.ts';
+import { recordOf, withoutAbsent } from '../../model/json-object.ts';
 import { isUnknown } from './draft-hidden.ts';
 import { findDecimal } from './draft-prices.ts';
 import {
@@ -29,6 +29,7 @@ import {
   type SampledColumn,
   shareOf,
   signsOf,
+  wordsIn,
 } from './sampled-column.ts';
 import { isCellWord } from './words.ts';
 
@@ -136,8 +137,8 @@ export function askStock(guess: Guess) {
   const isTaking = (value: string) => readCount(value) !== undefined && /[1-9]/.test(value);
   /** What the stock is reduced by. */
   let reserved: Value | undefined;
-  /** Which rows are sold out, whatever the stock is. */
-  let soldOut: Condition | undefined;
+  /** 0 for rows that are sold out, whatever the stock is. */
+  const soldOut: Value[] = [];
   /** Which rows can be bought whatever the stock is. */
   let untracked: Condition | undefined;
   for (const column of guess.free) {
@@ -160,11 +161,25 @@ export function askStock(guess: Guess) {
     const row = column.cells.findIndex((cell, at) => isOut(cell) && isSold(stock?.cells[at]));
     if (row === -1) continue;
     const amount = stock?.cells[row];
-    const why = `has '${column.cells[row]}' for a product that ${amount ? `has a stock of ${amount}` : 'can be bought without it'}`;
+    const word = column.cells[row]?.toLowerCase() ?? '';
+    const isUnread = (one: string) => availabilityOf(one) === undefined && booleanOf(one) === undefined;
+    const out = wordsIn(column).filter(isOut);
+    const more = areMarks ? [] : out.filter((one) => one !== word && isUnread(one)).slice(0, MAX_STATES);
+    const also = more.length === 0 ? '' : `; other words are ${more.map((one) => `'${one}'`).join(', ')}`;
+    const why = `has '${column.cells[row]}' for a product that ${amount ? `has a stock of ${amount}` : 'can be bought without it'}${also}`;
     const offered = [LEAVE_OUT, areMarks ? SOLD_OUT : OTHERS_SOLD_OUT];
     if (guess.askUnused([column], why, offered) !== 'sold-out') continue;
-    const marked = marking(guess.useAnswered('soldOut', column), column, isOut);
-    soldOut = soldOut === undefined ? marked : { any: [soldOut, marked] };
+    const name = guess.useAnswered('soldOut', column);
+    // A word that the question does not name rejects its product.
+    const named = out.filter((one) => one === word || more.includes(one) || !isUnread(one));
+    soldOut.push(
+      areMarks
+        ? { value: { const: 0 }, when: marking(name, column, isOut) }
+        : {
+            value: [name, { lookup: recordOf(named, () => 0), [FALLBACK]: 'reject' }],
+            unless: sayingBuyable(name, column),
+          },
+    );
   }
   for (const column of guess.freeCalled('tracked', 'backorder')) {
     const isTracking = isCalled(column, 'tracked');
@@ -195,6 +210,13 @@ const OTHERS_SOLD_OUT = {
   label: 'whatever it does not say can be bought is sold out: its stock is 0',
 };
 
+/** The condition for cells beside a stock that say that a product can be bought. */
+function sayingBuyable(name: string, column: SampledColumn): Condition {
+  const words = { [name]: ['yes', ...wordsIn(column).filter((word) => !mayBeSoldOut(word))] };
+  const hasCounts = column.values.some((value) => readCount(value) !== undefined);
+  return hasCounts ? { any: [words, { [name]: { matches: '.*[0-9].*' } }] } : words;
+}
+
 /** Whether a word beside a stock does not say that the product can be bought. */
 function mayBeSoldOut(word: string): boolean {
   const known = availabilityOf(word) ?? booleanOf(word);
@@ -210,9 +232,8 @@ export function stockOf(
   const whole: Value | undefined =
     stock === undefined || reserved === undefined ? stock : [{ sum: [stock, reserved] }, { min: 0 }];
   const free = whole === undefined || untracked === undefined ? whole : { value: whole, unless: untracked };
-  if (soldOut === undefined) return free;
-  const none: Value = { value: { const: 0 }, when: soldOut };
-  return free === undefined ? none : { first: [none, free] };
+  const values = withoutAbsent([...soldOut, free]);
+  return values.length > 1 ? { first: values } : values[0];
 }
 
 /** Whether 0 and 1 say that a product is sold out or available; undefined while it is asked whether they are numbers of pieces. */

@@ -104,6 +104,37 @@ describe('a consent that another column takes back', () => {
     expect(await subscribed(agreed)).toEqual([true, false]);
   });
 
+  it.each([
+    ['Opt-in status', 'granted', 'revoked', ['lapsed', 'rejected'], ['Granted', true], ['no', false]],
+    ['Email status', 'valid', 'hard_bounce', ['complained', 'rejected'], ['Valid', true], ['', true]],
+    ['Status', 'Customer', 'Dead', ['Do not mail', 'rejected'], ['customer', true], ['dead', false]],
+    [
+      'Confirmed',
+      '2024-01-02 10:00',
+      'waiting',
+      ['lapsed', 'rejected'],
+      ['2025-03-04T09:30:00Z', true],
+      ['', false],
+    ],
+    ['Consent', 'yes', 'no', ['withheld', 'rejected'], ['1', true], ['false', false]],
+    ['Consent', 'present', 'no', ['withheld', 'rejected'], ['yes', true], ['missing', 'rejected']],
+  ] as const)(
+    'by %s is never a consent by another word of a later file',
+    async (header, agreeing, refusing, ...later) => {
+      const text = `Newsletter;${header}\nyes;${agreeing}\nyes;${refusing}\nyes;yes`;
+      const lines = later.map(([cell]) => `\nyes;${cell}`).join('');
+      const sent = await subscribed(text, { [`unused.${header}`]: 'unsubscribed' }, lines);
+      expect(sent.slice(3)).toEqual(later.map(([, expected]) => expected));
+    },
+  );
+
+  it.each([
+    ['Confirmed at', '0000-00-00 00:00:00'],
+    ['Consent status', '2'],
+  ])('by %s is asked about where it has %s', async (header, refusing) => {
+    expect(await subscribed(`Newsletter;${header}\nyes;${refusing}\nno;1`)).toEqual([`unused.${header}`]);
+  });
+
   it.each(['Kontaktsperre', 'Opted out XY'])('is asked about in %s beside an odd cell', async (header) => {
     expect(await subscribed(`Newsletter;${header}\nyes;ja\nyes;nein\nyes;seit 2020`)).toEqual([
       `unused.${header}`,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { proposeMapping } from '../../../src/onboarding/guess/propose-mapping.ts';
+import { mapAll, products, table } from '../../mapping/mapping-setup.ts';
 import { guessed } from './guess-setup.ts';
 
 type Answers = Readonly<Record<string, string>>;
@@ -53,6 +54,25 @@ describe('words beside the stock', () => {
     ['', ''],
   ])('%s for a stock of "%s" are not', async (word, stock) => {
     expect(await stocks(text(word, stock))).toEqual([5, stock === '' ? null : Number(stock)]);
+  });
+
+  it('are sold out by an answer only if the question names them: others reject their products', async () => {
+    const [header = [], ...rows] = `${text('Recalled', '3')}\nPot;5.00;2;Ask us\nPan;5.00;2;no`
+      .split('\n')
+      .map((line) => line.split(';'));
+    const id = 'unused.Availability';
+    const [question] = proposeMapping('products', { header, rows }).questions;
+    expect(question?.reason).toContain("other words are 'ask us'");
+    const { spec } = proposeMapping('products', { header, rows }, { [id]: 'sold-out' });
+    if (spec === null) throw new Error('no mapping');
+    const later = [
+      ['Tin', '5.00', '2', 'Blocked'],
+      ['Lid', '5.00', '2', 'yes'],
+    ];
+    const { mapped } = await mapAll(spec, [table(header, [...rows, ...later])]);
+    const quantities = products(mapped).map(({ variants: [one] }) => one?.quantity);
+    expect(quantities).toEqual([5, 0, 0, 0, 2]);
+    expect(mapped.map(({ kind }) => kind).indexOf('rejected')).toBe(4);
   });
 
   it('are not if they name the warehouse', async () => {
