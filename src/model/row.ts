@@ -235,6 +235,14 @@ export const stagedTableSchema = z.strictObject({
   width: z.int().min(0),
   /** Merged cells of the first rows of a sheet: first and last row (from 1), first and last column (from 0). */
   merged: z.array(z.tuple([count, count, count, count])).optional(),
+  /** What its cells do not say of the first rows of a sheet: which are hidden or struck out, and how columns show a number, as `# €/100 pcs`. */
+  marks: z
+    .strictObject({
+      hidden: z.array(count),
+      struck: z.array(count),
+      shown: z.array(z.tuple([count, z.string()])),
+    })
+    .optional(),
 });
 export type StagedTable = Stored<typeof stagedTableSchema>;
 

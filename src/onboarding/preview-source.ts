@@ -133,6 +133,7 @@ export async function lookAtSource(place: string | FilePlace, options: LookOptio
     beginning: (isMoved ? await readBeginning().catch(() => own) : own).slice(0, MAX_ROWS_SHOWN),
     /** Merged cells of the first rows of a sheet: first and last row (from 1), first and last column (from 0). */
     merged: first.table?.merged ?? [],
+    marks: first.table?.marks,
     header: table.header,
     dialect: table.dialect,
     /** Set where the file is no CSV. */
@@ -237,8 +238,14 @@ export function explainGuess({ guess: { fitting, near }, best, lost }: Recognise
 }
 
 /** The rows of a look, to guess a mapping by. */
-export function fileToGuess({ header, rows }: SourceLook): FileToGuess {
-  return { header, rows: rows.map(({ cells }) => cells) };
+export function fileToGuess({ header, rows, marks }: SourceLook): FileToGuess {
+  const cells = rows.map((row) => row.cells);
+  if (marks === undefined) return { header, rows: cells };
+  const [hidden, struck] = [new Set(marks.hidden), new Set(marks.struck)];
+  const marked = rows.map(({ line }) =>
+    hidden.has(line) ? 'hidden' : struck.has(line) ? 'struck' : undefined,
+  );
+  return { header, rows: cells, marked, shown: marks.shown };
 }
 
 /** What the first records of a source become. */

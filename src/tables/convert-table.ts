@@ -26,6 +26,7 @@ export async function* convertTable(file: TableFile): AsyncGenerator<ConvertedRo
     header: reader.header(),
     width,
     ...(reader.merged === undefined || reader.merged.length === 0 ? {} : { merged: reader.merged }),
+    ...(Object.values(reader.marks ?? {}).every(({ length }) => length === 0) ? {} : { marks: reader.marks }),
   });
   for await (const batch of reader.batches) {
     const before = width;

@@ -11,7 +11,9 @@ export type NumberFormat =
   | { readonly kind: 'date'; readonly date: boolean; readonly time: boolean }
   | { readonly kind: 'duration' }
   /** A code: a whole number with leading zeros, and possibly other characters; `DIGIT` stands for each digit. */
-  | { readonly kind: 'code'; readonly template: string };
+  | { readonly kind: 'code'; readonly template: string }
+  /** A text in place of any number. */
+  | { readonly kind: 'text'; readonly text: string };
 
 const DIGIT = '\0';
 
@@ -53,6 +55,7 @@ function numberFormat(code: string): NumberFormat {
   }
   if (isDuration) return { kind: 'duration' };
   const shape = pattern.trim();
+  if (shape === '' && /\p{L}/u.test(template)) return { kind: 'text', text: template.trim() };
   if (shape === '' || shape === '@' || /^general$/i.test(shape)) return GENERAL;
   if (/e[+-]/i.test(shape)) {
     return { kind: 'scientific', decimals: /\.([0#?]*)/.exec(shape)?.[1]?.length ?? 0 };
@@ -119,6 +122,24 @@ export function formatCurrencies(code: string): string | undefined {
   return joinedCurrencies([...declared, ...currenciesBeside(beside)]);
 }
 
+/** What a format of numbers shows: `# €/100 pcs`, with a comma behind the `#` of thousands; undefined for no more than digits and signs. */
+export function shownBy(code: string): string | undefined {
+  let text = '';
+  for (const [token] of code.replace(/general/i, '0').matchAll(TOKEN)) {
+    if (token === ';') break;
+    const [, sign] = /^\[\$([^-\]]*)/.exec(token) ?? [];
+    if (token.startsWith('"')) text += token.slice(1, -1);
+    else if (token.startsWith('\\')) text += token.slice(1);
+    else if (/^[[_*]/.test(token)) text += sign ?? ' ';
+    else text += /[0#?.]/.test(token) ? DIGIT : token === ',' ? GROUP : token;
+  }
+  const shown = text.replace(NUMBER, '#').replaceAll(GROUP, ',').trim();
+  return /\p{L}|,/u.test(shown) && shown.includes('#') ? shown : undefined;
+}
+
+const GROUP = '\x01';
+const NUMBER = new RegExp(`${DIGIT}(?:[${DIGIT}${GROUP}]*${DIGIT})?`);
+
 /** From here on Excel has lost digits: it keeps fifteen. */
 const DIGITS_LOST = 1e15;
 
@@ -146,6 +167,8 @@ export function numberText(stored: string, format: NumberFormat, firstDay = FIRS
       return value < 0 || !Number.isInteger(value) || value >= DIGITS_LOST
         ? plain(value)
         : filled(format.template, value);
+    case 'text':
+      return format.text;
     default:
       return format satisfies never;
   }

@@ -7,7 +7,15 @@ import {
   numberText,
 } from './number-text.ts';
 import { readXml, type XmlHandlers } from './read-xml.ts';
-import { chooseSheet, type MergedFirst, type SheetInfo, sheetRows } from './sheet-rows.ts';
+import {
+  chooseSheet,
+  type MergedFirst,
+  noteRow,
+  noteShown,
+  type SheetInfo,
+  type SheetMarks,
+  sheetRows,
+} from './sheet-rows.ts';
 import {
   refuseColumns,
   type TableFile,
@@ -33,11 +41,13 @@ export async function readOds(file: TableFile): Promise<TableReader> {
   const { sheets } = document;
   const sheet = await chooseSheet(file, sheets, async ({ filled }) => filled);
   const merged: MergedFirst = [];
+  const marks: SheetMarks = { hidden: [], struck: [], shown: [] };
   return {
-    batches: rowsOf({ ...file, title: sheet.name }, sheet, document, merged),
+    batches: rowsOf({ ...file, title: sheet.name }, sheet, document, merged, marks),
     title: () => sheet.name,
     header: () => null,
     merged,
+    marks,
   };
 }
 
@@ -67,6 +77,8 @@ interface OdsDocument {
   readonly codes: ReadonlySet<string>;
   /** What the styles of cells name, as in `CellCurrencies`. */
   readonly currencies: ReadonlyMap<string, string>;
+  /** The styles of cells that strike out what they show. */
+  readonly struck: ReadonlySet<string>;
 }
 
 /** All sheets are in one part, which is first read completely to find them and the styles. */
@@ -76,6 +88,7 @@ async function readDocument(file: TableFile): Promise<OdsDocument> {
   const hiddenStyles = new Set<string>();
   const codeFormats = new Set<string>();
   const formatByStyle = new Map<string, string>();
+  const struck = new Set<string>();
   const wordsByFormat = new Map<string, (string | undefined)[]>();
   let style = '';
   let beside: string | undefined;
@@ -83,9 +96,13 @@ async function readDocument(file: TableFile): Promise<OdsDocument> {
     open(name, attributes) {
       style = attributes['style:name'] ?? style;
       if (name === 'style:style') {
-        const inherited = formatByStyle.get(attributes['style:parent-style-name'] ?? '');
-        formatByStyle.set(style, attributes['style:data-style-name'] ?? inherited ?? '');
+        const parent = attributes['style:parent-style-name'] ?? '';
+        formatByStyle.set(style, attributes['style:data-style-name'] ?? formatByStyle.get(parent) ?? '');
+        if (struck.has(parent)) struck.add(style);
       }
+      const strike = attributes['style:text-line-through-style'];
+      if (name === 'style:text-properties' && strike !== undefined)
+        strike === 'none' ? struck.delete(style) : struck.add(style);
       if (isBesideNumber(name)) beside = '';
       if (name === 'number:number' && isCode(attributes)) codeFormats.add(style);
       if (name === 'style:table-properties' && attributes['table:display'] === 'false')
@@ -125,7 +142,7 @@ async function readDocument(file: TableFile): Promise<OdsDocument> {
     const named = joinedCurrencies(wordsByFormat.get(format) ?? []);
     if (named !== undefined) currencies.set(one, named);
   }
-  return { sheets, codes: new Set(codes), currencies };
+  return { sheets, codes: new Set(codes), currencies, struck };
 }
 
 /** Characters that a format shows beside a number. */
@@ -151,8 +168,9 @@ function isCode(number: Readonly<Record<string, string>>): boolean {
 async function* rowsOf(
   file: TableFile,
   sheet: OdsSheet,
-  { codes, currencies: currencyByStyle }: OdsDocument,
+  { codes, currencies: currencyByStyle, struck }: OdsDocument,
   mergedFirst: MergedFirst,
+  marks: SheetMarks,
 ): AsyncGenerator<readonly TableRow[]> {
   const rows = sheetRows(file, { usedWidth: sheet.width, mergedFirst });
   const { limits } = file;
@@ -163,6 +181,8 @@ async function* rowsOf(
   let cells: string[] = [];
   let currencies: Record<number, string> | undefined;
   let column = 0;
+  let isHidden = false;
+  let count = { all: 0, struck: 0 };
   let cell: Readonly<Record<string, string>> | undefined;
   let text = '';
   let paragraphs = 0;
@@ -211,6 +231,8 @@ async function* rowsOf(
           cells = [];
           currencies = undefined;
           column = 0;
+          isHidden = /^(?:collapse|filter)$/.test(attributes['table:visibility'] ?? '');
+          count = { all: 0, struck: 0 };
           break;
         case 'table:table-cell':
         case 'table:covered-table-cell':
@@ -261,6 +283,11 @@ async function* rowsOf(
             const [lastRow, lastColumn] = [line + spanned - 1, column + columns - 1];
             rows.span({ firstRow: line, lastRow, firstColumn: column, lastColumn }, value, currency);
           }
+          if (isNumber) noteShown(marks, column, shownAround(text));
+          if (value !== '') {
+            count.all += 1;
+            if (struck.has(style)) count.struck += 1;
+          }
           put(value, currency);
           cell = undefined;
           break;
@@ -279,6 +306,7 @@ async function* rowsOf(
               'Delete the copies, and save the document again.',
             );
           }
+          noteRow(marks, line, isHidden, count);
           rows.end(line, cells, currencies, rowRepeats);
           line += rowRepeats - 1;
           break;
@@ -341,12 +369,19 @@ function cellText(cell: Readonly<Record<string, string>>, shown: string, isCode:
   }
 }
 
+/** As `shownBy` gives it, of a shown text. */
+function shownAround(text: string): string | undefined {
+  const shown = text.replace(/\d(?:[\d.,'’\s]*\d)?/, '#').trim();
+  return shown.includes('#') && /\p{L}/u.test(shown) ? shown : undefined;
+}
+
 const MAX_DECIMALS = 10;
 
 /** The number with its shown decimals, computed by digits, because signs differ by country. Codes keep their zeros. */
 function shownNumber(stored: string, shown: string, times: number): string {
   const value = Number((Number(stored) * times).toPrecision(15));
   const digits = shown.replaceAll(/[^0-9]/g, '');
+  if (digits === '' && /\p{L}/u.test(shown)) return shown;
   if (/^0\d+$/.test(shown) && Number(shown) === value) return shown;
   if (/\d[eE][+-]?\d/.test(shown)) return shown.replace(',', '.');
   for (let most = 0; most <= MAX_DECIMALS && digits !== ''; most += 1) {

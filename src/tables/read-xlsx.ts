@@ -6,9 +6,19 @@ import {
   NO_RESULT,
   type NumberFormat,
   numberText,
+  shownBy,
 } from './number-text.ts';
 import { readXml, type XmlHandlers } from './read-xml.ts';
-import { chooseSheet, type MergedCells, type MergedFirst, type SheetInfo, sheetRows } from './sheet-rows.ts';
+import {
+  chooseSheet,
+  type MergedCells,
+  type MergedFirst,
+  noteRow,
+  noteShown,
+  type SheetInfo,
+  type SheetMarks,
+  sheetRows,
+} from './sheet-rows.ts';
 import {
   refuseColumns,
   refuseRowBytes,
@@ -55,11 +65,13 @@ export async function readXlsx(file: TableFile): Promise<TableReader> {
     return known;
   });
   const merged: MergedFirst = [];
+  const marks: SheetMarks = { hidden: [], struck: [], shown: [] };
   return {
-    batches: rowsOf({ ...file, title: sheet.name }, workbook, sheet, merged),
+    batches: rowsOf({ ...file, title: sheet.name }, workbook, sheet, merged, marks),
     title: () => sheet.name,
     header: () => null,
     merged,
+    marks,
   };
 }
 
@@ -150,41 +162,56 @@ async function hasContent(file: TableFile, sheet: XlsxSheet): Promise<boolean> {
   return found;
 }
 
-/** How a style shows numbers. */
-interface NumberStyle {
+/** How a style shows numbers, and whether it strikes out what it shows. */
+interface CellStyle {
   readonly format: NumberFormat;
   /** As in `CellCurrencies`. */
   readonly currency: string | undefined;
+  /** As `shownBy` gives it. */
+  readonly shown: string | undefined;
+  readonly struck: boolean;
 }
 
-const PLAIN_STYLE: NumberStyle = { format: { kind: 'general' }, currency: undefined };
+const PLAIN_STYLE: CellStyle = {
+  format: { kind: 'general' },
+  currency: undefined,
+  shown: undefined,
+  struck: false,
+};
 
-async function readStyles(file: TableFile, path: string | undefined): Promise<readonly NumberStyle[]> {
-  const formats: NumberStyle[] = [];
+async function readStyles(file: TableFile, path: string | undefined): Promise<readonly CellStyle[]> {
+  const formats: CellStyle[] = [];
   if (path === undefined) return formats;
   const spelledOut = new Map<number, string>();
-  const known = new Map<number, NumberStyle>();
-  let inCells = false;
+  const known = new Map<string, CellStyle>();
+  const struckFonts = new Set<number>();
+  let fonts = -1;
+  let parent = '';
   await readPart(file, path, {
-    open(name, { numFmtId = '0', formatCode = '' }) {
+    open(name, { numFmtId = '0', formatCode = '', fontId = '0', val = '1' }) {
       const id = Number(numFmtId);
       if (name === 'numFmt' && formatCode.length <= MAX_FORMAT_LENGTH) spelledOut.set(id, formatCode);
-      if (name === 'cellXfs') inCells = true;
-      if (name !== 'xf' || !inCells) return;
-      const style = known.get(id) ?? styleOf(formatById(id, spelledOut), spelledOut.get(id));
-      known.set(id, style);
+      if (name === 'cellXfs' || name === 'fonts') parent = name;
+      if (name === 'font' && parent === 'fonts') fonts += 1;
+      if (name === 'strike' && parent === 'fonts' && /^(?:1|true)$/.test(val)) struckFonts.add(fonts);
+      if (name !== 'xf' || parent !== 'cellXfs') return;
+      const struck = struckFonts.has(Number(fontId));
+      const key = `${id} ${struck}`;
+      const style = known.get(key) ?? styleOf(formatById(id, spelledOut), spelledOut.get(id), struck);
+      known.set(key, style);
       formats.push(style);
     },
     close(name) {
-      if (name === 'cellXfs') inCells = false;
+      if (name === parent) parent = '';
     },
   });
   return formats;
 }
 
-function styleOf(format: NumberFormat, code: string | undefined): NumberStyle {
+function styleOf(format: NumberFormat, written: string | undefined, struck: boolean): CellStyle {
   const isAmount = format.kind === 'fixed' || format.kind === 'general' || format.kind === 'code';
-  return { format, currency: isAmount && code !== undefined ? formatCurrencies(code) : undefined };
+  const code = isAmount ? written : undefined;
+  return { format, currency: code && formatCurrencies(code), shown: code && shownBy(code), struck };
 }
 
 /** The texts that cells refer to by number. */
@@ -253,6 +280,7 @@ async function* rowsOf(
   workbook: Workbook,
   sheet: XlsxSheet,
   mergedFirst: MergedFirst,
+  marks: SheetMarks,
 ): AsyncGenerator<readonly TableRow[]> {
   const formats = await readStyles(file, workbook.styles);
   const strings = await readStrings(file, workbook.strings);
@@ -266,6 +294,8 @@ async function* rowsOf(
   let cells: string[] = [];
   let currencies: Record<number, string> | undefined;
   let characters = 0;
+  let isHidden = false;
+  let count = { all: 0, struck: 0 };
   let cell: Readonly<Record<string, string>> = {};
   let value = '';
   let [isValue, hasValue, hasFormula] = [false, false, false];
@@ -295,7 +325,8 @@ async function* rowsOf(
         return unescaped(value);
       default: {
         if (value === '') return '';
-        const { format, currency } = formats[Number(style)] ?? PLAIN_STYLE;
+        const { format, currency, shown } = formats[Number(style)] ?? PLAIN_STYLE;
+        noteShown(marks, column, shown);
         if (currency !== undefined) {
           currencies ??= {};
           currencies[column] = currency;
@@ -316,6 +347,8 @@ async function* rowsOf(
           currencies = undefined;
           characters = 0;
           column = -1;
+          isHidden = /^(?:1|true)$/.test(attributes['hidden'] ?? '');
+          count = { all: 0, struck: 0 };
           break;
         case 'c':
           cell = attributes;
@@ -350,11 +383,16 @@ async function* rowsOf(
         case 'c': {
           const shown = read();
           cells[column] = shown;
+          if (shown !== '') {
+            count.all += 1;
+            if (formats[Number(cell['s'] ?? '')]?.struck === true) count.struck += 1;
+          }
           characters += shown.length;
           refuseRowBytes(file, characters, line);
           break;
         }
         case 'row':
+          noteRow(marks, line, isHidden, count);
           rows.end(line, cells, currencies);
           break;
         default:

@@ -32,6 +32,35 @@ const MAX_MERGED_NAMED = 200;
 /** The merged cells of the first rows of a sheet, as a snapshot stores them. */
 export type MergedFirst = [firstRow: number, lastRow: number, firstColumn: number, lastColumn: number][];
 
+/** What the cells of a sheet do not say of its first rows, as a snapshot stores it. */
+export interface SheetMarks {
+  readonly hidden: number[];
+  readonly struck: number[];
+  readonly shown: [column: number, text: string][];
+}
+
+/** As many rows as a new job looks at. */
+const MAX_MARKED_ROWS = 5_000;
+/** Columns, of which each has a few. */
+const MAX_SHOWN = 200;
+
+/** Notes how a cell shows its number, where that is more than the number and its currency. */
+export function noteShown({ shown }: SheetMarks, column: number, text: string | undefined): void {
+  if (text === undefined || shown.length === MAX_SHOWN) return;
+  if (!shown.some(([one, known]) => one === column && known === text)) shown.push([column, text]);
+}
+
+/** Notes that a row is hidden, or that most of its cells are struck out. */
+export function noteRow(
+  { hidden, struck }: SheetMarks,
+  line: number,
+  isHidden: boolean,
+  cells: { readonly struck: number; readonly all: number },
+): void {
+  if (isHidden && hidden.length < MAX_MARKED_ROWS) hidden.push(line);
+  if (cells.struck * 2 > cells.all && struck.length < MAX_MARKED_ROWS) struck.push(line);
+}
+
 interface SheetOptions {
   /** In the order of their first rows. */
   readonly merged?: readonly MergedCells[];

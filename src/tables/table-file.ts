@@ -61,6 +61,8 @@ export interface TableReader {
   readonly header: () => readonly string[] | null;
   /** Of a sheet, the merged cells of its first rows. */
   readonly merged?: StagedTable['merged'];
+  /** Of a sheet, as the snapshot stores them. */
+  readonly marks?: NonNullable<StagedTable['marks']>;
 }
 
 /** The error for a file that does not conform to its format. */

@@ -57,6 +57,7 @@ describe.each([
 describe('a cell of an Excel sheet', () => {
   it.each<[string, CellToWrite, string]>([
     ['a text code with zeros', '00042', '00042'],
+    ['a number that is shown as a text', { number: 9.9, format: '"on request"' }, 'on request'],
     ['a number of the kind General', { number: '4006381333931' }, '4006381333931'],
     ['binary noise', { number: '0.30000000000000004' }, '0.3'],
     ['a very small number', { number: '1E-7' }, '0.0000001'],

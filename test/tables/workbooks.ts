@@ -31,6 +31,8 @@ export interface SheetToWrite {
   readonly merged?: readonly string[];
   /** Numbers of rows. */
   readonly hiddenRows?: readonly number[];
+  /** Numbers of rows of texts. */
+  readonly struckRows?: readonly number[];
 }
 
 /** The bytes of an .xlsx with these sheets; texts are shared unless they are to stand in the cells. */
@@ -70,7 +72,9 @@ export function makeXlsx(
       ),
       'xl/styles.xml': `${XML}<styleSheet ${MAIN}><numFmts>${[...formats]
         .map(([code], index) => `<numFmt numFmtId="${200 + index}" formatCode="${escaped(code)}"/>`)
-        .join('')}</numFmts><cellStyleXfs><xf numFmtId="9"/></cellStyleXfs><cellXfs><xf numFmtId="0"/>${[
+        .join(
+          '',
+        )}</numFmts><fonts><font/><font><strike/></font></fonts><cellStyleXfs><xf numFmtId="9"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="0" fontId="1"/>${[
         ...formats,
       ]
         .map((_, index) => `<xf numFmtId="${200 + index}"/>`)
@@ -88,14 +92,14 @@ const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"';
 
 function sheetXml(
-  { rows, merged = [], hiddenRows = [] }: SheetToWrite,
+  { rows, merged = [], hiddenRows = [], struckRows = [] }: SheetToWrite,
   strings: Map<string, number>,
   formats: Map<string, number>,
   inline: boolean,
 ): string {
   const data = rows.map((cells, index) => {
     const written = cells.map((cell, column) => {
-      const at = `r="${letters(column)}${index + 1}"`;
+      const at = `r="${letters(column)}${index + 1}"${struckRows.includes(index + 1) ? ' s="1"' : ''}`;
       if (cell === null || cell === '') return '';
       if (typeof cell === 'number') return `<c ${at}><v>${cell}</v></c>`;
       if (typeof cell === 'boolean') return `<c ${at} t="b"><v>${Number(cell)}</v></c>`;
@@ -110,7 +114,7 @@ function sheetXml(
         return `<c ${at}${isText ? ' t="str"' : ''}><f>${escaped(cell.formula)}</f>${cell.result === undefined ? '' : `<v>${escaped(cell.result)}</v>`}</c>`;
       }
       const format = cell.format ?? 'General';
-      if (!formats.has(format)) formats.set(format, formats.size + 1);
+      if (!formats.has(format)) formats.set(format, formats.size + 2);
       return `<c ${at} s="${formats.get(format)}"><v>${cell.number}</v></c>`;
     });
     const isHidden = hiddenRows.includes(index + 1) ? ' hidden="1"' : '';
@@ -125,10 +129,10 @@ function sheetXml(
 
 /** The bytes of an .ods with these sheets; numbers are shown as the format or `shown` says, with a decimal comma. */
 export function makeOds(sheets: readonly SheetToWrite[]): Buffer {
-  const tables = sheets.map(({ name, rows, hidden, hiddenRows = [] }) => {
+  const tables = sheets.map(({ name, rows, hidden, hiddenRows = [], struckRows = [] }) => {
     const written = rows.map(
       (cells, index) =>
-        `<table:table-row${hiddenRows.includes(index + 1) ? ' table:visibility="collapse"' : ''}>${cells.map(odsCell).join('')}</table:table-row>`,
+        `<table:table-row${hiddenRows.includes(index + 1) ? ' table:visibility="collapse"' : ''}${struckRows.includes(index + 1) ? ' table:default-cell-style-name="struck"' : ''}>${cells.map(odsCell).join('')}</table:table-row>`,
     );
     const style = hidden === true ? ' table:style-name="off"' : '';
     return `<table:table table:name="${escaped(name)}"${style}>${written.join('')}<table:table-row table:number-rows-repeated="1048000"><table:table-cell table:number-columns-repeated="16384"/></table:table-row></table:table>`;
@@ -137,7 +141,7 @@ export function makeOds(sheets: readonly SheetToWrite[]): Buffer {
     { name: 'mimetype', content: 'application/vnd.oasis.opendocument.spreadsheet', stored: true },
     {
       name: 'content.xml',
-      content: `${XML}<office:document-content xmlns:office="o" xmlns:table="t" xmlns:text="x" xmlns:style="s" xmlns:calcext="c"><office:automatic-styles><style:style style:name="off"><style:table-properties table:display="false"/></style:style></office:automatic-styles><office:body><office:spreadsheet>${tables.join('')}</office:spreadsheet></office:body></office:document-content>`,
+      content: `${XML}<office:document-content xmlns:office="o" xmlns:table="t" xmlns:text="x" xmlns:style="s" xmlns:calcext="c"><office:automatic-styles><style:style style:name="off"><style:table-properties table:display="false"/></style:style><style:style style:name="struck"><style:text-properties style:text-line-through-style="solid"/></style:style></office:automatic-styles><office:body><office:spreadsheet>${tables.join('')}</office:spreadsheet></office:body></office:document-content>`,
     },
   ]);
 }

@@ -50,6 +50,8 @@ export function draftPrices(guess: Guess, known: SampledColumn | undefined): Pri
   const columns = withoutAbsent([price, others.was, others.sale]);
   const sameKind = signsOf(guess.columns.filter(fits).flatMap(digitsOf));
   const fromPrices = askFromPrices(guess, columns);
+  for (const column of columns)
+    askShown(guess, column, (text) => isAmount(text) && readAmount(text)?.from === undefined);
   const asBlanks = askPlaceholders(guess, price);
   const { skip, ...currency } = draftCurrency(guess, price, columns);
   const read = (name: string, column: SampledColumn | undefined): Value | undefined => {
@@ -376,6 +378,23 @@ function noteUnsent(guess: Guess, isLike: (column: SampledColumn) => boolean): v
     if (!isCalled(column, 'was', 'regular', 'sale') || shareOf(column, isAmount) === 0) continue;
     const why = isLike(column) ? '' : ': its currency, tax or measure is not that of the price';
     guess.notes.push(`'${column.header}' is not sent${why}.`);
+  }
+}
+
+/** Asks whether the numbers of a column may be sent without what a sheet shows beside them: `€/100 pcs`, `k`, `net`. */
+export function askShown(
+  guess: Guess,
+  { header, index }: SampledColumn,
+  isPlain: (shown: string) => boolean,
+): void {
+  for (const [column, shown] of guess.shown) {
+    if (column !== index || isPlain(shown.replace('#', '1'))) continue;
+    guess.ask({
+      id: `word.${shown}`,
+      text: `May the numbers in '${header}' be sent as they are?`,
+      reason: `the sheet shows them as '${shown}', of which only the number (#) is read`,
+      answers: [{ value: 'send', label: 'yes: they are for one piece, and what customers pay' }],
+    });
   }
 }
 

@@ -71,7 +71,7 @@ export function draftProduct(
     (spread !== undefined || (variants.group !== undefined && sku.distinct < sku.values.length));
   if (isShared) guess.notes.push(`'${sku.header}' is not sent as the SKU: variants have it in common.`);
   const totals = totalsIn(guess, titleColumn, sku);
-  const unsold = askUnsold(guess, titleColumn, sku);
+  const unsold = [...askUnsold(guess, titleColumn, sku), ...askMarked(guess, titleColumn, sku)];
   if (url === undefined || guess.questions.length > 0) return undefined;
 
   const title = guess.use('title', titleColumn);
@@ -272,6 +272,7 @@ function draftUpdate(guess: Guess, sku: SampledColumn): ProductMappingSpec | und
   const weight = draftWeight(guess);
   askDates(guess, () => true);
   const applied = askUnused(guess);
+  const skip = [...(prices?.skip ?? []), ...askMarked(guess, undefined, sku)];
   const stock = stockOf(applied, quantity ?? applied.quantity);
   if (prices === undefined && stock === undefined && weight === undefined && guess.questions.length === 0)
     draftPrices(guess, undefined);
@@ -290,7 +291,7 @@ function draftUpdate(guess: Guess, sku: SampledColumn): ProductMappingSpec | und
     import: 'products',
     columns: guess.columnSpecs(),
     required: requiredOf(guess, 'quantity'),
-    skip: prices?.skip.length === 0 ? undefined : prices?.skip,
+    skip: skip.length === 0 ? undefined : skip,
     product: {},
     variants,
     tests: [],
@@ -460,6 +461,42 @@ function askUnsold(guess: Guess, title: SampledColumn, sku: SampledColumn | unde
   return answer !== 'leave-out'
     ? []
     : found.map(({ name, column, texts }) => ({ when: { [guess.use(name, column)]: texts }, reason }));
+}
+
+/** More names of rows are too many for a mapping. */
+const MAX_ROWS_NAMED = 200;
+
+/** Asks about rows that a sheet hides or strikes out; what leaves them out by their SKU or name, if an answer does. */
+function askMarked(
+  guess: Guess,
+  title: SampledColumn | undefined,
+  sku: SampledColumn | undefined,
+): PriceDraft['skip'] {
+  const marks = { hidden: 'is hidden', struck: 'is struck out' };
+  return Object.entries(marks).flatMap(([mark, reason]) => {
+    const rows = [...guess.marked.keys()].filter((row) => guess.marked[row] === mark);
+    if (rows.length === 0) return [];
+    const named = Object.entries({ sku, title }).flatMap(([name, column]) => {
+      const texts = new Set(rows.map((row) => column?.cells[row] ?? ''));
+      const isOwn = column?.cells.every((cell, row) => guess.marked[row] === mark || !texts.has(cell));
+      return column && isOwn === true && !texts.has('') && texts.size <= MAX_ROWS_NAMED
+        ? [{ name, column, texts: [...texts] }]
+        : [];
+    });
+    const [key] = named;
+    const answer = guess.ask({
+      id: `unused.${mark} rows`,
+      text: `Are products sold whose row ${reason}?`,
+      reason: `${rows.length} of ${guess.marked.length} rows of the sheet are, such as '${(title ?? sku)?.cells[rows[0] ?? 0]}'`,
+      answers: withoutAbsent([
+        { value: 'send', label: 'yes' },
+        key && { value: LEAVE_OUT.value, label: `no: these are left out, by '${key.column.header}'` },
+      ]),
+    });
+    return answer !== LEAVE_OUT.value || key === undefined
+      ? []
+      : [{ when: { [guess.use(key.name, key.column)]: key.texts }, reason: `the row ${reason}` }];
+  });
 }
 
 /** The names of rows, of some, whose price and stock are the sums of those above: of all, or of those below the one before. */

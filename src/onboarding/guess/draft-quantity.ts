@@ -3,7 +3,7 @@ import type { Condition, Value, VariantsSpec } from '../../mapping/spec/mapping-
 import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
 import { recordOf, withoutAbsent } from '../../model/json-object.ts';
 import { isUnknown } from './draft-hidden.ts';
-import { findDecimal } from './draft-prices.ts';
+import { askShown, findDecimal } from './draft-prices.ts';
 import {
   countedShare,
   type Guess,
@@ -95,6 +95,7 @@ export function draftQuantity(guess: Guess, isSpread = false): Value | undefined
     guess.askUnclear('quantity', asked, `'${asked[0]?.header}' may be the stock`);
     return undefined;
   }
+  askShown(guess, words, (value) => readCount(value) !== undefined);
   const hasFlags = isFlag(guess, words);
   if (hasFlags === undefined) return undefined;
   const countOf = (value: string) => (hasFlags ? undefined : readCount(value));

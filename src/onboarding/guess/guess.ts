@@ -76,6 +76,10 @@ export class Guess {
   readonly answers: MappingAnswers;
   /** Milliseconds since the epoch; undefined if no date is compared with it. */
   readonly now: number | undefined;
+  /** Of each sampled row of a sheet, whether it is hidden or struck out. */
+  readonly marked: readonly ('hidden' | 'struck' | undefined)[];
+  /** How a sheet shows the numbers of a column: `# €/100 pcs`. */
+  readonly shown: readonly (readonly [column: number, text: string])[];
   readonly questions: MappingQuestion[] = [];
   /** Sentences: how cells are read, and what is not sent. */
   readonly notes: string[] = [];
@@ -100,12 +104,18 @@ export class Guess {
     sampled: readonly SampledColumn[],
     answers: MappingAnswers,
     earlier: EarlierUse,
-    now: number | undefined,
+    {
+      now,
+      marked = [],
+      shown = [],
+    }: { readonly [Key in 'now' | 'marked' | 'shown']?: Guess[Key] | undefined },
   ) {
     this.languages = mainLanguages(sampled);
     this.columns = sampled.map((column) => ({ ...column, reading: within(column.reading, this.languages) }));
     this.answers = answers;
     this.now = now;
+    this.marked = marked;
+    this.shown = shown;
     this.#fields = fieldsOf(imports);
     this.#earlier = earlier;
   }

@@ -27,6 +27,10 @@ export interface FileToGuess {
   readonly rows: readonly (readonly string[])[];
   /** Milliseconds since the epoch; undefined if no date is compared with it. */
   readonly now?: number | undefined;
+  /** Of each row of a sheet, whether it is hidden or struck out. */
+  readonly marked?: Guess['marked'];
+  /** How a sheet shows the numbers of columns: `# €/100 pcs`. */
+  readonly shown?: Guess['shown'];
 }
 
 /** A mapping of the workspace, or one that is shipped, which teaches nothing. */
@@ -39,7 +43,7 @@ type EarlierMapping = Pick<MappingFile, 'name' | 'spec' | 'shipped'>;
  */
 export function proposeMapping(
   imports: MappingSpec['import'],
-  { header, rows, now }: FileToGuess,
+  { header, rows, now, marked = [], shown }: FileToGuess,
   answers: MappingAnswers = {},
   earlier: readonly EarlierMapping[] = [],
 ) {
@@ -53,7 +57,11 @@ export function proposeMapping(
     imports === 'contacts' ? readContactHeader : readProductHeader,
   );
   const uses = earlierUses(earlier.filter(({ spec, shipped }) => !shipped && spec.import === imports));
-  const guess = new Guess(imports, sampled, answers, uses, now);
+  const guess = new Guess(imports, sampled, answers, uses, {
+    now,
+    marked: marked.filter((_, row) => !headings.has(rows[row] ?? [])),
+    shown,
+  });
   const drafted = imports === 'contacts' ? draftContact(guess) : draftProduct(guess, headings);
   const spec = drafted?.import === 'products' ? withShortRows(guess, drafted, { header, rows }) : drafted;
   return {
