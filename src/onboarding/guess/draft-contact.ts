@@ -122,6 +122,12 @@ export function draftContact(guess: Guess): ContactMappingSpec | undefined {
       .freeCalled(concept)
       .filter(({ values }) => values.length > 0)
       .map((column) => guess.use(concept, guess.claim(concept, column, 'header is a part of it', 'likely')));
+  for (const part of withoutAbsent([first, last]))
+    if ((first === undefined || last === undefined) && part !== name)
+      guess.leaveOut(
+        part,
+        name ? 'the whole name is' : 'it is only a part of the name; make it the name to send it',
+      );
   const names = first &&
     last && [guess.use('firstName', first), ...parts('middleName'), guess.use('lastName', last)];
   const street = use('address', address);
@@ -292,13 +298,55 @@ function draftSubscribed(guess: Guess, sent: SentTexts): Flag | undefined {
       prefer: isFirst,
     });
   const subscribed = pick('subscribed', (column) => fits(column) && !areDates(column));
+  if (subscribed !== undefined && areConsentDates(subscribed)) return datedConsent(guess, subscribed, sent);
   if (subscribed !== undefined) return consentOf(guess, 'subscribed', subscribed, sent);
   const unsubscribed = pick('unsubscribed', (column) => fits(column) || areDates(column));
   if (unsubscribed !== undefined && areDates(unsubscribed))
-    return [{ value: { const: false }, when: { [guess.use('unsubscribed', unsubscribed)]: 'present' } }];
+    return [refusedWhereFilled(guess.use('unsubscribed', unsubscribed), unsubscribed)];
   if (unsubscribed !== undefined) return consentOf(guess, 'unsubscribed', unsubscribed, sent);
   askUnclear(guess, fits);
-  return undefined;
+  const [dated] = guess.isDecided('subscribed') ? [] : guess.free.filter(mayDateConsent);
+  const answer =
+    dated && guess.askUnused([dated], 'has dates, and may say who agreed to e-mails', DATED_ANSWERS);
+  return dated && answer === 'subscribed' ? datedConsent(guess, dated, sent) : undefined;
+}
+
+const DATED_ANSWERS = [
+  LEAVE_OUT,
+  { value: 'subscribed', label: 'contacts with a date get e-mails, those without get none' },
+];
+
+function areConsentDates(column: SampledColumn): boolean {
+  return areDates(column) && column.values.every((value) => isNumbered(value) || isMissingValue(value));
+}
+
+/** Whether a column has the dates on which contacts agreed to e-mails, and not those on which they refused: DOI-Datum. */
+function mayDateConsent(column: SampledColumn): boolean {
+  const [sample = ''] = column.values;
+  return (
+    hasPart(column.header, 'agreeing') &&
+    column.reading.meanings.every(({ concept }) => concept === 'confirmed') &&
+    areConsentDates(column) &&
+    refusalsOf(column)?.test(sample) === false
+  );
+}
+
+/** Contacts with a date get e-mails, those without get none. */
+function datedConsent(guess: Guess, dates: SampledColumn, sent: SentTexts): Flag {
+  const isSubscribed = dates.cells.map(isNumbered);
+  const refused = askRefusals(guess, dates, isSubscribed, sent);
+  const name = guess.use('subscribed', dates);
+  const none = wordsIn({ values: dates.values.filter(isMissingValue) });
+  return [
+    {
+      first: [
+        ...refused,
+        { value: { const: true }, when: { [name]: { matches: NUMBERED } } },
+        { value: { const: false }, when: { [name]: ['blank', ...none] } },
+        [name, 'boolean'],
+      ],
+    },
+  ];
 }
 
 /** Columns that are sent, and whose texts may say it too. */
@@ -433,7 +481,9 @@ function askRefusals(
       field ? { value: LEAVE_OUT.value, label: 'nothing about e-mails' } : LEAVE_OUT,
       {
         value: 'unsubscribed',
-        label: areDates(column) ? 'contacts with a date get no e-mails' : 'such a contact gets no e-mails',
+        label: areDates(column)
+          ? `contacts ${found === '' ? 'without' : 'with'} a date get no e-mails`
+          : 'such a contact gets no e-mails',
       },
     ]);
     if (answer !== 'unsubscribed') return [];
@@ -445,7 +495,7 @@ function askRefusals(
 /** False for those whom a column refuses that an answer names beside the consent; undefined while its words are asked about. */
 function refusalsGiven(guess: Guess, column: SampledColumn): Value | undefined {
   const name = guess.useAnswered('unsubscribed', column);
-  if (areDates(column)) return { value: { const: false }, when: marking(name, column, isFilled) };
+  if (areDates(column)) return refusedWhereFilled(name, column);
   const meanings = meaningsOf(guess, column, true, true);
   return meanings && refusalValue(name, meanings('yes'), meanings('not-sent'));
 }
@@ -468,6 +518,10 @@ function refusalValue(
     value: [name, isPlain ? 'boolean' : { boolean: known }],
     unless: hasNumbers ? { any: [agreeing, { [name]: { matches: NUMBERED } }] } : agreeing,
   };
+}
+
+function refusedWhereFilled(name: string, column: SampledColumn): Value {
+  return { value: { const: false }, when: marking(name, column, isFilled) };
 }
 
 /** Whether a cell has a date or a word, which is not that for no. */
@@ -523,16 +577,13 @@ function wordRefusals(
 function refusalsOf(column: SampledColumn): Refusals | undefined {
   const says = (concept: 'subscribed' | 'unsubscribed' | 'refused' | 'confirmed') =>
     isCalled(column, concept) || isMentioned(column, concept);
-  const isOther = hasWord(column.header, 'otherChannels');
+  const isOther = hasWord(column.header, 'otherChannels') && !isMentioned(column, 'email');
   // Marks below an unknown header that negates, or has a part of a word for it: no further e-mails, Kontaktsperre.
   const isUnknown =
     !isOther && column.reading.meanings.length === 0 && (areFlags(column) || areUnnamedDates(column));
   const isRefusing = isUnknown && (hasWord(column.header, 'negations') || hasPart(column.header, 'refusing'));
   if (says('unsubscribed') || says('refused') || isRefusing) {
-    return {
-      test: isFilled,
-      values: (name) => [{ value: { const: false }, when: marking(name, column, isFilled) }],
-    };
+    return { test: isFilled, values: (name) => [refusedWhereFilled(name, column)] };
   }
   if (isOther || column.values.length === 0) return undefined;
   const isConsent =

@@ -92,6 +92,10 @@ describe('a consent that another column takes back', () => {
     ['DOI-Status', 'bestätigt', 'angefordert'],
     ['Opt-in source', '2001:db8::1', 'cold list'],
     ['DSGVO-Hinweis', 'ja', 'offen'],
+    ['DNC', 'no', 'yes'],
+    ['Do not call', '', 'x'],
+    ['Do not call/contact/email', '0', '1'],
+    ['Do Not Call / Contact', '0', '1'],
     ['Consent text', 'I agree to e-mails', 'I do not agree to e-mails'],
     ['Consent text', 'Yes, I agree to e-mails', 'I agree to SMS'],
   ])('by %s is asked about, and counts or not, as the answer says', async (header, agreeing, refusing) => {
@@ -204,6 +208,49 @@ it('keeps the tags of a contact that one of them unsubscribes', async () => {
   expect(await contacts(text, { 'unused.Tags': 'unsubscribed' })).toEqual([
     { subscribed: false, tags: ['vip', 'unsubscribed'] },
     { subscribed: true, tags: ['vip'] },
+  ]);
+});
+
+describe('dates on which contacts agreed', () => {
+  it.each(['DOI-Datum', 'Double Opt-In Datum', 'Opt-in date', 'DSGVO-Einwilligung am'])(
+    'below %s are asked about: they may say who gets e-mails',
+    async (header) => {
+      const text = `${header};SUPPRESSED\n2024-01-02;\n02.01.2024 10:00;yes\n;\n-;`;
+      const id = `unused.${header}`;
+      expect(await subscribed(text)).toEqual([id]);
+      expect(await subscribed(text, { [id]: 'leave-out' })).toEqual([null, null, null, null]);
+      const given = { [id]: 'subscribed' };
+      expect(await subscribed(text, given)).toEqual(['unused.SUPPRESSED']);
+      const answers = { ...given, 'unused.SUPPRESSED': 'unsubscribed' };
+      expect(await subscribed(text, answers, '\n2025-01-02;\npending;')).toEqual([
+        ...[true, false, false, false],
+        ...[true, 'rejected'],
+      ]);
+    },
+  );
+
+  it('are a consent where an answer names their column', async () => {
+    const answers = { 'column.subscribed': 'Since' };
+    expect(await subscribed('Since\n2024-01-02\n', answers)).toEqual([true, false]);
+  });
+
+  it('are none of those without one: the question says which contacts get no e-mails', () => {
+    const header = ['Email', 'Newsletter', 'DOI-Datum'];
+    const rows = [
+      ['a@x.example', 'yes', '2024-01-02'],
+      ['b@x.example', 'yes', ''],
+    ];
+    const [question] = proposeMapping('contacts', { header, rows, now: NOW }).questions;
+    expect(question?.answers[1]?.label).toBe('contacts without a date get no e-mails');
+  });
+});
+
+it('names a part of a name that is not sent, and shows it as unused', () => {
+  const rows = [['a@x.example', 'Ada']];
+  const { columns, notes } = proposeMapping('contacts', { header: ['Email', 'Vorname'], rows });
+  expect(columns[1]?.field).toBeNull();
+  expect(notes).toEqual([
+    "'Vorname' is not sent: it is only a part of the name; make it the name to send it.",
   ]);
 });
 
