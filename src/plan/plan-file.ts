@@ -16,7 +16,7 @@ import type { Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { SafetyFigures, SafetyLimits } from '../model/safety-limits.ts';
 import { StateError } from '../model/storeferry-error.ts';
-import { type RunFolder, readLines, sealedFile, sha256OfFile } from '../state/artifacts.ts';
+import { type RunFolder, readLines, sealedFile, sha256Of, sha256OfFile } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger } from '../state/state.ts';
 import { valueChanges } from './changes/field-changes.ts';
 import { judgeLimit } from './judge-safety.ts';
@@ -117,6 +117,17 @@ export async function verifyRejections(folder: RunFolder, { rejectionsSha256 }: 
 /** The same for the file of held records. */
 export async function verifyHeld(folder: RunFolder, { heldSha256 }: Plan): Promise<void> {
   await verifyFile(folder, HELD_FILE, heldSha256);
+}
+
+/**
+ * Replaces the file of held records; the plan vouches for the new one if it did for the old. The plan comes first: after a kill between,
+ * the records that are to go are still found, and a repeat writes the file that the plan expects.
+ */
+export async function replaceHeld(folder: RunFolder, before: Uint8Array, after: Uint8Array): Promise<void> {
+  const plan = await readPlan(folder).catch(() => undefined);
+  if (plan?.heldSha256 === sha256Of(before))
+    await writePlan(folder, { ...plan, heldSha256: sha256Of(after) });
+  await folder.write(HELD_FILE, [after]);
 }
 
 async function verifyFile(folder: RunFolder, name: string, sha256: string | undefined): Promise<void> {

@@ -2,8 +2,17 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planSchema } from '../../src/model/plan.ts';
 import { StateError } from '../../src/model/storeferry-error.ts';
-import { readPlan, readShard, verifyRejections } from '../../src/plan/plan-file.ts';
+import {
+  HELD_FILE,
+  readPlan,
+  readShard,
+  replaceHeld,
+  verifyHeld,
+  verifyRejections,
+  writePlan,
+} from '../../src/plan/plan-file.ts';
 import { parseShardLine, shardLine } from '../../src/plan/shard-writer.ts';
+import { sha256Of } from '../../src/state/artifacts.ts';
 import { decodeBodies } from '../../src/state/encode-body.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { MemoryRunFolder } from './memory-run-folder.ts';
@@ -52,6 +61,29 @@ describe('the files of a plan', () => {
       expect(await readPlan(folder)).toBeUndefined();
     },
   );
+
+  it('vouch for held records without one, also after a failure between and a repeat; never for edited ones', async () => {
+    const folder = new MemoryRunFolder();
+    const { plan } = await planOf({ mapped: products(0, 3), folder });
+    const [all, rest, edited] = ['one\ntwo\n', 'two\n', 'two!\n'].map((text) => Buffer.from(text));
+    if (all === undefined || rest === undefined || edited === undefined) throw new Error('no file');
+    await writePlan(folder, { ...plan, heldSha256: sha256Of(all) });
+    await folder.write(HELD_FILE, [all]);
+    const verify = async () => {
+      const read = await readPlan(folder);
+      if (read !== undefined) await verifyHeld(folder, read);
+    };
+    folder.failOn = HELD_FILE;
+    await expect(replaceHeld(folder, all, rest)).rejects.toThrow('the disk is full');
+    expect(folder.files.get(HELD_FILE)).toEqual(all);
+    await expect(verify()).rejects.toThrow('was changed after planning');
+    folder.failOn = undefined;
+    await replaceHeld(folder, all, rest);
+    await verify();
+    await folder.write(HELD_FILE, [edited]);
+    await replaceHeld(folder, edited, all);
+    await expect(verify()).rejects.toThrow('was changed after planning');
+  });
 
   it('are no plan when the source breaks off, or the run is interrupted', async () => {
     const folder = new MemoryRunFolder();

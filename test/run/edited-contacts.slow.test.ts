@@ -1,13 +1,18 @@
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { API_KEY, setup } from '../sandbox/setup.ts';
+import { readFiles } from '../support/read-files.ts';
 import { until } from '../support/until.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 const JOB = 'import: contacts\nstore: main\nsource: { path: crm.csv }\nmapping: crm\n';
 
 /** A job for contacts of a store, and hands to edit them there. */
-async function openCrm(ids: readonly number[], { latencyMs = 0 } = {}) {
-  const store = await setup({ latencyMs });
+async function openCrm(ids: readonly number[], options: Parameters<typeof setup>[0] = {}) {
+  const store = await setup(options);
   const folder = await makeWorkspace(
     {
       'stores.yaml': `main: { baseUrl: "${store.url}", apiKey: "\${STORE_API_KEY}", limits: { timeoutSeconds: 2 } }\n`,
@@ -84,6 +89,36 @@ describe('contacts that were edited in the store', () => {
     expect(await run('run', 'crm')).toMatchObject({ code: 0, applied: 3, held: 0 });
     expect(await contact(1003)).toMatchObject({ phone: '+47 1003' });
     expect(await contact(1004)).toMatchObject({ name: 'Bea 1004' });
+  });
+
+  it.each([
+    { id: 'short', first: 1001 },
+    { id: 'so long that the examples of the plan name the contact', first: 1_000_001 },
+  ])('can be released after one of them was forgotten whose id is $id', async ({ first }) => {
+    await using data = await mkdtempDisposable(join(tmpdir(), 'storeferry-sandbox-'));
+    await (await setup({ dataDir: data.path }))[Symbol.asyncDispose]();
+    const database = new DatabaseSync(join(data.path, 'sandbox.db'));
+    database.exec(
+      `UPDATE contacts SET id = id + ${first - 1001}, body = json_set(body, '$.id', id + ${first - 1001})`,
+    );
+    database.close();
+    await using crm = await openCrm([first + 1, first + 2, first + 3], { dataDir: data.path });
+    const { folder, contact, source, run, edit } = crm;
+    expect((await folder.storeferry('probe', 'main', '--contact', String(first))).code).toBe(0);
+    await source('+44 ');
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, applied: 3 });
+    for (const id of [1, 2, 3]) await edit(first + id, { phone: '+1 hand' });
+    expect(await run('drift', 'crm')).toMatchObject({ edited: 3 });
+    await source('+47 ');
+    const held = String((await run('run', 'crm'))['run']);
+    expect(await run('forget', `${first + 2}`, '--yes')).toMatchObject({ code: 0 });
+    const files = await readFiles(join(folder.dir, '.storeferry', 'artifacts', held));
+    for (const [path, text] of files)
+      expect([path, text.includes(`Ann ${first + 2}`)]).toEqual([path, false]);
+    expect(await run('release', held, '--conflicts', 'source')).toMatchObject({ code: 0, applied: 2 });
+    expect(await contact(first + 1)).toMatchObject({ phone: `+47 ${first + 1}` });
+    expect(await contact(first + 2)).toMatchObject({ phone: '+1 hand' });
+    expect(await contact(first + 3)).toMatchObject({ phone: `+47 ${first + 3}` });
   });
 
   it('keep their edits through kills, also where the source is another one afterwards', async () => {

@@ -1,10 +1,18 @@
 import { buffer } from 'node:stream/consumers';
 import { isJsonObject, member } from '../../model/json-object.ts';
 import { comparedEmail } from '../../model/operation.ts';
+import { planSchema } from '../../model/plan.ts';
 import type { RowSpan } from '../../model/row.ts';
 import { isSameTarget, type Run, UNFINISHED } from '../../model/run.ts';
 import { LockedError, UsageError } from '../../model/storeferry-error.ts';
-import { readPlan, readRejections } from '../../plan/plan-file.ts';
+import {
+  HELD_FILE,
+  PLAN_FILE,
+  readPlan,
+  readRejections,
+  replaceHeld,
+  writePlan,
+} from '../../plan/plan-file.ts';
 import { REJECTS_WORKBOOK, UNTOUCHED_FILE } from '../../rejects/rejects-file.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { targetLockName } from '../../state/state.ts';
@@ -257,7 +265,8 @@ async function cleanFolder(folder: RunFolder, key: string, isTheirs: Matcher, li
     const text = await readLatin1(folder, name);
     const isRows = /\.(csv|jsonl)$/.test(name) && !/^(\xff\xfe|\xfe\xff)/.test(text);
     if (!isRows) {
-      if (isTheirs(text.replaceAll('\0', ''))) files.add(name);
+      const isNamed = isTheirs(text.replaceAll('\0', ''));
+      if (isNamed && !(name === PLAN_FILE && (await pruneExamples(folder, isTheirs)))) files.add(name);
       continue;
     }
     const isCsv = name.endsWith('.csv');
@@ -272,12 +281,29 @@ async function cleanFolder(folder: RunFolder, key: string, isTheirs: Matcher, li
     // Its rows of `UNMATCHED_FILE` are among them.
     if (name === UNTOUCHED_FILE) rows += records.length - kept.length;
     if (isCsv && kept.length === 1) files.add(name);
-    else await folder.write(name, [Buffer.from(kept.join(''), 'latin1')]);
+    else {
+      const rest = Buffer.from(kept.join(''), 'latin1');
+      if (name === HELD_FILE) await replaceHeld(folder, Buffer.from(text, 'latin1'), rest);
+      else await folder.write(name, [rest]);
+    }
     // It has the same rows.
     if (name === UNTOUCHED_FILE && (await folder.exists(REJECTS_WORKBOOK))) files.add(REJECTS_WORKBOOK);
   }
   await folder.remove([...files]);
   return { rows, files: [...files] };
+}
+
+/** Removes the examples of a plan that name the record: what it holds of others can still be released. False where it names it elsewhere. */
+async function pruneExamples(folder: RunFolder, isTheirs: Matcher): Promise<boolean> {
+  const isOther = (value: unknown) => !isTheirs(Buffer.from(JSON.stringify(value)).toString('latin1'));
+  const plan = await readPlan(folder).catch(() => undefined);
+  if (plan === undefined) return false;
+  const pruned = planSchema.parse(
+    JSON.parse(JSON.stringify(plan), (_, value) => (Array.isArray(value) ? value.filter(isOther) : value)),
+  );
+  if (!isOther(pruned)) return false;
+  await writePlan(folder, pruned);
+  return true;
 }
 
 /** The records of a CSV file, each with its line end; a line break in quotes ends none. */
