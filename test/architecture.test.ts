@@ -68,23 +68,18 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   storefront: ['storefront.ts'],
   config: [
-    ...['workspace.ts', 'check-workspace.ts', 'store-config.ts', 'job/job.ts'],
-    // For pages that change files.
-    'edit-file.ts',
-    // For `schema`, and for the files of a new job.
-    ...['json-schema.ts', 'yaml-text.ts'],
+    ...['workspace.ts', 'store-config.ts', 'job/job.ts'],
+    // For pages that change files, and for the files of a new job.
+    ...['edit-file.ts', 'yaml-text.ts'],
   ],
-  // The second: transforms and sources of a workspace.
-  source: ['snapshot.ts', 'load-extensions.ts'],
-  remote: ['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts', 'read-next.ts'],
+  source: ['snapshot.ts'],
+  remote: ['remote-kinds.ts', 'remote-client.ts', 'fetch-file.ts'],
   isolation: ['run-isolated.ts'],
   tables: ['open-table.ts', 'write-table.ts'],
   mapping: [
     ...['spec/mapping-spec.ts', 'compile-mapping.ts', 'map-tables.ts'],
     // The tables that a run reads for a mapping.
     'lookup-table.ts',
-    // What a guess tries with the cells of a file.
-    'transforms/transforms.ts',
   ],
   plan: [
     // Makes a plan; reads what it has written, and judges it while it is applied.
@@ -95,7 +90,7 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
   run: [
     // What a run needs from the edge, what is done with a job, how its shards are sent, what became of it.
     ...['run-context.ts', 'execute-run.ts'],
-    ...['report/read-stored-report.ts', 'export/export-folder.ts'],
+    ...['report/read-stored-report.ts', 'export/export-run.ts'],
     // Corrected rejects, which the dashboard takes.
     ...['read-corrections.ts', 'show-record.ts'],
     ...['inputs/open-mapping.ts', 'online/online-checks.ts', 'kept-probe.ts', 'scan-contacts.ts'],
@@ -127,12 +122,12 @@ const PUBLIC: Readonly<Record<string, readonly string[]>> = {
     ...['status-words.ts', 'html/markup.ts'],
   ],
   // What a run writes of its rejects, and what comes back.
-  rejects: ['rejects-file.ts', 'corrected-rejects.ts', 'rejects-edits.ts'],
+  rejects: ['rejects-file.ts', 'corrected-rejects.ts', 'judge-cell.ts'],
   onboarding: [
     // The draft of a new job, and the files that are written for it.
     ...['job-draft.ts', 'new-workspace.ts'],
-    // What a file is, also for jobs that exist.
-    ...['preview-source.ts', 'guess/propose-mapping.ts'],
+    // What a file is, and which fields its columns fill, also for jobs that exist.
+    'preview-source.ts',
   ],
   dashboard: [
     // The server of a worker knows its own addresses as the context of the dashboard does.

@@ -1,12 +1,12 @@
-import { sentFields } from '../config/check-workspace.ts';
 import type { Workspace } from '../config/workspace.ts';
+import { sentFields } from '../config/workspace.ts';
 import { headersOfMappings } from '../mapping/compile-mapping.ts';
 import { type RunAction, sampleFlags } from '../model/action.ts';
 import { withoutUndefined } from '../model/json-object.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import type { RunPart, Sample } from '../model/run.ts';
 import { UsageError } from '../model/storeferry-error.ts';
-import type { RejectsEdits } from '../rejects/rejects-edits.ts';
+import type { RejectsEdits } from '../rejects/judge-cell.ts';
 import type { RunTask } from '../run/execute-run.ts';
 import { openImport, openMapping } from '../run/inputs/open-mapping.ts';
 import { type ImportRequest, isExportRequest, type RunRequest } from '../run/run-context.ts';

@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os';
-import { type AuditedAction, recordAction } from '../model/audit-entry.ts';
+import { type AuditedAction, recordAction } from '../model/action.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { parentProcess } from './parent-process.ts';
 

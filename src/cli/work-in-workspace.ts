@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Workspace } from '../config/workspace.ts';
+import type { AuditEntry } from '../model/action.ts';
 import { actionOf } from '../model/action.ts';
-import type { AuditEntry } from '../model/audit-entry.ts';
 import { partOf, type Run, type RunStatus } from '../model/run.ts';
 import { explainFailure, UsageError } from '../model/storeferry-error.ts';
 import { Page } from '../report/document-text.ts';

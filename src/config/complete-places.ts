@@ -13,8 +13,8 @@ import {
   type WrittenPlace,
 } from '../remote/remote-kinds.ts';
 import { decodedPercents } from '../text/printable.ts';
-import type { Environment, SecretField } from './environment.ts';
 import { type Interpretation, interpret, whyUnset } from './interpret.ts';
+import type { Environment, SecretField } from './settings.ts';
 import {
   freeVariable,
   hasSecret,

@@ -36,12 +36,11 @@ import {
   UsageError,
 } from '../model/storeferry-error.ts';
 import { addressAt } from './complete-places.ts';
-import { editYaml, pausedPart, type YamlEdit } from './edit-yaml.ts';
 import type { Inspection } from './inspection.ts';
 import type { Workspace } from './workspace.ts';
 import { literalSecrets, type WrittenAddress, writeAddress } from './write-address.ts';
 import { parseYaml } from './yaml-file.ts';
-import { keepPlaceholders } from './yaml-text.ts';
+import { editYaml, keepPlaceholders, pausedPart, type YamlEdit } from './yaml-text.ts';
 
 export { freeVariable, hasSecret, hideSecrets, variableOf, type WrittenAddress } from './write-address.ts';
 

@@ -13,7 +13,6 @@ import { isJsonObject, type Path, pathKey, valueAt } from '../model/json-object.
 import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../model/storeferry-error.ts';
 import { suggestNames } from '../text/printable.ts';
 import { completePlaces, placeSecrets } from './complete-places.ts';
-import type { Environment, SecretField } from './environment.ts';
 import { type Interpretation, interpret } from './interpret.ts';
 import { exportJobSchema } from './job/export-job-schema.ts';
 import { importJobSchema, storesJobSchema } from './job/import-job-schema.ts';
@@ -31,6 +30,7 @@ import {
   updateMatch,
 } from './job/job.ts';
 import { RECIPIENT_SECRETS } from './job/job-fields.ts';
+import type { Environment, SecretField } from './settings.ts';
 import { isName, type StoreConfig, storeSchema } from './store-config.ts';
 import { once, type WorkspaceFiles } from './workspace-files.ts';
 import type { YamlFile } from './yaml-file.ts';

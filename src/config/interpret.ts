@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import { type Path, pathKey, setValueAt, valueAt } from '../model/json-object.ts';
 import type { ConfigurationProblem, Place } from '../model/storeferry-error.ts';
 import { looksSecret } from '../text/mask-personal-data.ts';
-import type { Environment, SecretField } from './environment.ts';
 import { expectation, explainIssues, type Finding, wordFinding } from './explain-issues.ts';
+import type { Environment, SecretField } from './settings.ts';
 import type { YamlFile } from './yaml-file.ts';
 import { type FilledValues, fillValues, placeholder } from './yaml-text.ts';
 

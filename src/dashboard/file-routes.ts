@@ -8,7 +8,7 @@ import { DRIFT_FILE, REDIRECTS_FILE } from '../model/plan.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK, UNMATCHED_FILE } from '../rejects/rejects-file.ts';
 import { STYLESHEET_URL } from '../report/html/document-sections.ts';
 import { REPORT_FILE } from '../report/run-facts.ts';
-import { openExport } from '../run/export/export-folder.ts';
+import { openExport } from '../run/export/export-run.ts';
 import { rejectsForLanguage } from '../run/read-corrections.ts';
 import { recordContent, runRecords } from '../run/records/run-records.ts';
 import type { DashboardContext } from './dashboard-context.ts';

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Workspace } from '../config/workspace.ts';
-import { ACTIONS } from '../model/action.ts';
-import { type AuditedAction, recordAction } from '../model/audit-entry.ts';
+import { ACTIONS, type AuditedAction, recordAction } from '../model/action.ts';
 import { MAX_SHEET_ROWS } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { sentenceOf } from '../model/storeferry-error.ts';

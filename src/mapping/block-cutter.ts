@@ -1,6 +1,5 @@
 import type { BlockEnd, BlockFacts, RowsPiece, TextPlace } from '../model/block-index.ts';
-import { isBlock } from '../model/block-index.ts';
-import { hashKey } from '../model/key-set.ts';
+import { hashKey, isBlock } from '../model/block-index.ts';
 import type { RecordRows } from './record-rows.ts';
 
 /** Different names may have the same hash: then rows are read all the same. */

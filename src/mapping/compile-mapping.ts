@@ -69,6 +69,12 @@ export { applyPriceRules, type PriceRules } from './price-rules.ts';
 export type { StoreCategories } from './product/compile-categories.ts';
 export { weightUnit } from './product/compile-weight.ts';
 export type { FindPicture } from './product/picture-addresses.ts';
+// What a guess tries with the cells of a file.
+export { spellingsOf } from './transforms/boolean.ts';
+export { compilePattern } from './transforms/compile-pattern.ts';
+export { FALLBACK } from './transforms/define-transform.ts';
+export { slugify } from './transforms/slug.ts';
+export { cleanContactCell } from './values/cell.ts';
 
 /** The input for compiling a mapping, besides its file. */
 export interface MappingContext {

@@ -1,4 +1,4 @@
-import { currenciesNamed } from '../model/currencies.ts';
+import { currenciesNamed } from '../model/row.ts';
 import { refuse } from './values/cell.ts';
 
 /** What is known of the currency of the prices before a source is read. */

@@ -1,6 +1,7 @@
+import { z } from 'zod';
 import { shellWord } from '../text/printable.ts';
-import { namesOf, withoutUndefined } from './json-object.ts';
-import type { ConflictSide } from './observation.ts';
+import { namesOf, parsedJson, withoutUndefined } from './json-object.ts';
+import { CONFLICT_SIDES, type ConflictSide } from './observation.ts';
 import type { RunCopy, Sample } from './run.ts';
 
 /** What is known about something that a person can do, whoever offers, carries out or records it. */
@@ -280,11 +281,6 @@ export function sampleOf({
   return withoutUndefined<Sample>({ only, limit });
 }
 
-/** Whether it is a run of the whole job: of these a job has at most one that has not ended. */
-export function isWholeRun(action: JobAction): boolean {
-  return action.does === 'run' && action.sample === undefined;
-}
-
 /** The command line of an action: the name of the command, what it is about, and its options. */
 interface CommandLine {
   readonly name: string;
@@ -371,4 +367,144 @@ export function commandText(action: Action): string {
 
 function shellWords(words: readonly string[]): string {
   return words.map((word) => shellWord(word)).join(' ');
+}
+
+const key = z.string().min(1).max(2_000);
+const only = z.array(key).min(1).max(1_000).exactOptional();
+const sampled = {
+  resend: z.boolean().exactOptional().meta({ description: 'Also send unchanged records.' }),
+  sample: z
+    .strictObject({ only, limit: z.int().min(1).max(1_000_000).exactOptional() })
+    .exactOptional()
+    .meta({ description: 'Only these records, or the first ones.' }),
+};
+const conflicts = z.enum(CONFLICT_SIDES).exactOptional().meta({
+  description:
+    'Whose value a field gets that was changed in the store and in the source: `source` if left out.',
+});
+const keys = { only: only.meta({ description: 'Only the records with these keys.' }) };
+
+/** What can be chosen with each action that a worker executes. */
+export const ACTION_OPTIONS = {
+  run: z.strictObject(sampled),
+  plan: z.strictObject(sampled),
+  verify: z.strictObject({}),
+  drift: z.strictObject({ restore: z.boolean().exactOptional(), accept: z.boolean().exactOptional() }),
+  undo: z.strictObject(keys),
+  release: z.strictObject({ ...keys, conflicts }),
+  approve: z.strictObject({}),
+  retry: z.strictObject({}),
+} as const satisfies Readonly<Record<JobAction['does'], z.ZodObject>>;
+
+/** Whether an action is executed by a worker; `cancel` and `discard` take effect at once. */
+export function isJobAction(name: string): name is JobAction['does'] {
+  return Object.hasOwn(ACTION_OPTIONS, name);
+}
+
+const ofJob = { job: z.string(), by: z.array(z.string()).optional() };
+const ofRun = { ...ofJob, run: z.string() };
+
+/** An action that waits for a worker, as it is stored. */
+export const jobActionSchema: z.ZodType<JobAction> = z.discriminatedUnion('does', [
+  z.strictObject({ does: z.enum(['run', 'plan']), ...ofJob, ...sampled }),
+  z.strictObject({ does: z.literal('verify'), ...ofJob }),
+  z.strictObject({ does: z.literal('drift'), ...ofJob, ...ACTION_OPTIONS.drift.shape }),
+  z.strictObject({ does: z.literal('undo'), ...ofRun, ...keys }),
+  z.strictObject({ does: z.literal('release'), ...ofRun, ...ACTION_OPTIONS.release.shape }),
+  z.strictObject({ does: z.enum(['approve', 'retry']), ...ofRun }),
+]);
+
+/** The name of an action that is recorded. */
+type AuditedName = {
+  [Name in ActionName]: (typeof ACTIONS)[Name] extends { readonly audit: string } ? Name : never;
+}[ActionName];
+
+const AUDITED_NAMES = ACTION_NAMES.filter((name): name is AuditedName => actionOf(name).audit !== undefined);
+
+/** A stored entry. */
+const auditEntrySchema = z.object({
+  /** Milliseconds since the epoch. */
+  at: z.number(),
+  /** A user of a machine (`deploy@shop1`), or a person or token of the dashboard with the address of the browser. */
+  who: z.string(),
+  by: z.enum(['command', 'dashboard']),
+  action: z.enum(AUDITED_NAMES),
+  job: z.string().nullable(),
+  /** The run that the action began, or that it is about. */
+  run: z.string().nullable(),
+  /** The earlier run that was approved or retried. */
+  of: z.string().nullable(),
+  outcome: z.enum(['done', 'refused']),
+  /** The person or the token that the action changed. */
+  about: z.string().optional(),
+});
+
+/**
+ * An action of a user. It has no values of records, no names of uploaded files and no secrets. `done` says that the action began or
+ * was carried out; how a run ended is in the run.
+ */
+export type AuditEntry = Readonly<z.infer<typeof auditEntrySchema>>;
+
+/** The action in words; a refused action by its name. */
+export function auditWords({ action, outcome, about }: AuditEntry): string {
+  const words = outcome === 'refused' ? `${action}: refused` : ACTIONS[action].audit;
+  return about === undefined ? words : `${words}: ${about}`;
+}
+
+/** Who did what, on all machines that share the state. Entries are never changed, and each has the hash of the one before. */
+export interface AuditLog {
+  append(entry: AuditEntry): Promise<void>;
+  /** Newest first. Entries that cannot be read are left out. */
+  newest(offset: number, count: number): Promise<readonly AuditEntry[]>;
+  /** All entries as stored, in JSON, oldest first. */
+  stored(): Promise<readonly string[]>;
+}
+
+/** Entries that were stored as JSON, without those that cannot be read. */
+export function storedAuditEntries(stored: readonly string[]): readonly AuditEntry[] {
+  return stored.flatMap((json) => {
+    const { data } = auditEntrySchema.safeParse(parsedJson(json));
+    return data === undefined ? [] : [data];
+  });
+}
+
+/** Selects entries of the audit log; an omitted field selects all. */
+interface AuditFilter {
+  readonly job?: string | undefined;
+  /** Of this run, or about it. */
+  readonly run?: string | undefined;
+  readonly limit: number;
+}
+
+const AUDIT_CHUNK = 1_000;
+
+/** Entries of the audit log, newest first. */
+export async function findAudited(
+  audit: AuditLog,
+  { job, run, limit }: AuditFilter,
+): Promise<readonly AuditEntry[]> {
+  const found: AuditEntry[] = [];
+  for (let offset = 0; ; offset += AUDIT_CHUNK) {
+    const entries = await audit.newest(offset, AUDIT_CHUNK);
+    const fitting = entries.filter(
+      (entry) =>
+        (job === undefined || entry.job === job) &&
+        (run === undefined || entry.run === run || entry.of === run),
+    );
+    found.push(...fitting.slice(0, limit - found.length));
+    if (entries.length === 0 || found.length >= limit) return found;
+  }
+}
+
+/** What an entry says besides who, when and where; what it does not name is null. */
+export type AuditedAction = Pick<AuditEntry, 'action'> &
+  Partial<Pick<AuditEntry, 'job' | 'run' | 'of' | 'outcome' | 'about'>>;
+
+/** Adds an action to the audit log; `done` unless it says otherwise. */
+export async function recordAction(
+  audit: Pick<AuditLog, 'append'>,
+  by: Pick<AuditEntry, 'at' | 'who' | 'by'>,
+  { action, job = null, run = null, of = null, outcome = 'done', about }: AuditedAction,
+): Promise<void> {
+  await audit.append({ ...by, action, job, run, of, outcome, ...(about !== undefined && { about }) });
 }

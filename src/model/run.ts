@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Stored } from './json-object.ts';
 import { RESOURCES } from './mapped-record.ts';
 import { CONFLICT_SIDES } from './observation.ts';
-import { judgedWaveSchema } from './wave-limits.ts';
+import { judgedWaveSchema } from './safety-limits.ts';
 
 const text = z.string();
 const integer = z.int();

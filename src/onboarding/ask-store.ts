@@ -1,15 +1,27 @@
+import { matchableFields } from '../config/job/job.ts';
 import { baseUrlSchema, storeSchema } from '../config/store-config.ts';
 import type { MappingSpec } from '../mapping/spec/mapping-spec.ts';
+import { withoutAbsent } from '../model/json-object.ts';
 import { originOf } from '../model/remote-address.ts';
+import { explainError, InterruptedError, StoreferryError } from '../model/storeferry-error.ts';
+import { looseName } from '../text/printable.ts';
+import { isExactlyCalled } from './guess/guess.ts';
+import { readContactHeader } from './guess/header-reading.ts';
+import { isEmail, type SampledColumn, sampleColumns } from './guess/sampled-column.ts';
+import { words } from './guess/words.ts';
 import {
+  askFile,
+  askPlace,
   choicesOf,
+  type DraftEffects,
   type DraftSetting,
   type Inquiry,
   type PreviewUnit,
   type StoreOfDraft,
 } from './inquiry.ts';
+import type { NewJob } from './job-text.ts';
 import { STORE_VARIABLES } from './new-workspace.ts';
-import type { SourceGuess, SourcePreview } from './preview-source.ts';
+import { fileToGuess, type SourceGuess, type SourceLook, type SourcePreview } from './preview-source.ts';
 
 /** The store that a job is for. */
 export interface StoreAnswer {
@@ -199,4 +211,217 @@ export function soldIn(inquiry: Inquiry, { known }: StoreAnswer, guess?: SourceG
 /** The code of a currency; undefined for any other text. */
 export function currencyOf(text: string | undefined): string | undefined {
   return text === undefined ? undefined : storeSchema.shape.currency.safeParse(text).data;
+}
+
+/** The file that connects the ids of the store with a field of the source. */
+export type CrosswalkAnswer = NonNullable<NewJob['crosswalk']> & { readonly copyOf: string | undefined };
+
+/** Where a job looks for ids that it does not have yet. */
+const CROSSWALK_PATH = 'contact-ids.csv';
+
+/** Asks for the ids of contacts; null if the mapping takes them from the source, or while a question is open. */
+export async function askCrosswalk(
+  inquiry: Inquiry,
+  { contact }: Extract<MappingSpec, { readonly import: 'contacts' }>,
+  effects: DraftEffects,
+): Promise<CrosswalkAnswer | null> {
+  const fields = matchableFields(contact);
+  const preferred = fields.includes('email') ? 'email' : (fields[0] ?? 'email');
+  const isMapped = contact.id !== undefined;
+  const from = inquiry.ask({
+    id: 'crosswalk',
+    text: 'The store updates contacts by its own ids. Where do they come from?',
+    defaultAnswer: isMapped ? 'source' : undefined,
+    choices: withoutAbsent([
+      {
+        value: 'file',
+        name: 'A second CSV file with ids and e-mails of the store',
+        description: 'A crosswalk, such as an export of the contacts of the store.',
+      },
+      isMapped && { value: 'source', name: 'From the file itself: the mapping has a column for them' },
+      { value: 'later', name: `I do not have one yet (the job will look for ${CROSSWALK_PATH})` },
+    ]),
+    missing: 'Contacts are updated by the ids of the store, and this mapping has no column for them.',
+  });
+  if (from === 'later')
+    return { path: CROSSWALK_PATH, match: preferred, field: undefined, id: 'id', copyOf: undefined };
+  if (from !== 'file') return null;
+  const found = await askFile(inquiry, 'crosswalkFile', 'The crosswalk (CSV)', effects);
+  if (found === undefined) return null;
+  const columns = await effects.look(found.place, {}).then(namedColumns, (error: unknown) => {
+    if (!(error instanceof StoreferryError) || error instanceof InterruptedError) throw error;
+    inquiry.refuse('crosswalkFile', `This file cannot be used as the crosswalk. ${explainError(error)}`);
+  });
+  const placed = askPlace(inquiry, {
+    ...found,
+    mayStay: false,
+    copy: found.mayStay ? undefined : found.copy,
+  });
+  if (columns === undefined || placed === undefined) return null;
+  const match = askMatch(inquiry, columns, fields, preferred);
+  const id = match && askId(inquiry, columns, match.match);
+  if (match === undefined || id === undefined) return null;
+  return { path: placed.written.path ?? '', ...match, id, copyOf: placed.copyOf };
+}
+
+/** The column that identifies a contact. A column of names is never chosen automatically: two people may have the same. */
+function askMatch(
+  inquiry: Inquiry,
+  columns: readonly SampledColumn[],
+  fields: readonly string[],
+  preferred: string,
+) {
+  const emails = fields.includes('email') ? emailColumn(columns) : undefined;
+  const usable = columns.filter((column) => crosswalkMatch(column, fields) !== undefined);
+  if (usable.length === 0 && inquiry.given('crosswalkMatch') === undefined) {
+    inquiry.refuse(
+      'crosswalkFile',
+      `This file cannot be used as the crosswalk: it needs a column of e-mail addresses, or one with the name of a field that the mapping fills (${fields.join(', ')}); it has ${headersOf(columns)}. In its first line, give the column to match the name ${preferred}.`,
+    );
+    return undefined;
+  }
+  const columnOf = (answer: string) =>
+    crosswalkColumn(columns, answer) ?? (answer.toLowerCase() === 'email' ? emails : undefined);
+  const answer = inquiry.ask(
+    {
+      id: 'crosswalkMatch',
+      text: 'Which of its columns identifies a contact?',
+      form: 'choice',
+      reason: 'Two people may have the same name.',
+      choices: choicesOf(usable.map(({ header }) => header)),
+      defaultAnswer: emails?.header,
+      reliance: 'settled',
+      missing: 'It is not clear which column of the crosswalk has the e-mail addresses of the contacts.',
+    },
+    (name) => {
+      const column = columnOf(name);
+      if (column === undefined) return `the crosswalk has no column '${name}'; it has ${headersOf(columns)}`;
+      if (crosswalkMatch(column, fields) !== undefined) return undefined;
+      return `the column '${column.header}' has no e-mail addresses, and its name is not a field that the mapping fills (${fields.join(', ')})`;
+    },
+  );
+  const column = answer === undefined ? undefined : columnOf(answer);
+  return column && crosswalkMatch(column, fields);
+}
+
+function askId(inquiry: Inquiry, all: readonly SampledColumn[], match: string): string | undefined {
+  const columns = all.filter(({ header }) => looseName(header) !== looseName(match));
+  const answer = inquiry.ask(
+    {
+      id: 'crosswalkId',
+      text: 'Which of its columns has the id of the store?',
+      form: 'choice',
+      choices: choicesOf(columns.map(({ header }) => header)),
+      defaultAnswer: idColumn(columns)?.header,
+      reliance: 'settled',
+      missing: 'It is not clear which column of the crosswalk has the ids of the store.',
+    },
+    (name) =>
+      crosswalkColumn(all, name) === undefined
+        ? `the crosswalk has no column '${name}'; it has ${headersOf(all)}`
+        : undefined,
+  );
+  return answer === undefined ? undefined : crosswalkColumn(all, answer)?.header;
+}
+
+function headersOf(columns: readonly SampledColumn[]): string {
+  return columns.map(({ header }) => header).join(', ');
+}
+
+/** A few other cells, such as 'n/a', are allowed in a column of addresses. */
+const MIN_EMAIL_SHARE = 0.8;
+
+/** How a column identifies contacts: its header, and the field to compare it with, if its name differs; undefined if no field matches. */
+function crosswalkMatch(column: SampledColumn, fields: readonly string[]) {
+  const { header } = column;
+  const alike = fields.find((field) => looseName(field) === looseName(header));
+  if (alike !== undefined)
+    return { match: header.toLowerCase() === alike.toLowerCase() ? alike : header, field: undefined };
+  return fields.includes('email') && isEmailColumn(column) ? { match: header, field: 'email' } : undefined;
+}
+
+/** The named columns of a file. */
+function namedColumns(look: SourceLook): readonly SampledColumn[] {
+  const { header, rows } = fileToGuess(look);
+  return sampleColumns(header, rows, readContactHeader).filter((column) => column.header !== '');
+}
+
+/** The cells with a text, also where that is an error of a spreadsheet. */
+function filledCells({ cells }: SampledColumn): readonly string[] {
+  return cells.filter((cell) => cell !== '');
+}
+
+/** The column of that name, matched exactly or else loosely. */
+function crosswalkColumn(columns: readonly SampledColumn[], name: string): SampledColumn | undefined {
+  return (
+    columns.find(({ header }) => header === name.trim()) ??
+    columns.find(({ header }) => looseName(header) === looseName(name))
+  );
+}
+
+/** Whether a column has e-mail addresses: decided by its cells, or by its header if they are blank. */
+function isEmailColumn(column: SampledColumn): boolean {
+  const values = filledCells(column);
+  if (values.length === 0) return isCalledEmail(column);
+  return values.filter(isEmail).length >= values.length * MIN_EMAIL_SHARE;
+}
+
+/**
+ * The column of the contact's e-mail addresses: the only one with such a name, or the only one that does not belong
+ * to another person.
+ */
+function emailColumn(columns: readonly SampledColumn[]): SampledColumn | undefined {
+  const all = columns.filter(isEmailColumn);
+  const called = all.filter(isCalledEmail);
+  const [only, second] = called.length > 0 ? called : all;
+  if (only === undefined || second !== undefined) return undefined;
+  return called.length > 0 || mayBeOwnEmail(only) ? only : undefined;
+}
+
+/** Addresses of owners or referrers repeat, and their headers say so. */
+function mayBeOwnEmail(column: SampledColumn): boolean {
+  const values = filledCells(column);
+  const isDistinct = new Set(values).size >= values.length * MIN_EMAIL_SHARE;
+  const { otherPeople } = words().headerParts;
+  return isDistinct && !wordsOf(column.header).some((word) => otherPeople.has(word));
+}
+
+function isCalledEmail(column: SampledColumn): boolean {
+  return isExactlyCalled(column, 'email') && (column.reading.qualifiers.number ?? 1) === 1;
+}
+
+/**
+ * The column of the store's ids among columns of unique whole numbers: the only one whose header names just the id of
+ * a contact. Undefined in case of doubt: members, companies and phones have numbers too, and a wrong id would write
+ * into another person's contact.
+ */
+function idColumn(columns: readonly SampledColumn[]): SampledColumn | undefined {
+  const numbers = columns.filter((column) => {
+    const values = filledCells(column);
+    return values.every((value) => /^[0-9]+$/.test(value)) && new Set(values).size === values.length;
+  });
+  const { id, number } = words().crosswalk;
+  const named = numbers.filter(({ header }) => isCalledId(header, id));
+  const [only, second] =
+    named.length > 0 ? named : numbers.filter(({ header }) => isCalledId(header, number));
+  return second === undefined ? only : undefined;
+}
+
+/** Whether a header names the id, alone or of a contact: id, Customer ID, contact_id, Store contact id, Contact no. */
+function isCalledId(header: string, idWords: ReadonlySet<string>): boolean {
+  const { contact, store } = words().crosswalk;
+  const all = wordsOf(header);
+  const others = all.filter((word) => !idWords.has(word));
+  const isOfContact = others.some((word) => contact.has(word));
+  return (
+    others.length < all.length &&
+    others.every((word) => contact.has(word) || (isOfContact && store.has(word)))
+  );
+}
+
+/** The words of a header in lower case: `contactId`, `contact_id` and `CONTACTId` give the same words. */
+function wordsOf(header: string): string[] {
+  return (header.match(/\p{Lu}?\p{Ll}+|\p{Lu}+(?!\p{Ll})|\p{Lo}+|\d+/gu) ?? []).map((word) =>
+    word.toLowerCase(),
+  );
 }

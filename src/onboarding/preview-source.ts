@@ -10,12 +10,12 @@ import {
 import { storeListsTable } from '../mapping/lookup-table.ts';
 import { mapTables } from '../mapping/map-tables.ts';
 import { type MappingSpec, matchOfMapping } from '../mapping/spec/mapping-spec.ts';
-import { currenciesNamed } from '../model/currencies.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import { leavesOf, type Mapped, type TracedField } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
 import type { FilePlace } from '../model/remote-address.ts';
-import { delimiterName, isSheet, type Row, type TablePlaces } from '../model/row.ts';
+import { expandBraces } from '../model/remote-address.ts';
+import { currenciesNamed, delimiterName, isSheet, type Row, type TablePlaces } from '../model/row.ts';
 import {
   explainError,
   MappingError,
@@ -23,7 +23,6 @@ import {
   sentenceOf,
   UsageError,
 } from '../model/storeferry-error.ts';
-import { expandBraces } from '../model/workspace-path-schema.ts';
 import { stageSource } from '../source/snapshot.ts';
 import { SampleFolder } from '../state/artifacts.ts';
 import { type AllowedPath, allowedPath, type FileAccess } from '../state/file-access.ts';
@@ -39,6 +38,9 @@ import {
 import { type MappingCandidate, type RecognisedFile, recogniseFile } from './guess-mapping.ts';
 
 export { fetchHostKey, fetchPicture, openPictures } from '../source/snapshot.ts';
+// The fields that a column can fill, also for mappings that exist.
+export { type ColumnField, columnOf, fieldLabel, fieldsOf, fieldValue } from './column-fields.ts';
+export type { ProposedColumn } from './guess/guess.ts';
 export { fitHeader } from './guess-mapping.ts';
 
 /** What a file contains when it is read like an import. */

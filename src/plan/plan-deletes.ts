@@ -1,9 +1,9 @@
 import { isJsonObject } from '../model/json-object.ts';
-import type { KeySet } from '../model/key-set.ts';
 import type { ImportMode } from '../model/mapped-record.ts';
 import type { Plan, PlannedShard } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { chunksOf, type Ledger, type OwnedKey } from '../state/state.ts';
+import type { KeySet } from './key-set.ts';
 import type { PlanTally } from './plan-tally.ts';
 import { readMissingKeys } from './predecessors.ts';
 import { ShardWriter, type UnplacedOperation } from './shard-writer.ts';

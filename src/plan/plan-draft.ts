@@ -1,7 +1,12 @@
-import { type BlockIndex, encodeBlock, type KnownBlocks } from '../model/block-index.ts';
+import {
+  type BlockIndex,
+  encodeBlock,
+  type HashKey,
+  type KeyHash,
+  type KnownBlocks,
+} from '../model/block-index.ts';
 import type { Guard, GuardHit } from '../model/guard.ts';
 import { objectsIn } from '../model/json-object.ts';
-import { type HashKey, type KeyHash, KeySet } from '../model/key-set.ts';
 import type {
   DeferredRecord,
   FieldChange,
@@ -17,6 +22,7 @@ import { fieldChanges, type VariantPairs } from './changes/field-changes.ts';
 import { type CopySpool, CopyTally } from './copies/copy-spool.ts';
 import { type ResolvedCopy, resolveCopies } from './copies/resolve-copies.ts';
 import { alwaysHoldingGuards, GuardWatch, type RecordHits } from './judge-safety.ts';
+import { KeySet } from './key-set.ts';
 import { deleteOfRenamed, type RenamedProduct } from './plan-deletes.ts';
 import {
   BLOCKS_FILE,

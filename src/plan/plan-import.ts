@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ImportJob } from '../config/job/job.ts';
 import { sampleFlags } from '../model/action.ts';
+import type { HashKey } from '../model/block-index.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
 import { sumOf, withoutUndefined } from '../model/json-object.ts';
-import type { HashKey, KeySet } from '../model/key-set.ts';
 import {
   type DeferredRecord,
   type ImportMode,
@@ -28,12 +28,14 @@ import {
 import type { Reason } from '../model/reason.ts';
 import type { Sample } from '../model/run.ts';
 import type { SafetyFigures } from '../model/safety-limits.ts';
+import { waveEnds } from '../model/safety-limits.ts';
 import { UnknownKeysError } from '../model/storeferry-error.ts';
-import { waveEnds } from '../model/wave-limits.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import type { Ledger } from '../state/state.ts';
 import { CopySpool } from './copies/copy-spool.ts';
 import { judgeGuards, judgeSafety } from './judge-safety.ts';
+import type { KeySet } from './key-set.ts';
+import { UpdatePass } from './patch-product.ts';
 import { type ListedDeletes, type PlannedDeletes, planDeletes, planRenameDeletes } from './plan-deletes.ts';
 import { type BlockOptions, type DraftOptions, PlanDraft } from './plan-draft.ts';
 import { LIKENESSES_FILE, removePlanFiles, writePlan } from './plan-file.ts';
@@ -41,8 +43,8 @@ import { type Predecessors, readMissingKeys } from './predecessors.ts';
 import type { UpdateOptions } from './record-comparer.ts';
 import { cutIntoWaves } from './shard-writer.ts';
 import { TwinWatch } from './twin-watch.ts';
-import { UpdatePass } from './update-pass.ts';
 
+export { KeySet } from './key-set.ts';
 // For runs that know predecessors of their own: products of a store to adopt, and what an undo or a release renames.
 export {
   findRenamed,

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject } from '../model/json-object.ts';
-import type { KeySet } from '../model/key-set.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark, type OwnedKey } from '../state/state.ts';
+import type { KeySet } from './key-set.ts';
 import { type LeftOutKind, type LeftOutProduct, readHeld, readLeftOut, readShard } from './plan-file.ts';
 import type { PlanTally } from './plan-tally.ts';
 import { type MatchCandidate, type MatchKind, ProductMatcher, skusOf } from './product-matcher.ts';

@@ -1,8 +1,9 @@
+import type { HashKey } from '../model/block-index.ts';
 import { textsIn } from '../model/json-object.ts';
-import { type HashKey, KeySet } from '../model/key-set.ts';
 import { openTemporaryDatabase, orStateError } from '../state/sqlite/open-row-scratch.ts';
 import { chunksOf, type Ledger } from '../state/state.ts';
 import { decodedPercents } from '../text/printable.ts';
+import { KeySet } from './key-set.ts';
 
 const GROUPS_PER_QUERY = 500;
 

@@ -1,8 +1,7 @@
 import { type ConnectionOptions, Queue, type QueueOptions } from 'bullmq';
 import { z } from 'zod';
 import { nextTick } from '../config/job/job.ts';
-import { isWholeRun, type JobAction } from '../model/action.ts';
-import { jobActionSchema } from '../model/job-action-schema.ts';
+import { type JobAction, jobActionSchema } from '../model/action.ts';
 import { parseRedisUrl } from '../model/remote-address.ts';
 import {
   SafetyLimitError,
@@ -17,7 +16,7 @@ import {
   reconnectDelayMs,
   redisFailure,
 } from '../state/redis/redis-connection.ts';
-import { isOver, type Runs } from '../state/state.ts';
+import { isOver, isWholeRun, type Runs } from '../state/state.ts';
 
 /** The beginning of the keys of queues; braces, so that all share a node of a Redis Cluster, which BullMQ requires. */
 export function queuePrefix(redisUrl: string): string {

@@ -11,8 +11,7 @@ import {
 import { CsvError, EncodingError, SourceError } from '../model/storeferry-error.ts';
 import { readCsv } from '../tables/open-table.ts';
 import { quote } from '../text/printable.ts';
-import { judgeCell } from './judge-cell.ts';
-import { blameOf, type CellEdit, type RefusedCell, type RejectsEdits } from './rejects-edits.ts';
+import { blameOf, type CellEdit, judgeCell, type RefusedCell, type RejectsEdits } from './judge-cell.ts';
 import {
   columnKeys,
   extraColumn,

@@ -1,9 +1,9 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { currenciesNamed } from '../model/currencies.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import { faultsOf, type Reason } from '../model/reason.ts';
 import {
+  currenciesNamed,
   type Dialect,
   formatRow,
   inertCell,

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { errorCode, SourceError, TEMPORARY_FOLDER_HINT } from '../model/storeferry-error.ts';
-import { readNext } from './read-next.ts';
 import {
   connectionFailure,
   dropContent,
@@ -13,6 +12,7 @@ import {
   type RemoteClient,
   RemoteFailure,
   type RetryPolicy,
+  readNext,
   retryTransient,
   transientFailure,
   type Upload,

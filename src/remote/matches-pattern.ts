@@ -1,4 +1,4 @@
-import { isOwnerFile } from '../model/workspace-path-schema.ts';
+import { isOwnerFile } from '../model/remote-address.ts';
 import { type FoundFile, permanentFailure } from './remote-client.ts';
 
 /** A path split into folder and name. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RemoteAddress, S3Place } from '../model/remote-address.ts';
-import { workspacePathSchema } from '../model/workspace-path-schema.ts';
+import { workspacePathSchema } from '../model/remote-address.ts';
 import { httpKind } from './http-kind.ts';
 import { mysqlKind } from './mysql-kind.ts';
 import { postgresKind } from './postgres-kind.ts';

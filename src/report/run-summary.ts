@@ -8,7 +8,7 @@ import {
   type RunTotals,
   type Verification,
 } from '../model/run.ts';
-import type { JudgedWave } from '../model/wave-limits.ts';
+import type { JudgedWave } from '../model/safety-limits.ts';
 import { type JobFacts, NO_TOTALS, type RunFacts, type ScheduleStatus } from './run-facts.ts';
 import { editedFacts } from './sections/held-section.ts';
 

@@ -4,7 +4,7 @@ import { storeIdentity } from '../model/remote-address.ts';
 import { type Run, type RunCopy, type RunPart, UNFINISHED } from '../model/run.ts';
 import { ConfigurationError, StateError, UsageError } from '../model/storeferry-error.ts';
 import { readPlan } from '../plan/plan-file.ts';
-import type { RejectsEdits } from '../rejects/rejects-edits.ts';
+import type { RejectsEdits } from '../rejects/judge-cell.ts';
 import { nextSteps } from '../report/run-document.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import { importTarget, type Lock } from '../state/state.ts';

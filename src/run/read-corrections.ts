@@ -7,7 +7,7 @@ import type { Run } from '../model/run.ts';
 import { SourceError, UsageError } from '../model/storeferry-error.ts';
 import { readPlan, readRejections } from '../plan/plan-file.ts';
 import { type CorrectedRejects, readCorrectedRejects } from '../rejects/corrected-rejects.ts';
-import { isBlamed, type RejectsEdits } from '../rejects/rejects-edits.ts';
+import { isBlamed, type RejectsEdits } from '../rejects/judge-cell.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK, readRejectsIndex, UNTOUCHED_FILE } from '../rejects/rejects-file.ts';
 import { stageContents } from '../source/snapshot.ts';
 import { findJson, type RunFolder, sha256OfBytes, sha256OfFile } from '../state/artifacts.ts';

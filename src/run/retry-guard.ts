@@ -5,7 +5,7 @@ import type { RowSpan } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 import type { CorrectedRejects } from '../rejects/corrected-rejects.ts';
-import { REFUSALS, refusedCellWords } from '../rejects/rejects-edits.ts';
+import { REFUSALS, refusedCellWords } from '../rejects/judge-cell.ts';
 import type { RejectedKey } from '../rejects/rejects-file.ts';
 import { sealedFile } from '../state/artifacts.ts';
 import type { Ledger } from '../state/state.ts';

@@ -1,11 +1,12 @@
-import type { WorkspaceCheck } from '../config/check-workspace.ts';
 import type { ExportJob, ImportJob } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
+import type { WorkspaceCheck } from '../config/workspace.ts';
 import type { Resource, SentFields } from '../model/mapped-record.ts';
 import type { Outcome } from '../model/operation.ts';
 import type { Plan, PlannedShard } from '../model/plan.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import type { Drift, Run, RunProgress, Sample, StateLoss } from '../model/run.ts';
+import type { JudgedWave } from '../model/safety-limits.ts';
 import {
   explainError,
   explainFailure,
@@ -13,7 +14,6 @@ import {
   messageOf,
   StoreferryError,
 } from '../model/storeferry-error.ts';
-import type { JudgedWave } from '../model/wave-limits.ts';
 import type { Finding } from '../report/document-text.ts';
 import type { RunFacts } from '../report/run-facts.ts';
 import type { Artifacts } from '../state/artifacts.ts';

@@ -12,8 +12,8 @@ import type { RemoteAddress } from '../model/remote-address.ts';
 import { stagedTableSchema } from '../model/row.ts';
 import { NoFileError, SourceError, StateError } from '../model/storeferry-error.ts';
 import { bytesOf } from '../remote/fetch-file.ts';
-import { releaseBuffer } from '../remote/read-next.ts';
 import type { RetryPolicy } from '../remote/remote-client.ts';
+import { releaseBuffer } from '../remote/remote-client.ts';
 import { EXTENSIONS_FILE } from '../remote/remote-kinds.ts';
 import { type RunFolder, sealedFile } from '../state/artifacts.ts';
 import { type FileAccess, type FoundFile, findFiles, openFound } from '../state/file-access.ts';
@@ -23,9 +23,9 @@ import { extensionRows } from './load-extensions.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
 import { openZip, peek, refuseTooMuch, unpack } from './unpack.ts';
 
-export { fetchHostKey } from './fetch-source.ts';
 // The files beside a source that are published, and a picture for a page.
-export { fetchPicture, openPictures } from './picture-files.ts';
+export { fetchHostKey, fetchPicture, openPictures } from './fetch-source.ts';
+export { type LoadedExtensions, loadExtensions } from './load-extensions.ts';
 
 const SNAPSHOT_FILE = 'snapshot.json';
 

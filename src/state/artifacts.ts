@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import { type DeepReadonly, parsedJson } from '../model/json-object.ts';
 import { LineSplitter } from '../model/row.ts';
 import { StateError } from '../model/storeferry-error.ts';
-import { releaseBuffer } from '../remote/read-next.ts';
+import { releaseBuffer } from '../remote/remote-client.ts';
 
 /** Marks a file that is still being written. */
 const TEMPORARY = /^\..*\.tmp$/;

@@ -15,6 +15,7 @@ import {
 } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { expandBraces, isOwnerFile, MAX_BRACE_ALTERNATIVES } from '../model/remote-address.ts';
 import {
   errorCode,
   NoFileError,
@@ -22,7 +23,6 @@ import {
   StateError,
   TEMPORARY_FOLDER_HINT,
 } from '../model/storeferry-error.ts';
-import { expandBraces, isOwnerFile, MAX_BRACE_ALTERNATIVES } from '../model/workspace-path-schema.ts';
 import { nearestName } from '../text/printable.ts';
 
 /** A temporary file without a change for this long has no writer any more, on any machine. */

@@ -4,7 +4,7 @@ import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { codeOf, StateError } from '../model/storeferry-error.ts';
-import { READ_BYTES, readNext, releaseBuffer } from '../remote/read-next.ts';
+import { READ_BYTES, readNext, releaseBuffer } from '../remote/remote-client.ts';
 import {
   type Artifacts,
   checkedName,

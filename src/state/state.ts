@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import type { JobAction } from '../model/action.ts';
-import type { AuditLog } from '../model/audit-entry.ts';
+import type { AuditLog, JobAction } from '../model/action.ts';
 import type { Resource } from '../model/mapped-record.ts';
 import type { Observation } from '../model/observation.ts';
 import type { Operation, Outcome } from '../model/operation.ts';
@@ -581,6 +580,11 @@ export const OPEN_STATUSES: readonly RunStatus[] = ['running', 'interrupted'];
 /** Whether the queue does not execute a run again: what is queued now may not wait for it. */
 export function isOver({ status, interruptAskedAt }: Pick<Run, 'status' | 'interruptAskedAt'>): boolean {
   return interruptAskedAt != null || !OPEN_STATUSES.includes(status);
+}
+
+/** Whether it is a run of the whole job: of these a job has at most one that has not ended. */
+export function isWholeRun(action: JobAction): boolean {
+  return action.does === 'run' && action.sample === undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { currenciesNamed } from '../model/currencies.ts';
+import { currenciesNamed } from '../model/row.ts';
 import builtInFormats from './built-in-formats.json' with { type: 'json' };
 
 /** How a sheet shows a number, as far as it matters here. */

@@ -1,8 +1,14 @@
 import { expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { argumentsOf } from '../../src/cli/dashboard/action-runner.ts';
-import { ACTION_NAMES, type Action, actionOf, commandText } from '../../src/model/action.ts';
-import { isJobAction, jobActionSchema } from '../../src/model/job-action-schema.ts';
+import {
+  ACTION_NAMES,
+  type Action,
+  actionOf,
+  commandText,
+  isJobAction,
+  jobActionSchema,
+} from '../../src/model/action.ts';
 
 it('names a command of the command line for each action that has one', () => {
   const commands = COMMANDS.map(({ name }) => name);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkWorkspace } from '../../src/config/check-workspace.ts';
+import { checkWorkspace } from '../../src/config/workspace.ts';
 import { type ConfigurationProblem, formatPlace } from '../../src/model/storeferry-error.ts';
 import { JOB, STORES, VARIABLES, workspace } from './support.ts';
 

@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { editYaml, pausedPart, type YamlEdit } from '../../src/config/edit-yaml.ts';
-import { keepPlaceholders, parseTemplate } from '../../src/config/yaml-text.ts';
+import {
+  editYaml,
+  keepPlaceholders,
+  parseTemplate,
+  pausedPart,
+  type YamlEdit,
+} from '../../src/config/yaml-text.ts';
 
 const JOB = `# yaml-language-server: $schema=../schemas/job.schema.json
 import: products

@@ -1,8 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadEnvironment } from '../../src/config/environment.ts';
-import { readSettings } from '../../src/config/settings.ts';
+import { loadEnvironment, readSettings } from '../../src/config/settings.ts';
 import { folder, problemsOf, VARIABLES, workspace } from './support.ts';
 
 function settings(variables: Readonly<Record<string, string>>, dir = '/srv/shop') {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { SCHEMA_NAMES, type SchemaName, schemaFor } from '../../src/config/json-schema.ts';
+import { SCHEMA_NAMES, type SchemaName, schemaFor } from '../../src/config/workspace.ts';
 import { SHIPPED_MAPPINGS } from '../../src/config/workspace-files.ts';
 import { CONTACTS, JOB, MAPPING, STORES } from './support.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SCHEMA_NAMES } from '../../src/config/json-schema.ts';
+import { SCHEMA_NAMES } from '../../src/config/workspace.ts';
 import { referenceMarkdown } from '../docs/reference-markdown.ts';
 
 /** Each item of the lists: its keys, its type with `required` or the default, and its meaning. */

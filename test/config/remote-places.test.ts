@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkWorkspace } from '../../src/config/check-workspace.ts';
+import { checkWorkspace } from '../../src/config/workspace.ts';
 import { JOB, problemsOf, VARIABLES, workspace } from './support.ts';
 
 const HOST_KEY = `SHA256:${'a'.repeat(43)}`;

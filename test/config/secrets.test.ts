@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { checkWorkspace } from '../../src/config/check-workspace.ts';
+import { checkWorkspace } from '../../src/config/workspace.ts';
 import { placeholder } from '../../src/config/yaml-text.ts';
 import { MAPPING, STORES, workspace } from './support.ts';
 

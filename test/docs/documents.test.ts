@@ -2,7 +2,7 @@ import { existsSync, globSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { SCHEMA_NAMES } from '../../src/config/json-schema.ts';
+import { SCHEMA_NAMES } from '../../src/config/workspace.ts';
 import { TABLE_FORMAT_NAMES } from '../../src/model/row.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 import { filesIn } from './document-blocks.ts';

@@ -1,5 +1,5 @@
 import { limitsSchema } from '../../src/config/job/import-job-schema.ts';
-import { type JsonSchema, plainSchemaFor, type SchemaName } from '../../src/config/json-schema.ts';
+import { type JsonSchema, plainSchemaFor, type SchemaName } from '../../src/config/workspace.ts';
 import { DEFAULT_LIMITS, LIMIT_WORDS, type LimitName, raiseLimit } from '../../src/model/input-limits.ts';
 import { type SchemaKey, schemaKeys } from './schema-keys.ts';
 import { branchesOf, code } from './schema-type.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { SCHEMA_NAMES, type SchemaName, schemaFor } from '../../src/config/json-schema.ts';
+import { SCHEMA_NAMES, type SchemaName, schemaFor } from '../../src/config/workspace.ts';
 import type { TransformExample } from '../../src/mapping/transforms/define-transform.ts';
 import { TRANSFORMS } from '../../src/mapping/transforms/transforms.ts';
 import { COLUMN_FIELDS } from '../../src/onboarding/column-fields.ts';

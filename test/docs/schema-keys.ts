@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../src/config/json-schema.ts';
+import type { JsonSchema } from '../../src/config/workspace.ts';
 import { branchesOf, code, schemaType } from './schema-type.ts';
 
 type Node = JsonSchema | boolean;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { schemaFor } from '../../src/config/json-schema.ts';
+import { schemaFor } from '../../src/config/workspace.ts';
 import type { TransformExample } from '../../src/mapping/transforms/define-transform.ts';
 import { TRANSFORMS } from '../../src/mapping/transforms/transforms.ts';
 import { makeWorkspace } from '../support/workspace.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ExportJob } from '../../src/config/job/job.ts';
 import { filesSince, readableSince, readPosition } from '../../src/export/export-position.ts';
-import { writeNewFile } from '../../src/export/writing/write-new-file.ts';
+import { writeNewFile } from '../../src/export/writing/export-file.ts';
 import type { RunFolder } from '../../src/state/artifacts.ts';
 import { folderArtifacts } from '../../src/state/folder-artifacts.ts';
 

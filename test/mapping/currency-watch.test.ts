@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { joinOpeners } from '../../src/mapping/compile-mapping.ts';
 import { CurrencyWatch, type KnownCurrency } from '../../src/mapping/currency-watch.ts';
 import { lookupTable } from '../../src/mapping/lookup-table.ts';
-import { currenciesNamed } from '../../src/model/currencies.ts';
 import type { CellCurrencies } from '../../src/model/row.ts';
+import { currenciesNamed } from '../../src/model/row.ts';
 import {
   brief,
   formattedTable,

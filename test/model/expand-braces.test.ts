@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { expandBraces, MAX_BRACE_ALTERNATIVES } from '../../src/model/workspace-path-schema.ts';
+import { expandBraces, MAX_BRACE_ALTERNATIVES } from '../../src/model/remote-address.ts';
 
 describe('braces in a path', () => {
   it.each([

@@ -5,9 +5,9 @@ import { deferTables, readBlocks, type Table } from '../../src/mapping/map-table
 import type { MappingSpec } from '../../src/mapping/spec/mapping-spec.ts';
 import { BlockIndex } from '../../src/model/block-index.ts';
 import { isJsonObject } from '../../src/model/json-object.ts';
-import { KeySet } from '../../src/model/key-set.ts';
 import type { Operation } from '../../src/model/operation.ts';
 import { StoreferryError } from '../../src/model/storeferry-error.ts';
+import { KeySet } from '../../src/plan/key-set.ts';
 import { BLOCKS_FILE } from '../../src/plan/plan-file.ts';
 import { openRowScratch } from '../../src/state/sqlite/open-row-scratch.ts';
 import { readCsv } from '../../src/tables/csv/read-csv.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hashKey, KeySet } from '../../src/model/key-set.ts';
+import { hashKey } from '../../src/model/block-index.ts';
+import { KeySet } from '../../src/plan/key-set.ts';
 
 describe('KeySet', () => {
   it('knows what a plain Map knows, whatever is added in whatever order', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { HashKey } from '../../src/model/key-set.ts';
+import type { HashKey } from '../../src/model/block-index.ts';
 import type { Mapped, MappedRecord, MappedRejection } from '../../src/model/mapped-record.ts';
 import type { DuplicatesPolicy, Plan } from '../../src/model/plan.ts';
 import { mergeContacts } from '../../src/plan/copies/resolve-copies.ts';

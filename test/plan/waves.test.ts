@@ -6,7 +6,7 @@ import {
   type WaveLimits,
   type WaveSize,
   waveEnds,
-} from '../../src/model/wave-limits.ts';
+} from '../../src/model/safety-limits.ts';
 import { readShard } from '../../src/plan/plan-file.ts';
 import { NO_LIMITS, planOf, products } from './plan-of.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { READ_BYTES, readNext, releaseBuffer } from '../../src/remote/read-next.ts';
+import { READ_BYTES, readNext, releaseBuffer } from '../../src/remote/remote-client.ts';
 
 it('gives the bytes of a file from a place on, and none at its end', async () => {
   await using file = await fileWith(Buffer.alloc(READ_BYTES + 3, 'abc'));

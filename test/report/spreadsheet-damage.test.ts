@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { judgeCell } from '../../src/rejects/judge-cell.ts';
-import { blameOf, refusedCellWords } from '../../src/rejects/rejects-edits.ts';
+import { blameOf, judgeCell, refusedCellWords } from '../../src/rejects/judge-cell.ts';
 
 const LONG = 'x'.repeat(40_000);
 /** Numbered lines, 43 000 characters. */

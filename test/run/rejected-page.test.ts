@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatRow } from '../../src/model/row.ts';
 import { readCorrectedRejects } from '../../src/rejects/corrected-rejects.ts';
-import { isUntouched } from '../../src/rejects/rejects-edits.ts';
+import { isUntouched } from '../../src/rejects/judge-cell.ts';
 import { readRejectsIndex } from '../../src/rejects/rejects-file.ts';
 import { type CellEdits, correctedRejects, readRejectedPage } from '../../src/run/read-corrections.ts';
 import type { RunFolder } from '../../src/state/artifacts.ts';

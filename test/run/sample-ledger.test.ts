@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sampleLedger } from '../../src/run/verify/sample-ledger.ts';
+import { sampleLedger } from '../../src/run/verify/verify-run.ts';
 import { IN_DOUBT, type LedgerMark } from '../../src/state/state.ts';
 import { seededRandom } from '../support/store/random.ts';
 

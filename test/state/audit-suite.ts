@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AuditEntry, findAudited } from '../../src/model/audit-entry.ts';
+import { type AuditEntry, findAudited } from '../../src/model/action.ts';
 import { verifyAuditChain } from '../../src/state/chain-audit-entry.ts';
 import { AUDIT_KEPT_MS, MAX_AUDIT_ENTRIES } from '../../src/state/state.ts';
 import type { Opening } from './child.ts';

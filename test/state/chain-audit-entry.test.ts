@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AuditEntry } from '../../src/model/audit-entry.ts';
+import type { AuditEntry } from '../../src/model/action.ts';
 import { chainAuditEntry, verifyAuditChain } from '../../src/state/chain-audit-entry.ts';
 
 const ENTRY: AuditEntry = {

@@ -63,7 +63,7 @@ async function constructAll(): Promise<void> {
   redactor.redact('');
   const { keepPlaceholders } = await import('../../src/config/yaml-text.ts');
   keepPlaceholders('', `\${A}\${B:b}`);
-  const { editYaml, pausedPart } = await import('../../src/config/edit-yaml.ts');
+  const { editYaml, pausedPart } = await import('../../src/config/yaml-text.ts');
   pausedPart('a: 1\n', 'schedule');
   editYaml('a: 1\n', [{ set: ['schedule'], value: 1 }]);
 

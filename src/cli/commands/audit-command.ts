@@ -1,4 +1,4 @@
-import { auditWords, storedAuditEntries } from '../../model/audit-entry.ts';
+import { auditWords, storedAuditEntries } from '../../model/action.ts';
 import { isoTime } from '../../report/run-summary.ts';
 import { verifyAuditChain } from '../../state/state.ts';
 import { counted, printable } from '../../text/printable.ts';

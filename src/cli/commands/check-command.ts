@@ -1,20 +1,23 @@
 import { existsSync } from 'node:fs';
 import { join, matchesGlob, normalize } from 'node:path';
 import pc from 'picocolors';
-import { checkWorkspace, type WorkspaceCheck } from '../../config/check-workspace.ts';
 import { filesNamed, mappingsNamed } from '../../config/job/job.ts';
-import { readWorkspace, type Workspace } from '../../config/workspace.ts';
+import {
+  checkWorkspace,
+  readWorkspace,
+  type Workspace,
+  type WorkspaceCheck,
+} from '../../config/workspace.ts';
 import { guardText, guardWords } from '../../model/guard.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { jobFile } from '../../model/run.ts';
-import { limitsText } from '../../model/safety-limits.ts';
+import { limitsText, wavesText } from '../../model/safety-limits.ts';
 import {
   type ConfigurationProblem,
   errorCode,
   formatPlace,
   UsageError,
 } from '../../model/storeferry-error.ts';
-import { wavesText } from '../../model/wave-limits.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
 import { type Finding, findingsText } from '../../report/document-text.ts';
 import { checkMappings } from '../../run/inputs/open-mapping.ts';

@@ -1,6 +1,6 @@
 import { sumOf, withoutAbsent } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { reconcileExport } from '../../run/export/export-folder.ts';
+import { reconcileExport } from '../../run/export/export-run.ts';
 import { isExportRequest } from '../../run/run-context.ts';
 import { counted } from '../../text/printable.ts';
 import { requiredArgument, unknownAction } from '../define-command.ts';

@@ -1,6 +1,6 @@
 import { MIN_PASSWORD, openAccounts } from '../../dashboard/dashboard-context.ts';
+import type { AuditedAction } from '../../model/action.ts';
 import { ROLE_WORDS, ROLES } from '../../model/action.ts';
-import type { AuditedAction } from '../../model/audit-entry.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { isoTime } from '../../report/run-summary.ts';
 import { flag, type Invocation, oneOf, optionalArgument, unknownAction } from '../define-command.ts';

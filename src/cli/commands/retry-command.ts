@@ -7,7 +7,7 @@ import {
   RESTORED,
   type RefusedCell,
   type RejectsEdits,
-} from '../../rejects/rejects-edits.ts';
+} from '../../rejects/judge-cell.ts';
 import { grouped, printable, quote } from '../../text/printable.ts';
 import { requiredArgument } from '../define-command.ts';
 import { defineRunCommand } from '../run-in-workspace.ts';

@@ -1,4 +1,4 @@
-import { type AuditEntry, auditWords, findAudited } from '../../model/audit-entry.ts';
+import { type AuditEntry, auditWords, findAudited } from '../../model/action.ts';
 import { jobFileName, lastedMs, partOf, RECORD_FORMATS, RECORD_OUTCOMES, type Run } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { openRunQueue } from '../../queue/run-queue.ts';

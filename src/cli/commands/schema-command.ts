@@ -1,4 +1,4 @@
-import { SCHEMA_NAMES, schemaFor } from '../../config/json-schema.ts';
+import { SCHEMA_NAMES, schemaFor } from '../../config/workspace.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { defineCommand, requiredArgument } from '../define-command.ts';
 

@@ -12,7 +12,7 @@ import {
   shownFigure,
   shownListName,
 } from '../../report/run-document.ts';
-import { exportHistory } from '../../run/export/export-folder.ts';
+import { exportHistory } from '../../run/export/export-run.ts';
 import { counted, DAY, listed, printable } from '../../text/printable.ts';
 import { defineCommand, requiredArgument } from '../define-command.ts';
 

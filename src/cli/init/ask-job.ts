@@ -14,7 +14,6 @@ import {
   type StoreferryError,
   UsageError,
 } from '../../model/storeferry-error.ts';
-import type { MappingProposal } from '../../onboarding/guess/propose-mapping.ts';
 import {
   type AskedQuestion,
   answerDraft,
@@ -315,7 +314,7 @@ const COLUMN_WIDTH = 24;
 const SAMPLE_WIDTH = 24;
 
 /** A line for each column: its field, a value and the evidence; then how cells are read. */
-function describeProposal({ columns, notes }: MappingProposal): string[] {
+function describeProposal({ columns, notes }: NonNullable<DraftFile['guess']['proposal']>): string[] {
   const row = (header: string, field: string, sample: string, evidence: string) =>
     `  ${truncate(header, COLUMN_WIDTH).padEnd(COLUMN_WIDTH)}  ${field.padEnd(14)}  ${truncate(sample, SAMPLE_WIDTH).padEnd(SAMPLE_WIDTH)}  ${evidence}`;
   return [

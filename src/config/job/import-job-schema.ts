@@ -17,7 +17,7 @@ import {
   UPDATE_MATCHES,
 } from '../../model/mapped-record.ts';
 import { CONFLICT_FIELDS, CONFLICT_POLICIES } from '../../model/observation.ts';
-import { pictureFolderSchema, storeTextSchema } from '../../model/remote-address.ts';
+import { pictureFolderSchema, storeTextSchema, workspacePathSchema } from '../../model/remote-address.ts';
 import { tableFields } from '../../model/row.ts';
 import {
   FLOOR_TEXT,
@@ -25,9 +25,10 @@ import {
   limitText,
   SAFETY_LIMIT_NAMES,
   safetyLimit,
+  WAVE_LIMIT_NAMES,
+  WAVE_LIMITS,
+  type WaveSize,
 } from '../../model/safety-limits.ts';
-import { WAVE_LIMIT_NAMES, WAVE_LIMITS, type WaveSize } from '../../model/wave-limits.ts';
-import { workspacePathSchema } from '../../model/workspace-path-schema.ts';
 import { databaseFields, PLACES, remoteFields } from '../../remote/remote-kinds.ts';
 import { exactlyOnePlace, oneFile } from '../complete-places.ts';
 import { jobFields, storeName, valueWords, WEEKLY_PROBLEM, wantsWeekly } from './job-fields.ts';

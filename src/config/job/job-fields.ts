@@ -5,7 +5,7 @@ import { addProblem, namesOf, optional } from '../../model/json-object.ts';
 import { isHttpUrl } from '../../model/remote-address.ts';
 import type { NotifiedCondition } from '../../model/run.ts';
 import { messageOf } from '../../model/storeferry-error.ts';
-import type { SecretField } from '../environment.ts';
+import type { SecretField } from '../settings.ts';
 import { placeholder } from '../yaml-text.ts';
 
 /** Any moment is suitable: an expression that never matches has no next time. */

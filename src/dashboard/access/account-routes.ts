@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { AuditedAction } from '../../model/action.ts';
 import { API_SCOPES, includesRole, ROLE_WORDS, ROLES } from '../../model/action.ts';
-import type { AuditedAction } from '../../model/audit-entry.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { html, type Markup, type Slot } from '../../report/html/markup.ts';
 import type { DashboardContext } from '../dashboard-context.ts';

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { actionOf } from '../../model/action.ts';
 import { sumOf } from '../../model/json-object.ts';
 import type { Run } from '../../model/run.ts';
-import { isUntouched } from '../../rejects/rejects-edits.ts';
+import { isUntouched } from '../../rejects/judge-cell.ts';
 import { foreign, html, type Markup, quiet } from '../../report/html/markup.ts';
 import {
   type CellEdits,

@@ -10,7 +10,7 @@ import {
   RESTORED,
   type RefusedCell,
   type RejectsEdits,
-} from '../../rejects/rejects-edits.ts';
+} from '../../rejects/judge-cell.ts';
 import { REJECTS_FILE, REJECTS_WORKBOOK } from '../../rejects/rejects-file.ts';
 import { bullets, html, quiet, styledText } from '../../report/html/markup.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';

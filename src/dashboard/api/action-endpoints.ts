@@ -1,8 +1,16 @@
 import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
-import { ACTION_NAMES, type ACTIONS, type ActionName, actionOf, type JobAction } from '../../model/action.ts';
-import { ACTION_OPTIONS, isJobAction, jobActionSchema } from '../../model/job-action-schema.ts';
+import {
+  ACTION_NAMES,
+  ACTION_OPTIONS,
+  type ACTIONS,
+  type ActionName,
+  actionOf,
+  isJobAction,
+  type JobAction,
+  jobActionSchema,
+} from '../../model/action.ts';
 import { explainError, sentenceOf } from '../../model/storeferry-error.ts';
 import { whyNotApprover } from '../../run/execute-run.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';

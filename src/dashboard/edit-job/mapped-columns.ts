@@ -8,7 +8,7 @@ import {
   fieldLabel,
   fieldsOf,
   fieldValue,
-} from '../../onboarding/guess/propose-mapping.ts';
+} from '../../onboarding/preview-source.ts';
 
 /** A column that a mapping names, and where a file has it. */
 export interface MappedColumn {

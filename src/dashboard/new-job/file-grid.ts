@@ -1,11 +1,13 @@
 import { isHttpUrl } from '../../model/remote-address.ts';
 import { isSheet, type Row } from '../../model/row.ts';
-import { fieldLabel, fieldsOf, type ProposedColumn } from '../../onboarding/guess/propose-mapping.ts';
 import type { AskedQuestion, DraftFile } from '../../onboarding/job-draft.ts';
 import {
   columnWords,
+  fieldLabel,
+  fieldsOf,
   type LeftOutRows,
   type PreviewedRecord,
+  type ProposedColumn,
   type SourceLook,
   type SourcePreview,
 } from '../../onboarding/preview-source.ts';

@@ -1,5 +1,4 @@
-import { ACTIONS, type ActionName, actionOf } from '../../model/action.ts';
-import { auditWords, findAudited } from '../../model/audit-entry.ts';
+import { ACTIONS, type ActionName, actionOf, auditWords, findAudited } from '../../model/action.ts';
 import { foreign, html, link, type Markup, quiet } from '../../report/html/markup.ts';
 import { counted } from '../../text/printable.ts';
 import type { DashboardContext } from '../dashboard-context.ts';

@@ -14,8 +14,7 @@ import { mayDo } from '../../model/action.ts';
 import { guardWords } from '../../model/guard.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { jobFile } from '../../model/run.ts';
-import { FLOOR_TEXT, limitWords } from '../../model/safety-limits.ts';
-import { wavesText } from '../../model/wave-limits.ts';
+import { FLOOR_TEXT, limitWords, wavesText } from '../../model/safety-limits.ts';
 import {
   bullets,
   code,

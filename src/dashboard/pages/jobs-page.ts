@@ -1,4 +1,4 @@
-import { checkWorkspace } from '../../config/check-workspace.ts';
+import { checkWorkspace } from '../../config/workspace.ts';
 import { type ActionButton, mayDo } from '../../model/action.ts';
 import type { ConfigurationProblem } from '../../model/storeferry-error.ts';
 import { wordsMarkup } from '../../report/html/document-sections.ts';

@@ -7,7 +7,7 @@ import { sentenceOf } from '../../model/storeferry-error.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
 import { code, html, link, type Markup } from '../../report/html/markup.ts';
 import { latestFigures, listSection, listTrends } from '../../report/run-document.ts';
-import { exportHistory } from '../../run/export/export-folder.ts';
+import { exportHistory } from '../../run/export/export-run.ts';
 import { counted } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';

@@ -7,9 +7,9 @@ import {
   type UpdateMatch,
 } from '../../model/mapped-record.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
+import { workspacePathSchema } from '../../model/remote-address.ts';
 import { delimiterSchema, encodingSchema, tableFields } from '../../model/row.ts';
 import type { Place } from '../../model/storeferry-error.ts';
-import { workspacePathSchema } from '../../model/workspace-path-schema.ts';
 import { remoteFields } from '../../remote/remote-kinds.ts';
 import { suggestNames } from '../../text/printable.ts';
 import { RATE_MATCH } from '../lookup-table.ts';
@@ -87,6 +87,7 @@ export type GroupSpec = Readonly<z.infer<typeof groupSchema>>;
 
 export { priceRulesSchema } from '../price-rules.ts';
 export { HTML_POLICIES } from '../transforms/html.ts';
+export type { Transform } from '../transforms/transforms.ts';
 export type { CategoriesSpec, OptionsSpec, PricingSpec, ProductSpec, VariantsSpec } from './product-spec.ts';
 export type { Condition, Flag, Value } from './value.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { CURRENCIES } from '../../model/currencies.ts';
 import { Decimal } from '../../model/decimal.ts';
-import { workspacePathSchema } from '../../model/workspace-path-schema.ts';
+import { workspacePathSchema } from '../../model/remote-address.ts';
+import { CURRENCIES } from '../../model/row.ts';
 import { type LookupTable, RATE_MATCH, ratePair, SEVERAL_RATES } from '../lookup-table.ts';
 import { refuse } from '../values/cell.ts';
 import { calculatingStep, defineTransform, type Step, type TransformContext } from './define-transform.ts';

@@ -1,4 +1,4 @@
-import { currenciesNamed } from '../../model/currencies.ts';
+import { currenciesNamed } from '../../model/row.ts';
 import { type Cell, refuse } from '../values/cell.ts';
 
 /** The notation of numbers. */

@@ -12,13 +12,6 @@ import { integer, number } from './number.ts';
 import { slug } from './slug.ts';
 import { custom, defaultValue, email, textTransforms } from './text-transforms.ts';
 
-// What a guess tries with the cells of a file.
-export { cleanContactCell } from '../values/cell.ts';
-export { spellingsOf } from './boolean.ts';
-export { compilePattern } from './compile-pattern.ts';
-export { FALLBACK } from './define-transform.ts';
-export { slugify } from './slug.ts';
-
 /** The transforms, in the order in which the documentation shows them. */
 export const TRANSFORMS: readonly TransformDefinition[] = [
   ...textTransforms,

@@ -1,5 +1,4 @@
-import type { CategoriesSpec, ProductSpec, Value } from '../../mapping/spec/mapping-spec.ts';
-import type { Transform } from '../../mapping/transforms/transforms.ts';
+import type { CategoriesSpec, ProductSpec, Transform, Value } from '../../mapping/spec/mapping-spec.ts';
 import { named } from './draft-images.ts';
 import { type Guess, isExactlyCalled, LEAVE_OUT, readBy } from './guess.ts';
 import {

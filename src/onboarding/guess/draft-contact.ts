@@ -3,9 +3,9 @@ import type {
   ContactMappingSpec,
   ContactSpec,
   Flag,
+  Transform,
   Value,
 } from '../../mapping/spec/mapping-spec.ts';
-import type { Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { COLUMN_FIELDS } from '../column-fields.ts';

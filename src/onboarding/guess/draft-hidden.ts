@@ -1,8 +1,8 @@
 import type { ProductSpec } from '../../mapping/spec/mapping-spec.ts';
 import { partOf } from './draft-spread.ts';
+import { readOptionPart } from './draft-variants.ts';
 import { countedShare, type Guess, isCalled, isExactlyCalled, isMentioned } from './guess.ts';
 import { hasBeginning, hasWord } from './header-reading.ts';
-import { readOptionPart } from './paired-options.ts';
 import {
   areDates,
   areFlags,

@@ -1,7 +1,7 @@
-import type { Condition, PricingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
-import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
-import { currenciesNamed } from '../../model/currencies.ts';
+import { FALLBACK } from '../../mapping/compile-mapping.ts';
+import type { Condition, PricingSpec, Transform, Value } from '../../mapping/spec/mapping-spec.ts';
 import { recordOf, withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
+import { currenciesNamed } from '../../model/row.ts';
 import type { Concept } from '../column-fields.ts';
 import {
   countedShare,

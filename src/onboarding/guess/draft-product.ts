@@ -1,11 +1,12 @@
+import { compilePattern, slugify } from '../../mapping/compile-mapping.ts';
 import type {
   PricingSpec,
   ProductMappingSpec,
   ProductSpec,
+  Transform,
   Value,
   VariantsSpec,
 } from '../../mapping/spec/mapping-spec.ts';
-import { compilePattern, slugify, type Transform } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import { type AppliedColumns, askUnused } from './ask-unused.ts';
 import { draftCategories, draftType } from './draft-categories.ts';

@@ -1,6 +1,5 @@
-import { weightUnit } from '../../mapping/compile-mapping.ts';
-import type { Condition, Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
-import { FALLBACK, type Transform } from '../../mapping/transforms/transforms.ts';
+import { FALLBACK, weightUnit } from '../../mapping/compile-mapping.ts';
+import type { Condition, Transform, Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
 import { recordOf, withoutAbsent } from '../../model/json-object.ts';
 import { isUnknown } from './draft-hidden.ts';
 import { askShown, findDecimal } from './draft-prices.ts';

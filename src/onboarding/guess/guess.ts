@@ -1,5 +1,4 @@
-import type { MappingSpec, Value } from '../../mapping/spec/mapping-spec.ts';
-import type { Transform } from '../../mapping/transforms/transforms.ts';
+import type { MappingSpec, Transform, Value } from '../../mapping/spec/mapping-spec.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { looseName, truncate } from '../../text/printable.ts';
 import { type Concept, fieldsOf } from '../column-fields.ts';

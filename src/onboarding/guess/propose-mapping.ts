@@ -1,6 +1,6 @@
+import { cleanContactCell } from '../../mapping/compile-mapping.ts';
 import { isSectionHeading } from '../../mapping/map-tables.ts';
 import type { MappingFile, MappingSpec, ProductMappingSpec } from '../../mapping/spec/mapping-spec.ts';
-import { cleanContactCell } from '../../mapping/transforms/transforms.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { didYouMean, looseName } from '../../text/printable.ts';
@@ -12,9 +12,7 @@ import { readContactHeader, readProductHeader } from './header-reading.ts';
 import { isAmount, isEmail, readAmount, sampleColumns, shareOf } from './sampled-column.ts';
 import { words } from './words.ts';
 
-export type { ColumnField } from '../column-fields.ts';
-export { columnOf, fieldLabel, fieldsOf, fieldValue } from '../column-fields.ts';
-export type { MappingAnswers, MappingQuestion, ProposedColumn } from './guess.ts';
+export type { MappingAnswers, MappingQuestion } from './guess.ts';
 export { MAPPING_QUESTIONS } from './guess.ts';
 
 /** The proposed mapping for a file of an unknown format, and the open questions. */

@@ -1,6 +1,5 @@
-import { weightUnit } from '../../mapping/compile-mapping.ts';
-import type { Condition } from '../../mapping/spec/mapping-spec.ts';
-import { FALLBACK, spellingsOf, type Transform } from '../../mapping/transforms/transforms.ts';
+import { FALLBACK, spellingsOf, weightUnit } from '../../mapping/compile-mapping.ts';
+import type { Condition, Transform } from '../../mapping/spec/mapping-spec.ts';
 import { recordOf, withoutAbsent } from '../../model/json-object.ts';
 import { isErrorValue, trimHeaders } from '../../model/row.ts';
 import type { HeaderReading } from './header-reading.ts';

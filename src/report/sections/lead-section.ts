@@ -8,8 +8,7 @@ import {
   safetyFound,
 } from '../../model/plan.ts';
 import { hasDrifted, type Run } from '../../model/run.ts';
-import { isPriceMove, type Move, safetyRule } from '../../model/safety-limits.ts';
-import { stoppedWave, waveSizes } from '../../model/wave-limits.ts';
+import { isPriceMove, type Move, safetyRule, stoppedWave, waveSizes } from '../../model/safety-limits.ts';
 import { counted, grouped, listed, wasOrWere } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, onlyIn, paragraph, type Section, styled, type Words } from '../section.ts';

@@ -3,7 +3,7 @@ import { sumOf, withoutAbsent } from '../../model/json-object.ts';
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
 import { type Exported, forgotten, isDriftOpen, type Pace, type Run, refusedIn } from '../../model/run.ts';
-import { stoppedWave } from '../../model/wave-limits.ts';
+import { stoppedWave } from '../../model/safety-limits.ts';
 import { counted, formatDuration, grouped } from '../../text/printable.ts';
 import { deletesOfRenamed, isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, paragraph, type Section } from '../section.ts';

@@ -1,7 +1,6 @@
 import { type SafetyVerdict, safetyFound } from '../../model/plan.ts';
 import { refusedIn } from '../../model/run.ts';
-import { isBeyond, safetyLimit, safetyRule } from '../../model/safety-limits.ts';
-import { stoppedWave } from '../../model/wave-limits.ts';
+import { isBeyond, safetyLimit, safetyRule, stoppedWave } from '../../model/safety-limits.ts';
 import { capitalise } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts } from '../run-facts.ts';
 import { onlyIn, type Section, styled, table, type Words } from '../section.ts';

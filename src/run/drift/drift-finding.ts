@@ -21,7 +21,7 @@ import { truncate } from '../../text/printable.ts';
 import { valueAt } from '../answer-tally.ts';
 import type { RunContext } from '../run-context.ts';
 import { versionTime } from '../send-operations.ts';
-import { type KnownRecord, knownRecords, repeatingOperation } from '../verify/sample-ledger.ts';
+import { type KnownRecord, knownRecords, repeatingOperation } from '../verify/verify-run.ts';
 
 const differenceSchema = z.object({
   /** As reports name it: `variants.price`. */

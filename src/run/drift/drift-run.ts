@@ -14,7 +14,7 @@ import { createReconciledRun, lockJob, lockTarget } from '../lock-job.ts';
 import { shownFile } from '../report/read-stored-report.ts';
 import type { DriftRequest, RunContext } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
-import { sampleLedger } from '../verify/sample-ledger.ts';
+import { sampleLedger } from '../verify/verify-run.ts';
 import { noteFindings } from './drift-finding.ts';
 import { findDrift, type SelectedKeys } from './find-drift.ts';
 

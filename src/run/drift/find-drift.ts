@@ -11,7 +11,7 @@ import { forEachConcurrently } from '../for-each-concurrently.ts';
 import { readProbe } from '../kept-probe.ts';
 import type { RunContext } from '../run-context.ts';
 import { sendOperations } from '../send-operations.ts';
-import { isComparable, type KnownRecord, knownRecords, repeatingOperation } from '../verify/sample-ledger.ts';
+import { isComparable, type KnownRecord, knownRecords, repeatingOperation } from '../verify/verify-run.ts';
 import {
   compareFields,
   type DriftFinding,

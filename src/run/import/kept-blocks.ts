@@ -1,12 +1,12 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { BlockIndex } from '../../model/block-index.ts';
-import { hashKey, type KeyHash, KeySet } from '../../model/key-set.ts';
+import { BlockIndex, hashKey, type KeyHash } from '../../model/block-index.ts';
 import type { Plan } from '../../model/plan.ts';
 import { operationsIn } from '../../model/plan.ts';
 import type { Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { BLOCKS_FILE } from '../../plan/plan-file.ts';
+import { KeySet } from '../../plan/plan-import.ts';
 import { writeCopy } from '../../source/snapshot.ts';
 import { isName, openSealed, readWhole, sealedJson, sha256Of } from '../../state/artifacts.ts';
 import { importTarget, type Lock, targetTag } from '../../state/state.ts';

@@ -27,8 +27,8 @@ import {
   MappingError,
   StateError,
 } from '../../model/storeferry-error.ts';
-import { type LoadedExtensions, loadExtensions } from '../../source/load-extensions.ts';
 import type { Snapshot } from '../../source/snapshot.ts';
+import { type LoadedExtensions, loadExtensions } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { openRowScratch } from '../../state/sqlite/open-row-scratch.ts';

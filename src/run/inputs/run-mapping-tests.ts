@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { compileMapping, joinOpeners, type MappingContext } from '../../mapping/compile-mapping.ts';
+import { compileMapping, joinOpeners, type MappingContext, slugify } from '../../mapping/compile-mapping.ts';
 import {
   type Crosswalk,
   type LookupTable,
@@ -9,7 +9,6 @@ import {
 } from '../../mapping/lookup-table.ts';
 import { mapTables } from '../../mapping/map-tables.ts';
 import type { MappingExpectation, MappingSpec, MappingTest } from '../../mapping/spec/mapping-spec.ts';
-import { slugify } from '../../mapping/transforms/transforms.ts';
 import { isJsonObject } from '../../model/json-object.ts';
 import type { Mapped, OpenScratch } from '../../model/mapped-record.ts';
 import type { Row } from '../../model/row.ts';

@@ -1,4 +1,3 @@
-import { KeySet } from '../../model/key-set.ts';
 import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
 import type { Operation } from '../../model/operation.ts';
 import type { Plan } from '../../model/plan.ts';
@@ -6,7 +5,7 @@ import type { Reason } from '../../model/reason.ts';
 import { COMPLETED, HOLDING_KINDS, isSameTarget, type Run, type RunPart } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections, verifyHeld } from '../../plan/plan-file.ts';
-import { joinPredecessors, type Predecessor, readKnownPredecessors } from '../../plan/plan-import.ts';
+import { joinPredecessors, KeySet, type Predecessor, readKnownPredecessors } from '../../plan/plan-import.ts';
 import { importTarget, type LedgerMark, type LedgerTarget } from '../../state/state.ts';
 import { passedDate } from '../import/continue-or-begin.ts';
 import { productUpdates } from '../import/product-updates.ts';

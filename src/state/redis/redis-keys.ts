@@ -63,7 +63,7 @@ function targetKeys(prefix: string) {
     senders: of('senders'),
     /** Hash: lineage, value, and the newest run at the time when everything was put in doubt. */
     serial: of('serial'),
-    /** The beginning of the names of lists of versions, oldest first, one for each key of the ledger (redis-history.ts). */
+    /** The beginning of the names of lists of versions, oldest first, one for each key of the ledger (redis-ledger.ts). */
     versions: of('versions:'),
     /** List: the keys of the ledger of which the run wrote versions. */
     versionsOf: (run: string) => of(`run:${run}:versions`),

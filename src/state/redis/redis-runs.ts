@@ -23,8 +23,8 @@ import {
   UnreadableRecord,
 } from '../unreadable-record.ts';
 import type { RedisClient } from './redis-connection.ts';
-import { versionText } from './redis-history.ts';
 import type { OutcomeKeys, RedisKeys } from './redis-keys.ts';
+import { versionText } from './redis-ledger.ts';
 import { APPLY_ROWS, formatMark, pairsIn, type ReadRows, redisRows, rowChanges } from './redis-rows.ts';
 
 const PAGE_SIZE = 500;

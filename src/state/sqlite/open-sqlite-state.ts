@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { storedAuditEntries } from '../../model/audit-entry.ts';
+import { storedAuditEntries } from '../../model/action.ts';
 import type { Run } from '../../model/run.ts';
 import { lockLostError, StateError } from '../../model/storeferry-error.ts';
 import type { Artifacts } from '../artifacts.ts';

@@ -1,12 +1,12 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import { isWholeRun, type JobAction } from '../../model/action.ts';
-import type { AuditEntry } from '../../model/audit-entry.ts';
+import type { AuditEntry, JobAction } from '../../model/action.ts';
 import { chainAuditEntry } from '../chain-audit-entry.ts';
 import {
   type AddressCheck,
   type AddressToRemember,
   AUDIT_KEPT_MS,
   CHECK_KEPT_MS,
+  isWholeRun,
   MAX_AUDIT_ENTRIES,
   OPEN_STATUSES,
   type QueueEntry,

@@ -12,7 +12,7 @@ import {
 import { DEFAULT_LIMITS, fileLimitError } from '../../model/input-limits.ts';
 import { DELIMITER_CHARACTERS, type Dialect, type Row, type Table } from '../../model/row.ts';
 import { CsvError } from '../../model/storeferry-error.ts';
-import { releaseBuffer } from '../../remote/read-next.ts';
+import { releaseBuffer } from '../../remote/remote-client.ts';
 import { detectTitle, headingRows } from '../heading-rows.ts';
 import { type ByteWindow, byteWindow } from './byte-window.ts';
 import { byteOrderMark, decideCharset, notUtf8, transcode } from './charset.ts';

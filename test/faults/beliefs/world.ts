@@ -23,7 +23,7 @@ import { laterRun } from '../../../src/run/report/read-stored-report.ts';
 import { retryGuardOf, saveRetryGuard } from '../../../src/run/retry-guard.ts';
 import { PROBES_FOLDER, type RunContext } from '../../../src/run/run-context.ts';
 import { refuseUnlessUndoable } from '../../../src/run/undo/plan-undo.ts';
-import { isComparable } from '../../../src/run/verify/sample-ledger.ts';
+import { isComparable } from '../../../src/run/verify/verify-run.ts';
 import { saveSnapshot, snapshotOf } from '../../../src/source/snapshot.ts';
 import { IN_DOUBT, type LedgerMark, type Lock, type State } from '../../../src/state/state.ts';
 import { sampleRun, TARGET } from '../../state/samples.ts';
