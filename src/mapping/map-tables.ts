@@ -21,7 +21,6 @@ import type {
 import type { Reason } from '../model/reason.ts';
 import type { Row } from '../model/row.ts';
 import { MappingError } from '../model/storeferry-error.ts';
-import { type BlockCutter, blockCutter, isSame, nameHash } from './block-cutter.ts';
 import {
   type Binding,
   type ColumnReport,
@@ -31,7 +30,15 @@ import {
 } from './columns/bind-table.ts';
 import type { CompiledMapping, RecordMapper } from './compile-mapping.ts';
 import { type Grouper, type RecordBounds, ungroupedRow } from './grouping/grouping.ts';
-import { memoOf, type RecordRows, type SourceRow } from './record-rows.ts';
+import {
+  type BlockCutter,
+  blockCutter,
+  isSame,
+  memoOf,
+  nameHash,
+  type RecordRows,
+  type SourceRow,
+} from './record-rows.ts';
 import { Trace } from './trace.ts';
 import { slugify } from './transforms/slug.ts';
 import { attempt, type Cell, Unreadable } from './values/cell.ts';

@@ -1,5 +1,6 @@
 import { commandText } from '../model/action.ts';
 import { withoutAbsent } from '../model/json-object.ts';
+import type { ListHistory } from '../model/mapped-record.ts';
 import {
   COMPLETED,
   hasDrifted,
@@ -9,7 +10,6 @@ import {
   type RunKind,
   refusedIn,
 } from '../model/run.ts';
-import type { ListHistory } from '../model/subscriber-list.ts';
 import { counted, DAY, formatDuration, PROGRAM, printable, truncate } from '../text/printable.ts';
 import type { RunFacts, View } from './run-facts.ts';
 import { type RunSummary, runSummary } from './run-summary.ts';

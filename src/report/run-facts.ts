@@ -1,8 +1,8 @@
 import { withoutUndefined } from '../model/json-object.ts';
+import type { ListHistory } from '../model/mapped-record.ts';
 import type { Plan } from '../model/plan.ts';
 import type { Reason, ReasonGroup } from '../model/reason.ts';
 import type { ChangedId, Exported, Run, RunTotals, Traffic } from '../model/run.ts';
-import type { ListHistory } from '../model/subscriber-list.ts';
 import type { OutcomeTally } from '../state/state.ts';
 import { maskPeople, maskPersonalData } from '../text/mask-personal-data.ts';
 

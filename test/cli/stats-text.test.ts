@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sparkline, statsText } from '../../src/cli/commands/stats-command.ts';
-import type { HistoryPoint } from '../../src/model/subscriber-list.ts';
+import type { HistoryPoint } from '../../src/model/mapped-record.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const START = Date.UTC(2030, 0, 1, 6);

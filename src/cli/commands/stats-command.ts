@@ -1,7 +1,7 @@
 import { readWorkspace } from '../../config/workspace.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
+import type { ListHistory } from '../../model/mapped-record.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import type { ListHistory } from '../../model/subscriber-list.ts';
 import { Page, type PageOptions } from '../../report/document-text.ts';
 import {
   changeOf,

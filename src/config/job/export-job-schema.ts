@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { addProblem, namesOf, optional, valueAt } from '../../model/json-object.ts';
+import { LIST_COLUMNS } from '../../model/mapped-record.ts';
 import { namePlaceholders, workspacePathSchema } from '../../model/remote-address.ts';
 import { delimiterSchema } from '../../model/row.ts';
-import { LIST_COLUMNS } from '../../model/subscriber-list.ts';
 import { DATABASES, PLACES, remoteFields, tableFields } from '../../remote/remote-kinds.ts';
 import { didYouMean } from '../../text/printable.ts';
 import { exactlyOnePlace, oneFile } from '../complete-places.ts';

@@ -1,6 +1,6 @@
 import type { ExportJob } from '../../config/job/job.ts';
+import { LIST_COLUMNS, type ListReading, type SubscriberList } from '../../model/mapped-record.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
-import { LIST_COLUMNS, type ListReading, type SubscriberList } from '../../model/subscriber-list.ts';
 import { cellAsText, type TypedCell } from '../../tables/write-table.ts';
 import { pathOf, valueAt } from '../arrange-orders.ts';
 import { exactJson, exactStringify, exactText, isPlainObject } from '../exact-json.ts';

@@ -1,5 +1,5 @@
 import { withoutAbsent } from '../../model/json-object.ts';
-import type { HistoryPoint, ListHistory } from '../../model/subscriber-list.ts';
+import type { HistoryPoint, ListHistory } from '../../model/mapped-record.ts';
 import { capitalise, formatAgo, grouped, listed, printable, truncate } from '../../text/printable.ts';
 import type { RunFacts, View } from '../run-facts.ts';
 import {

@@ -21,10 +21,10 @@ import {
   writeNewFile,
 } from '../../export/writing/export-file.ts';
 import { sumOf } from '../../model/json-object.ts';
+import type { ListHistory } from '../../model/mapped-record.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { type Run, UNFINISHED } from '../../model/run.ts';
 import { lockLostError, UsageError } from '../../model/storeferry-error.ts';
-import type { ListHistory } from '../../model/subscriber-list.ts';
 import { NO_TOTALS, REPORT_FILE, type RunFacts } from '../../report/run-facts.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
