@@ -594,7 +594,7 @@ function refusalsOf(column: SampledColumn): Refusals | undefined {
     const read = readerOfFlags(column);
     const isBlankNo = says('confirmed') && (areFlags(column) || column.values.some(isDate));
     const isCount = (cell: string) => /^\d+$/.test(cell) && hasWord(column.header, 'orders');
-    const isUnclear = (cell: string) => isConsent && !isAgreed(cell) && !isCount(cell);
+    const isUnclear = (cell: string) => (isConsent ? !isAgreed(cell) && !isCount(cell) : isElsewhere(cell));
     const isNo = (cell: string) => read(cell) === false || isRefusal(cell) || isUnclear(cell);
     return wordRefusals(column, isNo, true, isBlankNo);
   }
@@ -649,6 +649,15 @@ function isAgreed(cell: string): boolean {
     ) ||
     (all.length === 1 && hasBeginning(cell, 'agreeing')) ||
     (!isTurned && isCellWord(all.slice(0, 2).join(' '), 'agreed'))
+  );
+}
+
+/** Whether a cell names nothing, or only other ways than e-mail: none, SMS and phone. */
+function isElsewhere(cell: string): boolean {
+  const all = wordsOfHeader(cell).filter((word) => !hasWord(word, 'links'));
+  return (
+    all.length > 0 &&
+    (['negations', 'otherChannels'] as const).some((list) => all.every((word) => hasWord(word, list)))
   );
 }
 

@@ -12,8 +12,9 @@ import {
   LEAVE_OUT,
   readBy,
 } from './guess.ts';
-import { hasWord } from './header-reading.ts';
+import { hasWord, readContactHeader, wordsOfHeader } from './header-reading.ts';
 import {
+  areDates,
   areFlags,
   availabilityOf,
   booleanOf,
@@ -30,15 +31,14 @@ import {
   signsOf,
   wordsIn,
 } from './sampled-column.ts';
-import { isCellWord } from './words.ts';
+import { isCellWord, words } from './words.ts';
 
 /** The stock: a number of pieces, or words that say whether there are any. */
 export function draftQuantity(guess: Guess, isSpread = false): Value | undefined {
   const counted = guess
     .freeCalled('quantity')
     .filter(({ values }) => values.some((value) => /[1-9]/.test(value)));
-  const ofOrders = guess.free.filter((one) => isUnknown(one) && hasWord(one.header, 'orders'));
-  const [order, second] = ofOrders.filter(({ values }) => values.length > 0);
+  const [order, second] = guess.free.filter(isOfOrders).filter(({ values }) => values.length > 0);
   if (isSpread)
     guess.askUnclear(
       'quantity',
@@ -129,6 +129,20 @@ export function draftQuantity(guess: Guess, isSpread = false): Value | undefined
     { min: 0 },
   ]);
   return [guess.use('quantity', words), ...steps];
+}
+
+/** Whether a column names an order or its customer, by number, name, address or date: no Customer rating. */
+function isOfOrders(column: SampledColumn): boolean {
+  const { headerParts, crosswalk } = words();
+  const others = wordsOfHeader(column.header).filter((word) => !headerParts.orders.has(word));
+  const isOfContact = readContactHeader(others.join(' ')).meanings.some(
+    ({ concept, how }) => how === 'exact' && concept !== 'tags' && concept !== 'confirmed',
+  );
+  return (
+    isUnknown(column) &&
+    hasWord(column.header, 'orders') &&
+    (isOfContact || areDates(column) || others.every((word) => crosswalk.number.has(word)))
+  );
 }
 
 /** Asks about columns that have a part of the stock, or mark what is sold out: what they take from it, according to answers. */

@@ -124,6 +124,19 @@ it.each([
   expect(await stocks(text, { 'column.quantity': '' })).toEqual([null, null]);
 });
 
+it.each([
+  ['Customer rating', '4.5', false],
+  ['Customer price group', 'Retail', false],
+  ['Order multiple', '5', false],
+  ['Customer name', 'Ada Low', true],
+  ['Kunden-Nr.', 'K1', true],
+  ['Buyer e-mail', 'a@x.example', true],
+  ['Invoice date', '2026-01-02', true],
+])('the stock is asked about beside %s where it is that of orders', async (header, cell, isAsked) => {
+  const text = `Name;Price;Qty;${header}\nMug;4.00;5;${cell}\nJug;5.00;2;${cell}`;
+  expect((await stocks(text)).includes('column.quantity')).toBe(isAsked);
+});
+
 it('is not asked about beside a code for orders, each once', async () => {
   const text = 'SKU;Order reference;Name;Price;Stock\nA1;B1;Mug;4.00;5\nA2;B2;Jug;5.00;2';
   expect(await stocks(text)).toEqual([5, 2]);
