@@ -24,7 +24,10 @@ export async function writeRejectsWorkbook(folder: RunFolder): Promise<void> {
   }
   if (header.length > MAX_SHEET_COLUMNS) return;
   const columns = header.map(withoutInertMark);
-  await folder.write(REJECTS_WORKBOOK, writeTable({ name: 'Rejects', columns, rows }, 'xlsx'));
+  await folder.write(
+    REJECTS_WORKBOOK,
+    writeTable({ name: 'Rejects', columns, cutsTexts: true, rows }, 'xlsx'),
+  );
 }
 
 /** The edited workbook of rejects as CSV; undefined without an edited workbook. */

@@ -16,6 +16,8 @@ export interface WrittenTable {
   /** Of the sheet. */
   readonly name: string;
   readonly columns: readonly string[];
+  /** Whether a sheet has the beginning of a text that is too long for a cell; otherwise it is refused. */
+  readonly cutsTexts?: boolean;
   /** Opens the rows, from the first one each time, in batches. */
   readonly rows: (pass: TablePass) => AsyncIterable<readonly (readonly TypedCell[])[]>;
 }
@@ -168,12 +170,25 @@ function sheetError(most: string): DestinationError {
   return new DestinationError(`A sheet has at most ${most}.`, { hint: 'Choose format: csv or parquet.' });
 }
 
-async function* sheetXml({ columns, rows }: WrittenTable): AsyncGenerator<string> {
+/** DestinationError for a text that a cell cannot hold; `row`: that of the sheet. */
+function refuseLongText(columns: readonly string[], cells: readonly TypedCell[], row: number): void {
+  const at = cells.findIndex((cell) => typeof cell === 'string' && cell.length > MAX_CELL_LENGTH);
+  if (at === -1) return;
+  const key = columns.findIndex((name) => name === 'id' || name === 'url');
+  const record = key === -1 ? '' : ` of the ${columns[key]} ${cellAsText(cells[key] ?? null)}`;
+  throw sheetError(
+    `${MAX_CELL_LENGTH} characters in a cell: '${columns[at]}'${record} (row ${row}) has more`,
+  );
+}
+
+async function* sheetXml({ columns, rows, cutsTexts = false }: WrittenTable): AsyncGenerator<string> {
   if (columns.length > MAX_SHEET_COLUMNS) throw sheetError(`${MAX_SHEET_COLUMNS} columns`);
   yield `${XML}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetData>`;
   yield `<row>${columns.map((name) => textXml(name, STYLE.header)).join('')}</row>`;
   let count = 1;
   for await (const batch of rows('content')) {
+    if (!cutsTexts)
+      for (const [row, cells] of batch.entries()) refuseLongText(columns, cells, count + row + 1);
     count += batch.length;
     if (count > MAX_SHEET_ROWS) throw sheetError(`${MAX_SHEET_ROWS} rows`);
     yield batch.map((cells) => `<row>${cells.map(cellXml).join('')}</row>`).join('');

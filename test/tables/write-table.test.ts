@@ -109,9 +109,20 @@ describe('a workbook that is written', () => {
     expect(await bytesOf(['a'], [['b']])).toEqual(await bytesOf(['a'], [['b']]));
   });
 
-  it('cuts texts where Excel does', async () => {
-    const { cells } = await readStaged('a.xlsx', await bytesOf(['a', 'b'], [['x'.repeat(40_000), 'y']]));
-    expect(cells[0]?.[0]).toHaveLength(32_767);
+  it('is refused with a longer text than a cell holds, unless its table is cut', async () => {
+    const columns = ['id', 'note'];
+    const rows = [32_767, 40_000].map((length, row) => [{ number: `${row}` }, 'x'.repeat(length)]);
+    const refusal = bytesOf(columns, rows);
+    await expect(refusal).rejects.toThrow(
+      "A sheet has at most 32767 characters in a cell: 'note' of the id 1 (row 3) has more.",
+    );
+    await expect(refusal).rejects.toMatchObject({ hint: 'Choose format: csv or parquet.' });
+    await expect(bytesOf(columns.slice(1), [['x'.repeat(32_768)]])).rejects.toThrow(
+      "cell: 'note' (row 2) has more",
+    );
+    const cut = await buffer(writeTable({ ...table(columns, rows), cutsTexts: true }, 'xlsx'));
+    const { cells } = await readStaged('a.xlsx', cut);
+    expect(cells.map(([, note]) => note?.length)).toEqual([32_767, 32_767]);
   });
 
   it('fails with the rows that it is made of', async () => {

@@ -358,6 +358,8 @@ function tableOf(open: () => AsyncIterable<readonly RunRecord[]>, hasTypes: bool
   return {
     name: 'Records',
     columns: COLUMNS,
+    // It lists what has changed, for people.
+    cutsTexts: true,
     rows: async function* () {
       for await (const batch of open()) yield batch.map(cellsOf);
     },
