@@ -114,9 +114,11 @@ export function completeS3Place(
 ): CompletedPlace {
   const first = (...names: readonly string[]) =>
     names.map((name) => variable(name)).find((value) => value !== undefined);
-  const endpoint = own.endpoint ?? first('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL') ?? null;
+  const ofS3 = 'AWS_ENDPOINT_URL_S3';
+  const endpointVariable = variable(ofS3) === undefined ? 'AWS_ENDPOINT_URL' : ofS3;
+  const endpoint = own.endpoint ?? first(endpointVariable) ?? null;
   if (endpoint !== null && !isHttpUrl(endpoint)) {
-    return { problem: 'AWS_ENDPOINT_URL: expected an http or https address' };
+    return { problem: `${endpointVariable}: expected an http or https address` };
   }
   const ownKeys = own.accessKeyId !== undefined || own.secretAccessKey !== undefined;
   const accessKeyId = own.accessKeyId ?? first('AWS_ACCESS_KEY_ID');

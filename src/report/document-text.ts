@@ -323,7 +323,7 @@ function blockMarkdown(block: Block): string {
       // The path of a file on this machine.
       if (block.role === 'file') return '';
       return `${block.sentences
-        .map(inlineMarkdown)
+        .map((sentence) => inlineMarkdown(sentence))
         .filter((text) => text !== '')
         .join(' ')}\n`;
     case 'command':
@@ -351,7 +351,7 @@ function tableMarkdown(table: Table): string {
   const places = columns.flatMap(({ only = 'text' }, place) => (only === 'text' ? [place] : []));
   const line = (cells: readonly string[]) => `| ${places.map((place) => cells[place] ?? '').join(' | ')} |\n`;
   const lines = shownIn([...rows.slice(0, shown?.text), ...foot], 'text').map(({ cells }) =>
-    line(cells.map(inlineMarkdown)),
+    line(cells.map((cell) => inlineMarkdown(cell, true))),
   );
   const head = line(columns.map(({ header }) => escapedMarkdown(header)));
   const rule = line(columns.map(({ numeric }) => (numeric === true ? '--:' : '---')));
@@ -364,26 +364,29 @@ function leftOut(block: Table | List): string {
 }
 
 /** The words with their emphasis, in one line. */
-function inlineMarkdown(words: Words): string {
+function inlineMarkdown(words: Words, inTable = false): string {
   if (words === false || words === null) return '';
   if (typeof words === 'string') return escapedMarkdown(words);
-  if (!('as' in words)) return words.map(inlineMarkdown).join('');
+  if (!('as' in words)) return words.map((part) => inlineMarkdown(part, inTable)).join('');
   switch (words.as) {
     case 'drawing':
       return '';
     case 'badge':
       return `**${escapedMarkdown(words.words)}**`;
     case 'samples':
-      return words.items.slice(0, 3).map(inlineMarkdown).join('; ');
+      return words.items
+        .slice(0, 3)
+        .map((item) => inlineMarkdown(item, inTable))
+        .join('; ');
     case 'foreign':
     case 'code':
     case 'key':
-      return isShownInText(words) ? codeSpan(plainWords(words.words, 'text')) : '';
+      return isShownInText(words) ? codeSpan(plainWords(words.words, 'text'), inTable) : '';
     case 'strong':
     case 'unusual':
-      return isShownInText(words) ? `**${inlineMarkdown(words.words)}**` : '';
+      return isShownInText(words) ? `**${inlineMarkdown(words.words, inTable)}**` : '';
     default:
-      return isShownInText(words) ? inlineMarkdown(words.words) : '';
+      return isShownInText(words) ? inlineMarkdown(words.words, inTable) : '';
   }
 }
 
@@ -401,8 +404,8 @@ function escapedMarkdown(text: string): string {
 }
 
 /** A span of code. Its fence is longer than any in the text, and a cell of a table ends at an unescaped bar even there. */
-function codeSpan(text: string): string {
-  const line = printable(text).replaceAll('|', '\\|');
+function codeSpan(text: string, inTable = false): string {
+  const line = inTable ? printable(text).replaceAll('|', '\\|') : printable(text);
   if (line.trim() === '') return '';
   const longest = Math.max(0, ...(line.match(/`+/g) ?? []).map((fence) => fence.length));
   const fence = '`'.repeat(longest + 1);

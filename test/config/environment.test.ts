@@ -156,10 +156,12 @@ describe('the settings', () => {
       'environment AWS_ACCESS_KEY_ID: not set, and ARTIFACTS_URL needs it; set it in the environment or in .env',
       'environment AWS_SECRET_ACCESS_KEY: not set, and ARTIFACTS_URL needs it; set it in the environment or in .env',
     ]);
-    const wrong = { ARTIFACTS_URL: 's3://bucket', AWS_ENDPOINT_URL: 'minio:9000' };
-    expect(problemsOf(() => settings(wrong))).toEqual([
-      'environment AWS_ENDPOINT_URL: expected an http or https address',
-    ]);
+    for (const name of ['AWS_ENDPOINT_URL', 'AWS_ENDPOINT_URL_S3']) {
+      const wrong = { ARTIFACTS_URL: 's3://bucket', [name]: 'minio:9000' };
+      expect(problemsOf(() => settings(wrong))).toEqual([
+        `environment ${name}: expected an http or https address`,
+      ]);
+    }
   });
 
   it('are refused all at once and without their values', () => {

@@ -30,6 +30,31 @@ it('shows names of a source and of a store as text: no mention, link, image, HTM
     expect(line.replaceAll('\\|', '').split('|').length, line).toBeLessThan(8);
 });
 
+it('gives a command as it is, and escapes the bars of code only in tables', () => {
+  const document = runDocument(facts({ kind: 'plan', status: 'planned' }), VIEW);
+  const code = { as: 'code' as const, words: 'a|b' };
+  const blocks = [
+    {
+      kind: 'command' as const,
+      what: 'Release:',
+      command: "storeferry release x 'a|b'",
+      action: { does: 'release' as const, run: 'x', only: ['a|b'] },
+    },
+    { kind: 'paragraph' as const, sentences: [code] },
+    {
+      kind: 'table' as const,
+      caption: 'Keys',
+      columns: [{ header: 'key' }],
+      rows: [{ cells: [[code, { as: 'strong' as const, words: code }]] }],
+    },
+  ];
+  const section = { id: 'next' as const, title: 'Next', blocks };
+  const text = documentMarkdown({ ...document, sections: [section] });
+  expect(text).toContain("`storeferry release x 'a|b'`");
+  expect(text).toContain('\n`a|b`\n');
+  expect(text).toContain('| `a\\|b`**`a\\|b`** |');
+});
+
 it('fits into a comment', () => {
   const fieldsChanged = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`field${n}`, n]));
   const shown = facts({ kind: 'plan', status: 'planned' });
