@@ -31,9 +31,9 @@ export interface RecordOutput {
 }
 
 /**
- * Does the work of a command with `--json`. The last line of standard output is always an object: if the work rejects
- * before it has printed its result, the object has the error, with `run: null` if no run began. Without `json` it
- * rejects as the work does.
+ * Does the work of a command about a run; one about no run uses `withJsonError`. With `json` the last line of standard output is always
+ * an object: if the work rejects before it has printed its result, the object has the error, with `run: null` if no run began. Without
+ * `json` it rejects as the work does.
  */
 export async function withJsonResult(
   invocation: Invocation,

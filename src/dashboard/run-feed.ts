@@ -114,8 +114,8 @@ function liveProgress(run: Run | undefined, meter: ProgressMeter, atMs: number):
 
 const NOTHING_YET = { done: 0, total: null, unit: 'rows', applied: 0, rejected: 0 } as const;
 
-/** Limits open streams by token and person, so that nobody takes those of others. */
-const MAX_STREAMS_PER_TOKEN = 50;
+/** Limits open streams of a person or token, and of a session, so that nobody takes those of others. */
+const MAX_STREAMS_PER_VIEWER = 50;
 const MAX_STREAMS_PER_SESSION = 20;
 /** Proxies close connections that are silent for a minute. */
 const HEARTBEAT_MS = 15_000;
@@ -155,7 +155,7 @@ export function runEvents(app: FastifyInstance, { dashboard: { context }, sessio
     if (session === null) throw notFoundError();
     const alike = [...open].filter((other) => other.session.who === session.who);
     const own = alike.filter((other) => other.session.id === session.id);
-    if (alike.length >= MAX_STREAMS_PER_TOKEN || own.length >= MAX_STREAMS_PER_SESSION)
+    if (alike.length >= MAX_STREAMS_PER_VIEWER || own.length >= MAX_STREAMS_PER_SESSION)
       throw new PageError(
         503,
         'Too many open pages',

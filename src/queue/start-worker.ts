@@ -78,7 +78,7 @@ export async function startWorker(
 const QUEUE_EVENTS_EVERY_MS = 2_000;
 /** After a run of a job, its events wait for so many times as it took: a steady stream of them reads the store for a quarter of the time. */
 const PAUSE_PER_RUN = 3;
-/** Each run that cannot write keeps what it has read. */
+/** Each failed run keeps its reading on disk: so few are begun. */
 const PAUSE_AFTER_FAILURE_MS = 15 * 60_000;
 
 /**

@@ -389,7 +389,7 @@ function wasWrittenSince(serial: number, { mark, doubt }: KeyFacts, deletedAt: n
   return Math.max(mark?.serial ?? 0, doubt?.serial ?? 0, deletedAt) > serial;
 }
 
-/** Whether only this job has sent the key in doubt since it was acknowledged. Of a lost state nobody can say. */
+/** Whether only this job has sent the key in doubt since it was acknowledged. Not of a mark that a loss put in doubt; without a mark ask `lostSince`, too. */
 function isDoubtedOnlyBy(job: string, { mark, doubt }: KeyFacts): boolean {
   return doubt?.job === job && mark?.fingerprint !== IN_DOUBT;
 }

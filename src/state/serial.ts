@@ -1,7 +1,7 @@
 import type { StateLoss } from '../model/run.ts';
 import type { StoredMoment } from './stored-moment.ts';
 
-/** The position of a state: each group of keys that is put in doubt increases the value of its target by one. */
+/** The position of a state: the value of a target increases when a group of its keys is put in doubt or confirmed, and after a loss. */
 export interface Serial {
   /** Random id of the state, created with it. */
   readonly lineage: string;

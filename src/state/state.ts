@@ -205,8 +205,8 @@ export interface Ledger {
   /** Keys in doubt without a mark that this job, or several, sent: the store may have them under an unknown id. */
   unconfirmed(job: string): AsyncIterable<readonly string[]>;
   /**
-   * Those of these keys in doubt to which only this job has sent requests since their body was acknowledged, if one was. Empty for a state
-   * that has lost data, because the lost part may have requests of other jobs.
+   * Those of these keys in doubt to which only this job has sent requests since their body was acknowledged, if one was. Without keys whose
+   * mark a loss of data put in doubt: others may have sent them. Of a key without a mark ask `lostSince`, too.
    */
   doubtedOnlyBy(job: string, keys: readonly string[]): Promise<ReadonlySet<string>>;
   /**

@@ -64,7 +64,8 @@ interface SentProduct {
 /**
  * One store, shared by all work in this process: contract, retries and limits. It knows nothing of runs.
  * Writing returns an outcome, because partial success is data. Every call rejects with UnauthorizedError (401; reads
- * also with 403), StoreUnavailableError (no proper answer for 15 minutes) or the signal's reason.
+ * also with 403), StoreUnavailableError (no proper answer for 15 minutes, eight equal redirects in succession; reads also after their last
+ * retry) or the signal's reason.
  */
 export interface Storefront extends AsyncDisposable {
   /**

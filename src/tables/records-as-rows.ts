@@ -110,7 +110,7 @@ export function recordsAsRows(file: LimitedTable) {
         'Correct `records` in the source of the job.',
       );
     },
-    /** Back to the state before the first record. */
+    /** Forgets columns and rows. */
     clear() {
       header.length = 0;
       columns.clear();

@@ -227,7 +227,7 @@ export interface ComparedSlice {
 }
 
 /**
- * Compares the next part of a job's records with the store. It is a run of its own, which is kept where it has found something; a part
+ * Compares the next part of a job's records with the store. It is a run of its own, which is kept where it has found something or did not end; a part
  * that could not be compared is compared by the next run.
  */
 export async function compareSlice(
