@@ -244,6 +244,8 @@ export const stagedTableSchema = z.strictObject({
       shown: z.array(z.tuple([count, z.string()])),
     })
     .optional(),
+  /** The first values beside the records, by their paths: `vat` and `excluded`. */
+  beside: z.array(z.tuple([z.string(), z.string()])).optional(),
 });
 export type StagedTable = Stored<typeof stagedTableSchema>;
 

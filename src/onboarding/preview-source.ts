@@ -31,6 +31,7 @@ import { type CsvOptions, openTable } from '../tables/open-table.ts';
 import { counted, listed } from '../text/printable.ts';
 import {
   type FileToGuess,
+  joinedCells,
   type MappingAnswers,
   type MappingProposal,
   proposeMapping,
@@ -136,6 +137,7 @@ export async function lookAtSource(place: string | FilePlace, options: LookOptio
     /** Merged cells of the first rows of a sheet: first and last row (from 1), first and last column (from 0). */
     merged: first.table?.merged ?? [],
     marks: first.table?.marks,
+    besideRecords: first.table?.beside ?? [],
     header: table.header,
     dialect: table.dialect,
     /** Set where the file is no CSV. */
@@ -240,14 +242,25 @@ export function explainGuess({ guess: { fitting, near }, best, lost }: Recognise
 }
 
 /** The rows of a look, to guess a mapping by. */
-export function fileToGuess({ header, rows, marks }: SourceLook): FileToGuess {
-  const cells = rows.map((row) => row.cells);
-  if (marks === undefined) return { header, rows: cells };
-  const [hidden, struck] = [new Set(marks.hidden), new Set(marks.struck)];
-  const marked = rows.map(({ line }) =>
-    hidden.has(line) ? 'hidden' : struck.has(line) ? 'struck' : undefined,
-  );
-  return { header, rows: cells, marked, shown: marks.shown };
+export function fileToGuess({
+  header,
+  rows,
+  marks,
+  beginning,
+  headerLine,
+  besideRecords,
+  places,
+}: SourceLook): FileToGuess {
+  const [hidden, struck] = [new Set(marks?.hidden), new Set(marks?.struck)];
+  const above = beginning.filter(({ line }) => line < headerLine);
+  return {
+    header,
+    rows: rows.map(({ cells }) => cells),
+    marked: rows.map(({ line }) => (hidden.has(line) ? 'hidden' : struck.has(line) ? 'struck' : undefined)),
+    shown: marks?.shown,
+    beside: [...above.map(({ cells }) => ['', joinedCells(cells)] as const), ...besideRecords],
+    isJson: places?.format === 'json' || places?.format === 'jsonl',
+  };
 }
 
 /** What the first records of a source become. */

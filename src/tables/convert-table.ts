@@ -27,6 +27,7 @@ export async function* convertTable(file: TableFile): AsyncGenerator<ConvertedRo
     width,
     ...(reader.merged === undefined || reader.merged.length === 0 ? {} : { merged: reader.merged }),
     ...(Object.values(reader.marks ?? {}).every(({ length }) => length === 0) ? {} : { marks: reader.marks }),
+    ...(reader.beside === undefined || reader.beside.length === 0 ? {} : { beside: reader.beside }),
   });
   for await (const batch of reader.batches) {
     const before = width;

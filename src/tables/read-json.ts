@@ -3,7 +3,7 @@ import { getManyValues, type Many, none } from 'stream-chain/defs.js';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
 import { LineSplitter, rowPlace } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
-import { collectRecordPaths, type RecordPaths } from './record-paths.ts';
+import { collectRecordPaths, MAX_BESIDE_LENGTH, type RecordPaths } from './record-paths.ts';
 import { type RecordsAsRows, recordsAsRows } from './records-as-rows.ts';
 import {
   recordsIn,
@@ -23,7 +23,9 @@ export async function readJson(file: TableFile): Promise<TableReader> {
   const rows = recordsAsRows(file);
   if (file.format === 'jsonl') return makeReader(file, readLines(file, rows), () => rows);
   const single = recordsAsRows(file);
-  return makeReader(file, readRecords(file, rows, single), () => (single.count > 0 ? single : rows));
+  const repeated = collectRecordPaths();
+  const read = readRecords(file, rows, single, repeated);
+  return { ...makeReader(file, read, () => (single.count > 0 ? single : rows)), beside: repeated.beside };
 }
 
 function makeReader(
@@ -39,8 +41,8 @@ async function* readRecords(
   file: TableFile,
   rows: RecordsAsRows,
   single: RecordsAsRows,
+  repeated: RecordPaths,
 ): AsyncGenerator<readonly TableRow[]> {
-  const repeated = collectRecordPaths();
   const { path } = recordsIn(file.choice);
   const recordWalker = documentWalker(rows, file, path ?? '', repeated);
   const singleWalker = documentWalker(single, file, '', collectRecordPaths(), true);
@@ -251,7 +253,7 @@ function documentWalker(
     if (rows.isOpen) rows.put(path === '' ? 'value' : path, value);
     else if (parent === undefined ? outermost : parent.isArray && path === records)
       recordsBeforeNonObject ??= rows.count;
-    else repeated.addLeaf(path);
+    else repeated.addLeaf(path, value);
   };
   return {
     /** Whether there is one list of records, and it has nothing, no lists either: an export without changes. */
@@ -287,7 +289,7 @@ function documentWalker(
           text = '';
           break;
         case 'stringChunk':
-          if (rows.isOpen) text += token.value;
+          if (rows.isOpen || text.length <= MAX_BESIDE_LENGTH) text += token.value;
           if (text.length > file.limits.cellBytes)
             throw tableLimitError(file, 'cellBytes', { line: rows.count + 1, column: nextPath() });
           break;

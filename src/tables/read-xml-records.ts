@@ -1,5 +1,5 @@
 import { readXml, type XmlHandlers } from './read-xml.ts';
-import { collectRecordPaths } from './record-paths.ts';
+import { collectRecordPaths, MAX_BESIDE_LENGTH, type RecordPaths } from './record-paths.ts';
 import { type RecordsAsRows, recordsAsRows } from './records-as-rows.ts';
 import { recordsIn, type TableFile, type TableReader, type TableRow, tableLimitError } from './table-file.ts';
 
@@ -23,23 +23,25 @@ export async function readXmlRecords(file: TableFile): Promise<TableReader> {
   const rows = recordsAsRows(file);
   const { path: records } = recordsIn(file.choice);
   let title = records ?? '';
+  const repeated = collectRecordPaths();
   return {
-    batches: recordsOf(file, rows, (path) => {
+    batches: recordsOf(file, rows, repeated, (path) => {
       const isRecord = records === undefined ? KNOWN_PATHS.has(path) : path === records;
       if (isRecord) title = path;
       return isRecord;
     }),
     title: () => title,
     header: () => rows.header,
+    beside: repeated.beside,
   };
 }
 
 async function* recordsOf(
   file: TableFile,
   rows: RecordsAsRows,
+  repeated: RecordPaths,
   isRecord: (path: string) => boolean,
 ): AsyncGenerator<readonly TableRow[]> {
-  const repeated = collectRecordPaths();
   const open: { readonly path: string; readonly isRecord: boolean; text: string; hasChildren: boolean }[] =
     [];
   const prefixes = columnPrefixes();
@@ -60,15 +62,15 @@ async function* recordsOf(
         if (attribute !== 'xmlns' && !attribute.startsWith('xmlns:')) {
           const own = prefixes.nameOf(attribute);
           if (rows.isOpen) rows.put(`${begins ? '' : path}@${own}`, value.trim());
-          else repeated.addLeaf(`${path}@${own}`);
+          else repeated.addLeaf(`${path}@${own}`, value.trim());
         }
       }
     },
     text(part) {
       const element = open.at(-1);
-      if (element === undefined || !rows.isOpen) return;
+      if (element === undefined || (!rows.isOpen && element.text.length > MAX_BESIDE_LENGTH)) return;
       element.text += part;
-      if (element.text.length > file.limits.cellBytes)
+      if (rows.isOpen && element.text.length > file.limits.cellBytes)
         throw tableLimitError(file, 'cellBytes', { line: rows.count + 1, column: element.path });
     },
     close() {
@@ -76,7 +78,7 @@ async function* recordsOf(
       const element = open.pop();
       if (element === undefined) return;
       if (!rows.isOpen) {
-        if (!element.hasChildren) repeated.addLeaf(element.path);
+        if (!element.hasChildren) repeated.addLeaf(element.path, element.text.trim());
         return;
       }
       const text = element.text.trim();

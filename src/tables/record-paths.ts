@@ -4,6 +4,9 @@ import type { TableFile } from './table-file.ts';
 
 const MAX_PATHS = 500;
 const MAX_LEAVES = 2_000;
+const MAX_BESIDE = 50;
+/** Characters of a value beside the records. */
+export const MAX_BESIDE_LENGTH = 200;
 const MAX_PATHS_NAMED = 5;
 const MAX_CANDIDATES = 12;
 
@@ -30,6 +33,7 @@ export type RecordPaths = ReturnType<typeof collectRecordPaths>;
 export function collectRecordPaths() {
   const counts = new Map<string, number>();
   const leaves = new Set<string>();
+  const beside: [path: string, text: string][] = [];
   const lists = new Set<string>();
   /** For each path the number of the object above it in which it was last seen. */
   const seenIn = new Map<string, number>();
@@ -53,6 +57,8 @@ export function collectRecordPaths() {
       );
   };
   return {
+    /** The first values outside of records that are not too long. */
+    beside,
     /** Whether there is no list of objects. */
     get isEmpty() {
       return lists.size === 0;
@@ -67,9 +73,13 @@ export function collectRecordPaths() {
       seenIn.set(path, above);
       if (isListed) lists.add(path);
     },
-    /** Adds the path of a value: `shop.offer.price`, `shop.offer@id`. */
-    addLeaf(path: string) {
-      if (leaves.size < MAX_LEAVES) leaves.add(path);
+    /** Adds the path of a value, and the value: `shop.offer.price`, `shop.offer@id`. */
+    addLeaf(path: string, text: string) {
+      if (leaves.size < MAX_LEAVES && !leaves.has(path)) {
+        leaves.add(path);
+        if (text !== '' && text.length <= MAX_BESIDE_LENGTH && beside.length < MAX_BESIDE)
+          beside.push([path, text]);
+      }
     },
     /**
      * The error for a file without records at the requested path. The likely path is that of the most leaves, with the list

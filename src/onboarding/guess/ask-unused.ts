@@ -1,6 +1,7 @@
 import type { Condition, Value } from '../../mapping/spec/mapping-spec.ts';
 import { sumOf } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
+import { truncate } from '../../text/printable.ts';
 import type { Concept } from '../column-fields.ts';
 import { isUnknown, isUnpublished, isWithdrawal } from './draft-hidden.ts';
 import { areWrittenAlike } from './draft-prices.ts';
@@ -14,7 +15,7 @@ import {
   isMentioned,
   LEAVE_OUT,
 } from './guess.ts';
-import { hasPhrase, readProductHeader } from './header-reading.ts';
+import { changesPrices, hasPhrase, hasWord, readProductHeader } from './header-reading.ts';
 import {
   areFlags,
   booleanOf,
@@ -63,9 +64,10 @@ export function askUnused(guess: Guess) {
       once(discount, 'plus', [guess.useAnswered('surcharge', column), ...SURCHARGE_STEPS], column);
   }
   const withoutTax = (value: string) => `has '${value}': prices may be without tax`;
+  const stated = [...free, ...guess.beside];
   for (const tax of ['gross', 'net'] as const)
     doubt(
-      free.filter(
+      stated.filter(
         (one) =>
           areFlags(one) &&
           (taxOf(one.header) === tax || (tax === 'gross' && isExactlyCalled(one, 'taxIncluded'))),
@@ -73,14 +75,24 @@ export function askUnused(guess: Guess) {
       (value) => booleanOf(value) === (tax === 'net'),
       withoutTax,
     );
+  for (const column of stated.filter(({ distinct }) => distinct <= MAX_STATES))
+    doubt(
+      [column],
+      (value) =>
+        taxOf(value) === 'net' || taxOf(`${column.header.replace(/^.*[.@]/s, '')} ${value}`) === 'net',
+      withoutTax,
+    );
+  const line = guess.lines.find(changesPrices);
+  if (line !== undefined)
+    guess.ask({
+      id: 'unused.lines',
+      text: 'May the lines beside the table be left out?',
+      reason: `one says '${truncate(line, MAX_LINE_SHOWN)}': prices may not be what customers pay for one piece`,
+      answers: [LEAVE_OUT],
+    });
   doubt(
-    free.filter(({ distinct }) => distinct <= MAX_STATES),
-    (value) => taxOf(value) === 'net',
-    withoutTax,
-  );
-  doubt(
-    [...guess.freeCalled('priceUnit'), ...free.filter((one) => isOfUnits(guess, one))],
-    (value) => !isPiece(value),
+    [...guess.freeCalled('priceUnit'), ...stated.filter((one) => isOfUnits(guess, one))],
+    (value) => !isPiece(value) && !hasWord(value, 'hundredths'),
     (value) => `${suchAs(value)} may say for what the price is, if not for a piece`,
   );
   doubt(
@@ -150,7 +162,7 @@ export function askUnused(guess: Guess) {
     );
   if (isTaken('price'))
     doubt(
-      free.filter(({ distinct }) => distinct <= MAX_STATES),
+      stated.filter(({ distinct }) => distinct <= MAX_STATES),
       // Without the number of a list or its year: Dealer 2026.
       (value) => isCellWord(value.replace(/[ \d.:/-]{0,12}$/, ''), 'dealers'),
       (value) => `has '${value}': the prices may not be those of customers`,
@@ -196,6 +208,8 @@ interface Applying extends CandidateAnswer {
   /** How its dates are written. */
   readonly format?: string;
 }
+
+const MAX_LINE_SHOWN = 100;
 
 const SUM: readonly Applying[] = [{ value: 'sum', label: 'each a part of the stock, which is their sum' }];
 

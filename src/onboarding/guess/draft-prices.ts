@@ -2,6 +2,7 @@ import { FALLBACK } from '../../mapping/compile-mapping.ts';
 import type { Condition, PricingSpec, Transform, Value } from '../../mapping/spec/mapping-spec.ts';
 import { recordOf, withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import { currenciesNamed } from '../../model/row.ts';
+import { truncate } from '../../text/printable.ts';
 import type { Concept } from '../column-fields.ts';
 import {
   countedShare,
@@ -54,13 +55,18 @@ export function draftPrices(guess: Guess, known: SampledColumn | undefined): Pri
     askShown(guess, column, (text) => isAmount(text) && readAmount(text)?.from === undefined);
   const asBlanks = askPlaceholders(guess, price);
   const { skip, ...currency } = draftCurrency(guess, price, columns);
+  const areHundredths = askHundredths(guess, price, columns, sameKind) === 'hundredths';
   const read = (name: string, column: SampledColumn | undefined): Value | undefined => {
     if (column === undefined) return undefined;
     const signs = signsOf(digitsOf(column));
     const decimal = findDecimal(guess, column.header, signs, sameKind, currencyOf(column));
     const blanks = column === price ? asBlanks : [];
     return (
-      decimal && [guess.use(name, column), ...blanks, ...amountSteps(column, decimal, fromPrices === 'send')]
+      decimal && [
+        guess.use(name, column),
+        ...blanks,
+        ...amountSteps(column, decimal, fromPrices === 'send', areHundredths),
+      ]
     );
   };
   const main = read('price', price);
@@ -398,6 +404,47 @@ export function askShown(
   }
 }
 
+function areWhole(values: readonly string[]): boolean {
+  return values.every((value) => /^\d+$/.test(readAmount(value)?.digits ?? '0'));
+}
+
+/** Whether amounts are cents: the file says so, or they are whole numbers in JSON as an API gives them. */
+function askHundredths(
+  guess: Guess,
+  price: SampledColumn,
+  columns: readonly SampledColumn[],
+  sameKind: NumberSigns,
+): string | undefined {
+  const { header, values } = price;
+  const [first = ''] = values;
+  if (hasWord(header, 'hundredths') || !columns.every((column) => areWhole(column.values))) return undefined;
+  const read = amountReader(price);
+  const mayBe = values.length > 0 && values.every((value) => read(value) >= 100 || !(read(value) > 0));
+  const currency = currencyOf(price);
+  const isWhole = currency !== undefined && WHOLE_CURRENCIES.has(currency);
+  const saying = [...guess.freeCalled('unit', 'priceUnit', 'currency'), ...guess.beside].flatMap((column) =>
+    column.values
+      .filter((value) => hasWord(value, 'hundredths') || hasWord(column.header, 'hundredths'))
+      .map((value) => `${column.header}: ${value}`),
+  );
+  const [said] = [...saying, ...guess.lines.filter((line) => hasWord(line, 'hundredths'))];
+  if (said === undefined && (!guess.isJson || !mayBe || isWhole || sameKind.hasAny)) return undefined;
+  return guess.ask({
+    id: `word.${first}`,
+    text: `Which price is '${first}' in '${header}'?`,
+    reason:
+      said === undefined
+        ? 'all amounts are whole numbers, and may be cents'
+        : `the file says '${truncate(said, MAX_REMARK_SHOWN)}'`,
+    answers: [
+      { value: 'hundredths', label: `${read(first) / 100}: the amounts are cents` },
+      { value: 'whole', label: first },
+    ],
+  });
+}
+
+const MAX_REMARK_SHOWN = 100;
+
 /** Whether lowest prices (ab 9,90) are sent as they are. */
 function askFromPrices(guess: Guess, columns: readonly SampledColumn[]): string | undefined {
   const found = columns.flatMap(({ values }) =>
@@ -495,7 +542,10 @@ function draftCurrency(
   columns: readonly SampledColumn[],
 ): Pick<PriceDraft, 'skip'> & Pick<PricingSpec, 'currency'> {
   const inCells = new Set(columns.flatMap(currenciesInCells));
-  const inHeader = columns.flatMap(({ reading }) => reading.qualifiers.currencyWord ?? [])[0];
+  const [beside] = guess.beside.flatMap((one) => (isExactlyCalled(one, 'currency') ? one.values : []));
+  const inHeader =
+    columns.flatMap(({ reading }) => reading.qualifiers.currencyWord ?? [])[0] ??
+    (currencyCode(beside ?? '') && beside);
   const column = guess.pick('currency', {
     fits: (one) => isMostly(one, (value) => /^(?:\p{L}{2,3}|\p{Sc}|\p{L}+\.?)$/u.test(value)),
     shown: (one) => countedShare(one, () => true, `are ${[...new Set(one.values)].slice(0, 3).join(', ')}`),
@@ -573,6 +623,7 @@ function amountSteps(
   { header, values }: SampledColumn,
   decimal: DecimalSign,
   sendsFrom: boolean,
+  areHundredths: boolean,
 ): readonly Transform[] {
   const amounts = values.flatMap((value) => readAmount(value) ?? []);
   const from = [...new Set(amounts.flatMap((amount) => amount.from?.toLowerCase() ?? []))];
@@ -589,7 +640,7 @@ function amountSteps(
       decimal,
       amounts.map(({ digits }) => digits),
     ),
-    hasWord(header, 'hundredths') && amounts.every(({ digits }) => /^\d+$/.test(digits)) && { times: 0.01 },
+    (areHundredths || (hasWord(header, 'hundredths') && areWhole(values))) && { times: 0.01 },
   ]);
 }
 

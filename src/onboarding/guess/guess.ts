@@ -79,6 +79,11 @@ export class Guess {
   readonly marked: readonly ('hidden' | 'struck' | undefined)[];
   /** How a sheet shows the numbers of a column: `# €/100 pcs`. */
   readonly shown: readonly (readonly [column: number, text: string])[];
+  /** Lines above the header, and headings between or below the rows. */
+  readonly lines: readonly string[];
+  /** Values beside the records of JSON or XML, as columns that no field can take. */
+  readonly beside: readonly SampledColumn[];
+  readonly isJson: boolean;
   readonly questions: MappingQuestion[] = [];
   /** Sentences: how cells are read, and what is not sent. */
   readonly notes: string[] = [];
@@ -107,7 +112,12 @@ export class Guess {
       now,
       marked = [],
       shown = [],
-    }: { readonly [Key in 'now' | 'marked' | 'shown']?: Guess[Key] | undefined },
+      lines = [],
+      beside = [],
+      isJson = false,
+    }: {
+      readonly [Key in 'now' | 'marked' | 'shown' | 'lines' | 'beside' | 'isJson']?: Guess[Key] | undefined;
+    },
   ) {
     this.languages = mainLanguages(sampled);
     this.columns = sampled.map((column) => ({ ...column, reading: within(column.reading, this.languages) }));
@@ -115,6 +125,9 @@ export class Guess {
     this.now = now;
     this.marked = marked;
     this.shown = shown;
+    this.lines = lines;
+    this.beside = beside;
+    this.isJson = isJson;
     this.#fields = fieldsOf(imports);
     this.#earlier = earlier;
   }
@@ -299,7 +312,8 @@ export class Guess {
     answers: readonly CandidateAnswer[] = [LEAVE_OUT],
   ): string | undefined {
     const isOne = columns.length === 1;
-    const what = `the column${isOne ? '' : 's'} ${quotedHeaders(columns)}`;
+    const noun = columns.some((one) => this.beside.includes(one)) ? 'value' : 'column';
+    const what = `the ${noun}${isOne ? '' : 's'} ${quotedHeaders(columns)}`;
     const contains = `What do${isOne ? 'es' : ''} ${what} contain?`;
     return this.ask({
       id: `unused.${columns[0]?.header}`,

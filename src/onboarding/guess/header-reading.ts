@@ -286,6 +286,19 @@ export function wordsOfHeader(header: string): readonly string[] {
   return wordsOf(header.slice(0, MAX_HEADER_LENGTH));
 }
 
+/** Whether a sentence says that prices are net, for dealers, or not for one piece: per kg, per 100. */
+export function changesPrices(sentence: string): boolean {
+  const all = wordsOf(`price ${sentence.slice(0, MAX_SENTENCE_LENGTH)}`);
+  const { tax, isPerMeasure } = qualify(all).qualifiers;
+  const { per, perPiece } = words().headerParts;
+  const isPerNumber = all.some(
+    (word, at) => /^(?:12|10+)$/.test(word) && [per, perPiece].some((some) => some.has(all[at - 1] ?? '')),
+  );
+  return tax === 'net' || isPerMeasure === true || isPerNumber || hasPhrase(sentence, 'dealers');
+}
+
+const MAX_SENTENCE_LENGTH = 500;
+
 /** A list of words.yaml. */
 type PartList = Exclude<keyof Words['headerParts'], 'glued'>;
 
@@ -304,7 +317,7 @@ export function hasPart(header: string, list: PartList): boolean {
 const phrases = new Map<string, ReadonlySet<string>>();
 
 /** Whether a text has words of a list of those in cells, also in the plural, that no word before them negates. */
-export function hasPhrase(text: string, list: 'refusals' | 'removed' | 'tests'): boolean {
+export function hasPhrase(text: string, list: 'refusals' | 'removed' | 'tests' | 'dealers'): boolean {
   const { cells, headerParts } = words();
   const known = phrases.get(list) ?? new Set([...cells[list]].map((one) => wordsOfHeader(one).join(' ')));
   phrases.set(list, known);

@@ -28,7 +28,10 @@ export interface FileToGuess {
   /** Of each row of a sheet, whether it is hidden or struck out. */
   readonly marked?: Guess['marked'];
   /** How a sheet shows the numbers of columns: `# €/100 pcs`. */
-  readonly shown?: Guess['shown'];
+  readonly shown?: Guess['shown'] | undefined;
+  /** What stands beside the table: values by their paths, and lines above the header without one. */
+  readonly beside?: readonly (readonly [path: string, text: string])[];
+  readonly isJson?: boolean;
 }
 
 /** A mapping of the workspace, or one that is shipped, which teaches nothing. */
@@ -41,7 +44,7 @@ type EarlierMapping = Pick<MappingFile, 'name' | 'spec' | 'shipped'>;
  */
 export function proposeMapping(
   imports: MappingSpec['import'],
-  { header, rows, now, marked = [], shown }: FileToGuess,
+  { header, rows, now, marked = [], shown, beside = [], isJson }: FileToGuess,
   answers: MappingAnswers = {},
   earlier: readonly EarlierMapping[] = [],
 ) {
@@ -49,16 +52,27 @@ export function proposeMapping(
   const headings =
     imports === 'products' && header.length > 2 ? headingsOf(rows) : new Set<readonly string[]>();
   const clean = (cell: string) => (imports === 'contacts' ? (cleanContactCell(cell) ?? '') : cell);
+  const read = imports === 'contacts' ? readContactHeader : readProductHeader;
   const sampled = sampleColumns(
     header,
     rows.filter((row) => !headings.has(row)).map((row) => row.map(clean)),
-    imports === 'contacts' ? readContactHeader : readProductHeader,
+    read,
   );
+  const lines = beside.flatMap(([path, text]) => (path === '' ? [text] : []));
+  const values = beside.filter(([path]) => path !== '');
   const uses = earlierUses(earlier.filter(({ spec, shipped }) => !shipped && spec.import === imports));
   const guess = new Guess(imports, sampled, answers, uses, {
     now,
     marked: marked.filter((_, row) => !headings.has(rows[row] ?? [])),
     shown,
+    lines: [...lines, ...[...headings].map(joinedCells)],
+    beside: sampleColumns(
+      values.map(([path]) => path),
+      [values.map(([, text]) => text)],
+      // Whatever it is within: meta.prices_include_tax.
+      (path) => read(path.replace(/^.*\./s, '')),
+    ),
+    isJson,
   });
   const drafted = imports === 'contacts' ? draftContact(guess) : draftProduct(guess, headings);
   const spec = drafted?.import === 'products' ? withShortRows(guess, drafted, { header, rows }) : drafted;
@@ -90,6 +104,11 @@ function headingsOf(rows: readonly (readonly string[])[]): ReadonlySet<readonly 
     return merged.length > 0 || others.filter((other) => isFilled(other[at])).length > others.length * 0.8;
   });
   return areHeadings ? headings : new Set();
+}
+
+/** The texts of a row that is no data. */
+export function joinedCells(cells: readonly string[]): string {
+  return cells.filter((cell) => cell.trim() !== '').join(' ');
 }
 
 /** The mapping of a file all of whose rows lack the same last columns, which it does not use. */
