@@ -182,9 +182,13 @@ export async function plannedRecord(
     spans,
   }: { readonly key: string; readonly mapped: object | null; readonly spans: readonly RowSpan[] },
 ): Promise<PlannedRecord> {
-  const [[mark], [stored]] = await Promise.all([ledger.marks([key]), ledger.bodies([key])]);
-  const changesOf = (body: object | null) =>
-    body === null || stored === undefined ? { changed: [], removed: [] } : valueChanges(stored, body);
+  const stateOf = async (one: string) => {
+    const [[mark], [stored]] = await Promise.all([ledger.marks([one]), ledger.bodies([one])]);
+    const changesOf = (body: object | null) =>
+      body === null || stored === undefined ? { changed: [], removed: [] } : valueChanges(stored, body);
+    return { mark, changesOf };
+  };
+  const { mark, changesOf } = await stateOf(key);
   const found = {
     changes: changesOf(mapped),
     inDoubt: mark?.fingerprint === IN_DOUBT,
@@ -192,16 +196,19 @@ export async function plannedRecord(
     reason: null,
     standing: undefined,
   };
-  for (const shard of plan.shards.filter(({ kind }) => kind === 'upserts')) {
-    const operation = (await readShard(folder, shard)).find((one) => one.key === key);
-    if (operation === undefined || operation.kind === 'delete-product') continue;
+  for (const shard of plan.shards.filter(({ kind }) => kind !== 'deletes')) {
+    const sent = (await readShard(folder, shard)).filter((one) => one.kind !== 'delete-product');
+    const operation = sent.find((one) => one.key === key);
+    if (operation === undefined) continue;
     const body = parseBody(operation);
-    const same = mark?.fingerprint === operation.fingerprint;
+    const renames = operation.kind === 'upsert-product' ? operation.renames : undefined;
+    const before = renames === undefined ? { mark, changesOf } : await stateOf(renames);
+    const same = before.mark?.fingerprint === operation.fingerprint;
     return {
       ...found,
       body,
-      changes: changesOf(body),
-      standing: mark === undefined ? 'new' : same ? 'resent' : 'changed',
+      changes: before.changesOf(body),
+      standing: before.mark === undefined ? 'new' : same ? 'resent' : 'changed',
     };
   }
   for await (const batch of readHeld(folder, plan)) {

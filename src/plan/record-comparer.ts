@@ -260,33 +260,39 @@ export class RecordComparer {
     if (updates === undefined || resend) return new Map();
     const changed = entries.flatMap((entry) => {
       if (entry.kind !== 'compared') return [];
-      const { record, mark, acknowledged } = entry;
-      if (mark === undefined || acknowledged === undefined || mark.fingerprint === record.fingerprint)
+      const { record, mark, predecessor, acknowledged } = entry;
+      const known = mark === undefined ? predecessor?.renamed : { ...mark, key: record.key };
+      if (known === undefined || acknowledged === undefined || mark?.fingerprint === record.fingerprint)
         return [];
-      const isChanged = mark.fingerprint === IN_DOUBT || fieldChanges(acknowledged, record.body).length > 0;
-      return isChanged ? [{ record, mark, acknowledged }] : [];
+      const isChanged =
+        mark === undefined ||
+        mark.fingerprint === IN_DOUBT ||
+        fieldChanges(acknowledged, record.body).length > 0;
+      return isChanged ? [{ record, mark, acknowledged, key: known.key, id: known.id }] : [];
     });
     if (changed.length === 0) return new Map();
-    const views = await ledger.views(changed.map(({ record }) => record.key));
+    const views = await ledger.views(changed.map(({ key }) => key));
     const known = changed.map((change, index) => ({
       ...change,
       ...(views[index] ?? { observation: undefined, doubted: null }),
     }));
-    const toRead = known.flatMap(({ record: { key }, mark: { id }, acknowledged: body, ...view }) =>
-      id === null || view.doubted === null ? [] : [{ key, id, body, ...view }],
+    const toRead = known.flatMap(({ key, id, acknowledged: body, observation, doubted }) =>
+      id === null || doubted === null ? [] : [{ key, id, body, observation, doubted }],
     );
     const seen = (await updates.observe?.(toRead)) ?? new Map<string, Observation>();
     return new Map(
-      known.map(({ record, ...change }) => {
-        const { key, body } = record;
+      known.map(({ record, key, id, ...change }) => {
         const observation = seen.get(key) ?? change.observation;
-        const { fingerprint } = change.mark;
-        const update = planUpdate({ ...change, body, observation }, updates);
+        const update = planUpdate({ ...change, body: record.body, observation }, updates);
         const now = update.decided ?? (seen.has(key) ? observation : undefined);
+        const fingerprint = change.mark?.fingerprint ?? IN_DOUBT;
         if (updates.isLocked && now !== undefined && fingerprint !== IN_DOUBT)
           this.observed.push({ key, fingerprint, observation: now });
         // Reports and messages quote them.
-        return [key, resource === 'contacts' ? { ...update, hits: update.hits.map(withoutValues) } : update];
+        return [
+          record.key,
+          resource === 'contacts' ? { ...update, hits: update.hits.map(withoutValues) } : update,
+        ];
       }),
     );
   }

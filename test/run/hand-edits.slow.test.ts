@@ -261,6 +261,38 @@ describe('edits in the store', () => {
     }
   });
 
+  it.each([
+    ['by id', []],
+    ['by another product', ['replace-whole']],
+  ] as const)('of products with a new url are held or named, %s', async (_, profiles) => {
+    await using shop = await openShop({
+      profiles: ['extended', ...profiles],
+      count: 30,
+      jobLines: 'mode: mirror\n',
+    });
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, applied: 30 });
+    await shop.edit('mug-0', { description: 'By hand', title: 'Mug 0', variants: variantsAt(0, 10) });
+    await shop.edit('mug-1', { title: 'Hand mug', description: 'Text 1', variants: variantsAt(1, 10) });
+    const renamed = catalog(30, 10)
+      .replace('mug-0,Mug 0', 'cup-0,Mug 0')
+      .replace('mug-1,Mug 1', 'cup-1,Cup 1')
+      .replace('mug-2,Mug 2', 'cup-2,Mug 2');
+    await shop.folder.write('goods.csv', renamed);
+    const planned = await shop.folder.storeferry('plan', 'goods');
+    expect(planned.stdout).toMatch(/overwritten: cup-0\b/);
+    const shown = await shop.folder.storeferry('plan', 'goods', '--show', 'cup-2');
+    expect(shown.stdout).toContain('Changed since the store acknowledged it. The plan sends it.');
+    expect(shown.stdout).toMatch(/url .*cup-2.*mug-2/);
+    const ran = await shop.run('run', 'goods');
+    expect(ran).toMatchObject({ code: 3, applied: 2, held: 1, edited: 2 });
+    let products = await shop.held();
+    expect(products.get('cup-0')?.description).toBe('Text 0');
+    expect([products.get('mug-1')?.title, products.get('cup-1')]).toEqual(['Hand mug', undefined]);
+    expect(await shop.run('release', String(ran['run']))).toMatchObject({ code: 0 });
+    products = await shop.held();
+    expect([products.get('mug-1'), products.get('cup-1')?.title]).toEqual([undefined, 'Cup 1']);
+  });
+
   it('are released, taken back by an undo, or overridden as the job says', async () => {
     await using shop = await openShop({ profiles: ['extended'], count: 6 });
     await shop.run('run', 'goods');

@@ -28,7 +28,8 @@ export interface UpdateRules {
 
 /** A record that the ledger knows, and what the source has for it. */
 interface RecordChange {
-  readonly mark: LedgerMark;
+  /** Undefined for a product with a new url, which is sent whole. */
+  readonly mark: LedgerMark | undefined;
   /** The body in the ledger, and the one of the source, as JSON. */
   readonly acknowledged: string;
   readonly body: string;
@@ -65,8 +66,9 @@ export function planUpdate(
     return edit !== undefined && !isSameValue(name, source[name], edit.value);
   });
   // After the state has lost data, or before an id was answered again, nobody knows what such a request would change.
-  const byId = partById && mark.idProof === undefined;
-  const isPart = doubted !== null && mark.id !== null && mark.idProof !== 'changed' && (byId || partByKey);
+  const byId = partById && mark?.idProof === undefined;
+  const canBePart = mark !== undefined && mark.id !== null && mark.idProof !== 'changed';
+  const isPart = canBePart && doubted !== null && (byId || partByKey);
   // A whole body cannot leave the store's value, and the acknowledged one is neither side's.
   const withoutPart = isUndo ? 'source' : 'hold';
   const byPolicy = Map.groupBy(conflicts, (name) => {

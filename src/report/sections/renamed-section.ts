@@ -22,7 +22,7 @@ export function renamedSection(facts: RunFacts, { onRunPage }: View): Section | 
   if (renamed === undefined) return null;
   const { records, waiting, byId, examples } = renamed;
   const way = byId
-    ? 'Each keeps its id: only its url changes.'
+    ? 'Each keeps its id, and is sent whole under its new url.'
     : 'Each is created under its new url first, and then deleted under the old one.';
   const file = `${facts.reportFile?.slice(0, -REPORT_FILE.length) ?? ''}${REDIRECTS_FILE}`;
   const blocks: Block[] = [
