@@ -124,6 +124,9 @@ export function runProcessor({
         log[taken.isFirst ? 'info' : 'debug']({ job, reason: error.message }, 'run waits');
         return { kind: 'delayed' };
       }
+      // Its comparison with the store was: no run is left to continue.
+      if (error instanceof InterruptedOnRequestError)
+        return { kind: 'ended', run: null, error: error.message };
       if (error instanceof InterruptedError) return { kind: 'returned' };
       if (error instanceof StoreferryError) {
         const problem = maskPersonalData(context.redact?.(explainError(error)) ?? explainError(error));

@@ -378,7 +378,7 @@ function fileDrop({ context, files, openQueue, log }: FileDropOptions) {
   let version: string | null = null;
   let watched: ReturnType<WorkerFiles['watched']> = [];
   let seen = new Map<string, Look>();
-  let failure: string | null = null;
+  const failures = new Map<string | null, string>();
 
   /** Moves a file whose run has ended; false while it waits or works. */
   const settle = async (job: string, folder: string, id: string, name: string): Promise<boolean> => {
@@ -429,29 +429,39 @@ function fileDrop({ context, files, openQueue, log }: FileDropOptions) {
     await (await openQueue()).enqueue({ does: 'run', job }, id);
   };
 
-  const poll = async (): Promise<void> => {
+  /** Logs a failure once, until it passes. Without a job: of what concerns all of them. */
+  const attempt = async (job: string | null, work: () => Promise<void>): Promise<void> => {
     try {
+      await work();
+      failures.delete(job);
+    } catch (error) {
+      const reason = messageOf(error);
+      if (failures.get(job) !== reason)
+        log.error({ ...(job !== null && { job }), reason }, 'file drop: cannot look at the inbox; retrying');
+      failures.set(job, reason);
+    }
+  };
+
+  const poll = async (): Promise<void> => {
+    await attempt(null, async () => {
       const present = await files.schedulesVersion();
       if (present !== version) watched = files.watched();
       version = present;
-      const looks = new Map<string, Look>();
-      for (const { job, pattern } of watched) {
+    });
+    const looks = new Map<string, Look>();
+    for (const { job, pattern } of watched) {
+      await attempt(job, async () => {
         // Workers of one inbox take turns, so that none enqueues for a file that another has just moved.
         const lock = await context.state.locks.tryAcquire(`drop:${job}`, { job, run: context.newRunId() });
-        if ('heldBy' in lock) continue;
+        if ('heldBy' in lock) return;
         try {
           await lookAt(job, pattern, looks);
         } finally {
           await lock.release();
         }
-      }
-      seen = looks;
-      failure = null;
-    } catch (error) {
-      const reason = messageOf(error);
-      if (reason !== failure) log.error({ reason }, 'file drop: cannot look at the inbox; retrying');
-      failure = reason;
+      });
     }
+    seen = looks;
   };
   const polling = repeatEvery(INBOX_POLL_EVERY_MS, poll);
   return { close: polling.stop };

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { API_KEY, setup } from '../sandbox/setup.ts';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
+import { until } from '../support/until.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 it.each([
@@ -44,4 +45,33 @@ it.each([
   expect(again.code).toBe(3);
   expect(again.stdout).toMatch(/part \d of 4/);
   expect(await store.list('/_sandbox/products')).toEqual(before);
+});
+
+it('nothing is sent where somebody ends the comparison', async () => {
+  await using store = await setup({ latencyMs: 400 });
+  await using workspace = await makeWorkspace(
+    catalogWorkspace(store.url, shopifyCatalog(manyProducts(100)), { drift: '100%' }),
+    { STORE_API_KEY: API_KEY },
+  );
+  expect((await workspace.storeferry('probe', 'main')).code).toBe(0);
+  expect((await workspace.storeferry('run', 'nightly')).code).toBe(0);
+  const before = await store.list('/_sandbox/products');
+  await workspace.write('catalog.csv', shopifyCatalog(manyProducts(101)));
+  const enqueued = await workspace.storeferry('enqueue', 'nightly');
+  const [, id = ''] = /as run (\w+)/.exec(enqueued.stderr) ?? [];
+  const worker = workspace.start('worker');
+  const runs = async () =>
+    (await workspace.storeferry('runs', '--json')).json()['runs'] as { kind: string; status: string }[];
+  await until(async () =>
+    (await runs()).some(({ kind, status }) => kind === 'drift' && status === 'running'),
+  );
+  const cancelled = await workspace.storeferry('cancel', id);
+  expect(cancelled.stdout).toMatch(/of nightly is interrupted/);
+  worker.process.kill('SIGTERM');
+  await worker.ended;
+  expect(await store.list('/_sandbox/products')).toEqual(before);
+  expect((await runs()).map(({ kind, status }) => `${kind} ${status}`)).toEqual([
+    'drift interrupted',
+    'run done',
+  ]);
 });

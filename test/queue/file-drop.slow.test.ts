@@ -76,6 +76,23 @@ it('a file that arrives starts one run, whole, and is moved by its end, through 
   expect(await runs()).toHaveLength(before + 1);
 });
 
+it('an inbox that cannot be read holds no other up', async () => {
+  await using store = await startStore({ seed: 1 });
+  await using workspace = await makeWorkspace(
+    {
+      ...catalogWorkspace(store.baseUrl, catalog(0)),
+      'jobs/broken.yaml': JOB.replace('inbox', 'broken'),
+      'jobs/nightly.yaml': JOB,
+      broken: 'no folder',
+      'inbox/a.csv': catalog(2),
+    },
+    { STORE_API_KEY: store.apiKey },
+  );
+  const worker = workspace.start('worker');
+  await worker.printed('"job":"broken","reason"');
+  await until(async () => (await namesIn(workspace.dir, 'processed')).includes('a.csv'));
+});
+
 describeWithRedis('the inbox of two workers', () => {
   it('gives each file to one run', async () => {
     await using shop = await openShop({ products: 1 });

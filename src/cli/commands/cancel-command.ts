@@ -43,7 +43,7 @@ export const cancelCommand = defineStateCommand({
   },
 });
 
-/** Removes a run from the queue and returns null; returns the run if a worker has begun it meanwhile. */
+/** Removes a run from the queue and returns null; returns the run if a worker has begun it meanwhile, or the comparison before it. */
 async function removeFromQueue(open: OpenContext, id: string): Promise<Run | null> {
   await using queue = await openRunQueue(open);
   const queued = await queue.find(id);
@@ -52,6 +52,9 @@ async function removeFromQueue(open: OpenContext, id: string): Promise<Run | nul
   if (queued.error !== null)
     throw new UsageError(`Run ${id} of ${queued.action.job} could not begin: ${queued.error}`);
   if (await queued.remove()) return null;
+  const { job } = queued.action;
+  const [comparison] = await open.context.state.runs.list({ job, kinds: ['drift'], statuses: ['running'] });
+  if (comparison !== undefined) return comparison;
   throw new StateError(`A worker is about to begin run ${id}.`, {
     hint: 'Wait a few seconds, then cancel it again.',
   });

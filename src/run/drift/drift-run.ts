@@ -4,7 +4,12 @@ import type { StoreConfig } from '../../config/store-config.ts';
 import { DRIFT_FILE } from '../../model/plan.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { type Drift, hasDrifted, type Run, UNFINISHED } from '../../model/run.ts';
-import { explainError, StateError, UsageError } from '../../model/storeferry-error.ts';
+import {
+  explainError,
+  InterruptedOnRequestError,
+  StateError,
+  UsageError,
+} from '../../model/storeferry-error.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
 import { findJson, type RunFolder } from '../../state/artifacts.ts';
 import { importTarget, targetTag } from '../../state/state.ts';
@@ -229,6 +234,8 @@ export interface ComparedSlice {
 /**
  * Compares the next part of a job's records with the store. It is a run of its own, which is kept where it has found something or did not end; a part
  * that could not be compared is compared by the next run.
+ *
+ * @throws InterruptedOnRequestError if somebody has ended it.
  */
 export async function compareSlice(
   context: RunContext,
@@ -252,6 +259,8 @@ export async function compareSlice(
       { job, store, sample: null, random: Math.random, slice },
     );
     const { drift } = run;
+    // Whoever ends the comparison does not want the import that would follow it.
+    if (run.interruptAskedAt != null) throw new InterruptedOnRequestError();
     if (run.status !== 'done' || drift === undefined)
       return { notCompared: run.error ?? 'it was interrupted.' };
     await folder.write(name, [JSON.stringify({ ...progress, done: progress.done + slice.parts })]);

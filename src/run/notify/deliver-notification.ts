@@ -118,7 +118,7 @@ const sendMail: Transport<'email'> = async (
   // One connection for each mail: a pool loses mails that wait in it.
   const isSecure = protocol === 'smtps:';
   const transport = createTransport({
-    host: hostname,
+    host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (isSecure ? 465 : 587) : Number(port),
     secure: isSecure,
     ...(username !== '' && {
@@ -206,6 +206,7 @@ export async function deliverNotification(
     attemptMs: limits.attemptMs,
     signal: deadline,
   };
+  let last: NotDelivered | undefined;
   try {
     await pRetry(() => send(recipient.kind, recipient, message, options), {
       retries: limits.retries,
@@ -215,13 +216,16 @@ export async function deliverNotification(
       shouldRetry: ({ error }) => !signal.aborted && error instanceof NotDelivered && error.isTransient,
       onFailedAttempt: async ({ error, retriesLeft }) => {
         if (!(error instanceof NotDelivered) || !error.isTransient || retriesLeft === 0) return;
+        last = error;
+        if (error.retryAfterMs > limits.allAttemptsMs) throw error;
         await sleep(error.retryAfterMs, undefined, { signal: waiting });
       },
     });
     return null;
   } catch (error) {
     if (error instanceof NotDelivered) return error.message;
-    return signal.aborted ? 'the process was stopped' : `no answer within ${limits.allAttemptsMs / 1_000} s`;
+    if (signal.aborted) return 'the process was stopped';
+    return last?.message ?? `no answer within ${limits.allAttemptsMs / 1_000} s`;
   } finally {
     await agent.destroy();
   }
