@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import type { Row } from '../../src/model/row.ts';
+import type { Row, TableOptions } from '../../src/model/row.ts';
 import { type SourcePlace, type StageOptions, stageSource } from '../../src/source/snapshot.ts';
 import { openTable } from '../../src/tables/open-table.ts';
 import { workspaceWith } from '../source/folder-on-disk.ts';
@@ -9,19 +9,15 @@ import { workspaceWith } from '../source/folder-on-disk.ts';
 export async function readStaged(
   name: string,
   content: string | Uint8Array,
-  source: Omit<SourcePlace, 'path' | 'remote'> & {
-    readonly headerRow?: number;
-    readonly dataRow?: number;
-  } = {},
+  source: Omit<SourcePlace, 'path' | 'remote'> & TableOptions = {},
   limits: StageOptions['limits'] = {},
 ) {
   await using workspace = await workspaceWith({ [name]: content });
-  const { headerRow, dataRow, ...choice } = source;
-  const { files, sha256 } = await stageSource({ path: name, ...choice }, { ...workspace, limits });
+  const { files, sha256 } = await stageSource({ path: name, ...source }, { ...workspace, limits });
   const [file] = files;
   if (file?.table === undefined) throw new Error(`${name} was not read as a table`);
   const bytes = createReadStream(join(workspace.folder.location, file.stored));
-  using table = await openTable(bytes, file.table, { name, file: 0, headerRow, dataRow });
+  using table = await openTable(bytes, file.table, { ...source, name, file: 0 });
   const rows: Omit<Row, 'file'>[] = [];
   for await (const batch of table.batches()) {
     for (const { file: _, ...row } of batch) rows.push(row);

@@ -34,6 +34,23 @@ it.each([
   });
 });
 
+it.each([
+  ['delimiter', { delimiter: ';' }],
+  ['encoding', { encoding: 'utf-8' }],
+  ['quotes', { quotes: 'none' }],
+  ['escape', { escape: 'backslash' }],
+  ['skipBlanks', { skipBlanks: true }],
+] as const)('refuses %s, which is about CSV', async (key, source) => {
+  const read = readStaged('a.json', JSON.stringify(products), source);
+  await expect(read).rejects.toThrow(CsvError);
+  await expect(read).rejects.toMatchObject({
+    message: `\`${key}\` is set, but a file of format json is no CSV.`,
+    place: { file: 'a.json' },
+    hint: `Remove \`${key}\` from the source of the job.`,
+  });
+  await expect(readStaged('a.json', JSON.stringify(products), { quotes: 'standard' })).resolves.toBeDefined();
+});
+
 describe('JSON', () => {
   const header = [
     'sku',
