@@ -3,6 +3,10 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openContext } from '../../src/cli/open-context.ts';
+import { readImportRequest } from '../../src/cli/read-request.ts';
+import { StateError } from '../../src/model/storeferry-error.ts';
+import { executeRun } from '../../src/run/execute-run.ts';
 import { API_KEY, setup } from '../sandbox/setup.ts';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
@@ -230,6 +234,43 @@ it('drift continues where it was killed, and leaves nothing behind', async () =>
   expect(ended.json()).toMatchObject({ checked: 1_200, ...FOUND, error: null });
   expect(await shop.products()).toEqual(before);
   expect((await shop.workspace.storeferry('plan', 'nightly', '--json')).json()).toMatchObject({ new: 0 });
+});
+
+it('drift counts what it compared before it failed, and notes edits that are gone, when it is continued', async () => {
+  await using shop = await probedShop(60, ['extended']);
+  const { store, workspace, products } = shop;
+  const title = (await products()).get('product-1')?.title;
+  const drift = async () => (await workspace.storeferry('drift', 'nightly', '--json')).json();
+  await store.upsert({ url: 'product-1', title: 'By hand' });
+  expect(await drift()).toMatchObject({ checked: 60, edited: 1, strangers: 0 });
+  await store.upsert({ url: 'product-1', title });
+  await store.upsert({ url: 'stranger', title: 'stranger' });
+
+  await workspace.write('.env', `STORE_API_KEY=${API_KEY}\n`);
+  await using open = await openContext(workspace.dir, () => {}, new AbortController().signal);
+  const { state } = open.context;
+  const ledger: typeof state.ledger = (target) => {
+    const own = state.ledger(target);
+    const bodies: typeof own.bodies = async (keys) =>
+      (await own.bodies(keys)).map((body, index) => (keys[index] === 'product-2' ? undefined : body));
+    const observe: typeof own.observe = () => Promise.reject(new StateError('the disk is full'));
+    return Object.create(own, { bodies: { value: bodies }, observe: { value: observe } });
+  };
+  const context = { ...open.context, state: Object.create(state, { ledger: { value: ledger } }) };
+  const { job, store: config } = await readImportRequest(open.workspace, 'nightly', false);
+  const request = { job, store: config, sample: null, random: Math.random };
+  const failed = await executeRun(context, { kind: 'drift', request });
+  expect(failed).toMatchObject({ run: { status: 'failed' } });
+
+  expect(await drift()).toMatchObject({ checked: 59, edited: 0, strangers: 1 });
+  await workspace.write(
+    'catalog.csv',
+    shopifyCatalog(manyProducts(60).map((one) => ({ ...one, title: 'New' }))),
+  );
+  expect((await workspace.storeferry('plan', 'nightly', '--json')).json()).toMatchObject({
+    changed: 60,
+    held: 0,
+  });
 });
 
 it('drift refuses where nothing is known of the store', async () => {

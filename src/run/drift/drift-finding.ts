@@ -15,7 +15,7 @@ import { isNormalisedUrl, storeDifferences } from '../../model/operation.ts';
 import { DRIFT_FILE } from '../../model/plan.ts';
 import { formatRow, inertCell } from '../../model/row.ts';
 import type { Drift, Run } from '../../model/run.ts';
-import type { RunFolder } from '../../state/artifacts.ts';
+import { findJson, type RunFolder } from '../../state/artifacts.ts';
 import { IN_DOUBT, importTarget, type Lock } from '../../state/state.ts';
 import { truncate } from '../../text/printable.ts';
 import { valueAt } from '../answer-tally.ts';
@@ -114,12 +114,47 @@ export async function hasFindings(folder: RunFolder, part: number): Promise<bool
   return await folder.exists(partName(part));
 }
 
-/** Writes the findings of a part, counted from 1, which is then not checked again. */
+const partNotesSchema = z.object({
+  /** Records that were edited when they were last seen, and are no more. */
+  unedited: z.array(z.string()),
+  /** Records that changed in the ledger meanwhile, or that the store did not answer. */
+  unchecked: z.int(),
+  /** The whole list was read: it says which products no job has sent. */
+  isListed: z.boolean(),
+});
+
+/** What the comparison of a part has shown beside its findings. */
+type PartNotes = z.infer<typeof partNotesSchema>;
+
+export function emptyNotes(): PartNotes {
+  return { unedited: [], unchecked: 0, isListed: false };
+}
+
+function notesName(part: number): string {
+  return `drift-${part}.json`;
+}
+
+/** The notes of all parts together. */
+async function readNotes(folder: RunFolder): Promise<PartNotes> {
+  const all = emptyNotes();
+  for (let part = 1; await hasFindings(folder, part); part += 1) {
+    const { unedited, unchecked, isListed } =
+      (await findJson(folder, notesName(part), partNotesSchema)) ?? emptyNotes();
+    all.unedited.push(...unedited);
+    all.unchecked += unchecked;
+    all.isListed ||= isListed;
+  }
+  return all;
+}
+
+/** Writes what a part, counted from 1, has shown; its findings last: it is then not checked again. */
 export async function writeFindings(
   folder: RunFolder,
   part: number,
   findings: readonly DriftFinding[],
+  notes: PartNotes,
 ): Promise<void> {
+  await folder.write(notesName(part), [JSON.stringify(notes)]);
   await folder.write(
     partName(part),
     findings.map((finding) => `${JSON.stringify(finding)}\n`),
@@ -142,18 +177,13 @@ interface Noting {
   readonly lock: Lock;
   /** Somebody accepts what was found: edits are reported no more, and a record that was made again has its new id. */
   readonly accept: boolean;
-  /** Records whose fields are again as the ledger has them. */
-  readonly unedited: readonly string[];
 }
 
 /**
  * Takes what the findings of a run show into the ledger, without a request: later runs know edited fields as if an answer had shown
  * them. Deleted records and strangers stay as they are; those made again too, unless they are accepted.
  */
-export async function noteFindings(
-  context: RunContext,
-  { run, store, lock, accept, unedited }: Noting,
-): Promise<void> {
+export async function noteFindings(context: RunContext, { run, store, lock, accept }: Noting): Promise<void> {
   const { artifacts, state, clock } = context;
   const ledger = state.ledger(importTarget(run));
   const note = async (findings: readonly Pick<DriftFinding, 'kind' | 'key' | 'id' | 'values'>[]) => {
@@ -192,8 +222,10 @@ export async function noteFindings(
       })),
     );
   };
+  const folder = artifacts.run(run.id);
+  const { unedited } = await readNotes(folder);
   await note(unedited.map((key) => ({ kind: 'edited', key, id: null, values: {} })));
-  for await (const batch of readFindings(artifacts.run(run.id)))
+  for await (const batch of readFindings(folder))
     await note(batch.filter(({ kind }) => kind === 'edited' || (accept && kind === 'recreated')));
 }
 
@@ -205,7 +237,9 @@ export async function tallyFindings(
   folder: RunFolder,
   { quotes }: { readonly quotes: boolean },
 ): Promise<
-  Pick<Drift, 'edited' | 'fields' | 'deleted' | 'recreated' | 'strangers' | 'byField' | 'examples'>
+  Pick<Drift, 'edited' | 'fields' | 'deleted' | 'recreated' | 'strangers' | 'byField' | 'examples'> & {
+    readonly unchecked: number;
+  }
 > {
   const counts = { edited: 0, deleted: 0, recreated: 0, stranger: 0 };
   const byField = new Map<string, number>();
@@ -224,10 +258,12 @@ export async function tallyFindings(
       examples.push({ kind, key, fields });
     }
   }
-  const { stranger: strangers, ...records } = counts;
+  const { stranger, ...records } = counts;
+  const { unchecked, isListed } = await readNotes(folder);
   return {
     ...records,
-    strangers,
+    strangers: isListed ? stranger : null,
+    unchecked,
     fields: sumOf(byField.values()),
     byField: [...byField]
       .map(([field, found]) => ({ field, records: found }))

@@ -48,8 +48,8 @@ export async function driftRun(surroundings: RunContext, request: DriftRequest):
       const { accept = false } = request;
       const selected =
         (await readSelection(context.artifacts.run(run.id))) ?? (await selectKeys(context, run, request));
-      const { drift, requests, unedited } = await findDrift(context, { ...request, run, lock }, selected);
-      await noteFindings(context, { run, store, lock, accept, unedited });
+      const { drift, requests } = await findDrift(context, { ...request, run, lock }, selected);
+      await noteFindings(context, { run, store, lock, accept });
       found = { drift: accept ? { ...drift, accepted: true } : drift, requests };
       const endPosition = await context.state.ledger(importTarget(run)).position();
       work.run = await context.state.runs.update(run.id, { endPosition });

@@ -16,6 +16,7 @@ import {
   compareFields,
   type DriftFinding,
   deletedFinding,
+  emptyNotes,
   hasFindings,
   readUrl,
   strangerFinding,
@@ -43,8 +44,7 @@ const ITEMS_PER_PAGE = 50;
 const KEYS_PER_QUERY = 500;
 
 /**
- * Compares records of a job with the store, field by field with what it last answered. The ledger stays as it is. `unedited`: records
- * that were edited when they were last seen, and are no more.
+ * Compares records of a job with the store, field by field with what it last answered. The ledger stays as it is.
  * What was compared before the run was interrupted is not compared again.
  *
  * @throws StateError, and as `sendOperations`.
@@ -53,7 +53,7 @@ export async function findDrift(
   context: RunContext,
   { run, job, store, lock, slice }: DriftSearch,
   { by, known, notComparable, keys }: SelectedKeys,
-): Promise<{ readonly drift: Drift; readonly requests: number; readonly unedited: readonly string[] }> {
+): Promise<{ readonly drift: Drift; readonly requests: number }> {
   const { artifacts, signal, onEvent } = context;
   const folder = artifacts.run(run.id);
   const ledger = context.state.ledger(importTarget(run));
@@ -63,10 +63,8 @@ export async function findDrift(
   const seeksStrangers = isOfProducts && slice === undefined;
   const { concurrency } = store.limits;
   let requests = 0;
-  /** Records that changed in the ledger meanwhile, or that the store did not answer. */
-  let unchecked = 0;
-  let isListed = false;
-  const unedited: string[] = [];
+  /** Of the part that is being compared. */
+  let notes = emptyNotes();
   const sending: SendOptions = { signal, onRequest: () => void requests++ };
   const onProgress = (done: number, total: number | null): void =>
     onEvent({ type: 'progress', step: 'apply', done, total, unit: 'requests' });
@@ -78,7 +76,7 @@ export async function findDrift(
     // An earlier process of this run may have put them in doubt.
     const own = await ledger.doubtedOnlyBy(job.name, doubted);
     const records = all.filter(({ key, mark }) => isComparable(mark, resource) || own.has(key));
-    unchecked += some.length - records.length;
+    notes.unchecked += some.length - records.length;
     return records;
   };
   /** A finding where the store has other values than it last answered. */
@@ -86,7 +84,7 @@ export async function findDrift(
     const finding = compareFields(record, found);
     if (finding.differences.length > 0) return [{ kind: 'edited', ...finding }];
     if (Object.values(record.observation.edited).some(({ accepted }) => accepted !== true))
-      unedited.push(record.key);
+      notes.unedited.push(record.key);
     return [];
   };
   let proof: Promise<void> | undefined;
@@ -129,7 +127,7 @@ export async function findDrift(
     return items.filter(isStranger).map(strangerFinding);
   };
   const readList = async (client: Storefront): Promise<DriftFinding[]> => {
-    isListed = true;
+    notes = { ...emptyNotes(), isListed: seeksStrangers };
     const own = new Set<string>();
     const wanted = new Set<KnownRecord>();
     const byId = new Map<string, KnownRecord>();
@@ -171,8 +169,9 @@ export async function findDrift(
     if (await hasFindings(folder, 1)) return;
     const client = await context.openStorefront(store);
     const readsSingly = isOfProducts && keys.length * ITEMS_PER_PAGE < known;
-    const findings = readsSingly || keys.length === 0 ? await readEach(client) : undefined;
-    await writeFindings(folder, 1, findings ?? (await readList(client)));
+    const some = readsSingly || keys.length === 0 ? await readEach(client) : undefined;
+    const findings = some ?? (await readList(client));
+    await writeFindings(folder, 1, findings, notes);
   };
 
   /** What an update that changes nothing has shown; a product that it has created itself is removed again. */
@@ -184,7 +183,7 @@ export async function findDrift(
   ): Promise<{ readonly outcome: Outcome; readonly found?: readonly DriftFinding[] }> => {
     const gone = { outcome: GONE, found: [deletedFinding(record)] };
     if (outcome.kind === 'rejected' && outcome.absent === true && outcome.atWork !== true) return gone;
-    if (outcome.kind === 'rejected') unchecked += 1;
+    if (outcome.kind === 'rejected') notes.unchecked += 1;
     if (outcome.kind !== 'applied' || !isJsonObject(answer)) return { outcome };
     if (!isOfProducts || outcome.id === record.mark.id) return { outcome, found: compared(record, answer) };
     if (outcome.id === null || !hasOnlyTitleAndUrl(answer))
@@ -258,12 +257,14 @@ export async function findDrift(
     for (const [index, some] of [...chunksOf(keys, SHARD_SIZE)].entries()) {
       const part = index + 1;
       if (await hasFindings(folder, part)) continue;
-      await writeFindings(folder, part, await touchPart(some, index * SHARD_SIZE));
+      notes = emptyNotes();
+      const findings = await touchPart(some, index * SHARD_SIZE);
+      await writeFindings(folder, part, findings, notes);
     }
   };
 
   await (by === 'reading' ? read() : touch());
-  const { strangers, ...tally } = await tallyFindings(folder, { quotes: isOfProducts });
+  const { unchecked, ...tally } = await tallyFindings(folder, { quotes: isOfProducts });
   const isFound = tally.examples.length > 0;
   if (isFound) await writeDriftTable(folder, { quotes: isOfProducts });
   const drift: Drift = {
@@ -272,10 +273,9 @@ export async function findDrift(
     notComparable,
     checked: keys.length - unchecked,
     ...tally,
-    strangers: isListed && seeksStrangers ? strangers : null,
     ...(slice !== undefined && { slice }),
   };
-  return { drift, requests, unedited };
+  return { drift, requests };
 }
 
 /** The outcome for a record that the store no longer has under its id in the ledger. */

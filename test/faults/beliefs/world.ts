@@ -217,13 +217,13 @@ export class World {
     };
     const request = { job: config, store, sample: null, random: () => 0 };
     const selected = await selectKeys(looking, run, request);
-    const { drift, unedited } = await findDrift(looking, { ...request, run, lock: LOCK }, selected);
+    const { drift } = await findDrift(looking, { ...request, run, lock: LOCK }, selected);
     const { edited, recreated } = drift;
     if (after !== undefined && edited + recreated > 0)
       this.wrongTotals.push(
         `${run.id}: ${edited} edited, ${recreated} made again after ${after} accepted all`,
       );
-    await noteFindings(context, { run, store, lock: LOCK, accept, unedited });
+    await noteFindings(context, { run, store, lock: LOCK, accept });
     for (const key of KEYS) this.edits.compared(key, await context.state.ledger(TARGET).views([key]));
     const endPosition = await context.state.ledger(TARGET).position();
     return await context.state.runs.update(run.id, { endPosition, status: 'done', finishedAt: 0 });
