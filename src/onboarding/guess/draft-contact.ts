@@ -317,7 +317,7 @@ const DATED_ANSWERS = [
 ];
 
 function areConsentDates(column: SampledColumn): boolean {
-  return areDates(column) && column.values.every((value) => isNumbered(value) || isMissingValue(value));
+  return areDates(column) && column.values.every((value) => isNumbered(value) || !isFilled(value));
 }
 
 /** Whether a column has the dates on which contacts agreed to e-mails, and not those on which they refused: DOI-Datum. */
@@ -336,7 +336,7 @@ function datedConsent(guess: Guess, dates: SampledColumn, sent: SentTexts): Flag
   const isSubscribed = dates.cells.map(isNumbered);
   const refused = askRefusals(guess, dates, isSubscribed, sent);
   const name = guess.use('subscribed', dates);
-  const none = wordsIn({ values: dates.values.filter(isMissingValue) });
+  const none = wordsIn({ values: dates.values.filter((value) => !isFilled(value)) });
   return [
     {
       first: [
@@ -464,7 +464,9 @@ function askRefusals(
   { note, tags }: SentTexts,
 ): readonly Value[] {
   const { now = Number.POSITIVE_INFINITY } = guess;
-  const isOver = (cell: string) => momentsOf(cell).every((moment) => moment <= now);
+  /** Whether what a date ends is over; what blocks e-mails until then does it now. */
+  const isOver = (cell: string, { header }: SampledColumn) =>
+    hasPart(header, 'refusing') || momentsOf(cell).every((moment) => moment <= now);
   const given = guess.given('unsubscribed');
   if (given === flag && guess.given('subscribed') === flag)
     throw new UsageError(`--column: '${flag.header}' cannot say both who is subscribed and who is not.`);
@@ -473,7 +475,7 @@ function askRefusals(
     const field = column === note ? 'note' : column === tags ? 'tags' : undefined;
     const refusals = field ? statesOf(column) : refusalsOf(column);
     const found = column.cells.find(
-      (cell, row) => isSubscribed[row] === true && refusals?.test(cell) && isOver(cell),
+      (cell, row) => isSubscribed[row] === true && refusals?.test(cell) && isOver(cell, column),
     );
     if (refusals === undefined || found === undefined) return [];
     const shown = found === '' ? 'is blank' : `has '${found}'`;
@@ -526,7 +528,9 @@ function refusedWhereFilled(name: string, column: SampledColumn): Value {
 
 /** Whether a cell has a date or a word, which is not that for no. */
 function isFilled(cell: string): boolean {
-  return /[^\s0:.-]/.test(cell) && !isMissingValue(cell) && booleanOf(cell) !== false && !isAddresses(cell);
+  return (
+    /[^\s0:.\-[\]{}"']/.test(cell) && !isMissingValue(cell) && booleanOf(cell) !== false && !isAddresses(cell)
+  );
 }
 
 /** Which cells refuse e-mails, and the values that say it by the name of their column. */
@@ -578,10 +582,17 @@ function refusalsOf(column: SampledColumn): Refusals | undefined {
   const says = (concept: 'subscribed' | 'unsubscribed' | 'refused' | 'confirmed') =>
     isCalled(column, concept) || isMentioned(column, concept);
   const isOther = hasWord(column.header, 'otherChannels') && !isMentioned(column, 'email');
-  // Marks below an unknown header that negates, or has a part of a word for it: no further e-mails, Kontaktsperre.
-  const isUnknown =
-    !isOther && column.reading.meanings.length === 0 && (areFlags(column) || areUnnamedDates(column));
-  const isRefusing = isUnknown && (hasWord(column.header, 'negations') || hasPart(column.header, 'refusing'));
+  const isUnnamed = !isOther && column.reading.meanings.length === 0;
+  const isUnknown = isUnnamed && (areFlags(column) || areUnnamedDates(column));
+  const isText = isUnnamed && column.values.some((value) => /\p{L}/u.test(value));
+  const isSparse = column.values.length * 2 <= column.cells.length;
+  // Not a number of orders: Order no.
+  const [, ...before] = wordsOfHeader(column.header).toReversed();
+  // Marks or texts below an unknown header that negates, or has a part of a word for it: no further e-mails, Kontaktsperre.
+  const isRefusing =
+    ((isUnknown || isText) && hasPart(column.header, 'refusing')) ||
+    (isUnknown && hasWord(column.header, 'negations')) ||
+    (isText && isSparse && hasWord(before.join(' '), 'negations'));
   if (says('unsubscribed') || says('refused') || isRefusing) {
     return { test: isFilled, values: (name) => [refusedWhereFilled(name, column)] };
   }
@@ -592,7 +603,7 @@ function refusalsOf(column: SampledColumn): Refusals | undefined {
     (column.reading.meanings.length === 0 && hasPart(column.header, 'agreeing'));
   if (isConsent || says('subscribed') || (isUnknown && isMentioned(column, 'email'))) {
     const read = readerOfFlags(column);
-    const isBlankNo = says('confirmed') && (areFlags(column) || column.values.some(isDate));
+    const isBlankNo = says('confirmed') && (areFlags(column) || column.values.some(isAgreed));
     const isCount = (cell: string) => /^\d+$/.test(cell) && hasWord(column.header, 'orders');
     const isUnclear = (cell: string) => (isConsent ? !isAgreed(cell) && !isCount(cell) : isElsewhere(cell));
     const isNo = (cell: string) => read(cell) === false || isRefusal(cell) || isUnclear(cell);
@@ -652,12 +663,12 @@ function isAgreed(cell: string): boolean {
   );
 }
 
-/** Whether a cell names nothing, or only other ways than e-mail: none, SMS and phone. */
+/** Whether a cell names nothing, or only other ways than e-mail, or begins with not: none, SMS and phone. */
 function isElsewhere(cell: string): boolean {
   const all = wordsOfHeader(cell).filter((word) => !hasWord(word, 'links'));
   return (
-    all.length > 0 &&
-    (['negations', 'otherChannels'] as const).some((list) => all.every((word) => hasWord(word, list)))
+    hasWord(all[0] ?? '', 'negations') ||
+    (all.length > 0 && all.every((word) => hasWord(word, 'otherChannels')))
   );
 }
 

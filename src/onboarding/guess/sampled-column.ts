@@ -328,9 +328,9 @@ export function momentsOf(value: string): readonly number[] {
 /** Seconds, of the years 2017 to 2033. */
 const UNIX_TIME = /^1[5-9]\d{8}$/;
 
-/** Whether all values that are not missing are dates or times: 2024-01-02, 2.1.24 10:00, 20240102, 2 January 2024, 1704153600. */
+/** Whether all values that are not missing, as 0000-00-00 is, are dates or times: 2024-01-02, 2.1.24 10:00, 20240102, 2 January 2024, 1704153600. */
 export function areDates({ values }: Pick<SampledColumn, 'values'>): boolean {
-  const dates = values.filter((value) => !isMissingValue(value));
+  const dates = values.filter((value) => !isMissingValue(value) && !value.startsWith('0000-00-00'));
   const isDate = (value: string, isMonthFirst: boolean) => {
     const [, first = '', second = '', third = ''] = DATE.exec(value) ?? [];
     if (first === '') return WRITTEN_DATE.test(value) || UNIX_TIME.test(value);

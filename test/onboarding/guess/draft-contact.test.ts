@@ -94,6 +94,26 @@ describe('a consent that another column takes back', () => {
     ['DSGVO-Hinweis', 'ja', 'offen'],
     ['DNC', 'no', 'yes'],
     ['Newsletter group', 'A', 'none'],
+    ['Subscriber status', 'Subscribed', 'Not Active'],
+    ['Abmeldegrund', '', 'zu viele Mails'],
+    ['Ausschlussgrund', '', 'Beschwerde'],
+    ['Причина отписки', '', 'спам'],
+    ['Reden afmelding', '', 'te veel'],
+    ['Data wycofania zgody', '', '2024-05-06'],
+    ['Data rezygnacji', '', '2024-05-06'],
+    ['Datum odhlášení', '', '3.4.2024'],
+    ['Data dezabonării', '', '03.04.2024'],
+    ['Дата відписки', '', '03.04.2024'],
+    ['Peruttu', '', '3.4.2024'],
+    ['停止日', '', '2024-05-01'],
+    ['Kontakt unerwünscht', '', 'x'],
+    ['Werbestopp', 'nein', 'ja'],
+    ['Todesfall', '', 'ja'],
+    ['Contact status', 'OK', 'Do not disturb'],
+    ['Blocked until', '', '2027-05-05'],
+    ['Newsletter opt-out date', '0000-00-00 00:00:00', '2024-01-01 00:00:00'],
+    ['Suppressions', '[]', '["USER_SUPPRESSED"]'],
+    ['Double opt-in', 'confirmed', ''],
     ['Newsletter-Gruppe', 'Händler', 'keine'],
     ['Marketing channel', 'e-mail and phone', 'phone'],
     ['Canal de marketing', 'e-mail', 'SMS, teléfono'],
@@ -143,6 +163,11 @@ describe('a consent that another column takes back', () => {
     expect(await subscribed(`Newsletter;${header}\nyes;${refusing}\nno;1`)).toEqual([`unused.${header}`]);
   });
 
+  it('is asked about in a text below a header that negates', async () => {
+    const text = 'Newsletter;Keine Werbung mehr\nja;\nja;seit 03/2024';
+    expect(await subscribed(text)).toEqual(['unused.Keine Werbung mehr']);
+  });
+
   it.each(['Kontaktsperre', 'Opted out XY'])('is asked about in %s beside an odd cell', async (header) => {
     expect(await subscribed(`Newsletter;${header}\nyes;ja\nyes;nein\nyes;seit 2020`)).toEqual([
       `unused.${header}`,
@@ -164,6 +189,7 @@ describe('a consent that another column takes back', () => {
     expect(await subscribed('Newsletter;SMS marketing\nyes;no\nno;yes')).toEqual([true, false]);
     expect(await subscribed('Newsletter;No SMS please\nyes;yes\nno;no')).toEqual([true, false]);
     expect(await subscribed('Newsletter;VIP\nyes;no\nno;yes')).toEqual([true, false]);
+    expect(await subscribed('Newsletter;Member no\nyes;A-7\nno;\nno;')).toEqual([true, false, false]);
     expect(await subscribed('Newsletter;Credits left\nyes;5\nno;12')).toEqual([true, false]);
     // In German it means never.
     expect(await subscribed('Newsletter;VIP\ntak;nie\nnie;tak')).toEqual([true, false]);
