@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { addProblem, type Path, pathKey, valueAt } from '../model/json-object.ts';
 import { type FilePlace, isHttpUrl, type RemoteAddress, replaceUser } from '../model/remote-address.ts';
+import { tableFields } from '../model/row.ts';
 import type { ConfigurationProblem } from '../model/storeferry-error.ts';
 import {
   DATABASES,
@@ -39,6 +40,11 @@ export function exactlyOnePlace(
   else if (second !== undefined) addProblem(context, `there is ${first} already; ${oneOfThem}`, second);
   const isDatabase = first !== undefined && DATABASES.includes(first);
   if (needs === 'table') return;
+  const ofFile = Object.keys(tableFields).find(
+    (name) => (valueAt(written, [name]) ?? 'standard') !== 'standard',
+  );
+  if (ofFile !== undefined && (isDatabase || first === 'custom'))
+    addProblem(context, `\`${ofFile}\` is about files, and ${first} has rows: leave it out`, ofFile);
   if (isDatabase && written.query === undefined)
     addProblem(context, `${first} needs \`query\`, such as SELECT sku, title, price FROM products`);
   if (!isDatabase && written.query !== undefined)

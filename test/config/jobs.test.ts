@@ -77,6 +77,21 @@ describe('an import job', () => {
     ]);
   });
 
+  it.each([
+    ['sqlite: shop.db, query: SELECT 1', 'delimiter: tab', 'sqlite'],
+    ['sqlite: shop.db, query: SELECT 1', 'headerRow: 2', 'sqlite'],
+    ['custom: rows', 'quotes: none', 'custom'],
+  ])('refuses with %s what is about files: %s', (place, option, kind) => {
+    const text = JOB.replace('path: in.csv', place);
+    const [key] = option.split(':');
+    expect(problems(text)).toEqual([]);
+    expect(problems(text.replace(place, `${place}, ${option}`))).toEqual([
+      expect.stringMatching(
+        `^3:\\d+ source.${key}: .${key}. is about files, and ${kind} has rows: leave it out`,
+      ),
+    ]);
+  });
+
   it('stays inside the workspace unless an absolute path says otherwise', () => {
     expect(problems(JOB.replace('in.csv', '../other/in.csv'))).toEqual([
       "3:17 source.path: expected a path inside the workspace (outside it, give the absolute path), found '../other/in.csv'",
