@@ -15,7 +15,7 @@ import {
   isMentioned,
   LEAVE_OUT,
 } from './guess.ts';
-import { changesPrices, hasPhrase, hasWord, readProductHeader } from './header-reading.ts';
+import { changesPrices, hasPart, hasPhrase, hasWord, readProductHeader } from './header-reading.ts';
 import {
   areFlags,
   booleanOf,
@@ -146,6 +146,15 @@ export function askUnused(guess: Guess) {
     const why = `${cell === '' ? 'is blank' : `has '${cell}'`} for a product with a sale price`;
     if (ask(guess, [column], why, WHERE_MARKED) !== undefined)
       once(during, 'when', marking(guess.useAnswered('onSale', column), column), column);
+  }
+  for (const column of free) {
+    const { header, cells, distinct, values } = column;
+    const differ =
+      !areFlags(column) && distinct <= MAX_STATES && new Set(cells).size > 1 && !isMostly(column, isAmount);
+    const isLimit = differ && (hasPart(header, 'limits') || (distinct > 1 && hasWord(header, 'conditions')));
+    const texts = [...new Set(values)].slice(0, 3).join("', '");
+    if (texts !== '' && !guess.isNamed(header) && (isLimit || hasPart(header, 'billing')))
+      ask(guess, [column], `has '${texts}', and may limit how, where or for which time products are sold`);
   }
   const mayHide = guess.answers['column.visible'] !== '';
   doubt(

@@ -103,8 +103,8 @@ const KINDS = [
 function isKind(column: SampledColumn): boolean {
   const isCalled = /(?:^|@|[._ ])type$/i.test(column.header) && !/product.type$/i.test(column.header);
   const isConstant = column.values.length > 1 && column.distinct === 1;
-  const { productKinds, digital, services } = words().cells;
-  const kinds = [productKinds, digital, services];
+  const { productKinds, variantKinds, digital, services } = words().cells;
+  const kinds = [productKinds, variantKinds, digital, services];
   return (
     isMostly(column, (value) => kinds.some((some) => some.has(value.toLowerCase()))) ||
     (isCalled && isConstant)

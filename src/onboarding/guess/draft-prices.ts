@@ -249,6 +249,11 @@ function pickSale(guess: Guess, price: SampledColumn) {
   if (doubtful !== undefined) guess.askColumn('was', [doubtful.column], doubtful.reason);
   const was = doubtful === undefined ? pick('was') : undefined;
   if (was !== undefined) askDealers(guess, price, was);
+  for (const cost of guess.freeCalled('cost').filter(fits)) {
+    const { pairs, reason } = compare(price, cost);
+    if (guess.given('price') === undefined && pairs.length > 1 && areMost(pairs, ([now, paid]) => paid > now))
+      guess.askColumn('price', [price, cost], reason, null);
+  }
   const isReplaced = was !== undefined && sale !== undefined;
   if (isReplaced)
     guess.notes.push(`'${sale.header}' is not sent: '${was.header}' is the price before the sale.`);
@@ -470,7 +475,7 @@ function askPlaceholders(guess: Guess, price: SampledColumn): readonly Transform
   const zeros = cells.filter(
     (cell, row) => readAmount(cell) !== undefined && !/[1-9]/.test(cell) && !isParent(row),
   );
-  const outliers = outliersOf(price);
+  const outliers = outliersOf(price, true);
   const found = [...zeros, ...outliers];
   if (found.length === 0) return [];
   const kept =
@@ -493,8 +498,8 @@ function askPlaceholders(guess: Guess, price: SampledColumn): readonly Transform
   ]);
 }
 
-/** Prices far from all others that may stand for none: of nines only, or one unit or its hundredth. */
-function outliersOf(price: SampledColumn): readonly string[] {
+/** Numbers far from all others that may stand for none: of nines only, `withOnes` also one unit and its hundredth. */
+export function outliersOf(price: SampledColumn, withOnes = false): readonly string[] {
   const read = amountReader(price);
   const {
     nines = [],
@@ -505,13 +510,13 @@ function outliersOf(price: SampledColumn): readonly string[] {
     const amount = read(value);
     return amount >= 999 && /^9+$/.test(digits)
       ? 'nines'
-      : amount <= 1 && /^0*10*$/.test(digits)
+      : withOnes && amount <= 1 && /^0*10*$/.test(digits)
         ? 'ones'
         : amount > 0
           ? 'others'
           : 'none';
   });
-  if (others.length < 2) return [];
+
   const sorted = others.map(read).sort((a, b) => a - b);
   const [least, middle, most] = [0, sorted.length >> 1, -1].map((at) => sorted.at(at) ?? Number.NaN);
   return [
@@ -519,7 +524,9 @@ function outliersOf(price: SampledColumn): readonly string[] {
       const isRepeated = nines.length > 1 && read(value) >= Number(middle) * 100;
       return isRepeated || read(value) >= Number(most) * (read(value) < 9999 ? 20 : 5);
     }),
-    ...ones.filter((value) => read(value) * 100 <= Number(read(value) <= 0.01 ? middle : least)),
+    ...ones.filter(
+      (value) => others.length > 1 && read(value) * 100 <= Number(read(value) <= 0.01 ? middle : least),
+    ),
   ];
 }
 

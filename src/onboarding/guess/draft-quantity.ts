@@ -2,7 +2,7 @@ import { FALLBACK, weightUnit } from '../../mapping/compile-mapping.ts';
 import type { Condition, Transform, Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
 import { recordOf, withoutAbsent } from '../../model/json-object.ts';
 import { isUnknown } from './draft-hidden.ts';
-import { askShown, findDecimal } from './draft-prices.ts';
+import { askShown, findDecimal, outliersOf } from './draft-prices.ts';
 import {
   countedShare,
   type Guess,
@@ -97,7 +97,8 @@ export function draftQuantity(guess: Guess, isSpread = false): Value | undefined
   askShown(guess, words, (value) => readCount(value) !== undefined);
   const hasFlags = isFlag(guess, words);
   if (hasFlags === undefined) return undefined;
-  const countOf = (value: string) => (hasFlags ? undefined : readCount(value));
+  const unlimited = hasFlags ? [] : outliersOf(words);
+  const countOf = (value: string) => (hasFlags || unlimited.includes(value) ? undefined : readCount(value));
   const counts = words.values.flatMap((value) => countOf(value) ?? []);
   const signs = signsOf(counts.map(({ digits }) => digits));
   const all = guess.columns.flatMap(({ values }) =>
@@ -110,7 +111,7 @@ export function draftQuantity(guess: Guess, isSpread = false): Value | undefined
   if (meanings.some(([, meaning]) => meaning === undefined)) return undefined;
   const lookup = Object.fromEntries(
     meanings.flatMap(([word, meaning]) =>
-      meaning === 'reject' ? [] : [[word, meaning === 'available' ? null : '0']],
+      meaning === 'reject' || meaning === 'count' ? [] : [[word, meaning === 'available' ? null : '0']],
     ),
   );
   const units = [...new Set(counts.flatMap(({ unit }) => (unit === '' ? [] : [unit.toLowerCase()])))];
@@ -269,6 +270,7 @@ function meaningIn(guess: Guess, column: SampledColumn, word: string): string | 
   const known = availabilityOf(word) ?? booleanOf(word);
   if (known !== undefined) return known ? 'available' : 'sold-out';
   return guess.askWord(word, column, {
+    ...(readCount(word) !== undefined && { count: `there are ${word} pieces` }),
     available: 'the product can be bought; its stock is not tracked',
     'sold-out': 'it is sold out: the stock is 0',
     reject: 'reject its products',
@@ -279,7 +281,7 @@ function meaningIn(guess: Guess, column: SampledColumn, word: string): string | 
 export function draftWeight(guess: Guess): VariantsSpec['weight'] {
   const isWeight = (value: string) => readWeight(value) !== undefined;
   const column = guess.pick('weight', {
-    fits: (one) => isMostly(one, isWeight),
+    fits: (one) => one.reading.qualifiers.isPerMeasure !== true && isMostly(one, isWeight),
     shown: (one) => countedShare(one, isWeight, 'are weights'),
   });
   if (column === undefined) return undefined;

@@ -111,7 +111,7 @@ export function draftVariants(
     });
     return undefined;
   }
-  return sharesHandle(guess, title) ? undefined : ALONE;
+  return namesVariants(guess, title) || sharesHandle(guess, title) ? undefined : ALONE;
 }
 
 const EACH_ROW = { value: 'none', label: 'each row is one product' };
@@ -186,7 +186,7 @@ function isList(value: string): boolean {
 }
 
 /** Asks about rows whose kind says that they are variants, where no column says of which product. */
-function namesVariants(guess: Guess): boolean {
+function namesVariants(guess: Guess, title?: SampledColumn): boolean {
   const isVariant = (value: string) => isCellWord(value, 'variantKinds');
   const kind = guess.free.find(
     ({ values, distinct }) => distinct > 1 && distinct <= MAX_STATES && values.some(isVariant),
@@ -197,7 +197,7 @@ function namesVariants(guess: Guess): boolean {
   );
   askGroup(guess, {
     reason: `'${kind.header}' has '${kind.values.find(isVariant)}', and no column is known that names the product of a variant`,
-    answers: [...keys.map(asGroup), EACH_ROW],
+    answers: [...keys.map(asGroup), ...(title === undefined ? [] : [asGroup(title)]), EACH_ROW],
   });
   return true;
 }

@@ -44,6 +44,11 @@ const HEADER_PARTS = [
   'piece',
   /** Parts of a currency, below which whole numbers are hundredths of it. */
   'hundredths',
+  /** Parts of words that say how, where or to whom a product may be sold, and for which time its price is paid. */
+  'limits',
+  'billing',
+  /** They say whether products are new. */
+  'conditions',
   /** They turn the meaning of the others: not active. */
   'negations',
   /** They say that what is marked stays within the shop. */

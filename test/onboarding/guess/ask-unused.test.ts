@@ -241,6 +241,32 @@ describe('a column that changes what the price is', () => {
   });
 });
 
+describe('a column that says how, where or for which time products are sold', () => {
+  it.each([
+    ['Approval', 'approved', 'refused'],
+    ['Channel', 'web', 'store only'],
+    ['Channel', 'Shop', 'B2B'],
+    ['Vertriebskanal', 'Shop', 'Filiale'],
+    ['For sale in', 'DE', 'AT'],
+    ['Restrictions', '', '18+'],
+    ['Condition', 'new', 'used'],
+    ['Zustand', 'neu', 'defekt'],
+    ['Billing', 'monthly', 'monthly'],
+  ])('is asked about: %s', async (header, one, other) => {
+    const text = `Name;Price;${header}\nMug;4.00;${one}\nJug;5.00;${other}`;
+    expect(await prices(text)).toEqual([`unused.${header}`]);
+    expect(await prices(text, { [`unused.${header}`]: 'leave-out' })).toHaveLength(2);
+  });
+
+  it.each([
+    ['Condition', 'new', ''],
+    ['Conditionnement', 'carton', 'sac'],
+    ['Channels', '2', '5.1'],
+  ])('says nothing of that: %s', async (header, one, other) => {
+    expect(await prices(`Name;Price;${header}\nMug;4.00;${one}\nJug;5.00;${other}`)).toHaveLength(2);
+  });
+});
+
 describe('a price', () => {
   it('of 0 is asked about: customers would get the product for nothing', async () => {
     const text = 'Name;Price\nMug;0.00 EUR\nJug;5.00 EUR\nCan;0.0';
@@ -255,6 +281,14 @@ describe('a price', () => {
     const family = 'SKU;Parent;Name;Price;Size\nT;;Tee;0.00;\nT-S;T;Tee;9.00;S\nT-M;T;Tee;9.00;M';
     expect(await prices(family)).not.toContain('unused.Price');
     expect(await prices(`${family}\nC;;Cap;0.00;`)).toEqual(['unused.Price']);
+  });
+
+  it('below what the product costs on nearly all rows is asked about: the columns may be swapped', async () => {
+    const text = 'Name;Price;Cost\nMug;4.00;6.00\nJug;5.00;8.00\nCan;3.00;3.50';
+    expect(await prices(text)).toEqual(['column.price']);
+    expect((await prices(text, { 'column.price': 'Cost' }))[0]).toEqual([6, false]);
+    expect((await prices(text, { 'column.price': 'Price' }))[0]).toEqual([4, false]);
+    expect(await prices(text.replace('3.50', '2.00').replace('8.00', '3.00'))).toHaveLength(3);
   });
 
   it.each(['99999', '9.999,99', '9999 EUR', '999,00', '0,01', '1,00'])(
@@ -346,7 +380,7 @@ describe('a price', () => {
   it.each([
     ['Customer group', 'Wholesale', 'Retail'],
     ['Preisliste', 'Händler 2026', 'Endkunden 2026'],
-    ['Channel', 'B2B', 'Shop'],
+    ['Segment', 'B2B', 'Shop'],
   ])('is asked about where %s says %s: customers may not pay it', async (header, dealer, customer) => {
     const text = `Name;Price;${header}\nMug;4.00;${dealer}\nJug;5.00;${customer}`;
     expect(await prices(text)).toEqual([`unused.${header}`]);

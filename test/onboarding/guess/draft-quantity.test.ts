@@ -212,3 +212,20 @@ it('asks about a short header that resembles a word for the stock', async () => 
   expect(await stocks(text)).toEqual(['column.quantity']);
   expect(await stocks(text, { 'column.quantity': '' })).toEqual([null, null]);
 });
+
+describe('a stock of nines', () => {
+  const text = 'Name;Price;Stock\nMug;4.00;9999\nJug;5.00;12\nCan;6.00;0';
+
+  it('far from all others may stand for any number', async () => {
+    expect(await stocks(text)).toEqual(['word.9999']);
+    expect(await stocks(text, { 'word.9999': 'count' })).toEqual([9999, 12, 0]);
+    expect(await stocks(text, { 'word.9999': 'available' })).toEqual([null, 12, 0]);
+    expect(await stocks(text.replace('12', '8000'))).toEqual([9999, 8000, 0]);
+  });
+});
+
+it('a weight per metre is not that of the product', async () => {
+  const text = 'Name;Price;Weight per m\nRope;4.00;0.2 kg\nWire;5.00;0.5 kg';
+  expect(await weights(text)).toEqual([null, null]);
+  expect(await weights(text.replace(' per m', ''))).toEqual([0.2, 0.5]);
+});

@@ -148,3 +148,18 @@ describe('rows with the same name, of which a few have the same size', () => {
     expect(propose(posters).questions).toEqual([]);
   });
 });
+
+it('a kind of row is no category, and is asked about where it names variants, also below repeated names', () => {
+  for (const kinds of ['parent;variation', 'Vater;Kind']) {
+    const [one = '', other = ''] = kinds.split(';');
+    const rows = [
+      ['A1', 'Tee', '4.00', one],
+      ['A1-S', 'Tee', '4.00', other],
+      ['A2', 'Cap', '5.00', 'single'],
+    ];
+    const file = { header: ['SKU', 'Name', 'Price', 'Type'], rows };
+    expect(proposeMapping('products', file).questions.map(({ id }) => id)).toEqual(['group']);
+    const { spec } = proposeMapping('products', file, { group: 'none' });
+    expect(spec?.columns).not.toHaveProperty('category');
+  }
+});
