@@ -65,6 +65,9 @@ describe('whole amounts in JSON', () => {
       .join('\n');
 
   it('of a hundred or more may be cents', async () => {
+    expect(ids(await proposed('a.json', JSON.stringify(records(50, 1999, 2499, 900, 1299))))).toEqual([
+      'word.50',
+    ]);
     for (const answer of ['hundredths', 'whole']) {
       expect(ids(await proposed('a.json', JSON.stringify(records(1999, 900))))).toEqual(['word.1999']);
       const { spec } = await proposed('a.jsonl', lines(1999, 900), {}, { 'word.1999': answer });
@@ -112,6 +115,14 @@ describe('a value beside the records', () => {
     const text = JSON.stringify({ currency: 'USD', products: records });
     const { spec } = await proposed('a.json', text, { records: 'products' });
     expect(spec).toMatchObject({ variants: { pricing: { currency: { const: 'USD' } } } });
+  });
+
+  it('may name a currency without hundredths, as those of records may', async () => {
+    const whole = records.map((one) => ({ ...one, price: 1290 }));
+    const text = JSON.stringify({ currency: 'JPY', products: whole });
+    expect(ids(await proposed('a.json', text, { records: 'products' }))).toEqual([]);
+    const within = whole.map((one) => ({ ...one, currency: 'JPY' }));
+    expect(ids(await proposed('a.json', JSON.stringify(within)))).toEqual([]);
   });
 
   it('is asked about in XML too', async () => {

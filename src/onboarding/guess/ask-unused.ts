@@ -15,8 +15,16 @@ import {
   isMentioned,
   LEAVE_OUT,
 } from './guess.ts';
-import { changesPrices, hasPart, hasPhrase, hasWord, readProductHeader } from './header-reading.ts';
 import {
+  changesPrices,
+  hasPart,
+  hasPhrase,
+  hasWord,
+  readProductHeader,
+  wordsOfHeader,
+} from './header-reading.ts';
+import {
+  areDates,
   areFlags,
   booleanOf,
   isAmount,
@@ -150,8 +158,18 @@ export function askUnused(guess: Guess) {
   for (const column of free) {
     const { header, cells, distinct, values } = column;
     const differ =
-      !areFlags(column) && distinct <= MAX_STATES && new Set(cells).size > 1 && !isMostly(column, isAmount);
-    const isLimit = differ && (hasPart(header, 'limits') || (distinct > 1 && hasWord(header, 'conditions')));
+      !areFlags(column) &&
+      !areDates(column) &&
+      new Set(cells).size > 1 &&
+      (distinct <= MAX_STATES || cells.includes('')) &&
+      !isMostly(column, isAmount);
+    const isAboutPrice = isUnknown(column) && isMentioned(column, 'price') && distinct <= MAX_STATES;
+    const isOfOne = cells.includes('') && wordsOfHeader(header).length === 1 && hasWord(header, 'orders');
+    const isLimit =
+      differ &&
+      (hasPart(header, 'limits') ||
+        isOfOne ||
+        (distinct > 1 && (isAboutPrice || hasWord(header, 'conditions'))));
     const texts = [...new Set(values)].slice(0, 3).join("', '");
     if (texts !== '' && !guess.isNamed(header) && (isLimit || hasPart(header, 'billing')))
       ask(guess, [column], `has '${texts}', and may limit how, where or for which time products are sold`);

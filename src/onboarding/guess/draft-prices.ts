@@ -424,9 +424,9 @@ function askHundredths(
   const [first = ''] = values;
   if (hasWord(header, 'hundredths') || !columns.every((column) => areWhole(column.values))) return undefined;
   const read = amountReader(price);
-  const mayBe = values.length > 0 && values.every((value) => read(value) >= 100 || !(read(value) > 0));
-  const currency = currencyOf(price);
-  const isWhole = currency !== undefined && WHOLE_CURRENCIES.has(currency);
+  const mayBe = isMostly(price, (value) => read(value) >= 100 || !(read(value) > 0));
+  const stated = guess.used.get('currency')?.column.values[0] ?? currencyBeside(guess) ?? '';
+  const isWhole = WHOLE_CURRENCIES.has(currencyOf(price) ?? currencyCode(stated) ?? '');
   const saying = [...guess.freeCalled('unit', 'priceUnit', 'currency'), ...guess.beside].flatMap((column) =>
     column.values
       .filter((value) => hasWord(value, 'hundredths') || hasWord(column.header, 'hundredths'))
@@ -549,10 +549,8 @@ function draftCurrency(
   columns: readonly SampledColumn[],
 ): Pick<PriceDraft, 'skip'> & Pick<PricingSpec, 'currency'> {
   const inCells = new Set(columns.flatMap(currenciesInCells));
-  const [beside] = guess.beside.flatMap((one) => (isExactlyCalled(one, 'currency') ? one.values : []));
   const inHeader =
-    columns.flatMap(({ reading }) => reading.qualifiers.currencyWord ?? [])[0] ??
-    (currencyCode(beside ?? '') && beside);
+    columns.flatMap(({ reading }) => reading.qualifiers.currencyWord ?? [])[0] ?? currencyBeside(guess);
   const column = guess.pick('currency', {
     fits: (one) => isMostly(one, (value) => /^(?:\p{L}{2,3}|\p{Sc}|\p{L}+\.?)$/u.test(value)),
     shown: (one) => countedShare(one, () => true, `are ${[...new Set(one.values)].slice(0, 3).join(', ')}`),
@@ -593,6 +591,12 @@ function draftCurrency(
   // Where no price is in it, leaving all out would hide that: they are rejected.
   if (others.length === 0 || others.length === inCells.size) return whole;
   return { skip: [{ when: { [guess.use('price', price)]: { contains: others } }, reason }], ...stands };
+}
+
+/** The currency that a value beside the records names. */
+function currencyBeside({ beside }: Guess): string | undefined {
+  const words = beside.flatMap((one) => (isExactlyCalled(one, 'currency') ? one.values : []));
+  return words.find((word) => currencyCode(word) !== undefined);
 }
 
 /** The currencies that all words may mean; undefined without words. */

@@ -252,6 +252,14 @@ describe('a column that says how, where or for which time products are sold', ()
     ['Condition', 'new', 'used'],
     ['Zustand', 'neu', 'defekt'],
     ['Billing', 'monthly', 'monthly'],
+    ['Price valid for', 'members', 'all'],
+    ['Replaced by', '', 'A3'],
+    ['Nachfolger', '', 'A3'],
+    ['Embargo', '', 'until March'],
+    ['Launch quarter', 'Q1/2026', 'Q2/2027'],
+    ['Exclusive for', '', 'ACME Ltd'],
+    ['Customer', '', 'ACME'],
+    ['Comment', '', 'price to be confirmed'],
   ])('is asked about: %s', async (header, one, other) => {
     const text = `Name;Price;${header}\nMug;4.00;${one}\nJug;5.00;${other}`;
     expect(await prices(text)).toEqual([`unused.${header}`]);
@@ -262,6 +270,7 @@ describe('a column that says how, where or for which time products are sold', ()
     ['Condition', 'new', ''],
     ['Conditionnement', 'carton', 'sac'],
     ['Channels', '2', '5.1'],
+    ['Launch', '2024-01-02', '2025-03-04'],
   ])('says nothing of that: %s', async (header, one, other) => {
     expect(await prices(`Name;Price;${header}\nMug;4.00;${one}\nJug;5.00;${other}`)).toHaveLength(2);
   });
