@@ -161,15 +161,12 @@ export function askUnused(guess: Guess) {
       !areFlags(column) &&
       !areDates(column) &&
       new Set(cells).size > 1 &&
-      (distinct <= MAX_STATES || cells.includes('')) &&
-      !isMostly(column, isAmount);
+      (distinct <= MAX_STATES || cells.includes(''));
     const isAboutPrice = isUnknown(column) && isMentioned(column, 'price') && distinct <= MAX_STATES;
     const isOfOne = cells.includes('') && wordsOfHeader(header).length === 1 && hasWord(header, 'orders');
+    const isKind = distinct > 1 && (isAboutPrice || hasWord(header, 'conditions'));
     const isLimit =
-      differ &&
-      (hasPart(header, 'limits') ||
-        isOfOne ||
-        (distinct > 1 && (isAboutPrice || hasWord(header, 'conditions'))));
+      differ && (hasPart(header, 'limits') || (!isMostly(column, isAmount) && (isOfOne || isKind)));
     const texts = [...new Set(values)].slice(0, 3).join("', '");
     if (texts !== '' && !guess.isNamed(header) && (isLimit || hasPart(header, 'billing')))
       ask(guess, [column], `has '${texts}', and may limit how, where or for which time products are sold`);

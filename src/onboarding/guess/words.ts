@@ -47,7 +47,7 @@ const HEADER_PARTS = [
   /** Parts of words that say how, where or to whom a product may be sold, and for which time its price is paid. */
   'limits',
   'billing',
-  /** They say whether products are new. */
+  /** They say whether products are new, or where they are sold. */
   'conditions',
   /** They turn the meaning of the others: not active. */
   'negations',
