@@ -158,15 +158,14 @@ export function askUnused(guess: Guess) {
   for (const column of free) {
     const { header, cells, distinct, values } = column;
     const differ =
-      !areFlags(column) &&
-      !areDates(column) &&
-      new Set(cells).size > 1 &&
-      (distinct <= MAX_STATES || cells.includes(''));
+      !areDates(column) && new Set(cells).size > 1 && (distinct <= MAX_STATES || cells.includes(''));
     const isAboutPrice = isUnknown(column) && isMentioned(column, 'price') && distinct <= MAX_STATES;
     const isOfOne = cells.includes('') && wordsOfHeader(header).length === 1 && hasWord(header, 'orders');
     const isKind = distinct > 1 && (isAboutPrice || hasWord(header, 'conditions'));
     const isLimit =
-      differ && (hasPart(header, 'limits') || (!isMostly(column, isAmount) && (isOfOne || isKind)));
+      differ &&
+      (hasPart(header, 'limits') ||
+        (!areFlags(column) && !isMostly(column, isAmount) && (isOfOne || isKind)));
     const texts = [...new Set(values)].slice(0, 3).join("', '");
     if (texts !== '' && !guess.isNamed(header) && (isLimit || hasPart(header, 'billing')))
       ask(guess, [column], `has '${texts}', and may limit how, where or for which time products are sold`);
