@@ -124,6 +124,8 @@ export function formatCurrencies(code: string): string | undefined {
 
 /** What a format of numbers shows: `# €/100 pcs`, with a comma behind the `#` of thousands; undefined for no more than digits and signs. */
 export function shownBy(code: string): string | undefined {
+  const [, instead] = TEXT_IF.exec(code) ?? [];
+  if (instead !== undefined) return `# / ${instead}`;
   let text = '';
   for (const [token] of code.replace(/general/i, '0').matchAll(TOKEN)) {
     if (token === ';') break;
@@ -137,6 +139,8 @@ export function shownBy(code: string): string | undefined {
   return /\p{L}|,/u.test(shown) && shown.includes('#') ? shown : undefined;
 }
 
+/** A section of some numbers that shows a text instead: `[<10]"on request"`. */
+const TEXT_IF = /\[[<>=][^[\]]*\]\s*"([^"]*\p{L}[^"]*)"\s*(?:;|$)/u;
 const GROUP = '\x01';
 const NUMBER = new RegExp(`${DIGIT}(?:[${DIGIT}${GROUP}]*${DIGIT})?`);
 

@@ -54,6 +54,7 @@ describe('numbers that a sheet shows with words', () => {
     ['Price', '0.00" €/100 Stk"', '# €/100 Stk'],
     ['Price', '#,##0.0,"k"', '#,k'],
     ['Price', '0.0,', '#,'],
+    ['Price', '[>=1000]0.00" EUR";[<1000]"on request"', '# / on request'],
     ['Price', '#,##0.00\\ [$€-407]" netto"', '# € netto'],
     ['Price', '"ab "0.00" €"', 'ab # €'],
     ['Stock', '0" cartons"', '# cartons'],
