@@ -40,9 +40,14 @@ export interface SafetyFigures {
   readonly lostPrices: { readonly products: number; readonly examples: readonly string[] };
   /**
    * If the mapping of keys differs from that of the last completed run: the new and held records, the keys that are missing, and the
-   * held records that the ledger knows. Otherwise null.
+   * held records that the ledger knows; whether all new ones are held. Otherwise null.
    */
-  readonly keyChange: { readonly new: number; readonly missing: number; readonly heldKnown: number } | null;
+  readonly keyChange: {
+    readonly new: number;
+    readonly missing: number;
+    readonly heldKnown: number;
+    readonly allHeld: boolean;
+  } | null;
 }
 
 /** The counted figure, and the basis of a percentage; null if there is nothing to compare with. */

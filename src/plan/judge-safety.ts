@@ -143,7 +143,7 @@ function judgeKey(figures: SafetyFigures, run: string): SafetyVerdict | null {
   const measured = { figure: keyChange.new, base: keyChange.missing };
   const danger =
     resource === 'products' && !isExchanged
-      ? 'they would be created a second time with other urls'
+      ? `they would be created a second time with other urls${keyChange.allHeld ? ' once they are released' : ''}`
       : `the run may write the fields of one ${resource.slice(0, -1)} into another`;
   const others = isExchanged ? `, and ${changed} of ${known} known ones change` : '';
   const found = `key: ${safetyRule('key').detail(measured, resource)}${others}`;

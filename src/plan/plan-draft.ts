@@ -451,7 +451,8 @@ export class PlanDraft {
       (standing === 'unchanged' && (mark?.job !== job || mark.fingerprint !== record.fingerprint))
     )
       this.#mayKeepBlock = false;
-    if (standing !== 'unchanged' && update !== undefined) this.tally.countEdited(record.key, update, held);
+    if (update !== undefined && (standing !== 'unchanged' || update.kept.length > 0))
+      this.tally.countEdited(record.key, update, held);
     if (held) {
       this.#hold(compared, standing, [...guarded.hits, ...conflicts]);
       return;

@@ -457,7 +457,12 @@ async function measureSafety(
     prices: moves.prices,
     lostPrices: tally.lostPrices,
     keyChange: keyChanged
-      ? { new: counts.new.records + counts.held.records, missing, heldKnown: tally.heldKnown }
+      ? {
+          new: counts.new.records + counts.held.records,
+          missing,
+          heldKnown: tally.heldKnown,
+          allHeld: counts.new.records === 0,
+        }
       : null,
   };
 }

@@ -103,10 +103,10 @@ export function storesSummary(job: string, stores: readonly object[]) {
   for (const summary of summaries) {
     for (const [field, records] of Object.entries(summary.fieldsChanged))
       fieldsChanged[field] = (fieldsChanged[field] ?? 0) + records;
-    for (const [name, value] of Object.entries(summary))
-      if (typeof value === 'number') figures[name] = (figures[name] ?? 0) + value;
   }
-  if (summaries.length === 0) return { job, stores };
+  for (const [name, value] of stores.flatMap((store) => Object.entries(store)))
+    if (typeof value === 'number') figures[name] = (figures[name] ?? 0) + value;
+  if (summaries.length === 0) return { job, ...figures, stores };
   const status = STATUSES_BY_SEVERITY.findLast((one) => statuses.includes(one)) ?? 'failed';
   const error = summaries.find((summary) => summary.status === status)?.error ?? null;
   return {

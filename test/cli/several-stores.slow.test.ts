@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { API_KEY, setup } from '../sandbox/setup.ts';
+import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { makeWorkspace, type Workspace } from '../support/workspace.ts';
@@ -256,9 +257,23 @@ describe('a job with several stores', () => {
     for (const name of ['shops@staging', 'shops@production']) expect(listed).toContain(name);
     expect((await workspace.storeferry('runs', 'shops@staging')).stdout).not.toContain('shops@production');
     expect((await workspace.storeferry('plan', 'shops@fr')).code).toBe(2);
+    for (const store of ['staging', 'production'])
+      expect((await workspace.storeferry('probe', store)).code).toBe(0);
+    const drift = (await workspace.storeferry('drift', 'shops', '--json')).json();
+    expect(drift).toMatchObject({ checked: 40, edited: 0, stores: [{ checked: 20 }, { checked: 20 }, {}] });
     // A job for a store that its file does not name is one of `promote` only.
     expect((await workspace.storeferry('run', 'nightly@production')).code).toBe(2);
   });
+});
+
+it('the only store of a workspace is cloned into itself without naming it twice', async () => {
+  await using store = await setup();
+  await using workspace = await makeWorkspace(catalogWorkspace(store.url, shopifyCatalog(manyProducts(3))), {
+    STORE_API_KEY: API_KEY,
+  });
+  expect((await workspace.storeferry('run', 'nightly')).code).toBe(0);
+  const cloned = await workspace.storeferry('clone', '--to', 'main', '--json');
+  expect(cloned.json()).toMatchObject({ status: 'planned', records: 3 });
 });
 
 async function planIds(workspace: Workspace): Promise<readonly unknown[]> {

@@ -156,15 +156,24 @@ describe('safety limits', () => {
   });
 
   it('stop when what makes the key changed and both new and missing keys appear', () => {
-    expect(exceeded({ keyChange: { new: 90, missing: 90, heldKnown: 0 } })).toEqual(['key']);
-    expect(exceeded({ keyChange: { new: 90, missing: 0, heldKnown: 0 } })).toEqual([]);
-    expect(exceeded({ keyChange: { new: 0, missing: 90, heldKnown: 0 } })).toEqual([]);
+    expect(exceeded({ keyChange: { new: 90, missing: 90, heldKnown: 0, allHeld: false } })).toEqual(['key']);
+    expect(exceeded({ keyChange: { new: 90, missing: 0, heldKnown: 0, allHeld: false } })).toEqual([]);
+    expect(exceeded({ keyChange: { new: 0, missing: 90, heldKnown: 0, allHeld: false } })).toEqual([]);
     // Nobody knows the keys of rejected records.
-    expect(exceeded({ keyChange: { new: 0, missing: 90, heldKnown: 0 }, rejected: 1 })).toEqual(['key']);
+    expect(
+      exceeded({ keyChange: { new: 0, missing: 90, heldKnown: 0, allHeld: false }, rejected: 1 }),
+    ).toEqual(['key']);
+  });
+
+  it('say of new keys that are all held what becomes of them', () => {
+    const judge = (allHeld: boolean) =>
+      judgeSafety(DEFAULTS, { ...USUAL, keyChange: { new: 9, missing: 9, heldKnown: 0, allHeld } }, 'r7')[0];
+    expect(judge(true)?.message).toContain('a second time with other urls once they are released.');
+    expect(judge(false)?.message).toContain('a second time with other urls.');
   });
 
   it('stop when what makes the key changed and most known records get other contents', () => {
-    const keyChange = { new: 0, missing: 0, heldKnown: 0 };
+    const keyChange = { new: 0, missing: 0, heldKnown: 0, allHeld: false };
     expect(exceeded({ keyChange, known: 100, changed: 50 })).toEqual(['key']);
     expect(exceeded({ keyChange, known: 100, changed: 49 })).toEqual([]);
     // Guards hold them back one by one, and say nothing of the whole.

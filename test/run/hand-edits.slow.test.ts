@@ -309,7 +309,7 @@ describe('edits in the store', () => {
       'jobs/goods.yaml',
       `${FILES['jobs/goods.yaml']}conflicts: { default: hold, variants: store }\n`,
     );
-    expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, held: 0 });
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, held: 0, applied: 0, edited: 1 });
     expect(priceOf((await shop.held()).get('mug-1'))).toBe(99);
     await shop.folder.write('jobs/goods.yaml', `${FILES['jobs/goods.yaml']}conflicts: source\n`);
     expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, applied: 1 });

@@ -22,12 +22,13 @@ not cloned, because their ids belong to a store.`,
   action: 'clone',
   async task({ context, workspace, readImportRequest }, _, { asOf, store: from, to }) {
     if (to === undefined) throw new UsageError('Name the store that gets the catalog: --to STORE');
-    const others = workspace.storeNames().filter((name) => name !== to);
-    const chosen = from ?? (others.length === 1 ? others[0] : undefined);
+    const names = workspace.storeNames();
+    const [only = to, ...more] = names.filter((name) => name !== to);
+    const chosen = from ?? (more.length === 0 ? only : undefined);
     const target = workspace.store(to);
     if (chosen === undefined)
       throw new UsageError('It is not clear which store is cloned.', {
-        hint: `Name it with --store: ${workspace.storeNames().join(', ')}.`,
+        hint: `Name it with --store: ${names.join(', ')}.`,
       });
     if (workspace.files.jobNames.includes(CLONE_JOB))
       throw new UsageError(`jobs/${CLONE_JOB}.yaml has the name that clones have.`, {

@@ -71,11 +71,13 @@ export function exportedSection(
   const { location, mode, begun, isTable, format, items, lines, bytes, readAt } = file;
   const at = formatMoment(Date.parse(readAt), { timezone });
   const how =
-    mode !== 'append'
-      ? WHOLE_FILE[mode]
-      : begun === true
-        ? 'in a new file: none existed, or an empty one'
-        : 'added to the file';
+    bytes === 0
+      ? 'and no file: nothing is new or changed'
+      : mode !== 'append'
+        ? WHOLE_FILE[mode]
+        : begun === true
+          ? 'in a new file: none existed, or an empty one'
+          : 'added to the file';
   const written =
     isTable === true
       ? `${counted(lines, 'row')}, ${begun === true ? 'in a new table' : 'added or updated'}`

@@ -19,6 +19,7 @@ import type { RunFacts } from '../../report/run-facts.ts';
 import { loadSnapshot } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { Lock } from '../../state/state.ts';
+import { counted } from '../../text/printable.ts';
 import { elapsedFigures, pruneHistory, pruneRuns } from '../end-run.ts';
 import { refuseUnlessHeld } from '../lock-job.ts';
 import { editedByRun } from '../records/edited-record.ts';
@@ -165,7 +166,7 @@ function errorOf(
 
 /** The error of a run whose store did not confirm everything. */
 export function unsentError(operations: number): string {
-  return `${operations} operations were not confirmed by the store.`;
+  return `${counted(operations, 'operation')} ${operations === 1 ? 'was' : 'were'} not confirmed by the store.`;
 }
 
 /**

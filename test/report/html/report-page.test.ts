@@ -69,7 +69,13 @@ describe('the report page', () => {
   });
 
   it('says whether the file of an export is whole', async () => {
-    expect((await pageOf(named('orders'))).all).toContain('3,204 lines, as the whole file');
+    const { facts, view } = named('orders');
+    expect((await pageOf({ facts, view })).all).toContain('3,204 lines, as the whole file');
+    const { exported } = facts;
+    const none = exported && { ...exported, mode: 'new' as const, lines: 0, bytes: 0 };
+    expect((await pageOf({ facts: { ...facts, exported: none }, view })).all).toContain(
+      '0 lines, and no file: nothing is new or changed',
+    );
   });
 
   it('says who approved a plan: nobody has one of a release', async () => {
