@@ -33,6 +33,7 @@ import {
   MAX_STATES,
   marking,
   momentsOf,
+  namedToo,
   readerOfFlags,
   type SampledColumn,
   shareOf,
@@ -479,15 +480,23 @@ function askRefusals(
     );
     if (refusals === undefined || found === undefined) return [];
     const shown = found === '' ? 'is blank' : `has '${found}'`;
-    const answer = guess.askUnused([column], `${shown} for a contact that '${flag.header}' subscribes`, [
-      field ? { value: LEAVE_OUT.value, label: 'nothing about e-mails' } : LEAVE_OUT,
-      {
-        value: 'unsubscribed',
-        label: areDates(column)
-          ? `contacts ${found === '' ? 'without' : 'with'} a date get no e-mails`
-          : 'such a contact gets no e-mails',
-      },
-    ]);
+    const isOther = (word: string) =>
+      word !== found.toLowerCase() && booleanOf(word) === undefined && !isWordless(word);
+    const others = wordsIn({ values: column.values.filter(refusals.test) }).filter(isOther);
+    const also = namedToo(others.slice(0, MAX_STATES));
+    const answer = guess.askUnused(
+      [column],
+      `${shown} for a contact that '${flag.header}' subscribes${also}`,
+      [
+        field ? { value: LEAVE_OUT.value, label: 'nothing about e-mails' } : LEAVE_OUT,
+        {
+          value: 'unsubscribed',
+          label: areDates(column)
+            ? `contacts ${found === '' ? 'without' : 'with'} a date get no e-mails`
+            : 'such a contact gets no e-mails',
+        },
+      ],
+    );
     if (answer !== 'unsubscribed') return [];
     const name = field ? guess.use(field, column) : guess.useAnswered('unsubscribed', column);
     return refusals.values(name);
@@ -616,10 +625,12 @@ function refusalsOf(column: SampledColumn): Refusals | undefined {
 
 /** Which cells of a column have a state that refuses e-mails, alone or in a list. */
 function statesOf(column: SampledColumn): Refusals {
-  const cells = [...new Set(column.values)].filter((cell) => listed(cell).some(isRefusal));
-  const isText = isCalled(column, 'tags', 'note') || cells.some((cell) => listed(cell).length > 1);
-  if (!isText) return wordRefusals(column, isRefusal, false);
-  const states = { contains: cells.flatMap(listed).filter(isRefusal) };
+  const isNote = isCalled(column, 'tags', 'note');
+  const refuses = (part: string) => isRefusal(part) || (isNote && refusesNews(part));
+  const cells = [...new Set(column.values)].filter((cell) => listed(cell).some(refuses));
+  if (!isNote && cells.every((cell) => listed(cell).length < 2))
+    return wordRefusals(column, isRefusal, false);
+  const states = { contains: cells.flatMap(listed).filter(refuses) };
   const refusing = new Set(cells);
   return {
     test: (cell) => refusing.has(cell),
@@ -627,8 +638,18 @@ function statesOf(column: SampledColumn): Refusals {
   };
 }
 
+/** Whether a sentence negates, or has a part of a word for it, beside a word for e-mails or newsletters: wil geen nieuwsbrief. */
+function refusesNews(text: string): boolean {
+  const isAbout = (word: string) =>
+    readContactHeader(word).meanings.some(({ concept }) => concept === 'email' || concept === 'subscribed');
+  return (
+    (hasWord(text, 'negations') || hasPart(text, 'refusing')) &&
+    wordsOfHeader(text).some((word) => isAbout(word) || isAbout(word.slice(0, -1)))
+  );
+}
+
 function listed(cell: string): readonly string[] {
-  const parts = cell.split(/[[\]"',;|/\n]+/).map((part) => part.trim());
+  const parts = cell.split(/(?:[[\]",;|/\n]|(?<!\p{L})'|'(?!\p{L})|[.!?] )+/u).map((part) => part.trim());
   return parts.filter((part) => part !== '');
 }
 
@@ -649,7 +670,7 @@ function isWordless(cell: string): boolean {
 
 /** Whether a cell in a column about consent agrees, by its only word or by the first ones of a sentence, or has no words. */
 function isAgreed(cell: string): boolean {
-  const all = wordsOfHeader(cell);
+  const all = wordsOfHeader(cell).filter((word) => !/\d/.test(word));
   const isTurned = hasWord(cell, 'negations') || hasWord(cell, 'otherChannels');
   return (
     isWordless(cell) ||

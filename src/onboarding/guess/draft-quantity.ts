@@ -23,6 +23,7 @@ import {
   isMostly,
   MAX_STATES,
   marking,
+  namedToo,
   readAmount,
   readCount,
   readWeight,
@@ -180,8 +181,7 @@ export function askStock(guess: Guess) {
     const isUnread = (one: string) => availabilityOf(one) === undefined && booleanOf(one) === undefined;
     const out = wordsIn(column).filter(isOut);
     const more = areMarks ? [] : out.filter((one) => one !== word && isUnread(one)).slice(0, MAX_STATES);
-    const also = more.length === 0 ? '' : `; other words are ${more.map((one) => `'${one}'`).join(', ')}`;
-    const why = `has '${column.cells[row]}' for a product that ${amount ? `has a stock of ${amount}` : 'can be bought without it'}${also}`;
+    const why = `has '${column.cells[row]}' for a product that ${amount ? `has a stock of ${amount}` : 'can be bought without it'}${namedToo(more)}`;
     const offered = [LEAVE_OUT, areMarks ? SOLD_OUT : OTHERS_SOLD_OUT];
     if (guess.askUnused([column], why, offered) !== 'sold-out') continue;
     const name = guess.useAnswered('soldOut', column);

@@ -44,6 +44,11 @@ export function wordsIn({ values }: Pick<SampledColumn, 'values'>): readonly str
   return [...new Set(values.map((value) => value.toLowerCase()))];
 }
 
+/** Names more words that the answer to a question is about. */
+export function namedToo(words: readonly string[]): string {
+  return words.length === 0 ? '' : `; other words are ${words.map((word) => `'${word}'`).join(', ')}`;
+}
+
 /** The share of the values that meet a test; 0 without values. */
 export function shareOf({ values }: SampledColumn, test: (value: string) => boolean): number {
   return values.length === 0 ? 0 : values.filter(test).length / values.length;

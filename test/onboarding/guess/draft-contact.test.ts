@@ -163,6 +163,18 @@ describe('a consent that another column takes back', () => {
     expect(await subscribed(`Newsletter;${header}\nyes;${refusing}\nno;1`)).toEqual([`unused.${header}`]);
   });
 
+  it('is asked about with all words that the answer is about', async () => {
+    const header = ['Email', 'Newsletter', 'GDPR consent'];
+    const rows = ['Granted 2019', 'lapsed in May', 'revoked', 'no'].map((cell, row) => [
+      ...[`a${row}@x.example`, 'yes'],
+      cell,
+    ]);
+    const [question] = proposeMapping('contacts', { header, rows, now: NOW }).questions;
+    expect(question?.reason).toBe(
+      "it has 'lapsed in May' for a contact that 'Newsletter' subscribes; other words are 'revoked'",
+    );
+  });
+
   it('is asked about in a text below a header that negates', async () => {
     const text = 'Newsletter;Keine Werbung mehr\nja;\nja;seit 03/2024';
     expect(await subscribed(text)).toEqual(['unused.Keine Werbung mehr']);
@@ -189,6 +201,7 @@ describe('a consent that another column takes back', () => {
     expect(await subscribed('Newsletter;SMS marketing\nyes;no\nno;yes')).toEqual([true, false]);
     expect(await subscribed('Newsletter;No SMS please\nyes;yes\nno;no')).toEqual([true, false]);
     expect(await subscribed('Newsletter;VIP\nyes;no\nno;yes')).toEqual([true, false]);
+    expect(await subscribed('Newsletter;Note\nyes;no delivery on Monday\nno;')).toEqual([true, false]);
     expect(await subscribed('Newsletter;Member no\nyes;A-7\nno;\nno;')).toEqual([true, false, false]);
     expect(await subscribed('Newsletter;Credits left\nyes;5\nno;12')).toEqual([true, false]);
     // In German it means never.
@@ -209,6 +222,12 @@ describe('a text about a contact', () => {
     ['Comments', `${'met at the fair, '.repeat(9)}asked to be removed 3/4`],
     ['Notiz', 'will keine Mails mehr'],
     ['Notiz', 'verstorben'],
+    ['Comment', 'asked to stop receiving the newsletter'],
+    ['Comment', "Please don't email me. Thanks"],
+    ['Comment', "don't contact"],
+    ['Remarque', 'ne veut plus recevoir de newsletter'],
+    ['Notas', 'no quiere recibir más correos'],
+    ['Opmerking', 'wil geen nieuwsbrief meer'],
   ])('is sent as a note, and is asked about where it refuses e-mails: %s %s', async (header, refusing) => {
     const text = `Newsletter;${header}\nyes;VIP\nyes;${refusing}`;
     const id = `unused.${header}`;
