@@ -569,7 +569,8 @@ function wordRefusals(
   const written = (isNo: boolean) => {
     const plain = general ? [isNo ? 'no' : 'yes'] : [];
     const own = all.filter((word) => !numbered.includes(word) && refuses(word) === isNo);
-    return [...new Set([...plain, ...own.map((word) => (booleanOf(word) === !isNo && plain[0]) || word)])];
+    // The words of the file are the first that a rejection names.
+    return [...new Set([...own.filter((word) => !general || booleanOf(word) !== !isNo), ...plain])];
   };
   const [no, others] = [written(true), written(false)];
   // Of addresses and sentences there are always others.

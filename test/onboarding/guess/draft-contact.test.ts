@@ -156,6 +156,20 @@ describe('a consent that another column takes back', () => {
     },
   );
 
+  it('by another word is rejected with those that are known', async () => {
+    const rows = ['yes', 'given', 'revoked'].map((cell) => ['a@x.example', 'yes', cell]);
+    const file = { header: ['Email', 'Newsletter', 'Consent'], rows, now: NOW };
+    const { spec } = proposeMapping('contacts', file, { 'unused.Consent': 'unsubscribed' });
+    if (spec?.import !== 'contacts') throw new Error('no mapping');
+    const contact = { ...spec.contact, id: { const: 7 } };
+    const later = table(file.header, [['a@x.example', 'yes', 'lapsed']]);
+    const { mapped } = await mapAll({ ...spec, contact }, [later]);
+    expect(mapped[0]).toMatchObject({
+      kind: 'rejected',
+      reason: { message: expect.stringMatching(/expected one of given, .*, revoked, /) },
+    });
+  });
+
   it.each([
     ['Confirmed at', '0000-00-00 00:00:00'],
     ['Consent status', '2'],
