@@ -116,7 +116,8 @@ const OTHER_CONCEPTS = {
     'material',
     'none',
   ],
-  contacts: ['refused', 'confirmed', 'middleName', 'addressLine', 'none'],
+  // Those who joined something that may be a list for e-mails, or a course, and who left it.
+  contacts: ['joined', 'ended', 'refused', 'confirmed', 'middleName', 'addressLine', 'none'],
 } as const;
 
 type Fields = typeof COLUMN_FIELDS;

@@ -8,7 +8,7 @@ import type {
 } from '../../mapping/spec/mapping-spec.ts';
 import { withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { COLUMN_FIELDS } from '../column-fields.ts';
+import { COLUMN_FIELDS, type Concept } from '../column-fields.ts';
 import { countedShare, type Guess, isCalled, isMentioned, LEAVE_OUT, readBy } from './guess.ts';
 import {
   hasBeginning,
@@ -442,11 +442,15 @@ function consentOf(
 function askUnclear(guess: Guess, fits: (column: SampledColumn) => boolean): void {
   const unclear = guess.free.filter((column) => {
     const isState = column.distinct <= MAX_STATES && column.values.some(isRefusal);
-    const isNamed = isMentioned(column, 'subscribed', 'unsubscribed') && fits(column);
-    return column.reading.meanings.length === 0 && (isNamed || isState);
+    const isNamed = isMentioned(column, 'subscribed', 'unsubscribed', 'ended') && fits(column);
+    const mayHaveJoined = isCalled(column, 'joined') && fits(column) && !areDates(column);
+    const mayHaveLeft = isCalled(column, 'ended') && column.values.length > 0;
+    return mayHaveJoined || mayHaveLeft || (column.reading.meanings.length === 0 && (isNamed || isState));
   });
   const isNegative = (column: SampledColumn) =>
-    isMentioned(column, 'unsubscribed', 'refused') || hasWord(column.header, 'negations');
+    isMentioned(column, 'unsubscribed', 'refused', 'ended') ||
+    isCalled(column, 'ended') ||
+    hasWord(column.header, 'negations');
   for (const [field, columns] of [
     ['unsubscribed', unclear.filter(isNegative)],
     ['subscribed', unclear.filter((column) => !isNegative(column))],
@@ -589,8 +593,8 @@ function wordRefusals(
 
 /** Which cells of a column refuse e-mails, and what says it; undefined if the column says nothing about e-mails. */
 function refusalsOf(column: SampledColumn): Refusals | undefined {
-  const says = (concept: 'subscribed' | 'unsubscribed' | 'refused' | 'confirmed') =>
-    isCalled(column, concept) || isMentioned(column, concept);
+  const says = (...concepts: readonly Concept[]) =>
+    isCalled(column, ...concepts) || isMentioned(column, ...concepts);
   const isOther = hasWord(column.header, 'otherChannels') && !isMentioned(column, 'email');
   const isUnnamed = !isOther && column.reading.meanings.length === 0;
   const isUnknown = isUnnamed && (areFlags(column) || areUnnamedDates(column));
@@ -603,7 +607,7 @@ function refusalsOf(column: SampledColumn): Refusals | undefined {
     ((isUnknown || isText) && hasPart(column.header, 'refusing')) ||
     (isUnknown && hasWord(column.header, 'negations')) ||
     (isText && isSparse && hasWord(before.join(' '), 'negations'));
-  if (says('unsubscribed') || says('refused') || isRefusing) {
+  if (says('unsubscribed', 'refused', 'ended') || isRefusing) {
     return { test: isFilled, values: (name) => [refusedWhereFilled(name, column)] };
   }
   if (isOther || column.values.length === 0) return undefined;
@@ -611,7 +615,7 @@ function refusalsOf(column: SampledColumn): Refusals | undefined {
     says('confirmed') ||
     isCalled(column, 'subscribed') ||
     (column.reading.meanings.length === 0 && hasPart(column.header, 'agreeing'));
-  if (isConsent || says('subscribed') || (isUnknown && isMentioned(column, 'email'))) {
+  if (isConsent || says('subscribed', 'joined') || (isUnknown && isMentioned(column, 'email'))) {
     const read = readerOfFlags(column);
     const isBlankNo = says('confirmed') && (areFlags(column) || column.values.some(isAgreed));
     const isCount = (cell: string) => /^\d+$/.test(cell) && hasWord(column.header, 'orders');

@@ -308,6 +308,21 @@ describe('dates on which contacts agreed', () => {
   });
 });
 
+it.each([
+  ['subscribed', 'Inscrito', 'sim', 'não', [true, false]],
+  ['subscribed', 'Iscritto', 'sì', 'no', [true, false]],
+  ['subscribed', 'Subscription', 'yes', 'no', [true, false]],
+  ['unsubscribed', 'Cancelado', '2024-01-02', '', [false, null]],
+  ['unsubscribed', 'Widerruf', '2024-01-02', '', [false, null]],
+  ['unsubscribed', 'Rezygnacja', 'tak', '', [false, null]],
+  ['unsubscribed', 'Çıkış tarihi', '2024-01-02', '', [false, null]],
+])('asks whether it is about e-mails who is %s: %s', async (field, header, one, other, sent) => {
+  const text = `${header}\n${one}\n${other}`;
+  expect(await subscribed(text)).toEqual([`column.${field}`]);
+  expect(await subscribed(text, { [`column.${field}`]: '' })).toEqual([null, null]);
+  expect(await subscribed(text, { [`column.${field}`]: header })).toEqual(sent);
+});
+
 it('names a part of a name that is not sent, and shows it as unused', () => {
   const rows = [['a@x.example', 'Ada']];
   const { columns, notes } = proposeMapping('contacts', { header: ['Email', 'Vorname'], rows });
