@@ -107,8 +107,8 @@ export async function openTable(
   return staged === undefined ? await readCsv(input, options) : await openStagedRows(input, staged, options);
 }
 
-/** What a source says of CSV only; `quotes` has a default. */
-const CSV_KEYS = ['encoding', 'delimiter', 'quotes', 'escape', 'skipBlanks'] as const;
+/** What a source says of CSV only; `quotes` has a default. A charset may stand beside formats that name their own. */
+const CSV_KEYS = ['delimiter', 'quotes', 'escape', 'skipBlanks'] as const;
 
 /** CsvError if a sheet has no header, or for options that say nothing about a table of this format. */
 async function openStagedRows(

@@ -36,7 +36,6 @@ it.each([
 
 it.each([
   ['delimiter', { delimiter: ';' }],
-  ['encoding', { encoding: 'utf-8' }],
   ['quotes', { quotes: 'none' }],
   ['escape', { escape: 'backslash' }],
   ['skipBlanks', { skipBlanks: true }],
