@@ -450,6 +450,7 @@ function askUnclear(guess: Guess, fits: (column: SampledColumn) => boolean): voi
   const isNegative = (column: SampledColumn) =>
     isMentioned(column, 'unsubscribed', 'refused', 'ended') ||
     isCalled(column, 'ended') ||
+    hasPart(column.header, 'refusing') ||
     hasWord(column.header, 'negations');
   for (const [field, columns] of [
     ['unsubscribed', unclear.filter(isNegative)],

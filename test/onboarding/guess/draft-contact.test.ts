@@ -105,6 +105,7 @@ describe('a consent that another column takes back', () => {
     ['Data dezabonării', '', '03.04.2024'],
     ['Дата відписки', '', '03.04.2024'],
     ['Peruttu', '', '3.4.2024'],
+    ['Odjavljen', 'ne', 'da'],
     ['停止日', '', '2024-05-01'],
     ['Kontakt unerwünscht', '', 'x'],
     ['Werbestopp', 'nein', 'ja'],
@@ -444,6 +445,7 @@ describe('a column that says who gets no e-mails', () => {
   });
 
   it('is not offered as one that says who gets them', async () => {
+    expect(await subscribed('Unsub reason\nspam\n')).toEqual(['column.unsubscribed']);
     expect(await subscribed('Not subscribed to anything\nyes\nno')).toEqual(['column.unsubscribed']);
   });
 });
