@@ -646,12 +646,24 @@ function statesOf(column: SampledColumn): Refusals {
 
 /** Whether a sentence negates, or has a part of a word for it, beside a word for e-mails or newsletters: wil geen nieuwsbrief. */
 function refusesNews(text: string): boolean {
-  const isAbout = (word: string) =>
-    readContactHeader(word).meanings.some(({ concept }) => concept === 'email' || concept === 'subscribed');
+  const about = wordsAboutEmails();
   return (
     (hasWord(text, 'negations') || hasPart(text, 'refusing')) &&
-    wordsOfHeader(text).some((word) => isAbout(word) || isAbout(word.slice(0, -1)))
+    wordsOfHeader(text).some((word) => about.has(word) || about.has(word.slice(0, -1)))
   );
+}
+
+let aboutEmails: ReadonlySet<string> | undefined;
+
+/** The headers of one word for an e-mail address and for who gets e-mails. */
+function wordsAboutEmails(): ReadonlySet<string> {
+  const { email, subscribed } = words().headers.contacts;
+  aboutEmails ??= new Set(
+    [...Object.values(email), ...Object.values(subscribed)].flatMap((written) =>
+      [...written].map(wordsOfHeader).flatMap(([only = '', second]) => (second === undefined ? [only] : [])),
+    ),
+  );
+  return aboutEmails;
 }
 
 function listed(cell: string): readonly string[] {
