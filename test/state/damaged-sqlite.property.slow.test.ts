@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { AS_ACKNOWLEDGED } from '../../src/model/observation.ts';
+import type { Run } from '../../src/model/run.ts';
 import { StateError } from '../../src/model/storeferry-error.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
-import type { State } from '../../src/state/state.ts';
+import type { Ledger, State } from '../../src/state/state.ts';
 import { patience } from '../support/pace.ts';
 import { seedOf } from '../support/seed.ts';
 import { seededRandom } from '../support/store/random.ts';
@@ -55,13 +57,52 @@ async function begun(state: State): Promise<unknown> {
   return await sending.begin([...upserts, deletion(20, 'key-20', 120)]);
 }
 
-/** Everything that can be asked of a state, and what the answer must be like. */
-function calls(
-  state: State,
-): readonly (readonly [name: string, schema: z.ZodType, ask: () => Promise<unknown>])[] {
+/** What the answer must be like, and the call. */
+type Call = readonly [schema: z.ZodType, ask: () => Promise<unknown>];
+
+/** Everything that can be asked of a ledger. */
+function ledgerCalls(ledger: Ledger, run: Run): Readonly<Record<keyof Ledger, Call>> {
+  const memos = KEYS.map((_, index) => `memo-${index % 7}`);
+  const observation = z.object({ altered: z.object(), edited: z.object() });
+  const observed = KEYS.map((key) => ({ key, fingerprint: `1-of-${key}`, observation: AS_ACKNOWLEDGED }));
+  const keyed = z.object({ key: z.string() });
+  return {
+    marks: [marks, () => ledger.marks(KEYS)],
+    compare: [marks, () => ledger.compare({ keys: KEYS, memos, job: 'nightly' })],
+    bodies: [z.array(z.string().optional()), () => ledger.bodies(KEYS)],
+    views: [
+      z.array(z.object({ observation: observation.optional(), doubted: z.array(z.string()).nullable() })),
+      () => ledger.views(KEYS),
+    ],
+    edited: [z.array(z.array(keyed.extend({ observation }))), () => drained(ledger.edited())],
+    keysBy: [z.array(z.array(z.string())), () => ledger.keysBy('id', ['7', '107'])],
+    keysNamed: [z.array(z.string()), () => ledger.keysNamed('key-1', 20)],
+    allBodies: [z.array(z.array(keyed.extend({ body: z.string() }))), () => drained(ledger.allBodies())],
+    count: [z.int(), () => ledger.count('nightly')],
+    keysOf: [z.array(z.array(keyed)), () => drained(ledger.keysOf('nightly'))],
+    sharedIds: [z.map(z.int(), z.array(z.string())), () => ledger.sharedIds(new Set([7, 107]))],
+    unconfirmed: [z.array(z.array(z.string())), () => drained(ledger.unconfirmed('nightly'))],
+    doubtedOnlyBy: [z.set(z.string()), () => ledger.doubtedOnlyBy('nightly', KEYS)],
+    position: [z.string(), () => ledger.position()],
+    writtenSince: [z.set(z.string()), async () => ledger.writtenSince(await ledger.position(), KEYS)],
+    hasDoubts: [z.boolean(), () => ledger.hasDoubts()],
+    lostSince: [z.boolean(), () => ledger.lostSince(run)],
+    remember: [
+      z.undefined(),
+      () => ledger.remember(KEYS.map((key) => ({ key, fingerprint: `1-of-${key}`, memo: 'memo' }))),
+    ],
+    observe: [z.undefined(), () => ledger.observe(observed)],
+    proveIdsAgain: [z.undefined(), () => ledger.proveIdsAgain()],
+    confirm: [z.undefined(), () => ledger.confirm(KEYS.slice(30, 40))],
+    forget: [z.boolean(), () => ledger.forget('key-30')],
+    reconcile: [z.object({ keys: z.int() }).nullable(), () => ledger.reconcile()],
+  };
+}
+
+/** All of that, and what can be asked of runs. */
+function calls(state: State): readonly (readonly [name: string, ...call: Call])[] {
   const { runs } = state;
   const ledger = state.ledger(TARGET);
-  const memos = KEYS.map((_, index) => `memo-${index % 7}`);
   const next = sampleRun({ id: 'run-next' });
   return [
     ['list', z.array(run), () => runs.list({})],
@@ -72,16 +113,7 @@ function calls(
     ['refusals', refusals, () => drained(runs.refusals('run-1'))],
     ['unsentReasons', z.array(z.object({ reason, count: z.int() })), () => runs.unsentReasons('run-1')],
     ['changedIds', z.array(z.object({ key: z.string() })), () => runs.changedIds('run-1', 20)],
-    ['marks', marks, () => ledger.marks(KEYS)],
-    ['compare', marks, () => ledger.compare({ keys: KEYS, memos, job: 'nightly' })],
-    ['bodies', z.array(z.string().optional()), () => ledger.bodies(KEYS)],
-    ['count', z.int(), () => ledger.count('nightly')],
-    ['keysOf', z.array(z.array(z.object({ key: z.string() }))), () => drained(ledger.keysOf('nightly'))],
-    ['unconfirmed', z.array(z.array(z.string())), () => drained(ledger.unconfirmed('nightly'))],
-    ['doubtedOnlyBy', z.set(z.string()), () => ledger.doubtedOnlyBy('nightly', KEYS)],
-    ['hasDoubts', z.boolean(), () => ledger.hasDoubts()],
-    ['lostSince', z.boolean(), () => ledger.lostSince(next)],
-    ['reconcile', z.object({ keys: z.int() }).nullable(), () => ledger.reconcile()],
+    ...Object.entries(ledgerCalls(ledger, next)).map(([name, call]) => [name, ...call] as const),
     ['update', run, () => runs.update('run-2', { error: 'changed' })],
     ['begin', z.object({ waitMs: z.array(z.number()), overtaken: z.array(z.boolean()) }), () => begun(state)],
     ['create', z.undefined(), () => runs.create(next)],
