@@ -168,7 +168,7 @@ export function createSqliteLedger(database: DatabaseSync, names: Names, journal
           const now = new Set(
             body === null
               ? []
-              : handlesOf(key, read(body) ?? undefined, integerOrNull(row['id'], 'marks.id')),
+              : storedHandles(key, read(body) ?? undefined, integerOrNull(row['id'], 'marks.id')),
           );
           for (const { handle } of selectHandles.all(number, key)) {
             if (!now.delete(text(handle, 'handles.handle'))) removeHandle.run(number, handle ?? '', key);
@@ -425,4 +425,13 @@ export function createSqliteHistory(database: DatabaseSync, names: Names, journa
       return readRow(sums, 'version_runs', { versions: integer, bytes: integer });
     },
   };
+}
+
+/** As `handlesOf`. A body that is no JSON was damaged: no other is written. */
+function storedHandles(...stored: Parameters<typeof handlesOf>): readonly string[] {
+  try {
+    return handlesOf(...stored);
+  } catch (error) {
+    throw error instanceof SyntaxError ? new DamagedValue('bodies.content') : error;
+  }
 }
