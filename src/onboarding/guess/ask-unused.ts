@@ -116,6 +116,11 @@ export function askUnused(guess: Guess) {
     (value) => `${suchAs(value)} prices and stock may be for that, not for a piece`,
   );
   doubt(
+    free.filter((one) => isUnnamed(one) && !guess.isNamed(one.header) && one.values.some(isPieceWord)),
+    (value) => /^\p{L}.{0,30} \d+$/u.test(value) && !isPiece(value),
+    (value) => `has '${value}', and prices and stock may be for that, not for a piece`,
+  );
+  doubt(
     guess.freeCalled('currency').filter(({ distinct }) => distinct > 1),
     () => true,
     (value) => `${suchAs(value)} prices may be in several currencies`,
@@ -259,6 +264,13 @@ function isPiece(value: string): boolean {
     isMissingValue(value) ||
     currencyCode(value) !== undefined ||
     parts.every((part) => /^1(?:[.,]0{1,9})?$/.test(part) || known.some((some) => some.has(part)))
+  );
+}
+
+/** Whether a word says that one piece is sold: each. */
+function isPieceWord(value: string): boolean {
+  return (
+    /\p{L}/u.test(value) && !isMissingValue(value) && currencyCode(value) === undefined && isPiece(value)
   );
 }
 

@@ -3,6 +3,7 @@ import type { Condition, Transform, Value, VariantsSpec } from '../../mapping/sp
 import { recordOf, withoutAbsent } from '../../model/json-object.ts';
 import { isUnknown } from './draft-hidden.ts';
 import { askShown, findDecimal, outliersOf } from './draft-prices.ts';
+import { partOf } from './draft-spread.ts';
 import {
   countedShare,
   type Guess,
@@ -52,6 +53,15 @@ export function draftQuantity(guess: Guess, isSpread = false): Value | undefined
       counted,
       `'${order.header}' may be that of orders, and '${counted[0]?.header}' what was ordered`,
     );
+  // Stock US is in no language beside Stock EU: it is asked about as a part of the stock.
+  const parts = guess.free.filter((one) => partOf(one) === 'quantity');
+  if (
+    counted.length === 1 &&
+    parts.length > 1 &&
+    parts.some((one) => counted.includes(one)) &&
+    guess.given('quantity') === undefined
+  )
+    return undefined;
   if (guess.isAsked('quantity')) return undefined;
   const isCount = (value: string) => readCount(value) !== undefined || isMissingValue(value);
   const isWord = (value: string) => availabilityOf(value) !== undefined || booleanOf(value) !== undefined;

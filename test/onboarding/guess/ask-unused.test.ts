@@ -259,6 +259,8 @@ describe('a column that says how, where or for which time products are sold', ()
     ['Lagerampel', 'grün', 'rot'],
     ['MHD', '01.10.2025', '01.01.2027'],
     ['Best before', '2025-10-01', '2027-01-01'],
+    ['Package', 'each', 'box of 500'],
+    ['Gebinde', 'Stück', 'Karton à 12'],
     ['Age restriction', '', '18'],
     ['Reserved for', '', 'Ann'],
     ['Se vende por', 'unidad', 'caja'],
@@ -278,6 +280,7 @@ describe('a column that says how, where or for which time products are sold', ()
     ['Condition', 'new', ''],
     ['Conditionnement', 'carton', 'sac'],
     ['Channels', '2', '5.1'],
+    ['Model', 'Mug 1', 'Mug 2'],
     ['Launch', '2024-01-02', '2025-03-04'],
   ])('says nothing of that: %s', async (header, one, other) => {
     expect(await prices(`Name;Price;${header}\nMug;4.00;${one}\nJug;5.00;${other}`)).toHaveLength(2);

@@ -229,3 +229,11 @@ it('a weight per metre is not that of the product', async () => {
   expect(await weights(text)).toEqual([null, null]);
   expect(await weights(text.replace(' per m', ''))).toEqual([0.2, 0.5]);
 });
+
+it('a stock for one country beside another is asked about', async () => {
+  const text = 'Name;Price;Stock EU;Stock US\nMug;4.00;5;9\nJug;5.00;2;8';
+  expect(await stocks(text)).toEqual(['unused.Stock EU']);
+  expect(await stocks(text, { 'unused.Stock EU': 'sum' })).toEqual([14, 10]);
+  expect((await stocks(text, { 'column.quantity': 'Stock US' }))[0]).toBe(9);
+  expect(await stocks(text.replace('Stock EU', 'Width'))).toEqual([9, 8]);
+});
