@@ -20,15 +20,20 @@ export async function* convertTable(file: TableFile): AsyncGenerator<ConvertedRo
   let width = 0;
   let rows = 0;
   let columns = 0;
-  const table = (): StagedTable => ({
-    format: file.format,
-    title: reader.title(),
-    header: reader.header(),
-    width,
-    ...(reader.merged === undefined || reader.merged.length === 0 ? {} : { merged: reader.merged }),
-    ...(Object.values(reader.marks ?? {}).every(({ length }) => length === 0) ? {} : { marks: reader.marks }),
-    ...(reader.beside === undefined || reader.beside.length === 0 ? {} : { beside: reader.beside }),
-  });
+  const table = (): StagedTable => {
+    const beside = reader.beside?.() ?? [];
+    return {
+      format: file.format,
+      title: reader.title(),
+      header: reader.header(),
+      width,
+      ...(reader.merged === undefined || reader.merged.length === 0 ? {} : { merged: reader.merged }),
+      ...(Object.values(reader.marks ?? {}).every(({ length }) => length === 0)
+        ? {}
+        : { marks: reader.marks }),
+      ...(beside.length === 0 ? {} : { beside }),
+    };
+  };
   for await (const batch of reader.batches) {
     const before = width;
     let text = '';

@@ -253,7 +253,7 @@ function documentWalker(
     if (rows.isOpen) rows.put(path === '' ? 'value' : path, value);
     else if (parent === undefined ? outermost : parent.isArray && path === records)
       recordsBeforeNonObject ??= rows.count;
-    else repeated.addLeaf(path, value);
+    else repeated.addLeaf(path, open.some(({ isArray }) => isArray) ? '' : value);
   };
   return {
     /** Whether there is one list of records, and it has nothing, no lists either: an export without changes. */

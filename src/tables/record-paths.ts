@@ -57,8 +57,12 @@ export function collectRecordPaths() {
       );
   };
   return {
-    /** The first values outside of records that are not too long. */
-    beside,
+    /** The first values outside of records and of what repeats, which may be about somebody. */
+    beside: () =>
+      beside.filter(([path]) => {
+        for (let up = path; up !== ''; up = parentPath(up)) if (repeats.has(up)) return false;
+        return true;
+      }),
     /** Whether there is no list of objects. */
     get isEmpty() {
       return lists.size === 0;

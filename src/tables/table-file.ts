@@ -63,8 +63,8 @@ export interface TableReader {
   readonly merged?: StagedTable['merged'];
   /** Of a sheet, as the snapshot stores them. */
   readonly marks?: NonNullable<StagedTable['marks']>;
-  /** The values beside records. */
-  readonly beside?: NonNullable<StagedTable['beside']>;
+  /** The values beside records, except in other lists. */
+  readonly beside?: () => NonNullable<StagedTable['beside']>;
 }
 
 /** The error for a file that does not conform to its format. */

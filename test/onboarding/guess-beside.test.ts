@@ -125,6 +125,18 @@ describe('a value beside the records', () => {
     expect(ids(await proposed('a.json', JSON.stringify(within)))).toEqual([]);
   });
 
+  it('is not kept of other lists, which may be about people', async () => {
+    const people = [{ prices: 'net' }, { prices: 'net' }];
+    for (const file of [
+      { people, products: records },
+      { products: records, people: people.slice(1) },
+    ])
+      expect(ids(await proposed('a.json', JSON.stringify(file), { records: 'products' }))).toEqual([]);
+    const xml =
+      '<list><person><prices>net</prices></person><person><prices>net</prices></person><product><sku>A1</sku><name>Mug</name><price>12.50</price></product></list>';
+    expect(ids(await proposed('a.xml', xml, { records: 'list.product' }))).toEqual([]);
+  });
+
   it('is asked about in XML too', async () => {
     const text = (attributes: string) =>
       `<list ${attributes}><product><sku>A1</sku><name>Mug</name><price>12.50</price></product><product><sku>A2</sku><name>Jug</name><price>13.50</price></product><tax>excluded</tax></list>`;
