@@ -27,11 +27,9 @@ import {
 
 /** A rejected row as its source had it. */
 export interface RejectedRow {
-  /** Its place in the rejects file, from 0. */
-  readonly index: number;
   /** Where it is in the source: `line 17`, `Prices row 17`. */
   readonly place: string;
-  /** Its `storeferry_line`. */
+  /** Its `storeferry_line`, which no other row has. */
   readonly line: string;
   readonly reason: string;
   /** Whether it is the first row of its record. */
@@ -54,8 +52,8 @@ export interface RejectedPage {
   readonly isCut: boolean;
 }
 
-/** Corrected cells: by the index of their row, then by their place. */
-export type CellEdits = ReadonlyMap<number, ReadonlyMap<number, string>>;
+/** Corrected cells: by the line of their row, because `forget` removes rows; then by their place. */
+export type CellEdits = ReadonlyMap<string, ReadonlyMap<number, string>>;
 
 const ROWS_PER_PAGE = 50;
 /** A record with more rows continues on the next page. */
@@ -94,7 +92,6 @@ export async function readRejectedPage(folder: RunFolder, asked: number): Promis
       for (const cell of cells) characters += cell.length;
       if (pages <= asked)
         rows.push({
-          index: total,
           line,
           place: shortRow(line, files),
           reason,
@@ -108,24 +105,24 @@ export async function readRejectedPage(folder: RunFolder, asked: number): Promis
   return { columns, rows, number: Math.min(asked, pages), pages, total, isCut: false };
 }
 
-/** The keys of the records of a page, by the index of their first row; none where a key cannot be read. */
+/** The keys of the records of a page, by the line of their first row; none where a key cannot be read. */
 export async function rejectedKeys(
   { artifacts, state }: RunContext,
   { id }: Run,
   { rows }: RejectedPage,
-): Promise<ReadonlyMap<number, string>> {
+): Promise<ReadonlyMap<string, string>> {
   const folder = artifacts.run(id);
   const plan = await readPlan(folder);
-  const keys = new Map<number, string>();
+  const keys = new Map<string, string>();
   if (plan === undefined) return keys;
   const { files } = plan.source;
-  const first = new Map(rows.filter(({ begins }) => begins).map(({ line, index }) => [line, index]));
+  const first = new Set(rows.filter(({ begins }) => begins).map(({ line }) => line));
   for (const rejections of [readRejections(folder), state.runs.refusals(id)]) {
     for await (const batch of rejections) {
       for (const { key, spans } of batch) {
         const { file, from } = spans[0] ?? { file: 0, from: 0 };
-        const index = first.get(files.length > 1 ? `${files[file]?.name}:${from}` : String(from));
-        if (key !== null && index !== undefined) keys.set(index, key);
+        const line = files.length > 1 ? `${files[file]?.name}:${from}` : String(from);
+        if (key !== null && first.has(line)) keys.set(line, key);
       }
     }
   }
@@ -155,17 +152,15 @@ async function* correctedLines(folder: RunFolder, edits: CellEdits): AsyncGenera
   const { table, delimiter } = await openUntouched(folder);
   using _closed = table;
   yield `\ufeff${formatRow(table.header, delimiter)}\n`;
-  let index = 0;
   for await (const batch of table.batches()) {
     let lines = '';
     for (const { cells } of batch) {
-      const typed = edits.get(index);
+      const typed = edits.get(withoutInertMark(cells.at(-1) ?? ''));
       const corrected = cells.map((cell, place) => {
         const now = typed?.get(place);
         return now === undefined ? cell : inertCell(now);
       });
       lines += `${formatRow(corrected, delimiter)}\n`;
-      index += 1;
     }
     yield lines;
   }

@@ -49,7 +49,14 @@ const filesOf = (dir: string) => readFiles(join(dir, '.storeferry'));
 /** Two versions, a refusal that quotes the person, a rejected row beside that of another, a plan that waits. Gives the ids. */
 async function leavesTraces({ store, workspace, json }: Crm): Promise<{ rejected: string; planned: string }> {
   expect(await json('run', 'crm')).toMatchObject({ code: 0, applied: 20 });
-  await workspace.write('crm.csv', crmExport([...rows({ city: 'Bergen' }), { number: 30 }]));
+  // The last cell of the stranger is the line that Anna has.
+  const [header = '', ...lines] = crmExport([...rows({ city: 'Bergen' }), { number: 30 }])
+    .trim()
+    .split('\n');
+  await workspace.write(
+    'crm.csv',
+    `${[`${header},Score`, ...lines.map((line) => `${line},2`)].join('\n')}\n`,
+  );
   store.misbehave({ does: errorAnswer(422, 'Anna Grunewald exists'), keys: ['1001'] });
   const rejected = await json('run', 'crm');
   expect(rejected).toMatchObject({ code: 3, rejected: 2 });
@@ -78,6 +85,8 @@ async function isForgotten(crm: Crm, { rejected, planned }: { rejected: string; 
     'utf8',
   );
   expect(file).toContain('contact-30@mail.example');
+  const unmatched = join(workspace.dir, '.storeferry', 'artifacts', rejected, 'unmatched.csv');
+  expect(await readFile(unmatched, 'utf8')).toContain('contact-30@mail.example');
   for (const args of [
     ['history', '1001'],
     ['show', '1001'],

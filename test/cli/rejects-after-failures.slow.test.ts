@@ -21,19 +21,27 @@ describe('the rejects of a run', () => {
   it('are kept as corrected when the run is continued', async () => {
     await using setup = await setupNightly(40);
     const { store, workspace } = setup;
-    store.misbehave({ does: errorAnswer(422, 'Too dear'), keys: ['product-1'] });
-    store.misbehave({ does: unauthorized, from: 30 });
-    const failed = await workspace.storeferry('run', 'nightly', '--json');
-    expect(failed.json()).toMatchObject({ status: 'failed', rejected: 1 });
-    const rejects = join(workspace.dir, String(failed.json()['rejectsFile']));
-    await writeFile(rejects, (await readFile(rejects, 'utf8')).replaceAll('11.00', '9.50'));
+    const refused = { does: errorAnswer(422, 'Too dear'), keys: ['product-1'] };
+    let rejects = '';
+    // It is continued twice, and corrected both times.
+    for (const price of ['9.50', '8.50']) {
+      store.behave();
+      store.misbehave(refused);
+      store.misbehave({ does: unauthorized, from: store.requests.length + 20 });
+      const failed = await workspace.storeferry('run', 'nightly', '--json');
+      expect(failed.json()).toMatchObject({ status: 'failed', rejected: 1 });
+      rejects = join(workspace.dir, String(failed.json()['rejectsFile']));
+      await writeFile(rejects, (await readFile(rejects, 'utf8')).replaceAll('11.00', price));
+    }
     store.behave();
-    store.misbehave({ does: errorAnswer(422, 'Too dear'), keys: ['product-1'] });
-
+    store.misbehave(refused);
     const continued = await workspace.storeferry('run', 'nightly', '--json');
-    expect(continued.json()).toMatchObject({ status: 'done-with-rejects', run: failed.json()['run'] });
-    const kept = await readFile(join(dirname(rejects), 'rejects-corrected.csv'), 'utf8');
-    expect(kept).toContain('9.50');
+    expect(continued.json()).toMatchObject({ status: 'done-with-rejects' });
+    for (const [name, price] of [
+      ['rejects-corrected.csv', '9.50'],
+      ['rejects-corrected-2.csv', '8.50'],
+    ] as const)
+      expect(await readFile(join(dirname(rejects), name), 'utf8')).toContain(price);
   });
 
   it('show what was corrected without letting a cell act on the terminal', async () => {

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatRow } from '../../src/model/row.ts';
@@ -48,13 +49,14 @@ describe('corrections that were typed', () => {
         const { folder } = rejects;
         expect(isUntouched((await readTyped(folder, new Map())).edits)).toBe(true);
 
-        const edits = new Map<number, Map<number, string>>();
+        const edits = new Map<string, Map<number, string>>();
         const expected = rows.map((cells, index) => [`key-${index}`, ...cells]);
         for (const [index, place, text] of typed) {
           const row = expected[index];
           if (row === undefined) continue;
           row[place] = text;
-          edits.set(index, new Map(edits.get(index)).set(place, text));
+          const line = String(places[index]);
+          edits.set(line, new Map(edits.get(line)).set(place, text));
         }
         const { text, edits: found } = await readTyped(folder, edits);
         expect(found.restoredCells + found.refusedCells + found.deletedRows).toBe(0);
@@ -63,6 +65,19 @@ describe('corrections that were typed', () => {
       { numRuns: 60 },
     );
   });
+});
+
+it('a correction stays with its row where another row is removed meanwhile', async () => {
+  await using rejects = await rejectsOf({ 'a.csv': 'Name,Phone\nann,1\nbob,2\ncyd,3\n' }, [
+    rejection(2),
+    rejection(3),
+    rejection(4),
+  ]);
+  const kept = rejects.untouched.split('\n').filter((line) => !line.startsWith('ann'));
+  await rejects.folder.write('rejects-untouched.csv', [kept.join('\n')]);
+  const corrected = await text(correctedRejects(rejects.folder, new Map([['3', new Map([[1, '22']])]])));
+  expect(corrected).toContain('bob,22');
+  expect(corrected).toContain('cyd,3');
 });
 
 async function tableOf(text: string) {

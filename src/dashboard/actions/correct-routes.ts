@@ -34,7 +34,7 @@ import { attributes, postForm, submitButton } from '../pages/post-form.ts';
 import { audit, type FormFields, keptRun, type RouteParts, readForms, refusalOf } from '../route-parts.ts';
 import { isUuid } from './confirmation.ts';
 import { leftOutIn } from './record-actions.ts';
-import { keepNewest } from './uploads.ts';
+import { type CorrectionDraft, keepNewest } from './uploads.ts';
 
 /** A page of rejected rows has at most about a megabyte of cells, and three times as much as a form. */
 const FORM_LIMIT_BYTES = 16_000_000;
@@ -43,17 +43,11 @@ const MAX_DRAFTS = 20;
 /** Far more than people type. */
 const MAX_CHARACTERS = 20_000_000;
 
-/** The corrections that a visitor has typed so far, on all pages of a run. In memory until they are sent. */
-interface Draft {
-  readonly run: string;
-  readonly edits: Map<number, Map<number, string>>;
-}
-
 /** Shows the rejected rows of a run as a form, and turns what is typed there into an upload. */
 export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }: RouteParts): Promise<void> {
   const { context } = dashboard;
-  const drafts = new Map<string, Draft>();
-  const draftOf = (id: string, run: string): Draft => {
+  const { drafts } = uploads;
+  const draftOf = (id: string, run: string): CorrectionDraft => {
     const known = drafts.get(id);
     return known?.run === run ? known : { run, edits: new Map() };
   };
@@ -128,17 +122,17 @@ function numberOf(given = ''): number {
 }
 
 /** Adds to a draft what a form of this page has changed; a cell with its old value is no edit. */
-function takeEdits({ edits }: Draft, { rows }: RejectedPage, fields: FormFields): void {
-  for (const { index, cells } of rows) {
-    const typed = new Map(edits.get(index));
+function takeEdits({ edits }: CorrectionDraft, { rows }: RejectedPage, fields: FormFields): void {
+  for (const { line, cells } of rows) {
+    const typed = new Map(edits.get(line));
     for (const [place, old] of cells.entries()) {
-      const given = fields[cellName(index, place)]?.replaceAll('\r\n', '\n');
+      const given = fields[cellName(line, place)]?.replaceAll('\r\n', '\n');
       if (given === undefined) continue;
       if (given === toFormValue(old)) typed.delete(place);
       else typed.set(place, old.includes('\r\n') ? given.replaceAll('\n', '\r\n') : given);
     }
-    if (typed.size > 0) edits.set(index, typed);
-    else edits.delete(index);
+    if (typed.size > 0) edits.set(line, typed);
+    else edits.delete(line);
   }
   let characters = 0;
   for (const typed of edits.values()) for (const cell of typed.values()) characters += cell.length;
@@ -201,8 +195,8 @@ function correctHref(run: string, draft: string, number = 1, allColumns = false)
 const LEAVE_OUT = 'leave:';
 
 /** The name of the field of a cell. */
-function cellName(index: number, column: number): string {
-  return `cell-${index}-${column}`;
+function cellName(line: string, column: number): string {
+  return `cell-${column}-${line}`;
 }
 
 /** A cell as a browser sends it unchanged: with one kind of line end, and without NUL. */
@@ -260,7 +254,7 @@ function shownColumns({ columns, rows }: RejectedPage, edits: CellEdits, all: bo
   const blamed = new Set(rows.flatMap((row) => row.blamed));
   const others = columns.flatMap((_, column) => {
     if (blamed.has(column)) return [];
-    const isUsed = rows.some(({ index, cells }) => cells[column] !== '' || edits.get(index)?.has(column));
+    const isUsed = rows.some(({ line, cells }) => cells[column] !== '' || edits.get(line)?.has(column));
     return all || isUsed ? [column] : [];
   });
   return [...[...blamed].sort((one, other) => one - other), ...others];
@@ -277,9 +271,9 @@ function groupByRecord(rows: readonly RejectedRow[]): readonly (readonly Rejecte
   return all;
 }
 
-/** The edits so far, the keys of the records by the index of their first row, and those that the job leaves out. */
+/** The edits so far, the keys of the records by the line of their first row, and those that the job leaves out. */
 interface RecordFacts extends Pick<CorrectView, 'edits'> {
-  readonly keys: ReadonlyMap<number, string>;
+  readonly keys: ReadonlyMap<string, string>;
   readonly leftOut: readonly string[];
 }
 
@@ -290,7 +284,7 @@ function recordBody(
   { edits, keys, leftOut }: RecordFacts,
 ): Markup {
   const cause = rows.find(({ blamed }) => blamed.length > 0) ?? rows[0];
-  const key = keys.get(rows[0]?.index ?? -1);
+  const key = keys.get(rows[0]?.line ?? '');
   const out =
     key !== undefined &&
     (leftOut.includes(key)
@@ -306,13 +300,13 @@ ${rows.map(
 
 function cellOf(row: RejectedRow, column: number, rejected: RejectedPage, edits: CellEdits): Markup {
   const old = row.cells[column] ?? '';
-  const typed = edits.get(row.index)?.get(column);
+  const typed = edits.get(row.line)?.get(column);
   const isBad = row.blamed.includes(column);
   if (old.length > MAX_CELL_LENGTH)
     return html`<td><div class="correct-long">${foreign(old, SHOWN_OF_LONG)}</div><span class="quiet">${grouped(old.length)} characters: too long to be corrected here</span></td>`;
   const value = toFormValue(typed ?? old);
   const label = `${columnName(rejected, column)}, ${row.place}`;
-  const name = cellName(row.index, column);
+  const name = cellName(row.line, column);
   const invalid = { 'aria-invalid': isBad && 'true' };
   const isLong =
     value.length > MAX_LINE_LENGTH || value.includes('\n') || old.includes('\n') || old.includes('\r');

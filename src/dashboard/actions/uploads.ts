@@ -30,12 +30,19 @@ export interface Upload {
   read(): Promise<Readable>;
 }
 
+/** The corrections that a visitor has typed so far, on all pages of a run: by line, then by column. */
+export interface CorrectionDraft {
+  readonly run: string;
+  readonly edits: Map<string, Map<number, string>>;
+}
+
 /** Uploaded files on the disk of the dashboard, readable only for its user. */
 export type Uploads = ReturnType<typeof openUploads>;
 
 /** Uploads in a folder of this process, which is asked for with the first upload. */
 export function openUploads(folder: () => Promise<string>) {
   const kept = new Map<string, Upload>();
+  const drafts = new Map<string, CorrectionDraft>();
   const drop = async ({ id }: Upload): Promise<void> => {
     const known = kept.get(id);
     kept.delete(id);
@@ -71,8 +78,11 @@ export function openUploads(folder: () => Promise<string>) {
       return upload?.run === run ? upload : undefined;
     },
     drop,
-    /** Removes all of them. */
+    /** In memory until they are sent. */
+    drafts,
+    /** Removes all of them, and what was typed. */
     async clear(): Promise<void> {
+      drafts.clear();
       for (const upload of [...kept.values()]) await drop(upload);
     },
   };

@@ -210,19 +210,27 @@ async function writeRunRejects(
   await writeUnmatched({ folder, sources, rejections: unmatched(folder) }, { withReason: isUpdate });
 }
 
-const CORRECTED_FILE = 'rejects-corrected.csv';
-
-/** A continued run writes its rejects again. Corrections made meanwhile are kept in a second file. */
+/** A continued run writes its rejects again. Corrections made meanwhile are kept beside them, as `rejects-corrected.csv`. */
 async function keepCorrections(folder: RunFolder): Promise<void> {
   if (!(await folder.exists(REJECTS_FILE)) || !(await folder.exists(UNTOUCHED_FILE))) return;
   const workbook = await editedWorkbook(folder);
-  if (workbook !== undefined) {
-    await folder.write(CORRECTED_FILE, [workbook]);
-    return;
-  }
   const corrected = await buffer(await folder.read(REJECTS_FILE));
-  if (corrected.equals(await buffer(await folder.read(UNTOUCHED_FILE)))) return;
-  await folder.write(CORRECTED_FILE, [corrected]);
+  const isEdited = !corrected.equals(await buffer(await folder.read(UNTOUCHED_FILE)));
+  const names = new Set(await folder.list());
+  for (const edited of [workbook, isEdited && corrected]) {
+    if (edited === undefined || edited === false) continue;
+    const name = freeName(names, 'rejects-corrected');
+    await folder.write(name, [edited]);
+    names.add(name);
+  }
+}
+
+/** `NAME.csv`, or `NAME-2.csv` and so on where files of earlier corrections have the name. */
+function freeName(names: ReadonlySet<string>, stem: string): string {
+  let number = 1;
+  const name = () => `${stem}${number === 1 ? '' : `-${number}`}.csv`;
+  while (names.has(name())) number += 1;
+  return name();
 }
 
 /** The planned rejections of contacts that the crosswalk does not have, and of what an update does not find. */

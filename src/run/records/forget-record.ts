@@ -13,7 +13,7 @@ import {
   replaceHeld,
   writePlan,
 } from '../../plan/plan-file.ts';
-import { REJECTS_WORKBOOK, UNTOUCHED_FILE } from '../../rejects/rejects-file.ts';
+import { LINE_COLUMN, REJECTS_WORKBOOK, UNTOUCHED_FILE } from '../../rejects/rejects-file.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import { targetLockName } from '../../state/state.ts';
 import { counted } from '../../text/printable.ts';
@@ -270,10 +270,12 @@ async function cleanFolder(folder: RunFolder, key: string, isTheirs: Matcher, li
       continue;
     }
     const isCsv = name.endsWith('.csv');
-    const ofKey = isCsv
-      ? (record: string) => lines.has(lastCell(record))
-      : (record: string) => record.includes(keyMember(key));
     const records = isCsv ? csvRecords(text) : text.split(/(?<=\n)/);
+    // `UNMATCHED_FILE` has only the cells of the source.
+    const hasLines = lastCell(records[0] ?? '') === LINE_COLUMN;
+    const ofKey = isCsv
+      ? (record: string) => hasLines && lines.has(lastCell(record))
+      : (record: string) => record.includes(keyMember(key));
     const kept = records.filter(
       (record, index) => (isCsv && index === 0) || !(ofKey(record) || isTheirs(record)),
     );
