@@ -536,8 +536,13 @@ function refusalValue(
   };
 }
 
+/** False where a column is filled; beside dates a word that it did not have, such as never, rejects its contact. */
 function refusedWhereFilled(name: string, column: SampledColumn): Value {
-  return { value: { const: false }, when: marking(name, column, isFilled) };
+  const refused = (when: Condition): Value => ({ value: { const: false }, when });
+  if (!areConsentDates(column)) return refused(marking(name, column, isFilled));
+  const none = wordsIn({ values: column.values.filter((value) => !isNumbered(value)) });
+  const other = refusalValue(name, ['yes'], ['no', ...none]);
+  return { first: [refused({ [name]: { matches: NUMBERED } }), other] };
 }
 
 /** Whether a cell has a date or a word, which is not that for no. */

@@ -155,8 +155,9 @@ export class Guess {
     const { concepts = this.#fields[field]?.concepts ?? [], fits, prefer, shown = () => '' } = choice;
     const settled = this.settled(field, fits);
     if (settled !== undefined) return settled === 'none' ? undefined : settled;
+    const undecided = this.#undecided;
     for (const how of ['exact', 'near'] as const) {
-      const called = this.#undecided.filter((column) => {
+      const called = undecided.filter((column) => {
         const meaning = meaningOf(column, concepts);
         return meaning?.how === how && (column.values.length === 0 || fits(column));
       });

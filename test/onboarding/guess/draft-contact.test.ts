@@ -432,6 +432,14 @@ describe('a column that says who gets no e-mails', () => {
     );
   });
 
+  it('may have a word beside later dates, which is no refusal: it is rejected', async () => {
+    const later = '\nnever\n2025-02-03\nno\n';
+    expect(await subscribed('Unsubscribed\n2024-01-02\n-', {}, later)).toEqual([
+      ...[false, null],
+      ...['rejected', false, null, null],
+    ]);
+  });
+
   it('is taken where dates say who gets them: whoever has unsubscribed later has a date below both', async () => {
     const text = 'Subscribed;Unsubscribed\n2024-01-02;\n2024-01-03;2025-01-02';
     expect(await subscribed(text)).toEqual([null, false]);
