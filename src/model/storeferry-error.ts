@@ -210,6 +210,9 @@ export class StateError extends StoreferryError {
   readonly code = 'state';
 }
 
+/** It cannot be read or written now: a full disk, a lock, Redis away. The same may succeed later, without another configuration. */
+export class StateUnavailableError extends StateError {}
+
 /** The destination of an export cannot be read or written, or nothing can be added to its content. */
 export class DestinationError extends StoreferryError {
   readonly code: string = 'destination';

@@ -11,6 +11,7 @@ import {
   LockedError,
   messageOf,
   StateError,
+  StateUnavailableError,
 } from '../model/storeferry-error.ts';
 import { shardDeliverer } from '../run/execute-run.ts';
 import {
@@ -274,24 +275,24 @@ export function shardProcessor({ context, readConfiguration, log }: ShardProcess
       return { status: 'obsolete' };
     }
     const { shard } = queued.data;
-    const run = await runs.get(queued.data.run);
-    if (!maySend(run)) return { status: 'obsolete' };
-    const ids = { run: run.id, job: run.job, shard };
     const startedAt = performance.now();
     const signal = jobSignal(context.signal, cancelled);
+    const delay = async (): Promise<never> => {
+      await queued.moveToDelayed(context.clock() + SHARD_RETRY_DELAY_MS, token);
+      throw new DelayedError();
+    };
+    let run: Run | undefined;
     try {
+      run = await runs.get(queued.data.run);
+      if (!maySend(run)) return { status: 'obsolete' };
       const result = await deliver(run, shard, signal);
-      if (result === undefined) {
-        await queued.moveToDelayed(context.clock() + SHARD_RETRY_DELAY_MS, token);
-        throw new DelayedError();
-      }
-      log.info(
-        { ...ids, status: result.status, durationMs: Math.round(performance.now() - startedAt) },
-        'shard ended',
-      );
+      if (result === undefined) return await delay();
+      const durationMs = Math.round(performance.now() - startedAt);
+      log.info({ ...queued.data, job: run.job, status: result.status, durationMs }, 'shard ended');
       return result;
     } catch (error) {
       if (error instanceof DelayedError) throw error;
+      const ids = { ...queued.data, job: run?.job };
       if (signal.aborted || error instanceof LockedError) {
         log.info(
           { ...ids, reason: error instanceof Error ? error.message : null },
@@ -300,10 +301,16 @@ export function shardProcessor({ context, readConfiguration, log }: ShardProcess
         await queued.moveToWait(token);
         throw new WaitingError();
       }
-      // Kept in the queue and as the error of the run.
-      const failure = toShardFailure(error, runErrorOf(error, run, context));
+      if (run === undefined && error instanceof StateUnavailableError) {
+        log.error({ ...ids, reason: error.message }, 'shard waits for the state');
+        return await delay();
+      }
+      // Kept in the queue and as the error of the run. Where that is not known, it may be one about people.
+      const message = runErrorOf(error, run ?? { resource: 'contacts' }, context);
+      const failure = toShardFailure(error, message);
       log.error({ ...ids, ...failure }, 'shard failed');
-      await endings.end(run.id, failure.message);
+      // If the state does not take it, the coordinator finds it in the queue.
+      await endings.end(ids.run, failure.message).catch(() => {});
       return failure;
     }
   };

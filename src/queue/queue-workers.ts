@@ -57,9 +57,10 @@ export function queueWorkers({ connection, prefix, lockDurationMs, log, onError 
       );
       worker.on('failed', (queued, error) => {
         const bug = !(error instanceof StoreferryError);
+        const retries = queued !== undefined && queued.finishedOn === undefined;
         log.error(
           { queued: queued?.id, reason: error.message },
-          bug ? 'unexpected error' : 'job failed; retrying',
+          bug ? 'unexpected error' : retries ? 'job failed; retrying' : 'job failed',
         );
       });
       worker.on('lockRenewalFailed', (ids) => {

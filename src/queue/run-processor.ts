@@ -9,6 +9,8 @@ import {
   InterruptedOnRequestError,
   LockedError,
   messageOf,
+  StateError,
+  StateUnavailableError,
   StoreferryError,
 } from '../model/storeferry-error.ts';
 import type { RunFacts } from '../report/run-facts.ts';
@@ -22,6 +24,8 @@ import { logRunEvents, type WorkerFiles, type WorkerLog, type WorkerSettings } f
 
 /** When to look again at a run that waits: another run of its job is under way, or its dead worker still has its lease. */
 export const RUN_RETRY_DELAY_MS = 1_000;
+/** The same while the state cannot be read or written: each attempt may read the whole source. */
+const STATE_RETRY_DELAY_MS = 15_000;
 
 /** A queued run that a worker has taken. */
 interface TakenRun {
@@ -39,12 +43,13 @@ interface TakenRun {
 }
 
 /**
- * The outcome of a queued run. `ended`: `run` is null when it could not begin. `delayed`: to be taken again, with Redis after `RUN_RETRY_DELAY_MS`.
+ * The outcome of a queued run. `ended`: `run` is null when it could not begin. `delayed`: to be taken again after so many milliseconds.
  * `returned`: the worker stops, and the next one continues the run.
  */
 export type ProcessedRun =
   | { readonly kind: 'ended'; readonly run: string | null; readonly error: string | null }
-  | { readonly kind: 'delayed' | 'returned' };
+  | { readonly kind: 'delayed'; readonly ms: number }
+  | { readonly kind: 'returned' };
 
 /** Processes a queued run. Rejects with bugs only. */
 export type ProcessRun = (taken: TakenRun) => Promise<ProcessedRun>;
@@ -78,17 +83,15 @@ export function runProcessor({
     const { job } = action;
     const logEvent = logRunEvents(log, job, context.clock);
     let remembered = Promise.resolve();
+    let begun = taken.run;
     const onEvent = (event: RunEvent): void => {
-      if (event.type === 'begun') remembered = taken.remember(event.run.id).catch(() => {});
+      if (event.type === 'begun') {
+        begun = event.run.id;
+        remembered = taken.remember(begun).catch(() => {});
+      }
       logEvent(event);
     };
-    const own = {
-      ...context,
-      actors: action.by,
-      signal,
-      onEvent,
-      newRunId: await announcedIdFirst(context, taken.announcedId),
-    };
+    const own = { ...context, actors: action.by, signal, onEvent };
     const ended = async (notify: readonly Notify[] | undefined, report: RunFacts): Promise<void> => {
       const { id, status, error } = report.run;
       const { applied, deleted, rejected, unsent } = report.totals;
@@ -99,6 +102,7 @@ export function runProcessor({
     };
     let notify: readonly Notify[] | undefined;
     try {
+      own.newRunId = await announcedIdFirst(context, taken.announcedId);
       const before = await findEndedRun(context, taken);
       if (before !== undefined) {
         const { id, error } = before.run;
@@ -122,7 +126,7 @@ export function runProcessor({
       if (error instanceof LockedError) {
         // It looks again every second, so it is logged once.
         log[taken.isFirst ? 'info' : 'debug']({ job, reason: error.message }, 'run waits');
-        return { kind: 'delayed' };
+        return { kind: 'delayed', ms: RUN_RETRY_DELAY_MS };
       }
       // Its comparison with the store was: no run is left to continue.
       if (error instanceof InterruptedOnRequestError)
@@ -130,9 +134,18 @@ export function runProcessor({
       if (error instanceof InterruptedError) return { kind: 'returned' };
       if (error instanceof StoreferryError) {
         const problem = maskPersonalData(context.redact?.(explainError(error)) ?? explainError(error));
-        log.error({ job, reason: problem }, 'run could not begin');
-        await notifyRecipients(own, readRecipients(job), job, { kind: 'not-begun', problem });
-        return { kind: 'ended', run: null, error: problem };
+        if (error instanceof StateUnavailableError) {
+          log.error({ run: begun, job, reason: problem }, 'run waits for the state');
+          return { kind: 'delayed', ms: STATE_RETRY_DELAY_MS };
+        }
+        // A run that has begun and ends so may have sent: only its end is not in the state.
+        const run = error instanceof StateError ? begun : null;
+        log.error(
+          { run, job, reason: problem },
+          run === null ? 'run could not begin' : 'run ended without a record',
+        );
+        await notifyRecipients(own, readRecipients(job), job, { kind: 'not-recorded', run, problem });
+        return { kind: 'ended', run, error: problem };
       }
       if (error instanceof RunBug) await ended(notify, error.report);
       throw error;

@@ -19,7 +19,7 @@ import {
   runIdOf,
   UNREADABLE_JOB,
 } from './queues.ts';
-import { noticeSender, type ProcessRun, RUN_RETRY_DELAY_MS, runProcessor } from './run-processor.ts';
+import { noticeSender, type ProcessRun, runProcessor } from './run-processor.ts';
 import { errorLogger, type StartedWorker, type WorkerLog, type WorkerSettings } from './worker-settings.ts';
 
 /** A folder beside those of runs; no run has this name. */
@@ -179,7 +179,7 @@ function queuedRunProcessor(
       case 'ended':
         return { run: processed.run, error: processed.error };
       case 'delayed':
-        await queued.moveToDelayed(clock() + RUN_RETRY_DELAY_MS, token);
+        await queued.moveToDelayed(clock() + processed.ms, token);
         throw new DelayedError();
       case 'returned':
         await queued.moveToWait(token);

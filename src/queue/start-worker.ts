@@ -5,7 +5,7 @@ import { nextTick } from '../config/job/job.ts';
 import { repeatEvery } from '../model/clock.ts';
 import { isOwnerFile } from '../model/remote-address.ts';
 import { COMPLETED, lastedMs, UNFINISHED } from '../model/run.ts';
-import { errorCode, InterruptedError, messageOf, StateError, UsageError } from '../model/storeferry-error.ts';
+import { errorCode, InterruptedError, messageOf, UsageError } from '../model/storeferry-error.ts';
 import { hasDied } from '../run/report/read-stored-report.ts';
 import type { RunContext } from '../run/run-context.ts';
 import {
@@ -294,7 +294,6 @@ function runQueue({ queue, processRun, signal, log }: RunQueueOptions) {
         remember: (begun) => queue.beginEntry(id, begun),
       });
     } catch (error) {
-      if (error instanceof StateError) return { kind: 'delayed' };
       const message = messageOf(error);
       log.error({ queued: id, reason: message }, 'unexpected error');
       return { kind: 'ended', run, error: message };
@@ -309,7 +308,10 @@ function runQueue({ queue, processRun, signal, log }: RunQueueOptions) {
         return await untilDone(() => queue.endEntry(id, processed), signal);
       case 'delayed':
       case 'returned':
-        waitsUntil.set(id, performance.now() + RUN_RETRY_DELAY_MS);
+        waitsUntil.set(
+          id,
+          performance.now() + (processed.kind === 'delayed' ? processed.ms : RUN_RETRY_DELAY_MS),
+        );
         return await untilDone(() => queue.releaseEntry(id), signal);
       default:
         return processed satisfies never;

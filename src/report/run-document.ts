@@ -242,9 +242,15 @@ function commandsOf(sections: readonly Section[]): string[] {
     .flatMap((block) => (block.kind === 'command' ? [`${block.what} ${block.command}`] : []));
 }
 
-/** States that a job could not start. Nobody watches a scheduled run. */
-export function beginNotification(job: string, problem: string, id: string): Notification {
-  const lines = [`${job}: could not start`, problem, 'To see all problems: storeferry check'];
+/** States that a job could not start, or that the end of its run could not be recorded. Nobody watches a scheduled run. */
+export function beginNotification(
+  job: string,
+  problem: string,
+  id: string,
+  run: string | null,
+): Notification {
+  const what = run === null ? 'could not start' : `run ${run} ended without a record`;
+  const lines = [`${job}: ${what}`, problem, 'To see all problems: storeferry check'];
   return message(lines, id, 'failed');
 }
 

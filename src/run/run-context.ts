@@ -232,7 +232,7 @@ function redactedOutcome(outcome: Outcome, redact: Redact): Outcome {
  */
 export function runErrorOf(
   failure: unknown,
-  { resource }: Run,
+  { resource }: Pick<Run, 'resource'>,
   { redact = (text) => text }: RunContext,
 ): string {
   const error = firstError(failure);

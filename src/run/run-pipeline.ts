@@ -8,6 +8,7 @@ import {
   InterruptedOnRequestError,
   LockedError,
   StateError,
+  StateUnavailableError,
   StoreferryError,
   UnknownKeysError,
   UsageError,
@@ -114,10 +115,11 @@ async function recordingEnd<Ended>(failure: unknown, record: () => Promise<Ended
     if (failure === null || error instanceof LockedError) throw error;
     if (failure instanceof StateError || !(failure instanceof StoreferryError)) throw failure;
     if (!(error instanceof StoreferryError)) throw error;
-    throw new StateError(
-      `${explainError(failure)} The end of the run could not be recorded: ${error.message}`,
-      { hint: error.hint, cause: error },
-    );
+    const kind = error instanceof StateUnavailableError ? StateUnavailableError : StateError;
+    throw new kind(`${explainError(failure)} The end of the run could not be recorded: ${error.message}`, {
+      hint: error.hint,
+      cause: error,
+    });
   }
 }
 

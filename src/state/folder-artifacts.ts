@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { codeOf, StateError } from '../model/storeferry-error.ts';
+import { codeOf, StateError, StateUnavailableError } from '../model/storeferry-error.ts';
 import { READ_BYTES, readNext, releaseBuffer } from '../remote/remote-client.ts';
 import {
   type Artifacts,
@@ -159,6 +159,9 @@ function rewrittenInPlace(folder: Pick<RunFolder, 'write'>, name: string, path: 
   };
 }
 
+/** The disk, or what this user may use of it, is full. */
+const FULL: readonly string[] = ['ENOSPC', 'EDQUOT', 'EFBIG'];
+
 /** Awaits a call of the file system; its error becomes a StateError with path, reason and advice. */
 async function asStateError<Value>(
   path: string,
@@ -170,7 +173,8 @@ async function asStateError<Value>(
   } catch (error) {
     const code = codeOf(error);
     if (code === undefined) throw error;
-    throw new StateError(`The artifact ${path} cannot be ${action}: ${fileErrorText(code)}.`, {
+    const kind = FULL.includes(code) ? StateUnavailableError : StateError;
+    throw new kind(`The artifact ${path} cannot be ${action}: ${fileErrorText(code)}.`, {
       hint: adviceOn(code),
       cause: error,
     });
@@ -178,14 +182,9 @@ async function asStateError<Value>(
 }
 
 function adviceOn(code: string): string {
-  switch (code) {
-    case 'ENOENT':
-      return 'Check that nothing deletes files in the folder of the artifacts, and that every machine uses the same folder (ARTIFACTS_URL, if it is set).';
-    case 'ENOSPC':
-    case 'EDQUOT':
-    case 'EFBIG':
-      return 'Free disk space, then run again: acknowledged records are kept, and the run continues.';
-    default:
-      return 'Check that folder and its disk, then run again to continue.';
-  }
+  if (FULL.includes(code))
+    return 'Free disk space, then run again: acknowledged records are kept, and the run continues.';
+  return code === 'ENOENT'
+    ? 'Check that nothing deletes files in the folder of the artifacts, and that every machine uses the same folder (ARTIFACTS_URL, if it is set).'
+    : 'Check that folder and its disk, then run again to continue.';
 }

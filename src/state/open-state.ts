@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { type ArtifactsPlace, artifactsLocation, parseRedisUrl } from '../model/remote-address.ts';
-import { StateError } from '../model/storeferry-error.ts';
+import { StateError, StateUnavailableError } from '../model/storeferry-error.ts';
 import { RemoteFailure } from '../remote/remote-client.ts';
 import type { Bucket } from '../remote/remote-kinds.ts';
 import { type Artifacts, checkedName, inChunks, isName, type RunFolder } from './artifacts.ts';
@@ -165,7 +165,8 @@ async function asStateError<Value>(address: string, action: string, result: Prom
 function stateErrorOf(address: string, action: string, error: unknown): unknown {
   if (!(error instanceof RemoteFailure)) return error;
   const why = error.kind === 'absent' ? 'it does not exist' : error.message;
-  return new StateError(`The artifact ${address} cannot be ${action}: ${why}.`, {
+  const kind = error.kind === 'transient' ? StateUnavailableError : StateError;
+  return new kind(`The artifact ${address} cannot be ${action}: ${why}.`, {
     hint: adviceOn(error),
     cause: error,
   });

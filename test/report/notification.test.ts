@@ -50,7 +50,7 @@ describe('a notification', () => {
     const { text } = endNotification('failed', facts(run, { plan: null }), moment);
     expect(text).toContain('The store does not accept the API key (401).');
     expect(text).toContain('storeferry run nightly-catalog');
-    const begun = beginNotification('nightly', 'jobs/nightly.yaml:3:1: expected a mapping', 'x1');
+    const begun = beginNotification('nightly', 'jobs/nightly.yaml:3:1: expected a mapping', 'x1', null);
     expect(begun).toMatchObject({ end: 'failed', summary: null, id: 'x1' });
     expect(begun.text).toContain('jobs/nightly.yaml:3:1');
   });

@@ -78,7 +78,7 @@ it('tells a recipient of the end only of what a message has told it, and tells a
     await sendNotices(context, 'lists', [notify], news);
     return hook.calls.slice(before).map(({ body }) => body['end']);
   };
-  const fails = { kind: 'not-begun', problem: 'broken' } as const;
+  const fails = { kind: 'not-recorded', run: null, problem: 'broken' } as const;
   const works = () =>
     ({ kind: 'ended', report: facts(aRun({ id: `run-${now}`, finishedAt: now })) }) as const;
 

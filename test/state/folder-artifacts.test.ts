@@ -52,7 +52,7 @@ describe('artifacts in a folder', () => {
     const command = `trap '' XFSZ; ulimit -f 100; exec "$@"`;
     const { stdout } = await runProcess('bash', ['-c', command, 'bash', process.execPath, script, folder]);
     expect(JSON.parse(stdout)).toMatchObject({
-      error: 'StateError',
+      error: 'StateUnavailableError',
       hint: expect.stringContaining('Free disk space'),
     });
     expect(readdirSync(join(folder, 'run-1'))).toEqual(['before']);

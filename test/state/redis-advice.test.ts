@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
+import { StateUnavailableError } from '../../src/model/storeferry-error.ts';
 import { openRedisState } from '../../src/state/redis/open-redis-state.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { expectAdvice } from './expect-advice.ts';
@@ -51,6 +52,7 @@ describeWithRedis('the shared state refuses with advice', () => {
       /reached/,
       'run again',
     );
+    await expect(state.runs.get('run-1')).rejects.toThrow(StateUnavailableError);
   });
 
   it('a full server, with nothing written by halves', async () => {

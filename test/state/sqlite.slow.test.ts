@@ -245,7 +245,7 @@ describe('the embedded state', () => {
     }
     const output = await outputOnSmallDisk(join(import.meta.dirname, 'fill-disk.ts'), folder);
     const { recorded, error, hint } = JSON.parse(output);
-    expect(error).toBe('StateError');
+    expect(error).toBe('StateUnavailableError');
     expect(hint).toContain('Free disk space');
     await using state = await openSqliteState(folder);
     expect(recorded).toBeGreaterThan(0);

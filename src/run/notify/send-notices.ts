@@ -75,8 +75,8 @@ const KEPT_MS = 3 * 86_400_000;
 /** Something that recipients may be notified of. */
 export type News =
   | { readonly kind: 'ended'; readonly report: RunFacts }
-  /** A run could not begin. */
-  | { readonly kind: 'not-begun'; readonly problem: string }
+  /** A run could not begin, or the state does not allow to record the end of the `run` that it was. */
+  | { readonly kind: 'not-recorded'; readonly run: string | null; readonly problem: string }
   /** A tick of a schedule; `problem`: why its run did not start in time, null if it did. */
   | { readonly kind: 'tick'; readonly id: string; readonly problem: string | null };
 
@@ -95,7 +95,7 @@ function occurrencesOf(context: RunContext, job: string, news: News, week: strin
   switch (news.kind) {
     case 'ended':
       return withoutAbsent([endOccurrence(context, news.report), weekOccurrence(context, news.report, week)]);
-    case 'not-begun': {
+    case 'not-recorded': {
       const id = context.newRunId();
       const reason = maskPersonalData(context.redact?.(news.problem) ?? news.problem);
       return [
@@ -104,7 +104,7 @@ function occurrencesOf(context: RunContext, job: string, news: News, week: strin
           id,
           run: null,
           conditions: { failed: true },
-          notify: () => beginNotification(job, reason, id),
+          notify: () => beginNotification(job, reason, id, news.run),
         },
       ];
     }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { withoutUndefined } from '../../model/json-object.ts';
 import { parseRedisUrl, REDIS_URL_FORM, type RedisAddress } from '../../model/remote-address.ts';
-import { errorCode, messageOf, StateError } from '../../model/storeferry-error.ts';
+import { errorCode, messageOf, StateError, StateUnavailableError } from '../../model/storeferry-error.ts';
 
 /** For each server. Shorter than the limit of a check (`src/run/online/online-checks.ts`), so that its findings show why Redis does not answer. */
 const CHECK_TIMEOUT_MS = 8_000;
@@ -295,13 +295,20 @@ async function withTimeout<Answer>(answer: Promise<Answer>, ms: number): Promise
   }
 }
 
+const NOT_READY = /^(LOADING|BUSY|CLUSTERDOWN|TRYAGAIN|MASTERDOWN)/;
+const UNREACHABLE =
+  /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ECONNRESET|closed|timed out|no answer/i;
+/** Also what a full disk and a failover answer. */
+const PASSING = new RegExp(`${NOT_READY.source}|^(OOM|READONLY|MISCONF)|${UNREACHABLE.source}`, 'i');
+
 /**
  * Only the message is kept: errors of ioredis contain the command with its arguments, including passwords and bodies.
  */
 function asStateError(error: unknown, address: string): StateError {
   const found = messageOf(error);
   const [problem, hint] = explain(found);
-  return new StateError(`Redis at ${address} ${problem} (${found}).`, { hint, cause: new Error(found) });
+  const kind = PASSING.test(found) ? StateUnavailableError : StateError;
+  return new kind(`Redis at ${address} ${problem} (${found}).`, { hint, cause: new Error(found) });
 }
 
 function explain(message: string): readonly [problem: string, hint: string] {
@@ -326,14 +333,10 @@ function explain(message: string): readonly [problem: string, hint: string] {
   if (message.startsWith('MISCONF')) {
     return ['cannot write to its disk', 'Check the log of Redis, then run again to continue.'];
   }
-  if (/^(LOADING|BUSY|CLUSTERDOWN|TRYAGAIN|MASTERDOWN)/.test(message)) {
+  if (NOT_READY.test(message)) {
     return ['is not ready', 'Wait a moment, then run again to continue.'];
   }
-  if (
-    /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ECONNRESET|closed|timed out|no answer/i.test(
-      message,
-    )
-  ) {
+  if (UNREACHABLE.test(message)) {
     return ['cannot be reached', 'Check REDIS_URL and that Redis runs, then run again to continue.'];
   }
   return ['answered with an error', 'Check the log of Redis, then run again to continue.'];

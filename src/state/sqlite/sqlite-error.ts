@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import { StateError } from '../../model/storeferry-error.ts';
+import { StateError, StateUnavailableError } from '../../model/storeferry-error.ts';
 
 /** Primary result codes of SQLite (https://www.sqlite.org/rescode.html) for which a user can do something. */
 const BUSY = 5;
@@ -11,6 +11,7 @@ const CORRUPT = 11;
 const FULL = 13;
 const CANNOT_OPEN = 14;
 const NOT_DATABASE = 26;
+const PASSING: readonly number[] = [BUSY, LOCKED, NO_MEMORY, IO_ERROR, FULL];
 
 /** Node's error for an integer that is too large to be one of ours. */
 const OUT_OF_RANGE = 'ERR_OUT_OF_RANGE';
@@ -30,7 +31,8 @@ export function sqliteError(error: unknown, path: string): unknown {
     return 'code' in error && error.code === OUT_OF_RANGE ? damaged(path, error.message, error) : error;
   }
   const [problem, hint] = explain(code);
-  return new StateError(`The state database ${path} ${problem} (SQLite: ${error.message}).`, {
+  const kind = PASSING.includes(code) ? StateUnavailableError : StateError;
+  return new kind(`The state database ${path} ${problem} (SQLite: ${error.message}).`, {
     hint,
     cause: error,
   });

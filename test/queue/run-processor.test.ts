@@ -1,0 +1,100 @@
+import { expect, it } from 'vitest';
+import { openContext } from '../../src/cli/open-context.ts';
+import { readImportRequest } from '../../src/cli/read-request.ts';
+import type { Notify } from '../../src/config/job/job.ts';
+import { StateError, StateUnavailableError } from '../../src/model/storeferry-error.ts';
+import { runProcessor } from '../../src/queue/run-processor.ts';
+import type { Runs, State } from '../../src/state/state.ts';
+import { setupNightly } from '../support/nightly.ts';
+import { startWebhook } from '../support/webhook.ts';
+
+const FULL = new StateUnavailableError('The disk is full.');
+
+/** The state, with runs of which some calls are replaced. */
+function withRuns(state: State, replaced: (runs: Runs) => Partial<Runs>): State {
+  const calls = Object.entries(replaced(state.runs)).map(([name, value]) => [name, { value }]);
+  return Object.create(state, {
+    runs: { value: Object.create(state.runs, Object.fromEntries(calls)) },
+  });
+}
+
+/** A job that waits in a queue, its log, and its recipient. */
+async function queuedNightly() {
+  const stack = new AsyncDisposableStack();
+  const { workspace, store } = stack.use(await setupNightly(5));
+  await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
+  const hook = stack.use(await startWebhook());
+  const { signal } = new AbortController();
+  const open = stack.use(await openContext(workspace.dir, () => {}, signal));
+  const request = await readImportRequest(open.workspace, 'nightly', false);
+  const logged: string[] = [];
+  const note = (_: object, text?: string) => void logged.push(String(text));
+  const recipient: Notify = { kind: 'url', address: hook.url, on: ['failed'], when: 'always' };
+  let begun: string | null = null;
+  return {
+    store,
+    logged,
+    state: open.context.state,
+    messages: () => hook.calls.map(({ body }) => JSON.stringify(body)),
+    /** Takes it once; a second time it has the run that it became. */
+    take: (state: State) =>
+      runProcessor({
+        context: { ...open.context, state },
+        taskFor: async () => ({ kind: 'run', request }),
+        readRecipients: () => [recipient],
+        onEnd: () => {},
+        log: { debug: note, info: note, warn: note, error: note },
+      })({
+        action: { does: 'run', job: 'nightly' },
+        run: begun,
+        announcedId: 'announced1',
+        isFirst: begun === null,
+        signal,
+        remember: async (run) => {
+          begun = run;
+        },
+      }),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** Runs whose end is not recorded. */
+function endingWith(error: Error) {
+  return ({ update }: Runs): Partial<Runs> => ({
+    update: async (id, changes) => {
+      if (changes.status === 'done') throw error;
+      return await update(id, changes);
+    },
+  });
+}
+
+it('a run whose end could not be recorded on a full disk is taken again, and sends nothing twice', async () => {
+  await using queued = await queuedNightly();
+  const { state, store, logged } = queued;
+  const delayed = await queued.take(withRuns(state, endingWith(FULL)));
+  expect(delayed).toEqual({ kind: 'delayed', ms: expect.any(Number) });
+  expect(logged).toContain('run waits for the state');
+  expect(queued.messages()).toEqual([]);
+  expect(store.requests).toHaveLength(5);
+
+  expect(await queued.take(state)).toEqual({ kind: 'ended', run: 'announced1', error: null });
+  expect(store.requests).toHaveLength(5);
+  expect(queued.messages()).toEqual([]);
+});
+
+it('a run that meets a full disk before it begins is taken again', async () => {
+  await using queued = await queuedNightly();
+  const { state } = queued;
+  const get = () => Promise.reject(FULL);
+  expect(await queued.take(withRuns(state, () => ({ get })))).toMatchObject({ kind: 'delayed' });
+  expect(await queued.take(state)).toEqual({ kind: 'ended', run: 'announced1', error: null });
+});
+
+it('a run whose end a damaged state does not take ends its entry, under its own id', async () => {
+  await using queued = await queuedNightly();
+  const damaged = withRuns(queued.state, endingWith(new StateError('The state is damaged.')));
+  const ended = await queued.take(damaged);
+  expect(ended).toEqual({ kind: 'ended', run: 'announced1', error: 'The state is damaged.' });
+  expect(queued.logged).toContain('run ended without a record');
+  expect(queued.messages()).toEqual([expect.stringContaining('run announced1 ended without a record')]);
+});
