@@ -287,11 +287,6 @@ function splice(text: string, from: number, to: number, instead = ''): string {
   return text.slice(0, from) + instead + text.slice(to);
 }
 
-interface Found {
-  readonly map: YAMLMap;
-  readonly pair: Pair;
-}
-
 function findPair(map: YAMLMap, key: PropertyKey | undefined): Pair | undefined {
   return map.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === String(key));
 }
@@ -302,7 +297,7 @@ function rootOf(text: string): YAMLMap {
   return contents;
 }
 
-function pairAt(text: string, path: Path): Found {
+function pairAt(text: string, path: Path) {
   const map = nodeAt(text, path.slice(0, -1));
   const pair = isMap(map) ? findPair(map, path.at(-1)) : undefined;
   if (!isMap(map) || pair === undefined) throw unsupportedYaml();

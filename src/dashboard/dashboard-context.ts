@@ -129,21 +129,21 @@ export interface QueueBoard {
 }
 
 /** Where a server listens. */
-export interface Listen {
-  readonly host: string;
-  /** 0: any that is free. */
-  readonly port: number;
-}
+export type Listen = ReturnType<typeof parseListen>;
 
 /** Parses `[HOST:]PORT` of an option; the default host is loopback. UsageError for anything else. */
-export function parseListen(text: string, option = '--listen'): Listen {
+export function parseListen(text: string, option = '--listen') {
   const found = /^(?:(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[^:[\]\s]+)):)?(?<port>\d{1,5})$/i.exec(text);
   const port = Number(found?.groups?.['port']);
   if (found === null || port > 65_535)
     throw new UsageError(`${option}: expected a port, or an address and a port, found '${text}'.`, {
       hint: 'Examples: 9464 (this machine only), 0.0.0.0:9464 (every network), [::1]:9464.',
     });
-  return { host: found.groups?.['v6'] ?? found.groups?.['name'] ?? '127.0.0.1', port };
+  return {
+    host: found.groups?.['v6'] ?? found.groups?.['name'] ?? '127.0.0.1',
+    /** 0: any that is free. */
+    port,
+  };
 }
 
 /** Parses the addresses of `--proxy`: `127.0.0.1,10.0.0.0/8`; none if it is undefined. UsageError for anything else. */

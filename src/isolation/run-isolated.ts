@@ -18,13 +18,7 @@ type ToThread =
   | { readonly kind: 'next' };
 
 /** An error of the project as plain data, by the name of its class; any other error is a bug. */
-export interface PlainError {
-  readonly name: string;
-  readonly message: string;
-  readonly stack: string | undefined;
-  /** The other properties of the class. */
-  readonly details: Readonly<Record<string, unknown>>;
-}
+export type PlainError = ReturnType<typeof plainError>;
 
 /** The work of a task that goes on with every piece of its content is not endless; each MiB of content may take this long. */
 const CPU_MS_PER_MIB = 2_000;
@@ -227,11 +221,17 @@ export function serveIsolated<Input>(
 }
 
 /** An error as a thread can send it. */
-export function plainError(error: unknown): PlainError {
+export function plainError(error: unknown) {
   if (!(error instanceof Error)) return { name: '', message: String(error), stack: undefined, details: {} };
   const { name, message, stack } = error;
   const isOurs = error instanceof errors.StoreferryError;
   // The cause of an error may be anything, also what cannot be sent.
   const { cause: _, ...details } = isOurs ? { ...error } : {};
-  return { name: isOurs ? name : '', message, stack, details };
+  return {
+    name: isOurs ? name : '',
+    message,
+    stack,
+    /** The other properties of the class. */
+    details,
+  };
 }

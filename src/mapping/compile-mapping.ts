@@ -386,18 +386,11 @@ export function joinOpeners(
   );
 }
 
-/** The names that decide which rows form one record, and its key. */
-interface KeyNames {
-  readonly columns: ReadonlySet<string>;
-  readonly params: ReadonlySet<string>;
-  readonly lookups: ReadonlySet<string>;
-}
-
 /**
  * The names that the mapping's grouping and the value of its key use, at any depth: both are compiled, and the
  * resolved names are collected. `value` is undefined if the mapping has none.
  */
-export function keyNames(spec: MappingSpec, value: Value | undefined): KeyNames {
+export function keyNames(spec: MappingSpec, value: Value | undefined) {
   const problems = new Problems();
   const lookups = new Map(Object.keys(spec.lookups ?? {}).map((name) => [name, undefined] as const));
   const scope = newScope(spec, { params: paramsOf(spec, undefined, problems), lookups, problems });

@@ -225,16 +225,7 @@ async function isRunOver(
 }
 
 /** A run that was queued for the workers. */
-export interface Enqueued {
-  /** The id of the run that a worker begins, unless it continues an earlier one. */
-  readonly id: string;
-  /** The name in the queue. */
-  readonly queued: string;
-  /** False if a run of the same job was already waiting or running, and nobody has asked it to end: then this is that run. */
-  readonly added: boolean;
-  /** Whether any worker is running. */
-  readonly workers: boolean;
-}
+export type Enqueued = Awaited<ReturnType<typeof enqueueRun>>;
 
 /**
  * Queues an action under the id of its run, unless it is known by that id, or is a run of a whole job of which one is not over.
@@ -245,7 +236,7 @@ export async function enqueueRun(
   action: JobAction,
   id: string,
   known: KnownRuns,
-): Promise<Enqueued> {
+) {
   const { runs, ask } = queues;
   const jobId = queuedId(id);
   const deduplication = isWholeRun(action) ? { deduplication: { id: action.job } } : {};
@@ -258,9 +249,13 @@ export async function enqueueRun(
   }
   const queued = added.id ?? jobId;
   return {
+    /** The id of the run that a worker begins, unless it continues an earlier one. */
     id: runIdOf(queued) ?? queued,
+    /** The name in the queue. */
     queued,
+    /** False if a run of the same job was already waiting or running, and nobody has asked it to end: then this is that run. */
     added: queued === jobId,
+    /** Whether any worker is running. */
     workers: (await ask(runs.getWorkersCount())) > 0,
   };
 }

@@ -297,15 +297,8 @@ export function extraColumn(number: number): string {
   return `storeferry_extra_${number}`;
 }
 
-/** Several headers as one: every column of each header, those of the first one first. */
-interface ColumnUnion {
-  readonly header: readonly string[];
-  /** For each header, the positions of its columns in the union. */
-  readonly positions: readonly (readonly number[])[];
-}
-
 /** Unites headers by name. Columns that repeat a name within a header are kept apart by their occurrence. */
-export function uniteColumns(headers: readonly (readonly string[])[]): ColumnUnion {
+export function uniteColumns(headers: readonly (readonly string[])[]) {
   const places = new Map<string, number>();
   const union: string[] = [];
   const positions = headers.map((header) =>
@@ -317,7 +310,11 @@ export function uniteColumns(headers: readonly (readonly string[])[]): ColumnUni
       return union.length - 1;
     }),
   );
-  return { header: union, positions };
+  return {
+    header: union,
+    /** For each header, the positions of its columns in the union. */
+    positions,
+  };
 }
 
 /** A key for each column: its name and its occurrence among columns of that name. */

@@ -1,16 +1,13 @@
 import { isOwnerFile } from '../model/remote-address.ts';
 import { type FoundFile, permanentFailure } from './remote-client.ts';
 
-/** A path split into folder and name. */
-interface SplitPath {
-  /** With the final slash; empty if there is none. */
-  readonly folder: string;
-  readonly name: string;
-}
-
-export function splitPath(path: string): SplitPath {
+export function splitPath(path: string) {
   const slash = path.lastIndexOf('/') + 1;
-  return { folder: path.slice(0, slash), name: path.slice(slash) };
+  return {
+    /** With the final slash; empty if there is none. */
+    folder: path.slice(0, slash),
+    name: path.slice(slash),
+  };
 }
 
 /** Whether the last part of a path is a pattern: `*` matches any text. */

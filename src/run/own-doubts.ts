@@ -3,12 +3,7 @@ import { importTarget } from '../state/state.ts';
 import type { RunContext } from './run-context.ts';
 
 /** Keys that only this job has sent since they are in doubt. */
-export interface OwnDoubts {
-  /** Earlier attempts to do the same have sent them last: they were killed, or got no answer. */
-  readonly attempted: ReadonlySet<string>;
-  /** Other runs have, or nobody knows which. */
-  readonly others: ReadonlySet<string>;
-}
+export type OwnDoubts = Awaited<ReturnType<typeof ownDoubts>>;
 
 /**
  * Those of the keys that are in doubt by this job alone. The run that has sent a key last is the newest one that began to send before
@@ -19,7 +14,7 @@ export async function ownDoubts(
   by: Run,
   keys: readonly string[],
   isAttempt: (run: Run) => boolean,
-): Promise<OwnDoubts> {
+) {
   const ledger = state.ledger(importTarget(by));
   const others = new Set(keys.length === 0 ? [] : await ledger.doubtedOnlyBy(by.job, keys));
   const attempted = new Set<string>();
@@ -36,5 +31,10 @@ export async function ownDoubts(
       attempted.add(key);
     }
   }
-  return { attempted, others };
+  return {
+    /** Earlier attempts to do the same have sent them last: they were killed, or got no answer. */
+    attempted,
+    /** Other runs have, or nobody knows which. */
+    others,
+  };
 }

@@ -40,17 +40,7 @@ export interface RejectedRow {
 }
 
 /** A page of the rejected rows of a run. */
-export interface RejectedPage {
-  readonly columns: readonly string[];
-  readonly rows: readonly RejectedRow[];
-  /** From 1; the last page if the one that was asked for does not exist. */
-  readonly number: number;
-  readonly pages: number;
-  /** The rejected rows on all pages. */
-  readonly total: number;
-  /** Whether the run has more rejected rows than pages show. */
-  readonly isCut: boolean;
-}
+export type RejectedPage = Awaited<ReturnType<typeof readRejectedPage>>;
 
 /** Corrected cells: by the line of their row, because `forget` removes rows; then by their place. */
 export type CellEdits = ReadonlyMap<string, ReadonlyMap<number, string>>;
@@ -63,7 +53,7 @@ const CHARACTERS_PER_PAGE = 500_000;
 const MAX_ROWS = 20_000;
 
 /** One page of the rejected rows of a run, with whole records, from the copy that is never edited. */
-export async function readRejectedPage(folder: RunFolder, asked: number): Promise<RejectedPage> {
+export async function readRejectedPage(folder: RunFolder, asked: number) {
   const { table, continues } = await openUntouched(folder);
   const files = (await readPlan(folder))?.source.files ?? [];
   const columns = table.header.slice(0, -OWN_COLUMNS).map(withoutInertMark);
@@ -102,7 +92,17 @@ export async function readRejectedPage(folder: RunFolder, asked: number): Promis
       total += 1;
     }
   }
-  return { columns, rows, number: Math.min(asked, pages), pages, total, isCut: false };
+  return {
+    columns,
+    rows,
+    /** From 1; the last page if the one that was asked for does not exist. */
+    number: Math.min(asked, pages),
+    pages,
+    /** The rejected rows on all pages. */
+    total,
+    /** Whether the run has more rejected rows than pages show. */
+    isCut: false,
+  };
 }
 
 /** The keys of the records of a page, by the line of their first row; none where a key cannot be read. */

@@ -37,19 +37,6 @@ export interface IdRange {
   readonly to: number;
 }
 
-/** What a scan has found, and where its table is. */
-interface ContactScan {
-  readonly requests: number;
-  readonly found: number;
-  readonly absent: number;
-  /** E-mail addresses that several contacts have: no contact is found by them. */
-  readonly ambiguous: number;
-  /** The ids that this scan and earlier ones of the store have asked for; empty where the store lists its contacts. */
-  readonly covered: readonly IdRange[];
-  /** Relative to the workspace. */
-  readonly file: string;
-}
-
 interface ScanRequest {
   readonly store: StoreConfig;
   /** Null: around the ids that orders and the last table name. */
@@ -71,7 +58,7 @@ const MAX_CONTACT_ID = 999_999_999_999_999;
  * @throws StoreRefusedError where the store refuses such an update; StoreUnavailableError; LockedError while another
  * scan of the store works; UsageError where there is no id to begin with.
  */
-export async function scanContacts(context: RunContext, request: ScanRequest): Promise<ContactScan> {
+export async function scanContacts(context: RunContext, request: ScanRequest) {
   const { store, ranges, onProgress } = request;
   const { artifacts, state, workspaceDir, newRunId } = context;
   const lock = await state.locks.tryAcquire(`scan:${store.name}`, { job: 'contacts scan', run: newRunId() });
@@ -140,7 +127,17 @@ export async function scanContacts(context: RunContext, request: ScanRequest): P
   await noteStoreOfTable(artifacts, file, storeId, { scanned: covered });
   await writeWhole(path, [csvLines([['id', 'email', ...headers]]), ...rows], { mode: 0o600 });
   journal.remove();
-  return { requests, found, absent, ambiguous, covered, file };
+  return {
+    requests,
+    found,
+    absent,
+    /** E-mail addresses that several contacts have: no contact is found by them. */
+    ambiguous,
+    /** The ids that this scan and earlier ones of the store have asked for; empty where the store lists its contacts. */
+    covered,
+    /** Relative to the workspace. */
+    file,
+  };
 }
 
 function tooManyIds(store: string): StoreRefusedError {
@@ -267,16 +264,12 @@ function tableOf(found: ReadonlyMap<number, Found>, othersOf: (id: number) => re
 }
 
 /** A table that a scan has written; people may have saved it from a spreadsheet, and added columns. */
-interface ScannedTable {
-  /** Of the columns that were added. */
-  readonly headers: readonly string[];
-  readonly found: ReadonlyMap<number, { readonly email: string; readonly others: readonly string[] }>;
-}
+type ScannedTable = Awaited<ReturnType<typeof readLastTable>>;
 
 const NO_TABLE: ScannedTable = { headers: [], found: new Map() };
 
 /** Reads the table as a job does. MappingError, CsvError and EncodingError where a job would refuse it as well. */
-async function readLastTable(path: string): Promise<ScannedTable> {
+async function readLastTable(path: string) {
   const name = basename(path);
   const columns = {
     match: 'email',
@@ -291,7 +284,11 @@ async function readLastTable(path: string): Promise<ScannedTable> {
     for (const { id: ids, value: email, others } of batch)
       for (const [id] of ids.matchAll(/\d{1,15}/g)) found.set(Number(id), { email, others });
   }
-  return { headers, found };
+  return {
+    /** Of the columns that were added. */
+    headers,
+    found,
+  };
 }
 
 function rangesOf(ids: Iterable<number>): readonly IdRange[] {

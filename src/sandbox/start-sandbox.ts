@@ -30,21 +30,13 @@ export interface SandboxOptions extends ServerOptions {
   readonly host?: string;
 }
 
-/** A running sandbox. */
-interface Sandbox {
-  /** The base URL: `http://127.0.0.1:4010`. */
-  readonly url: string;
-  /** Ends connections and closes the database. */
-  close(): Promise<void>;
-}
-
 /**
  * Starts the storefront service of storefront-api.md, to rehearse against. How it decides what the document leaves
  * open is written in README.md beside this file.
  *
  * @throws UsageError for options that cannot be; LockedError or StateError when the data folder cannot be used.
  */
-export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+export async function startSandbox(options: SandboxOptions) {
   refuseBadOptions(options);
   const { host = '127.0.0.1', port } = options;
   // Loads fastify and zod, which the texts about profiles do not need.
@@ -52,7 +44,12 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const server = buildServer(options);
   try {
     const url = await server.listen({ port, host });
-    return { url, close: () => server.close() };
+    return {
+      /** The base URL: `http://127.0.0.1:4010`. */
+      url,
+      /** Ends connections and closes the database. */
+      close: () => server.close(),
+    };
   } catch (error) {
     await server.close();
     const why = String(error).includes('EADDRINUSE') ? 'the port is in use' : String(error);

@@ -29,17 +29,8 @@ interface AuditFault {
   readonly number: number;
 }
 
-/** What a verification of the audit log has found. */
-interface AuditVerification {
-  readonly fault: AuditFault | undefined;
-  /** The hashes of all entries, oldest first. */
-  readonly hashes: readonly string[];
-  /** How many entries are from before the chain; of them only the newest is protected. */
-  readonly unchained: number;
-}
-
 /** Verifies stored entries, oldest first. The oldest may follow entries that were removed by age or number. */
-export function verifyAuditChain(stored: readonly string[]): AuditVerification {
+export function verifyAuditChain(stored: readonly string[]) {
   const hashes = stored.map(hashOf);
   const firstChained = stored.findIndex((text) => CHAINED.test(text));
   const unchained = firstChained === -1 ? stored.length : firstChained;
@@ -55,5 +46,11 @@ export function verifyAuditChain(stored: readonly string[]): AuditVerification {
     const kind = kindOfFault(text, index);
     if (kind !== undefined) return { fault: { kind, number: index + 1 }, hashes, unchained };
   }
-  return { fault: undefined, hashes, unchained };
+  return {
+    fault: undefined,
+    /** The hashes of all entries, oldest first. */
+    hashes,
+    /** How many entries are from before the chain; of them only the newest is protected. */
+    unchained,
+  };
 }

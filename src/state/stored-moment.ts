@@ -4,18 +4,18 @@ import { uptime } from 'node:os';
 const SAME_WITHIN_MS = 500;
 
 /** A moment within this process, by three clocks, because none is reliable alone. */
-export interface Moment {
-  /** Stops while the machine sleeps. */
-  readonly monotonicMs: number;
-  /** May be set forward and back. */
-  readonly wallMs: number;
-  /** Neither stops nor is set, but costs a system call. */
-  readonly uptimeMs: number;
-}
+export type Moment = ReturnType<typeof presentMoment>;
 
 /** The present moment. */
-export function presentMoment(): Moment {
-  return { monotonicMs: performance.now(), wallMs: Date.now(), uptimeMs: uptime() * 1_000 };
+export function presentMoment() {
+  return {
+    /** Stops while the machine sleeps. */
+    monotonicMs: performance.now(),
+    /** May be set forward and back. */
+    wallMs: Date.now(),
+    /** Neither stops nor is set, but costs a system call. */
+    uptimeMs: uptime() * 1_000,
+  };
 }
 
 /**
@@ -30,16 +30,16 @@ export function elapsedMs(since: Moment): number {
 }
 
 /** A moment stored for other processes, also for those after a restart of the machine. */
-export interface StoredMoment {
-  /** May be set forward and back. */
-  readonly wallMs: number;
-  /** Since the start of the machine: equal for all of its processes. */
-  readonly bootMs: number;
-}
+export type StoredMoment = ReturnType<typeof presentStoredMoment>;
 
 /** The present moment, to store. */
-export function presentStoredMoment(): StoredMoment {
-  return { wallMs: Date.now(), bootMs: Number(process.hrtime.bigint() / 1_000_000n) };
+export function presentStoredMoment() {
+  return {
+    /** May be set forward and back. */
+    wallMs: Date.now(),
+    /** Since the start of the machine: equal for all of its processes. */
+    bootMs: Number(process.hrtime.bigint() / 1_000_000n),
+  };
 }
 
 /**

@@ -147,16 +147,6 @@ export interface ProbeTraces {
   readonly contact: { readonly id: string; readonly field: string; readonly value: unknown } | null;
 }
 
-/** What a store was seen to do. */
-interface ProbedStore {
-  readonly properties: ProbedProperties;
-  readonly requests: number;
-  /** Urls of products, and contacts (`contact 7`), that could not be removed. */
-  readonly left: readonly string[];
-  /** For each property the request that showed it, and what was answered; no values of contacts. */
-  readonly evidence: Readonly<Partial<Record<PropertyName, string>>>;
-}
-
 interface PropertiesProbe {
   readonly baseUrl: string;
   readonly apiKey: string;
@@ -196,16 +186,7 @@ const TITLE = 'Storeferry probe (removed again)';
 const CONTACT_LISTS = ['tags', 'properties'] as const;
 
 /** An answer that decides. */
-interface Answer {
-  readonly status: number;
-  /** A success, as JSON or without a body. */
-  readonly ok: boolean;
-  readonly json: unknown;
-  /** The same if it is an object, else an empty one. */
-  readonly object: JsonObject;
-  /** The objects of a list, bare or in the envelope (storefront-api.md, section 2); null for anything else. */
-  readonly items: readonly JsonObject[] | null;
-}
+type Answer = ReturnType<typeof readAnswer>;
 
 /** The answer to an upsert of a product of the probe. */
 interface ProductAnswer extends Answer {
@@ -302,7 +283,7 @@ function openProbe(options: PropertiesProbe, send: Exchange['send']) {
   };
 }
 
-function readAnswer(status: number, body: string): Answer {
+function readAnswer(status: number, body: string) {
   const parsed = parseJson(body);
   const json = parsed?.value;
   const isReadable = parsed !== undefined || body.trim() === '';
@@ -310,9 +291,12 @@ function readAnswer(status: number, body: string): Answer {
   const items = isJsonObject(json) ? json['items'] : json;
   return {
     status,
+    /** A success, as JSON or without a body. */
     ok: status >= 200 && status < 300 && isReadable && !reportsFailure(json),
     json,
+    /** The same if it is an object, else an empty one. */
     object,
+    /** The objects of a list, bare or in the envelope (storefront-api.md, section 2); null for anything else. */
     items: Array.isArray(items) ? items.filter(isJsonObject) : null,
   };
 }
@@ -322,7 +306,7 @@ function readAnswer(status: number, body: string): Answer {
  * of its own, which is deleted again, and to the named contact, of which nothing changes. Rejects with the signal's
  * reason.
  */
-export async function probeProperties(options: PropertiesProbe): Promise<ProbedStore> {
+export async function probeProperties(options: PropertiesProbe) {
   const { apiKey, baseUrl, userAgent, attemptMs } = options;
   const wire = exchange({ baseUrl, apiKey, userAgent, attemptMs, connections: 1, aborts: abortListeners() });
   const probe = openProbe(options, wire.send);
@@ -337,7 +321,14 @@ export async function probeProperties(options: PropertiesProbe): Promise<ProbedS
       left.push(...(await removeTraces(probe, left)));
     }
     const { properties, requests, evidence, leftContacts } = probe;
-    return { properties, requests, left: [...left, ...leftContacts], evidence };
+    return {
+      properties,
+      requests,
+      /** Urls of products, and contacts (`contact 7`), that could not be removed. */
+      left: [...left, ...leftContacts],
+      /** For each property the request that showed it, and what was answered; no values of contacts. */
+      evidence,
+    };
   } finally {
     await wire.close();
   }

@@ -13,13 +13,7 @@ export interface PageQuery {
 export type PageItem = Readonly<Record<string, unknown>>;
 
 /** Items of a list. Envelope values are null if the store sent none (a bare list). */
-export interface Page {
-  readonly items: readonly PageItem[];
-  /** The items as the store wrote them, each on one line: numbers keep all their digits. */
-  readonly texts: () => readonly string[];
-  readonly totalCount: number | null;
-  readonly limit: number | null;
-}
+export type Page = ReturnType<typeof readPage>;
 
 function count(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
@@ -29,7 +23,7 @@ function count(value: unknown): number | null {
 export const MAX_LEVELS = 100;
 
 /** Reads a bare list or one in the envelope of section 8; StoreRefusedError for other content or excessive nesting. */
-export function readPage(value: unknown, text: string, path: string): Page {
+export function readPage(value: unknown, text: string, path: string) {
   if (isDeeperThan(text, MAX_LEVELS)) {
     throw new StoreRefusedError(
       `GET ${path}: the answer nests objects or lists more than ${MAX_LEVELS} levels deep`,
@@ -44,6 +38,7 @@ export function readPage(value: unknown, text: string, path: string): Page {
   }
   return {
     items,
+    /** The items as the store wrote them, each on one line: numbers keep all their digits. */
     texts: () => arrayItemTexts(text),
     totalCount: count(totalCount),
     limit: count(limit),

@@ -20,14 +20,6 @@ export { type CsvOptions, readCsv } from './csv/read-csv.ts';
 export { variantsWithin } from './record-paths.ts';
 export { formatOfText, formatOfZip, TABLE_FORMATS } from './table-formats.ts';
 
-/** A table that is written to a snapshot. */
-interface TableStaging {
-  /** As in `ConvertedRows`. */
-  readonly content: AsyncIterable<string>;
-  /** The facts that the snapshot stores, of the content that has been read. */
-  readonly describe: () => StagedTable;
-}
-
 const CPU_MS = 10_000;
 const HEAP_MIB = 512;
 
@@ -41,7 +33,7 @@ interface StageTableOptions {
  * Reads the selected table of a file in a format other than CSV; of a larger file in a thread, which ends when the file takes
  * too much time or memory, or the signal aborts. SourceError if it cannot be read reliably.
  */
-export function stageTable(file: TableFile, options: StageTableOptions): TableStaging {
+export function stageTable(file: TableFile, options: StageTableOptions) {
   let table: StagedTable = { format: file.format, title: '', header: null, width: 0 };
   async function* content(): AsyncGenerator<string> {
     const converting = options.isSmall
@@ -59,7 +51,12 @@ export function stageTable(file: TableFile, options: StageTableOptions): TableSt
       await converting.return(table);
     }
   }
-  return { content: content(), describe: () => table };
+  return {
+    /** As in `ConvertedRows`. */
+    content: content(),
+    /** The facts that the snapshot stores, of the content that has been read. */
+    describe: () => table,
+  };
 }
 
 function convertInThread(

@@ -71,18 +71,10 @@ function openContent(file: TableFile): AsyncIterable<Uint8Array> {
 }
 
 /** What a document has besides the cells of the sheet that is read. */
-interface OdsDocument {
-  readonly sheets: readonly OdsSheet[];
-  /** The styles of cells whose numbers are codes with leading zeros, such as `ART-0042`. */
-  readonly codes: ReadonlySet<string>;
-  /** What the styles of cells name, as in `CellCurrencies`. */
-  readonly currencies: ReadonlyMap<string, string>;
-  /** The styles of cells that strike out what they show. */
-  readonly struck: ReadonlySet<string>;
-}
+type OdsDocument = Awaited<ReturnType<typeof readDocument>>;
 
 /** All sheets are in one part, which is first read completely to find them and the styles. */
-async function readDocument(file: TableFile): Promise<OdsDocument> {
+async function readDocument(file: TableFile) {
   const sheets: { -readonly [Key in keyof OdsSheet]: OdsSheet[Key] }[] = [];
   let column = 0;
   const hiddenStyles = new Set<string>();
@@ -142,7 +134,15 @@ async function readDocument(file: TableFile): Promise<OdsDocument> {
     const named = joinedCurrencies(wordsByFormat.get(format) ?? []);
     if (named !== undefined) currencies.set(one, named);
   }
-  return { sheets, codes: new Set(codes), currencies, struck };
+  return {
+    sheets,
+    /** The styles of cells whose numbers are codes with leading zeros, such as `ART-0042`. */
+    codes: new Set(codes),
+    /** What the styles of cells name, as in `CellCurrencies`. */
+    currencies,
+    /** The styles of cells that strike out what they show. */
+    struck,
+  };
 }
 
 /** Characters that a format shows beside a number. */

@@ -34,12 +34,7 @@ interface XlsxSheet extends SheetInfo {
 }
 
 /** What a workbook has besides the content of its sheets. */
-interface Workbook {
-  readonly sheets: readonly XlsxSheet[];
-  readonly counts1904: boolean;
-  readonly strings: string | undefined;
-  readonly styles: string | undefined;
-}
+type Workbook = Awaited<ReturnType<typeof readWorkbook>>;
 
 /** The shared texts of a workbook are kept in memory. */
 const MAX_STRING_BYTES = 512 * 1024 * 1024;
@@ -121,7 +116,7 @@ function pathOf(target: string, folder: string): string | undefined {
   }
 }
 
-async function readWorkbook(file: TableFile): Promise<Workbook> {
+async function readWorkbook(file: TableFile) {
   const roots = [...(await relationsOf(file, '')).values()];
   const path = roots.find(({ type }) => type === 'officeDocument')?.path ?? 'xl/workbook.xml';
   if (path.endsWith('.bin')) {
@@ -163,14 +158,7 @@ async function hasContent(file: TableFile, sheet: XlsxSheet): Promise<boolean> {
 }
 
 /** How a style shows numbers, and whether it strikes out what it shows. */
-interface CellStyle {
-  readonly format: NumberFormat;
-  /** As in `CellCurrencies`. */
-  readonly currency: string | undefined;
-  /** As `shownBy` gives it. */
-  readonly shown: string | undefined;
-  readonly struck: boolean;
-}
+type CellStyle = ReturnType<typeof styleOf>;
 
 const PLAIN_STYLE: CellStyle = {
   format: { kind: 'general' },
@@ -208,10 +196,17 @@ async function readStyles(file: TableFile, path: string | undefined): Promise<re
   return formats;
 }
 
-function styleOf(format: NumberFormat, written: string | undefined, struck: boolean): CellStyle {
+function styleOf(format: NumberFormat, written: string | undefined, struck: boolean) {
   const isAmount = format.kind === 'fixed' || format.kind === 'general' || format.kind === 'code';
   const code = isAmount ? written : undefined;
-  return { format, currency: code && formatCurrencies(code), shown: code && shownBy(code), struck };
+  return {
+    format,
+    /** As in `CellCurrencies`. */
+    currency: code && formatCurrencies(code),
+    /** As `shownBy` gives it. */
+    shown: code && shownBy(code),
+    struck,
+  };
 }
 
 /** The texts that cells refer to by number. */

@@ -39,14 +39,7 @@ const WRITTEN_FORMATS = ['csv', 'excel-csv', 'xlsx', 'parquet'] as const;
 export type WrittenFormat = (typeof WRITTEN_FORMATS)[number];
 
 /** The style of the lines of a CSV file. */
-export interface CsvStyle {
-  readonly delimiter: string;
-  readonly newline: '\n' | '\r\n';
-  /** Whether the file begins with a byte order mark. */
-  readonly bom: boolean;
-  /** For spreadsheets: no cell starts a formula. */
-  readonly forSpreadsheets: boolean;
-}
+export type CsvStyle = ReturnType<typeof csvStyle>;
 
 /** How a job writes CSV. */
 export interface CsvOptions {
@@ -57,9 +50,16 @@ export interface CsvOptions {
 }
 
 /** The style of a new CSV file: `excel-csv` is for spreadsheets, `csv` for everything else. */
-export function csvStyle({ format, decimal, delimiter = decimal === ',' ? ';' : ',' }: CsvOptions): CsvStyle {
+export function csvStyle({ format, decimal, delimiter = decimal === ',' ? ';' : ',' }: CsvOptions) {
   const forSpreadsheets = format === 'excel-csv';
-  return { delimiter, newline: forSpreadsheets ? '\r\n' : '\n', bom: forSpreadsheets, forSpreadsheets };
+  return {
+    delimiter,
+    newline: forSpreadsheets ? '\r\n' : '\n',
+    /** Whether the file begins with a byte order mark. */
+    bom: forSpreadsheets,
+    /** For spreadsheets: no cell starts a formula. */
+    forSpreadsheets,
+  };
 }
 
 /**

@@ -105,21 +105,13 @@ any file are still errors, because a change may have caused them. Where there is
 });
 
 /** Everything that a check finds. */
-interface Found {
-  readonly checked: WorkspaceCheck;
-  readonly problems: readonly ConfigurationProblem[];
-  /** Number of mapping tests that passed. */
-  readonly passed: number;
-  readonly findings: readonly Finding[];
-  /** With --changed: the commit that it compares with. */
-  readonly base: string | undefined;
-}
+type Found = Awaited<ReturnType<typeof findAll>>;
 
 async function findAll(
   { directory, program, interruptSignal }: Invocation,
   online: boolean,
   ref: string | undefined,
-): Promise<Found> {
+) {
   const workspace = readWorkspace(directory, process.env);
   const all = checkWorkspace(workspace, (file) => shellWord(pathFromHere(directory, file)));
   const changes = ref === undefined ? undefined : await changedFiles(workspace.dir, ref);
@@ -130,10 +122,12 @@ async function findAll(
   return {
     checked: { ...checked, warnings: [...checked.warnings, ...mappings.warnings] },
     problems: [...checked.problems, ...mappings.problems].toSorted(inFileOrder),
+    /** Number of mapping tests that passed. */
     passed: mappings.passed,
     findings: found.map((finding) =>
       finding.hint === undefined ? finding : { ...finding, hint: withProgram(finding.hint, program) },
     ),
+    /** With --changed: the commit that it compares with. */
     base: changes?.base,
   };
 }

@@ -337,13 +337,7 @@ type FileState = 'whole' | 'missing' | 'damaged';
 type FilesOptions = Pick<NewFileOptions, 'access' | 'job' | 'kept' | 'store' | 'signal'>;
 
 /** The files of a job, compared with their manifests and with the store. */
-export interface Reconciliation {
-  readonly files: readonly Manifest[];
-  readonly missing: readonly Manifest[];
-  readonly damaged: readonly Manifest[];
-  /** Orders of the store that no file has unchanged: the next run writes them. */
-  readonly waiting: number;
-}
+export type Reconciliation = Awaited<ReturnType<typeof reconcileFiles>>;
 
 /** Compares each file with its checksum, and what was read with the orders that the files have. Changes nothing. */
 export async function reconcileFiles({
@@ -353,7 +347,7 @@ export async function reconcileFiles({
   store,
   signal,
   reading,
-}: FilesOptions & Pick<NewFileOptions, 'reading'>): Promise<Reconciliation> {
+}: FilesOptions & Pick<NewFileOptions, 'reading'>) {
   const position = await readPosition(kept, store);
   const states: Record<FileState, Manifest[]> = { whole: [], missing: [], damaged: [] };
   for (const file of position.files) {
@@ -363,7 +357,13 @@ export async function reconcileFiles({
   const { found, orders } = selectChanges(filterOrders(reading(), job), await readPrints(kept, position));
   for await (const _ of orders);
   const { missing, damaged } = states;
-  return { files: position.files, missing, damaged, waiting: found.new + found.changed };
+  return {
+    files: position.files,
+    missing,
+    damaged,
+    /** Orders of the store that no file has unchanged: the next run writes them. */
+    waiting: found.new + found.changed,
+  };
 }
 
 /** The bytes of the newest file of a job; undefined where it has written none, or they are kept no more. */

@@ -3,11 +3,7 @@ import { looseName } from '../../text/printable.ts';
 import type { ColumnSpec } from '../spec/mapping-spec.ts';
 
 /** A header as a mapping writes it: literal text with `{n}` for a number and `{word}` for a capture. */
-interface HeaderPattern {
-  readonly written: string;
-  readonly parts: readonly HeaderPart[];
-  readonly captures: readonly string[];
-}
+type HeaderPattern = ReturnType<typeof parseHeaderPattern>;
 
 type HeaderPart = string | { readonly capture: string };
 
@@ -15,7 +11,7 @@ type HeaderPart = string | { readonly capture: string };
 type Captured = ReadonlyMap<string, string>;
 
 /** Parses a written header. Capture names are single words. */
-function parseHeaderPattern(written: string): HeaderPattern {
+function parseHeaderPattern(written: string) {
   // Every second piece is a capture.
   const pieces = written.split(/\{(\w+)\}/);
   const parts = pieces.map((piece, index) => (index % 2 === 0 ? piece : { capture: piece }));
@@ -61,16 +57,16 @@ export class HeaderLine {
 
 const NO_CAPTURES: Captured = new Map();
 
-interface HeaderTexts {
-  readonly texts: readonly string[];
-  /** The indexes of each text that is not blank. */
-  readonly places: ReadonlyMap<string, readonly number[]>;
-}
+type HeaderTexts = ReturnType<typeof textsOf>;
 
-function textsOf(texts: readonly string[]): HeaderTexts {
+function textsOf(texts: readonly string[]) {
   const places = Map.groupBy(texts.keys(), (index) => texts[index] ?? '');
   places.delete('');
-  return { texts, places };
+  return {
+    texts,
+    /** The indexes of each text that is not blank. */
+    places,
+  };
 }
 
 /** A unit or a language is shorter. Without a bound, a long header would take time with the power of its captures. */

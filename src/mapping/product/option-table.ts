@@ -8,14 +8,7 @@ import { type Cell, cleanCell, type Expression, isList, isPresent, refuse } from
 import { compileAs } from '../values/compile-value.ts';
 
 /** The choices of the variant rows, before the options of the product are known. */
-export interface OptionTable {
-  readonly names: readonly string[];
-  /** For each variant row its value of each option; undefined if it has none. */
-  readonly choices: readonly (readonly (string | undefined)[])[];
-  /** For each option the values that the head row lists, in display order; empty if it lists none. */
-  readonly listed: readonly (readonly string[])[];
-  readonly rows: readonly SourceRow[];
-}
+export type OptionTable = ReturnType<typeof tableOf>;
 
 /** Reads the choices of the variant rows, and the lists of the head row. */
 export type OptionReader = (rows: RecordRows, variants: readonly SourceRow[]) => OptionTable;
@@ -127,12 +120,14 @@ function tableOf(
   chosen: readonly (ReadonlyMap<string, string | undefined> | undefined)[],
   variants: readonly SourceRow[],
   lists: ReadonlyMap<string, readonly string[]> = new Map(),
-): OptionTable {
+) {
   const used = new Set(chosen.flatMap((own) => [...(own?.keys() ?? [])]));
   const names = [...new Set([...lists.keys(), ...used])].filter((name) => used.has(name));
   return {
     names,
+    /** For each variant row its value of each option; undefined if it has none. */
     choices: variants.map((_, index) => names.map((name) => chosen[index]?.get(name))),
+    /** For each option the values that the head row lists, in display order; empty if it lists none. */
     listed: names.map((name) => lists.get(name) ?? []),
     rows: variants,
   };

@@ -105,13 +105,9 @@ async function pageCount(storefront: ObservingOptions['storefront'], signal: Abo
 }
 
 /** The products of all pages. Only edited ones are kept: a store may have very many. */
-interface PagedObservations {
-  /** Their ids. */
-  readonly seen: ReadonlySet<number>;
-  readonly edited: ReadonlyMap<string, Observation>;
-}
+type PagedObservations = Awaited<ReturnType<typeof readPages>>;
 
-async function readPages(options: ObservingOptions, count: number): Promise<PagedObservations> {
+async function readPages(options: ObservingOptions, count: number) {
   const { storefront, ledger, signal } = options;
   const seen = new Set<number>();
   const edited = new Map<string, Observation>();
@@ -144,5 +140,9 @@ async function readPages(options: ObservingOptions, count: number): Promise<Page
     const some = Array.from({ length: Math.min(READS_AT_ONCE, count - from) }, (_, index) => from + index);
     await Promise.all(some.map(readOne));
   }
-  return { seen, edited };
+  return {
+    /** Their ids. */
+    seen,
+    edited,
+  };
 }

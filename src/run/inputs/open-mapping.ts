@@ -226,11 +226,7 @@ function isThere(
 }
 
 /** The tables that rows are compared with. */
-export interface MappingTables {
-  readonly lookups: ReadonlyMap<string, LookupTable>;
-  readonly joins: ReadonlyMap<string, ReturnType<JoinOpener['open']>>;
-  readonly crosswalk: Crosswalk | undefined;
-}
+export type MappingTables = Awaited<ReturnType<typeof readMappingTables>>;
 
 /** Reads the tables of a mapping from the snapshot: lookups into memory, the crosswalk into a database that `opened` closes. */
 export async function readMappingTables(
@@ -239,7 +235,7 @@ export async function readMappingTables(
   folder: RunFolder,
   limits: InputLimits,
   opened: DisposableStack,
-): Promise<MappingTables> {
+) {
   const lookups = new Map<string, LookupTable>();
   const joins = new Map<string, ReturnType<JoinOpener['open']>>();
   let crosswalk: Crosswalk | undefined;

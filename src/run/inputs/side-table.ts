@@ -135,20 +135,13 @@ function versionsIn(known: string | null): (string | null)[] {
   return Array.isArray(versions) ? versions.map(String) : [];
 }
 
-/** A staged table whose header has been read. */
-interface OpenSideTable {
-  readonly header: readonly string[];
-  /** In the order of the file; a row beyond the limit, or one that cannot be read, is a SourceError that names the table. */
-  rows(): AsyncIterable<readonly Row[]>;
-}
-
 /** Opens a staged table. SourceError where it cannot be read, naming the table. */
 export async function openSideTable(
   side: SideTable,
   staged: SnapshotFile,
   folder: RunFolder,
   limits: InputLimits,
-): Promise<OpenSideTable> {
+) {
   const name = sideTableFile(side);
   const table = await withTableName(side, async () => {
     const bytes = await readSnapshotFile(folder, staged);
@@ -156,7 +149,11 @@ export async function openSideTable(
     if (opened.doubt !== null) throw opened.doubt;
     return opened;
   });
-  return { header: table.header, rows: () => limitedRows(table, side, limits) };
+  return {
+    header: table.header,
+    /** In the order of the file; a row beyond the limit, or one that cannot be read, is a SourceError that names the table. */
+    rows: () => limitedRows(table, side, limits),
+  };
 }
 
 async function* limitedRows(

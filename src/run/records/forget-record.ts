@@ -25,22 +25,7 @@ import { forgetScanned } from '../scan-contacts.ts';
 import type { FoundRecord } from './record-history.ts';
 
 /** What was removed of a record that is forgotten. */
-export interface Forgotten {
-  /** Whether the store had acknowledged values of it. */
-  readonly acknowledged: boolean;
-  /** Acknowledged versions, the newest included. */
-  readonly versions: number;
-  /** Rows of rejects files. */
-  readonly rejectedRows: number;
-  /** Files of runs that named the record and had nothing else to keep, with their runs. */
-  readonly files: readonly string[];
-  /** Runs whose plan or remainder can no longer be sent, because their files had the whole source. */
-  readonly superseded: readonly string[];
-  /** Whether an interrupted scan or probe of the store had noted it. */
-  readonly noted: boolean;
-  /** False where another process reads the state: the log of the database has the values until this is repeated. */
-  readonly erased: boolean;
-}
+export type Forgotten = Awaited<ReturnType<typeof forgetRecord>>;
 
 /**
  * Removes what the state and the files of runs have of the values of a contact: its body in the ledger, its history, its rows
@@ -48,7 +33,7 @@ export interface Forgotten {
  * changed. UsageError where nothing has the key, or while a run of its store is running; LockedError while another process
  * writes there.
  */
-export async function forgetRecord(context: RunContext, { target, key }: FoundRecord): Promise<Forgotten> {
+export async function forgetRecord(context: RunContext, { target, key }: FoundRecord) {
   const { state, artifacts, workspaceDir } = context;
   const name = targetLockName(target);
   const lock = await state.locks.tryAcquire(name, { job: 'forget', run: 'forget' });
@@ -96,12 +81,19 @@ export async function forgetRecord(context: RunContext, { target, key }: FoundRe
   if (erased && !isKnown && !noted && rejectedRows + files.length + superseded.length === 0)
     throw unknownContact(key);
   return {
+    /** Whether the store had acknowledged values of it. */
     acknowledged: body !== undefined,
+    /** Acknowledged versions, the newest included. */
     versions: versions.length,
+    /** Rows of rejects files. */
     rejectedRows,
+    /** Files of runs that named the record and had nothing else to keep, with their runs. */
     files,
+    /** Runs whose plan or remainder can no longer be sent, because their files had the whole source. */
     superseded,
+    /** Whether an interrupted scan or probe of the store had noted it. */
     noted,
+    /** False where another process reads the state: the log of the database has the values until this is repeated. */
     erased,
   };
 }

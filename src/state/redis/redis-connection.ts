@@ -177,16 +177,10 @@ interface RedisPolicyProblem {
 }
 
 /** The results of a check of Redis. */
-export interface RedisServerCheck {
-  /** Null when unknown. */
-  readonly version: string | null;
-  /** The response time in milliseconds. */
-  readonly ms: number;
-  readonly problems: readonly RedisPolicyProblem[];
-}
+export type RedisServerCheck = Awaited<ReturnType<typeof checkRedisServer>>;
 
 /** Connects, queries Redis about itself, and disconnects. StateError if it cannot be reached or refuses. */
-export async function checkRedisServer(url: string): Promise<RedisServerCheck> {
+export async function checkRedisServer(url: string) {
   const { client, close } = await connectRedis({ url, commandTimeoutMs: CHECK_TIMEOUT_MS });
   try {
     const began = performance.now();
@@ -201,7 +195,13 @@ export async function checkRedisServer(url: string): Promise<RedisServerCheck> {
     const version = /^redis_version:(\S+)/m.exec(server)?.[1] ?? null;
     const problems = infos.flatMap(judgeRedisPolicy);
     const distinct = new Map(problems.map((problem) => [problem.message, problem]));
-    return { version, ms, problems: [...distinct.values()] };
+    return {
+      /** Null when unknown. */
+      version,
+      /** The response time in milliseconds. */
+      ms,
+      problems: [...distinct.values()],
+    };
   } finally {
     await close();
   }

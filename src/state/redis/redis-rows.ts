@@ -177,12 +177,7 @@ export interface ReadRows {
 }
 
 /** Fields of a hash that all have one row, and get another one. An empty row is none; ANY_ROW before it accepts each. */
-interface RowChange {
-  readonly hash: number;
-  readonly before: string;
-  readonly after: string;
-  readonly fields: readonly string[];
-}
+type RowChange = ReturnType<typeof senderChange>;
 
 /** The rows to change for the writes of a rule. A key without facts has no doubt, or ends one that it did not read. */
 export function rowChanges({ doubts, marks }: KeyWrites, facts: ReadRows['facts']): RowChange[] {
@@ -306,7 +301,7 @@ export function anyKeySenderRow(heartbeatMs: number, requestsEndWithinMs: number
 }
 
 /** An empty row is none. */
-function senderChange(sender: string, before: string, after: string): RowChange {
+function senderChange(sender: string, before: string, after: string) {
   return { hash: SENDERS, before, after, fields: [sender] };
 }
 
