@@ -134,7 +134,7 @@ export async function openContext(
 /** Opens the workspace of a command that shows no progress. */
 export function openCommandContext(
   { directory, program, interruptSignal }: Invocation,
-  options: ContextOptions = {},
+  options: ContextOptions,
 ): Promise<OpenContext> {
   return openContext(directory, () => {}, interruptSignal(), { program, ...options });
 }

@@ -87,7 +87,7 @@ export async function* guardRetry(
   guard: RetryGuard,
   ledger: Pick<Ledger, 'marks' | 'writtenSince'>,
   doubtsOf: (keys: readonly string[]) => Promise<OwnDoubts>,
-  mode: ImportMode = 'upsert',
+  mode: ImportMode,
 ): AsyncGenerator<readonly Item[]> {
   const known = new Map(guard.keys);
   const keyless = placesByLine(guard.keyless.map(([file, line]) => ({ file, line })));

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { recordOf } from '../model/json-object.ts';
 import { CONTACT_TEXT_FIELDS } from '../model/mapped-record.ts';
-import { numberColumn, textColumn } from './open-database.ts';
+import { bodyColumn, numberColumn } from './open-database.ts';
 import { answerRecord, type Profiles, type Route, refusalAnswer, route, withBody } from './route.ts';
 
 const property = z.strictObject({ name: z.string(), value: z.string() });
@@ -91,7 +91,7 @@ export function openContactTable(database: DatabaseSync, profiles: Profiles) {
     update(id: number, body: ContactBody): string | undefined {
       const row = byId.get(id);
       if (row === undefined) return undefined;
-      const stored = contactAnswer.parse(JSON.parse(textColumn(row, 'body')));
+      const stored = contactAnswer.parse(JSON.parse(bodyColumn(row)));
       const json = JSON.stringify(fillContact(stored, body, profiles.has('clears-lists')));
       update.run(json, id);
       return json;
@@ -99,16 +99,15 @@ export function openContactTable(database: DatabaseSync, profiles: Profiles) {
     /** The contact as JSON text; undefined when there is none. */
     read(id: number): string | undefined {
       const row = byId.get(id);
-      return row === undefined ? undefined : textColumn(row, 'body');
+      return row === undefined ? undefined : bodyColumn(row);
     },
     /** The first contact with this e-mail address. */
     findByEmail(email: string): { readonly id: number; readonly json: string } | undefined {
       const row = byEmail.get(email);
-      return row === undefined ? undefined : { id: numberColumn(row, 'id'), json: textColumn(row, 'body') };
+      return row === undefined ? undefined : { id: numberColumn(row, 'id'), json: bodyColumn(row) };
     },
     /** JSON texts of the contacts that were created in a period, in seconds, in the order of their ids; both ends belong to it. */
-    createdBetween: (from: number, to: number): string[] =>
-      between.all(from, to).map((row) => textColumn(row, 'body')),
+    createdBetween: (from: number, to: number): string[] => between.all(from, to).map(bodyColumn),
     /** Adds a contact; `now` in seconds. */
     add(body: ContactBody, now: number): string {
       const id = numberColumn(insert.get('{}') ?? {}, 'id');
@@ -124,7 +123,7 @@ export function openContactTable(database: DatabaseSync, profiles: Profiles) {
       for (let skip = 0; ; skip += BATCH_SIZE) {
         const rows = page.all(BATCH_SIZE, skip);
         if (rows.length === 0) return;
-        yield rows.map((row) => textColumn(row, 'body'));
+        yield rows.map(bodyColumn);
       }
     },
   };

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { type ContactTable, contactBody } from './contact-routes.ts';
-import { numberColumn, textColumn } from './open-database.ts';
+import { bodyColumn, numberColumn } from './open-database.ts';
 import { changedProductBody, type ProductTable, type SentCategory } from './product-routes.ts';
 import {
   type Answer,
@@ -80,7 +80,7 @@ export function extendedRoutes({ database, products, contacts, categories, now }
   const seconds = () => Math.floor(now() / 1_000);
   const order = (id: number): string | undefined => {
     const row = orderById.get(id);
-    return row === undefined ? undefined : textColumn(row, 'body');
+    return row === undefined ? undefined : bodyColumn(row);
   };
 
   return [
@@ -223,7 +223,7 @@ export function openOrderPages(database: DatabaseSync) {
   const select = database.prepare(`SELECT body ${inPeriod} ORDER BY id DESC LIMIT ? OFFSET ?`);
   const count = database.prepare(`SELECT count(*) AS total ${inPeriod}`);
   return (limit: number, skip: number, from = 0, to = Number.MAX_SAFE_INTEGER): Answer => {
-    const items = select.all(from, to, limit, skip).map((row) => textColumn(row, 'body'));
+    const items = select.all(from, to, limit, skip).map(bodyColumn);
     return envelope(items, numberColumn(count.get(from, to) ?? {}, 'total'), limit, skip);
   };
 }

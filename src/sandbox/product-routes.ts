@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { z } from 'zod';
 import { PRODUCT_TYPES } from '../model/mapped-record.ts';
-import { numberColumn, textColumn } from './open-database.ts';
+import { bodyColumn, numberColumn } from './open-database.ts';
 import { answerDelete, type Profiles, type Route, route, withBody, withQuery } from './route.ts';
 
 const category = z.strictObject({
@@ -213,7 +213,7 @@ export function openProductTable(
 
   function change(row: Record<string, SQLOutputValue>, body: ChangedProduct): SavedProduct {
     const id = numberColumn(row, 'id');
-    const stored: StoredProduct = JSON.parse(textColumn(row, 'body'));
+    const stored: StoredProduct = JSON.parse(bodyColumn(row));
     const kept = profiles.has('replace-whole') ? { ...DEFAULTS, url: stored['url'] } : stored;
     const taken = body.url === undefined ? undefined : byUrl.get(body.url);
     const url = taken === undefined || numberColumn(taken, 'id') === id ? body.url : freeUrl(body.url ?? '');
@@ -270,7 +270,7 @@ export function openProductTable(
 }
 
 function productJson(row: Record<string, SQLOutputValue>): string {
-  return withId(numberColumn(row, 'id'), textColumn(row, 'body'));
+  return withId(numberColumn(row, 'id'), bodyColumn(row));
 }
 
 function withId(id: number, json: string): string {

@@ -38,7 +38,7 @@ export function attributes(all: Readonly<Record<string, string | number | boolea
 }
 
 /** A field for a text or a number, of this id and, unless another is given, name. */
-export function input(id: string, more: Parameters<typeof attributes>[0] = {}): Markup {
+export function input(id: string, more: Parameters<typeof attributes>[0]): Markup {
   return html`<input${attributes({ id, name: id, ...more })}>`;
 }
 

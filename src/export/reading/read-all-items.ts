@@ -21,17 +21,7 @@ interface ReadAllOptions {
 }
 
 /** The result after everything was read. */
-export interface AllRead {
-  readonly items: number;
-  /** Those without an id: two completely equal ones count as one. */
-  readonly withoutId: number;
-  /** Whether the list changed during the reading. */
-  readonly changed: boolean;
-  /** The store's count of items; null if there is none, or it changed too often to be compared. */
-  readonly totalCount: number | null;
-  /** The store returned the same items for every offset: there may be more that cannot be requested. */
-  readonly ignoresOffsets: boolean;
-}
+export type AllRead = ReturnType<ChangingList['result']>;
 
 /**
  * Reads a whole list by pages while items are added to it and removed from it. Yields each item that is in the list all
@@ -92,13 +82,16 @@ class ChangingList {
     return last === null || this.#keys.size < last;
   }
 
-  result(): AllRead {
-    const { last } = this.#totals;
+  result() {
     return {
       items: this.known,
+      /** Those without an id: two completely equal ones count as one. */
       withoutId: this.#withoutId,
+      /** Whether the list changed during the reading. */
       changed: this.changed,
-      totalCount: last,
+      /** The store's count of items; null if there is none, or it changed too often to be compared. */
+      totalCount: this.#totals.last,
+      /** The store returned the same items for every offset: there may be more that cannot be requested. */
       ignoresOffsets: this.#ignoresOffsets,
     };
   }

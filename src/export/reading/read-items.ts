@@ -33,7 +33,7 @@ export async function saveReading(
   folder: RunFolder,
   batches: AsyncIterable<readonly Pick<Item, 'text'>[]>,
   notes: () => readonly string[],
-  createdSince: string | null = null,
+  createdSince: string | null,
 ): Promise<number> {
   let items = 0;
   const hash = createHash('sha256');

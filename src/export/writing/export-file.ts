@@ -231,19 +231,12 @@ interface NewFileOptions {
   readonly signal: AbortSignal;
 }
 
-/** What was written; without a location nothing was new or changed, and there is no file. */
-interface NewFile {
-  readonly location: string | null;
-  readonly lines: number;
-  readonly bytes: number;
-  readonly notes: readonly string[];
-}
-
 /**
  * Writes the orders that no earlier file of the job has unchanged, the manifest beside the file, and then moves the
- * position. A process that dies before that leaves a file which the same reading makes again, byte for byte.
+ * position. A process that dies before that leaves a file which the same reading makes again, byte for byte. Without a location
+ * nothing was new or changed, and there is no file.
  */
-export async function writeNewFile(options: NewFileOptions): Promise<NewFile> {
+export async function writeNewFile(options: NewFileOptions) {
   const { job, access, kept, store, run, readAt, createdSince, signal, limit } = options;
   const position = await readPosition(kept, store);
   const last = position.files.at(-1);

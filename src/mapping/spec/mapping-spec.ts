@@ -348,7 +348,7 @@ export type ColumnSpec = DeepReadonly<z.infer<typeof columnSchema>>;
 /** The params of a mapping that a job has not set, and that have no default. */
 export function unsetParams(
   { params = {} }: Pick<MappingSpec, 'params'>,
-  set: Readonly<Record<string, unknown>> = {},
+  set: Readonly<Record<string, unknown>>,
 ): readonly { readonly name: string; readonly description?: string }[] {
   return Object.entries(params).flatMap(([name, param]) =>
     typeof param !== 'object' || param.default !== undefined || Object.hasOwn(set, name)

@@ -158,7 +158,7 @@ export interface LegendEntry {
 }
 
 /** A plot with its caption above and its legend below. */
-export function plotFigure(caption: string, plot: Markup, legend: readonly LegendEntry[] = []): Markup {
+export function plotFigure(caption: string, plot: Markup, legend: readonly LegendEntry[]): Markup {
   return html`<figure class="plot-figure"><figcaption>${caption}</figcaption>${plot}${
     legend.length > 0 &&
     html`<ul class="plot-legend">${legend.map(

@@ -363,18 +363,8 @@ async function supersedeEmptied(context: RunContext, run: Run): Promise<void> {
   await context.artifacts.remove(run.id);
 }
 
-/** The history of a job and its path. */
-interface ExportHistory {
-  readonly location: string;
-  readonly history: ListHistory;
-}
-
 /** Reads the history that a job has collected. UsageError for a job without history, and before its first run. */
-export async function exportHistory(
-  access: FileAccess,
-  job: ExportJob,
-  signal: AbortSignal,
-): Promise<ExportHistory> {
+export async function exportHistory(access: FileAccess, job: ExportJob, signal: AbortSignal) {
   const { mode } = job.destination;
   if (job.export !== 'subscriber-lists') {
     throw new UsageError(

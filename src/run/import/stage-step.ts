@@ -29,7 +29,7 @@ export async function stageStep(
   context: RunContext,
   request: ImportRequest,
   run: Run,
-  stage: Stage = stageJobSource,
+  stage: Stage,
 ): Promise<Run> {
   const folder = context.artifacts.run(run.id);
   const settled = await settledRun(context, request, run);
