@@ -36,7 +36,7 @@ import {
   onOneLine,
   pictureAddresses,
 } from './picture-addresses.ts';
-import { type Clock, compilePricing, compileSubscription } from './pricing.ts';
+import { type Clock, compilePricing, compileSubscription, type Prices, type Pricing } from './pricing.ts';
 
 type Draft = Partial<Mutable<Product>>;
 
@@ -267,7 +267,20 @@ const NOT_FOR_SALE: Reason = {
   field: 'variants.price',
 };
 
-type VariantFields = ReturnType<typeof compileVariantFields>;
+interface VariantFields {
+  /** Undefined where the mapping is for updates, and changes no price. */
+  readonly prices: Expression<Prices | undefined> | undefined;
+  /** Whether a row has no price of any kind. */
+  readonly isUnpriced: Pricing['isBlank'] | undefined;
+  readonly quantity: Expression | undefined;
+  /** What stands for stock that is not tracked. */
+  readonly untracked: null | undefined;
+  readonly sku: Expression | undefined;
+  readonly weight: Expression | undefined;
+  readonly notes: string[];
+  readonly faults: Scope['faults'];
+  readonly trace: Scope['trace'];
+}
 
 /** Compiles the options and variants of a product. */
 function compileVariants(
@@ -344,7 +357,11 @@ function chosen(
   return isNone ? [] : values.map(({ value }) => value);
 }
 
-function compileVariantFields(scope: Scope, { variants }: ProductMappingSpec, context: ProductContext) {
+function compileVariantFields(
+  scope: Scope,
+  { variants }: ProductMappingSpec,
+  context: ProductContext,
+): VariantFields {
   const { faults } = scope;
   const path = ['variants'];
   const row = (key: 'sku' | 'quantity', wanted: 'text' | 'number') =>
@@ -355,15 +372,12 @@ function compileVariantFields(scope: Scope, { variants }: ProductMappingSpec, co
     compilePricing(scope, [...path, 'pricing'], spec, context.clock),
   );
   return {
-    /** Undefined where the mapping is for updates, and changes no price. */
     prices: given(pricing, ({ read }) => faults.field('variants.price', read)),
-    /** Whether a row has no price of any kind. */
     isUnpriced: pricing?.isBlank,
     notes: scope.notes,
     faults,
     trace: scope.trace,
     quantity: row('quantity', 'number'),
-    /** What stands for stock that is not tracked. */
     untracked: context.nullQuantity === true ? null : undefined,
     sku: row('sku', 'text'),
     weight: given(variants.weight, (spec) =>

@@ -29,6 +29,9 @@ export interface Prices {
   readonly salePrice?: number;
 }
 
+/** The prices of a variant row. */
+export type Pricing = ReturnType<typeof compilePricing>;
+
 const DAY_MS = 86_400_000;
 
 /** Compiles the pricing block. Dated sales depend on the time. */
