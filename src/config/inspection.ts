@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path';
 import {
   type ContactMappingSpec,
   lackingFields,
@@ -10,6 +11,7 @@ import {
   paramProblems,
 } from '../mapping/spec/mapping-spec.ts';
 import { isJsonObject, type Path, pathKey, valueAt } from '../model/json-object.ts';
+import { jobFileName } from '../model/run.ts';
 import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../model/storeferry-error.ts';
 import { suggestNames } from '../text/printable.ts';
 import { completePlaces, placeSecrets } from './complete-places.ts';
@@ -140,10 +142,30 @@ export function inspectFiles(
     const named = read.value ?? literalNames(yaml.content);
     const job = read.value?.kind === 'import' ? read.value : undefined;
     const misfits = job === undefined || spec === undefined ? [] : checkMappingUse(job, spec, quote);
-    const relations = [...checkNames(named, known, quote), ...misfits];
+    const relations = [...checkNames(named, known, quote), ...misfits, ...(job ? checkInbox(job) : [])];
     const problems = [...read.problems, ...relationsToProblems(relations, yaml, read)];
     return problems.length === 0 ? read : { ...read, value: undefined, problems };
   });
+
+  /** The folder where the files arrive that a job is run for. */
+  const inboxOf = once((name: string) => {
+    const yaml = files.job(name);
+    const job = yaml && readJob(name, yaml).value;
+    return job?.kind === 'import' && job.source.watch !== undefined ? dirname(job.source.watch) : undefined;
+  });
+
+  /** A file that arrives is moved for one job, so that no other sees it. */
+  function checkInbox({ name, source: { watch } }: ImportJob): RelationProblem[] {
+    if (watch === undefined) return [];
+    const folder = dirname(watch);
+    const other = files.jobNames.find((one) => one !== name && inboxOf(one) === folder);
+    if (other === undefined) return [];
+    const message =
+      jobFileName(other) === jobFileName(name)
+        ? `each file would reach only one of the stores that watch ${folder}; write in \`stores\` a folder for each: { store: NAME, source: { watch: ${folder}/NAME/*.csv } }`
+        : `the job ${other} watches ${folder} too, and each file is for one job; give each a folder of its own, such as ${folder}/${name}/${basename(watch)}`;
+    return [{ path: ['source', 'watch'], message }];
+  }
 
   function readJob(name: string, yaml: YamlFile): Interpretation<Job> {
     const at = isExport(yaml.content) ? [DESTINATION_AT] : [SOURCE_AT, CROSSWALK_AT, ADOPT_AT, PUBLISH_AT];

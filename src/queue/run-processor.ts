@@ -91,7 +91,7 @@ export function runProcessor({
       }
       logEvent(event);
     };
-    const own = { ...context, actors: action.by, signal, onEvent };
+    const own = { ...context, actors: action.by, signal, onEvent, announcedId: taken.announcedId };
     const ended = async (notify: readonly Notify[] | undefined, report: RunFacts): Promise<void> => {
       const { id, status, error } = report.run;
       const { applied, deleted, rejected, unsent } = report.totals;

@@ -43,6 +43,8 @@ export interface RunContext extends FileAccess {
   readonly workedMs?: () => number;
   /** A new run id: short, random, and valid in file names. */
   readonly newRunId: () => string;
+  /** The id that its run was queued with: the name of a file that arrived begins with it. Absent where a person runs a job directly. */
+  readonly announcedId?: string | undefined;
   /** The names of who asks for its runs: empty for a token that people share, absent for a schedule, a file or an event. */
   readonly actors?: readonly string[] | undefined;
   /** One client per store and process, so that all work on a store shares its limiter. */

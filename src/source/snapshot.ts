@@ -241,10 +241,11 @@ export async function isZip(content: AsyncIterable<Uint8Array>): Promise<boolean
   return recognise(beginning).kind === 'zip';
 }
 
-/** The files of a path; those of an inbox are there while a run works on one that has arrived. */
+/** The files of a path; of an inbox one that has arrived, there while its run works. */
 async function findSource(path: string, watch: string | undefined, access: FileAccess) {
   try {
-    return await findFiles(path, access);
+    const found = await findFiles(path, access);
+    return watch === undefined ? found : found.slice(0, 1);
   } catch (error) {
     if (!(error instanceof NoFileError) || watch === undefined) throw error;
     throw new SourceError(`No file of \`${watch}\` is being processed.`, {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkWorkspace } from '../../src/config/workspace.ts';
+import { checkWorkspace, watchedJobs } from '../../src/config/workspace.ts';
 import { type ConfigurationProblem, formatPlace } from '../../src/model/storeferry-error.ts';
 import { JOB, STORES, VARIABLES, workspace } from './support.ts';
 
@@ -119,6 +119,29 @@ second: { baseUrl: ${second}, apiKey: "\${STORE_API_KEY}" }\n`,
     ]);
     expect(check.stores.map(({ name }) => name)).toEqual(['main']);
     expect(check.jobs.map(({ name }) => name)).toEqual(['nightly']);
+  });
+
+  it('refuses two jobs, and two stores of a job, that watch one folder', () => {
+    const watching = (store: string, watch: string) =>
+      JOB.replace('store: main', store).replace('path: in.csv', `watch: ${watch}`);
+    const stores = `${STORES}other:\n  baseUrl: https://other.example\n  apiKey: \${STORE_API_KEY}\n`;
+    const each = (store: string) => `{ store: ${store}, source: { watch: drop/${store}/*.csv } }`;
+    const opened = workspace({
+      'stores.yaml': stores,
+      'jobs/both.yaml': watching('stores: [main, other]', 'in/*.csv'),
+      'jobs/each.yaml': watching(`stores: [${each('main')}, ${each('other')}]`, 'unused/*.csv'),
+      'jobs/prices.yaml': watching('store: main', 'inbox/prices-*.csv'),
+      'jobs/stock.yaml': watching('store: main', 'inbox/stock-*.csv'),
+    });
+    expect(lines(checkWorkspace(opened).problems)).toEqual([
+      'jobs/both.yaml:3:18 each file would reach only one of the stores that watch in; write in `stores` a folder for each: { store: NAME, source: { watch: in/NAME/*.csv } }',
+      'jobs/prices.yaml:3:18 the job stock watches inbox too, and each file is for one job; give each a folder of its own, such as inbox/prices/prices-*.csv',
+      'jobs/stock.yaml:3:18 the job prices watches inbox too, and each file is for one job; give each a folder of its own, such as inbox/stock/stock-*.csv',
+    ]);
+    expect(watchedJobs(opened)).toEqual([
+      { job: 'each@main', pattern: 'drop/main/*.csv' },
+      { job: 'each@other', pattern: 'drop/other/*.csv' },
+    ]);
   });
 
   it('warns of what is probably a mistake', () => {

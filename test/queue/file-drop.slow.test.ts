@@ -70,10 +70,12 @@ it('a file that arrives starts one run, whole, and is moved by its end, through 
   third.process.kill('SIGKILL');
   await third.ended;
   await workspace.write('inbox/processing/claimed1-c.csv', catalog(151));
+  await workspace.write('inbox/processing/claimed2-d.csv', catalog(153));
   await start();
-  await until(async () => (await namesIn(dir, 'processed')).includes('c.csv'));
+  await until(async () => (await namesIn(dir, 'processed')).includes('d.csv'));
   expect((await runs()).find(({ run }) => run === 'claimed1')).toMatchObject({ status: 'done', applied: 1 });
-  expect(await runs()).toHaveLength(before + 1);
+  expect((await runs()).find(({ run }) => run === 'claimed2')).toMatchObject({ status: 'done', applied: 2 });
+  expect(await runs()).toHaveLength(before + 2);
 });
 
 it('an inbox that cannot be read holds no other up', async () => {

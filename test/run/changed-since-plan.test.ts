@@ -17,10 +17,10 @@ const HEADER = 'Id,Name,Price\n';
 /** Stages the source of a run; `meanwhile` happens after it was copied, while the rest still is. */
 async function staged(
   files: Readonly<Record<string, string>>,
-  path: string,
+  source: string,
   meanwhile: (dir: string) => Promise<void> = async () => {},
 ) {
-  const opened = workspace({ ...files, 'jobs/nightly.yaml': JOB.replace('in.csv', path) });
+  const opened = workspace({ ...files, 'jobs/nightly.yaml': JOB.replace('path: in.csv', source) });
   const job = opened.job('nightly');
   if (job.kind !== 'import') throw new Error('no import');
   const request = { ...(await openImport(opened, job)), resend: false };
@@ -53,7 +53,7 @@ async function staged(
 }
 
 it('has a source that was replaced after it was copied, while a table beside it was', async () => {
-  const { changed } = await staged({ 'in.csv': `${HEADER}1,a,1\n` }, 'in.csv', async (dir) => {
+  const { changed } = await staged({ 'in.csv': `${HEADER}1,a,1\n` }, 'path: in.csv', async (dir) => {
     await writeFile(join(dir, 'in.csv'), `${HEADER}1,a,2\n`);
     await sleep(20);
   });
@@ -62,12 +62,19 @@ it('has a source that was replaced after it was copied, while a table beside it 
 
 it('compares files that were written again with the same content, up to a limit for all of them', async () => {
   const rows = HEADER + '1,a,1\n'.repeat(5_700_000);
-  const { dir, changed } = await staged({ 'part-1.csv': rows, 'part-2.csv': rows }, 'part-*.csv');
+  const { dir, changed } = await staged({ 'part-1.csv': rows, 'part-2.csv': rows }, 'path: part-*.csv');
   expect(await changed()).toEqual([]);
   await writeFile(join(dir, 'part-1.csv'), rows);
   expect(await changed()).toEqual([]);
   await writeFile(join(dir, 'part-2.csv'), rows);
   expect(await changed()).toEqual(['the source']);
+});
+
+it('leaves out a file that arrived, which the worker has moved', async () => {
+  const name = 'inbox/processing/claimed1-a.csv';
+  const { dir, changed } = await staged({ [name]: `${HEADER}1,a,1\n` }, 'watch: inbox/*.csv');
+  rmSync(join(dir, name));
+  expect(await changed()).toEqual([]);
 });
 
 it.each([
@@ -82,7 +89,7 @@ it.each([
 ])('counts a file as changed that %s once it was found', async (_, replace) => {
   // As large as a folder, so that only reading fails.
   const { size } = await stat(folder({}));
-  const { dir, artifacts, changed } = await staged({ 'in.csv': HEADER.padEnd(size, '\n') }, 'in.csv');
+  const { dir, artifacts, changed } = await staged({ 'in.csv': HEADER.padEnd(size, '\n') }, 'path: in.csv');
   expect(await changed()).toEqual([]);
   const found = await changed({
     artifacts,

@@ -28,6 +28,9 @@ it('a job that waits for files is in order without one, and says who runs it', a
     expect(run.stdout.replaceAll(/\s+/g, ' ')).toContain(
       'No file of `inbox/*.csv` is being processed. A worker runs the job for each file that arrives; start it with: storeferry',
     );
+    await workspace.write('inbox/processing/claimed1-b.csv', catalog);
+    await workspace.write('inbox/processing/claimed2-c.csv', shopifyCatalog(manyProducts(5)));
+    expect((await workspace.storeferry('run', 'nightly', '--json')).json()).toMatchObject({ applied: 3 });
     await workspace.write('inbox/a.csv', catalog);
     expect(await check()).toEqual([0, expect.stringContaining('its source inbox/a.csv exists')]);
     await workspace.write('inbox/a.csv', 'Name\nMug\n');

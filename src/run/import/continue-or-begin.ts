@@ -232,10 +232,11 @@ export async function changedSincePlan(
   const source: SourcePlace = job.source;
   // Not when all was staged: a file may be replaced between its copy and that of a table.
   const reading: Reading = { since: run.startedAt, bytesLeft: MAX_COMPARED_BYTES };
-  // The source of a retry is a corrected rejects file.
+  // The source of a retry is a corrected rejects file; a file that arrived has been moved since.
   const isSourceChanged =
     run.kind !== 'retry' &&
     source.query === undefined &&
+    source.watch === undefined &&
     (await isChanged(source.path, context, snapshot?.files ?? [], reading));
   let isTableChanged = false;
   for (const [index, { at, access }] of mapping.tables.entries()) {

@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path';
 import type { StoreList } from '../../mapping/lookup-table.ts';
 import { type FilePlace, storeIdentity } from '../../model/remote-address.ts';
 import { HOLDING_KINDS, isSameTarget, type Run, type RunTotals, SENDING_KINDS } from '../../model/run.ts';
@@ -75,13 +76,18 @@ export async function stageStep(
   });
 }
 
-/** Stages the job's own source. */
-export const stageJobSource: Stage = (context, request, folder, knownVersion) =>
-  stageSourceUnless(knownVersion, request.job.source, {
-    workspaceDir: context.workspaceDir,
-    allowedFolders: context.allowedFolders,
-    ...stagingOf(context, request, folder),
-  });
+/** Stages the job's own source: of an inbox the file that the run was queued for. */
+export const stageJobSource: Stage = (context, request, folder, knownVersion) => {
+  const { workspaceDir, allowedFolders, announcedId } = context;
+  const { source } = request.job;
+  const { watch, path = '' } = source;
+  const isOwn = watch !== undefined && announcedId !== undefined;
+  return stageSourceUnless(
+    knownVersion,
+    isOwn ? { ...source, path: join(dirname(path), `${announcedId}-*`) } : source,
+    { workspaceDir, allowedFolders, ...stagingOf(context, request, folder) },
+  );
+};
 
 /** An undo or a release has no source: its snapshot is empty, and its own digest lets no other run continue it. */
 export async function stageWithoutSource({ artifacts, state, clock }: RunContext, run: Run): Promise<Run> {
