@@ -1,5 +1,5 @@
-/** May be a number with more digits than JavaScript's numbers have, or beyond their range; also matches such text. */
-const MAY_LOSE_DIGITS = /\d[\d.]{15}|\d[eE][+-]?\d/;
+/** May be a number with more digits than JavaScript's numbers have, beyond their range, or printed with an exponent; also matches such text. */
+const MAY_LOSE_DIGITS = /\d[\d.]{15}|\d[eE][+-]?\d|0\.0{6}/;
 
 /** Digits that a number would lose, kept as text. */
 class ExactNumber {

@@ -16,7 +16,7 @@ const FOLDER = 'renames';
 const MARKER = /^(.+)\.json$/;
 
 /** The folders of a job beside those of its runs. */
-const OF_JOBS = ['export', 'notices'] as const;
+const OF_JOBS = ['drift', 'export', 'notices'] as const;
 
 /** What a job writes to: a ledger, by the name of its store. */
 interface NamedTarget extends LedgerTarget {

@@ -72,7 +72,7 @@ export async function scanContacts(context: RunContext, request: ScanRequest) {
   const path = join(workspaceDir, file);
   const note = await readTableNote(artifacts, file);
   const storeId = storeIdentity(store);
-  // A list is all that there is.
+  // A list is all that there is: neither the last table nor what an interrupted scan has found is added to it.
   const isListed = probe?.readsContacts === true && ranges === null;
   const isContinued = !isListed && existsSync(path) && note?.storeId === storeId;
   const isGrowing = !isListed && ranges === null;
@@ -80,7 +80,7 @@ export async function scanContacts(context: RunContext, request: ScanRequest) {
   const last = isContinued || (isGrowing && existsSync(path)) ? await readLastTable(path) : NO_TABLE;
   const { found: kept, headers } = isContinued ? last : NO_TABLE;
   const all = new Map<number, Found>([...kept].map(([id, { email }]) => [id, email]));
-  const journal = openJournal(workspaceDir, store);
+  const journal = openJournal(workspaceDir, store, !isListed);
   let requests = 0;
   const countRequest = () => {
     requests += 1;
@@ -327,12 +327,12 @@ type Found = string | null;
  * The results of a scan that has not ended, on disk before the next request of its slot. Its first line has the identity of the store: by
  * the same name another store may be meant now.
  */
-function openJournal(workspaceDir: string, store: StoreConfig) {
+function openJournal(workspaceDir: string, store: StoreConfig, continues: boolean) {
   const path = join(workspaceDir, STATE_FOLDER, `${JOURNAL_PREFIX}${store.name}${JOURNAL_SUFFIX}`);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const head = JSON.stringify({ store: storeIdentity(store) });
   const [first, ...lines] = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
-  const isOwn = first === head;
+  const isOwn = continues && first === head;
   if (!isOwn) writeFileSync(path, `${head}\n`, { mode: 0o600 });
   const found = new Map<number, Found>();
   for (const [id, email] of isOwn ? lines.map(lineIn) : []) {
@@ -371,6 +371,8 @@ export async function forgetScanned(
     const path = join(folder, name);
     const lines = readFileSync(path, 'utf8').split(/(?<=\n)/);
     const kept = lines.filter((line) => {
+      // A line that is cut may be theirs.
+      if (parsedJson(line) === undefined) return false;
       const [id, email] = lineIn(line);
       return !isTheirs(String(id), String(email));
     });

@@ -166,6 +166,11 @@ it('grows from the contacts of orders, and reads a store that lists contacts', a
   expect((await alone.folder.storeferry('contacts', 'scan', '--json')).json()).toMatchObject({ found: 320 });
   await using extended = await scene({ profiles: ['extended'] });
   expect((await extended.folder.storeferry('probe')).code).toBe(0);
+  // An interrupted scan has found a contact that was deleted since.
+  await extended.folder.write(
+    '.storeferry/contacts-scan-main.jsonl',
+    `${journalOf(extended.store.url)}\n[5,"gone@shop.example"]\n`,
+  );
   const scan = (await extended.folder.storeferry('contacts', 'scan', '--json')).json();
   expect(scan).toMatchObject({ found: 320, absent: 0, ambiguous: 0 });
   expect(Number(scan['requests'])).toBeLessThan(20);

@@ -240,7 +240,7 @@ describe('a contact that is forgotten', () => {
     const scan = '.storeferry/contacts-scan-main.jsonl';
     await workspace.write(
       scan,
-      '[1001,"Contact-1@mail.example"]\n[1002,"contact-2@mail.example"]\n[1003,null]\n',
+      '[1001,"Contact-1@mail.example"]\n[1002,"contact-2@mail.example"]\n[1003,null]\n[1001,"Contact-1@mail.exam',
     );
     const tag = hash('sha256', storeIdentity({ baseUrl: crm.store.baseUrl })).slice(0, 16);
     const trace = `.storeferry/artifacts/probes/${tag}-open.json`;
@@ -265,10 +265,11 @@ describe('a contact that is forgotten', () => {
     const early = await crm.workspace.storeferry('forget', '1001', '--yes', '--json');
     expect(early.code).toBe(1);
     expect(early.json()).toMatchObject({ key: '1001', versions: 2, erased: false });
-    const again = await crm.workspace.storeferry('forget', '1001', '--yes');
+    const { dir } = crm.workspace;
+    const again = await crm.workspace.storeferry('-C', dir, 'forget', '1001', '--store', 'main', '--yes');
     expect(again.code).toBe(1);
     expect(again.stdout).toContain('Not yet erased on disk');
-    expect(again.stdout).toContain('storeferry forget 1001 --yes');
+    expect(again.stdout).toContain(`storeferry -C ${dir} forget 1001 --store main --yes`);
     expect(again.stdout).not.toContain('Forgot');
     backup.exec('COMMIT');
     backup.close();

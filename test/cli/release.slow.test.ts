@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
@@ -243,4 +245,19 @@ describe('a record outside of the sample of a plan', () => {
 
 describeWithRedis('release with the state in Redis', () => {
   suite(startRedis);
+});
+
+it('is not refused for what a newer run has held for another store', async () => {
+  await using shop = await openShop(undefined);
+  const other = await startStore({ seed: 2, apiKey: shop.store.apiKey });
+  const stores = join(shop.workspace.dir, 'stores.yaml');
+  const before = await readFile(stores, 'utf8');
+  await shop.sends({});
+  const id = String((await shop.sends({ 5: 20 }))['run']);
+  await shop.workspace.write('stores.yaml', before.replaceAll(shop.store.baseUrl, other.baseUrl));
+  expect(await shop.sends({})).toMatchObject({ applied: COUNT });
+  expect(await shop.sends({ 5: 30 })).toMatchObject({ held: 1 });
+  await shop.workspace.write('stores.yaml', before);
+  expect(await shop.run('release', id)).toMatchObject({ code: 0, applied: 1, rejected: 0 });
+  await other.close();
 });

@@ -88,7 +88,8 @@ it('a job whose file cannot be renamed keeps its old name, runs and decisions', 
   const target = importTarget(run);
   const table = (job: string) => `adopted-main-${job}.csv`;
   await workspace.write(table('nightly'), 'decisions');
-  await context.artifacts.run('export-nightly').write('position.json', ['{}']);
+  for (const kind of ['export', 'drift'])
+    await context.artifacts.run(`${kind}-nightly`).write('position.json', ['{}']);
   const [old, taken] = [join(dir, 'jobs/nightly.yaml'), join(dir, 'jobs/outlet.yaml')];
   const toOutlet = (moveFile: () => void) =>
     renameJob(context, { from: 'nightly', to: 'outlet', targets: [{ ...target, store: 'main' }] }, moveFile);
@@ -97,13 +98,14 @@ it('a job whose file cannot be renamed keeps its old name, runs and decisions', 
     await context.state.ledger(target).count(job),
     existsSync(join(dir, table(job))),
     (await context.artifacts.run(`export-${job}`).list()).length,
+    (await context.artifacts.run(`drift-${job}`).list()).length,
   ];
   // Somebody writes another job while the rename is at work.
   await workspace.write('jobs/outlet.yaml', 'of somebody else');
   await expect(toOutlet(() => moveNew(old, taken))).rejects.toThrow('is there already');
   expect([await known('nightly'), await known('outlet')]).toEqual([
-    [1, 2, true, 1],
-    [0, 0, false, 0],
+    [1, 2, true, 1, 1],
+    [0, 0, false, 0, 0],
   ]);
   expect([existsSync(old), await readFile(taken, 'utf8')]).toEqual([true, 'of somebody else']);
   // It leaves no mark: the same name can be asked for again.
@@ -112,8 +114,8 @@ it('a job whose file cannot be renamed keeps its old name, runs and decisions', 
   await link(old, taken);
   await toOutlet(() => moveNew(old, taken));
   expect([await known('nightly'), await known('outlet')]).toEqual([
-    [0, 0, false, 0],
-    [1, 2, true, 1],
+    [0, 0, false, 0, 0],
+    [1, 2, true, 1, 1],
   ]);
 });
 

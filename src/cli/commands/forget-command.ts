@@ -20,9 +20,11 @@ export const forgetCommand = defineStateCommand({
   json: 'how many versions and rejected rows were removed, the removed files, the runs whose plans were discarded, whether the values are erased on disk (`erased`), and what remains',
   // In a thread of its own (no `withoutThread`): rewriting the database takes long.
   async run(open, { key }, { store, yes }) {
-    const { context, terminal, interruptSignal } = open;
+    const { context, terminal, interruptSignal, program } = open;
     const record = await findRecord(open, key, store, contactsIn);
     const named = `${record.title === null ? '' : `${record.title}, `}contact ${record.key} of ${record.store}`;
+    const ofStore = store === undefined ? '' : ` --store ${shellWord(store)}`;
+    const repeat = `${program} forget ${shellWord(record.key)}${ofStore} --yes`;
     if (!yes) {
       if (!terminal.interactive || !process.stdin.isTTY)
         throw new UsageError(
@@ -34,7 +36,7 @@ export const forgetCommand = defineStateCommand({
         throw new InterruptedError('Nothing was forgotten.');
     } else if (record.key !== key.trim() && !key.includes('@'))
       throw new UsageError(`${JSON.stringify(key)} is not the whole key of a contact.`, {
-        hint: `If it is ${printable(named)}: storeferry forget ${shellWord(record.key)} --yes`,
+        hint: `If it is ${printable(named)}: ${repeat}`,
       });
     const forgotten = await forgetRecord(context, record);
     await recordCommand(context, { action: 'forget' });
@@ -42,7 +44,7 @@ export const forgetCommand = defineStateCommand({
     const lines = withoutAbsent([
       erased && `Forgot the contact ${printable(record.key)}.`,
       ...forgottenWords(forgotten),
-      !erased && `  storeferry forget ${shellWord(record.key)} --yes`,
+      !erased && `  ${repeat}`,
       'What remains, and must be removed by hand where the law asks for it:',
       ...REMAINS.map((what) => `  - ${what}`),
     ]);

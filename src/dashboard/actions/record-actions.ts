@@ -210,7 +210,7 @@ async function releasePage(
   return {
     title: `Release held records of run ${id}`,
     section: 'runs',
-    lead: html`Guards of ${jobLink(job)} held ${counted(held.length, 'record')} of ${runLink(id)}: nothing of them was sent. Compare the values, and release what is right.`,
+    lead: html`${jobLink(job)} held ${counted(held.length, 'record')} of ${runLink(id)}: nothing of them was sent. Compare the values, and release what is right.`,
     body: html`${bullets(effects, 'does')}
 ${isOne && html`<p>${link(actionHref('release', id), 'All records that the run holds')}</p>`}
 ${confirmationForm({ does: 'release', to: id, controls, buttons }, viewer)}

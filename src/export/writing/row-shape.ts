@@ -30,12 +30,12 @@ export async function shapeOf(
 ): Promise<RowShape> {
   const { format, mode, table } = job.destination;
   const named = job.columns;
-  const hasDates = table === undefined && format === 'csv' && (mode === 'new' || job.rows === 'items');
+  const addsIsoColumns = table === undefined && format === 'csv' && (mode === 'new' || job.rows === 'items');
   switch (job.export) {
     case 'subscriber-lists':
       return listShape(readAt, named, table !== undefined || hasTypes(format));
     case 'orders': {
-      const found = named ?? (format === 'jsonl' ? [] : await foundColumns(items(), hasDates));
+      const found = named ?? (format === 'jsonl' ? [] : await foundColumns(items(), addsIsoColumns));
       return orderShape(mode === 'new' ? withChange(found) : found, table !== undefined || format !== 'csv');
     }
     default:
@@ -60,16 +60,16 @@ function withChange(columns: readonly NamedColumn[]): NamedColumn[] {
   return [...columns.filter(({ path }) => path !== CHANGE_FIELD), columnAt(CHANGE_FIELD)];
 }
 
-/** The columns of orders; `hasDates`: beside each time there is its date. */
+/** The columns of orders; `addsIsoColumns`: beside each time there is its date. */
 async function foundColumns(
   items: AsyncIterable<readonly string[]>,
-  hasDates: boolean,
+  addsIsoColumns: boolean,
 ): Promise<NamedColumn[]> {
   const found = new FoundColumns();
   for await (const batch of items) for (const item of batch) found.add(exactJson(item));
   // A store without orders: the one column that every order has.
   const names = found.names().length === 0 ? ['id'] : found.names();
-  const hasDate = (name: string) => hasDates && isTime(pathOf(name));
+  const hasDate = (name: string) => addsIsoColumns && isTime(pathOf(name));
   return names.flatMap((name) => (hasDate(name) ? [name, name + DATE_SUFFIX] : [name])).map(columnAt);
 }
 
@@ -118,10 +118,10 @@ function isTime(path: readonly string[] = []): boolean {
 }
 
 /**
- * Lines of orders, one per order; the JSON is passed on unchanged. `hasDates`: the time of an order is a time, which spreadsheets
+ * Lines of orders, one per order; the JSON is passed on unchanged. `showsTimes`: the time of an order is a time, which spreadsheets
  * recognise, instead of a number of seconds.
  */
-function orderShape(columns: readonly NamedColumn[], hasDates = false): RowShape {
+function orderShape(columns: readonly NamedColumn[], showsTimes = false): RowShape {
   const paths = columns.map(({ path }) => pathOf(path));
   return {
     columns: columns.map(({ name }) => name),
@@ -134,7 +134,7 @@ function orderShape(columns: readonly NamedColumn[], hasDates = false): RowShape
         const dated = timeOfDate(path);
         if (dated !== undefined) return isoCell(typedCell(valueAt(order, dated)));
         const cell = typedCell(valueAt(order, path), path.at(-1));
-        return hasDates && isTime(path) ? (timeOf(cell) ?? cell) : cell;
+        return showsTimes && isTime(path) ? (timeOf(cell) ?? cell) : cell;
       });
     },
     json: (item) => item,

@@ -143,7 +143,7 @@ interface NewLine {
   readonly hasMore?: boolean;
 }
 
-/** An existing file keeps its delimiter, line ends, and the form of decimals and times. */
+/** An existing table keeps its delimiter, line ends, and the form of decimals and times; JSON Lines get line feeds and no byte order mark. */
 interface AppendFileOptions extends FileContent {
   readonly file: FileContent['file'] & { readonly format: 'jsonl' | 'csv' | 'excel-csv' };
 }

@@ -190,8 +190,8 @@ async function recordDrift(
   return await endRun(context, run, failure, { writesReport: true, totals, drift: { ...drift, ...file } });
 }
 
-/** A folder of the artifacts that belongs to no run: for each job how far its comparisons have come. */
-const SLICES_FOLDER = 'drift';
+/** In a folder of the job: how far its comparisons have come. */
+const PROGRESS_FILE = 'progress.json';
 
 const progressSchema = z.object({
   target: z.string(),
@@ -244,11 +244,10 @@ export async function compareSlice(
 ): Promise<ComparedSlice> {
   const { artifacts, state } = context;
   const target = targetTag({ storeId: storeIdentity(store), resource: job.import });
-  const folder = artifacts.run(SLICES_FOLDER);
-  const name = `${job.name}.json`;
-  const known = await findJson(folder, name, progressSchema);
+  const folder = artifacts.run(`drift-${job.name}`);
+  const known = await findJson(folder, PROGRESS_FILE, progressSchema);
   const { slice, progress } = nextSlice(known, target, percent);
-  await folder.write(name, [JSON.stringify(progress)]);
+  await folder.write(PROGRESS_FILE, [JSON.stringify(progress)]);
   // Whoever waits for the run of the job must not take this one for it.
   const onEvent: RunContext['onEvent'] = (event) => {
     if (event.type !== 'begun') context.onEvent(event);
@@ -263,7 +262,7 @@ export async function compareSlice(
     if (run.interruptAskedAt != null) throw new InterruptedOnRequestError();
     if (run.status !== 'done' || drift === undefined)
       return { notCompared: run.error ?? 'it was interrupted.' };
-    await folder.write(name, [JSON.stringify({ ...progress, done: progress.done + slice.parts })]);
+    await folder.write(PROGRESS_FILE, [JSON.stringify({ ...progress, done: progress.done + slice.parts })]);
     if (hasDrifted(drift)) return { drift };
     await artifacts.remove(run.id);
     await state.runs.remove(run.id);

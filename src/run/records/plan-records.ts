@@ -44,9 +44,8 @@ export function leftRecord(key: string, code: string, message: string): Mapped {
 }
 
 /**
- * The run whose records another one takes back or elsewhere, if it is still kept. `ofPlan` and `ofExport` say what those are not, `stop`
- * what to do while it runs.
- * UsageError for a plan, an export, and a run that has not ended.
+ * The run whose records another one takes back or elsewhere, if it is still kept. `ofPlan` and `ofExport` say what those are not, `hint`
+ * what to do instead, `stop` what to do while it runs. UsageError for a plan, an export, and a run that is at work.
  */
 export async function endedRunOf(
   context: RunContext,

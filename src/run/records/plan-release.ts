@@ -82,7 +82,7 @@ export async function planRelease(
   const wanted = only && new Set(only);
   const renamed = new Map<string, string>();
   const adopted = new Map<string, Predecessor>();
-  /** All keys of the release: one that turns out unchanged is confirmed, so that it is held no more. */
+  /** All keys of the release; with `conflicts`, one that turns out unchanged is confirmed, so that it is held no more. */
   const undecided = new KeySet();
   const openMapped = async function* (): AsyncGenerator<readonly Mapped[]> {
     for await (const batch of releasableRecords(context, held, plan, wanted)) {
@@ -195,11 +195,11 @@ interface NewerRun {
   readonly named: ReadonlyMap<string, string | null>;
 }
 
-/** The completed runs of the job after this one, newest first. What they sent or found unchanged, the ledger knows. */
+/** The completed runs of the job to the same target after this one, newest first. What they sent or found unchanged, the ledger knows. */
 async function newerRuns({ state, artifacts }: RunContext, of: Run): Promise<readonly NewerRun[]> {
   const runs = await state.runs.list({ job: of.job, kinds: HOLDING_KINDS, statuses: COMPLETED });
   const newer: NewerRun[] = [];
-  for (const run of runs.filter(({ sequence }) => sequence > of.sequence)) {
+  for (const run of runs.filter((run) => run.sequence > of.sequence && isSameTarget(run, of))) {
     const folder = artifacts.run(run.id);
     const plan = await readPlan(folder);
     if (plan === undefined) continue;
