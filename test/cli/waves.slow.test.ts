@@ -105,6 +105,26 @@ describe('a job that sends in waves', () => {
     expect(approved.json()).toMatchObject({ status: 'done', applied: 40, deleted: 10 });
   });
 
+  it('gives up an old url only after the last wave was judged', async () => {
+    const job = { apply: APPLY, mode: 'mirror', safety: '{ maxDeletes: off, minRows: off }' };
+    await using nightly = await setupNightly(50, job);
+    const { store, workspace } = nightly;
+    expect((await workspace.storeferry('run', 'nightly')).code).toBe(0);
+    store.forget();
+    store.misbehave({ does: otherTitle, method: 'POST', from: 11 });
+    const changed = shopifyCatalog(
+      manyProducts(50).map((product) => ({ ...product, title: `${product.title}!` })),
+    );
+    await workspace.write('catalog.csv', changed.replace('product-1,', 'renamed-1,'));
+    const stopped = await workspace.storeferry('run', 'nightly', '--json');
+    expect(stopped.json()).toMatchObject({ status: 'stopped', applied: 50, deleted: 0 });
+    const deletes = () => store.requests.filter(({ method }) => method === 'DELETE').length;
+    expect(deletes()).toBe(0);
+    const approved = await workspace.storeferry('approve', String(stopped.json()['run']), '--json');
+    expect(approved.json()).toMatchObject({ status: 'done', applied: 50 });
+    expect(deletes()).toBe(1);
+  });
+
   it('continues in its wave when it was killed', async () => {
     const apply = '{ waves: [30, 50%, 100%], maxAltered: off }';
     await using nightly = await setupNightly(300, { apply }, { latencyMs: 20 });

@@ -125,19 +125,32 @@ describe('artifacts in S3', () => {
   });
 
   it.each([
-    ['a bucket that is not there', { bucket: 'nowhere' }, /there is no such bucket/, 'Create the bucket'],
+    [
+      'a bucket that is not there',
+      { bucket: 'nowhere' },
+      /there is no such bucket/,
+      'Create the bucket',
+      'StateError',
+    ],
     [
       'a wrong key',
       { credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'MARKED', sessionToken: null } },
       /refuses access \(403/,
       'AWS_SECRET_ACCESS_KEY',
+      'StateError',
     ],
-    ['a store out of reach', { endpoint: 'http://127.0.0.1:9' }, /no server listens/, 'AWS_ENDPOINT_URL'],
-  ] as const)('say what to do about %s', async (_, changes, message, hint) => {
+    [
+      'a store out of reach',
+      { endpoint: 'http://127.0.0.1:9' },
+      /no server listens/,
+      'AWS_ENDPOINT_URL',
+      'StateUnavailableError',
+    ],
+  ] as const)('say what to do about %s', async (_, changes, message, hint, name) => {
     const failed = open(changes, 2).run('run-1').write('plan', ['x']);
     await expect(failed).rejects.toThrow(message);
     await expect(failed).rejects.toMatchObject({
-      name: 'StateError',
+      name,
       hint: expect.stringContaining(hint),
       message: expect.stringMatching(/^The artifact s3:\/\/.*\/run-1\/plan cannot be written/),
     });

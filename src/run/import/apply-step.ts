@@ -35,20 +35,20 @@ export async function applyStep(
   );
   await context.state.history(importTarget(run)).begin(run, context.clock(), files);
   const upserts = plan.shards.filter(({ kind }) => kind === 'upserts');
+  const renames = plan.shards.filter(({ kind }) => kind === 'renames');
   const deletes = plan.shards.filter(({ kind }) => kind === 'deletes');
   const waves = [...Map.groupBy(upserts, ({ wave = 1 }) => wave).values()];
   await publishHeldPictures(context, delivery);
   for (const [index, shards] of waves.entries()) {
     await publishPictures(context, delivery, shards);
     await sendShards(shards);
-    const isFollowed = index + 1 < waves.length || deletes.length > 0;
+    const isFollowed = index + 1 < waves.length || renames.length + deletes.length > 0;
     if (isFollowed && shards[0]?.wave !== undefined) {
       judged = await judgeSentWave(context, delivery, { judged, index, of: waves.length, shards });
     }
   }
   const { applied, rejected } = await context.state.runs.tally(run.id);
   if (applied + rejected < operationsIn(upserts)) return;
-  const renames = plan.shards.filter(({ kind }) => kind === 'renames');
   if (renames.length > 0) {
     await publishPictures(context, delivery, renames);
     await cancelDeletesOfUnrenamed(context, delivery, renames);
