@@ -37,12 +37,14 @@ export function formatById(id: number, spelledOut: ReadonlyMap<number, string>):
 /** Quoted text, escaped, skipped and filling characters, sections in brackets, then anything else. */
 const TOKEN = /"[^"]*"|\\.|[_*].|\[[^[\]]*\]|;|./gs;
 
-/** Reads a format such as `#,##0.00 "kg"`; of several sections the first. */
+/** Reads a format such as `#,##0.00 "kg"`; of several sections the first, unless it is a text, which only some numbers have. */
 function numberFormat(code: string): NumberFormat {
   let template = '';
   let pattern = '';
   let isDuration = false;
+  let isOfSome = false;
   for (const [token] of code.matchAll(TOKEN)) {
+    isOfSome ||= /^(?:;|\[[<>=])/.test(token);
     if (token === ';') break;
     if (/^\[(?:h+|m+|s+)\]$/i.test(token)) isDuration = true;
     else if (token.startsWith('[') || /^[_*]/.test(token)) continue;
@@ -55,7 +57,7 @@ function numberFormat(code: string): NumberFormat {
   }
   if (isDuration) return { kind: 'duration' };
   const shape = pattern.trim();
-  if (shape === '' && /\p{L}/u.test(template)) return { kind: 'text', text: template.trim() };
+  if (shape === '' && !isOfSome && /\p{L}/u.test(template)) return { kind: 'text', text: template.trim() };
   if (shape === '' || shape === '@' || /^general$/i.test(shape)) return GENERAL;
   if (/e[+-]/i.test(shape)) {
     return { kind: 'scientific', decimals: /\.([0#?]*)/.exec(shape)?.[1]?.length ?? 0 };

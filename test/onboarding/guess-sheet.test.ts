@@ -55,9 +55,11 @@ describe('numbers that a sheet shows with words', () => {
     ['Price', '#,##0.0,"k"', '#,k'],
     ['Price', '0.0,', '#,'],
     ['Price', '[>=1000]0.00" EUR";[<1000]"on request"', '# / on request'],
+    ['Price', '[<1000]"on request";0.00', '# / on request'],
     ['Price', '#,##0.00\\ [$€-407]" netto"', '# € netto'],
     ['Price', '"ab "0.00" €"', 'ab # €'],
     ['Stock', '0" cartons"', '# cartons'],
+    ['Stock', '[>1000]"In stock";"Sold out"', '# / In stock'],
   ])('%s as %s are asked about', async (header, format, shown) => {
     const file = { rows: priced(header, { number: 1250, format }, { number: 990, format }) };
     expect(ids(await proposed(file, 'xlsx'))).toEqual([`word.${shown}`]);

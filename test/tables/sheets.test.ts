@@ -54,6 +54,23 @@ describe.each([
   });
 });
 
+describe('numbers of which a format shows only some as a text', () => {
+  it.each([
+    '"Yes";"Yes";"No"',
+    '[=1]"Yes";[=0]"No";General',
+    '[<10]"on request";0.00',
+    '[>0]"In stock";"Sold out"',
+    '[>0]"In stock"',
+    '\\Y\\e\\s;;\\N\\o',
+  ])('arrive as numbers: %s', async (format) => {
+    for (const number of [0, 1, 12.5]) expect(await cellOf({ number, format })).toBe(String(number));
+  });
+
+  it.each(['"yes; always"', '"Yes [>0]"', '\\Y\\;"es"'])('are not those of one text: %s', async (format) => {
+    expect(await cellOf({ number: 0, format })).toBe(format.replaceAll(/["\\]/g, ''));
+  });
+});
+
 describe('a cell of an Excel sheet', () => {
   it.each<[string, CellToWrite, string]>([
     ['a text code with zeros', '00042', '00042'],
