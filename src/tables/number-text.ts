@@ -137,14 +137,14 @@ export function shownBy(code: string): string | undefined {
     else if (/^[[_*]/.test(token)) text += sign ?? ' ';
     else text += /[0#?.]/.test(token) ? DIGIT : token === ',' ? GROUP : token;
   }
-  const shown = text.replace(NUMBER, '#').replaceAll(GROUP, ',').trim();
+  const shown = text.replaceAll(NUMBER, '#').replaceAll(GROUP, ',').trim();
   return /\p{L}|,/u.test(shown) && shown.includes('#') ? shown : undefined;
 }
 
 /** A section of some numbers that shows a text instead: `[<10]"on request"`. */
 const TEXT_IF = /\[[<>=][^[\]]*\]\s*"([^"]*\p{L}[^"]*)"\s*(?:;|$)/u;
 const GROUP = '\x01';
-const NUMBER = new RegExp(`${DIGIT}(?:[${DIGIT}${GROUP}]*${DIGIT})?`);
+const NUMBER = new RegExp(`${DIGIT}(?:[${DIGIT}${GROUP}\\s'’.]*${DIGIT})?`, 'g');
 
 /** From here on Excel has lost digits: it keeps fifteen. */
 const DIGITS_LOST = 1e15;

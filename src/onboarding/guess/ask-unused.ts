@@ -166,7 +166,7 @@ export function askUnused(guess: Guess) {
       !areDates(column) && new Set(cells).size > 1 && (distinct <= MAX_STATES || cells.includes(''));
     const isAboutPrice = isUnknown(column) && isMentioned(column, 'price') && distinct <= MAX_STATES;
     const isOfOne = cells.includes('') && wordsOfHeader(header).length === 1 && hasWord(header, 'orders');
-    const isKind = distinct > 1 && (isAboutPrice || hasWord(header, 'conditions'));
+    const isKind = distinct > 1 && (isAboutPrice || (hasWord(header, 'conditions') && !areSound(column)));
     const isLimit =
       differ &&
       (hasPart(header, 'limits') ||
@@ -220,6 +220,11 @@ export function askUnused(guess: Guess) {
     ];
   }
   return { discount, during, quantity, ...stock };
+}
+
+/** Whether all goods are new, used or the like, and none defect: that limits no sale. */
+function areSound({ values }: SampledColumn): boolean {
+  return values.every((value) => isMissingValue(value) || isCellWord(value, 'soundness'));
 }
 
 /** The columns without those whose cells are each the sum of those of the others, unless fewer than two are left. */

@@ -103,8 +103,12 @@ const KINDS = [
 function isKind(column: SampledColumn): boolean {
   const isCalled = /(?:^|@|[._ ])type$/i.test(column.header) && !/product.type$/i.test(column.header);
   const isConstant = column.values.length > 1 && column.distinct === 1;
-  const { productKinds, variantKinds, digital, services } = words().cells;
-  const kinds = [productKinds, variantKinds, digital, services];
+  const { productKinds, parentKinds, variantKinds, digital, services } = words().cells;
+  const isOfRows =
+    isCalled ||
+    !isExactlyCalled(column, 'category', 'subcategory') ||
+    wordsIn(column).some((word) => variantKinds.has(word));
+  const kinds = [productKinds, variantKinds, digital, services, ...(isOfRows ? [parentKinds] : [])];
   return (
     isMostly(column, (value) => kinds.some((some) => some.has(value.toLowerCase()))) ||
     (isCalled && isConstant)

@@ -52,7 +52,12 @@ export function draftPrices(guess: Guess, known: SampledColumn | undefined): Pri
   const sameKind = signsOf(guess.columns.filter(fits).flatMap(digitsOf));
   const fromPrices = askFromPrices(guess, columns);
   for (const column of columns)
-    askShown(guess, column, (text) => isAmount(text) && readAmount(text)?.from === undefined);
+    askShown(
+      guess,
+      column,
+      (text, beside) =>
+        (isAmount(text) && readAmount(text)?.from === undefined) || currenciesNamed(beside) !== undefined,
+    );
   const asBlanks = askPlaceholders(guess, price);
   const { skip, ...currency } = draftCurrency(guess, price, columns);
   const areHundredths = askHundredths(guess, price, columns, sameKind) === 'hundredths';
@@ -396,10 +401,10 @@ function noteUnsent(guess: Guess, isLike: (column: SampledColumn) => boolean): v
 export function askShown(
   guess: Guess,
   { header, index }: SampledColumn,
-  isPlain: (shown: string) => boolean,
+  isPlain: (shown: string, beside: string) => boolean,
 ): void {
   for (const [column, shown] of guess.shown) {
-    if (column !== index || isPlain(shown.replace('#', '1'))) continue;
+    if (column !== index || isPlain(shown.replace('#', '1'), shown.replace('#', '').trim())) continue;
     guess.ask({
       id: `word.${shown}`,
       text: `May the numbers in '${header}' be sent as they are?`,
@@ -498,7 +503,7 @@ function askPlaceholders(guess: Guess, price: SampledColumn): readonly Transform
   ]);
 }
 
-/** Numbers far from all others that may stand for none: of nines only, `withOnes` also one unit and its hundredth. */
+/** Numbers far from all others that may stand for none: of nines only, `withOnes` also one unit that is repeated, and its hundredth. */
 export function outliersOf(price: SampledColumn, withOnes = false): readonly string[] {
   const read = amountReader(price);
   const {
@@ -510,7 +515,7 @@ export function outliersOf(price: SampledColumn, withOnes = false): readonly str
     const amount = read(value);
     return amount >= 999 && /^9+$/.test(digits)
       ? 'nines'
-      : withOnes && amount <= 1 && /^0*10*$/.test(digits)
+      : withOnes && (amount === 1 || amount <= 0.01) && /^0*10*$/.test(digits)
         ? 'ones'
         : amount > 0
           ? 'others'
@@ -518,6 +523,7 @@ export function outliersOf(price: SampledColumn, withOnes = false): readonly str
   });
 
   const sorted = others.map(read).sort((a, b) => a - b);
+  const areRepeated = ones.filter((value) => read(value) === 1).length > 1;
   const [least, middle, most] = [0, sorted.length >> 1, -1].map((at) => sorted.at(at) ?? Number.NaN);
   return [
     ...nines.filter((value) => {
@@ -525,7 +531,7 @@ export function outliersOf(price: SampledColumn, withOnes = false): readonly str
       return isRepeated || read(value) >= Number(most) * (read(value) < 9999 ? 20 : 5);
     }),
     ...ones.filter(
-      (value) => others.length > 1 && read(value) * 100 <= Number(read(value) <= 0.01 ? middle : least),
+      (value) => others.length > 1 && (areRepeated || read(value) < 1) && read(value) * 100 <= Number(least),
     ),
   ];
 }

@@ -105,7 +105,11 @@ export function draftQuantity(guess: Guess, isSpread = false): Value | undefined
     guess.askUnclear('quantity', asked, `'${asked[0]?.header}' may be the stock`);
     return undefined;
   }
-  askShown(guess, words, (value) => readCount(value) !== undefined);
+  askShown(
+    guess,
+    words,
+    (value, beside) => readCount(value) !== undefined || isCellWord(beside, 'available'),
+  );
   const hasFlags = isFlag(guess, words);
   if (hasFlags === undefined) return undefined;
   const unlimited = hasFlags ? [] : outliersOf(words);

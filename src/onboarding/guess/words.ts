@@ -91,6 +91,8 @@ const CELLS = [
   'totals',
   /** What kind of product it is, not in which category. */
   'productKinds',
+  /** The same of rows that have variants or none; they may be categories too: main courses, singles. */
+  'parentKinds',
   /** That a product can be bought without stock. */
   'backorders',
   /** Kinds of rows that are a part of a product. */
@@ -106,6 +108,8 @@ const CELLS = [
   /** Behind a number of pieces, and before one that is a lower bound. */
   'pieces',
   'moreThan',
+  /** What goods are that can be sold: new, used; not: defect. */
+  'soundness',
 ] as const;
 
 /** What words.yaml has. */

@@ -163,3 +163,15 @@ it('a kind of row is no category, and is asked about where it names variants, al
     expect(spec?.columns).not.toHaveProperty('category');
   }
 });
+
+it('a word for kinds of rows is a category below a header that says so, but beside variants', () => {
+  const propose = (header: string, ...kinds: readonly string[]) => {
+    const rows = kinds.map((kind, at) => [`A${at}`, `Dish ${at}`, '4.00', kind]);
+    const file = { header: ['SKU', 'Name', 'Price', header], rows };
+    return proposeMapping('products', file, { group: 'none' }).spec?.columns;
+  };
+  for (const header of ['Category', 'Product group', 'Kategorie'])
+    expect(propose(header, 'Main', 'Starter', 'Main', 'Main')).toMatchObject({ category: header });
+  expect(propose('Type', 'Single', 'Single', 'Master')).not.toHaveProperty('category');
+  expect(propose('Category', 'Parent', 'Parent', 'Child')).not.toHaveProperty('category');
+});
