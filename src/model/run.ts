@@ -235,11 +235,11 @@ export function isDriftOpen(found: Drift): boolean {
 /** How many edited records reports name. */
 export const EDITED_SHOWN = 100;
 
-/** Records that somebody edited in the store and that a run changes: in how many the edit stays, and which. */
+/** Records that somebody edited in the store and that changed in the source: in how many the edit stays, and which. */
 export const editedFoundSchema = z.object({
   kept: integer,
   held: integer,
-  /** The store replaces whole products. */
+  /** The whole product is sent: the store takes no part of it, or it gets a new url. */
   overwritten: integer,
   records: z.array(
     z.object({

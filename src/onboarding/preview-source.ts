@@ -98,14 +98,11 @@ export async function lookAtSource(place: string | FilePlace, options: LookOptio
   const { cut } = folder.sampled(first.stored);
   const { name } = first;
   const bytes = await folder.read(first.stored);
-  const isCsv = first.table === undefined;
-  const dialect = isCsv
-    ? {
-        ...written,
-        encoding: written.encoding ?? csv?.encoding,
-        delimiter: written.delimiter ?? csv?.delimiter,
-      }
-    : written;
+  const dialect = {
+    ...written,
+    encoding: written.encoding ?? csv?.encoding,
+    delimiter: written.delimiter ?? csv?.delimiter,
+  };
   using table = await openTable(bytes, first.table, { ...dialect, headerRow, dataRow, name });
   if (table.doubt !== null) throw table.doubt;
   const rows: Row[] = [];
@@ -122,7 +119,7 @@ export async function lookAtSource(place: string | FilePlace, options: LookOptio
   const { headerLine } = table;
   const readBeginning = async () => {
     const { delimiter, encoding } = table.dialect;
-    const read = isCsv ? { ...dialect, delimiter, encoding, name } : { name };
+    const read = { ...dialect, delimiter, encoding, name };
     using raw = await openTable(await folder.read(first.stored), first.table, read);
     for await (const batch of raw.batches())
       return [{ file: 0, line: raw.headerLine, cells: raw.header }, ...batch];

@@ -461,7 +461,7 @@ async function measureSafety(
           new: counts.new.records + counts.held.records,
           missing,
           heldKnown: tally.heldKnown,
-          allHeld: counts.new.records === 0,
+          allHeld: counts.new.records === 0 && counts.held.records > 0,
         }
       : null,
   };

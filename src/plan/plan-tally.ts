@@ -287,7 +287,7 @@ export class PlanTally {
     this.heldKnown++;
   }
 
-  /** A record that is sent or held, and that somebody may have edited in the store. */
+  /** A record that somebody may have edited in the store, and whose values in the source changed. */
   countEdited(key: string, { kept, overwritten, hits }: PlannedUpdate, isHeld: boolean): void {
     const fields = [...new Set([...hits.map(({ field }) => field), ...kept, ...overwritten])];
     if (fields.length === 0) return;

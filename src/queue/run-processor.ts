@@ -26,6 +26,8 @@ import { logRunEvents, type WorkerFiles, type WorkerLog, type WorkerSettings } f
 export const RUN_RETRY_DELAY_MS = 1_000;
 /** The same while the state cannot be read or written: each attempt may read the whole source. */
 const STATE_RETRY_DELAY_MS = 15_000;
+/** Recipients hear of a state that is away for longer than ten minutes. */
+const TOLD_AFTER_RETRIES = 600_000 / STATE_RETRY_DELAY_MS;
 
 /** A queued run that a worker has taken. */
 interface TakenRun {
@@ -78,6 +80,8 @@ export function runProcessor({
   onEnd,
   log,
 }: RunProcessorOptions): ProcessRun {
+  /** How often a run of each job has met a state that was away, one time after the other. */
+  const retries = new Map<string, number>();
   return async (taken) => {
     const { action, signal } = taken;
     const { job } = action;
@@ -116,6 +120,7 @@ export function runProcessor({
       await refuseWhileOthersWrite(context, task);
       const report = await executeRun(own, forWorkers(task, deliver)).finally(() => remembered);
       const { id, status, error } = report.run;
+      retries.delete(job);
       if (status === 'interrupted' && signal.aborted) {
         log.info({ run: id, job }, 'run returned to the queue');
         return { kind: 'returned' };
@@ -136,6 +141,14 @@ export function runProcessor({
         const problem = maskPersonalData(context.redact?.(explainError(error)) ?? explainError(error));
         if (error instanceof StateUnavailableError) {
           log.error({ run: begun, job, reason: problem }, 'run waits for the state');
+          const tried = (retries.get(job) ?? 0) + 1;
+          retries.set(job, tried);
+          if (tried === TOLD_AFTER_RETRIES)
+            await notifyRecipients(own, readRecipients(job), job, {
+              kind: 'not-recorded',
+              run: begun,
+              problem,
+            });
           return { kind: 'delayed', ms: STATE_RETRY_DELAY_MS };
         }
         // A run that has begun and ends so may have sent: only its end is not in the state.

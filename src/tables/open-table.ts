@@ -104,25 +104,19 @@ export async function openTable(
   return staged === undefined ? await readCsv(input, options) : await openStagedRows(input, staged, options);
 }
 
-/** What a source says of CSV only; `quotes` has a default. A charset may stand beside formats that name their own. */
-const CSV_KEYS = ['delimiter', 'quotes', 'escape', 'skipBlanks'] as const;
-
-/** CsvError if a sheet has no header, or for options that say nothing about a table of this format. */
+/** CsvError if a sheet has no header, or rows of a table without one are selected by it. */
 async function openStagedRows(
   input: Readable,
   staged: StagedTable,
   options: CsvOptions,
 ): Promise<OpenedTable> {
   const { name, file = 0, headerRow, dataRow = 0 } = options;
-  const ofRows = (['headerRow', 'dataRow'] as const).find((key) => options[key] !== undefined);
-  const ofCsv = CSV_KEYS.find((key) => (options[key] ?? 'standard') !== 'standard');
-  const unused = staged.header === null ? ofCsv : (ofRows ?? ofCsv);
-  if (unused !== undefined) {
+  const unused = (['headerRow', 'dataRow'] as const).find((key) => options[key] !== undefined);
+  if (staged.header !== null && unused !== undefined) {
     input.destroy();
-    const why = unused === ofCsv ? 'is no CSV' : 'has no header row';
-    throw new CsvError(`\`${unused}\` is set, but a file of format ${staged.format} ${why}.`, {
+    throw new CsvError(`\`${unused}\` is set, but a file of format ${staged.format} has no header row.`, {
       place: { file: name },
-      hint: `Remove \`${unused}\` from the source of the job.${unused === ofCsv ? '' : ' `skip` in its mapping leaves records out.'}`,
+      hint: `Remove \`${unused}\` from the source of the job. \`skip\` in its mapping leaves records out.`,
     });
   }
   const width = Math.max(staged.width, staged.header?.length ?? 0);

@@ -31,29 +31,33 @@ async function queuedNightly() {
   const note = (_: object, text?: string) => void logged.push(String(text));
   const recipient: Notify = { kind: 'url', address: hook.url, on: ['failed'], when: 'always' };
   let begun: string | null = null;
+  const processor = (state: State) =>
+    runProcessor({
+      context: { ...open.context, state },
+      taskFor: async () => ({ kind: 'run', request }),
+      readRecipients: () => [recipient],
+      onEnd: () => {},
+      log: { debug: note, info: note, warn: note, error: note },
+    });
+  /** Takes it once; a second time it has the run that it became. */
+  const take = (processRun: ReturnType<typeof processor>) =>
+    processRun({
+      action: { does: 'run', job: 'nightly' },
+      run: begun,
+      announcedId: 'announced1',
+      isFirst: begun === null,
+      signal,
+      remember: async (run) => {
+        begun = run;
+      },
+    });
   return {
     store,
     logged,
     state: open.context.state,
     messages: () => hook.calls.map(({ body }) => JSON.stringify(body)),
-    /** Takes it once; a second time it has the run that it became. */
-    take: (state: State) =>
-      runProcessor({
-        context: { ...open.context, state },
-        taskFor: async () => ({ kind: 'run', request }),
-        readRecipients: () => [recipient],
-        onEnd: () => {},
-        log: { debug: note, info: note, warn: note, error: note },
-      })({
-        action: { does: 'run', job: 'nightly' },
-        run: begun,
-        announcedId: 'announced1',
-        isFirst: begun === null,
-        signal,
-        remember: async (run) => {
-          begun = run;
-        },
-      }),
+    processor,
+    take,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
@@ -71,13 +75,17 @@ function endingWith(error: Error) {
 it('a run whose end could not be recorded on a full disk is taken again, and sends nothing twice', async () => {
   await using queued = await queuedNightly();
   const { state, store, logged } = queued;
-  const delayed = await queued.take(withRuns(state, endingWith(FULL)));
+  const delayed = await queued.take(queued.processor(withRuns(state, endingWith(FULL))));
   expect(delayed).toEqual({ kind: 'delayed', ms: expect.any(Number) });
   expect(logged).toContain('run waits for the state');
   expect(queued.messages()).toEqual([]);
   expect(store.requests).toHaveLength(5);
 
-  expect(await queued.take(state)).toEqual({ kind: 'ended', run: 'announced1', error: null });
+  expect(await queued.take(queued.processor(state))).toEqual({
+    kind: 'ended',
+    run: 'announced1',
+    error: null,
+  });
   expect(store.requests).toHaveLength(5);
   expect(queued.messages()).toEqual([]);
 });
@@ -86,15 +94,31 @@ it('a run that meets a full disk before it begins is taken again', async () => {
   await using queued = await queuedNightly();
   const { state } = queued;
   const get = () => Promise.reject(FULL);
-  expect(await queued.take(withRuns(state, () => ({ get })))).toMatchObject({ kind: 'delayed' });
-  expect(await queued.take(state)).toEqual({ kind: 'ended', run: 'announced1', error: null });
+  expect(await queued.take(queued.processor(withRuns(state, () => ({ get }))))).toMatchObject({
+    kind: 'delayed',
+  });
+  expect(await queued.take(queued.processor(state))).toEqual({
+    kind: 'ended',
+    run: 'announced1',
+    error: null,
+  });
 });
 
 it('a run whose end a damaged state does not take ends its entry, under its own id', async () => {
   await using queued = await queuedNightly();
   const damaged = withRuns(queued.state, endingWith(new StateError('The state is damaged.')));
-  const ended = await queued.take(damaged);
+  const ended = await queued.take(queued.processor(damaged));
   expect(ended).toEqual({ kind: 'ended', run: 'announced1', error: 'The state is damaged.' });
   expect(queued.logged).toContain('run ended without a record');
   expect(queued.messages()).toEqual([expect.stringContaining('run announced1 ended without a record')]);
+});
+
+it('a run that waits for the state for ten minutes is told of once', async () => {
+  await using queued = await queuedNightly();
+  const get = () => Promise.reject(FULL);
+  const processRun = queued.processor(withRuns(queued.state, () => ({ get })));
+  for (let taken = 0; taken < 39; taken += 1) await queued.take(processRun);
+  expect(queued.messages()).toEqual([]);
+  for (let taken = 0; taken < 10; taken += 1) await queued.take(processRun);
+  expect(queued.messages()).toEqual([expect.stringContaining('The disk is full.')]);
 });

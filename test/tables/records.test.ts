@@ -34,22 +34,6 @@ it.each([
   });
 });
 
-it.each([
-  ['delimiter', { delimiter: ';' }],
-  ['quotes', { quotes: 'none' }],
-  ['escape', { escape: 'backslash' }],
-  ['skipBlanks', { skipBlanks: true }],
-] as const)('refuses %s, which is about CSV', async (key, source) => {
-  const read = readStaged('a.json', JSON.stringify(products), source);
-  await expect(read).rejects.toThrow(CsvError);
-  await expect(read).rejects.toMatchObject({
-    message: `\`${key}\` is set, but a file of format json is no CSV.`,
-    place: { file: 'a.json' },
-    hint: `Remove \`${key}\` from the source of the job.`,
-  });
-  await expect(readStaged('a.json', JSON.stringify(products), { quotes: 'standard' })).resolves.toBeDefined();
-});
-
 describe('JSON', () => {
   const header = [
     'sku',
@@ -426,4 +410,9 @@ describe('a choice that the file does not have', () => {
   ])('is refused: %s', async (name, content, source, message) => {
     expect(await refusal(readStaged(name, content, source))).toContain(message);
   });
+});
+
+it('reads JSON beside CSV whose delimiter the source names', async () => {
+  const { rows } = await readStaged('a.json', JSON.stringify(products), { delimiter: ';', quotes: 'none' });
+  expect(rows).toHaveLength((await readStaged('a.json', JSON.stringify(products))).rows.length);
 });

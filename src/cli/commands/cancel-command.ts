@@ -53,7 +53,11 @@ async function removeFromQueue(open: OpenContext, id: string): Promise<Run | nul
     throw new UsageError(`Run ${id} of ${queued.action.job} could not begin: ${queued.error}`);
   if (await queued.remove()) return null;
   const { job } = queued.action;
-  const [comparison] = await open.context.state.runs.list({ job, kinds: ['drift'], statuses: ['running'] });
+  const { job: settings } = open.workspace.inspectJob(job);
+  const compares = settings?.kind === 'import' && settings.drift !== undefined;
+  const [comparison] = !compares
+    ? []
+    : await open.context.state.runs.list({ job, kinds: ['drift'], statuses: ['running'] });
   if (comparison !== undefined) return comparison;
   throw new StateError(`A worker is about to begin run ${id}.`, {
     hint: 'Wait a few seconds, then cancel it again.',

@@ -71,8 +71,8 @@ export function exportedSection(
   const { location, mode, begun, isTable, format, items, lines, bytes, readAt } = file;
   const at = formatMoment(Date.parse(readAt), { timezone });
   const how =
-    bytes === 0
-      ? 'and no file: nothing is new or changed'
+    mode === 'new' && bytes === 0
+      ? 'because nothing is new or changed'
       : mode !== 'append'
         ? WHOLE_FILE[mode]
         : begun === true

@@ -115,6 +115,8 @@ export async function hasFindings(folder: RunFolder, part: number): Promise<bool
 }
 
 const partNotesSchema = z.object({
+  /** When the comparison began, in ms since the epoch: what the ledger has learned since is newer. */
+  comparedAt: z.number().default(0),
   /** Records that were edited when they were last seen, and are no more. */
   unedited: z.array(z.string()),
   /** Records that changed in the ledger meanwhile, or that the store did not answer. */
@@ -126,24 +128,19 @@ const partNotesSchema = z.object({
 /** What the comparison of a part has shown beside its findings. */
 type PartNotes = z.infer<typeof partNotesSchema>;
 
-export function emptyNotes(): PartNotes {
-  return { unedited: [], unchecked: 0, isListed: false };
+export function emptyNotes(comparedAt: number): PartNotes {
+  return { comparedAt, unedited: [], unchecked: 0, isListed: false };
 }
 
 function notesName(part: number): string {
   return `drift-${part}.json`;
 }
 
-/** The notes of all parts together. */
-async function readNotes(folder: RunFolder): Promise<PartNotes> {
-  const all = emptyNotes();
-  for (let part = 1; await hasFindings(folder, part); part += 1) {
-    const { unedited, unchecked, isListed } =
-      (await findJson(folder, notesName(part), partNotesSchema)) ?? emptyNotes();
-    all.unedited.push(...unedited);
-    all.unchecked += unchecked;
-    all.isListed ||= isListed;
-  }
+/** The notes of all parts, in order. */
+async function readNotes(folder: RunFolder): Promise<readonly PartNotes[]> {
+  const all: PartNotes[] = [];
+  for (let part = 1; await hasFindings(folder, part); part += 1)
+    all.push((await findJson(folder, notesName(part), partNotesSchema)) ?? emptyNotes(0));
   return all;
 }
 
@@ -186,7 +183,10 @@ interface Noting {
 export async function noteFindings(context: RunContext, { run, store, lock, accept }: Noting): Promise<void> {
   const { artifacts, state, clock } = context;
   const ledger = state.ledger(importTarget(run));
-  const note = async (findings: readonly Pick<DriftFinding, 'kind' | 'key' | 'id' | 'values'>[]) => {
+  const note = async (
+    findings: readonly Pick<DriftFinding, 'kind' | 'key' | 'id' | 'values'>[],
+    comparedAt: number,
+  ) => {
     if (findings.length === 0) return;
     const records = await knownRecords(
       ledger,
@@ -203,8 +203,10 @@ export async function noteFindings(context: RunContext, { run, store, lock, acce
         return [field, { ...edit, ...(accept && { accepted: true }) }];
       });
       // What was found before and is found no more is as the ledger has it.
-      const kept = Object.entries(edited).filter(([, edit]) => edit.accepted === true);
-      return [{ finding, record, observation: { altered, edited: Object.fromEntries([...kept, ...found]) } }];
+      const accepted = Object.entries(edited).filter(([, edit]) => edit.accepted === true);
+      const newer = Object.entries(edited).filter(([, { since }]) => since > comparedAt);
+      const now = Object.fromEntries([...accepted, ...found, ...newer]);
+      return [{ finding, record, observation: { altered, edited: now } }];
     });
     const again = seen.filter(({ finding }) => finding.kind === 'recreated' && finding.id !== null);
     if (again.length > 0) {
@@ -223,10 +225,16 @@ export async function noteFindings(context: RunContext, { run, store, lock, acce
     );
   };
   const folder = artifacts.run(run.id);
-  const { unedited } = await readNotes(folder);
-  await note(unedited.map((key) => ({ kind: 'edited', key, id: null, values: {} })));
-  for await (const batch of readFindings(folder))
-    await note(batch.filter(({ kind }) => kind === 'edited' || (accept && kind === 'recreated')));
+  const parts = await readNotes(folder);
+  for (const { unedited, comparedAt } of parts) {
+    const gone = unedited.map((key) => ({ kind: 'edited' as const, key, id: null, values: {} }));
+    await note(gone, comparedAt);
+  }
+  let part = 0;
+  for await (const batch of readFindings(folder)) {
+    const noted = batch.filter(({ kind }) => kind === 'edited' || (accept && kind === 'recreated'));
+    await note(noted, parts[part++]?.comparedAt ?? 0);
+  }
 }
 
 const EXAMPLES_KEPT = 20;
@@ -259,11 +267,11 @@ export async function tallyFindings(
     }
   }
   const { stranger, ...records } = counts;
-  const { unchecked, isListed } = await readNotes(folder);
+  const parts = await readNotes(folder);
   return {
     ...records,
-    strangers: isListed ? stranger : null,
-    unchecked,
+    strangers: parts.some(({ isListed }) => isListed) ? stranger : null,
+    unchecked: sumOf(parts, (part) => part.unchecked),
     fields: sumOf(byField.values()),
     byField: [...byField]
       .map(([field, found]) => ({ field, records: found }))

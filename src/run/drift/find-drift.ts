@@ -54,7 +54,7 @@ export async function findDrift(
   { run, job, store, lock, slice }: DriftSearch,
   { by, known, notComparable, keys }: SelectedKeys,
 ): Promise<{ readonly drift: Drift; readonly requests: number }> {
-  const { artifacts, signal, onEvent } = context;
+  const { artifacts, clock, signal, onEvent } = context;
   const folder = artifacts.run(run.id);
   const ledger = context.state.ledger(importTarget(run));
   const resource = job.import;
@@ -64,7 +64,7 @@ export async function findDrift(
   const { concurrency } = store.limits;
   let requests = 0;
   /** Of the part that is being compared. */
-  let notes = emptyNotes();
+  let notes = emptyNotes(clock());
   const sending: SendOptions = { signal, onRequest: () => void requests++ };
   const onProgress = (done: number, total: number | null): void =>
     onEvent({ type: 'progress', step: 'apply', done, total, unit: 'requests' });
@@ -127,7 +127,7 @@ export async function findDrift(
     return items.filter(isStranger).map(strangerFinding);
   };
   const readList = async (client: Storefront): Promise<DriftFinding[]> => {
-    notes = { ...emptyNotes(), isListed: seeksStrangers };
+    notes = { ...emptyNotes(clock()), isListed: seeksStrangers };
     const own = new Set<string>();
     const wanted = new Set<KnownRecord>();
     const byId = new Map<string, KnownRecord>();
@@ -257,7 +257,7 @@ export async function findDrift(
     for (const [index, some] of [...chunksOf(keys, SHARD_SIZE)].entries()) {
       const part = index + 1;
       if (await hasFindings(folder, part)) continue;
-      notes = emptyNotes();
+      notes = emptyNotes(clock());
       const findings = await touchPart(some, index * SHARD_SIZE);
       await writeFindings(folder, part, findings, notes);
     }

@@ -55,7 +55,7 @@ export async function openSnapshotFile(
   const { source: written, limits } = request.job;
   const { readAs } = snapshot;
   const { encoding, delimiter } = readAs ?? written;
-  const csv = stored.table === undefined ? request.mapping.spec.csv : undefined;
+  const { csv } = request.mapping.spec;
   const { quotes, headerRow, dataRow, escape: escapedBy, skipBlanks } = written;
   return await openTable(await readSnapshotFile(folder, stored), stored.table, {
     name: stored.name,

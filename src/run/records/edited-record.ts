@@ -17,7 +17,7 @@ export interface EditedRecord {
 }
 
 /**
- * The edits in the store that an ended run has found: those that its plan held or overwrote, and those of records that it sent, which it
+ * The edits in the store that an ended run has found: those that its plan held or overwrote, and those that stayed, which it
  * lists in its folder. Undefined if there are none.
  */
 export async function editedByRun(
@@ -30,21 +30,28 @@ export async function editedByRun(
   for await (const page of state.ledger(importTarget(run)).edited())
     for (const { key, observation } of page) edits.set(key, observation.edited);
   const folder = artifacts.run(run.id);
-  const sent: EditedRecord[] = [];
+  const kept: EditedRecord[] = [];
+  const planned = new Set<string>();
   for (const shard of edits.size === 0 ? [] : plan.shards.filter(({ kind }) => kind === 'upserts')) {
     const outcomes = await state.runs.outcomes(run.id, shard.number);
     for (const { key, index } of await readShard(folder, shard)) {
+      planned.add(key);
       const edited = edits.get(key);
-      if (edited !== undefined && outcomes.get(index) === 'applied') sent.push({ key, edited });
+      if (edited !== undefined && outcomes.get(index) === 'applied') kept.push({ key, edited });
     }
   }
   const { held = 0, overwritten = 0, records = [] } = plan.edited ?? {};
-  if (sent.length > 0)
-    await folder.write(EDITED_FILE, [sent.map((record) => `${JSON.stringify(record)}\n`).join('')]);
-  if (sent.length + held + overwritten === 0) return undefined;
-  const kept = sent.map(({ key, edited }) => ({ key, how: 'kept' as const, fields: Object.keys(edited) }));
+  // Nothing else was to be sent of them.
+  for (const { key, how } of records) {
+    const edited = edits.get(key);
+    if (how === 'kept' && edited !== undefined && !planned.has(key)) kept.push({ key, edited });
+  }
+  if (kept.length > 0)
+    await folder.write(EDITED_FILE, [kept.map((record) => `${JSON.stringify(record)}\n`).join('')]);
+  if (kept.length + held + overwritten === 0) return undefined;
+  const named = kept.map(({ key, edited }) => ({ key, how: 'kept' as const, fields: Object.keys(edited) }));
   const others = records.filter(({ how }) => how !== 'kept');
-  return { kept: sent.length, held, overwritten, records: [...others, ...kept].slice(0, EDITED_SHOWN) };
+  return { kept: kept.length, held, overwritten, records: [...others, ...named].slice(0, EDITED_SHOWN) };
 }
 
 /** The records of a run that keep edits, in batches. */

@@ -292,9 +292,12 @@ async function pruneExamples(folder: RunFolder, isTheirs: Matcher): Promise<bool
   const isOther = (value: unknown) => !isTheirs(Buffer.from(JSON.stringify(value)).toString('latin1'));
   const plan = await readPlan(folder).catch(() => undefined);
   if (plan === undefined) return false;
-  const pruned = planSchema.parse(
-    JSON.parse(JSON.stringify(plan), (_, value) => (Array.isArray(value) ? value.filter(isOther) : value)),
-  );
+  const { source, shards } = plan;
+  const pruned = planSchema.parse({
+    ...JSON.parse(JSON.stringify(plan), (_, value) => (Array.isArray(value) ? value.filter(isOther) : value)),
+    source,
+    shards,
+  });
   if (!isOther(pruned)) return false;
   await writePlan(folder, pruned);
   return true;

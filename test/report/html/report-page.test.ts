@@ -74,7 +74,7 @@ describe('the report page', () => {
     const { exported } = facts;
     const none = exported && { ...exported, mode: 'new' as const, lines: 0, bytes: 0 };
     expect((await pageOf({ facts: { ...facts, exported: none }, view })).all).toContain(
-      '0 lines, and no file: nothing is new or changed',
+      '0 lines, because nothing is new or changed',
     );
   });
 
