@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openContext } from '../../src/cli/open-context.ts';
 import { readImportRequest } from '../../src/cli/read-request.ts';
+import { storeIdentity } from '../../src/model/remote-address.ts';
 import { StateError } from '../../src/model/storeferry-error.ts';
 import { executeRun } from '../../src/run/execute-run.ts';
 import { API_KEY, setup } from '../sandbox/setup.ts';
@@ -236,42 +237,57 @@ it('drift continues where it was killed, and leaves nothing behind', async () =>
   expect((await shop.workspace.storeferry('plan', 'nightly', '--json')).json()).toMatchObject({ new: 0 });
 });
 
-it('drift counts what it compared before it failed, and notes edits that are gone, when it is continued', async () => {
-  await using shop = await probedShop(60, ['extended']);
-  const { store, workspace, products } = shop;
-  const title = (await products()).get('product-1')?.title;
-  const drift = async () => (await workspace.storeferry('drift', 'nightly', '--json')).json();
-  await store.upsert({ url: 'product-1', title: 'By hand' });
-  expect(await drift()).toMatchObject({ checked: 60, edited: 1, strangers: 0 });
-  await store.upsert({ url: 'product-1', title });
-  await store.upsert({ url: 'stranger', title: 'stranger' });
+it.each([
+  ['are gone', false],
+  ['are gone, unless others have learned of newer ones', true],
+])(
+  'drift counts what it compared before it failed, and notes edits that %s, when it is continued',
+  async (_, newer) => {
+    await using shop = await probedShop(60, ['extended']);
+    const { store, workspace, products } = shop;
+    const title = (await products()).get('product-1')?.title;
+    const drift = async () => (await workspace.storeferry('drift', 'nightly', '--json')).json();
+    await store.upsert({ url: 'product-1', title: 'By hand' });
+    expect(await drift()).toMatchObject({ checked: 60, edited: 1, strangers: 0 });
+    await store.upsert({ url: 'product-1', title });
+    await store.upsert({ url: 'stranger', title: 'stranger' });
 
-  await workspace.write('.env', `STORE_API_KEY=${API_KEY}\n`);
-  await using open = await openContext(workspace.dir, () => {}, new AbortController().signal);
-  const { state } = open.context;
-  const ledger: typeof state.ledger = (target) => {
-    const own = state.ledger(target);
-    const bodies: typeof own.bodies = async (keys) =>
-      (await own.bodies(keys)).map((body, index) => (keys[index] === 'product-2' ? undefined : body));
-    const observe: typeof own.observe = () => Promise.reject(new StateError('the disk is full'));
-    return Object.create(own, { bodies: { value: bodies }, observe: { value: observe } });
-  };
-  const context = { ...open.context, state: Object.create(state, { ledger: { value: ledger } }) };
-  const { job, store: config } = await readImportRequest(open.workspace, 'nightly', false);
-  const request = { job, store: config, sample: null, random: Math.random };
-  const failed = await executeRun(context, { kind: 'drift', request });
-  expect(failed).toMatchObject({ run: { status: 'failed' } });
+    await workspace.write('.env', `STORE_API_KEY=${API_KEY}\n`);
+    await using open = await openContext(workspace.dir, () => {}, new AbortController().signal);
+    const { state } = open.context;
+    const ledger: typeof state.ledger = (target) => {
+      const own = state.ledger(target);
+      const bodies: typeof own.bodies = async (keys) =>
+        (await own.bodies(keys)).map((body, index) => (keys[index] === 'product-2' ? undefined : body));
+      const observe: typeof own.observe = () => Promise.reject(new StateError('the disk is full'));
+      return Object.create(own, { bodies: { value: bodies }, observe: { value: observe } });
+    };
+    const context = { ...open.context, state: Object.create(state, { ledger: { value: ledger } }) };
+    const { job, store: config } = await readImportRequest(open.workspace, 'nightly', false);
+    const request = { job, store: config, sample: null, random: Math.random };
+    const failed = await executeRun(context, { kind: 'drift', request });
+    expect(failed).toMatchObject({ run: { status: 'failed' } });
+    const known = state.ledger({ storeId: storeIdentity(config), resource: 'products' });
+    const edited = newer ? { title: { value: 'By hand again', since: Date.now() } } : {};
+    if (newer) {
+      const [mark] = await known.marks(['product-1']);
+      const key = { key: 'product-1', fingerprint: mark?.fingerprint ?? '' };
+      await known.observe([{ ...key, observation: { altered: {}, edited } }]);
+    }
 
-  expect(await drift()).toMatchObject({ checked: 59, edited: 0, strangers: 1 });
-  await workspace.write(
-    'catalog.csv',
-    shopifyCatalog(manyProducts(60).map((one) => ({ ...one, title: 'New' }))),
-  );
-  expect((await workspace.storeferry('plan', 'nightly', '--json')).json()).toMatchObject({
-    changed: 60,
-    held: 0,
-  });
-});
+    expect(await drift()).toMatchObject({ checked: 59, edited: 0, strangers: 1 });
+    const [view] = await known.views(['product-1']);
+    expect(view?.observation?.edited ?? {}).toEqual(edited);
+    await workspace.write(
+      'catalog.csv',
+      shopifyCatalog(manyProducts(60).map((one) => ({ ...one, title: 'New' }))),
+    );
+    expect((await workspace.storeferry('plan', 'nightly', '--json')).json()).toMatchObject({
+      changed: 60,
+      held: 0,
+    });
+  },
+);
 
 it('drift refuses where nothing is known of the store', async () => {
   await using store = await setup();
