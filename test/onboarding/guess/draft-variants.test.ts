@@ -171,7 +171,7 @@ it('a word for kinds of rows is a category below a header that says so, but besi
     return proposeMapping('products', file, { group: 'none' }).spec?.columns;
   };
   for (const header of ['Category', 'Product group', 'Kategorie'])
-    expect(propose(header, 'Main', 'Starter', 'Main', 'Main')).toMatchObject({ category: header });
+    expect(propose(header, 'Main', 'Single', 'Main', 'Main')).toMatchObject({ category: header });
   expect(propose('Type', 'Single', 'Single', 'Master')).not.toHaveProperty('category');
   expect(propose('Category', 'Parent', 'Parent', 'Child')).not.toHaveProperty('category');
 });
