@@ -221,18 +221,20 @@ export async function replaceRejects(
   ]);
   if (before !== uploaded) {
     if (before !== untouched) {
-      await folder.write(await freeName(folder), await folder.read(REJECTS_FILE));
+      const name = await freeName(folder, (number) => `rejects-before-${number}.csv`);
+      await folder.write(name, await folder.read(REJECTS_FILE));
     }
     await folder.write(REJECTS_FILE, await read());
   }
   if (typed) await folder.write(TYPED_FILE, [uploaded]);
 }
 
-async function freeName(folder: RunFolder): Promise<string> {
+/** The first name that no file of the folder has; numbers from 1. */
+export async function freeName(folder: RunFolder, nameOf: (number: number) => string): Promise<string> {
   const names = new Set(await folder.list());
   let number = 1;
-  while (names.has(`rejects-before-${number}.csv`)) number += 1;
-  return `rejects-before-${number}.csv`;
+  while (names.has(nameOf(number))) number += 1;
+  return nameOf(number);
 }
 
 /** Whether the rejects file is still as it was typed in a browser. */

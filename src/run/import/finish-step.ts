@@ -22,6 +22,7 @@ import type { Lock } from '../../state/state.ts';
 import { counted } from '../../text/printable.ts';
 import { elapsedFigures, pruneHistory, pruneRuns } from '../end-run.ts';
 import { refuseUnlessHeld } from '../lock-job.ts';
+import { freeName } from '../read-corrections.ts';
 import { editedByRun } from '../records/edited-record.ts';
 import { keepReport, readRunReport, rejectsFileOf, writeReport } from '../report/read-stored-report.ts';
 import { loadRetryGuard } from '../retry-guard.ts';
@@ -210,27 +211,18 @@ async function writeRunRejects(
   await writeUnmatched({ folder, sources, rejections: unmatched(folder) }, { withReason: isUpdate });
 }
 
-/** A continued run writes its rejects again. Corrections made meanwhile are kept beside them, as `rejects-corrected.csv`. */
+/** A continued run writes its rejects again. Corrections made meanwhile are kept beside them, as `rejects-corrected.csv`, `-2` and so on. */
 async function keepCorrections(folder: RunFolder): Promise<void> {
   if (!(await folder.exists(REJECTS_FILE)) || !(await folder.exists(UNTOUCHED_FILE))) return;
   const workbook = await editedWorkbook(folder);
   const corrected = await buffer(await folder.read(REJECTS_FILE));
   const isEdited = !corrected.equals(await buffer(await folder.read(UNTOUCHED_FILE)));
-  const names = new Set(await folder.list());
-  for (const edited of [workbook, isEdited && corrected]) {
-    if (edited === undefined || edited === false) continue;
-    const name = freeName(names, 'rejects-corrected');
-    await folder.write(name, [edited]);
-    names.add(name);
-  }
+  for (const edited of [workbook, isEdited ? corrected : undefined])
+    if (edited !== undefined) await folder.write(await freeName(folder, correctedName), [edited]);
 }
 
-/** `NAME.csv`, or `NAME-2.csv` and so on where files of earlier corrections have the name. */
-function freeName(names: ReadonlySet<string>, stem: string): string {
-  let number = 1;
-  const name = () => `${stem}${number === 1 ? '' : `-${number}`}.csv`;
-  while (names.has(name())) number += 1;
-  return name();
+function correctedName(number: number): string {
+  return `rejects-corrected${number === 1 ? '' : `-${number}`}.csv`;
 }
 
 /** The planned rejections of contacts that the crosswalk does not have, and of what an update does not find. */

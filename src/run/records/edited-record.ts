@@ -30,21 +30,21 @@ export async function editedByRun(
   for await (const page of state.ledger(importTarget(run)).edited())
     for (const { key, observation } of page) edits.set(key, observation.edited);
   const folder = artifacts.run(run.id);
+  const { held = 0, overwritten = 0, records = [] } = plan.edited ?? {};
   const kept: EditedRecord[] = [];
-  const planned = new Set<string>();
+  /** Those of which nothing else was to be sent, once the shards are read. */
+  const unsent = new Set(records.flatMap(({ key, how }) => (how === 'kept' ? [key] : [])));
   for (const shard of edits.size === 0 ? [] : plan.shards.filter(({ kind }) => kind === 'upserts')) {
     const outcomes = await state.runs.outcomes(run.id, shard.number);
     for (const { key, index } of await readShard(folder, shard)) {
-      planned.add(key);
+      unsent.delete(key);
       const edited = edits.get(key);
       if (edited !== undefined && outcomes.get(index) === 'applied') kept.push({ key, edited });
     }
   }
-  const { held = 0, overwritten = 0, records = [] } = plan.edited ?? {};
-  // Nothing else was to be sent of them.
-  for (const { key, how } of records) {
+  for (const key of unsent) {
     const edited = edits.get(key);
-    if (how === 'kept' && edited !== undefined && !planned.has(key)) kept.push({ key, edited });
+    if (edited !== undefined) kept.push({ key, edited });
   }
   if (kept.length > 0)
     await folder.write(EDITED_FILE, [kept.map((record) => `${JSON.stringify(record)}\n`).join('')]);
