@@ -1,8 +1,8 @@
 import { FALLBACK, weightUnit } from '../../mapping/compile-mapping.ts';
 import type { Condition, Transform, Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
 import { recordOf, withoutAbsent } from '../../model/json-object.ts';
+import { askShown, findDecimal, outliersOf } from './amount-reader.ts';
 import { isUnknown } from './draft-hidden.ts';
-import { askShown, findDecimal, outliersOf } from './draft-prices.ts';
 import { partOf } from './draft-spread.ts';
 import {
   countedShare,
