@@ -435,7 +435,8 @@ export class Guess {
     if (values.length === 0) return 'it is blank';
     const [first] = reading.meanings;
     if (first === undefined) return 'its header is not known';
-    return first.concept === 'none' ? 'it has no field in the store' : `called ${first.concept}, not used`;
+    if (first.concept === 'none') return 'it has no field in the store';
+    return `known as ${first.concept.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}, not used`;
   }
 }
 

@@ -375,6 +375,11 @@ describe('what a column is taken for', () => {
     expect(columns[0]?.evidence).toContain('my-list');
   });
 
+  it('says in plain words as what a column that it does not use is known', () => {
+    const { columns } = proposal('SKU;Name;Price;Members price\nA1;Mug;4.00;3.00\nA2;Cup;5.00;4.00');
+    expect(columns[3]?.evidence).toBe('known as other amount, not used');
+  });
+
   it('a row with one cell is a heading, which is left out', async () => {
     const text = 'Code;Name;Price\nTaps;;\nA1;Tap;4.00\nA2;Spout;5.00\nPipes;;\nB1;Pipe;6.00';
     const { spec, notes, questions } = proposal(text);
