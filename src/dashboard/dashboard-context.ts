@@ -220,7 +220,7 @@ export function ownAddresses(listen: Listen, publicUrl: URL | undefined) {
 }
 
 /** Without the port, in the normal form of browsers; undefined for an invalid host. */
-function hostnameOf(host: string | undefined): string | undefined {
+function hostnameOf(host: string | undefined) {
   const address = `http://${host}`;
   if (host === undefined || !/^[\w.:[\]-]+$/.test(host) || !URL.canParse(address)) return undefined;
   return new URL(address).hostname;

@@ -47,7 +47,7 @@ function sendFile(reply: FastifyReply, name: string, type: string, content: Read
 }
 
 /** Without its record nothing is sent, and the opened file is closed. */
-async function recorded(content: Readable, record: Promise<void>): Promise<void> {
+async function recorded(content: Readable, record: Promise<void>) {
   try {
     await record;
   } catch (error) {
@@ -149,18 +149,18 @@ export const RUN_FILES = [
 ] as const;
 
 /** Names of jobs consist of letters, digits, dots, `-` and `_`. */
-function attachment(name: string): string {
+function attachment(name: string) {
   return `attachment; filename="${name}"`;
 }
 
 /** The last part of a path or an address, as far as a header can contain it. */
-function fileName(location: string): string {
+function fileName(location: string) {
   const [path = ''] = location.split(/[?#]/, 1);
   return basename(path).replaceAll(/[^\w.-]/g, '_') || 'export';
 }
 
 /** Allows only the report's own stylesheet, which comes first: no script, no request and no form. */
-function reportPolicy(report: string): string {
+function reportPolicy(report: string) {
   const style = /<style[^>]*>([\s\S]*?)<\/style>/.exec(report)?.[1] ?? '';
   const hash = createHash('sha256').update(style).digest('base64');
   return `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox allow-popups`;

@@ -123,7 +123,7 @@ export const limitConcurrentReads = limitReads(
 /** Lets so many reads be at work; refuses others. */
 export function limitReads(most: number, refusal: () => PageError) {
   let reading = 0;
-  return async <T>(read: () => Promise<T>): Promise<T> => {
+  return async <T>(read: () => Promise<T>) => {
     if (reading >= most) throw refusal();
     reading++;
     try {

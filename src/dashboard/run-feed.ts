@@ -54,7 +54,7 @@ export function runFeed(
     let polls = 0;
     let waitsUntil: number | null = null;
     let isPolling = false;
-    const poll = async (): Promise<void> => {
+    const poll = async () => {
       const found = await state.runs.get(id);
       const run =
         found && (polls++ % LIVE_STATUS_EVERY === 0 ? await withLiveStatus({ state }, found) : found);

@@ -64,10 +64,7 @@ const OWN_STYLES = '<link href="/assets/queues.css" rel="stylesheet"></head>';
  * Serves the board behind the sign-in, with the policy relaxed as far as necessary. The guard refuses all methods
  * except GET.
  */
-function queueRoutes(
-  app: FastifyInstance,
-  { dashboard: { readWorkspace }, queueBoard: board }: RouteParts,
-): void {
+function queueRoutes(app: FastifyInstance, { dashboard: { readWorkspace }, queueBoard: board }: RouteParts) {
   if (board === null) return;
   app.register(
     async (scope) => {
@@ -203,7 +200,7 @@ type DashboardParts = Omit<RouteParts, 'uploads' | 'cookie'> &
  * Behind a proxy or tunnel all visitors may have one address, so read-only visitors must not use up the limit of
  * others.
  */
-function rateLimitKey({ ip, session }: FastifyRequest): string {
+function rateLimitKey({ ip, session }: FastifyRequest) {
   if (session === null) return ip;
   return `${ip} ${session.who}`;
 }
@@ -244,12 +241,9 @@ const ANSWER_WITHIN_MS = 2_000;
  * Serves `/healthz` for monitoring: 200, or 503 with the reason while the state cannot be read. Public route: the
  * answer has no address and no job. Simultaneous requests share one read of the state.
  */
-function healthRoute(
-  app: FastifyInstance,
-  { dashboard: { context, redisUrl, workerHealth } }: RouteParts,
-): void {
+function healthRoute(app: FastifyInstance, { dashboard: { context, redisUrl, workerHealth } }: RouteParts) {
   let reading: Promise<boolean> | null = null;
-  const stateAnswers = (): Promise<boolean> => {
+  const stateAnswers = () => {
     reading ??= context.state.runs
       .list({ limit: 1 })
       .then(

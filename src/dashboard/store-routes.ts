@@ -19,7 +19,7 @@ import { withoutAbsent } from '../model/json-object.ts';
 import { originOf } from '../model/remote-address.ts';
 import { explainError, StoreferryError } from '../model/storeferry-error.ts';
 import { STORE_VARIABLES, storesText } from '../onboarding/new-workspace.ts';
-import { bullets, code, enumerated, html, type Markup, styledText } from '../report/html/markup.ts';
+import { bullets, code, enumerated, html, styledText } from '../report/html/markup.ts';
 import { probeFacts, probeStoreProperties, readProbe, testStore } from '../run/kept-probe.ts';
 import { coveredWords, type IdRange, MAX_SCANNED_IDS, scanContacts } from '../run/scan-contacts.ts';
 import { counted, listed } from '../text/printable.ts';
@@ -71,7 +71,7 @@ const PATH = '/stores';
 
 type StorePage = 'edit' | 'test' | 'probe' | 'contacts';
 
-function storeHref(store: string, page: StorePage): string {
+function storeHref(store: string, page: StorePage) {
   return `${PATH}/${encodeURIComponent(store)}/${page}`;
 }
 
@@ -104,12 +104,7 @@ ${names.length === 0 ? emptyBox('No store yet', 'Jobs write to a store and read 
 ${mayDo(viewer.role, 'edit-store') && buttonRow(linkButton(`${PATH}/new`, { label: 'Add a store', weight: 'primary' }))}`,
     };
   };
-  const cardOf = async (
-    workspace: Workspace,
-    name: string,
-    viewer: Viewer,
-    reading: Reading,
-  ): Promise<Markup> => {
+  const cardOf = async (workspace: Workspace, name: string, viewer: Viewer, reading: Reading) => {
     const found = workspace.inspection.store(name);
     const store = found?.value;
     const probe = store && (await readProbe(context.artifacts, store).catch(() => undefined));
@@ -143,12 +138,12 @@ ${
 ${mayDo(viewer.role, 'edit-store') && html`<div class="actions">${button('edit', 'Change')} ${postForm({ action: storeHref(name, 'test'), ...test }, viewer)} ${button('probe', 'Find out what it does')} ${button('contacts', 'Find the ids of contacts')}</div>`}
 </article>`;
   };
-  const storeOf = (name: string): StoreConfig => {
+  const storeOf = (name: string) => {
     const workspace = readWorkspace();
     refuseUnknown(workspace, name);
     return workspace.store(name);
   };
-  const begin = (name: string, what: string, work: (task: StoreTask) => Promise<string>): void => {
+  const begin = (name: string, what: string, work: (task: StoreTask) => Promise<string>) => {
     const current = tasks.get(name);
     if (current !== undefined && current.end === undefined) return;
     const task: StoreTask = { what, startedAt: context.clock(), progress: '', end: undefined };
@@ -313,7 +308,7 @@ ${mayDo(viewer.role, 'edit-store') && html`<div class="actions">${button('edit',
 }
 
 /** What a form was made from: the address may be in `.env`. */
-function versionOf({ file, store }: StoreForm): string {
+function versionOf({ file, store }: StoreForm) {
   return file === undefined ? '' : hash('sha256', `${file.sha256} ${store?.baseUrl}`);
 }
 
@@ -324,7 +319,7 @@ function namesIn({ inspection }: Workspace): readonly string[] {
   return inspection.stores().names ?? [];
 }
 
-function refuseUnknown(workspace: Workspace, name: string): void {
+function refuseUnknown(workspace: Workspace, name: string) {
   if (!namesIn(workspace).includes(name)) throw notFoundError(`There is no store ${name}.`);
 }
 
@@ -459,12 +454,12 @@ function wantedStore(form: StoreForm, values: EditValues, key: string): WantedSt
 }
 
 /** A variable for the key of a new store that has no value yet. */
-function keyVariable({ hasVariable }: Workspace, store: string): string {
+function keyVariable({ hasVariable }: Workspace, store: string) {
   const base = `STORE_${store.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')}_API_KEY`;
   return freeVariable(base, (name) => !hasVariable(name));
 }
 
-function taskNotice({ what, startedAt, progress, end }: StoreTask, reading: Reading): Markup {
+function taskNotice({ what, startedAt, progress, end }: StoreTask, reading: Reading) {
   if (end !== undefined) return noticeText(end.text, end.tone);
   return html`<p class="notice">${what}, since ${relativeTime(startedAt, reading)}${progress !== '' && `: ${progress}`}. <a href="${PATH}">Load again</a></p>`;
 }

@@ -53,7 +53,7 @@ export function compileContact(scope: Scope, contact: ContactSpec): BuildRecord 
 }
 
 /** Reports errors of `match` in mappings of jobs without a crosswalk too, which alone uses it. */
-function checkMatch(scope: Scope, contact: ContactSpec): void {
+function checkMatch(scope: Scope, contact: ContactSpec) {
   for (const [name, value] of Object.entries(contact.match ?? {})) {
     const path = ['contact', 'match', name];
     compileField(scope, path, value, 'text');
@@ -77,7 +77,7 @@ function isId(item: Item): item is number {
 }
 
 /** A text with more than white space; the API ignores an empty one (section 4.2). */
-function filledText(cell: Cell): string | undefined {
+function filledText(cell: Cell) {
   return typeof cell === 'string' && cell.trim() !== '' ? cell : undefined;
 }
 

@@ -407,7 +407,7 @@ export function keyNames(spec: MappingSpec, value: Value | undefined) {
 }
 
 /** Reports declared but unused names, wrongly declared columns, and unknown required columns. */
-function checkUse(scope: Scope, spec: MappingSpec): void {
+function checkUse(scope: Scope, spec: MappingSpec) {
   const { problems, columns, used } = scope;
   for (const [index, name] of (spec.required ?? []).entries()) {
     used.add(name);
@@ -487,7 +487,7 @@ function checkUse(scope: Scope, spec: MappingSpec): void {
 }
 
 /** Whether to ask the store is decided before any row is read. */
-function checkParamsOnly(scope: Scope, name: string, when: Condition | undefined): void {
+function checkParamsOnly(scope: Scope, name: string, when: Condition | undefined) {
   if (when === undefined) return;
   const path = ['lookups', name, 'when'];
   const others = columnsOf(when).filter((param) => !scope.params.has(param));
@@ -496,7 +496,7 @@ function checkParamsOnly(scope: Scope, name: string, when: Condition | undefined
 }
 
 /** Whether something in the mapping names the column, or a capture of its header. */
-function isUsed({ used }: Scope, { name, captures }: Column): boolean {
+function isUsed({ used }: Scope, { name, captures }: Column) {
   return used.has(name) || captures.some((capture) => used.has(`capture ${capture}`));
 }
 
@@ -507,7 +507,7 @@ function unnamedColumns(scope: Scope): ReadonlySet<string> {
 }
 
 /** A record whose rows are not adjacent is recognised by its key, so the key must be what groups the rows. */
-function checkAdjacent({ problems }: Scope, spec: MappingSpec): void {
+function checkAdjacent({ problems }: Scope, spec: MappingSpec) {
   if (spec.group?.by === undefined || spec.group.rows !== 'adjacent') return;
   const key = spec.import === 'products' ? spec.product.url : spec.contact.id;
   if (JSON.stringify(key) !== JSON.stringify(spec.group.by)) {

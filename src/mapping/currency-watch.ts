@@ -97,7 +97,7 @@ export class CurrencyWatch {
   }
 }
 
-function shown(meant: readonly string[], word: string): string {
+function shown(meant: readonly string[], word: string) {
   return meant.length === 1 ? (meant[0] ?? word) : `'${word}'`;
 }
 

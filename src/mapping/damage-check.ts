@@ -121,11 +121,7 @@ function compileShifted(scope: Scope, condition: Condition | undefined): CellsCh
       : undefined;
 }
 
-function fitting(
-  scope: Scope,
-  name: string,
-  expected: string | readonly (string | number | boolean)[],
-): (text: string) => boolean {
+function fitting(scope: Scope, name: string, expected: string | readonly (string | number | boolean)[]) {
   if (typeof expected !== 'string') {
     const words = new Set(expected.flatMap((word) => [...spellingsOf(word)]));
     return rememberingLast((text) => words.has(booleanWord(text)));
@@ -282,7 +278,7 @@ export function compileDamageCheck(scope: Scope) {
 }
 
 /** Control characters in a form that a terminal may show. */
-function printed(text: string): string {
+function printed(text: string) {
   return text.replaceAll(EVERY_CONTROL, '\ufffd');
 }
 

@@ -156,7 +156,7 @@ const COMBINED = {
   max: Math.max,
 } as const;
 
-function columnUnclear(file: string, what: string): MappingError {
+function columnUnclear(file: string, what: string) {
   return new MappingError(`In the table to join, ${what}.`, {
     place: { file, line: 1 },
     hint: 'Correct the name in the mapping, or the header of the file.',
@@ -164,7 +164,7 @@ function columnUnclear(file: string, what: string): MappingError {
 }
 
 /** The position of the first of these headers that the file has: an exact match, or else a loose one. */
-function columnAt(file: string, header: readonly string[], names: readonly string[]): number {
+function columnAt(file: string, header: readonly string[], names: readonly string[]) {
   const [at, second] = columnsNamed(header, ...names);
   if (at !== undefined && second !== undefined)
     throw columnUnclear(file, `the column '${header[at]}' occurs more than once`);
@@ -206,7 +206,7 @@ export function readyColumns(scope: Scope, lookup: string, join: JoinSpec): read
 }
 
 /** A copy of the text: a parser cuts cells from the text of the file, which would stay in memory as long as any cell. */
-function own(text: string): string {
+function own(text: string) {
   return Buffer.from(text).toString();
 }
 
@@ -304,7 +304,7 @@ export function compileJoins(
   };
 }
 
-function countRows({ table, key, used, found }: Join, { rows }: RecordRows, isPersonal: boolean): void {
+function countRows({ table, key, used, found }: Join, { rows }: RecordRows, isPersonal: boolean) {
   let asks = false;
   let lacks = false;
   for (const row of rows) {
@@ -340,6 +340,6 @@ function faultOf(
   return fault && { code: fault.code, message: `${fault.message} (${named})`, line: row.line };
 }
 
-function numberOf(table: JoinTable, key: ReturnType<Expression>): number | undefined {
+function numberOf(table: JoinTable, key: ReturnType<Expression>) {
   return key === undefined ? undefined : table.find(String(key));
 }

@@ -205,7 +205,7 @@ function openReading(
   let before: Row | undefined;
   let charsBefore = 0;
   /** The binding, which the first rows decide. */
-  const boundTo = (batch: readonly Row[]): Binding => {
+  const boundTo = (batch: readonly Row[]) => {
     even ??= withEvenRows(binding, header, batch);
     return even;
   };
@@ -369,7 +369,7 @@ function headingRecord({ mapper }: CompiledMapping, row: SourceRow, isHeader: bo
 const IN_ARCHIVE = /\.zip\//i;
 const LEAVE_IT_OUT = 'Remove files with other content from the zip: Storeferry reads every file in it.';
 
-function bind(mapping: CompiledMapping, { header, file, name }: Table): Binding {
+function bind(mapping: CompiledMapping, { header, file, name }: Table) {
   try {
     return mapping.bind(header, file);
   } catch (error) {
@@ -391,7 +391,7 @@ function sourceRow(mapping: CompiledMapping, binding: Binding, row: Row, seq: nu
   return joined === undefined ? bound : { ...bound, currencies: { ...currencies, ...joined } };
 }
 
-function hasSameCells({ cells, currencies }: Row, { cells: others, currencies: named }: Row): boolean {
+function hasSameCells({ cells, currencies }: Row, { cells: others, currencies: named }: Row) {
   return (
     cells.length === others.length &&
     cells.every((cell, index) => cell === others[index]) &&
@@ -399,7 +399,7 @@ function hasSameCells({ cells, currencies }: Row, { cells: others, currencies: n
   );
 }
 
-function charsOf({ cells }: Row): number {
+function charsOf({ cells }: Row) {
   let chars = 0;
   for (let index = 0; index < cells.length; index++) chars += cells[index]?.length ?? 0;
   return chars;
@@ -431,7 +431,7 @@ function mapRecord(mapper: RecordMapper, rows: RecordRows, memo?: string): Mappe
 }
 
 /** Forgets the notes of the previous record, and reads the key; undefined if it is blank, or no row can be read. */
-function beginRecord(mapper: RecordMapper, rows: RecordRows): Cell | Unreadable {
+function beginRecord(mapper: RecordMapper, rows: RecordRows) {
   mapper.notes.length = 0;
   mapper.clock.asked = false;
   return rows.head === undefined ? undefined : keyOf(mapper, rows);
@@ -499,7 +499,7 @@ const LEFT_OUT: Reason = {
 };
 
 /** The key of a record, or why it cannot be read. */
-function keyOf({ key }: RecordMapper, rows: RecordRows): Cell | Unreadable {
+function keyOf({ key }: RecordMapper, rows: RecordRows) {
   return attempt(key, rows, 0);
 }
 

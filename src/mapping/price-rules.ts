@@ -39,7 +39,7 @@ function roundSize(
     ending,
     direction,
   }: Record<'to' | 'ending', Decimal> & { readonly direction: 'nearest' | 'up' | 'down' },
-): Decimal {
+) {
   const above = size.minus(ending);
   if (above.sign <= 0) return ending;
   const lower = ending.plus(above.wholeTimes(to).times(to));

@@ -178,7 +178,7 @@ export function slotsOf(named: Named | undefined): readonly number[] {
 }
 
 /** `variants.sku` is `sku`, `properties.fields.Birthday` is `properties`. */
-function baseField(field: string): string {
+function baseField(field: string) {
   const [first = '', second] = field.split('.');
   return first === 'variants' ? (second ?? first) : first;
 }
@@ -211,7 +211,7 @@ export function unknownName(scope: Scope, path: Path, name: string): void {
   );
 }
 
-function near(names: readonly string[]): string {
+function near(names: readonly string[]) {
   return names.length > 0 && names.length <= 12 ? ` (declared: ${names.join(', ')})` : '';
 }
 

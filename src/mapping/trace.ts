@@ -75,7 +75,7 @@ export class Trace {
     const text = stepText(written, params, name);
     const reported =
       <Args extends readonly unknown[], Result>(run: (...args: Args) => Result) =>
-      (...args: Args): Result => {
+      (...args: Args) => {
         const steps = this.#open.at(-1)?.steps;
         if (steps?.includes(text) === false) steps.push(text);
         return run(...args);
@@ -168,7 +168,7 @@ function cellOf(row: SourceRow, slot: number, text: string): TracedCell {
   return { file: row.table.file, line: row.line, column: row.table.headers[slot] ?? null, text };
 }
 
-function sameRow(a: SourceRow, b: SourceRow): boolean {
+function sameRow(a: SourceRow, b: SourceRow) {
   return a.seq === b.seq;
 }
 
@@ -196,11 +196,7 @@ function placesOf([first = '', second, third]: Leaf['keys']): readonly Path[] {
 }
 
 /** The row of a part of the body, such as a variant; undefined if it has no row of its own. */
-function originOf(
-  keys: Leaf['keys'],
-  body: object,
-  origins: WeakMap<object, SourceRow>,
-): SourceRow | undefined {
+function originOf(keys: Leaf['keys'], body: object, origins: WeakMap<object, SourceRow>) {
   let part: unknown = body;
   for (const key of keys) {
     if (typeof part !== 'object' || part === null) return undefined;
@@ -218,7 +214,7 @@ function partAt(whole: unknown, key: string | number): unknown {
 }
 
 /** The name next to a value: of a property, or of an option of a variant. */
-function nameBeside(keys: Leaf['keys'], body: object): string | undefined {
+function nameBeside(keys: Leaf['keys'], body: object) {
   const owner =
     keys[0] === 'variants' && keys[2] === 'options' && keys[3] !== undefined
       ? ['options', keys[3], 'name']
@@ -266,7 +262,7 @@ function innermost(
 }
 
 /** Whether a result is the value, or a list with it. */
-function gives(result: unknown, value: Leaf['value']): boolean {
+function gives(result: unknown, value: Leaf['value']) {
   return result === value || (Array.isArray(result) && result.includes(value));
 }
 
@@ -279,11 +275,7 @@ function whole(one: Evaluation, outerSteps: readonly string[]): Found {
 }
 
 /** Of several cells, those that contain the value itself, if any: the others gave other items of the list. */
-function narrowed(
-  cells: readonly TracedCell[],
-  { keys, value }: Leaf,
-  name: string | undefined,
-): readonly TracedCell[] {
+function narrowed(cells: readonly TracedCell[], { keys, value }: Leaf, name: string | undefined) {
   const isItem = keys.some((key) => typeof key === 'number') && keys[0] !== 'variants';
   if (!isItem || cells.length < 2 || typeof value !== 'string') return cells;
   const taken = cells.filter(({ condition }) => condition !== true);

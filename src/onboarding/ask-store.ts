@@ -116,7 +116,7 @@ function askNewStore(inquiry: Inquiry, { known, sandbox, isVisitor }: DraftSetti
   return { known: undefined, variables, isSandbox };
 }
 
-function whyNoKey(text: string): string | undefined {
+function whyNoKey(text: string) {
   if (text === '') return 'expected the API key of the store';
   return storeSchema.shape.apiKey.safeParse(text).error?.issues[0]?.message;
 }
@@ -304,7 +304,7 @@ function askMatch(
   return column && crosswalkMatch(column, fields);
 }
 
-function askId(inquiry: Inquiry, all: readonly SampledColumn[], match: string): string | undefined {
+function askId(inquiry: Inquiry, all: readonly SampledColumn[], match: string) {
   const columns = all.filter(({ header }) => looseName(header) !== looseName(match));
   const answer = inquiry.ask(
     {
@@ -324,7 +324,7 @@ function askId(inquiry: Inquiry, all: readonly SampledColumn[], match: string): 
   return answer === undefined ? undefined : crosswalkColumn(all, answer)?.header;
 }
 
-function headersOf(columns: readonly SampledColumn[]): string {
+function headersOf(columns: readonly SampledColumn[]) {
   return columns.map(({ header }) => header).join(', ');
 }
 
@@ -352,7 +352,7 @@ function filledCells({ cells }: SampledColumn): readonly string[] {
 }
 
 /** The column of that name, matched exactly or else loosely. */
-function crosswalkColumn(columns: readonly SampledColumn[], name: string): SampledColumn | undefined {
+function crosswalkColumn(columns: readonly SampledColumn[], name: string) {
   return (
     columns.find(({ header }) => header === name.trim()) ??
     columns.find(({ header }) => looseName(header) === looseName(name))
@@ -360,7 +360,7 @@ function crosswalkColumn(columns: readonly SampledColumn[], name: string): Sampl
 }
 
 /** Whether a column has e-mail addresses: decided by its cells, or by its header if they are blank. */
-function isEmailColumn(column: SampledColumn): boolean {
+function isEmailColumn(column: SampledColumn) {
   const values = filledCells(column);
   if (values.length === 0) return isCalledEmail(column);
   return values.filter(isEmail).length >= values.length * MIN_EMAIL_SHARE;
@@ -370,7 +370,7 @@ function isEmailColumn(column: SampledColumn): boolean {
  * The column of the contact's e-mail addresses: the only one with such a name, or the only one that does not belong
  * to another person.
  */
-function emailColumn(columns: readonly SampledColumn[]): SampledColumn | undefined {
+function emailColumn(columns: readonly SampledColumn[]) {
   const all = columns.filter(isEmailColumn);
   const called = all.filter(isCalledEmail);
   const [only, second] = called.length > 0 ? called : all;
@@ -379,14 +379,14 @@ function emailColumn(columns: readonly SampledColumn[]): SampledColumn | undefin
 }
 
 /** Addresses of owners or referrers repeat, and their headers say so. */
-function mayBeOwnEmail(column: SampledColumn): boolean {
+function mayBeOwnEmail(column: SampledColumn) {
   const values = filledCells(column);
   const isDistinct = new Set(values).size >= values.length * MIN_EMAIL_SHARE;
   const { otherPeople } = words().headerParts;
   return isDistinct && !wordsOf(column.header).some((word) => otherPeople.has(word));
 }
 
-function isCalledEmail(column: SampledColumn): boolean {
+function isCalledEmail(column: SampledColumn) {
   return isExactlyCalled(column, 'email') && (column.reading.qualifiers.number ?? 1) === 1;
 }
 
@@ -395,7 +395,7 @@ function isCalledEmail(column: SampledColumn): boolean {
  * a contact. Undefined in case of doubt: members, companies and phones have numbers too, and a wrong id would write
  * into another person's contact.
  */
-function idColumn(columns: readonly SampledColumn[]): SampledColumn | undefined {
+function idColumn(columns: readonly SampledColumn[]) {
   const numbers = columns.filter((column) => {
     const values = filledCells(column);
     return values.every((value) => /^[0-9]+$/.test(value)) && new Set(values).size === values.length;
@@ -408,7 +408,7 @@ function idColumn(columns: readonly SampledColumn[]): SampledColumn | undefined 
 }
 
 /** Whether a header names the id, alone or of a contact: id, Customer ID, contact_id, Store contact id, Contact no. */
-function isCalledId(header: string, idWords: ReadonlySet<string>): boolean {
+function isCalledId(header: string, idWords: ReadonlySet<string>) {
   const { contact, store } = words().crosswalk;
   const all = wordsOf(header);
   const others = all.filter((word) => !idWords.has(word));
@@ -420,7 +420,7 @@ function isCalledId(header: string, idWords: ReadonlySet<string>): boolean {
 }
 
 /** The words of a header in lower case: `contactId`, `contact_id` and `CONTACTId` give the same words. */
-function wordsOf(header: string): string[] {
+function wordsOf(header: string) {
   return (header.match(/\p{Lu}?\p{Ll}+|\p{Lu}+(?!\p{Ll})|\p{Lo}+|\d+/gu) ?? []).map((word) =>
     word.toLowerCase(),
   );

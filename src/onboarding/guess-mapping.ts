@@ -62,12 +62,12 @@ function withoutRepeats(header: readonly string[]): readonly string[] {
   });
 }
 
-function lowerFirst(text: string): string {
+function lowerFirst(text: string) {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 /** The name of a column in its format: the first of its headers. */
-function headerOf({ columns }: MappingSpec, name: string): string {
+function headerOf({ columns }: MappingSpec, name: string) {
   const spec = columns[name];
   const written = typeof spec === 'object' && 'header' in spec ? spec.header : (spec ?? name);
   return `'${(typeof written === 'string' ? written : written[0]) ?? name}'`;

@@ -296,7 +296,7 @@ function whyNoMapping(
   header: readonly string[],
   { guess: { fitting } }: RecognisedFile,
   mappings: readonly MappingFile[],
-): string | undefined {
+) {
   if (name === NEW_MAPPING) return undefined;
   const mapping = mappings.find((one) => one.name === name);
   if (mapping === undefined) {
@@ -373,7 +373,7 @@ function askPictures(inquiry: Inquiry, { pictures }: DraftSetting): NewJob['pict
   return to === undefined ? undefined : publish(to);
 }
 
-function whyNoJobName(dir: string, name: string): string | undefined {
+function whyNoJobName(dir: string, name: string) {
   if (!isName(name))
     return 'the name of a job has at most 64 letters, digits, dots, - and _, beginning with a letter or digit';
   return existsSync(join(dir, 'jobs', `${name}.yaml`)) ? `there is a job ${name} already` : undefined;
@@ -423,13 +423,13 @@ function askSchedule(inquiry: Inquiry, { isVisitor }: DraftSetting) {
 
 const DEFAULT_CRON = '15 2 * * *';
 
-function whyNoScheduleOf(cron: string, timezone: string): string | undefined {
+function whyNoScheduleOf(cron: string, timezone: string) {
   const wrong = whyNoSchedule(cron, timezone);
   return wrong === undefined ? undefined : `the schedule '${cron}' in ${timezone}: ${wrong}`;
 }
 
 /** The name of this machine's time zone. */
-function localTimezone(): string {
+function localTimezone() {
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
   return isTimezone(timeZone) ? timeZone : 'UTC';
 }

@@ -99,18 +99,18 @@ export function jobText(job: NewJob): string {
   return `${lines.join('\n')}\n`;
 }
 
-function sourceLine(source: NewJob['source']): string {
+function sourceLine(source: NewJob['source']) {
   const why = 'the address of the file; each run reads it again';
   if ('url' in source) return `  url: ${flow(source.url, yamlTemplate)} # ${why}`;
   if ('sftp' in source) return `  sftp: ${flow(source.sftp, yamlTemplate)} # ${why}`;
   return `  path: ${yamlText(source.path)} # a file, or a glob such as exports/*.csv; gzip and zip files are unpacked`;
 }
 
-function setting(key: string, value: string | number | undefined, why: string): string | undefined {
+function setting(key: string, value: string | number | undefined, why: string) {
   return value === undefined ? undefined : `${key}: ${flow(value)} # ${why}`;
 }
 
-function modeLines({ match }: NewJob): string[] {
+function modeLines({ match }: NewJob) {
   if (match !== undefined)
     return [
       '# Changes only products that jobs of this store have sent; a row of another product is rejected.',
@@ -123,7 +123,7 @@ function modeLines({ match }: NewJob): string[] {
   ];
 }
 
-function crosswalkLines({ crosswalk }: NewJob): (string | undefined)[] {
+function crosswalkLines({ crosswalk }: NewJob) {
   if (crosswalk === undefined)
     return [
       '# The store identifies contacts by its own ids, which the mapping takes from the file. If the file has none, a CSV',
@@ -140,7 +140,7 @@ function crosswalkLines({ crosswalk }: NewJob): (string | undefined)[] {
   ];
 }
 
-function picturesLines({ pictures }: NewJob): string[] {
+function picturesLines({ pictures }: NewJob) {
   if (pictures === undefined) return [];
   const entries = Object.entries(pictures);
   return [
@@ -151,7 +151,7 @@ function picturesLines({ pictures }: NewJob): string[] {
   ];
 }
 
-function safetyLines({ imports }: NewJob): string[] {
+function safetyLines({ imports }: NewJob) {
   const limits = limitsFor(imports);
   const usual = limits.map((name) => `${name}: ${safetyLimit(name).default}`);
   const guarded = limits.map((name) => safetyLimit(name).title.toLowerCase());
@@ -162,7 +162,7 @@ function safetyLines({ imports }: NewJob): string[] {
   ];
 }
 
-function scheduleLines({ schedule, timezone }: NewJob): string[] {
+function scheduleLines({ schedule, timezone }: NewJob) {
   const written = (cron: string, zone: string) =>
     `schedule: { cron: ${JSON.stringify(cron)}, timezone: ${yamlText(zone)} }`;
   return schedule === undefined
@@ -170,7 +170,7 @@ function scheduleLines({ schedule, timezone }: NewJob): string[] {
     : [written(schedule.cron, schedule.timezone)];
 }
 
-function paramLines({ params, paramValues }: NewJob): string[] {
+function paramLines({ params, paramValues }: NewJob) {
   const entries = Object.entries(params).map(([name, param]) => {
     const { default: usual, description = '' } = typeof param === 'object' ? param : { default: param };
     const given = paramValues[name];
@@ -189,7 +189,7 @@ function paramLines({ params, paramValues }: NewJob): string[] {
 }
 
 /** A typed value as the type that the mapping expects. */
-function likeDefault(given: string, usual: unknown): string {
+function likeDefault(given: string, usual: unknown) {
   const isNumber = typeof usual === 'number' && given.trim() !== '' && Number.isFinite(Number(given));
   const isSwitch = typeof usual === 'boolean' && (given === 'true' || given === 'false');
   return isNumber || isSwitch ? given.trim() : yamlText(given);

@@ -132,12 +132,12 @@ ${name}:
 `;
 }
 
-function readIfThere(path: string): string | null {
+function readIfThere(path: string) {
   return existsSync(path) ? readFileSync(path, 'utf8') : null;
 }
 
 /** The lines that `.env` lacks; its later lines have priority over earlier ones. */
-function dotEnvAddition(existing: string | null, variables: Readonly<Record<string, string>>): string {
+function dotEnvAddition(existing: string | null, variables: Readonly<Record<string, string>>) {
   const known = parseEnv(existing ?? '');
   const added = dotEnvText(
     Object.fromEntries(Object.entries(variables).filter(([name, value]) => known[name] !== value)),
@@ -227,7 +227,7 @@ export function mappingText({ file, header, proposal, spec }: StarterMapping): s
 }
 
 /** A part of the mapping: a map has a line for each of its keys. */
-function partLines(key: string, part: unknown): string[] {
+function partLines(key: string, part: unknown) {
   if (typeof part !== 'object' || part === null || Array.isArray(part)) return [`${key}: ${flow(part)}`];
   if (Object.keys(part).length === 0) return [];
   const about = key === 'product' ? ' # url is the key: the same url is the same product in every run' : '';
@@ -237,7 +237,7 @@ function partLines(key: string, part: unknown): string[] {
   ];
 }
 
-function inLine(text: string): string {
+function inLine(text: string) {
   return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ');
 }
 
@@ -247,7 +247,7 @@ function headersOf(column: MappingSpec['columns'][string]): readonly string[] {
 }
 
 /** A name for a column, made from its header: letters and digits, not yet used. */
-function wordFor(header: string, taken: Set<string>): string {
+function wordFor(header: string, taken: Set<string>) {
   const parts = header.match(/[\p{L}\p{N}]+/gu) ?? [];
   const word =
     parts

@@ -1,12 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isolatedResult, SMALL_INPUT_BYTES } from '../isolation/run-isolated.ts';
-import {
-  type CompiledMapping,
-  CurrencyWatch,
-  compileMapping,
-  lookupsOfStoreLists,
-} from '../mapping/compile-mapping.ts';
+import { CurrencyWatch, compileMapping, lookupsOfStoreLists } from '../mapping/compile-mapping.ts';
 import { storeListsTable } from '../mapping/lookup-table.ts';
 import { mapTables } from '../mapping/map-tables.ts';
 import { type MappingSpec, matchOfMapping } from '../mapping/spec/mapping-spec.ts';
@@ -194,7 +189,7 @@ export function columnWords(header: string, { places }: Pick<SourceLook, 'places
   return `${name} (attribute of ${(path || places.title).replace(/^.*\./s, '')})`;
 }
 
-function formatWords(places: TablePlaces | undefined): string {
+function formatWords(places: TablePlaces | undefined) {
   if (places === undefined) return 'CSV';
   if (isSheet(places)) return `the sheet '${places.title}'`;
   const format = places.format === 'jsonl' ? 'JSON Lines' : places.format.toUpperCase();
@@ -483,7 +478,7 @@ export async function examineIsolated<Kind extends keyof Examinations>(
   );
 }
 
-function isSmall({ header, rows }: SourceLook): boolean {
+function isSmall({ header, rows }: SourceLook) {
   let size = header.join('').length;
   return rows.every(({ cells }) => {
     for (const cell of cells) size += cell.length + 1;
@@ -502,7 +497,7 @@ function compileForPreview(
   spec: MappingSpec,
   { params, weightUnit, now }: PreviewOptions,
   currencies: CurrencyWatch,
-): CompiledMapping {
+) {
   const others = Object.entries(spec.lookups ?? {}).filter(([, { of }]) => of === undefined);
   if (others.length > 0)
     throw new MappingError(

@@ -21,7 +21,7 @@ type LookByReading = (reading: Reading) => Promise<SourceLook>;
  * TableChoiceError if the records of a file have lists of variants, unless `records` names them: their values would share cells.
  * HeaderRowError where a later row has more words that headers are known to have.
  */
-function refuseUnclear(look: SourceLook, reading: Reading): void {
+function refuseUnclear(look: SourceLook, reading: Reading) {
   const { header, rows, files, places } = look;
   const isTable = places === undefined || isSheet(places);
   if (!isTable && reading.records === undefined) refuseVariants(look);
@@ -36,7 +36,7 @@ function refuseUnclear(look: SourceLook, reading: Reading): void {
   );
 }
 
-function refuseVariants({ header, rows, files, places }: SourceLook): void {
+function refuseVariants({ header, rows, files, places }: SourceLook) {
   const list = variantsWithin(
     header,
     rows.map(({ cells }) => cells),
@@ -150,7 +150,7 @@ export async function readUntilClear(
 }
 
 /** Whether a file with faulty quotes can be read without quotes, and none of its cells begins with one: they are inches. */
-async function isUnquoted(lookBy: LookByReading, known: Reading): Promise<boolean> {
+async function isUnquoted(lookBy: LookByReading, known: Reading) {
   if (known.quotes !== undefined) return false;
   const look = await lookBy({ ...known, quotes: 'none' }).catch(() => undefined);
   if (look === undefined || look.rowCount !== look.rows.length) return false;
@@ -235,7 +235,7 @@ async function likelyEncoding(
 }
 
 /** How many characters are neither letters nor usual signs: a wrong charset has them within words. */
-function countStrangeCharacters(text: string): number {
+function countStrangeCharacters(text: string) {
   return (
     text.match(/[^\p{ASCII}\p{L}\p{M}\p{Sc}\u00a0°–—…„“”‘’‚«»×·•™®²³、。（）「」・！？：；，]/gu)?.length ?? 0
   );

@@ -98,7 +98,7 @@ async function* writeRows(
   headerIndex: number,
 ): AsyncGenerator<string> {
   let nextLine = 1;
-  const put = (cells: readonly string[], line: number): string => {
+  const put = (cells: readonly string[], line: number) => {
     const row = formatRow(cells, options.index.delimiter);
     const text = `${'\n'.repeat(Math.max(0, line - nextLine))}${row}\n`;
     nextLine += text.match(/\r\n|\n|\r/g)?.length ?? 0;
@@ -137,7 +137,7 @@ async function findReading(options: CorrectedRejectsOptions): Promise<Reading> {
 }
 
 /** SourceError if several encodings fit equally well and read the typed text differently. */
-async function findClosestReading(options: CorrectedRejectsOptions): Promise<Reading | undefined> {
+async function findClosestReading(options: CorrectedRejectsOptions) {
   const readings: Reading[] = [];
   for (const encoding of LEGACY_ENCODINGS) {
     // In a wrong encoding, quotes and delimiters may become parts of characters.
@@ -156,11 +156,7 @@ async function findClosestReading(options: CorrectedRejectsOptions): Promise<Rea
   return best;
 }
 
-function ambiguousCharset(
-  { name, personal = false }: CorrectedRejectsOptions,
-  one: Reading,
-  other: Reading,
-): SourceError {
+function ambiguousCharset({ name, personal = false }: CorrectedRejectsOptions, one: Reading, other: Reading) {
   const at = one.edits.cells.findIndex((cell, index) => cell.new !== other.edits.cells[index]?.new);
   const shown = [one, other].map(({ encoding, edits }) => {
     const text = personal ? undefined : edits.cells[at]?.new;
@@ -297,7 +293,7 @@ async function openCopy({ index, untouched }: CorrectedRejectsOptions) {
   const waiting = new Map<string, UntouchedRow>();
   const keyless = new Set(index.keyless);
   let ended = false;
-  const readOn = async (): Promise<void> => {
+  const readOn = async () => {
     const { done, value } = await batches.next();
     ended = done === true;
     for (const { cells } of done === true ? [] : value) {
@@ -474,13 +470,13 @@ async function compareRejects(
 }
 
 /** The error for a file that does not come from the rejects of the run. */
-function otherFile({ name }: CorrectedRejectsOptions, what: string, keep: string): SourceError {
+function otherFile({ name }: CorrectedRejectsOptions, what: string, keep: string) {
   return new SourceError(`This is not a rejects file of this run: ${what}.`, {
     place: { file: name, line: 1 },
     hint: `Correct the rejects file of the run itself, and ${keep}.`,
   });
 }
 
-function keepFirst<T>(kept: T[], more: readonly T[]): void {
+function keepFirst<T>(kept: T[], more: readonly T[]) {
   kept.push(...more.slice(0, Math.max(0, CELLS_KEPT - kept.length)));
 }

@@ -29,7 +29,7 @@ export function judgeCell(oldText: string, newText: string, blame: Blame): CellV
 }
 
 /** Whether a spreadsheet makes `now` of `old`, and the old text cannot be read from it. */
-function isLossOf(old: string, now: string): boolean {
+function isLossOf(old: string, now: string) {
   return (
     lostCharacters(old, now) ||
     isMisreading(old, now) ||
@@ -41,7 +41,7 @@ function isLossOf(old: string, now: string): boolean {
 }
 
 /** Whether both mean the same, as spreadsheets show it. */
-function isNotationOf(old: string, now: string): boolean {
+function isNotationOf(old: string, now: string) {
   return (
     withPlainMarks(old) === withPlainMarks(now) ||
     now === old.replaceAll('"', '""') ||
@@ -52,7 +52,7 @@ function isNotationOf(old: string, now: string): boolean {
 }
 
 /** Signs that a text was not typed. */
-function looksDamaged(old: string, now: string): boolean {
+function looksDamaged(old: string, now: string) {
   return (
     isErrorValue(now.trim()) ||
     SHORTENED.test(now) ||
@@ -64,11 +64,11 @@ function looksDamaged(old: string, now: string): boolean {
   );
 }
 
-function isNewDate(old: string, now: string): boolean {
+function isNewDate(old: string, now: string) {
   return datesIn(now).length > 0 && datesIn(old).length === 0;
 }
 
-function withPlainMarks(text: string): string {
+function withPlainMarks(text: string) {
   return text
     .trim()
     .replace(/^'/, '')
@@ -78,7 +78,7 @@ function withPlainMarks(text: string): string {
 }
 
 /** Whether `now` is `old` saved in a charset that lacks some characters: each is a mark, or its base letter. */
-function lostCharacters(old: string, now: string): boolean {
+function lostCharacters(old: string, now: string) {
   if (!/\P{ASCII}/u.test(old)) return false;
   const after = [...now];
   const isMark = (character: string | undefined) => character === '?' || character === '\ufffd';
@@ -105,7 +105,7 @@ function misreadingsOf(text: string): readonly string[] {
 }
 
 /** Characters that no charset has: programs drop them or replace them with a mark. */
-function withoutUnassigned(text: string): string {
+function withoutUnassigned(text: string) {
   return text
     .replaceAll(/[\u0080-\u009f\ufffd]/g, '')
     .trim()
@@ -113,19 +113,19 @@ function withoutUnassigned(text: string): string {
 }
 
 /** Whether `now` is `old` read in another charset, as in `Größe` and `GrÃ¶ÃŸe`. */
-function isMisreading(old: string, now: string): boolean {
+function isMisreading(old: string, now: string) {
   return areBeyondAscii(old, now) && misreadingsOf(old).includes(withoutUnassigned(now));
 }
 
 /** Whether a character of `old` appears in `now` as another charset shows it. */
-function hasMisreading(old: string, now: string): boolean {
+function hasMisreading(old: string, now: string) {
   const characters = areBeyondAscii(old, now) ? new Set(old.match(/\P{ASCII}/gu)) : new Set<string>();
   return [...characters].some((character) =>
     misreadingsOf(character).some((made) => made.length > 1 && now.includes(made) && !old.includes(made)),
   );
 }
 
-function areBeyondAscii(...texts: readonly string[]): boolean {
+function areBeyondAscii(...texts: readonly string[]) {
   return texts.every((text) => /\P{ASCII}/u.test(text));
 }
 
@@ -133,7 +133,7 @@ function areBeyondAscii(...texts: readonly string[]): boolean {
 const CELL_SIZES = [32_767, 50_000, 65_535] as const;
 
 /** Whether a cell cannot hold more. A line break may count as two characters, and half a character is dropped. */
-function isFullCell(text: string): boolean {
+function isFullCell(text: string) {
   const breaks = text.length < 30_000 ? 0 : text.split('\n').length;
   return CELL_SIZES.some((size) => text.length <= size && size <= text.length + breaks + 1);
 }
@@ -145,7 +145,7 @@ const EXACT_DIGITS = 15;
 const MIN_ROUNDED_DECIMALS = 8;
 
 /** Whether `now` has the first digits of the number `old`. */
-function isRounded(old: string, now: string): boolean {
+function isRounded(old: string, now: string) {
   const digits = significantDigits(now);
   const isShortened = SHORTENED.test(now);
   const isCut = isShortened || (/[.,](\d+)$/.exec(now)?.[1]?.length ?? 0) >= MIN_ROUNDED_DECIMALS;
@@ -158,7 +158,7 @@ function isRounded(old: string, now: string): boolean {
   });
 }
 
-function significantDigits(text: string): number {
+function significantDigits(text: string) {
   return text.replace(/E.*/i, '').replaceAll(/\D/g, '').replace(/^0+/, '').length;
 }
 
@@ -197,14 +197,14 @@ function decimalsIn(body: string): (readonly [whole: string, fraction: string])[
   return ways;
 }
 
-function isSameNumber(old: string, now: string): boolean {
+function isSameNumber(old: string, now: string) {
   const [currency, newCurrency] = [old, now].map((text) => /\p{Sc}/u.exec(text)?.[0]);
   const isOther = currency !== undefined && newCurrency !== undefined && currency !== newCurrency;
   return !isOther && !numbersIn(old).isDisjointFrom(numbersIn(now));
 }
 
 /** The same day and time in another form. */
-function isSameMoment(old: string, now: string): boolean {
+function isSameMoment(old: string, now: string) {
   const [{ day, time }, { day: newDay, time: newTime }] = [momentIn(old), momentIn(now)];
   return time === newTime && (day === newDay || isSameDay(day, newDay));
 }
@@ -221,7 +221,7 @@ function momentIn(text: string): { readonly day: string; readonly time: number |
 }
 
 /** Whether a spreadsheet writes the date, or the part of a date such as `3-4` and `MAR1`, in this form. */
-function isSameDay(old: string, now: string): boolean {
+function isSameDay(old: string, now: string) {
   // Neither has a month by name or three numbers: `3-4` and `4-3`.
   if (!isFullDate(now) && !/\p{L}/u.test(now)) return false;
   const days = datesIn(now);
@@ -235,7 +235,7 @@ function isSameDay(old: string, now: string): boolean {
   );
 }
 
-function isFullDate(text: string): boolean {
+function isFullDate(text: string) {
   return text.match(/\d+|\p{L}+/gu)?.length === 3;
 }
 
@@ -292,7 +292,7 @@ const LANGUAGES = (
 ).split(' ');
 
 /** The names of the months in the languages of spreadsheets, alone and beside a day. */
-function readMonthNames(): string[][] {
+function readMonthNames() {
   const formats = LANGUAGES.flatMap((language) =>
     (['long', 'short'] as const).flatMap((month) =>
       [undefined, 'numeric' as const].map(
@@ -381,7 +381,7 @@ export function editsWords(edits: RejectsEdits): string {
   ]).join(', ');
 }
 
-function removedWords(columns: readonly string[]): string[] {
+function removedWords(columns: readonly string[]) {
   if (columns.length === 0) return [];
   const named = columns.slice(0, COLUMNS_NAMED).map((column) => quote(column));
   const more = columns.length > named.length ? ` and ${columns.length - named.length} more` : '';
@@ -419,7 +419,7 @@ export function isBlamed(reasons: string, column: string): boolean {
   return reasons.split(' / ').some((reason) => !ROW_REFERENCE.test(reason) && namesColumn(reason, column));
 }
 
-function namesColumn(reason: string, column: string): boolean {
+function namesColumn(reason: string, column: string) {
   const at = column === '' ? -1 : reason.indexOf(column);
   const around = `${reason[at - 1] ?? ' '}${reason[at + column.length] ?? ' '}`;
   return at >= 0 && !/[\p{L}\d]/u.test(around);

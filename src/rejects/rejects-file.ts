@@ -190,7 +190,7 @@ function withCurrencies(
   header: readonly string[],
   reason: string,
   sold: string | undefined,
-): readonly string[] {
+) {
   if (currencies === undefined) return cells;
   return cells.map((cell, index) => {
     const named = currencies[index];
@@ -201,7 +201,7 @@ function withCurrencies(
   });
 }
 
-function indexOfHeader({ headers }: Gathered, header: readonly string[]): number {
+function indexOfHeader({ headers }: Gathered, header: readonly string[]) {
   const text = JSON.stringify(header);
   const known = headers.findIndex((other) => JSON.stringify(other) === text);
   return known >= 0 ? known : headers.push(header) - 1;
@@ -380,7 +380,7 @@ export class RejectedSpans {
     for (const fault of faultsOf(reason)) this.#add(spans, this.#idOf(fault), fault.line);
   }
 
-  #add(spans: Rejection['spans'], sentence: number, cause = Number.NaN): void {
+  #add(spans: Rejection['spans'], sentence: number, cause = Number.NaN) {
     for (const { file, from, to } of spans) {
       if (this.#count === this.#file.length) this.#double();
       this.#file[this.#count] = file;
@@ -431,7 +431,7 @@ export class RejectedSpans {
     };
   }
 
-  #joined(active: readonly number[], line: number): string {
+  #joined(active: readonly number[], line: number) {
     const texts = [...new Set(active.map((index) => this.#textOf(index, line)))];
     const shown = texts.slice(0, MAX_REASONS);
     if (texts.length > MAX_REASONS) shown.push(`${texts.length - MAX_REASONS} more`);
@@ -439,7 +439,7 @@ export class RejectedSpans {
   }
 
   /** The reason of a span for the row on `line`: that of the cause itself has the position in another column. */
-  #textOf(index: number, line: number): string {
+  #textOf(index: number, line: number) {
     const sentence = this.#sentences[this.#sentence[index] ?? 0];
     const cause = this.#cause[index] ?? Number.NaN;
     if (sentence === undefined) return '';
@@ -447,7 +447,7 @@ export class RejectedSpans {
     return reasonText(sentence, names, Number.isNaN(cause) ? undefined : cause, line);
   }
 
-  #idOf({ message, column }: Reason): number {
+  #idOf({ message, column }: Reason) {
     const key = `${message}\n${column ?? ''}`;
     const known = this.#sentenceIds.get(key);
     if (known !== undefined) return known;
@@ -455,9 +455,9 @@ export class RejectedSpans {
     return this.#sentences.push({ message, column }) - 1;
   }
 
-  #double(): void {
+  #double() {
     const size = this.#count * 2;
-    const grow = <T extends Uint32Array | Float64Array>(old: T, larger: T): T => {
+    const grow = <T extends Uint32Array | Float64Array>(old: T, larger: T) => {
       larger.set(old);
       return larger;
     };
@@ -482,7 +482,7 @@ function reasonText(
   { places, sourceRows }: RowNames,
   cause: number | undefined,
   line: number,
-): string {
+) {
   const row = cause === undefined || cause === line ? undefined : rowPlace(cause, column, places);
   const place = withoutAbsent([
     row,

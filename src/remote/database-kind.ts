@@ -127,7 +127,7 @@ async function openSession(
     [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
   };
 
-  async function failing<T>(asked: Promise<T>): Promise<T> {
+  async function failing<T>(asked: Promise<T>) {
     const timer = setTimeout(() => late.abort(), STATEMENT_MS);
     try {
       return await asked;
@@ -157,10 +157,7 @@ const SHOWN =
 const COLUMN_AT_END = / for column (?:`[^`]*`\.)*[`']([^`']{1,64})[`'] at row \d+$/;
 
 /** What the server said of the query, a row or the login; its message has no secret, and no value of a row. */
-function queryFailure(
-  error: unknown,
-  hint = 'Correct the query of the source, or the rights of its user.',
-): RemoteFailure {
+function queryFailure(error: unknown, hint = 'Correct the query of the source, or the rights of its user.') {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (!(error instanceof Error) || !(OF_SERVER.test(code) || 'sqlState' in error))
     return connectionFailure(error);
@@ -176,7 +173,7 @@ function queryFailure(
   );
 }
 
-function withoutValues(error: Error, state: string, code: string): string {
+function withoutValues(error: Error, state: string, code: string) {
   const column = 'column' in error ? error.column : COLUMN_AT_END.exec(error.message)?.[1];
   // The type is a word of the server, and what follows it is not.
   const [, type] = state === '22P02' ? (/ for type ([a-z ]{3,40}): "/.exec(error.message) ?? []) : [];

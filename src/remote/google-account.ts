@@ -39,7 +39,7 @@ export function parseGoogleAccount(text: string): GoogleAccount | undefined {
   }
 }
 
-function isRsaKey(pem: string): boolean {
+function isRsaKey(pem: string) {
   try {
     return createPrivateKey(pem).asymmetricKeyType === 'rsa';
   } catch {

@@ -1,6 +1,6 @@
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { permanentFailure, type RemoteFailure } from './remote-client.ts';
+import { permanentFailure } from './remote-client.ts';
 
 /**
  * Networks that are not the public internet: this machine, private networks, link-local with the metadata services of
@@ -32,7 +32,7 @@ const metadata = listOf(...METADATA_NETWORKS);
 const notPublic = listOf(...NETWORKS);
 const publicIpv6 = listOf(PUBLIC_IPV6, MAPPED_IPV4);
 
-function listOf(...networks: readonly string[]): BlockList {
+function listOf(...networks: readonly string[]) {
   const list = new BlockList();
   for (const network of networks) {
     const [address = '', prefix = ''] = network.split('/');
@@ -55,13 +55,13 @@ export function isPrivateAddress(address: string): boolean {
 }
 
 /** Whether an IP address is in one of `METADATA_NETWORKS`. */
-function isMetadataAddress(address: string): boolean {
+function isMetadataAddress(address: string) {
   const bare = address.replace(/%.*$/, '');
   return metadata.check(bare, isIP(bare) === 6 ? 'ipv6' : 'ipv4');
 }
 
 /** Whether it is an ISATAP address (RFC 5214, section 6.1): under any prefix, its last 64 bits embed the IPv4 address of a site. */
-function isIsatap(address: string): boolean {
+function isIsatap(address: string) {
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const before = head.split(':').filter((group) => group !== '');
   const after = (tail ?? '').split(':').filter((group) => group !== '');
@@ -71,7 +71,7 @@ function isIsatap(address: string): boolean {
 }
 
 /** A refusal to connect to a private address; it is not retried. */
-function privateAddress(host: string, address: string): RemoteFailure {
+function privateAddress(host: string, address: string) {
   const leads = host === address ? 'is a private address' : `leads to the private address ${address}`;
   const [why, whatToWrite] = isMetadataAddress(address)
     ? [
@@ -96,11 +96,11 @@ export function refusePrivateHost(hostname: string, allowPrivate: boolean, named
   throw privateAddress(host, host);
 }
 
-function bareHost(hostname: string): string {
+function bareHost(hostname: string) {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-function isRefused(address: string, allowPrivate: boolean): boolean {
+function isRefused(address: string, allowPrivate: boolean) {
   return allowPrivate ? isMetadataAddress(address) : isPrivateAddress(address);
 }
 

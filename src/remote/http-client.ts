@@ -89,7 +89,7 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
   }
 
   /** Follows redirects; credentials go to the original server only. */
-  async function follow(headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Answer> {
+  async function follow(headers: Readonly<Record<string, string>>, signal: AbortSignal) {
     const credentials = await credentialsFor(signal);
     const { answer, url } = await followRedirects(new URL(at.address), 'it redirects', (to) =>
       ask({ method: 'GET', url: to, headers, credentials, body: null, signal }),
@@ -99,7 +99,7 @@ export function httpClient(at: HttpAddress, timeouts = CONNECTION_TIMEOUTS): Rem
   }
 
   /** A redirect target never gets the credentials of the original server: explains its refusal. */
-  function refuseStripped(answer: Answer, { host }: URL, credentials: Asking['credentials']): void {
+  function refuseStripped(answer: Answer, { host }: URL, credentials: Asking['credentials']) {
     if (answer.statusCode !== 401 && answer.statusCode !== 403) return;
     if (Object.keys(credentials).length === 0) return;
     dropContent(answer.body);
@@ -191,12 +191,12 @@ function authorization(auth: Exclude<HttpAuth, { readonly kind: 'google' }> | nu
   }
 }
 
-function sharingHint({ email }: GoogleAccount): string {
+function sharingHint({ email }: GoogleAccount) {
   return `Share the file with ${email} as Viewer (in Google Sheets: Share).`;
 }
 
 /** Google answers with a page to sign in, and 200, where an account may not read a file. */
-function refusePage({ headers, body }: Answer, account: GoogleAccount): void {
+function refusePage({ headers, body }: Answer, account: GoogleAccount) {
   if (headerOf(headers, 'content-type')?.startsWith('text/html') !== true) return;
   dropContent(body);
   throw permanentFailure('Google answers with a page to sign in', sharingHint(account));
@@ -205,7 +205,7 @@ function refusePage({ headers, body }: Answer, account: GoogleAccount): void {
 const MAX_TOKEN_BYTES = 64 * 1024;
 
 /** The access token in an answer of Google; RemoteFailure where there is none. */
-async function tokenIn(answer: Answer): Promise<string> {
+async function tokenIn(answer: Answer) {
   const { statusCode, headers, body } = answer;
   const chunks: Buffer[] = [];
   let size = 0;
@@ -237,7 +237,7 @@ function tokenAnswer(text: string): { readonly access_token?: unknown; readonly 
 }
 
 /** Staging unpacks gzip by content; other encodings were not requested. */
-function refuseEncoding({ headers, body }: Answer): void {
+function refuseEncoding({ headers, body }: Answer) {
   const encoding = headerOf(headers, 'content-encoding')?.trim().toLowerCase() ?? '';
   if (['', 'identity', 'gzip', 'x-gzip'].includes(encoding)) return;
   dropContent(body);
@@ -272,7 +272,7 @@ export async function followRedirects(from: URL, what: string, ask: (url: URL) =
   throw permanentFailure(`${what} more than ${MAX_REDIRECTS} times`);
 }
 
-function isRedirect(status: number): boolean {
+function isRedirect(status: number) {
   return status >= 300 && status < 400 && status !== 304;
 }
 
@@ -294,7 +294,7 @@ const TOO_EARLY = 425;
 const LOGIN_HINT = 'Check `headers` or `auth` beside the address, and the variables that they name.';
 
 /** The failure for a status, with the wait that `Retry-After` requests. */
-function statusFailure(status: number, retryAfter: string | null, advice?: string): RemoteFailure {
+function statusFailure(status: number, retryAfter: string | null, advice?: string) {
   switch (status) {
     case 401:
     case 403:
@@ -370,7 +370,7 @@ export function unlessHeaders(version: string | null): Record<string, string> {
  * Whether an answer with content has that version: some servers ignore conditions. Only an entity tag
  * proves it.
  */
-function isSameVersion(version: string | null, headers: Headers): boolean {
+function isSameVersion(version: string | null, headers: Headers) {
   if (version === null) return false;
   const { etag, young } = validatorsIn(version);
   return etag !== null && young !== true && headerOf(headers, 'etag') === etag;

@@ -138,13 +138,13 @@ function completeAuth(
 }
 
 /** As written, without the query, so that it shows no value of the environment. */
-function locationOf(written: string, { origin }: URL): string {
+function locationOf(written: string, { origin }: URL) {
   const shown = written.replace(/\?.*$/s, '');
   return shown.startsWith('${') ? `${shown} (${origin})` : shown;
 }
 
 /** Headers with secret names only: redacting ordinary values everywhere would make logs unreadable. */
-function secretHeaders(written: unknown): string[] {
+function secretHeaders(written: unknown) {
   const { headers }: { readonly headers?: unknown } = typeof written === 'object' ? { ...written } : {};
   const names = typeof headers === 'object' && headers !== null ? Object.keys(headers) : [];
   return names.filter((name) => looksSecret(name) || /auth|cookie/i.test(name));

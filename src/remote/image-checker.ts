@@ -44,7 +44,7 @@ export function imageChecker({
     method: 'HEAD' | 'GET',
     headers: Readonly<Record<string, string>>,
     signal: AbortSignal,
-  ): Promise<Answer> {
+  ) {
     const { answer } = await followRedirects(new URL(address), 'redirects', async (url) => {
       refusePrivateHost(url.hostname, allowPrivateAddresses);
       const asked = await agent.request({
@@ -80,12 +80,12 @@ export function imageChecker({
   };
 }
 
-function isBusy(status: number): boolean {
+function isBusy(status: number) {
   return status === 429 || status === 503;
 }
 
 /** Whether the answer to a HEAD shows that there is an image. */
-function isConclusive({ statusCode, headers }: Answer): boolean {
+function isConclusive({ statusCode, headers }: Answer) {
   return (
     statusCode === 200 &&
     contentType(headers).startsWith('image/') &&
@@ -109,12 +109,12 @@ function verdictOf({ statusCode: status, headers }: Answer): ImageVerdict {
   return { kind: 'good', version: versionOf(headers) };
 }
 
-function contentType(headers: Answer['headers']): string {
+function contentType(headers: Answer['headers']) {
   return (headerOf(headers, 'content-type') ?? '').split(';', 1).join('').trim().toLowerCase();
 }
 
 /** In bytes; null if the server does not give it. */
-function contentSize(headers: Answer['headers']): number | null {
+function contentSize(headers: Answer['headers']) {
   const whole = /\/(\d+)$/.exec(headerOf(headers, 'content-range') ?? '')?.[1];
   const length = whole ?? headerOf(headers, 'content-length');
   return length === null ? null : Number(length);

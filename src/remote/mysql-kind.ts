@@ -6,7 +6,6 @@ import {
   type DatabaseSession,
   permanentFailure,
   type QueryRows,
-  type RemoteFailure,
   rejectOnAbort,
   watchAnswerBytes,
 } from './remote-client.ts';
@@ -100,7 +99,7 @@ async function mysqlSession(at: DatabaseAddress, signal: AbortSignal): Promise<D
   };
 }
 
-function withoutColumns(): RemoteFailure {
+function withoutColumns() {
   return permanentFailure('the query gives no columns', 'Write a SELECT as `query`.');
 }
 

@@ -65,7 +65,7 @@ export function withDeadlines(
     signal: AbortSignal,
     action: (signal: AbortSignal) => Promise<T>,
     { sendingMs = 0, discard }: { readonly sendingMs?: number; readonly discard?: (late: T) => void } = {},
-  ): Promise<T> => {
+  ) => {
     const allMs = allAttemptsMs + sendingMs;
     const begunAt = performance.now();
     attempts += 1;
@@ -130,7 +130,7 @@ async function withDeadline<T>(
   signal: AbortSignal,
   action: (signal: AbortSignal) => Promise<T>,
   discard: ((late: T) => void) | undefined,
-): Promise<T> {
+) {
   signal.throwIfAborted();
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), ms);
@@ -147,7 +147,7 @@ async function withDeadline<T>(
   }
 }
 
-function discard(download: Download): void {
+function discard(download: Download) {
   if (download.kind === 'content') dropContent(download.content);
 }
 

@@ -69,7 +69,7 @@ export function remoteKind<Spec, Address extends RemoteAddress>(
 ): RemoteKind {
   const { kind, schema, description, secrets, hasExactVersions } = definition;
   const isOwn = (at: RemoteAddress): at is Address => at.kind === kind;
-  const own = (at: RemoteAddress): Address => {
+  const own = (at: RemoteAddress) => {
     if (!isOwn(at)) throw new TypeError(`an address of the kind ${kind} was expected, not ${at.kind}`);
     return at;
   };

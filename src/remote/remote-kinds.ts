@@ -158,7 +158,7 @@ export function hasExactVersions(at: RemoteAddress): boolean {
   return kindOf(at).hasExactVersions;
 }
 
-function kindOf(at: RemoteAddress): RemoteKind {
+function kindOf(at: RemoteAddress) {
   const found = Object.values(REMOTE_KINDS).find(({ kind }) => kind === at.kind);
   if (found === undefined) throw new TypeError(`there is no kind ${at.kind} of remote files`);
   return found;

@@ -44,7 +44,7 @@ export function s3Client(at: S3Address, timeouts: S3Timeouts = CONNECTION_TIMEOU
   const client = connectS3(at, ATTEMPTS, timeouts);
   const { bucket: Bucket, key } = at;
 
-  async function list(signal: AbortSignal): Promise<Listed[]> {
+  async function list(signal: AbortSignal) {
     const { folder, name } = splitPath(key);
     const Prefix = folder + name.slice(0, name.indexOf('*'));
     const listed: Listed[] = [];
@@ -61,7 +61,7 @@ export function s3Client(at: S3Address, timeouts: S3Timeouts = CONNECTION_TIMEOU
     return listed;
   }
 
-  async function store(Key: string, upload: Upload, signal: AbortSignal, more: object): Promise<void> {
+  async function store(Key: string, upload: Upload, signal: AbortSignal, more: object) {
     const abort = new AbortController();
     const giveUp = () => abort.abort();
     signal.addEventListener('abort', giveUp, { once: true });
@@ -127,14 +127,14 @@ const PART_BYTES = 8 * 1024 * 1024;
 type S3Timeouts = Omit<ConnectionTimeouts, 'headersMs'>;
 
 /** The library's client for a bucket, with this many attempts per request. Nothing is connected yet. */
-function connectS3(at: S3Place, attempts: number, timeouts: S3Timeouts = CONNECTION_TIMEOUTS): S3Client {
+function connectS3(at: S3Place, attempts: number, timeouts: S3Timeouts = CONNECTION_TIMEOUTS) {
   const { endpoint, region, credentials, pathStyle, allowPrivateAddresses } = at;
   const { connectMs, silenceMs } = timeouts;
   const { sessionToken, ...keys } = credentials;
   const agent = { keepAlive: true, lookup: guardedLookup(allowPrivateAddresses) };
   const named = endpoint === null ? undefined : new URL(endpoint).hostname;
   // `lookup` checks names; IP addresses are not looked up, so they are checked here.
-  const guarded = <A extends HttpAgent>(made: A): A => {
+  const guarded = <A extends HttpAgent>(made: A) => {
     const connectTo = made.createConnection.bind(made);
     made.createConnection = (options, done) => {
       refusePrivateHost(options.host ?? '', allowPrivateAddresses, named);
@@ -200,7 +200,7 @@ function field(value: unknown, name: string): unknown {
   return isObject(value) ? Reflect.get(value, name) : undefined;
 }
 
-function statusOf(error: unknown): number | undefined {
+function statusOf(error: unknown) {
   const status = field(field(error, '$metadata'), 'httpStatusCode');
   return typeof status === 'number' ? status : undefined;
 }
@@ -226,7 +226,7 @@ async function* listPages(
 }
 
 /** The failure of a request to S3. Only codes are kept: messages of S3 quote keys and signatures. */
-function s3Failure(error: unknown): RemoteFailure {
+function s3Failure(error: unknown) {
   const ours = findRemoteFailure(error);
   if (ours !== undefined) return ours;
   const status = statusOf(error);
@@ -378,7 +378,7 @@ export function s3Objects(at: S3Place, attempts = OBJECT_ATTEMPTS) {
 }
 
 /** The answer to a request. Rejects with RemoteFailure, or with the reason of the signal that ended it. */
-async function asS3Failure<Answer>(asked: Promise<Answer>, signal?: AbortSignal): Promise<Answer> {
+async function asS3Failure<Answer>(asked: Promise<Answer>, signal?: AbortSignal) {
   try {
     return await asked;
   } catch (error) {

@@ -21,7 +21,7 @@ export function sftpClient(at: SftpAddress): RemoteClient {
   let connection: SshConnection | undefined;
 
   /** Runs an action on the connection; its errors become RemoteFailures. */
-  async function use<T>(signal: AbortSignal, action: (calls: SftpCalls) => Promise<T>): Promise<T> {
+  async function use<T>(signal: AbortSignal, action: (calls: SftpCalls) => Promise<T>) {
     if (connection === undefined || connection.closed.aborted) connection = await connectSsh(at, signal);
     const { sftp, closed } = connection;
     try {
@@ -84,22 +84,22 @@ export function sftpClient(at: SftpAddress): RemoteClient {
 const FILE_TYPE_BITS = 0o170000;
 const REGULAR_FILE = 0o100000;
 
-function isFile({ mode }: Attributes): boolean {
+function isFile({ mode }: Attributes) {
   return (mode & FILE_TYPE_BITS) === REGULAR_FILE;
 }
 
 /** Detects another writer. It cannot prove unchanged content, because SFTP times count seconds. */
-function versionOf({ size, mtime }: Attributes): string {
+function versionOf({ size, mtime }: Attributes) {
   return `${size} ${mtime}`;
 }
 
-function refuseChanged(ifVersion: string | null | undefined, now: Attributes | undefined): void {
+function refuseChanged(ifVersion: string | null | undefined, now: Attributes | undefined) {
   if (ifVersion === undefined) return;
   if ((now === undefined ? null : versionOf(now)) === ifVersion) return;
   throw changedByOther();
 }
 
-async function statOrAbsent(calls: SftpCalls, path: string): Promise<Attributes | undefined> {
+async function statOrAbsent(calls: SftpCalls, path: string) {
   try {
     return await calls.stat(path);
   } catch (error) {
@@ -108,7 +108,7 @@ async function statOrAbsent(calls: SftpCalls, path: string): Promise<Attributes 
   }
 }
 
-function temporaryStart(name: string): string {
+function temporaryStart(name: string) {
   return `.${name}.storeferry-`;
 }
 
@@ -121,11 +121,7 @@ interface Replacement {
 }
 
 /** Writes a file beside the path, then puts it in its place. */
-async function replaceFile(
-  calls: SftpCalls,
-  path: string,
-  { upload, mode, beforeReplacing }: Replacement,
-): Promise<void> {
+async function replaceFile(calls: SftpCalls, path: string, { upload, mode, beforeReplacing }: Replacement) {
   const { folder, name } = splitPath(path);
   const temporary = `${folder}${temporaryStart(name)}${randomBytes(6).toString('hex')}.tmp`;
   try {
@@ -142,7 +138,7 @@ async function replaceFile(
  * Removes leftovers of a killed process; the caller holds the lock of the destination. A file that was moved aside
  * and not yet replaced is moved back, because it is the only copy.
  */
-async function removeLeftovers(calls: SftpCalls, folder: string, name: string): Promise<void> {
+async function removeLeftovers(calls: SftpCalls, folder: string, name: string) {
   const entries = await calls.list(folder === '' ? '.' : folder);
   let isThere = entries.some(({ filename }) => filename === name);
   for (const { filename } of entries) {
@@ -159,7 +155,7 @@ async function removeLeftovers(calls: SftpCalls, folder: string, name: string): 
 const ABANDONED_AFTER_S = 86_400;
 
 /** Removes what killed processes have left in a folder that several may write at once: only what is old has no writer. */
-async function removeAbandoned(calls: SftpCalls, folder: string): Promise<void> {
+async function removeAbandoned(calls: SftpCalls, folder: string) {
   for (const { filename, attrs } of await calls.list(folder)) {
     const isOurs = /^\..+\.storeferry-[0-9a-f]{12}\.tmp$/.test(filename);
     if (isOurs && attrs.mtime < Date.now() / 1000 - ABANDONED_AFTER_S)
@@ -182,7 +178,7 @@ type Callback<T> = (error: Error | null | undefined, value: T) => void;
 
 function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
   /** ssh2 never answers a request whose connection was lost. */
-  function call<T>(request: (done: Callback<T>) => void): Promise<T> {
+  function call<T>(request: (done: Callback<T>) => void) {
     const answer = new Promise<T>((resolve, reject) => {
       if (!ended.aborted)
         request((error, value) => (error === undefined || error === null ? resolve(value) : reject(error)));
@@ -197,7 +193,7 @@ function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
   const remove = (path: string) => act((done) => sftp.unlink(path, done));
   const rename = (from: string, to: string) => act((done) => sftp.rename(from, to, done));
 
-  async function writePieces(handle: Buffer, upload: Upload): Promise<void> {
+  async function writePieces(handle: Buffer, upload: Upload) {
     const flying = new Set<Promise<void>>();
     let failure: unknown;
     let position = 0;
@@ -275,7 +271,7 @@ function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
   }
 
   /** For servers that cannot rename over a file: there is never half a file, but for a moment none. */
-  async function replaceInSteps(from: string, to: string): Promise<void> {
+  async function replaceInSteps(from: string, to: string) {
     const aside = `${from}${ASIDE}`;
     try {
       await rename(to, aside);
@@ -343,11 +339,11 @@ function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
 
 const END_OF_FILE = 1;
 
-function isEnd(error: Error | null | undefined): boolean {
+function isEnd(error: Error | null | undefined) {
   return error instanceof Error && 'code' in error && error.code === END_OF_FILE;
 }
 
-function unlessUnsupported(error: unknown): void {
+function unlessUnsupported(error: unknown) {
   if (!isUnsupported(error)) throw error;
 }
 
@@ -358,24 +354,24 @@ const NO_CONNECTION = 6;
 const CONNECTION_LOST = 7;
 const UNSUPPORTED = 8;
 
-function statusOf(error: unknown): number | undefined {
+function statusOf(error: unknown) {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'number' ? code : undefined;
 }
 
-function isAbsent(error: unknown): boolean {
+function isAbsent(error: unknown) {
   return statusOf(error) === NO_SUCH_FILE;
 }
 
 /** Whether the server does not support a request. */
-function isUnsupported(error: unknown): boolean {
+function isUnsupported(error: unknown) {
   return (
     statusOf(error) === UNSUPPORTED || (error instanceof Error && /does not support/i.test(error.message))
   );
 }
 
 /** The failure of a request to an SFTP server. */
-function sftpFailure(error: unknown): RemoteFailure {
+function sftpFailure(error: unknown) {
   if (error instanceof RemoteFailure) return error;
   const status = statusOf(error);
   switch (status) {

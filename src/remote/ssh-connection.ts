@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { Client, type SFTPWrapper } from 'ssh2';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { errorCode } from '../model/storeferry-error.ts';
@@ -131,7 +131,7 @@ function isSftp(at: RemoteAddress): at is SftpAddress {
   return at.kind === 'sftp';
 }
 
-async function connectSocket(at: SftpAddress, signal: AbortSignal): Promise<Socket> {
+async function connectSocket(at: SftpAddress, signal: AbortSignal) {
   const { host, port } = at;
   const socket = connect({ host, port, lookup: guardedLookup(at.allowPrivateAddresses) });
   socket.setNoDelay(true);
@@ -165,14 +165,14 @@ function refusalOf(key: Buffer, { host, hostKeys }: SftpAddress): RemoteFailure 
   return known ? undefined : new OtherHostKey(seen, host);
 }
 
-function noSftp(error: Error): RemoteFailure {
+function noSftp(error: Error) {
   return permanentFailure(
     `the server offers no SFTP (${errorCode(error)})`,
     'Ask its operator to allow the subsystem sftp for this user.',
   );
 }
 
-function sshFailure(error: unknown, at: SftpAddress): RemoteFailure {
+function sshFailure(error: unknown, at: SftpAddress) {
   if (error instanceof RemoteFailure) return error;
   const level = error instanceof Error && 'level' in error ? error.level : undefined;
   switch (level) {

@@ -36,14 +36,14 @@ export function documentText({ head, sections }: RunDocument, options: PageOptio
 type Printed = Exclude<Block, { readonly kind: 'bars' | 'plot' }>;
 
 /** `nightly-catalog: done after 12.3 s (run k3f9)`. */
-function documentHeadline({ kind, what, job, store, run, status, outcome, lastedMs }: DocumentHead): string {
+function documentHeadline({ kind, what, job, store, run, status, outcome, lastedMs }: DocumentHead) {
   const subject =
     kind === 'plan' ? `${what} ${job} for the store ${store}` : kind === 'verify' ? `${what} ${job}` : job;
   const after = status === 'running' ? 'for' : 'after';
   return `${subject}: ${outcome} ${after} ${formatDuration(lastedMs)} (run ${run})`;
 }
 
-function printBlock(page: Page, block: Printed): void {
+function printBlock(page: Page, block: Printed) {
   switch (block.kind) {
     case 'heading':
       page.say(block.words, { indent: 2, tone: 'strong' });
@@ -77,7 +77,7 @@ function printBlock(page: Page, block: Printed): void {
  * Cells in columns. A long first cell gets a line of its own, together with the leading cell; the others follow on
  * the next line.
  */
-function printTable(page: Page, table: Table): void {
+function printTable(page: Page, table: Table) {
   const { columns, rows, foot = [], shown } = table;
   const printed = shownIn([...rows.slice(0, shown?.text), ...foot], 'text').map(({ cells, tone }) => ({
     tone,
@@ -105,7 +105,7 @@ function printTable(page: Page, table: Table): void {
   if (left !== null) page.say(left, { indent: 2, tone: 'quiet' });
 }
 
-function printList(page: Page, list: List): void {
+function printList(page: Page, list: List) {
   const { style, title = null, items, shown } = list;
   const texts = items
     .slice(0, shown?.text)
@@ -218,7 +218,7 @@ export class Page {
 }
 
 /** The padding that fills a text up to a number of columns. A Chinese or Japanese character takes two columns. */
-function blanks(text: string, columns: number): string {
+function blanks(text: string, columns: number) {
   return ' '.repeat(Math.max(0, columns - columnsOf(text)));
 }
 
@@ -296,11 +296,11 @@ export function documentMarkdown({ head, sections }: RunDocument): string {
   return text;
 }
 
-function commentMark({ kind, job }: DocumentHead): string {
+function commentMark({ kind, job }: DocumentHead) {
   return `<!-- storeferry ${kind} ${job} -->`;
 }
 
-function sectionMarkdown({ id, title, blocks }: Section): string {
+function sectionMarkdown({ id, title, blocks }: Section) {
   const body = shownIn(blocks, 'text')
     .map(blockMarkdown)
     .filter((text) => text !== '')
@@ -312,7 +312,7 @@ function sectionMarkdown({ id, title, blocks }: Section): string {
   return `<details><summary>${heading}</summary>\n\n${body}\n</details>\n`;
 }
 
-function blockMarkdown(block: Block): string {
+function blockMarkdown(block: Block) {
   switch (block.kind) {
     case 'bars':
     case 'plot':
@@ -346,7 +346,7 @@ function blockMarkdown(block: Block): string {
   }
 }
 
-function tableMarkdown(table: Table): string {
+function tableMarkdown(table: Table) {
   const { columns, rows, foot = [], shown } = table;
   const places = columns.flatMap(({ only = 'text' }, place) => (only === 'text' ? [place] : []));
   const line = (cells: readonly string[]) => `| ${places.map((place) => cells[place] ?? '').join(' | ')} |\n`;
@@ -358,7 +358,7 @@ function tableMarkdown(table: Table): string {
   return `${head}${rule}${lines.join('')}\n${leftOut(table)}`;
 }
 
-function leftOut(block: Table | List): string {
+function leftOut(block: Table | List) {
   const left = leftOutWords(block, 'text');
   return left === null ? '' : `*${escapedMarkdown(left)}*\n`;
 }
@@ -390,12 +390,12 @@ function inlineMarkdown(words: Words, inTable = false): string {
   }
 }
 
-function isShownInText({ only = 'text' }: { readonly only?: string }): boolean {
+function isShownInText({ only = 'text' }: { readonly only?: string }) {
   return only === 'text';
 }
 
 /** Text in which nothing is a sign of Markdown, HTML or a mention. */
-function escapedMarkdown(text: string): string {
+function escapedMarkdown(text: string) {
   return printable(text)
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
@@ -404,7 +404,7 @@ function escapedMarkdown(text: string): string {
 }
 
 /** A span of code. Its fence is longer than any in the text, and a cell of a table ends at an unescaped bar even there. */
-function codeSpan(text: string, inTable = false): string {
+function codeSpan(text: string, inTable = false) {
   const line = inTable ? printable(text).replaceAll('|', '\\|') : printable(text);
   if (line.trim() === '') return '';
   const longest = Math.max(0, ...(line.match(/`+/g) ?? []).map((fence) => fence.length));

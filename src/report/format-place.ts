@@ -29,7 +29,7 @@ function formatFilePlace(
   column: string | null,
   file: PlanFile | undefined,
   name: string | undefined,
-): string {
+) {
   if (!hasNamedRows(file)) return name === undefined ? String(line) : `${printable(name)}:${line}`;
   const place = printable(rowPlace(line, column, file?.places));
   return name === undefined ? place : `${printable(name)} ${place}`;

@@ -153,7 +153,7 @@ function sourceLines(
   { rows, reason, source }: RecordView,
   pen: ReturnType<typeof createColors>,
   width: number,
-): string[] {
+) {
   const shown = rowsByCause({ rows, reason }).slice(0, ROWS_SHOWN);
   const more = rows.length - shown.length;
   const lines = shown.flatMap((row) => [

@@ -121,7 +121,7 @@ export type RunDocument = ReturnType<typeof runDocument>;
 /** The subject of a document, for its title. */
 export type DocumentHead = RunDocument['head'];
 
-function subjectOf(run: Run): string {
+function subjectOf(run: Run) {
   const { restore, copy } = run;
   if (copy !== undefined) return `Copy from the store ${copy.store} by`;
   return restore === undefined ? SUBJECTS[kindOf(run)] : 'Restore of records of';
@@ -222,7 +222,7 @@ type Moment = Pick<View, 'now' | 'version'>;
  * The parts of a document for which a message has room: the cause, the most frequent reason of rejection, and where
  * to find all of them.
  */
-function paragraphsOf(sections: readonly Section[]): string[] {
+function paragraphsOf(sections: readonly Section[]) {
   const ofRole = (wanted: (paragraph: Paragraph) => boolean) =>
     sections
       .flatMap(({ blocks }) => shownIn(blocks, 'message'))
@@ -236,7 +236,7 @@ function paragraphsOf(sections: readonly Section[]): string[] {
   ];
 }
 
-function commandsOf(sections: readonly Section[]): string[] {
+function commandsOf(sections: readonly Section[]) {
   return sections
     .flatMap(({ blocks }) => blocks)
     .flatMap((block) => (block.kind === 'command' ? [`${block.what} ${block.command}`] : []));
@@ -288,13 +288,13 @@ export function weekOf(now: number): string {
   return dayOf(mondayOf(now));
 }
 
-function mondayOf(now: number): number {
+function mondayOf(now: number) {
   const today = Math.floor(now / DAY);
   // The epoch began on a Thursday.
   return (today - ((today + 3) % 7)) * DAY;
 }
 
-function dayOf(at: number): string {
+function dayOf(at: number) {
   return new Date(at).toISOString().slice(0, 10);
 }
 
@@ -332,7 +332,7 @@ function message(
  * In a chat, `<!channel>`, `@here` and `<https://…|label>` have effects. Text of a source or a store must not have
  * these effects.
  */
-function harmless(line: string): string {
+function harmless(line: string) {
   return printable(line)
     .replaceAll('<', '‹')
     .replaceAll('>', '›')

@@ -119,7 +119,7 @@ export function reasonsForWebhook(
   );
 }
 
-function statusOf({ code, field }: ReasonGroup): string {
+function statusOf({ code, field }: ReasonGroup) {
   const status = /^store-(\d{3})$/.exec(code)?.[1];
   const what =
     status === undefined ? `the answer of the store is \`${code}\`` : `the store answered ${status}`;

@@ -85,18 +85,18 @@ export function shareOf({ done, total }: Pick<Progress, 'done' | 'total'>): numb
   return total === null || total <= 0 || done > total ? null : done / total;
 }
 
-function barOf(share: number): string {
+function barOf(share: number) {
   const filled = Math.floor(share * BAR_WIDTH);
   return '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled);
 }
 
-function figuresOf({ done, total, unit }: Progress): string {
+function figuresOf({ done, total, unit }: Progress) {
   const known = total !== null && done <= total;
   if (unit === 'bytes') return known ? formatBytesOf(done, total) : formatBytes(done);
   return `${grouped(done)}${known ? ` of ${grouped(total)}` : ''} ${unit}`;
 }
 
-function rateOf({ ratePerSecond, unit }: Progress): string {
+function rateOf({ ratePerSecond, unit }: Progress) {
   if (ratePerSecond === null) return '';
   if (unit === 'bytes') return `${formatBytes(ratePerSecond)}/s`;
   return `${ratePerSecond < 10 ? ratePerSecond.toFixed(1) : grouped(Math.round(ratePerSecond))}/s`;
@@ -252,7 +252,7 @@ export function figuresWords(run: Ended): string {
 }
 
 /** For a run that has not ended or whose process died: what was known about a second earlier. */
-function soFarWords({ progress }: Ended): string {
+function soFarWords({ progress }: Ended) {
   if (progress == null || progress.applied + progress.rejected === 0) return '';
   return `${figuresList([
     [progress.applied, 'applied'],
@@ -274,7 +274,7 @@ const NOT_THROUGH: readonly RunStatus[] = ['planned', 'stopped', 'failed', 'inte
 function toDelete(
   { kind, status, resend }: Ended,
   { operations, new: added, changed, removed, deleted }: RunTotals,
-): number {
+) {
   // Resent operations are included, and their number is not known.
   if (kind === 'export' || resend === true || !NOT_THROUGH.includes(status)) return 0;
   return Math.max(0, Math.min(removed, operations - added - changed) - deleted);
@@ -283,19 +283,19 @@ function toDelete(
 const MAX_REASON_LENGTH = 120;
 
 /** Why a run had no result: the first line of its error; null if figures are more useful. */
-function whyLeft({ status, error = null }: Ended, { records, applied, requests }: RunTotals): string | null {
+function whyLeft({ status, error = null }: Ended, { records, applied, requests }: RunTotals) {
   const isLost = status === 'failed' || status === 'interrupted' || status === 'stopped';
   if (!isLost || error === null || applied + requests > 0) return null;
   if (records > 0 && status !== 'stopped') return null;
   return truncate(printable(error.split('\n')[0] ?? ''), MAX_REASON_LENGTH);
 }
 
-function verifiedWords(found: Verification): string {
+function verifiedWords(found: Verification) {
   const { sampled, unsent } = found;
   return `${grouped(sampled - unsent)} verified, ${grouped(forgotten(found))} forgotten${unsent > 0 ? `, ${grouped(unsent)} unsent` : ''}`;
 }
 
-function driftWords({ checked, edited, deleted, recreated }: Drift): string {
+function driftWords({ checked, edited, deleted, recreated }: Drift) {
   return figuresList([
     [checked, 'compared'],
     [edited, 'edited'],

@@ -187,10 +187,7 @@ function httpServer(parts: ServerParts): FastifyInstance {
 }
 
 /** The checks before every route but /openapi.json: the key is right, the address is known, and a request of the API has a User-Agent. */
-function gate(
-  request: FastifyRequest,
-  isAuthentic: (header: string | undefined) => boolean,
-): Answer | undefined {
+function gate(request: FastifyRequest, isAuthentic: (header: string | undefined) => boolean) {
   if (request.routeOptions.url === '/openapi.json') return undefined;
   if (!isAuthentic(request.headers.authorization))
     return refusalAnswer(401, 'Unauthorized: send the API key as "Authorization: Bearer <API_KEY>"');
@@ -200,11 +197,7 @@ function gate(
   return undefined;
 }
 
-function addRoute(
-  server: FastifyInstance,
-  route: Route,
-  { nextFault, latencyMs, counts }: ServerParts,
-): void {
+function addRoute(server: FastifyInstance, route: Route, { nextFault, latencyMs, counts }: ServerParts) {
   const respond = (
     request: FastifyRequest<{ Params: Record<string, string>; Querystring: Record<string, unknown> }>,
   ) => route.handle({ params: request.params, query: request.query, body: request.body });
@@ -241,10 +234,10 @@ function addRoute(
 }
 
 /** The other methods of each path are answered with 405 before their body is read. */
-function addWrongMethods(server: FastifyInstance, routes: readonly Route[]): void {
+function addWrongMethods(server: FastifyInstance, routes: readonly Route[]) {
   const methodsByPath = Map.groupBy(routes, (route) => route.path);
   for (const [url, known] of methodsByPath) {
-    const allowed = known.flatMap(({ method }): string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+    const allowed = known.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
     server.route({
       method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].filter(
         (name) => !allowed.includes(name),
@@ -265,14 +258,14 @@ function send(reply: FastifyReply, { status, json }: Answer): FastifyReply {
   return reply.send(typeof json === 'string' ? json : Readable.from(json));
 }
 
-function explain(status: number, { message }: Error): string {
+function explain(status: number, { message }: Error) {
   if (status === 413) return `The body is too large: at most ${BODY_LIMIT_BYTES} bytes`;
   if (status === 415) return 'The body must be sent with "Content-Type: application/json"';
   return status < 500 ? message : `The sandbox failed: ${message}`;
 }
 
 /** Answers bytes that are no HTTP request at all with the error body of storefront-api.md, section 2, and hangs up. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket) {
   if (error.code === 'ECONNRESET' || !socket.writable) return;
   const status =
     error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
@@ -363,7 +356,7 @@ export function createFaults({ failRate, requestsPerSecond, random, now }: Fault
 }
 
 /** Takes a token and gives 0, or gives the milliseconds until there will be one. */
-function tokenBucket(perSecond: number, now: () => number): () => number {
+function tokenBucket(perSecond: number, now: () => number) {
   const capacity = Math.max(1, perSecond);
   let tokens = capacity;
   let filledAt = now();
@@ -378,7 +371,7 @@ function tokenBucket(perSecond: number, now: () => number): () => number {
 }
 
 /** storefront-api.md, section 4.3: a bare array, whatever `limit` and `skip` say. */
-function listRoutes(database: DatabaseSync): Route[] {
+function listRoutes(database: DatabaseSync) {
   // `subscribers` are the contacts that are subscribed and name the list.
   const all = database.prepare(`
     SELECT id, name, created, coalesce(members.subscribers, 0) AS subscribers, opens, clicks
@@ -398,7 +391,7 @@ function listRoutes(database: DatabaseSync): Route[] {
 }
 
 /** storefront-api.md, sections 4.5 and 8: orders are seeded, and only read. */
-function orderRoutes(database: DatabaseSync): Route[] {
+function orderRoutes(database: DatabaseSync) {
   const readPage = openOrderPages(database);
   const read: Route['handle'] = (call) =>
     withQuery(pageQuery, call, ({ limit, skip }) => readPage(limit, skip));
@@ -410,7 +403,7 @@ function orderRoutes(database: DatabaseSync): Route[] {
 }
 
 /** What the sandbox shows of itself; no part of the storefront API, so no fault is injected here. */
-function inspectionRoutes(products: ProductTable, contacts: ContactTable, counts: RequestCounts): Route[] {
+function inspectionRoutes(products: ProductTable, contacts: ContactTable, counts: RequestCounts) {
   const all = (name: string, schema: string, batches: () => Iterable<readonly string[]>) =>
     route('GET', `/_sandbox/${name}`, `All ${name}, by id`, schema, () => ({
       status: 200,

@@ -63,7 +63,7 @@ const NO_CONTACT = {
   subscriberLists: [],
 };
 
-function isFilled(value: unknown): boolean {
+function isFilled(value: unknown) {
   return (
     value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0)
   );

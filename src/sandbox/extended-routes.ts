@@ -78,7 +78,7 @@ export function extendedRoutes({ database, products, contacts, categories, now }
   const removeList = database.prepare('DELETE FROM lists WHERE id = ?');
   const webhooks = new Map<number, z.infer<typeof webhook>>();
   const seconds = () => Math.floor(now() / 1_000);
-  const order = (id: number): string | undefined => {
+  const order = (id: number) => {
     const row = orderById.get(id);
     return row === undefined ? undefined : bodyColumn(row);
   };
@@ -240,6 +240,6 @@ function envelope(items: readonly string[], totalCount: number, limit: number, s
   };
 }
 
-function jsonOfRow(row: object | undefined): string | undefined {
+function jsonOfRow(row: object | undefined) {
   return row === undefined ? undefined : JSON.stringify(row);
 }

@@ -52,7 +52,7 @@ export function openDatabase(
   }
 }
 
-function prepareDatabase(database: DatabaseSync, seed: (database: DatabaseSync) => void): void {
+function prepareDatabase(database: DatabaseSync, seed: (database: DatabaseSync) => void) {
   database.exec(`
     PRAGMA locking_mode = EXCLUSIVE;
     PRAGMA journal_mode = WAL;

@@ -222,7 +222,7 @@ export function openProductTable(
     return { created: false, json: withId(id, json) };
   }
 
-  function freeUrl(wanted: string): string {
+  function freeUrl(wanted: string) {
     let url = wanted;
     for (let number = 2; byUrl.get(url) !== undefined; number += 1) url = `${wanted}-${number}`;
     return url;
@@ -269,15 +269,15 @@ export function openProductTable(
   };
 }
 
-function productJson(row: Record<string, SQLOutputValue>): string {
+function productJson(row: Record<string, SQLOutputValue>) {
   return withId(numberColumn(row, 'id'), bodyColumn(row));
 }
 
-function withId(id: number, json: string): string {
+function withId(id: number, json: string) {
   return `{"id":${id},${json.slice(1)}`;
 }
 
-function urlFromTitle(title: string): string {
+function urlFromTitle(title: string) {
   const words = title.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu);
   return words?.join('-') ?? 'product';
 }

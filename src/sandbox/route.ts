@@ -61,7 +61,7 @@ export function refusalAnswer(status: number, message: string): Answer {
 }
 
 /** The id in a path, or undefined when it is no positive whole number that could be one. */
-function idOf(call: Call): number | undefined {
+function idOf(call: Call) {
   const { id = '' } = call.params;
   return /^[0-9]{1,15}$/.test(id) ? Number(id) : undefined;
 }
@@ -110,7 +110,7 @@ function withInput<Value>(
   input: unknown,
   whole: string,
   handle: (value: Value) => Answer,
-): Answer {
+) {
   const { success, data, error } = schema.safeParse(input);
   if (success) return handle(data);
   const shown = error.issues.slice(0, ISSUES_SHOWN).map((issue) => {
@@ -122,7 +122,7 @@ function withInput<Value>(
 }
 
 /** `variants[2].price`. */
-function pathText(path: readonly PropertyKey[]): string {
+function pathText(path: readonly PropertyKey[]) {
   return path
     .map((step, index) =>
       typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${String(step)}`,

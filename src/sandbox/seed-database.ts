@@ -76,7 +76,7 @@ function makeContact(random: Random, id: number, takenEmails: Set<string>): Cont
   };
 }
 
-function freeEmail(name: string, host: string, taken: Set<string>): string {
+function freeEmail(name: string, host: string, taken: Set<string>) {
   const local = name
     .toLowerCase()
     .replaceAll('ø', 'o')
@@ -182,7 +182,7 @@ function makeOrder(random: Random, index: number, buyer: ContactAnswer): Record<
   };
 }
 
-function twoDecimals(amount: number): number {
+function twoDecimals(amount: number) {
   return Math.round(amount * 100) / 100;
 }
 
@@ -208,6 +208,6 @@ function pick<Choice>(random: Random, choices: readonly Choice[]): Choice {
 }
 
 /** A whole number from `least` to `most`, both possible. */
-function between(random: Random, least: number, most: number): number {
+function between(random: Random, least: number, most: number) {
   return least + Math.floor(random() * (most - least + 1));
 }

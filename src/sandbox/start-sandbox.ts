@@ -60,7 +60,7 @@ export async function startSandbox(options: SandboxOptions) {
   }
 }
 
-function refuseBadOptions({ apiKey, failRate = 0, latencyMs = 0, requestsPerSecond }: SandboxOptions): void {
+function refuseBadOptions({ apiKey, failRate = 0, latencyMs = 0, requestsPerSecond }: SandboxOptions) {
   if (!/^\S+$/.test(apiKey)) throw new UsageError('The API key must not be empty or contain spaces');
   if (!(failRate >= 0 && failRate <= 1)) throw new UsageError('The fail rate must be between 0 and 1');
   if (!(latencyMs >= 0)) throw new UsageError('The latency must not be below 0 ms');

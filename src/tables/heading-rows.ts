@@ -30,7 +30,7 @@ export function detectTitle(
 }
 
 /** The header below a title, or below a comment. */
-function findHeaderBelow(first: Row, rows: readonly Row[]): Row | undefined {
+function findHeaderBelow(first: Row, rows: readonly Row[]) {
   const texts = filledCells(first);
   const named = [...new Set(texts)];
   const isRepeated = texts.length > named.length;
@@ -70,7 +70,7 @@ function withoutBlankColumns({ cells }: Row, below: readonly Row[]): readonly st
 }
 
 /** Whether cells can be column names: none blank, all different, words. */
-function areNames(cells: readonly string[]): boolean {
+function areNames(cells: readonly string[]) {
   const names = new Set(cells.map((cell) => cell.trim().toLowerCase()));
   return (
     names.size === cells.length &&
@@ -94,7 +94,7 @@ export function headingRows(header: Row, rows: readonly Row[]): (row: Row) => bo
 const MIN_ROWS_PER_KIND = 3;
 
 /** A second header, such as units: words above at least two columns of values, and no value among them. */
-function isSecondHeader(first: Row, others: readonly Row[]): boolean {
+function isSecondHeader(first: Row, others: readonly Row[]) {
   const texts = filledCells(first);
   if (texts.length < 2 || new Set(texts).size < texts.length || texts.some(isValue)) return false;
   const looked = others.slice(0, MAX_COMPARED_ROWS);
@@ -106,7 +106,7 @@ function isSecondHeader(first: Row, others: readonly Row[]): boolean {
 }
 
 /** Numbers, also with currency or unit, dates, web and e-mail addresses. */
-function isValue(text: string): boolean {
+function isValue(text: string) {
   return (
     /^[-+]?\p{Sc}?\s?[0-9][0-9.,' /:-]*(?:\s?(?:\p{Sc}|%|[A-Z]{3}|[a-z]{1,3}))?$/u.test(text) ||
     /^(?:https?:)?\/\//i.test(text) ||

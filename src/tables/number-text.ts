@@ -181,7 +181,7 @@ export function numberText(stored: string, format: NumberFormat, firstDay = FIRS
 }
 
 /** The digits in their places, aligned to the right; the first place takes those that have none. */
-function filled(template: string, value: number): string {
+function filled(template: string, value: number) {
   const places = template.split(DIGIT).length - 1;
   const digits = String(value).padStart(places, '0');
   let next = 0;
@@ -194,14 +194,14 @@ function filled(template: string, value: number): string {
   });
 }
 
-function plain(value: number): string {
+function plain(value: number) {
   if (Math.abs(value) >= DIGITS_LOST) return exponential(value, 14);
   const rounded = Number(value.toPrecision(15));
   const text = String(rounded);
   return text.includes('e') ? rounded.toFixed(20).replace(/\.?(?<!0)0+$/, '') : text;
 }
 
-function exponential(value: number, decimals: number): string {
+function exponential(value: number, decimals: number) {
   return value
     .toExponential(Math.min(decimals, 20))
     .toUpperCase()
@@ -209,7 +209,7 @@ function exponential(value: number, decimals: number): string {
 }
 
 /** Rounded as in the sheet: half away from zero, by the decimal digits and not by the binary ones. */
-function decimal(value: number, { least, most }: { readonly least: number; readonly most: number }): string {
+function decimal(value: number, { least, most }: { readonly least: number; readonly most: number }) {
   if (Math.abs(value) >= DIGITS_LOST) return plain(value);
   const digits = plain(Math.abs(value));
   const [whole = '0', fraction = ''] = digits.split('.');
@@ -235,7 +235,7 @@ function momentText(
   value: number,
   { date, time }: { readonly date: boolean; readonly time: boolean },
   firstDay: number,
-): string {
+) {
   const seconds = Math.round(value * SECONDS_OF_DAY);
   if (!date || (value >= 0 && value < 1 && time))
     return clockText(((seconds % SECONDS_OF_DAY) + SECONDS_OF_DAY) % SECONDS_OF_DAY);
@@ -247,7 +247,7 @@ function momentText(
   return time ? iso.slice(0, 19) : iso.slice(0, 10);
 }
 
-function clockText(seconds: number): string {
+function clockText(seconds: number) {
   const two = (part: number) => String(part).padStart(2, '0');
   const sign = seconds < 0 ? '-' : '';
   const all = Math.abs(seconds);

@@ -140,7 +140,7 @@ function tokenizer(): (text: string | typeof none) => readonly Token[] {
 }
 
 /** The column of a line at which parsing fails. */
-function findErrorColumn(line: string): number {
+function findErrorColumn(line: string) {
   const parse = tokenizer();
   let column = 1;
   for (const character of line) {

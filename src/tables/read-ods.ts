@@ -52,7 +52,7 @@ export async function readOds(file: TableFile): Promise<TableReader> {
 }
 
 /** The parts of a document with a password are encrypted, but not the zip. */
-async function refusePassword(file: TableFile): Promise<void> {
+async function refusePassword(file: TableFile) {
   const open = file.parts.get('META-INF/manifest.xml');
   if (open === undefined) return;
   const handlers: XmlHandlers = {
@@ -148,16 +148,16 @@ async function readDocument(file: TableFile) {
 /** Characters that a format shows beside a number. */
 const MAX_BESIDE = 100;
 
-function isBesideNumber(name: string): boolean {
+function isBesideNumber(name: string) {
   return name === 'number:currency-symbol' || name === 'number:text';
 }
 
-function isCell(name: string): boolean {
+function isCell(name: string) {
   return name === 'table:table-cell' || name === 'table:covered-table-cell';
 }
 
 /** Whether a format shows a whole number with leading zeros. */
-function isCode(number: Readonly<Record<string, string>>): boolean {
+function isCode(number: Readonly<Record<string, string>>) {
   return (
     Number(number['number:min-integer-digits']) > 1 &&
     Number(number['number:decimal-places'] ?? 0) === 0 &&
@@ -325,7 +325,7 @@ const MAX_COPIED_ROWS = 50_000;
 /** A few bytes would be megabytes of memory. */
 const MAX_BLANKS = 10_000;
 
-function blanksOf(file: TableFile, line: number, written: string | undefined): number {
+function blanksOf(file: TableFile, line: number, written: string | undefined) {
   const blanks = countOf(written);
   if (blanks <= MAX_BLANKS) return blanks;
   throw tableError(
@@ -335,12 +335,12 @@ function blanksOf(file: TableFile, line: number, written: string | undefined): n
   );
 }
 
-function countOf(written: string | undefined): number {
+function countOf(written: string | undefined) {
   const count = Number(written ?? 1);
   return Number.isInteger(count) && count > 0 ? count : 1;
 }
 
-function cellText(cell: Readonly<Record<string, string>>, shown: string, isCode: boolean): string {
+function cellText(cell: Readonly<Record<string, string>>, shown: string, isCode: boolean) {
   if (cell['calcext:value-type'] === 'error' || /^Err:\d{3}$/.test(shown)) {
     return shown.startsWith('#') ? shown : '#VALUE!';
   }
@@ -370,7 +370,7 @@ function cellText(cell: Readonly<Record<string, string>>, shown: string, isCode:
 }
 
 /** As `shownBy` gives it, of a shown text. */
-function shownAround(text: string): string | undefined {
+function shownAround(text: string) {
   const shown = text.replace(/\d(?:[\d.,'’\s]*\d)?/, '#').trim();
   return shown.includes('#') && /\p{L}/u.test(shown) ? shown : undefined;
 }
@@ -378,7 +378,7 @@ function shownAround(text: string): string | undefined {
 const MAX_DECIMALS = 10;
 
 /** The number with its shown decimals, computed by digits, because signs differ by country. Codes keep their zeros. */
-function shownNumber(stored: string, shown: string, times: number): string {
+function shownNumber(stored: string, shown: string, times: number) {
   const value = Number((Number(stored) * times).toPrecision(15));
   const digits = shown.replaceAll(/[^0-9]/g, '');
   if (digits === '' && /\p{L}/u.test(shown)) return shown;

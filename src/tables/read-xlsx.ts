@@ -83,7 +83,7 @@ function openPart(file: TableFile, path: string): AsyncIterable<Uint8Array> {
 }
 
 /** Reads a small part completely. */
-async function readPart(file: TableFile, path: string, handlers: XmlHandlers): Promise<void> {
+async function readPart(file: TableFile, path: string, handlers: XmlHandlers) {
   for await (const _ of readXml(openPart(file, path), handlers, { file, ...LOCAL }));
 }
 
@@ -108,7 +108,7 @@ async function relationsOf(file: TableFile, part: string): Promise<ReadonlyMap<s
 }
 
 /** Undefined if the target of a relation is no path within the workbook. */
-function pathOf(target: string, folder: string): string | undefined {
+function pathOf(target: string, folder: string) {
   try {
     return decodeURIComponent(new URL(target, `zip:///${folder}`).pathname.slice(1));
   } catch {
@@ -141,11 +141,11 @@ async function readWorkbook(file: TableFile) {
   return { sheets, counts1904, strings: partOf('sharedStrings'), styles: partOf('styles') };
 }
 
-function isContent(name: string): boolean {
+function isContent(name: string) {
   return name === 'v' || name === 'is' || name === 'f';
 }
 
-async function hasContent(file: TableFile, sheet: XlsxSheet): Promise<boolean> {
+async function hasContent(file: TableFile, sheet: XlsxSheet) {
   let found = false;
   const handlers: XmlHandlers = {
     open: (name) => {
@@ -263,7 +263,7 @@ function richText(most: number) {
 }
 
 /** Characters that XML cannot contain are written as `_x000D_`. */
-function unescaped(text: string): string {
+function unescaped(text: string) {
   if (!text.includes('_x')) return text;
   return text
     .replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
@@ -296,7 +296,7 @@ async function* rowsOf(
   let [isValue, hasValue, hasFormula] = [false, false, false];
   const text = richText(file.limits.cellBytes);
 
-  const read = (): string => {
+  const read = () => {
     const { t: type = 'n', s: style = '' } = cell;
     if (hasFormula && !hasValue && type !== 'inlineStr') return NO_RESULT;
     switch (type) {
@@ -401,7 +401,7 @@ async function* rowsOf(
 const LETTER_A = 65;
 
 /** The index of the column in `C17`; undefined if it names none. */
-function columnOf(reference = ''): number | undefined {
+function columnOf(reference = '') {
   let column = 0;
   for (let at = 0; at < reference.length; at += 1) {
     const code = reference.charCodeAt(at);
@@ -416,7 +416,7 @@ const MERGED = /<(?:\w+:)?mergeCell\s[^<>]*?\bref=["']([A-Z]+\d+):([A-Z]+\d+)["'
 const OVERLAP = 1_000;
 
 /** Merged cells are listed after the rows: the part is unpacked again, and searched without parsing. */
-async function mergedCells(file: TableFile, sheet: XlsxSheet): Promise<MergedCells[]> {
+async function mergedCells(file: TableFile, sheet: XlsxSheet) {
   const merged: MergedCells[] = [];
   let rest = '';
   for await (const chunk of openPart(file, sheet.part)) {
@@ -443,7 +443,7 @@ async function mergedCells(file: TableFile, sheet: XlsxSheet): Promise<MergedCel
 const WIDE_COLUMNS = 64;
 
 /** The number of columns up to the last cell with a value. */
-async function widthOf(file: TableFile, sheet: XlsxSheet): Promise<number> {
+async function widthOf(file: TableFile, sheet: XlsxSheet) {
   let width = 0;
   let column = -1;
   await readPart(file, sheet.part, {

@@ -115,7 +115,7 @@ function columnPrefixes() {
   /** For each open element, what the prefixes that it declares meant before. */
   const before: (readonly (readonly [written: string, prefix: string | undefined])[])[] = [];
 
-  const prefixOf = (namespace: string, written: string): string => {
+  const prefixOf = (namespace: string, written: string) => {
     const known = byNamespace.get(namespace);
     if (known !== undefined) return known;
     if (byNamespace.size >= MAX_NAMESPACES) return written;

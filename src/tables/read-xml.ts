@@ -74,7 +74,7 @@ export async function* readXml(
   parser.on('cdata', text);
 
   let decoder: TextDecoder | undefined;
-  const decode = (chunk: Uint8Array | undefined): string => {
+  const decode = (chunk: Uint8Array | undefined) => {
     if (decoder === undefined) return '';
     try {
       return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
@@ -118,7 +118,7 @@ function broken(file: Pick<TableFile, 'name'>, message: string) {
 }
 
 /** By its byte order mark, else by the XML declaration, else UTF-8. */
-function decoderFor(chunk: Uint8Array, file: Pick<TableFile, 'name'>): TextDecoder {
+function decoderFor(chunk: Uint8Array, file: Pick<TableFile, 'name'>) {
   const [first, second] = chunk;
   if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le', { fatal: true });
   if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be', { fatal: true });

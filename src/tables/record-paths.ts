@@ -158,7 +158,7 @@ function recordOptions(repeated: readonly RepeatedPath[]): readonly RecordOption
   }));
 }
 
-function likelyOption(options: readonly RecordOption[]): string | undefined {
+function likelyOption(options: readonly RecordOption[]) {
   const [best] = options;
   if (best === undefined || best.hasDeeperList) return undefined;
   const rivals = options.filter(({ leaves }) => leaves * 2 >= best.leaves);
@@ -168,7 +168,7 @@ function likelyOption(options: readonly RecordOption[]): string | undefined {
 }
 
 /** Whether a list within records has variants of them, or records in a group, and not their images or taxes. */
-function mayBeVariants({ path, leaves }: Pick<RepeatedPath, 'path' | 'leaves'>): boolean {
+function mayBeVariants({ path, leaves }: Pick<RepeatedPath, 'path' | 'leaves'>) {
   const name = localName(path);
   if (containsAny(name, otherLists)) return false;
   return (
@@ -195,15 +195,15 @@ export function variantsWithin(
   return best?.path;
 }
 
-function parentPath(path: string): string {
+function parentPath(path: string) {
   return path.slice(0, Math.max(0, path.lastIndexOf('.'), path.lastIndexOf('@')));
 }
 
 /** The last name of a path in lower case, without its namespace. */
-function localName(path: string): string {
+function localName(path: string) {
   return path.replace(/^.*[.@:]/, '').toLowerCase();
 }
 
-function containsAny(name: string, parts: string): boolean {
+function containsAny(name: string, parts: string) {
   return parts.split(' ').some((part) => name.includes(part));
 }

@@ -174,7 +174,7 @@ export function sheetRows(file: LimitedTable, { merged = [], mergedFirst, usedWi
  * Calls back for the cells that are set: they may be set in any order, and not all of them. In a wide row, of which V8 makes a
  * dictionary, without a look at each column.
  */
-function eachCell(cells: readonly string[], use: (cell: string, column: number) => void): void {
+function eachCell(cells: readonly string[], use: (cell: string, column: number) => void) {
   if (cells.length < WIDE_ROW) {
     cells.forEach(use);
     return;
@@ -242,7 +242,7 @@ export async function chooseSheet<Sheet extends SheetInfo>(
   );
 }
 
-function listSheets(sheets: readonly SheetInfo[]): string {
+function listSheets(sheets: readonly SheetInfo[]) {
   const names = sheets
     .slice(0, MAX_SHEETS_LISTED)
     .map(({ name, hidden }) => `'${name}'${hidden ? ' (hidden)' : ''}`);
@@ -256,7 +256,7 @@ function unclear(
   unquoted: string,
   names: string,
   hint: string,
-): TableChoiceError {
+) {
   const candidates = sheets.slice(0, MAX_SHEETS_LISTED).map(({ name }) => ({ value: name, records: null }));
   const choice = { key: 'sheet', candidates, likely: undefined } as const;
   return new TableChoiceError(unquoted + names, { ...choice, place: { file }, hint, unquoted });

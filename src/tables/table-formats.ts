@@ -49,7 +49,7 @@ export const TABLE_FORMATS: Readonly<Record<TableFormat, TableFormatDefinition>>
 };
 
 /** Whether the first line is a complete object. */
-function isJsonLines(text: string): boolean {
+function isJsonLines(text: string) {
   const end = text.indexOf('\n');
   if (end < 0 || !JSON_TEXT.test(text) || !text.startsWith('{')) return false;
   try {

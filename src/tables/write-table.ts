@@ -166,12 +166,12 @@ function writeXlsx(table: WrittenTable): Readable {
   return output;
 }
 
-function sheetError(most: string): DestinationError {
+function sheetError(most: string) {
   return new DestinationError(`A sheet has at most ${most}.`, { hint: 'Choose format: csv or parquet.' });
 }
 
 /** DestinationError for a text that a cell cannot hold; `row`: that of the sheet. */
-function refuseLongText(columns: readonly string[], cells: readonly TypedCell[], row: number): void {
+function refuseLongText(columns: readonly string[], cells: readonly TypedCell[], row: number) {
   const at = cells.findIndex((cell) => typeof cell === 'string' && cell.length > MAX_CELL_LENGTH);
   if (at === -1) return;
   const key = columns.findIndex((name) => name === 'id' || name === 'url');
@@ -198,7 +198,7 @@ async function* sheetXml({ columns, rows, cutsTexts = false }: WrittenTable): As
   yield '</worksheet>';
 }
 
-function cellXml(cell: TypedCell): string {
+function cellXml(cell: TypedCell) {
   if (cell === null || cell === '') return `<c s="${STYLE.text}"/>`;
   if (typeof cell === 'string') return textXml(cell, STYLE.text);
   if (typeof cell === 'boolean') return `<c t="b"><v>${cell ? 1 : 0}</v></c>`;
@@ -214,7 +214,7 @@ function cellXml(cell: TypedCell): string {
   return isKept ? `<c><v>${cell.number}</v></c>` : textXml(cell.number, STYLE.text);
 }
 
-function textXml(text: string, style: number): string {
+function textXml(text: string, style: number) {
   if (text === '') return `<c s="${style}"/>`;
   return `<c s="${style}" t="inlineStr"><is><t xml:space="preserve">${escaped(text.slice(0, MAX_CELL_LENGTH))}</t></is></c>`;
 }
@@ -227,7 +227,7 @@ const FIRST_DAY = Date.UTC(1899, 11, 30);
 const MAX_SHEET_DAYS = 2_958_466;
 
 /** Characters that XML cannot contain are written as `_x000B_`; text that already looks like this is marked. */
-function escaped(text: string): string {
+function escaped(text: string) {
   return text
     .replaceAll(/_x(?=[0-9A-Fa-f]{4}_)/g, '_x005F_x')
     .replaceAll(/[^\P{Cc}\t\n]|[\ufffe\uffff]/gu, (character) => {
@@ -279,7 +279,7 @@ function typeOf(cell: Exclude<TypedCell, null>): ColumnType {
   return whole === '' ? TEXT : { kind: 'number', digits: whole.length, scale: decimals.length };
 }
 
-function widerType(one: ColumnType | undefined, other: ColumnType): ColumnType {
+function widerType(one: ColumnType | undefined, other: ColumnType) {
   if (one === undefined) return other;
   if (one.kind !== other.kind) return TEXT;
   return {
@@ -371,7 +371,7 @@ function schemaElement(name: string, type: ColumnType | undefined): SchemaElemen
   }
 }
 
-function storedValue(cell: TypedCell, type: ColumnType | undefined): string | boolean | Date | bigint | null {
+function storedValue(cell: TypedCell, type: ColumnType | undefined) {
   if (cell === null || type === undefined) return null;
   const decimal = type.kind === 'number' ? decimalOf(type) : undefined;
   if (decimal !== undefined && typeof cell === 'object' && 'number' in cell) {

@@ -69,7 +69,7 @@ function changesOf(app: FastifyInstance, dashboard: DashboardContext, page: stri
 }
 
 /** The people who sign in by name, and the sessions: all for those who may change them, else one's own. */
-function peopleRoutes(app: FastifyInstance, { dashboard, people, sessions }: RouteParts): void {
+function peopleRoutes(app: FastifyInstance, { dashboard, people, sessions }: RouteParts) {
   const show = ({ viewer, reading }: FastifyRequest, reply: FastifyReply, notice: Notice | null) => {
     const mayEdit = includesRole(viewer.role, 'edit');
     const [own] = viewer.names;
@@ -180,12 +180,12 @@ function inline(
   fields: Readonly<Record<string, string>>,
   viewer: Viewer,
   { label, about, controls, weight }: InlineOptions,
-): Markup {
+) {
   const body = html`${controls} ${submitButton(label, { weight: weight ?? '', about })}`;
   return postForm({ action, style: 'inline', fields, body }, viewer);
 }
 
-function passwordField(id: string, label: string, about: string, required: boolean): Markup {
+function passwordField(id: string, label: string, about: string, required: boolean) {
   const typed = {
     name: 'password',
     type: 'password',
@@ -197,7 +197,7 @@ function passwordField(id: string, label: string, about: string, required: boole
   return field(id, label, input(id, typed), note(`At least ${MIN_PASSWORD} characters. ${about}`));
 }
 
-function addForm(viewer: Viewer): Markup {
+function addForm(viewer: Viewer) {
   const name = {
     name: 'name',
     ...checkAttributes(KEPT_NAME_CHECK),
@@ -213,7 +213,7 @@ ${formActions('Add the person', PEOPLE)}`;
 }
 
 /** Sets the own password, or with a name field that of anybody. */
-function passwordForm(viewer: Viewer, own: string | undefined): Markup {
+function passwordForm(viewer: Viewer, own: string | undefined) {
   const present = { type: 'password', autocomplete: 'current-password', required: true };
   const who =
     own === undefined
@@ -227,7 +227,7 @@ ${formActions('Set the password', PEOPLE)}`;
 }
 
 /** The API tokens: made and revoked by visitors with full access. */
-function tokenRoutes(app: FastifyInstance, { dashboard, apiTokens }: RouteParts): void {
+function tokenRoutes(app: FastifyInstance, { dashboard, apiTokens }: RouteParts) {
   const show = (
     { viewer, reading }: FastifyRequest,
     reply: FastifyReply,

@@ -62,7 +62,7 @@ function openKeptList<Entry extends { readonly name: string }>(
       });
     }
   };
-  const change = async (changed: (entries: readonly Entry[]) => readonly Entry[]): Promise<void> => {
+  const change = async (changed: (entries: readonly Entry[]) => readonly Entry[]) => {
     const holder = { job: kind, run: newRunId() };
     const lock = { signal: AbortSignal.timeout(LOCK_WITHIN_MS), onWait() {} };
     await using _lock = await locks.acquire(file, holder, lock);
@@ -72,7 +72,7 @@ function openKeptList<Entry extends { readonly name: string }>(
       mode: 0o600,
     });
   };
-  const unknown = (wanted: string): UsageError =>
+  const unknown = (wanted: string) =>
     new UsageError(`There is no ${one} ${wanted}.`, { hint: `\`storeferry ${kind}\` lists them.` });
   return {
     list,
@@ -207,11 +207,11 @@ export function signOf({ name, madeAt, password }: Person): string {
 }
 
 /** Names are compared without case: proxies give addresses as people typed them. */
-function nameOf(name: string): string {
+function nameOf(name: string) {
   return name.trim().toLowerCase();
 }
 
-async function hashPassword(password: string, salt: string): Promise<string> {
+async function hashPassword(password: string, salt: string) {
   if (waiting >= MAX_WAITING)
     throw new UsageError('Too many people sign in now.', { hint: 'Try again in a minute.' });
   waiting++;

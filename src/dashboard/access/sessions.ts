@@ -85,7 +85,7 @@ export function createSessions(
   };
   /** When sessions were ended here: another dashboard that saves just then must not bring them back. */
   const endedAt = new Map<string, number>();
-  const forget = ({ hash, session }: OpenSession): boolean => {
+  const forget = ({ hash, session }: OpenSession) => {
     if (!byHash.delete(hash)) return false;
     const now = clock();
     endedAt.set(hash, now);
@@ -100,7 +100,7 @@ export function createSessions(
   const remove = (entry: OpenSession) => {
     if (forget(entry)) saveAll();
   };
-  const revoke = (hash: string): void => {
+  const revoke = (hash: string) => {
     const entry = byHash.get(hash);
     if (entry !== undefined) remove(entry);
   };
@@ -135,7 +135,7 @@ export function createSessions(
     });
   };
   /** The role of a person may have changed since the last request. */
-  const open = (entry: OpenSession, id: string, identity: Identity): Session => {
+  const open = (entry: OpenSession, id: string, identity: Identity) => {
     const { timezone, byProxy } = entry;
     if (entry.session?.role !== identity.role)
       entry.session = { id, csrfToken: csrfTokenOf(id), ...identity, timezone, byProxy };
@@ -213,7 +213,7 @@ export interface ProxySignIn {
 }
 
 /** The token of the forms of a session: it follows from the id, and does not lead to it. */
-function csrfTokenOf(id: string): string {
+function csrfTokenOf(id: string) {
   return hash('sha256', `form ${id}`, 'base64url');
 }
 

@@ -36,7 +36,7 @@ const PASSWORDS_OF_NAME = {
   keyGenerator: (request: FastifyRequest) => hashToken(nameIn(request).toLowerCase()),
 };
 
-function nameIn({ fields }: FastifyRequest): string {
+function nameIn({ fields }: FastifyRequest) {
   return fields['name']?.trim() ?? '';
 }
 
@@ -129,7 +129,7 @@ export async function refuseExcess(
 }
 
 /** Accepts only a path of this dashboard, so that the sign-in cannot redirect to another site. */
-function ownPath(next: unknown): string {
+function ownPath(next: unknown) {
   const here = 'http://dashboard.invalid';
   if (typeof next !== 'string' || !next.startsWith('/') || !URL.canParse(next, here)) return '/';
   const { origin, pathname, search } = new URL(next, here);
@@ -139,7 +139,7 @@ function ownPath(next: unknown): string {
 const WRONG_TOKEN = 'Wrong token: it is neither the full nor the read-only one.';
 const WRONG_PASSWORD = 'Wrong name or password.';
 
-function form(next: string, fields: Markup): Markup {
+function form(next: string, fields: Markup) {
   return html`<form class="sign-in" method="post" action="/sign-in">
 <input type="hidden" name="next" value="${next}">
 <input type="hidden" name="timezone" data-browser-timezone>
@@ -148,7 +148,7 @@ ${fields}
 </form>`;
 }
 
-function personForm(next: string): Markup {
+function personForm(next: string) {
   const fields = html`<p><label for="name">Name</label>
 <input id="name" name="name" autocomplete="username" required autofocus spellcheck="false" autocapitalize="none"></p>
 <p><label for="password">Password</label>
@@ -157,7 +157,7 @@ function personForm(next: string): Markup {
 <details><summary>Sign in with a token</summary>${tokenForm(next, false)}</details>`;
 }
 
-function tokenForm(next: string, focused: boolean): Markup {
+function tokenForm(next: string, focused: boolean) {
   const fields = html`<p><label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required${focused && html` autofocus`} spellcheck="false"></p>`;
   return html`${form(next, fields)}

@@ -81,7 +81,7 @@ function readTokenHashes(file: string): Tokens | undefined {
 }
 
 /** A token begins with its purpose, so that people do not pass on the wrong one. */
-function newToken(kind: 'full' | 'look'): string {
+function newToken(kind: 'full' | 'look') {
   return `${kind}-${randomBytes(TOKEN_BYTES).toString('base64url')}`;
 }
 

@@ -90,7 +90,7 @@ export function actionRoutes(app: FastifyInstance, parts: RouteParts): void {
   });
 
   /** What has changed since the run was planned; undefined where nothing has, or its job is gone or faulty. */
-  const changedWords = async (run: Run): Promise<string | undefined> => {
+  const changedWords = async (run: Run) => {
     const workspace = dashboard.readWorkspace();
     const { job } = workspace.inspectJob(run.job);
     if (job?.kind !== 'import') return undefined;

@@ -104,13 +104,13 @@ function exportEffects({ job, store }: StartFacts): Slot[] {
   ];
 }
 
-function continuationWords({ id, totals }: Run): Markup {
+function continuationWords({ id, totals }: Run) {
   const left =
     totals === null || totals.unsent === 0 ? '' : `: ${counted(totals.unsent, 'record')} left to send`;
   return html`If nothing has changed since, it continues where ${runLink(id)} stopped${left}; what the store has acknowledged is not sent again.`;
 }
 
-function waitingPlanWords({ id, status, totals, startedAt }: Run, reading: Reading): Markup {
+function waitingPlanWords({ id, status, totals, startedAt }: Run, reading: Reading) {
   const figures = totals === null ? '' : `: ${counted(totals.operations, 'request')}`;
   return html`The <a href="/runs/${id}">${status === 'stopped' ? 'stopped plan' : 'plan'}</a> of ${relativeTime(startedAt, reading)} waits for approval${figures}. A run makes a new plan; to send exactly that one, <a href="/runs/${id}/approve">approve it</a>.`;
 }

@@ -4,7 +4,7 @@ import { actionOf } from '../../model/action.ts';
 import { sumOf } from '../../model/json-object.ts';
 import type { Run } from '../../model/run.ts';
 import { isUntouched } from '../../rejects/judge-cell.ts';
-import { foreign, html, type Markup, quiet } from '../../report/html/markup.ts';
+import { foreign, html, quiet } from '../../report/html/markup.ts';
 import {
   type CellEdits,
   correctedRejects,
@@ -51,7 +51,7 @@ export async function correctRoutes(app: FastifyInstance, { dashboard, uploads }
     const known = drafts.get(id);
     return known?.run === run ? known : { run, edits: new Map() };
   };
-  const isCorrectedInFolder = async (run: Run): Promise<boolean> =>
+  const isCorrectedInFolder = async (run: Run) =>
     readCorrections(context, run).then(
       ({ edits }) => !isUntouched(edits),
       () => false,
@@ -117,12 +117,12 @@ const CORRECTED_IN_FOLDER: Notice = {
   text: 'The rejects file in the folder of the run was corrected, too. This page shows the rows as they were rejected; if you send its corrections, that file is kept beside them.',
 };
 
-function numberOf(given = ''): number {
+function numberOf(given = '') {
   return /^[1-9]\d{0,5}$/.test(given) ? Number(given) : 1;
 }
 
 /** Adds to a draft what a form of this page has changed; a cell with its old value is no edit. */
-function takeEdits({ edits }: CorrectionDraft, { rows }: RejectedPage, fields: FormFields): void {
+function takeEdits({ edits }: CorrectionDraft, { rows }: RejectedPage, fields: FormFields) {
   for (const { line, cells } of rows) {
     const typed = new Map(edits.get(line));
     for (const [place, old] of cells.entries()) {
@@ -186,7 +186,7 @@ interface CorrectView {
 }
 
 /** The page of a draft. */
-function correctHref(run: string, draft: string, number = 1, allColumns = false): string {
+function correctHref(run: string, draft: string, number = 1, allColumns = false) {
   const page = number > 1 && number;
   return actionHref('correct', run, { draft, page, columns: allColumns && ALL_COLUMNS });
 }
@@ -195,12 +195,12 @@ function correctHref(run: string, draft: string, number = 1, allColumns = false)
 const LEAVE_OUT = 'leave:';
 
 /** The name of the field of a cell. */
-function cellName(line: string, column: number): string {
+function cellName(line: string, column: number) {
   return `cell-${column}-${line}`;
 }
 
 /** A cell as a browser sends it unchanged: with one kind of line end, and without NUL. */
-function toFormValue(cell: string): string {
+function toFormValue(cell: string) {
   return cell.replaceAll(/\r\n?/g, '\n').replaceAll('\0', '\ufffd').toWellFormed();
 }
 
@@ -282,7 +282,7 @@ function recordBody(
   rejected: RejectedPage,
   shown: readonly number[],
   { edits, keys, leftOut }: RecordFacts,
-): Markup {
+) {
   const cause = rows.find(({ blamed }) => blamed.length > 0) ?? rows[0];
   const key = keys.get(rows[0]?.line ?? '');
   const out =
@@ -298,7 +298,7 @@ ${rows.map(
 )}</tbody>`;
 }
 
-function cellOf(row: RejectedRow, column: number, rejected: RejectedPage, edits: CellEdits): Markup {
+function cellOf(row: RejectedRow, column: number, rejected: RejectedPage, edits: CellEdits) {
   const old = row.cells[column] ?? '';
   const typed = edits.get(row.line)?.get(column);
   const isBad = row.blamed.includes(column);
@@ -320,7 +320,7 @@ function cellOf(row: RejectedRow, column: number, rejected: RejectedPage, edits:
   return html`<td${attributes({ class: typed === undefined ? isBad && 'bad' : 'typed' })}>${field}${was}</td>`;
 }
 
-function columnName({ columns }: RejectedPage, column: number): string {
+function columnName({ columns }: RejectedPage, column: number) {
   const name = columns[column] ?? '';
   return name.trim() === '' ? `Column ${column + 1}` : name;
 }

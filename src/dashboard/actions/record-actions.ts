@@ -9,7 +9,6 @@ import {
   foreign,
   html,
   link,
-  type Markup,
   paragraphs,
   type Slot,
   styledText,
@@ -51,7 +50,7 @@ const LEFT_OUT = ['leaveOut'];
 /** What is done with single records, many at once: held ones are released, pairs decided, records left out, contacts forgotten. */
 export function recordActions({ dashboard, uploads }: RouteParts): ActionPages {
   const { context } = dashboard;
-  const pairsOf = (name: string): string => {
+  const pairsOf = (name: string) => {
     const job = workspaceOf(dashboard, name).job(name);
     if (job.kind !== 'import' || job.adopt === undefined)
       throw notFoundError(`The job ${name} adopts no products of the store.`);
@@ -219,18 +218,12 @@ ${shown.count > 1 && styledText('quiet', 'The chosen records are those of this p
   };
 }
 
-function isOpen({ isSent, refusal }: HeldRunRecord): boolean {
+function isOpen({ isSent, refusal }: HeldRunRecord) {
   return !isSent && refusal === null;
 }
 
 /** A check box that chooses a record of a list. */
-function recordChoice(
-  key: string,
-  index: number,
-  label: string,
-  checked = false,
-  name: Slot = foreign(key),
-): Markup {
+function recordChoice(key: string, index: number, label: string, checked = false, name: Slot = foreign(key)) {
   const id = `${CHOSEN}${index}`;
   return html`<span class="choice"><input type="checkbox" id="${id}" name="${id}" value="${key}" aria-label="${label}"${attributes({ checked })}> ${name}</span>`;
 }
@@ -288,7 +281,7 @@ function leftOutOf(file: ReturnType<typeof readEditable>): readonly string[] {
 }
 
 /** The page of corrections from which a record was left out, or that of the job. */
-function backOf(job: string, { run, draft, page }: FormFields): string {
+function backOf(job: string, { run, draft, page }: FormFields) {
   if (run === undefined || !isUuid(draft)) return jobHref(job);
   return actionHref('correct', run, { draft, page: /^\d{1,6}$/.test(page ?? '') && page });
 }

@@ -189,7 +189,7 @@ export function retryRoutes(app: FastifyInstance, { dashboard, uploads }: RouteP
     const upload = uploads.find(fields['upload'], id);
     if (upload === undefined && fields['upload'] !== IN_FOLDER)
       return reply.redirect(actionHref('retry', id, { upload: fields['upload'] ?? 'none' }), 303);
-    const replace = async (): Promise<void> => {
+    const replace = async () => {
       if (upload === undefined) return;
       await replaceRejects(context, run, { typed: upload.draft !== undefined, read: upload.read });
       await uploads.drop(upload);

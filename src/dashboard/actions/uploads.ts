@@ -43,7 +43,7 @@ export type Uploads = ReturnType<typeof openUploads>;
 export function openUploads(folder: () => Promise<string>) {
   const kept = new Map<string, Upload>();
   const drafts = new Map<string, CorrectionDraft>();
-  const drop = async ({ id }: Upload): Promise<void> => {
+  const drop = async ({ id }: Upload) => {
     const known = kept.get(id);
     kept.delete(id);
     if (known !== undefined) await removeFolder(known);
@@ -115,7 +115,7 @@ export function keptReading<T>(
   return reading;
 }
 
-async function removeFolder({ path }: Upload): Promise<void> {
+async function removeFolder({ path }: Upload) {
   await rm(dirname(path), { recursive: true, force: true });
 }
 
@@ -125,7 +125,7 @@ export function withoutFolder(text: string, { path }: Upload): string {
 }
 
 /** A name for a file in the workspace: no folder, nothing hidden, and no sign that a glob would read. */
-function fileNameOf(name: string): string {
+function fileNameOf(name: string) {
   const plain = name.replaceAll(/^.*[/\\]/gs, '').replaceAll(/[^\p{L}\p{M}\p{N}._-]+/gu, '-');
   const kept = [...plain].slice(-NAME_LENGTH);
   while (Buffer.byteLength(kept.join('')) > NAME_BYTES) kept.shift();
@@ -165,11 +165,7 @@ export async function receiveUpload(
   }
 }
 
-async function receiveParts(
-  request: FastifyRequest,
-  uploads: Uploads,
-  { run, hint }: UploadPurpose,
-): Promise<Upload> {
+async function receiveParts(request: FastifyRequest, uploads: Uploads, { run, hint }: UploadPurpose) {
   const limits = { fileSize: UPLOAD_LIMIT_BYTES, files: 1, fields: 5, parts: 6, headerPairs: 20 };
   let checked = false;
   for await (const part of request.parts({ limits })) {
@@ -191,6 +187,6 @@ async function receiveParts(
   throw noFile();
 }
 
-function noFile(): PageError {
+function noFile() {
   return new PageError(400, 'No file', 'Go back and choose the file.');
 }

@@ -120,7 +120,7 @@ async function acceptAction(
   const options = isFile ? {} : parseInput(ACTION_OPTIONS[does], request.body);
   const { names: by } = request.viewer;
   const action = jobActionSchema.parse({ does, job, by, ...(of !== null && { run: of }), ...options });
-  const store = async (): Promise<void> => {
+  const store = async () => {
     if ((await queue.find(id)) !== undefined || (await context.state.runs.get(id)) !== undefined) return;
     if ((await queue.workers()) === 0)
       throw notYet(
@@ -141,7 +141,7 @@ async function acceptAction(
       );
     await audit(dashboard, request, { action: does, job, run: of ?? id, of: of === null ? null : id });
   };
-  const notYet = (...problem: ConstructorParameters<typeof PageError>): PageError => {
+  const notYet = (...problem: ConstructorParameters<typeof PageError>) => {
     reply.header('retry-after', RETRY_AFTER_S);
     return new PageError(...problem);
   };
@@ -162,7 +162,7 @@ async function acceptAction(
 const turns = new Map<string, Promise<void>>();
 
 /** Requests with one key, or for one job, take their turns, so that the second finds what the first has stored. */
-async function inTurn(id: string, work: () => Promise<void>): Promise<void> {
+async function inTurn(id: string, work: () => Promise<void>) {
   const turn = (turns.get(id) ?? Promise.resolve()).then(work, work);
   turns.set(id, turn);
   try {
@@ -182,7 +182,7 @@ async function takeCorrections(
   { dashboard, uploads }: RouteParts,
   request: Call['request'],
   isFile: boolean,
-): Promise<void> {
+) {
   const { context } = dashboard;
   const run = await rejectedRun(dashboard, request.subject);
   if (!isFile) return;
@@ -212,7 +212,7 @@ async function* withinLimit(content: Readable): AsyncGenerator<Uint8Array> {
 }
 
 /** The id of the run that a key of a token stands for: the same for the same key, and no other token can find it. */
-function idOfKey(token: string, key: string): string {
+function idOfKey(token: string, key: string) {
   const bytes = hash('sha256', JSON.stringify([token, key]), 'buffer').subarray(0, ID_LENGTH);
   return [...bytes]
     .map((byte, index) => ID_CHARACTERS.charAt(byte % (index === 0 ? 23 : ID_CHARACTERS.length)))

@@ -121,7 +121,7 @@ export async function apiRoutes(
 }
 
 /** Requests are limited by token, so that no program uses up the limit of others behind the same proxy. */
-function tokenKey({ ip, headers }: FastifyRequest): string {
+function tokenKey({ ip, headers }: FastifyRequest) {
   return `${ip} ${hash('sha256', headers.authorization ?? '')}`;
 }
 

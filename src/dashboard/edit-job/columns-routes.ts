@@ -23,7 +23,7 @@ import {
   lookAtSource,
   type SourceLook,
 } from '../../onboarding/preview-source.ts';
-import { bullets, foreign, html, type Markup, quiet, styledText } from '../../report/html/markup.ts';
+import { bullets, foreign, html, quiet, styledText } from '../../report/html/markup.ts';
 import { checkMappings } from '../../run/inputs/open-mapping.ts';
 import { counted, listed, printable } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
@@ -210,7 +210,7 @@ const OUTDATED = {
   text: 'The file of the mapping was changed after this page was shown. Nothing was written. The page shows the file as it is now.',
 } as const;
 
-function fileOf(mapping: string): string {
+function fileOf(mapping: string) {
   return `mappings/${mapping}.yaml`;
 }
 
@@ -229,11 +229,11 @@ function changedSpec({ workspace, target, others, job, mapping }: OpenMatching, 
   return { mapping: found.value };
 }
 
-function isOfTest({ message }: ConfigurationProblem): boolean {
+function isOfTest({ message }: ConfigurationProblem) {
   return message.startsWith("test '");
 }
 
-function sentence({ place, message }: ConfigurationProblem): string {
+function sentence({ place, message }: ConfigurationProblem) {
   return `${formatPlace(place)}: ${message}`;
 }
 
@@ -294,7 +294,7 @@ ${formActions('Save', jobHref(job.name), { name: 'do', value: 'save' })}`,
   };
 }
 
-function whereWritten({ mapping, others }: ColumnsPageFacts): Markup | false {
+function whereWritten({ mapping, others }: ColumnsPageFacts) {
   if (mapping.shipped)
     return noticeText(
       html`The format <b>${mapping.name}</b> is part of Storeferry and is not changed. Saving makes a copy of it for this job. The copy no longer changes with new versions of Storeferry.`,
@@ -302,7 +302,7 @@ function whereWritten({ mapping, others }: ColumnsPageFacts): Markup | false {
   return others.length > 0 && noticeText(html`<b>Also used by ${listed(others)}</b>: they change with it.`);
 }
 
-function matching(facts: ColumnsPageFacts): Markup {
+function matching(facts: ColumnsPageFacts) {
   const { job, mapping, look, wanted, target, problems, failing, preview, text, edited } = facts;
   const columns = mappedColumns(mapping.spec, look.header);
   const required = new Set(mapping.spec.required);
@@ -335,7 +335,7 @@ ${SHOW_AGAIN}`;
 }
 
 /** `Price ('Preis')`. */
-function named({ label, headers }: MappedColumn): string {
+function named({ label, headers }: MappedColumn) {
   const header = printable(headers[0] ?? '');
   return label === header ? header : `${label} ('${header}')`;
 }
@@ -344,7 +344,7 @@ function columnRow(
   index: number,
   columns: readonly MappedColumn[],
   { mapping, look, wanted, preview }: ColumnsPageFacts,
-): Markup {
+) {
   const header = look.header[index] ?? '';
   const chosen = wanted[index] ?? '';
   const fixed = columns.find(({ isFixed, at }) => isFixed && at.includes(index));

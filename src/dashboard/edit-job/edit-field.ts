@@ -77,7 +77,7 @@ export function choice(
 }
 
 /** Whether a field is shown beside these values. */
-function isShownWith({ when }: Pick<EditField, 'when'>, values: EditValues): boolean {
+function isShownWith({ when }: Pick<EditField, 'when'>, values: EditValues) {
   if (when === undefined) return true;
   const [, name = '', sign, value] = /^(.+?)(!?=)(.*)$/.exec(when) ?? [];
   return (value ?? '').split('|').includes(values[name] ?? '') === (sign === '=');
@@ -136,7 +136,7 @@ export function displayedValue(value: unknown): string {
   return isPlain ? String(value).replaceAll(/[\r\n]+/g, ' ') : '';
 }
 
-function parseTyped(typed: string, path: Path, before: unknown): string | number | undefined {
+function parseTyped(typed: string, path: Path, before: unknown) {
   if (typed === '') return undefined;
   const takesNumbers =
     typeof before === 'number' ||

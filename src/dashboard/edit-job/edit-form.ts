@@ -86,7 +86,7 @@ const MODE_GROUP: EditGroup = {
   ],
 };
 
-function duplicatesField(imports: 'products' | 'contacts'): EditField {
+function duplicatesField(imports: 'products' | 'contacts') {
   const { merge: _, ...ofProducts } = DUPLICATES_WORDS;
   const words = imports === 'products' ? ofProducts : DUPLICATES_WORDS;
   return choice(['duplicates'], 'If the source has a record twice', wordChoices(words));
@@ -184,7 +184,7 @@ function limitField(
   label: string,
   { default: defaultValue, description }: { readonly default: string; readonly description: string },
   more: Partial<EditField>,
-): EditField {
+) {
   return typedField(path, label, description.replaceAll('`', ''), { defaultValue, ...LIMIT, ...more });
 }
 
@@ -208,7 +208,7 @@ const WAVES_GROUP: EditGroup = {
   ],
 };
 
-function pictureField(part: string, label: string, hint: string): EditField {
+function pictureField(part: string, label: string, hint: string) {
   const more = part === 'from' ? {} : { when: 'images.publish.from!=', removedWhenHidden: true as const };
   return typedField(['images', 'publish', part], label, hint, more);
 }
@@ -324,7 +324,7 @@ const LIMITS_HINT = `They stop a run before its first request. Each is a number,
 /** Whether a form can show all that a file has in the fields of a group. */
 function canShowIn(file: EditableFile) {
   const isPlain = (value: unknown) => value === undefined || value === null || typeof value !== 'object';
-  return ({ fields }: Pick<EditGroup, 'fields'>): boolean =>
+  return ({ fields }: Pick<EditGroup, 'fields'>) =>
     fields.length > 0 &&
     fields.every(({ path, list, member }) => {
       const value = file.at(path);
@@ -420,7 +420,7 @@ function guardEdits(file: EditableFile, now: EditValues, wanted: EditValues): re
   return value.length === 0 ? [{ set: ['guards'], to: undefined }] : [{ set: ['guards'], value }];
 }
 
-function guardValue(typed: string): string | number | boolean {
+function guardValue(typed: string) {
   if (typed === 'true' || typed === 'false') return typed === 'true';
   return /^-?\d+(\.\d+)?$/.test(typed) ? Number(typed) : typed;
 }

@@ -1,7 +1,7 @@
 import { SCHEDULE_CHOICES, SCHEDULE_FIELD_NAMES, SCHEDULE_FIELDS } from '../../config/job/job.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { jobFile } from '../../model/run.ts';
-import { code, html, type Markup, quiet, styledText } from '../../report/html/markup.ts';
+import { code, html, quiet, styledText } from '../../report/html/markup.ts';
 import { listed } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { besideSchedule, workerNote } from '../new-job/draft-page.ts';
@@ -69,7 +69,7 @@ function savedWithout(removed: readonly string[]): Notice {
   return { tone: 'warning', text };
 }
 
-function formPart(facts: EditPageFacts, viewer: Viewer): Markup {
+function formPart(facts: EditPageFacts, viewer: Viewer) {
   const { name, file, shown } = facts;
   const other = shown['schedule'] === 'other' ? shown['cron'] : undefined;
   const { location, what, source, groups } = editForm(file);
@@ -113,7 +113,7 @@ const SOURCE_HINT =
 const DESTINATION_HINT = 'In the folder exports, such as exports/orders.csv.';
 
 /** Fields that most jobs leave as they are: closed, unless one of them is set, wrong, or changed elsewhere. */
-function rarely({ legend, hint, fields }: EditGroup, facts: EditPageFacts): Markup {
+function rarely({ legend, hint, fields }: EditGroup, facts: EditPageFacts) {
   const isSet = ({ name, defaultValue = '', choices, member }: EditField) =>
     facts.values[name] !== (choices === undefined && member === undefined ? '' : defaultValue) ||
     facts.errors.has(name);

@@ -145,7 +145,7 @@ function mailProblem(
 }
 
 /** The field of the mail server of the last recipient by e-mail. */
-function mailField(values: EditValues): string {
+function mailField(values: EditValues) {
   const mails = Object.keys(values).filter(
     (name) => /^notify\.\d+\.kind$/.test(name) && values[name] === 'email',
   );
@@ -218,7 +218,7 @@ async function whyPathRefused(
 }
 
 /** The field of a path that a job reads or writes. */
-function fieldOfPlace(path: Path): string | undefined {
+function fieldOfPlace(path: Path) {
   const name = path.join('.');
   if (['source.path', 'source.watch', 'destination.path'].includes(name)) return 'location';
   return ['images.publish.from', 'images.publish.path'].find((field) => field === name);
@@ -230,7 +230,7 @@ export const EXPORTS = 'exports/';
 /** The folder of files that a form may let arrive: others are settings, which a worker would move. */
 const INBOX = 'inbox/';
 
-function isPathIn(folder: string, path: string): boolean {
+function isPathIn(folder: string, path: string) {
   return path.startsWith(folder) && path.split('/').every((part) => /^[^.\\~][^\\]*$/.test(part));
 }
 

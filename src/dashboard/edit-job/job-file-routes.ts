@@ -66,7 +66,7 @@ export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     );
   };
   /** PageError while the job works: its run reads the file, and is listed under its name. */
-  const refuseActive = async (job: string): Promise<void> => {
+  const refuseActive = async (job: string) => {
     const runs = await listLiveRuns(context, { job, statuses: ['running'] });
     if (!(await actions.atWork()).has(job) && !runs.some(({ status }) => status === 'running')) return;
     throw new PageError(409, `${job} is running`, 'Wait until its run has ended, or interrupt it.');
@@ -255,7 +255,7 @@ function nameErrors(workspace: Workspace, name: string): Errors {
   return existsSync(workspace.path(jobFile(name))) ? { name: 'There is already a job with this name.' } : {};
 }
 
-function storeChoices({ inspection }: Workspace): readonly Choice[] {
+function storeChoices({ inspection }: Workspace) {
   return namedChoices(inspection.stores().names ?? []);
 }
 

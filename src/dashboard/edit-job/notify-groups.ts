@@ -27,11 +27,11 @@ function recipientsIn(file: EditableFile): readonly object[] | undefined {
   return written.every(isKnown) ? written : undefined;
 }
 
-function isList(file: EditableFile): boolean {
+function isList(file: EditableFile) {
   return Array.isArray(file.at(['notify']));
 }
 
-function kindOf(recipient: object | undefined): string | undefined {
+function kindOf(recipient: object | undefined) {
   return Object.keys(KINDS).find((kind) => recipient !== undefined && kind in recipient);
 }
 

@@ -53,7 +53,7 @@ export async function guardRequests(
   });
   decorateRequests(app, dashboard.context);
 
-  const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  const admit = async (request: FastifyRequest, reply: FastifyReply) => {
     const { host, accept } = request.headers;
     if (!addresses.knows(host))
       throw new PageError(
@@ -127,7 +127,7 @@ export function checkFormToken({ viewer }: Pick<FastifyRequest, 'viewer'>, given
 }
 
 /** Whether a path leaves its folder, in any spelling. No address of the dashboard does. */
-function hasTraversal(url: string): boolean {
+function hasTraversal(url: string) {
   const [path = ''] = url.split('?', 1);
   let decoded = path;
   for (let times = 0; times < 3; times += 1) {
@@ -141,12 +141,12 @@ function hasTraversal(url: string): boolean {
 }
 
 /** Whether a browser asks for a page. */
-function isPageView({ method, headers }: FastifyRequest): boolean {
+function isPageView({ method, headers }: FastifyRequest) {
   return method === 'GET' && headers.accept?.includes('text/html') === true;
 }
 
 /** Browsers send the origin of a form in headers that scripts of other pages cannot change. */
-function refuseForeignPage({ headers }: FastifyRequest, own: string): void {
+function refuseForeignPage({ headers }: FastifyRequest, own: string) {
   const { origin } = headers;
   const site = headers['sec-fetch-site'];
   const fromHere = origin === undefined ? site === 'same-origin' : origin === own;

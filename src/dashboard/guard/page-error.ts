@@ -128,7 +128,7 @@ const NOT_WRITABLE: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', '
 /** The page for the code of a StoreferryError. */
 const STATUS_OF: Readonly<Record<string, number>> = { usage: 409, locked: 409, state: 503 };
 
-function statusOf(error: unknown): number {
+function statusOf(error: unknown) {
   const isObject = typeof error === 'object' && error !== null;
   const status = isObject && 'statusCode' in error ? error.statusCode : undefined;
   return typeof status === 'number' && status >= 400 ? status : 500;

@@ -82,7 +82,7 @@ export function problemsOf({ questions, problem }: DraftState): readonly FieldPr
   return [{ field: null, text: 'The file cannot be imported.' }];
 }
 
-function missingText({ text, missing = `Answer: ${text}` }: AskedQuestion): string {
+function missingText({ text, missing = `Answer: ${text}` }: AskedQuestion) {
   return capitalise(missing);
 }
 
@@ -142,7 +142,7 @@ function partOf({ id, flag }: AskedQuestion): Part {
 }
 
 /** The name of the field of a question. A choice of an empty text is another than none. */
-function fieldName(question: AskedQuestion): string {
+function fieldName(question: AskedQuestion) {
   return partOf(question) === 'columns' ? `answer.${question.id}` : question.id;
 }
 
@@ -198,7 +198,7 @@ ${
 }
 
 /** Everything that changes with the answers: rendered again after each of them. */
-function matching(session: DraftSession, { state, problems }: DraftPageFacts): Markup {
+function matching(session: DraftSession, { state, problems }: DraftPageFacts) {
   const { file, problem, notes, questions } = state;
   const preview = file?.guess.preview;
   const fieldsOf = (own: readonly AskedQuestion[]) =>
@@ -229,7 +229,7 @@ ${isUnread && questions.some(({ id }) => id === 'hostKey') ? showAgain('Read the
 }
 
 /** Whether another setting of the format may let a record be read. */
-function namesParams({ records, rejected }: SourcePreview): boolean {
+function namesParams({ records, rejected }: SourcePreview) {
   return [...records, ...rejected].some(({ reason }) => reason?.message.includes('(params)'));
 }
 
@@ -242,7 +242,7 @@ function recognisedWords({ guess: { proposal, recognised } }: DraftFile): readon
 }
 
 /** Where the file cannot be read, and so no row of it be shown, its header may be in another row. */
-function headerRowField({ draft }: DraftSession, { questions }: DraftState): Markup {
+function headerRowField({ draft }: DraftSession, { questions }: DraftState) {
   const found = questions.find(({ id }) => id === 'headerRow');
   const row = draft.reading.headerRow ?? found?.answer ?? '';
   const control = input('headerRow', {
@@ -268,7 +268,7 @@ const INPUTS: Readonly<Partial<Record<JobQuestionKind, Parameters<typeof input>[
 /** Where no script does it: the records as what was answered makes them. */
 export const SHOW_AGAIN = showAgain('Show the records again', true);
 
-function showAgain(label: string, withoutScript = false): Markup {
+function showAgain(label: string, withoutScript = false) {
   const only = attributes({ 'data-without-script': withoutScript });
   return buttonRow(
     html`<button type="submit" name="do" value="update" class="button" formnovalidate${only}>${label}</button>`,
@@ -295,7 +295,7 @@ function questionField(
   question: AskedQuestion,
   problems: readonly FieldProblem[],
   rerenders: boolean,
-): Markup {
+) {
   const { id, text, reason, form, defaultAnswer, choices, example } = question;
   const kind = questionKind(id);
   const { label: named } = kind === 'param' ? paramWords(text, reason) : { label: text };
@@ -350,7 +350,7 @@ function questionField(
 const CHARSETS_SHOWN = 3;
 
 /** The probable charsets, each with a word read in it, no word twice; the others are folded, unless one of them is chosen. */
-function charsetChoice({ id, choices, answer }: AskedQuestion): Markup {
+function charsetChoice({ id, choices, answer }: AskedQuestion) {
   const item = ({ value, sample }: AskedQuestion['choices'][number]) =>
     html`<li>${renderingRadio(`${id}-${value}`, id, value, value === answer)} <label for="${id}-${value}">${sample === undefined ? value : html`<b>${foreign(sample, 60)}</b> ${quiet(value)}`}</label></li>`;
   const isDistinct = ({ sample }: (typeof choices)[number], index: number) =>
@@ -366,7 +366,7 @@ ${others.length > 0 && html`<details><summary>None of them: ${counted(others.len
 function hintOf(
   { id, form, text, reason, defaultAnswer, answer, flag }: AskedQuestion,
   { pictures }: DraftSession,
-): string {
+) {
   switch (questionKind(id)) {
     case 'param':
       return paramWords(text, reason).hint;
@@ -389,14 +389,14 @@ function hintOf(
 }
 
 /** The address of the first picture on the dashboard; another for another picture. */
-function pictureHref(session: DraftSession): string | undefined {
+function pictureHref(session: DraftSession) {
   const { id, picture } = session;
   const zipped = zippedPicture(session);
   if (picture === undefined || (zipped !== undefined && zipped.path === undefined)) return undefined;
   return `/new/${id}/picture?${hash('sha256', picture).slice(0, 16)}`;
 }
 
-function columnsPart(file: DraftFile, questions: readonly Markup[], session: DraftSession): Markup {
+function columnsPart(file: DraftFile, questions: readonly Markup[], session: DraftSession) {
   const { refused, proposal } = file.guess;
   const notes = proposal?.notes ?? [];
   const body = html`${Object.values(refused).map((why) => alertText(`${why} This answer was left out.`, 'warning'))}
@@ -424,7 +424,7 @@ export function previewPart({
   );
 }
 
-function recordsTable(preview: SourcePreview, look: SourceLook): Markup {
+function recordsTable(preview: SourcePreview, look: SourceLook) {
   const { counts, records, rejected } = preview;
   const place = ({ reason, line }: PreviewedRecord) =>
     rowPlace(reason?.line ?? line, reason?.column, look.places);
@@ -441,7 +441,7 @@ ${
 }`;
 }
 
-function countWords({ counts }: SourcePreview, whole: boolean): string {
+function countWords({ counts }: SourcePreview, whole: boolean) {
   const parts = withoutAbsent([
     `${counted(counts.record, 'record')} can be sent`,
     counts.rejected > 0 && `${grouped(counts.rejected)} ${counts.rejected === 1 ? 'is' : 'are'} rejected`,
@@ -452,7 +452,7 @@ function countWords({ counts }: SourcePreview, whole: boolean): string {
 
 const VALUE_SHOWN = 200;
 
-function recordRow({ key, kind, fields, reason, cell }: PreviewedRecord, place: string): Markup {
+function recordRow({ key, kind, fields, reason, cell }: PreviewedRecord, place: string) {
   const name = html`<th scope="row">${key !== null && html`${foreign(key, 80)} `}${quiet(place)}</th>`;
   if (kind !== 'record')
     return html`<tr class="${kind === 'rejected' && 'bad'}">${name}<td><b>${kind === 'rejected' ? 'Rejected' : 'Skipped'}</b>: ${reason?.column !== undefined && html`${foreign(reason.column, 60)} <mark>${cell === undefined || cell === '' ? 'blank' : foreign(cell, 80)}</mark> `}${foreign(reason?.message ?? '')}</td></tr>`;
@@ -460,7 +460,7 @@ function recordRow({ key, kind, fields, reason, cell }: PreviewedRecord, place: 
 }
 
 /** A request body in a line: title, prices, stock and images of a product; e-mail and name of a contact. */
-function summaryOf(fields: PreviewedRecord['fields']): Markup {
+function summaryOf(fields: PreviewedRecord['fields']) {
   const all = (path: RegExp) =>
     fields.flatMap((field) => (path.test(field.path) && field.value !== null ? [field.value] : []));
   const named = all(/^(?:title|email|name)$/);
@@ -477,7 +477,7 @@ function summaryOf(fields: PreviewedRecord['fields']): Markup {
   return html`<b>${foreign(named.map(String).join(', '), 120)}</b>${parts.length > 0 && ` ${parts.join(', ')}`}`;
 }
 
-function settings(session: DraftSession, facts: DraftPageFacts): Markup {
+function settings(session: DraftSession, facts: DraftPageFacts) {
   const { questions } = facts.state;
   const fieldsIn = (part: Part) =>
     questions
@@ -520,7 +520,7 @@ const FORMAT_WORDS: Readonly<Record<TableFormat, string | null>> = {
   xml: 'XML',
 };
 
-function uploadWords(): string {
+function uploadWords() {
   const words = withoutAbsent(['CSV', ...Object.values(FORMAT_WORDS)]);
   return `A ${words.slice(0, -1).join(', ')} or ${words.at(-1)} file, also zipped`;
 }

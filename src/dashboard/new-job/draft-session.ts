@@ -164,7 +164,7 @@ export async function readDraft(session: DraftSession, dashboard: DashboardConte
   return state;
 }
 
-function isOpenBase({ id, answer }: DraftState['questions'][number]): boolean {
+function isOpenBase({ id, answer }: DraftState['questions'][number]) {
   return id === 'imageBase' && answer === undefined;
 }
 
@@ -194,7 +194,7 @@ export function shownOf(session: DraftSession, text: string): string {
 }
 
 /** Answers that a form does not have: they stay. */
-function isKept(id: string): boolean {
+function isKept(id: string) {
   return /^(?:file|crosswalkFile|apiKey|password|variable\..*)$/.test(id) || isMappingQuestion(id);
 }
 
@@ -234,7 +234,7 @@ function readingOf({ reading, answers }: JobDraft, fields: FormFields): JobDraft
   return dataRow === Number(shown) + 1 ? { headerRow: reading.headerRow } : { headerRow: own, dataRow };
 }
 
-function isOtherSheet({ sheet }: JobDraft['answers'], fields: FormFields): boolean {
+function isOtherSheet({ sheet }: JobDraft['answers'], fields: FormFields) {
   return sheet !== undefined && sheet !== fields['sheet'];
 }
 

@@ -87,7 +87,7 @@ function columnHead(
   { index, proposed, look: style }: GridColumn,
   fields: readonly Choice[],
   look: SourceLook,
-): Markup {
+) {
   const { header, headerLine } = look;
   const name = columnWords(header[index] ?? '', look);
   // A header among the rows is shown there.
@@ -141,7 +141,7 @@ function rowKind(
   return { style: 'not-read', name: why.reason.code === 'a-heading' ? 'heading' : 'left out' };
 }
 
-function rowRoles(line: number, headerLine: number, dataLine: number): Markup {
+function rowRoles(line: number, headerLine: number, dataLine: number) {
   const radio = (name: string, label: string, chosen: number) =>
     html`<td class="role"><label class="unseen" for="${name}-${line}">${label} ${line}</label>${renderingRadio(`${name}-${line}`, name, line, line === chosen)}</td>`;
   return html`${radio('headerRow', 'Header in row', headerLine)}${line > headerLine ? radio('dataRow', 'Data from row', dataLine) : html`<td class="role"></td>`}`;
@@ -238,7 +238,7 @@ function pictureWords(picture: string, count: number, zipped: ZippedPicture | un
     : html`${foreign(named)} of ${foreign(zip.name)}`;
 }
 
-function firstMapped(preview: DraftFile['guess']['preview']): PreviewedRecord | undefined {
+function firstMapped(preview: DraftFile['guess']['preview']) {
   return typeof preview === 'object' ? preview.records.find(({ kind }) => kind === 'record') : undefined;
 }
 
@@ -261,7 +261,7 @@ function variantsOf({ fields }: PreviewedRecord): readonly ShownVariant[] {
 }
 
 /** An amount with its currency, where that is known. */
-function money(amount: number, currency: string | undefined): string {
+function money(amount: number, currency: string | undefined) {
   if (currency === undefined) return new Intl.NumberFormat('en', { minimumFractionDigits: 2 }).format(amount);
   return new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'code' }).format(amount);
 }

@@ -40,7 +40,7 @@ export async function newJobRoutes(app: FastifyInstance, { dashboard, uploads }:
   const noPicture = () => notFoundError('The picture cannot be shown.');
   const limitPictures = limitReads(MAX_PICTURES_AT_ONCE, noPicture);
   const limit = formatBytes(UPLOAD_LIMIT_BYTES);
-  const sessionOf = ({ subject }: FastifyRequest): DraftSession => {
+  const sessionOf = ({ subject }: FastifyRequest) => {
     const session = drafts.find(subject);
     if (session === undefined || session.job !== undefined)
       throw notFoundError('This new job is no longer remembered. Upload the file again.');
@@ -102,7 +102,7 @@ export async function newJobRoutes(app: FastifyInstance, { dashboard, uploads }:
   };
 
   /** The page of the job that a draft has become; undefined for a draft. */
-  const jobOf = ({ subject }: FastifyRequest): string | undefined => {
+  const jobOf = ({ subject }: FastifyRequest) => {
     const job = drafts.find(subject)?.job;
     return job && jobHref(job);
   };

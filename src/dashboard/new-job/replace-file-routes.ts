@@ -56,7 +56,7 @@ export function replaceFileRoutes(app: FastifyInstance, { dashboard, uploads }: 
 }
 
 /** The real path of a file that an upload writes; SourceError if it is, or a link leads, outside the workspace. */
-async function pathInWorkspace(workspace: Workspace, path: string): Promise<string> {
+async function pathInWorkspace(workspace: Workspace, path: string) {
   const allowed = await placeInWorkspace(path, workspace.dir);
   if ('real' in allowed) return allowed.real;
   throw new SourceError(`The file ${path} ${allowed.refused}.`, { hint: allowed.hint });

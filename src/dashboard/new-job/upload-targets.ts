@@ -85,7 +85,7 @@ export async function openUploaded({ path }: Pick<Upload, 'path'>) {
   return await openPictures(basename(path), { workspaceDir: dirname(path) });
 }
 
-async function refusePictures(upload: Pick<Upload, 'path'>): Promise<void> {
+async function refusePictures(upload: Pick<Upload, 'path'>) {
   await using _ = await openUploaded(upload);
 }
 

@@ -137,7 +137,7 @@ function approvalNeed(plan: Run): Need {
     : { rank: 5, tone: 'strong', why: `${waitingSubject(plan)} for approval: ${requests}.`, look: plan };
 }
 
-function waitingSubject({ undo }: Run): string {
+function waitingSubject({ undo }: Run) {
   return undo === undefined ? 'A plan waits' : `The undo of run ${undo.of} waits`;
 }
 
@@ -148,15 +148,15 @@ function rejectsLeftBefore(last: Run, runs: readonly Run[]): Run | undefined {
   return before?.status === 'done-with-rejects' && hasRejects(before) ? before : undefined;
 }
 
-function readsSource({ kind }: Run): boolean {
+function readsSource({ kind }: Run) {
   return kind === 'run' || kind === 'retry' || kind === 'export';
 }
 
-function hasRejects({ totals }: Run): boolean {
+function hasRejects({ totals }: Run) {
   return totals !== null && totals.rejected > 0;
 }
 
-function leftOverWords({ totals }: Run): string {
+function leftOverWords({ totals }: Run) {
   const { rejected = 0, held = 0, skipped = 0, refusedDeletes = 0 } = totals ?? {};
   if (rejected + held === 0 && refusedDeletes > 0)
     return `The store refused ${counted(refusedDeletes, 'delete')}: see the reasons.`;

@@ -86,7 +86,7 @@ export async function runActions(
 const MAX_ENTRIES_PER_RUN = 50;
 
 /** Whether an action begins a run or decides about it; downloads and corrections do not. */
-function isOfRun(name: ActionName): boolean {
+function isOfRun(name: ActionName) {
   const { to, command } = actionOf(name);
   return to !== undefined && command === name;
 }

@@ -2,16 +2,7 @@ import { ACTIONS, includesRole, mayDo } from '../../model/action.ts';
 import { member, objectsIn, withoutAbsent } from '../../model/json-object.ts';
 import { CONFLICT_SIDES } from '../../model/observation.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
-import {
-  code,
-  dataTable,
-  foreign,
-  html,
-  type Markup,
-  quiet,
-  section,
-  styledText,
-} from '../../report/html/markup.ts';
+import { code, dataTable, foreign, html, quiet, section, styledText } from '../../report/html/markup.ts';
 import {
   type FoundRecord,
   findRecords,
@@ -85,7 +76,7 @@ export function historyHref({
   return `/records${queryOf({ store, resource: target.resource, key })}`;
 }
 
-function searchForm(text: string): Markup {
+function searchForm(text: string) {
   const control = html`<input id="q" name="q" type="search" value="${text}" required>`;
   const label = 'Url, id, SKU, or a part of a title or name';
   return filterForm('/records', [{ name: 'q', label, control }], 'Search');
@@ -96,7 +87,7 @@ const INTRODUCTION = styledText(
   'The page of a record shows what the store last acknowledged, and when each value changed, by which run, from which file and line.',
 );
 
-function found(hits: readonly FoundRecord[], text: string): Markup {
+function found(hits: readonly FoundRecord[], text: string) {
   if (hits.length === 0)
     return emptyBox('No record matches', 'Storeferry knows the records that it has sent.');
   const caption =
@@ -145,7 +136,7 @@ ${state.fields.length > 0 && acknowledged(state.fields, reading)}</div>
   };
 }
 
-function stateWords({ state, job }: RecordState): Markup {
+function stateWords({ state, job }: RecordState) {
   switch (state) {
     case 'acknowledged':
       return html`It belongs to ${job ? html`the job ${jobLink(job)}` : 'no job'}.`;
@@ -159,11 +150,7 @@ function stateWords({ state, job }: RecordState): Markup {
 }
 
 /** Values that a guard of a job holds, beside those that the store has. */
-function heldPart(
-  { run, job, changes, edited }: RecordState['held'][number],
-  key: string,
-  viewer: Viewer,
-): Markup {
+function heldPart({ run, job, changes, edited }: RecordState['held'][number], key: string, viewer: Viewer) {
   const choices = edited
     ? CONFLICT_SIDES.map((side) => ({ label: CONFLICT_BUTTONS[side], query: { key, conflicts: side } }))
     : [{ label: 'Release', query: { key } }];
@@ -185,12 +172,12 @@ ${mayDo(viewer.role, 'release') && buttonRow(...choices.map((choice) => actionBu
   );
 }
 
-function fieldName(field: string, variant: string | null): Markup {
+function fieldName(field: string, variant: string | null) {
   return html`${code(field)}${variant !== null && html` ${foreign(variant)}`}`;
 }
 
 /** Fields that somebody edited in the store. */
-function editedPart(edited: RecordState['edited'], reading: Reading): Markup {
+function editedPart(edited: RecordState['edited'], reading: Reading) {
   return section(
     'edited',
     'Edited in the store',
@@ -212,7 +199,7 @@ function actionButtons(
   { store, target, key }: FoundRecord,
   { versions: [newest] }: RecordState,
   viewer: Viewer,
-): Markup | false {
+) {
   const undo =
     newest !== undefined &&
     newest.kind !== 'absent' &&
@@ -224,7 +211,7 @@ function actionButtons(
   return mayDo(viewer.role, 'undo') && buttonRow(undo, forget);
 }
 
-function timeline(versions: readonly RecordVersion[], reading: Reading): Markup {
+function timeline(versions: readonly RecordVersion[], reading: Reading) {
   if (versions.length === 0)
     return emptyBox(
       'No version is kept',
@@ -249,7 +236,7 @@ function timeline(versions: readonly RecordVersion[], reading: Reading): Markup 
   );
 }
 
-function changesMarkup({ kind, created, changes, id }: RecordVersion): Markup {
+function changesMarkup({ kind, created, changes, id }: RecordVersion) {
   switch (kind) {
     case 'deleted':
       return html`deleted`;
@@ -267,7 +254,7 @@ function changesMarkup({ kind, created, changes, id }: RecordVersion): Markup {
   }
 }
 
-function acknowledged(fields: readonly RecordField[], reading: Reading): Markup {
+function acknowledged(fields: readonly RecordField[], reading: Reading) {
   return section(
     'body',
     'Acknowledged body',

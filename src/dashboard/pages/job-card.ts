@@ -171,7 +171,7 @@ function nextWords({ schedule, next }: JobFacts, reading: Reading): Slot {
     : momentAndDistance(next, reading);
 }
 
-function lastFact({ facts: { last }, job, need }: JobCardFacts, reading: Reading): Markup {
+function lastFact({ facts: { last }, job, need }: JobCardFacts, reading: Reading) {
   if (last !== undefined) return fact('Last run', lastWords(last, reading));
   const advice =
     job?.kind === 'import' &&
@@ -180,7 +180,7 @@ function lastFact({ facts: { last }, job, need }: JobCardFacts, reading: Reading
   return fact('Last run', html`Never. ${advice}`);
 }
 
-function lastWords(last: Run, reading: Reading): Markup {
+function lastWords(last: Run, reading: Reading) {
   const words = figuresWords(last);
   const link = html`<a href="/runs/${last.id}">${words === '' ? `run ${last.id}` : words}</a>`;
   const lasted = formatDuration(lastedMs(last, reading.now));

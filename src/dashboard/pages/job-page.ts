@@ -15,16 +15,7 @@ import { guardWords } from '../../model/guard.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { jobFile } from '../../model/run.ts';
 import { FLOOR_TEXT, limitWords, wavesText } from '../../model/safety-limits.ts';
-import {
-  bullets,
-  code,
-  dataTable,
-  html,
-  type Markup,
-  runBadge,
-  type Slot,
-  section,
-} from '../../report/html/markup.ts';
+import { bullets, code, dataTable, html, runBadge, type Slot, section } from '../../report/html/markup.ts';
 import { capitalise, counted, listed } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
@@ -111,13 +102,13 @@ ${job !== undefined && section('settings', 'Settings', jobSettings(job))}
   };
 }
 
-function noRuns({ job }: JobCardFacts, viewer: Viewer): Markup {
+function noRuns({ job }: JobCardFacts, viewer: Viewer) {
   const advice = job?.kind === 'import' && ' A plan shows what a run would send, and sends nothing.';
   return html`<p>No runs yet.${advice}${job !== undefined && !mayDo(viewer.role, 'run') && ' Somebody with the role operate can start one.'}</p>`;
 }
 
 /** The settings of a job in words, with defaults and without secrets. */
-function jobSettings(job: Job): Markup {
+function jobSettings(job: Job) {
   const own = job.kind === 'import' ? importSettings(job) : exportSettings(job);
   return html`<dl class="settings">${own}${fact('Notifies', notifyWords(job.notify))}</dl>
 <p class="quiet">To change the job, choose Edit (role edit). All of these settings are in ${code(jobFile(job.name))}.</p>`;
@@ -162,7 +153,7 @@ function exportSettings(job: ExportJob): Slot {
   ];
 }
 
-function sourceWords({ source }: ImportJob): Markup {
+function sourceWords({ source }: ImportJob) {
   const details = withoutAbsent([
     source.files !== undefined && counted(source.files, 'file'),
     source.encoding !== undefined && source.encoding,
@@ -171,7 +162,7 @@ function sourceWords({ source }: ImportJob): Markup {
   return html`${placeWords(source)}${details.length > 0 && ` (${details.join(', ')})`}`;
 }
 
-function paramsWords({ params }: ImportJob): Markup | false {
+function paramsWords({ params }: ImportJob) {
   const entries = Object.entries(params);
   if (entries.length === 0) return false;
   return html` with ${entries.map(([name, value], index) => html`${index > 0 && ', '}<code>${name}: ${String(value)}</code>`)}`;
@@ -184,13 +175,13 @@ function safetyWords(limits: readonly string[]): Slot {
 }
 
 /** The address may contain a token, so only its host is shown. */
-function notifyWords(recipients: readonly Notify[] | undefined): string {
+function notifyWords(recipients: readonly Notify[] | undefined) {
   if (recipients === undefined) return 'Nobody';
   return recipients
     .map((one) => `${recipientWords(one)} ${listed(one.on.map((end) => NOTIFY_WORDS[end]))}`)
     .join('; ');
 }
 
-function recipientWords(recipient: Notify): string {
+function recipientWords(recipient: Notify) {
   return recipient.kind === 'email' ? listed(recipient.address) : new URL(recipient.address).host;
 }

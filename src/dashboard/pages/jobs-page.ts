@@ -43,7 +43,7 @@ ${warnings.length > 0 && foldedPart(`${counted(warnings.length, 'note')} on the 
 }
 
 /** Jobs grouped by what they need: the most urgent group first, within a group by name. */
-function jobGroups(jobs: readonly JobCardFacts[], viewer: Viewer): Markup {
+function jobGroups(jobs: readonly JobCardFacts[], viewer: Viewer) {
   const running = jobs.filter(({ activity }) => activity !== null);
   const needing = jobs
     .filter(({ activity, need }) => activity === null && need !== null)
@@ -69,27 +69,27 @@ ${
 }`;
 }
 
-function problemsBox(problems: readonly ConfigurationProblem[], program: string): Markup {
+function problemsBox(problems: readonly ConfigurationProblem[], program: string) {
   return html`<section class="notice bad" aria-labelledby="problems"><h2 id="problems">Correct the files of the workspace: ${counted(problems.length, 'problem')}</h2>
 ${problemList(problems)}
 <p>Then load this page again. <code>${program} check</code> prints the same list.</p></section>`;
 }
 
-function unsetBox(unset: readonly string[]): Markup {
+function unsetBox(unset: readonly string[]) {
   return noticeText(
     html`Not set yet: ${enumerated(unset.map(code))}. Jobs that need ${unset.length === 1 ? 'it' : 'them'} cannot run. Give a store its address and key under <a href="/stores">Stores</a>; set others in <code>.env</code>, then load this page again.`,
     'warning',
   );
 }
 
-function newJobButtons(different: Partial<ActionButton> = {}): Markup {
+function newJobButtons(different: Partial<ActionButton> = {}) {
   return buttonRow(
     linkButton('/new', { label: 'New job', ...different }),
     linkButton('/exports/new', { label: 'New export' }),
   );
 }
 
-function noJobs({ role }: Viewer): Markup {
+function noJobs({ role }: Viewer) {
   return emptyBox(
     'No jobs yet',
     `A job moves a file into a store, or reads from a store into a file: once, or on a schedule. ${mayDo(role, 'make-job') ? 'Upload a file or give its address: its columns are matched, and you see the first records before anything is sent.' : 'Somebody with the role edit can make one.'}`,

@@ -52,7 +52,7 @@ export function actionRoute(name: ActionName): string {
   return pathOf(name, `:${actionOf(name).to}`);
 }
 
-function pathOf(name: ActionName, of: string): string {
+function pathOf(name: ActionName, of: string) {
   const { to, page = name } = actionOf(name);
   if (to === undefined) return `/records/${page}`;
   return `/${to}s/${of}${page === '' ? '' : `/${page}`}`;

@@ -5,7 +5,7 @@ import { mayDo } from '../../model/action.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { sentenceOf } from '../../model/storeferry-error.ts';
 import { sectionMarkup } from '../../report/html/document-sections.ts';
-import { code, html, link, type Markup } from '../../report/html/markup.ts';
+import { code, html, link } from '../../report/html/markup.ts';
 import { latestFigures, listSection, listTrends } from '../../report/run-document.ts';
 import { exportHistory } from '../../run/export/export-run.ts';
 import { counted } from '../../text/printable.ts';
@@ -94,7 +94,7 @@ export async function listPage(
 }
 
 /** A day that was typed, `2026-11-28`; empty for anything else, which is no bound. */
-function dayIn(typed = ''): string {
+function dayIn(typed = '') {
   return /^\d{4}-\d{2}-\d{2}$/.test(typed) ? typed : '';
 }
 
@@ -103,7 +103,7 @@ async function trends(
   { location, history }: Awaited<ReturnType<typeof exportHistory>>,
   fields: FormFields,
   reading: Reading,
-): Promise<Markup> {
+) {
   const href = listsHref(job);
   const range = { from: dayIn(fields['from']), to: dayIn(fields['to']) };
   // As date fields write days.
@@ -145,7 +145,7 @@ ${isOne && noticeText(html`One reading shows no change yet: each run of ${jobLin
 ${pager(shown, href, range)}`;
 }
 
-function noReadings(job: string, location: string, viewer: Viewer): Markup {
+function noReadings(job: string, location: string, viewer: Viewer) {
   return emptyBox(
     'No readings yet',
     html`${code(location)} is empty. Each run of ${jobLink(job)} adds one line per list. ${mayDo(viewer.role, 'run') ? html`${link(actionHref('run', job), 'Run it now')}.` : 'Somebody with the role operate can run it.'}`,

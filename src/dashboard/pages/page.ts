@@ -71,7 +71,7 @@ export function decorateReplies(app: FastifyInstance, site: Site): void {
 }
 
 /** A whole document. Before the sign-in there is no viewer and no navigation. */
-function page(parts: Page, site: Site, viewer: Viewer | null): string {
+function page(parts: Page, site: Site, viewer: Viewer | null) {
   const { title, heading, notice, lead, body } = parts;
   const name = withoutAbsent([title, viewer !== null && site.workspaceName, 'Storeferry']).join(' · ');
   return `<!doctype html>\n${html`<html lang="en">
@@ -101,7 +101,7 @@ ${body}
 </html>`}\n`;
 }
 
-function banner({ section }: Page, { workspaceName, redisUrl }: Site, viewer: Viewer | null): Markup {
+function banner({ section }: Page, { workspaceName, redisUrl }: Site, viewer: Viewer | null) {
   if (viewer === null)
     return html`<header class="site-header"><div class="site-bar"><span class="site-name">Storeferry</span></div></header>`;
   const entries = SECTIONS.filter((entry) => entry !== 'queues' || redisUrl !== undefined);
@@ -234,7 +234,7 @@ export function momentAndDistance(at: number, reading: Reading): Markup {
   return html`${moment(at, reading)} <span class="quiet">(${relativeTime(at, reading)})</span>`;
 }
 
-function written(at: number, now: number, timezone: string): string {
+function written(at: number, now: number, timezone: string) {
   return formatMoment(at, { timezone, year: Math.abs(at - now) > 300 * DAY });
 }
 

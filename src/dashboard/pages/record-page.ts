@@ -1,17 +1,7 @@
 import { includesRole } from '../../model/action.ts';
 import type { TracedCell } from '../../model/mapped-record.ts';
 import type { Run } from '../../model/run.ts';
-import {
-  bullets,
-  code,
-  enumerated,
-  foreign,
-  html,
-  link,
-  type Markup,
-  quiet,
-  section,
-} from '../../report/html/markup.ts';
+import { bullets, code, enumerated, foreign, html, link, quiet, section } from '../../report/html/markup.ts';
 import {
   cellPlace,
   isNamed,
@@ -82,30 +72,30 @@ export async function recordsOf(dashboard: DashboardContext, id: string, viewer:
 }
 
 /** PageError unless a visitor may see the records. */
-function refusePersonalData(of: Pick<Run, 'resource'>, viewer: Viewer): void {
+function refusePersonalData(of: Pick<Run, 'resource'>, viewer: Viewer) {
   if (maySeeRecords(of, viewer)) return;
   const why =
     'Records of contacts hold personal data: they need the role operate, or the token with full access.';
   throw new PageError(403, 'Not for this role', why);
 }
 
-function recordLink(run: string, key: string): Markup {
+function recordLink(run: string, key: string) {
   return link(`/runs/${run}/records${queryOf({ key })}`, foreign(key));
 }
 
-function searchForm(id: string, key: string): Markup {
+function searchForm(id: string, key: string) {
   const control = html`<input id="key" name="key" value="${key}" required>`;
   return filterForm(`/runs/${id}/records`, [{ name: 'key', label: 'Key, or a text in a cell', control }]);
 }
 
-function examplesList(id: string, examples: RecordExamples): Markup {
+function examplesList(id: string, examples: RecordExamples) {
   const list = (title: string, keys: readonly string[]) =>
     keys.length > 0 &&
     html`<section class="part"><h2>${title}</h2>${bullets(keys.map((key) => recordLink(id, key)))}</section>`;
   return html`<div class="report">${list('Rejected', examples.rejected)}${list('Changed', examples.changed)}${list('New', examples.new)}</div>`;
 }
 
-async function recordOf(dashboard: DashboardContext, run: Run, key: string): Promise<Markup> {
+async function recordOf(dashboard: DashboardContext, run: Run, key: string) {
   const { context, readWorkspace } = dashboard;
   const workspace = readWorkspace();
   const job = workspace.job(run.job);
@@ -127,11 +117,7 @@ async function recordOf(dashboard: DashboardContext, run: Run, key: string): Pro
   }
 }
 
-function suggestions(
-  id: string,
-  { nearest, containing }: RecordSuggestions,
-  source: RecordView['source'],
-): Markup {
+function suggestions(id: string, { nearest, containing }: RecordSuggestions, source: RecordView['source']) {
   return emptyBox(
     'No record has this key',
     nearest.length > 0
@@ -143,7 +129,7 @@ function suggestions(
 }
 
 /** The record: each value of the body beside its cells, then all cells with the fields that they are in. */
-function recordMarkup(view: RecordView): Markup {
+function recordMarkup(view: RecordView) {
   const { fields, reason, removed, standing } = view;
   const ids = new Map<string, string>();
   for (const row of view.rows) for (const cell of row.cells) ids.set(nameOf(cell), `cell-${ids.size + 1}`);
@@ -174,7 +160,7 @@ ${section(
 </div>`;
 }
 
-function nameOf({ file, line, column }: TracedCell): string {
+function nameOf({ file, line, column }: TracedCell) {
   return JSON.stringify([file, line, column]);
 }
 
@@ -183,7 +169,7 @@ function fieldMarkup(
   index: number,
   view: RecordView,
   ids: ReadonlyMap<string, string>,
-): Markup {
+) {
   const from = cells.map((cell) => {
     const id = ids.get(nameOf(cell));
     const words = html`${foreign(cell.column ?? 'header')} ${quiet(cellPlace(cell, view.source))}`;
@@ -193,7 +179,7 @@ function fieldMarkup(
 <div class="traced-field">${code(path)} <b class="traced-value">${foreign(valueText(value, VALUE_SHOWN))}</b>${old !== undefined && html` <span class="traced-old">was ${old === null ? 'absent' : foreign(valueText(old, VALUE_SHOWN))}</span>`}${steps.length > 0 && html`<span class="traced-steps">${steps.map((step) => html`${code(step)} `)}</span>`}</div></li>`;
 }
 
-function cellMarkup(cell: TracedCell, view: RecordView, ids: ReadonlyMap<string, string>): Markup {
+function cellMarkup(cell: TracedCell, view: RecordView, ids: ReadonlyMap<string, string>) {
   const name = nameOf(cell);
   const used = view.fields.flatMap((field, index) =>
     field.cells.some((one) => nameOf(one) === name) ? [{ path: field.path, index }] : [],

@@ -92,7 +92,7 @@ function buttonOf(run: Run, hasWorkbook: boolean, viewer: Viewer): ButtonOf {
   };
 }
 
-function kindWords({ kind, retryOf, undo, release }: Run): Markup {
+function kindWords({ kind, retryOf, undo, release }: Run) {
   if (undo !== undefined) return html`Undo of ${runLink(undo.of)} of`;
   if (release !== undefined) return html`Release of records that ${runLink(release.of)} held, of`;
   return retryOf === null ? html`${RUN_NOUNS[kind]} of` : html`Retry of ${runLink(retryOf)} of`;

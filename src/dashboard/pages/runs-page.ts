@@ -1,7 +1,7 @@
 import { includesRole } from '../../model/action.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { lastedMs, RUN_STATUSES, type Run } from '../../model/run.ts';
-import { html, type Markup, quiet, runBadge, type TableParts } from '../../report/html/markup.ts';
+import { html, quiet, runBadge, type TableParts } from '../../report/html/markup.ts';
 import { figuresWords, kindOf, statusLabel } from '../../report/status-words.ts';
 import { listLiveRuns } from '../../run/report/read-stored-report.ts';
 import { counted, formatDuration } from '../../text/printable.ts';
@@ -107,11 +107,11 @@ export function runsTable(
   };
 }
 
-function outcome(run: Run, settled: boolean): Markup {
+function outcome(run: Run, settled: boolean) {
   const why = run.status === 'running' ? null : failureReasonOf(run);
   return html`${runBadge(run, { settled })} <span class="totals">${figuresWords(run)}</span>${why !== null && html`<div class="why">${why}</div>`}`;
 }
 
-function kindNote(run: Run): Markup {
+function kindNote(run: Run) {
   return run.kind === 'run' || run.kind === 'export' ? html`` : html` ${quiet(kindOf(run))}`;
 }

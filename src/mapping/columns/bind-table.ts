@@ -172,7 +172,7 @@ function findSingle(column: Column, line: HeaderLine): Map<number, FoundHeader> 
   return new Map([[1, only]]);
 }
 
-function findMembers(column: Column, line: HeaderLine): Map<number, FoundHeader> {
+function findMembers(column: Column, line: HeaderLine) {
   const { family } = column;
   if (column.occurrence === 'all' && family !== undefined) return findAll(column, family, line);
   const members = new Map<number, FoundHeader>();
@@ -189,7 +189,7 @@ function findMembers(column: Column, line: HeaderLine): Map<number, FoundHeader>
 }
 
 /** All columns of a header. A column of another file has the number of the column here that is called the same. */
-function findAll(column: Column, { labels }: Family, line: HeaderLine): Map<number, FoundHeader> {
+function findAll(column: Column, { labels }: Family, line: HeaderLine) {
   const exact = matching(column, line, false);
   const found = exact.length > 0 ? exact : matching(column, line, true).slice(0, 1);
   const byIndex = new Map(
@@ -242,7 +242,7 @@ function matching(
 }
 
 /** A header that the mapping does not know becomes the name of a property. It is not named: it may be the data of a person. */
-function repeatedProperty(index: number, headers: readonly string[]): MappingError {
+function repeatedProperty(index: number, headers: readonly string[]) {
   const places = headers.flatMap((text, at) => (text === headers[index] ? [at + 1] : []));
   return new MappingError(
     `All other columns become properties, but the file has one of them more than once: columns ${places.slice(0, MAX_PLACES_NAMED).join(', ')} have the same header.`,
@@ -252,7 +252,7 @@ function repeatedProperty(index: number, headers: readonly string[]): MappingErr
 
 const MAX_PLACES_NAMED = 10;
 
-function repeated(index: number, { headers }: HeaderLine): MappingError {
+function repeated(index: number, { headers }: HeaderLine) {
   const header = headers[index] ?? '';
   const places = headers.flatMap((text, at) =>
     looseName(text) === looseName(header) ? [`${at + 1} ('${text}')`] : [],
@@ -265,12 +265,7 @@ function repeated(index: number, { headers }: HeaderLine): MappingError {
   );
 }
 
-function missingColumn(
-  columns: Columns,
-  name: string,
-  line: HeaderLine,
-  { import: resource }: MappingSpec,
-): MappingError {
+function missingColumn(columns: Columns, name: string, line: HeaderLine, { import: resource }: MappingSpec) {
   const { patterns = [] } = columns.declared.get(name) ?? {};
   const accepted = patterns.map(({ written }) => `'${written}'`);
   const { headers } = line;

@@ -93,7 +93,7 @@ function matchFrom(
   return false;
 }
 
-function digitsAt(text: string, at: number): number {
+function digitsAt(text: string, at: number) {
   let length = 0;
   while (length < 6 && /[0-9]/.test(text.charAt(at + length))) length++;
   return length;

@@ -73,7 +73,7 @@ function adjacentGrouper(scope: Scope, by: TypedExpression, head: Expression<boo
     current = undefined;
   };
   /** The block of the key: the current one, or a new one. */
-  const blockOf = (key: string): Block<string> => {
+  const blockOf = (key: string) => {
     let fault = nextFault;
     if (current?.key === key) {
       if (current.size < mostRows) return current;
@@ -154,7 +154,7 @@ function adjacentGrouper(scope: Scope, by: TypedExpression, head: Expression<boo
   };
 }
 
-function isNamed(row: SourceRow, key: string): boolean {
+function isNamed(row: SourceRow, key: string) {
   return row.misaligned?.cells.includes(key) ?? false;
 }
 
@@ -253,7 +253,7 @@ class Block<Key extends string | null> {
   }
 
   /** @param reason why its cells cannot be trusted; undefined where they can. */
-  add(row: SourceRow, reason: Reason | undefined): void {
+  add(row: SourceRow, reason: Reason | undefined) {
     this.#all.push(row);
     if (reason === undefined) this.rows.push(row);
     else this.fault ??= reason;
@@ -267,12 +267,12 @@ class Block<Key extends string | null> {
     return this.#all[0]?.line ?? 0;
   }
 
-  addFault(reason: Reason): void {
+  addFault(reason: Reason) {
     this.fault ??= reason;
   }
 
   /** @param partial whether it may be only a part of a record. */
-  record(head: SourceRow | undefined, partial: boolean): RecordRows {
+  record(head: SourceRow | undefined, partial: boolean) {
     const [rows, all] = [this.rows, this.#all];
     return recordOf(all, { head: head ?? rows[0], rows, fault: this.fault, key: this.key, partial });
   }

@@ -141,7 +141,7 @@ function labelled(options: Names, labels: Names): Names {
   return new Map([...options].map(([code, value]) => [labels.get(code) ?? code, value]));
 }
 
-function slotOf(scope: Scope, path: readonly string[], name: string): number {
+function slotOf(scope: Scope, path: readonly string[], name: string) {
   const named = namedAt(scope, path, name);
   if (named?.kind === 'column') return named.slot;
   if (named !== undefined) scope.problems.add(path, `${name} is not a single column`);
@@ -190,7 +190,7 @@ function parseChildren(cell: string, spec: ChildrenSpec): readonly ChildReferenc
 }
 
 /** Reads `code=value,code=value`. */
-function parsePairs(text: string, spec: ChildrenSpec): Map<string, string> {
+function parsePairs(text: string, spec: ChildrenSpec) {
   const pairs = new Map<string, string>();
   let last: string | undefined;
   for (const piece of text.split(spec.pairs)) {
@@ -260,7 +260,7 @@ function scratchGrouper(
     };
     return { ...member, row, isAside };
   };
-  const gathered = (members: readonly Member[], tooMany: Reason | undefined): RecordRows => {
+  const gathered = (members: readonly Member[], tooMany: Reason | undefined) => {
     const found = members[0] && scratch.faultOf(members[0].record);
     const misaligned = members.flatMap(({ row }) => (row.misaligned === undefined ? [] : [row]));
     const own = members.filter(({ isAside, row }) => !isAside && row.misaligned === undefined);
@@ -359,7 +359,7 @@ function finishKeyed(
   gathered: GatheredRecord,
   head: Expression<boolean> | undefined,
   keyOf: (misaligned: SourceRow) => string | null,
-): RecordRows {
+) {
   const { members, fault, spans, counted } = gathered;
   const described = head === undefined ? members.slice(0, 1) : members.filter((row) => head(row, 0));
   const second = described[1];
@@ -381,7 +381,7 @@ function finishKeyed(
 }
 
 /** A record whose rows refer to each other. */
-function finishReferred({ head, members, fault, spans, counted }: GatheredRecord): RecordRows {
+function finishReferred({ head, members, fault, spans, counted }: GatheredRecord) {
   const rows = head === undefined ? members : [head, ...members];
   return recordOf([], { head, rows, children: members, fault, spans, counted });
 }

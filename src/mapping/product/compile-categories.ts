@@ -128,7 +128,7 @@ export function categoryFinder({
   };
 
   /** How many names of the path, from the leaf, are those of the category and its parents; 0 where one contradicts it. */
-  function matchedLevels(category: StoreCategory, path: readonly string[]): number {
+  function matchedLevels(category: StoreCategory, path: readonly string[]) {
     let matched = 0;
     let at: StoreCategory | undefined = category;
     for (const name of path) {
@@ -141,6 +141,6 @@ export function categoryFinder({
   }
 }
 
-function isMadeByName({ name: known, url, parentCategory }: StoreCategory, name: string): boolean {
+function isMadeByName({ name: known, url, parentCategory }: StoreCategory, name: string) {
   return parentCategory === 0 && known === name && url === slugify(name);
 }

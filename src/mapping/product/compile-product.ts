@@ -386,7 +386,7 @@ function compileVariantFields(
   };
 }
 
-function compileSpreadColumns(scope: Scope, { options }: ProductMappingSpec): SpreadColumns | undefined {
+function compileSpreadColumns(scope: Scope, { options }: ProductMappingSpec) {
   if (options?.fromColumns === undefined) return undefined;
   const path = ['options', 'fromColumns'];
   if (options.combine === true) scope.problems.add(path, 'fromColumns does not go with combine');

@@ -1,4 +1,3 @@
-import type { Family } from '../columns/columns.ts';
 import type { BoundTable, RecordRows, SourceRow } from '../record-rows.ts';
 import { familyAt, type Named, namedAt, type Path, type Scope } from '../scope.ts';
 import type { ProductMappingSpec } from '../spec/mapping-spec.ts';
@@ -160,7 +159,7 @@ export function compileSpread(
   { name, columns }: NonNullable<OptionsSpec['fromColumns']>,
 ): SpreadColumns {
   const scope = { ...outer, field: 'options' };
-  const families = [columns].flat().flatMap((column): { family: Family; slot: number }[] => {
+  const families = [columns].flat().flatMap((column) => {
     const family = familyAt(scope, [...path, 'columns'], column, true);
     return family === undefined ? [] : [{ family, slot: scope.columns.addSlot() }];
   });
@@ -178,7 +177,7 @@ export function compileSpread(
       }),
     }));
   };
-  const tableOf = (table: BoundTable, { label, cells }: ReturnType<typeof membersOf>[number]): BoundTable => {
+  const tableOf = (table: BoundTable, { label, cells }: ReturnType<typeof membersOf>[number]) => {
     const key = `${table.file} ${table.digest} ${label}`;
     const known = tables.get(key);
     if (known !== undefined) return known;

@@ -92,12 +92,7 @@ function weightInCell(
   return coerce(scope, valuePath, weight, 'number').read;
 }
 
-function inStoreUnit(
-  weight: number,
-  unit: string,
-  storeUnit: WeightUnit,
-  quote: (text: string) => string,
-): number {
+function inStoreUnit(weight: number, unit: string, storeUnit: WeightUnit, quote: (text: string) => string) {
   if (weight < 0) refuse('weight-negative', 'the weight is below 0');
   const from = unitOf(unit);
   const to = unitOf(storeUnit);

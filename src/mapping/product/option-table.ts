@@ -240,7 +240,7 @@ function nameReader(
 export const childOptionReader: OptionReader = ({ childOptions = [] }, variants) =>
   tableOf(childOptions, variants);
 
-function textOf(value: Cell): string | undefined {
+function textOf(value: Cell) {
   return value === undefined || isList(value) ? undefined : String(value);
 }
 
@@ -297,7 +297,7 @@ export function combine(table: OptionTable, rules: OptionRules): Chosen {
   return { options: optionsOf(table, kept, choices), choices };
 }
 
-function combinations(lists: readonly (readonly string[])[]): readonly (readonly string[])[] {
+function combinations(lists: readonly (readonly string[])[]) {
   return lists.reduce<readonly (readonly string[])[]>(
     (made, list) => made.flatMap((values) => list.map((value) => [...values, value])),
     [[]],
@@ -315,7 +315,7 @@ function keptOptions(table: OptionTable, rules: OptionRules): readonly number[] 
   });
 }
 
-function meansNone(table: OptionTable, option: number, { none }: OptionRules): boolean {
+function meansNone(table: OptionTable, option: number, { none }: OptionRules) {
   return (
     none !== undefined &&
     table.choices.length === 1 &&
@@ -377,11 +377,11 @@ function isComplete(values: readonly (string | undefined)[]): values is readonly
   return !values.includes(undefined);
 }
 
-function tupleKey(values: readonly string[]): string {
+function tupleKey(values: readonly string[]) {
   return values.length === 1 ? (values[0] ?? '') : JSON.stringify(values);
 }
 
-function refuseRepeated(table: OptionTable, choices: readonly Choice[]): void {
+function refuseRepeated(table: OptionTable, choices: readonly Choice[]) {
   if (choices.length < 2) return;
   const seen = new Map<string, number>();
   for (const { row, values } of choices) {
@@ -403,7 +403,7 @@ function refuseRepeated(table: OptionTable, choices: readonly Choice[]): void {
 /**
  * A value as a buyer sees it: no-break spaces become spaces, invisible characters are removed, accents are composed.
  */
-function asSeen(value: string): string {
+function asSeen(value: string) {
   return /^[\x20-\x7e]*$/.test(value)
     ? value
     : value

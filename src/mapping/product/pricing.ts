@@ -143,7 +143,7 @@ function compileRule(
   if (kind !== 'number') scope.problems.add([...path, 'rule'], 'expected steps that give a number');
   const last = rule.at(-1);
   const isRounded = typeof last === 'object' && ('round' in last || 'convert' in last);
-  const through = (price: number, row: SourceRow): number => {
+  const through = (price: number, row: SourceRow) => {
     let applied: Cell;
     const calculate = () => {
       applied = applySteps(steps, price, row, 0);
@@ -193,11 +193,11 @@ function compileSale(
 }
 
 /** Blank is 0. */
-function numberOf(cell: Cell): number {
+function numberOf(cell: Cell) {
   return typeof cell === 'number' ? cell : 0;
 }
 
-function amountOf(cell: Cell, what: string): number {
+function amountOf(cell: Cell, what: string) {
   const read = numberOf(cell);
   return read < 0 ? refuse('price-negative', `the ${what} is below 0`) : read;
 }
@@ -316,6 +316,6 @@ export class Clock {
 }
 
 /** Rounded to cents, or as finely as the price it came from. */
-function toCents(exact: Decimal, like: Decimal): Decimal {
+function toCents(exact: Decimal, like: Decimal) {
   return exact.rounded(Math.max(2, like.fractionDigits));
 }

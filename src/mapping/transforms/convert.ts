@@ -57,7 +57,7 @@ function convertStep(
     complain(['convert', key], `expected the code of a currency, such as EUR, found '${currency}'`);
   }
   const known = new Map<string, Rate>();
-  const rateOf = (source: string, target: string): Rate => {
+  const rateOf = (source: string, target: string) => {
     const pair = ratePair(source, target);
     const found = known.get(pair) ?? findRate(table, rates, source.toUpperCase(), target.toUpperCase());
     known.set(pair, found);
@@ -115,7 +115,7 @@ function findRate(table: LookupTable | undefined, name: string, from: string, to
 }
 
 /** How many digits a currency has behind the point; 2 where it is unknown. */
-function currencyDigits(currency: string): number {
+function currencyDigits(currency: string) {
   const wanted = currency.trim().toUpperCase();
   if (!CURRENCIES.has(wanted)) return 2;
   const format = new Intl.NumberFormat('en', { style: 'currency', currency: wanted });

@@ -77,14 +77,14 @@ function readIso(text: string): DateParts | undefined {
   return { numbers, hasTime: found[4] !== undefined, offset: offsetMinutes(found[7]) };
 }
 
-function offsetMinutes(zone: string | undefined): number | undefined {
+function offsetMinutes(zone: string | undefined) {
   if (zone === undefined) return undefined;
   if (zone.toUpperCase() === 'Z') return 0;
   const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2));
   return zone.startsWith('-') ? -minutes : minutes;
 }
 
-function momentOf({ numbers, hasTime, offset }: DateParts, timezone: string): Moment | undefined {
+function momentOf({ numbers, hasTime, offset }: DateParts, timezone: string) {
   const [year = 0, month = 0, ...rest] = numbers;
   const utc = Date.UTC(year, month - 1, ...rest);
   // A month, day, hour, minute or second that does not exist is counted into the next.
@@ -97,7 +97,7 @@ function momentOf({ numbers, hasTime, offset }: DateParts, timezone: string): Mo
  * The moment, in milliseconds since the epoch, at which clocks in the time zone show what UTC clocks show at
  * `wallTime`. A time that they skip gives one an hour earlier or later.
  */
-function zonedTime(wallTime: number, timezone: string): number {
+function zonedTime(wallTime: number, timezone: string) {
   if (timezone === 'UTC') return wallTime;
   // The offset at a moment some hours away is wrong only around a change of the clock; the second one is correct
   // there, too.
@@ -107,7 +107,7 @@ function zonedTime(wallTime: number, timezone: string): number {
 
 const zoneFormats = new Map<string, Intl.DateTimeFormat>();
 
-function offsetAt(time: number, timezone: string): number {
+function offsetAt(time: number, timezone: string) {
   let format = zoneFormats.get(timezone);
   if (format === undefined) {
     format = new Intl.DateTimeFormat('en-US', {

@@ -94,7 +94,7 @@ export const FALLBACK = 'otherwise';
 /** From here on a number has more digits before its point than it can keep. */
 const TOO_LARGE = 1e15;
 
-function bounded(result: number, { line }: SourceRow): number {
+function bounded(result: number, { line }: SourceRow) {
   if (Math.abs(result) < TOO_LARGE) return result;
   return refuse('number-too-large', 'the calculation gives a number of more than 15 digits', line);
 }

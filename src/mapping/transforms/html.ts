@@ -126,11 +126,7 @@ function loadEntities(): typeof Entities {
 const ELEMENT =
   /<(\/?)(?!(?:script|style|title|textarea|option|xmp|iframe|noembed|noframes|noscript|plaintext)[\s/>])[a-z][^\s/>]*/gi;
 
-function stripTags(
-  text: string,
-  sanitize: typeof sanitizeHtml,
-  decodeHTML: typeof Entities.decodeHTML,
-): string {
+function stripTags(text: string, sanitize: typeof sanitizeHtml, decodeHTML: typeof Entities.decodeHTML) {
   const spaced = text
     .replaceAll(/<(?:br|\/p|\/div|\/li|\/h[1-6]|\/tr)\b/gi, '\n$&')
     .replaceAll(ELEMENT, '<$1br');
@@ -143,7 +139,7 @@ function stripTags(
 }
 
 /** Plain text as HTML: paragraphs at blank lines, with line breaks within them. */
-function paragraphs(text: string): string {
+function paragraphs(text: string) {
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   const parts = escaped.replaceAll(/\r\n?/g, '\n').split(/\n\s*\n/);
   return parts.map((part) => `<p>${part.trim().replaceAll('\n', '<br>')}</p>`).join('');
@@ -167,7 +163,7 @@ export function withHtmlPolicy<Mapper extends { readonly notes: string[]; readon
   if (policy === 'keep') return mapper;
   const { plain, harmless } = htmlCleaner();
   const { notes, build } = mapper;
-  const clean = (field: string, text: string, cleaned = plain): string => {
+  const clean = (field: string, text: string, cleaned = plain) => {
     if (!hasHtml(text)) return text;
     const left = attempt(() => cleaned(text), undefined, 0);
     if (left instanceof Unreadable) throw left.in(field);
@@ -209,7 +205,7 @@ function refuseHtml(field: string, code: string, policy: HtmlPolicy): never {
   throw new Unreadable(code, message).in(field);
 }
 
-function anyHtml(value: unknown): boolean {
+function anyHtml(value: unknown) {
   if (typeof value === 'string') return hasHtml(value);
   return typeof value === 'object' && value !== null && Object.values(value).some(anyHtml);
 }
@@ -250,7 +246,7 @@ function cleanProduct<Body extends ProductPatch>(
 }
 
 /** An address keeps its meaning with these characters encoded (RFC 3986 allows none of them unencoded). */
-function encoded(address: string): string {
+function encoded(address: string) {
   return address.replaceAll('<', '%3C').replaceAll('>', '%3E').replaceAll('"', '%22');
 }
 

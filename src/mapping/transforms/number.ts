@@ -114,7 +114,7 @@ export function formatOf(
 }
 
 /** The thousands sign if the decimal sign is known; undefined if it is not. */
-function otherSign(decimal: NumberFormat['decimal']): '.' | ',' | undefined {
+function otherSign(decimal: NumberFormat['decimal']) {
   return decimal === ',' ? '.' : decimal === '.' ? ',' : undefined;
 }
 

@@ -74,7 +74,7 @@ export function readNumber(
 }
 
 /** Advice for an ambiguous number. */
-function unambiguous({ params }: NumberFormat): string {
+function unambiguous({ params }: NumberFormat) {
   const write = 'write it without a thousands sign, and with two digits or none behind the decimal sign';
   if (params === undefined) return write;
   const { decimal, thousands, currency } = params;
@@ -88,7 +88,7 @@ function unambiguous({ params }: NumberFormat): string {
   ].join('; ');
 }
 
-function expected(text: string, { decimal, params }: NumberFormat): string {
+function expected(text: string, { decimal, params }: NumberFormat) {
   if (decimal === ',') return 'expected digits with a decimal comma';
   const comma = decimal === '.' && /^-?[0-9.]*[0-9],[0-9]+$/.test(text);
   if (!comma) return 'expected digits, as in 1299.50';
@@ -135,14 +135,14 @@ function withoutCurrency(
 }
 
 /** Whether the currency of an amount has thousandths, so that three digits may follow the decimal sign. */
-function hasThousandths(words: readonly string[], currency: string | undefined): boolean {
+function hasThousandths(words: readonly string[], currency: string | undefined) {
   if (currency !== undefined && currency !== 'strip') return THOUSANDTHS.has(currency.toUpperCase());
   const meant = currenciesNamed(words.at(-1) ?? '');
   return meant?.every((code) => THOUSANDTHS.has(code)) === true;
 }
 
 /** Full-width, Persian and Arabic digits and signs as ASCII characters. */
-function asciiDigits(text: string): string {
+function asciiDigits(text: string) {
   return text
     .replaceAll(/[\uff0b-\uff19]/g, (sign) => String.fromCharCode(sign.charCodeAt(0) - 0xfee0))
     .replaceAll(/[\u0660-\u0669]/g, (digit) => String(digit.charCodeAt(0) - 0x660))
@@ -179,7 +179,7 @@ function toPlain(
 }
 
 /** Three digits after the only sign: a thousand, or a number with thousandths. */
-function isThousand(text: string, sign: string): boolean {
+function isThousand(text: string, sign: string) {
   return !/^-?0/.test(text) && GROUPED.exec(text)?.[1] === sign;
 }
 

@@ -24,7 +24,7 @@ export function slugify(text: string, keep = '', lowerCase = true): string {
   return slug;
 }
 
-function withoutAccents(text: string): string {
+function withoutAccents(text: string) {
   const unaccented = text.normalize('NFD').replaceAll(ACCENTED, '$1').normalize('NFC');
   return withPlainLetters(unaccented).replaceAll(ACCENTED, '$1');
 }

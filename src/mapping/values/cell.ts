@@ -232,6 +232,6 @@ export class Faults {
   }
 }
 
-function nameOf({ code, field, line, column }: Reason): string {
+function nameOf({ code, field, line, column }: Reason) {
   return JSON.stringify([code, field, line, column]);
 }

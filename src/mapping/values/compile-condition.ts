@@ -130,7 +130,7 @@ function compileMatcher(scope: Scope, path: Path, matcher: Matcher): CellCheck {
   return isCellTest(matcher) ? compileCellTest(scope, path, matcher) : compileWords(wordsOf(matcher));
 }
 
-function wordsOf(matcher: Matcher): readonly Word[] {
+function wordsOf(matcher: Matcher) {
   if (isCellTest(matcher)) return [];
   return isWords(matcher) ? matcher : [matcher];
 }
@@ -143,7 +143,7 @@ function isCellTest(matcher: Matcher): matcher is CellTest {
   return typeof matcher === 'object' && !Array.isArray(matcher);
 }
 
-function plainWord(word: Word): string {
+function plainWord(word: Word) {
   return String(word).trim().toLowerCase();
 }
 

@@ -293,7 +293,7 @@ function placed(scope: Scope, from: TypedExpression): TypedExpression {
 }
 
 /** The resulting kind; undefined if the step does not accept the input. */
-function kindAfter(step: Step, given: Kind): Kind | undefined {
+function kindAfter(step: Step, given: Kind) {
   if (step.takes === 'any') return step.gives(given);
   if (step.takes === 'text[]') return given === 'text[]' ? step.gives(given) : undefined;
   if (given === step.takes) return step.gives(given);
@@ -312,7 +312,7 @@ export function applySteps(steps: readonly Step[], from: Cell, row: SourceRow, n
 }
 
 /** Applies a step to a value, or to each item of a list. */
-function applyStep(step: Step, value: Present, row: SourceRow, n: number): Cell {
+function applyStep(step: Step, value: Present, row: SourceRow, n: number) {
   if (!isList(value) || step.takes === 'text[]') return step.run(row, n, value);
   const items: Item[] = [];
   for (const item of value) {

@@ -308,7 +308,7 @@ export function compileRowField(outer: Scope, path: Path, value: Value, wanted: 
       };
 }
 
-function fieldName(path: Path): string {
+function fieldName(path: Path) {
   return path
     .filter((part) => part !== 'product' && part !== 'contact' && typeof part === 'string')
     .join('.');
@@ -432,7 +432,7 @@ function gather(lists: readonly TypedExpression[], rows: readonly SourceRow[], n
 }
 
 /** Rows by the number in a column; rows without a number come last, in their order. */
-function ordered(rows: readonly SourceRow[], order: TypedExpression): readonly SourceRow[] {
+function ordered(rows: readonly SourceRow[], order: TypedExpression) {
   if (rows.length < 2) return rows;
   const read = blankIfUnreadable(order.read);
   let isOrdered = true;

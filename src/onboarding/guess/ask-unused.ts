@@ -223,12 +223,12 @@ export function askUnused(guess: Guess) {
 }
 
 /** Whether all goods are new, used or the like, and none defect: that limits no sale. */
-function areSound({ values }: SampledColumn): boolean {
+function areSound({ values }: SampledColumn) {
   return values.every((value) => isMissingValue(value) || isCellWord(value, 'soundness'));
 }
 
 /** The columns without those whose cells are each the sum of those of the others, unless fewer than two are left. */
-function withoutTotals(columns: readonly SampledColumn[]): readonly SampledColumn[] {
+function withoutTotals(columns: readonly SampledColumn[]) {
   const sums = columns[0]?.cells.map((_, row) =>
     columns.reduce((sum, { cells }) => sum + Number(cells[row]), 0),
   );
@@ -256,12 +256,12 @@ const WHERE_MARKED: readonly Applying[] = [
   { value: 'where-marked', label: 'only the marked products are on sale' },
 ];
 
-function mayBeSurcharge(value: string): boolean {
+function mayBeSurcharge(value: string) {
   return isAmount(value.replace(/^\+ ?/, ''));
 }
 
 /** Whether a value stands for one piece: 1, pc, per piece; a column of price units may also have the currency. */
-function isPiece(value: string): boolean {
+function isPiece(value: string) {
   const { headerParts, cells } = words();
   const known = [headerParts.perPiece, headerParts.piece, cells.pieces];
   const parts = value.toLowerCase().replace(/\.$/, '').split(' ');
@@ -273,21 +273,21 @@ function isPiece(value: string): boolean {
 }
 
 /** Whether a word says that one piece is sold: each. */
-function isPieceWord(value: string): boolean {
+function isPieceWord(value: string) {
   return (
     /\p{L}/u.test(value) && !isMissingValue(value) && currencyCode(value) === undefined && isPiece(value)
   );
 }
 
 /** Whether a value is a unit of measure, or for what a price is: kg, ml, per case; a capital letter is a size or a mark. */
-function isMeasure(value: string): boolean {
+function isMeasure(value: string) {
   const { measures, perPiece } = words().headerParts;
   const [first = '', second] = value.toLowerCase().replace(/\.$/, '').split(' ');
   return second === undefined ? measures.has(first) && !/^\p{Lu}$/u.test(value) : perPiece.has(first);
 }
 
 /** Whether a column has the units of what is sold: called that, or with other words that only are about prices. */
-function isOfUnits(guess: Guess, column: SampledColumn): boolean {
+function isOfUnits(guess: Guess, column: SampledColumn) {
   const { mentions } = column.reading;
   const isAbout = mentions.has('unit') && [...mentions].every((one) => one === 'unit' || one === 'price');
   const isCalledUnit = isExactlyCalled(column, 'unit') || isAbout;
@@ -301,19 +301,19 @@ function taxOf(text: string) {
 }
 
 /** Whether a unit is that of the numbers before it, which are a size: Inhalt 250, Einheit ml. */
-function isOfContent({ columns }: Guess, unit: SampledColumn): boolean {
+function isOfContent({ columns }: Guess, unit: SampledColumn) {
   const before = columns[columns.indexOf(unit) - 1];
   return before !== undefined && isCalled(before, 'option', 'size') && isMostly(before, isAmount);
 }
 
 /** Whether neither the header of the price nor another price says whether it is with tax. */
-function isTaxOpen(guess: Guess): boolean {
+function isTaxOpen(guess: Guess) {
   const prices = guess.columns.filter((column) => isCalled(column, 'price', 'regular'));
   return prices.every(({ reading }) => reading.qualifiers.tax === undefined);
 }
 
 /** A column called a discount, or one with percentages: of a sale, or of some products below an unknown header. */
-function mayBeDiscount(column: SampledColumn): boolean {
+function mayBeDiscount(column: SampledColumn) {
   const isOfSome = isUnknown(column) && column.cells.includes('');
   return (
     isExactlyCalled(column, 'discount') ||
@@ -321,7 +321,7 @@ function mayBeDiscount(column: SampledColumn): boolean {
   );
 }
 
-function arePercentages(column: SampledColumn): boolean {
+function arePercentages(column: SampledColumn) {
   return isMostly(column, (value) => isMissingValue(value) || DISCOUNT.exec(value)?.[1] === '%');
 }
 
@@ -338,13 +338,13 @@ function compositionIn(columns: readonly SampledColumn[]): readonly SampledColum
 }
 
 /** Whether a row has a price during a sale that differs from its other price. */
-function isReduced({ used }: Guess, row: number): boolean {
+function isReduced({ used }: Guess, row: number) {
   const cellOf = (name: string) => used.get(name)?.column.cells[row] ?? '';
   return ['sale', 'was'].some((name) => /[1-9]/.test(cellOf(name)) && cellOf(name) !== cellOf('price'));
 }
 
 /** Whether a column limits a sale: it is called so, its words are about a sale, or it is filled just where there is one. */
-function mayLimitSale(guess: Guess, column: SampledColumn): boolean {
+function mayLimitSale(guess: Guess, column: SampledColumn) {
   const { cells, values } = column;
   if (isCalled(column, 'saleDate')) return values.length > 0;
   if (guess.isNamed(column.header) || areFlags(column) || arePercentages(column)) return false;
@@ -358,7 +358,7 @@ function mayLimitSale(guess: Guess, column: SampledColumn): boolean {
 }
 
 /** Whether nothing is known of the header. */
-function isUnnamed({ reading }: SampledColumn): boolean {
+function isUnnamed({ reading }: SampledColumn) {
   return reading.meanings.every(({ concept, how }) => concept === 'none' || how === 'near');
 }
 
@@ -368,7 +368,7 @@ function ask(
   columns: readonly SampledColumn[],
   why: string,
   offered: readonly Applying[] = [],
-): Applying | undefined {
+) {
   const answers = offered.map(({ value, label }) => ({ value, label }));
   const answer = guess.askUnused(columns, why, [LEAVE_OUT, ...answers]);
   return offered.find(({ value }) => value === answer);
@@ -379,7 +379,7 @@ function once<Key extends string, Applied>(
   key: Key,
   value: Applied,
   { header }: SampledColumn,
-): void {
+) {
   if (into[key] !== undefined)
     throw new UsageError(`--unused '${header}': another column has the same answer.`, {
       hint: 'Leave one of them out: --unused HEADER=leave-out.',
@@ -430,16 +430,16 @@ function dateAnswers({ values }: SampledColumn): readonly Applying[] {
   ];
 }
 
-function shown({ values }: SampledColumn, matches: (value: string) => boolean = () => true): string {
+function shown({ values }: SampledColumn, matches: (value: string) => boolean = () => true) {
   return suchAs(values.find(matches));
 }
 
-function suchAs(value: string | undefined): string {
+function suchAs(value: string | undefined) {
   return `has values such as '${value}', and`;
 }
 
 /** Whether a header that is not understood has the word for a price, or is nearly one. */
-function mayBePrice({ columns }: Guess, column: SampledColumn): boolean {
+function mayBePrice({ columns }: Guess, column: SampledColumn) {
   const names = (...concepts: readonly Concept[]) =>
     isCalled(column, ...concepts) || isMentioned(column, ...concepts);
   // Counts and sizes are called so too: Min sale qty, ground clearance.
@@ -452,7 +452,7 @@ function mayBePrice({ columns }: Guess, column: SampledColumn): boolean {
   );
 }
 
-function isDiscount(value: string): boolean {
+function isDiscount(value: string) {
   return /[1-9]/.test(value);
 }
 
@@ -465,7 +465,7 @@ function spreadOver(columns: readonly SampledColumn[]): ReadonlyMap<Concept, rea
   return new Map([...groups].flatMap(([part, group]) => (part && group.length > 1 ? [[part, group]] : [])));
 }
 
-function isCount(value: string): boolean {
+function isCount(value: string) {
   const isPrice = /[.,]\d{2}$/.test(value) && isAmount(value);
   return (
     (readCount(value) !== undefined && !isPrice) || booleanOf(value) !== undefined || isMissingValue(value)

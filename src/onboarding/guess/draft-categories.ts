@@ -100,7 +100,7 @@ const KINDS = [
 ];
 
 /** Whether a column says of what kind a record is, not in which category: type, @type. */
-function isKind(column: SampledColumn): boolean {
+function isKind(column: SampledColumn) {
   const isCalled = /(?:^|@|[._ ])type$/i.test(column.header) && !/product.type$/i.test(column.header);
   const isConstant = column.values.length > 1 && column.distinct === 1;
   const { productKinds, parentKinds, variantKinds, digital, services } = words().cells;
@@ -126,7 +126,7 @@ const PATH_SIGNS = ['>', '»', '→', '\\', '::'];
 const OPEN_SIGNS = ['|', '/', ';', ',', '\n'];
 
 /** What the signs in categories separate; undefined while that is asked. */
-function separatorsOf(guess: Guess, column: SampledColumn): Separators | undefined {
+function separatorsOf(guess: Guess, column: SampledColumn) {
   const certain = PATH_SIGNS.find((sign) => column.values.some((value) => value.includes(sign)));
   let found: Separators = certain === undefined ? {} : { path: certain };
   let asked = 0;
@@ -204,7 +204,7 @@ function askSeparator(
 }
 
 /** What a sign separates: levels of a path, if the same text before the sign occurs with several texts after it, and never the other way round. */
-function listOrPath({ values }: SampledColumn, sign: string): 'path' | 'list' | undefined {
+function listOrPath({ values }: SampledColumn, sign: string) {
   const parts = values.map((value) => value.split(sign).map((part) => part.trim()));
   const pairs = parts.filter(({ length }) => length > 1);
   const alone = new Set(parts.flatMap((part) => (part.length === 1 ? part : [])));

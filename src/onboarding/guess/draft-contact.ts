@@ -159,7 +159,7 @@ export function draftContact(guess: Guess): ContactMappingSpec | undefined {
 }
 
 /** Whether a header means one thing, and the first of several such columns. */
-function isFirst({ reading }: SampledColumn): boolean {
+function isFirst({ reading }: SampledColumn) {
   return (reading.qualifiers.number ?? 1) === 1 && reading.meanings.length === 1;
 }
 
@@ -169,7 +169,7 @@ function askMissing(
   field: 'firstName' | 'lastName' | 'houseNumber',
   isMissing: boolean,
   isOne?: (value: string) => boolean,
-): void {
+) {
   if (!isMissing) return;
   const candidates = guess.free.filter(
     (column) =>
@@ -180,7 +180,7 @@ function askMissing(
 }
 
 /** Whether a value is a number in a street: 1, 12a, 3/5. */
-function isHouseNumber(value: string): boolean {
+function isHouseNumber(value: string) {
   return /^\d{1,4}(?: ?[-/] ?\d{1,4})? ?\p{L}?$/u.test(value);
 }
 
@@ -207,7 +207,7 @@ const ADDRESS_FIELDS = ['address', 'zip', 'city', 'state', 'country'] as const;
  * Asks about columns of unknown names that may be a part of the address: without it, the store would keep the old part
  * beside the new ones.
  */
-function askAddressParts(guess: Guess): void {
+function askAddressParts(guess: Guess) {
   const taken = guess.fields();
   if (!ADDRESS_FIELDS.some((field) => taken.includes(field))) return;
   const unknown = guess.free.filter(
@@ -227,12 +227,12 @@ function askAddressParts(guess: Guess): void {
 }
 
 /** Whether a value is written as postal codes are: 10115, LS1 1AA, 00-950. */
-function isPostalCode(value: string): boolean {
+function isPostalCode(value: string) {
   return /^(?=(?:.*\d){2})[A-Z0-9]{2,5}(?:[ -][A-Z0-9]{2,4})?$/i.test(value);
 }
 
 /** A column of digits; a program may have made numbers of them: 491512.0. */
-function numberValue(guess: Guess, field: string, column: SampledColumn): Value {
+function numberValue(guess: Guess, field: string, column: SampledColumn) {
   return readBy(guess.use(field, column), pointSteps(column));
 }
 
@@ -277,12 +277,12 @@ function zipValue(guess: Guess, zip: SampledColumn, country: SampledColumn | und
   };
 }
 
-function firstOf(values: readonly Value[]): Value | undefined {
+function firstOf(values: readonly Value[]) {
   const [only, second] = values;
   return second === undefined ? only : { first: values };
 }
 
-function isFamilyNameFirst(language: string): boolean {
+function isFamilyNameFirst(language: string) {
   return Object.values(words().languages).some((one) => one.name === language && one.familyNameFirst);
 }
 
@@ -317,12 +317,12 @@ const DATED_ANSWERS = [
   { value: 'subscribed', label: 'contacts with a date get e-mails, those without get none' },
 ];
 
-function areConsentDates(column: SampledColumn): boolean {
+function areConsentDates(column: SampledColumn) {
   return areDates(column) && column.values.every((value) => isNumbered(value) || !isFilled(value));
 }
 
 /** Whether a column has the dates on which contacts agreed to e-mails, and not those on which they refused: DOI-Datum. */
-function mayDateConsent(column: SampledColumn): boolean {
+function mayDateConsent(column: SampledColumn) {
   const [sample = ''] = column.values;
   return (
     hasPart(column.header, 'agreeing') &&
@@ -395,7 +395,7 @@ function meaningsOf(guess: Guess, column: SampledColumn, isNegative: boolean, ha
 }
 
 /** What an answer says of the words of a column: yes in a column of those who get no e-mails is unsubscribed. */
-function answerTo(answer: string | undefined): string | undefined {
+function answerTo(answer: string | undefined) {
   return answer === 'unsubscribed' ? 'yes' : answer === 'subscribed' ? 'no' : answer;
 }
 
@@ -439,7 +439,7 @@ function consentOf(
 }
 
 /** Asks about columns whose headers or values may say it. */
-function askUnclear(guess: Guess, fits: (column: SampledColumn) => boolean): void {
+function askUnclear(guess: Guess, fits: (column: SampledColumn) => boolean) {
   const unclear = guess.free.filter((column) => {
     const isState = column.distinct <= MAX_STATES && column.values.some(isRefusal);
     const isNamed = isMentioned(column, 'subscribed', 'unsubscribed', 'ended') && fits(column);
@@ -546,7 +546,7 @@ function refusedWhereFilled(name: string, column: SampledColumn): Value {
 }
 
 /** Whether a cell has a date or a word, which is not that for no. */
-function isFilled(cell: string): boolean {
+function isFilled(cell: string) {
   return (
     /[^\s0:.\-[\]{}"']/.test(cell) && !isMissingValue(cell) && booleanOf(cell) !== false && !isAddresses(cell)
   );
@@ -562,7 +562,7 @@ interface Refusals {
 const NUMBERED = '[^\\p{L}]*[1-9](?:[^\\p{L}]*[0-9]){3}(?:[^\\p{L}]|[TZ])*';
 
 /** Whether a cell has such a number, which is no code of a state: it has at least four digits. */
-function isNumbered(cell: string): boolean {
+function isNumbered(cell: string) {
   const digits = cell.replaceAll(/\D/g, '').replace(/^0+/, '');
   return digits.length > 3 && !/[^\P{L}tz]/iu.test(cell);
 }
@@ -650,7 +650,7 @@ function statesOf(column: SampledColumn): Refusals {
 }
 
 /** Whether a sentence negates, or has a part of a word for it, beside a word for e-mails or newsletters: wil geen nieuwsbrief. */
-function refusesNews(text: string): boolean {
+function refusesNews(text: string) {
   const about = wordsAboutEmails();
   return (
     (hasWord(text, 'negations') || hasPart(text, 'refusing')) &&
@@ -661,7 +661,7 @@ function refusesNews(text: string): boolean {
 let aboutEmails: ReadonlySet<string> | undefined;
 
 /** The headers of one word for an e-mail address and for who gets e-mails. */
-function wordsAboutEmails(): ReadonlySet<string> {
+function wordsAboutEmails() {
   const { email, subscribed } = words().headers.contacts;
   aboutEmails ??= new Set(
     [...Object.values(email), ...Object.values(subscribed)].flatMap((written) =>
@@ -676,12 +676,12 @@ function listed(cell: string): readonly string[] {
   return parts.filter((part) => part !== '');
 }
 
-function isDate(cell: string): boolean {
+function isDate(cell: string) {
   return areDates({ values: [cell] });
 }
 
 /** Whether a cell has no words: a date, or the address of a computer, a page or a person. */
-function isWordless(cell: string): boolean {
+function isWordless(cell: string) {
   return (
     isNumbered(cell) ||
     isDate(cell) ||
@@ -692,7 +692,7 @@ function isWordless(cell: string): boolean {
 }
 
 /** Whether a cell in a column about consent agrees, by its only word or by the first ones of a sentence, or has no words. */
-function isAgreed(cell: string): boolean {
+function isAgreed(cell: string) {
   const all = wordsOfHeader(cell).filter((word) => !/\d/.test(word));
   const isTurned = hasWord(cell, 'negations') || hasWord(cell, 'otherChannels');
   return (
@@ -708,7 +708,7 @@ function isAgreed(cell: string): boolean {
 }
 
 /** Whether a cell names nothing, or only other ways than e-mail, or begins with not: none, SMS and phone. */
-function isElsewhere(cell: string): boolean {
+function isElsewhere(cell: string) {
   const all = wordsOfHeader(cell).filter((word) => !hasWord(word, 'links'));
   return (
     hasWord(all[0] ?? '', 'negations') ||
@@ -717,6 +717,6 @@ function isElsewhere(cell: string): boolean {
 }
 
 /** Whether a state of a contact refuses e-mails: Hard-Bounce, cleaned (2x), but not never bounced. */
-function isRefusal(state: string): boolean {
+function isRefusal(state: string) {
   return hasPhrase(state, 'refusals');
 }

@@ -113,7 +113,7 @@ export function draftHidden(
 const SHOWN_OR_HIDDEN = { shown: 'the store shows the product', hidden: 'the store hides the product' };
 
 /** What a blank means beside words for shown and for hidden; undefined while that is asked. */
-function askBlank(guess: Guess, { header, values }: SampledColumn, count: number): string | undefined {
+function askBlank(guess: Guess, { header, values }: SampledColumn, count: number) {
   return guess.ask({
     id: `unused.${header}`,
     text: `What does a blank mean in '${header}'?`,
@@ -123,7 +123,7 @@ function askBlank(guess: Guess, { header, values }: SampledColumn, count: number
 }
 
 /** Asks about other columns that say of products which a column shows that they are hidden, or no longer sold. */
-function askHiding(guess: Guess, column: SampledColumn, isShown: (cell: string) => boolean): void {
+function askHiding(guess: Guess, column: SampledColumn, isShown: (cell: string) => boolean) {
   const shownRows = column.cells.map(isShown);
   for (const other of guess.free) {
     const isNegative = isExactlyCalled(other, 'hidden') || isWithdrawal(other);
@@ -173,7 +173,7 @@ export function askDates(guess: Guess, isShown: (row: number) => boolean): void 
 }
 
 /** Whether a date is, or may be, in the future; months of other languages are not known. */
-function mayCome(cell: string, now: number): boolean {
+function mayCome(cell: string, now: number) {
   const moments = momentsOf(cell);
   if (moments.length > 0) return moments.some((moment) => moment > now);
   const years = cell.match(/\b(?:19|20)\d\d\b/g) ?? [];
@@ -196,12 +196,12 @@ function unknownMarks(guess: Guess, isProduct: (row: number) => boolean): readon
 }
 
 /** Whether a column called reserved or damaged has words, not counts. */
-function mayMarkDamaged(column: SampledColumn): boolean {
+function mayMarkDamaged(column: SampledColumn) {
   return isExactlyCalled(column, 'reserved') && !column.values.some((value) => /\d/.test(value));
 }
 
 /** Whether a column marks some rows, and others not: yes and no, x and blank, or letters such as J and N. */
-function marksSome(column: SampledColumn, isProduct: (row: number) => boolean): boolean {
+function marksSome(column: SampledColumn, isProduct: (row: number) => boolean) {
   const { cells, values, distinct } = column;
   const letters =
     distinct <= 2 &&
@@ -228,31 +228,26 @@ export function isUnpublished(value: string): boolean {
 }
 
 /** Whether a status may say which products are shown: in words for that, or that negate, or in codes such as A and I. */
-function mayHide({ values, distinct }: SampledColumn): boolean {
+function mayHide({ values, distinct }: SampledColumn) {
   const areCodes = distinct > 1 && distinct <= MAX_STATES && values.every(({ length }) => length <= 2);
   const negates = (value: string) => booleanOf(value) === undefined && hasWord(value, 'negations');
   return areCodes || values.some(isUnpublished) || values.some(negates);
 }
 
 /** Whether a header is a word for a status, which can belong to anything, such as an order. */
-function isStatus({ header }: SampledColumn): boolean {
+function isStatus({ header }: SampledColumn) {
   const text = header.toLowerCase();
   return [...words().headerParts.status].some((word) => text.includes(word));
 }
 
 /** Whether a word says that a product is shown, in a column that says this or the opposite; undefined for other words. */
-function saysShown(column: SampledColumn, word: string, isNegative: boolean): boolean | undefined {
+function saysShown(column: SampledColumn, word: string, isNegative: boolean) {
   const yes = readerOfFlags(column)(word);
   if (yes !== undefined) return yes !== isNegative;
   return booleanOf(word) === undefined ? visibilityOf(word) : undefined;
 }
 
-function shownOf(
-  guess: Guess,
-  column: SampledColumn,
-  word: string,
-  isHiddenColumn: boolean,
-): boolean | undefined {
+function shownOf(guess: Guess, column: SampledColumn, word: string, isHiddenColumn: boolean) {
   // Not published, invisible, suspended: what yes says there is not known.
   const known = isUnknown(column) ? undefined : saysShown(column, word, isHiddenColumn);
   if (known !== undefined) return known;

@@ -93,7 +93,7 @@ export function draftPrices(guess: Guess, known: SampledColumn | undefined): Pri
 }
 
 /** The only currency that a column names. */
-function currencyOf(column: SampledColumn): string | undefined {
+function currencyOf(column: SampledColumn) {
   const inCells = currenciesInCells(column);
   const words = inCells.length === 0 ? currencyWords(column) : inCells;
   const [only, second] = new Set(words.map(currencyCode));
@@ -101,7 +101,7 @@ function currencyOf(column: SampledColumn): string | undefined {
 }
 
 /** The column of the price: never one that is called net, cost, old or per kg without an answer that says so. */
-function pickPrice(guess: Guess): SampledColumn | undefined {
+function pickPrice(guess: Guess) {
   const settled = guess.settled('price', fits);
   if (settled !== undefined && settled !== 'none') return settled;
   const called = (concept: Concept, how: 'exact' | 'near') =>
@@ -170,7 +170,7 @@ function pickPrice(guess: Guess): SampledColumn | undefined {
 }
 
 /** Whether a column of amounts may have prices: its header names nothing else, and its values are neither codes nor row numbers. */
-function mayBePrice({ header, reading, values }: SampledColumn): boolean {
+function mayBePrice({ header, reading, values }: SampledColumn) {
   const { meanings, mentions } = reading;
   if (meanings.some(({ concept }) => NO_PRICES.includes(concept))) return false;
   const namesPrice = [...PRICES].some((concept) => mentions.has(concept));
@@ -197,7 +197,7 @@ const NO_PRICES: readonly Concept[] = [
 ];
 
 /** Of prices in several currencies, those in the one that an answer names. */
-function inWantedCurrency(guess: Guess, prices: readonly SampledColumn[]): readonly SampledColumn[] {
+function inWantedCurrency(guess: Guess, prices: readonly SampledColumn[]) {
   const wanted = guess.answers['currency']?.toUpperCase();
   const fitting = prices.filter(
     ({ reading }) => currencyCode(reading.qualifiers.currencyWord ?? '') === wanted,
@@ -206,7 +206,7 @@ function inWantedCurrency(guess: Guess, prices: readonly SampledColumn[]): reado
 }
 
 /** Whether a price is another with the same taxes added, on nearly every row. */
-function isTaxAbove(price: SampledColumn, net: SampledColumn): boolean {
+function isTaxAbove(price: SampledColumn, net: SampledColumn) {
   const amounts = (column: SampledColumn) =>
     column.cells.map((cell) => Number.parseFloat((readAmount(cell)?.digits ?? '').replaceAll(/[^\d]/g, '')));
   const nets = amounts(net);
@@ -267,7 +267,7 @@ function pickSale(guess: Guess, price: SampledColumn) {
 }
 
 /** Asks for the price where most prices before a sale are more than twice as high: it may be the one that dealers pay. */
-function askDealers(guess: Guess, price: SampledColumn, was: SampledColumn): void {
+function askDealers(guess: Guess, price: SampledColumn, was: SampledColumn) {
   const { pairs } = compare(price, was);
   const high = pairs.filter(([now, before]) => before > 2 * now).length;
   if (guess.given('price') !== undefined || high < 2 || high * 2 <= pairs.length) return;
@@ -332,7 +332,7 @@ function areMost(
 }
 
 /** Whether the amounts of a column grow with the price, as those of a sale do; sizes and contents, such as alcohol, hardly do. */
-function growsWith(pairs: ReturnType<typeof compare>['pairs']): boolean {
+function growsWith(pairs: ReturnType<typeof compare>['pairs']) {
   const means = [0, 1].map(
     (at) => pairs.reduce((sum, pair) => sum + Math.log(pair[at] ?? 1), 0) / pairs.length,
   );
@@ -343,7 +343,7 @@ function growsWith(pairs: ReturnType<typeof compare>['pairs']): boolean {
 }
 
 /** Whether nothing is known of a header, nor has it a word for a price. */
-function namesNoPrice({ reading }: SampledColumn): boolean {
+function namesNoPrice({ reading }: SampledColumn) {
   const { meanings, mentions } = reading;
   return meanings.length === 0 && ![...PRICES, 'surcharge' as const].some((concept) => mentions.has(concept));
 }
@@ -373,12 +373,12 @@ export function areWrittenAlike(price: SampledColumn, column: SampledColumn): bo
   return shareOf(price, hasCents) < 0.5 || isMostly(column, hasCents);
 }
 
-function hasCents(value: string): boolean {
+function hasCents(value: string) {
   return /[.,]\d{2}$/.test(readAmount(value)?.digits ?? '');
 }
 
 /** Names columns that are called a price before or during a sale and are left out. */
-function noteUnsent(guess: Guess, isLike: (column: SampledColumn) => boolean): void {
+function noteUnsent(guess: Guess, isLike: (column: SampledColumn) => boolean) {
   if (guess.isAsked('was') || guess.isAsked('sale')) return;
   for (const column of guess.free) {
     if (!isCalled(column, 'was', 'regular', 'sale') || shareOf(column, isAmount) === 0) continue;
@@ -387,7 +387,7 @@ function noteUnsent(guess: Guess, isLike: (column: SampledColumn) => boolean): v
   }
 }
 
-function areWhole(values: readonly string[]): boolean {
+function areWhole(values: readonly string[]) {
   return values.every((value) => /^\d+$/.test(readAmount(value)?.digits ?? '0'));
 }
 
@@ -397,7 +397,7 @@ function askHundredths(
   price: SampledColumn,
   columns: readonly SampledColumn[],
   sameKind: NumberSigns,
-): string | undefined {
+) {
   const { header, values } = price;
   const [first = ''] = values;
   if (hasWord(header, 'hundredths') || !columns.every((column) => areWhole(column.values))) return undefined;
@@ -429,7 +429,7 @@ function askHundredths(
 const MAX_REMARK_SHOWN = 100;
 
 /** Whether lowest prices (ab 9,90) are sent as they are. */
-function askFromPrices(guess: Guess, columns: readonly SampledColumn[]): string | undefined {
+function askFromPrices(guess: Guess, columns: readonly SampledColumn[]) {
   const found = columns.flatMap(({ values }) =>
     values.filter((value) => readAmount(value)?.from !== undefined),
   );
@@ -540,13 +540,13 @@ function draftCurrency(
 }
 
 /** The currency that a value beside the records names. */
-function currencyBeside({ beside }: Guess): string | undefined {
+function currencyBeside({ beside }: Guess) {
   const words = beside.flatMap((one) => (isExactlyCalled(one, 'currency') ? one.values : []));
   return words.find((word) => currencyCode(word) !== undefined);
 }
 
 /** The currencies that all words may mean; undefined without words. */
-function commonCurrencies(words: readonly string[]): readonly string[] | undefined {
+function commonCurrencies(words: readonly string[]) {
   return words
     .map(meantBy)
     .reduce<readonly string[] | undefined>(
@@ -565,12 +565,12 @@ function currenciesInCells({ values }: SampledColumn): readonly string[] {
 }
 
 /** The currencies that a word may mean. */
-function meantBy(word: string): readonly string[] {
+function meantBy(word: string) {
   return currenciesNamed(word) ?? [currencyCode(word) ?? word];
 }
 
 /** A code as it is usually written: headers are read in lower case. */
-function printedWord(word: string): string {
+function printedWord(word: string) {
   const [only, second] = meantBy(word);
   return only !== undefined && second === undefined ? only : word;
 }

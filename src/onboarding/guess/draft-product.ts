@@ -123,7 +123,7 @@ export function draftProduct(
 }
 
 /** The SKU; if no header means that, the EAN. */
-function pickSku(guess: Guess): SampledColumn | undefined {
+function pickSku(guess: Guess) {
   const shown = (column: SampledColumn) =>
     `${column.distinct} of ${column.values.length} values are different, as codes are`;
   const isPadded = (value: string) =>
@@ -163,12 +163,12 @@ function pickSku(guess: Guess): SampledColumn | undefined {
 }
 
 /** A code without the signs that keep a spreadsheet from reading a number: '00123, ="00123". */
-function unquoted(value: string): string {
+function unquoted(value: string) {
   return value.replace(/^(?:'|=")/, '').replace(/"$/, '');
 }
 
 /** Whether a column that can only be the SKU has other values than codes, each once: mug-blue, or below the word SKU also Mug - Blue. */
-function isOnlySku({ header, values, distinct, reading }: SampledColumn): boolean {
+function isOnlySku({ header, values, distinct, reading }: SampledColumn) {
   const mayHaveBlanks = /(?:^|[ _])sku$/i.test(header);
   const areShort = values.every(
     (value) => value.length <= 40 && (mayHaveBlanks || /^[\p{L}\p{N}._/+-]+$/u.test(value)),
@@ -176,24 +176,24 @@ function isOnlySku({ header, values, distinct, reading }: SampledColumn): boolea
   return reading.meanings.length === 1 && areShort && distinct === values.length;
 }
 
-function skuValue(guess: Guess, sku: SampledColumn): Value {
+function skuValue(guess: Guess, sku: SampledColumn) {
   const isQuoted = sku.values.some((value) => unquoted(value) !== value);
   return readBy(guess.use('sku', sku), [...missingSteps(sku), ...(isQuoted ? (['unquote'] as const) : [])]);
 }
 
-function isCodes(column: SampledColumn): boolean {
+function isCodes(column: SampledColumn) {
   return column.values.length > 0 && !isSequence(column) && !isText(column);
 }
 
 /** Whether values count the rows: 1, 2, 3. */
-function isSequence({ values }: SampledColumn): boolean {
+function isSequence({ values }: SampledColumn) {
   return values.length > 1 && values.every((value, index) => Number(value) === index + Number(values[0]));
 }
 
 /** Columns without which a file must not be read; `stock` and `offered` are families. */
 const REQUIRED: readonly string[] = ['price', 'sku', 'stock', 'offered'];
 
-function requiredOf({ used }: Guess, ...more: readonly string[]): string[] {
+function requiredOf({ used }: Guess, ...more: readonly string[]) {
   return [...used.keys()].filter((name) => REQUIRED.includes(name) || more.includes(name));
 }
 
@@ -206,7 +206,7 @@ function pricingOf({ pricing }: PriceDraft, { during, discount }: AppliedColumns
 }
 
 /** Whether a file without names of products may change the prices or the stock of products that the store has. */
-function mayUpdate({ columns }: Guess, sku: SampledColumn | 'none' | undefined): boolean {
+function mayUpdate({ columns }: Guess, sku: SampledColumn | 'none' | undefined) {
   const changes = columns.some(
     (column) =>
       column.values.length > 0 && (isMentioned(column, ...CHANGING) || isCalled(column, ...CHANGING)),
@@ -217,7 +217,7 @@ function mayUpdate({ columns }: Guess, sku: SampledColumn | 'none' | undefined):
 const CHANGING = ['price', 'regular', 'quantity', 'availability'] as const;
 
 /** The name of the product; `none` if the file has none, because it changes known products. Undefined while that is asked. */
-function pickTitle(guess: Guess, sku: SampledColumn | undefined): SampledColumn | 'none' | undefined {
+function pickTitle(guess: Guess, sku: SampledColumn | undefined) {
   const mayBeNone = mayUpdate(guess, sku);
   const given = guess.given('title');
   if (given === 'none' && mayBeNone) return given;
@@ -301,11 +301,11 @@ function draftUpdate(guess: Guess, sku: SampledColumn): ProductMappingSpec | und
 
 const MAX_NAME_LENGTH = 80;
 
-function isShortName(value: string): boolean {
+function isShortName(value: string) {
   return value.length <= MAX_NAME_LENGTH && !isHtml(value) && !/[.!?]$|\n/.test(value);
 }
 
-function pickDescription(guess: Guess): SampledColumn | undefined {
+function pickDescription(guess: Guess) {
   const choice = {
     fits: (column: SampledColumn) => isMostly(column, (value) => /\p{L}/u.test(value) && !isAddresses(value)),
     shown: (column: SampledColumn) =>
@@ -318,7 +318,7 @@ function pickDescription(guess: Guess): SampledColumn | undefined {
 }
 
 /** The description; HTML that is written with entities (&lt;p&gt;) is decoded. */
-function descriptionOf(guess: Guess, column: SampledColumn): Value {
+function descriptionOf(guess: Guess, column: SampledColumn) {
   const name = guess.use('description', column);
   const isEncoded = !column.values.some(isHtml) && column.values.some((value) => /&lt;\/?[a-z]/i.test(value));
   return readBy(name, [...missingSteps(column), ...(isEncoded ? [{ html: 'decode' } as const] : [])]);
@@ -397,7 +397,7 @@ const PAGE_STEPS = [
 ] as const;
 
 /** Whether addresses are those of product pages, by a different last segment each. */
-function hasPages(column: SampledColumn): boolean {
+function hasPages(column: SampledColumn) {
   const isPage = (value: string) => isAddresses(value) && /^(?:https?:)?\/\/[^/]+\/[^?#]*[^/?#]/i.test(value);
   if (shareOf(column, isPage) < 1) return false;
   // By the engine that will run the steps.
@@ -410,12 +410,12 @@ function hasPages(column: SampledColumn): boolean {
 
 const KEPT = '_./+#';
 
-function isHandle(value: string): boolean {
+function isHandle(value: string) {
   return /^[\p{L}\p{N}._~-]+$/u.test(value);
 }
 
 /** The names of rows with totals, which are no products: of the last row, or of those that alone lack a SKU. Others are asked. */
-function totalsIn(guess: Guess, title: SampledColumn, sku: SampledColumn | undefined): string[] {
+function totalsIn(guess: Guess, title: SampledColumn, sku: SampledColumn | undefined) {
   const last = title.cells.findLastIndex((cell) => cell !== '');
   const isTotal = (text: string) => isCellWord(text.replace(/:$/, ''), 'totals');
   const begins = (text: string) => isTotal(text) || isTotal(text.split(/[\s:]/, 1)[0] ?? '');

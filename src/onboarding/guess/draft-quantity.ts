@@ -148,7 +148,7 @@ export function draftQuantity(guess: Guess, isSpread = false): Value | undefined
 }
 
 /** Whether a column names an order or its customer, by number, name, address or date: no Customer rating. */
-function isOfOrders(column: SampledColumn): boolean {
+function isOfOrders(column: SampledColumn) {
   const { headerParts, crosswalk } = words();
   const others = wordsOfHeader(column.header).filter((word) => !headerParts.orders.has(word));
   const isOfContact = readContactHeader(others.join(' ')).meanings.some(
@@ -247,7 +247,7 @@ function sayingBuyable(name: string, column: SampledColumn): Condition {
 }
 
 /** Whether a word beside a stock does not say that the product can be bought. */
-function mayBeSoldOut(word: string): boolean {
+function mayBeSoldOut(word: string) {
   const known = availabilityOf(word) ?? booleanOf(word);
   const isOther = word === '' || isMissingValue(word) || isCellWord(word, 'backorders');
   return known === false || (known === undefined && !isOther && readCount(word) === undefined);
@@ -266,7 +266,7 @@ export function stockOf(
 }
 
 /** Whether 0 and 1 say that a product is sold out or available; undefined while it is asked whether they are numbers of pieces. */
-function isFlag(guess: Guess, column: SampledColumn): boolean | undefined {
+function isFlag(guess: Guess, column: SampledColumn) {
   const isBinary = column.values.length > 0 && column.values.every((value) => /^[01]$/.test(value));
   if (!isBinary || !isExactlyCalled(column, 'availability') || guess.given('quantity') !== undefined)
     return false;
@@ -279,7 +279,7 @@ function isFlag(guess: Guess, column: SampledColumn): boolean | undefined {
 }
 
 /** What a word in the stock means; undefined while that is asked. */
-function meaningIn(guess: Guess, column: SampledColumn, word: string): string | undefined {
+function meaningIn(guess: Guess, column: SampledColumn, word: string) {
   if (isMissingValue(word)) return 'available';
   const known = availabilityOf(word) ?? booleanOf(word);
   if (known !== undefined) return known ? 'available' : 'sold-out';
@@ -346,18 +346,18 @@ export function draftWeight(guess: Guess): VariantsSpec['weight'] {
   return { value: readBy(name, steps), unit: 'cell' };
 }
 
-function isWeightUnit(value: string): boolean {
+function isWeightUnit(value: string) {
   return weightUnit(value) !== undefined;
 }
 
 /** A column with the units of a weight: called that, a path such as weight.unit, or called a unit. */
-function unitBeside(guess: Guess, weight: SampledColumn): SampledColumn | undefined {
+function unitBeside(guess: Guess, weight: SampledColumn) {
   const found = guess.free.filter((column) => column !== weight && shareOf(column, isWeightUnit) >= 0.5);
   return found.find((column) => isOfWeight(column, weight)) ?? (found.length === 1 ? found[0] : undefined);
 }
 
 /** Whether the header of a column says that it has the units of a weight. */
-function isOfWeight(column: SampledColumn, { header }: SampledColumn): boolean {
+function isOfWeight(column: SampledColumn, { header }: SampledColumn) {
   const isPath = column.header.startsWith(header) && /^[.@]/.test(column.header.slice(header.length));
   return isPath || isExactlyCalled(column, 'weightUnit');
 }

@@ -132,7 +132,7 @@ function spreadName(header: string): Pick<SpreadGroup, 'pattern' | 'content' | '
 }
 
 /** What the cells of columns are whose headers do not say it: whole numbers below sizes are the stock, everything else is asked. */
-function contentOf(guess: Guess, { columns }: SpreadGroup): Content | undefined {
+function contentOf(guess: Guess, { columns }: SpreadGroup) {
   const [first] = columns;
   if (first === undefined) return undefined;
   const values = columns.flatMap((column) => column.values);
@@ -163,16 +163,16 @@ function contentOf(guess: Guess, { columns }: SpreadGroup): Content | undefined 
   return offers.find(([value]) => value === answer)?.[0];
 }
 
-function isStock(value: string): boolean {
+function isStock(value: string) {
   return /^\d+$/.test(value);
 }
 
-function isPrice(value: string): boolean {
+function isPrice(value: string) {
   return isAmount(value) || isMissingValue(value);
 }
 
 /** Whether numbers grow from size to size in every row, as measures of clothes do. */
-function grows(columns: readonly SampledColumn[]): boolean {
+function grows(columns: readonly SampledColumn[]) {
   const [first] = columns;
   const rows = (first?.cells ?? []).map((_, row) =>
     columns.flatMap(({ cells }) => (cells[row] === '' ? [] : [Number(cells[row])])),
@@ -181,7 +181,7 @@ function grows(columns: readonly SampledColumn[]): boolean {
 }
 
 /** The word for a size in the language of the file. */
-function sizeWord({ languages }: Guess): string {
+function sizeWord({ languages }: Guess) {
   const { headers, languages: known } = words();
   const code = Object.keys(known).find((one) => known[one]?.name === languages[0]) ?? 'en';
   const [word = 'size'] = headers.products.size[code] ?? headers.products.size['en'] ?? [];

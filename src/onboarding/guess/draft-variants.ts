@@ -125,7 +125,7 @@ function asGroup(column: SampledColumn) {
 }
 
 /** Asks in which of some columns the variants of a product differ. */
-function askOption(guess: Guess, candidates: readonly SampledColumn[], reason: string): void {
+function askOption(guess: Guess, candidates: readonly SampledColumn[], reason: string) {
   guess.askColumn(
     'option',
     candidates,
@@ -135,14 +135,14 @@ function askOption(guess: Guess, candidates: readonly SampledColumn[], reason: s
   );
 }
 
-function askGroup(guess: Guess, question: Pick<MappingQuestion, 'reason' | 'answers'>): void {
+function askGroup(guess: Guess, question: Pick<MappingQuestion, 'reason' | 'answers'>) {
   guess.ask({ id: 'group', text: 'Which rows are variants of one product?', ...question });
 }
 
 const MAX_CHOICE_LENGTH = 60;
 
 /** Asks about sizes or colours that a row lists in one cell: each variant needs its own row. */
-function listsChoices(guess: Guess, choices: readonly SampledColumn[]): boolean {
+function listsChoices(guess: Guess, choices: readonly SampledColumn[]) {
   const listing = choices.find(({ values }) => values.some(isList));
   if (listing === undefined) return false;
   askGroup(guess, {
@@ -153,7 +153,7 @@ function listsChoices(guess: Guess, choices: readonly SampledColumn[]): boolean 
 }
 
 /** Asks about rows with different names and the same SKU: they may be one product in several languages, or its variants. */
-function sharesCode(guess: Guess, sku: SampledColumn | undefined): boolean {
+function sharesCode(guess: Guess, sku: SampledColumn | undefined) {
   if (sku === undefined || sku.distinct === sku.values.length) return false;
   askGroup(guess, {
     reason: `rows with the same '${sku.header}', such as '${firstRepeated(sku.values)}', have different names`,
@@ -163,7 +163,7 @@ function sharesCode(guess: Guess, sku: SampledColumn | undefined): boolean {
 }
 
 /** Asks about rows with names and the same handle, which identifies one product. */
-function sharesHandle(guess: Guess, title: SampledColumn): boolean {
+function sharesHandle(guess: Guess, title: SampledColumn) {
   const handle = guess.freeCalled('url').find(({ values }) => values.length > 0);
   const named = handle?.cells.filter((cell, row) => cell !== '' && title.cells[row] !== '') ?? [];
   const repeated = firstRepeated(named);
@@ -175,18 +175,18 @@ function sharesHandle(guess: Guess, title: SampledColumn): boolean {
   return true;
 }
 
-function firstRepeated(values: readonly string[]): string | undefined {
+function firstRepeated(values: readonly string[]) {
   const known = new Set<string>();
   return values.find((value) => known.size === known.add(value).size);
 }
 
 /** Whether a cell has several values; 0,3 l is one. */
-function isList(value: string): boolean {
+function isList(value: string) {
   return /^[^,;|/]{1,20}(?:[,;|/] ?[^,;|/]{1,20})+$/.test(value) && !/^\d+,\d+ ?\p{L}*$/u.test(value);
 }
 
 /** Asks about rows whose kind says that they are variants, where no column says of which product. */
-function namesVariants(guess: Guess, title?: SampledColumn): boolean {
+function namesVariants(guess: Guess, title?: SampledColumn) {
   const isVariant = (value: string) => isCellWord(value, 'variantKinds');
   const kind = guess.free.find(
     ({ values, distinct }) => distinct > 1 && distinct <= MAX_STATES && values.some(isVariant),
@@ -221,7 +221,7 @@ function chosenOptions(guess: Guess, choices: readonly SampledColumn[]): Options
 }
 
 /** The name of an option as customers see it: the last part of a path, `color` for `variants[].g:color`. */
-function labelOf({ header }: SampledColumn): string {
+function labelOf({ header }: SampledColumn) {
   return /\s/.test(header)
     ? header
     : (header.split(/\[\]\.?|[.@/>:]/).findLast((part) => part !== '') ?? header);
@@ -316,7 +316,7 @@ function byParent(
 }
 
 /** Whether a column may say what a buyer chooses: texts, or values that differ within each product. */
-function mayBeChoice(column: SampledColumn, products: readonly (readonly number[])[]): boolean {
+function mayBeChoice(column: SampledColumn, products: readonly (readonly number[])[]) {
   const isOther = column.reading.meanings.some(({ concept }) => NO_CHOICES.includes(concept));
   const differs = (rows: readonly number[]) =>
     new Set(rows.map((row) => column.cells[row])).size === rows.length;
@@ -396,7 +396,7 @@ function pairedOptions(guess: Guess): PairedOptions | undefined {
   return isFilled ? { names: columns(names), values: columns(values) } : undefined;
 }
 
-function familyOf({ header }: SampledColumn): string {
+function familyOf({ header }: SampledColumn) {
   return header.replace(/\d+/, '{n}');
 }
 

@@ -302,7 +302,7 @@ export class Guess {
     );
   }
 
-  #what(field: string): string {
+  #what(field: string) {
     return this.#fields[field]?.what ?? field;
   }
 
@@ -425,12 +425,12 @@ export class Guess {
   }
 
   /** Whether the answer to an open question may use a column: the question names it, or its header has a meaning. */
-  #mayBeUsed({ header, reading }: SampledColumn): boolean {
+  #mayBeUsed({ header, reading }: SampledColumn) {
     const isKnown = reading.meanings.some(({ concept }) => concept !== 'none');
     return header !== '' && this.questions.length > 0 && (this.isNamed(header) || isKnown);
   }
 
-  #whyUnused({ header, reading, values }: SampledColumn): string {
+  #whyUnused({ header, reading, values }: SampledColumn) {
     if (header === '') return 'it has no header';
     if (values.length === 0) return 'it is blank';
     const [first] = reading.meanings;
@@ -477,7 +477,7 @@ export function quotedHeaders(columns: readonly SampledColumn[], between = ', ')
 }
 
 /** What a header means in the languages of the file, if it has a meaning there: CP is a postal code beside Ville. */
-function within(reading: HeaderReading, main: readonly string[]): HeaderReading {
+function within(reading: HeaderReading, main: readonly string[]) {
   const meanings = reading.meanings.filter(({ languages }) => languages.some((one) => main.includes(one)));
   return meanings.length === 0 ? reading : { ...reading, meanings };
 }
@@ -521,7 +521,7 @@ export function readBy(name: string, steps: readonly Transform[]): Value {
 }
 
 /** The option of `init` that gives an answer. */
-function flagOf(id: string, value: string): string {
+function flagOf(id: string, value: string) {
   const [kind = '', ...rest] = id.split('.');
   const name = rest.join('.');
   const quoted = (text: string) =>

@@ -80,7 +80,7 @@ function spellings(word: string): readonly string[] {
 }
 
 /** The words of a header in lower case, without accents; those of `contactId` and `contact_id` are the same. */
-function wordsOf(header: string): string[] {
+function wordsOf(header: string) {
   const plain = header
     .normalize('NFKC')
     .replaceAll(/mwst/gi, 'mwst')
@@ -235,7 +235,7 @@ function candidatesOf(plain: readonly string[]): readonly string[] {
 }
 
 /** The only known word that a misspelt word can mean; its first character must be right. */
-function nearestWord(index: Index, word: string, isJoined: boolean): string | undefined {
+function nearestWord(index: Index, word: string, isJoined: boolean) {
   const most = word.length >= 9 && !isJoined ? 2 : word.length >= 5 ? 1 : 0;
   if (most === 0 || /\d/.test(word)) return undefined;
   let best: string | undefined;
@@ -345,7 +345,7 @@ function qualify(all: readonly string[]) {
   let rest = [...all];
   const found: Qualifiers = {};
   /** Takes the longest run of up to three words that the test accepts. */
-  const take = (accepts: (run: string) => boolean): boolean => {
+  const take = (accepts: (run: string) => boolean) => {
     for (let length = Math.min(3, rest.length - 1); length >= 1; length--) {
       for (let from = 0; from + length <= rest.length; from++) {
         if (!accepts(rest.slice(from, from + length).join(' '))) continue;

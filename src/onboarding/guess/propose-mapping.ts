@@ -124,7 +124,7 @@ function withShortRows(
   return { ...spec, csv: { shortRows: 'pad' } };
 }
 
-function refuseUnknownFields(imports: MappingSpec['import'], answers: MappingAnswers): void {
+function refuseUnknownFields(imports: MappingSpec['import'], answers: MappingAnswers) {
   const names = Object.keys(answers).flatMap((id) =>
     id.startsWith('column.') ? [id.slice('column.'.length)] : [],
   );

@@ -107,7 +107,7 @@ export function isMissingValue(value: string): boolean {
   return isBlankWord(value) || isCellWord(value, 'missing');
 }
 
-function isBlankWord(value: string): boolean {
+function isBlankWord(value: string) {
   return isCellWord(value, 'blank');
 }
 
@@ -145,7 +145,7 @@ export function signsOf(numbers: readonly string[]) {
 }
 
 /** The decimal sign that a number shows; `none` if it has neither point nor comma. */
-function decimalOf(written: string): 'point' | 'comma' | 'either' | 'none' {
+function decimalOf(written: string) {
   const text = written.replace(/^-/, '');
   const points = text.split('.').length - 1;
   const commas = text.split(',').length - 1;

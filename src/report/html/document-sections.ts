@@ -49,7 +49,7 @@ const ROOM_FOR_TEXT = 9;
 const MAX_DECADES = 3;
 
 /** Shares of a whole as one bar, in proportion. Empty shares are left out. */
-function shareBar(shares: readonly Share[], title: string): Markup {
+function shareBar(shares: readonly Share[], title: string) {
   const present = shares.filter(({ records }) => records > 0);
   const whole = sumOf(present, ({ records }) => records);
   const text = present.map(
@@ -82,7 +82,7 @@ export function widths(figures: readonly number[]): number[] {
 }
 
 /** A drawing beside a number. It is hidden from screen readers, which read the number. */
-function drawingMarkup(drawing: Drawing): Markup {
+function drawingMarkup(drawing: Drawing) {
   switch (drawing.of) {
     case 'outcome':
       return html`<span class="swatch share-${drawing.kind}" aria-hidden="true"></span>`;
@@ -98,27 +98,27 @@ function drawingMarkup(drawing: Drawing): Markup {
 }
 
 /** The size of a change: a bar to the left for a decrease, to the right for an increase. */
-function changeBar({ old, new: now, unusual }: Extract<Drawing, { readonly of: 'change' }>): Markup {
+function changeBar({ old, new: now, unusual }: Extract<Drawing, { readonly of: 'change' }>) {
   const reach = reachOf(old, now);
   const width = Math.max(1.5, Math.abs(reach) * 50);
   const x = reach < 0 ? 50 - width : 50;
   return html`<svg class="move-bar" aria-hidden="true" viewBox="0 0 100 12" preserveAspectRatio="none" width="100%" height="12"><rect class="${unusual ? 'move-unusual' : 'move-usual'}" x="${Number(x.toFixed(2))}" y="1" width="${Number(width.toFixed(2))}" height="10"/><rect class="move-middle" x="49.75" y="0" width="0.5" height="12"/></svg>`;
 }
 
-function reachOf(old: number, now: number): number {
+function reachOf(old: number, now: number) {
   if (old === now) return 0;
   if (old <= 0 || now <= 0) return now > old ? 1 : -1;
   return Math.max(-1, Math.min(1, Math.log10(now / old) / MAX_DECADES));
 }
 
 /** The distance of a figure from its limit. */
-function limitMeter(meter: Extract<Drawing, { readonly of: 'limit' }>): Markup {
+function limitMeter(meter: Extract<Drawing, { readonly of: 'limit' }>) {
   const { figure, allowed, whole, exceeded } = meter;
   const at = (value: number) => percent((value / whole) * 100);
   return html`<svg class="meter" aria-hidden="true" width="100%" height="16"><rect class="meter-track" x="0" y="5" width="100%" height="6"/><rect class="${exceeded ? 'meter-bad' : 'meter-good'}" x="0" y="5" width="${at(figure)}" height="6"/><rect class="meter-limit" x="${at(Math.min(allowed, whole * 0.996))}" y="0" width="2" height="16"/></svg>`;
 }
 
-function percent(width: number): string {
+function percent(width: number) {
   return `${Number(width.toFixed(3))}%`;
 }
 
@@ -163,7 +163,7 @@ export function documentSections(document: RunDocument, buttonOf?: ButtonOf): Ma
 ${sections}</div>`;
 }
 
-function leadMarkup({ head }: RunDocument, { blocks }: Section): Markup {
+function leadMarkup({ head }: RunDocument, { blocks }: Section) {
   const { status, outcome, at, timezone, lastedMs } = head;
   const lasted = `${status === 'running' ? 'running for' : 'took'} ${formatDuration(lastedMs)}`;
   return html`<section class="lead tone-${statusTone(status)}" aria-label="In short">
@@ -179,11 +179,11 @@ export function sectionMarkup({ id, title, blocks }: Section, buttonOf?: ButtonO
   return section(id, wordsMarkup(title), isList ? html`<div class="next-list">${body}</div>` : body);
 }
 
-function blocksMarkup(blocks: readonly Block[], buttonOf?: ButtonOf): Markup[] {
+function blocksMarkup(blocks: readonly Block[], buttonOf?: ButtonOf) {
   return shownIn(blocks, 'page').map((block) => blockMarkup(block, buttonOf));
 }
 
-function blockMarkup(block: Block, buttonOf: ButtonOf = () => null): Markup {
+function blockMarkup(block: Block, buttonOf: ButtonOf = () => null) {
   switch (block.kind) {
     case 'heading':
       return html`<h3>${wordsMarkup(block.words)}</h3>\n`;
@@ -209,7 +209,7 @@ function blockMarkup(block: Block, buttonOf: ButtonOf = () => null): Markup {
   }
 }
 
-function tableMarkup(table: Table): Markup {
+function tableMarkup(table: Table) {
   const { columns, rows, foot = [], shown, caption, captionHidden = false } = table;
   const isShown = columns.map(({ only }) => only === undefined || only === 'page');
   const cellsOf = (part: readonly Table['rows'][number][]): Slot[][] =>
@@ -223,11 +223,11 @@ function tableMarkup(table: Table): Markup {
   })}${moreMarkup(leftOutWords(table, 'page'))}`;
 }
 
-function moreMarkup(left: string | null): Markup | false {
+function moreMarkup(left: string | null) {
   return left !== null && html`<p class="more">${capitalise(left)}.</p>\n`;
 }
 
-function listMarkup(list: List): Markup {
+function listMarkup(list: List) {
   const { style, title = null, explanation, items, shown } = list;
   const parts = items.slice(0, shown?.page);
   const left = leftOutWords(list, 'page');
@@ -269,7 +269,7 @@ export function wordsMarkup(words: Words): Markup {
 
 const WARNING_SIGN = html`<span class="sign" aria-hidden="true">!</span>`;
 
-function styled(style: Style | 'plain', text: Markup): Markup {
+function styled(style: Style | 'plain', text: Markup) {
   switch (style) {
     case 'plain':
       return text;

@@ -151,7 +151,7 @@ ${foot.length > 0 && html`<tfoot>\n${foot.map((cells) => tableRow(columns, cells
 `;
 }
 
-function tableRow(columns: readonly TableColumn[], cells: readonly Slot[]): Markup {
+function tableRow(columns: readonly TableColumn[], cells: readonly Slot[]) {
   return html`<tr>${cells.map((cell, index) => {
     const column = columns[index];
     const classes = classesOf(column);
@@ -162,7 +162,7 @@ function tableRow(columns: readonly TableColumn[], cells: readonly Slot[]): Mark
 `;
 }
 
-function classesOf(column: TableColumn | undefined): Markup | false {
+function classesOf(column: TableColumn | undefined) {
   if (column?.numeric === true) return html` class="num short"`;
   return column?.short === true && html` class="short"`;
 }

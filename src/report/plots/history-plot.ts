@@ -72,7 +72,7 @@ export function historyPlot(
   return html`<div class="history">${durationPlot(runs, timezone)}${hasOutcomes && recordsPlot(runs, timezone)}</div>`;
 }
 
-function durationPlot(runs: readonly PastRun[], timezone: string): Markup {
+function durationPlot(runs: readonly PastRun[], timezone: string) {
   const values = runs.map(({ durationMs }) => durationMs);
   const unfinished = runs.filter(({ status }) => ENDINGS[status] !== NO_SIGN);
   const outliers = findOutliers(values);
@@ -104,7 +104,7 @@ function durationPlot(runs: readonly PastRun[], timezone: string): Markup {
   });
 }
 
-function recordsPlot(runs: readonly PastRun[], timezone: string): Markup {
+function recordsPlot(runs: readonly PastRun[], timezone: string) {
   const values = runs.map(countOutcomes);
   return barFigure({
     title: 'Records sent, deleted, rejected, held or unsent',
@@ -159,7 +159,7 @@ function barFigure({
   ticksOf,
   words,
   legend,
-}: BarFigure): Markup {
+}: BarFigure) {
   const height = plotHeight(values);
   const outliers = findOutliers(values);
   const bands = Math.max(MIN_BANDS, runs.length);
@@ -216,7 +216,7 @@ function barFigure({
 }
 
 /** The last ones of these runs, in words. */
-function named(what: string, runs: readonly PastRun[], words: (run: PastRun) => string): string[] {
+function named(what: string, runs: readonly PastRun[], words: (run: PastRun) => string) {
   return runs.length === 0 ? [] : [`${what}: ${listed(runs.slice(-5).map(words))}.`];
 }
 
@@ -224,7 +224,7 @@ function named(what: string, runs: readonly PastRun[], words: (run: PastRun) => 
  * Which bars have their value above them: all if there are few, otherwise the last, the outliers and the tallest; where two
  * would overlap, the last wins, then the larger value.
  */
-function valued(values: readonly number[], outliers: readonly boolean[], apart: number): boolean[] {
+function valued(values: readonly number[], outliers: readonly boolean[], apart: number) {
   const last = values.length - 1;
   const tallest = values.indexOf(Math.max(...values));
   const wanted = values.map(
@@ -251,11 +251,11 @@ const ENDINGS: Readonly<Record<RunStatus, LegendEntry & { readonly sign: string 
   superseded: STOPPED,
 };
 
-function countOutcomes({ applied, deleted, rejected, held, unsent }: PastRun): number {
+function countOutcomes({ applied, deleted, rejected, held, unsent }: PastRun) {
   return applied + deleted + rejected + held + unsent;
 }
 
-function titleOf({ at, status, durationMs, unchanged, ...run }: PastRun, timezone: string): string {
+function titleOf({ at, status, durationMs, unchanged, ...run }: PastRun, timezone: string) {
   const figures = figuresList([
     [run.applied, 'applied'],
     [unchanged, 'unchanged'],
@@ -309,7 +309,7 @@ export function plotHeight(values: readonly number[]): number {
   return middle > 0 ? Math.min(most, middle * MAX_MEDIANS) : most;
 }
 
-function median(values: readonly number[]): number {
+function median(values: readonly number[]) {
   const rising = values.toSorted((a, b) => a - b);
   const half = Math.floor(rising.length / 2);
   const upper = rising[half] ?? 0;
@@ -357,6 +357,6 @@ export function endTicks(moments: readonly number[], timezone: string): Tick[] {
 
 const MIN_FOR_BOTH_ENDS = 4;
 
-function format(at: number, timeZone: string, parts: Intl.DateTimeFormatOptions): string {
+function format(at: number, timeZone: string, parts: Intl.DateTimeFormatOptions) {
   return new Intl.DateTimeFormat('en-GB', { timeZone, hourCycle: 'h23', ...parts }).format(at);
 }

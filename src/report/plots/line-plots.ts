@@ -74,7 +74,7 @@ ${y.ticks.map(({ value, label }) => {
 }
 
 function scale([low, high]: Axis['domain'], [start, end]: readonly [number, number]) {
-  return (value: number): number => round(start + ((value - low) / (high - low)) * (end - start));
+  return (value: number) => round(start + ((value - low) / (high - low)) * (end - start));
 }
 
 /** To the hundredth of a pixel: shorter files, and nobody sees the difference. */
@@ -195,7 +195,7 @@ interface LineFigure extends Pick<PlotSpec, 'x'> {
 
 const SIZE = { width: 440, height: 200, left: 48, right: 12, top: 14, bottom: 36 };
 
-function lineFigure({ title, text, x, domain, finest, lines }: LineFigure): Markup {
+function lineFigure({ title, text, x, domain, finest, lines }: LineFigure) {
   const most = Math.max(0, ...lines.flatMap(({ corners }) => corners.map(({ y }) => y ?? 0)));
   // Nothing but zeros has an axis too.
   const values = domain ?? ([0, most > 0 ? most : 1] as const);
@@ -209,7 +209,7 @@ function lineFigure({ title, text, x, domain, finest, lines }: LineFigure): Mark
   return plotFigure(title, plot, lines.length > 1 ? lines : []);
 }
 
-function drawLine(scales: Scales, { kind, corners, dashes, fill }: Line): Markup {
+function drawLine(scales: Scales, { kind, corners, dashes, fill }: Line) {
   const parts = stretches(corners);
   const point = ({ x, y }: Corner) => `${scales.x(x)} ${scales.y(y ?? 0)}`;
   const base = scales.y(0);
@@ -227,7 +227,7 @@ function drawLine(scales: Scales, { kind, corners, dashes, fill }: Line): Markup
 }
 
 /** The parts of a line between its interruptions. */
-function stretches(corners: readonly Corner[]): Corner[][] {
+function stretches(corners: readonly Corner[]) {
   const found: Corner[][] = [[]];
   for (const corner of corners) {
     if (corner.y === null) found.push([]);
@@ -249,7 +249,7 @@ export function linePlots(plot: Plot['of']): Markup {
 const MIN_SAMPLES = 5;
 
 /** Request rate, latency and concurrency over the time of a run; null for a run that is too short. */
-function trafficPlots(samples: readonly TrafficSample[]): Markup | null {
+function trafficPlots(samples: readonly TrafficSample[]) {
   const [first, last] = [samples[0], samples.at(-1)];
   if (first === undefined || last === undefined || samples.length < MIN_SAMPLES) return null;
   const span = Math.max(1, last.at + last.ms - first.at);
@@ -343,7 +343,7 @@ const KINDS = ['main', 'second', 'good', 'quiet'] as const;
 const MAX_NAME_LENGTH = 60;
 
 /** Lines over time, scaled from the lowest to the highest value; empty without values. */
-function trendPlot(title: string, series: readonly TrendSeries[], timezone = serverTimezone()): Markup {
+function trendPlot(title: string, series: readonly TrendSeries[], timezone = serverTimezone()) {
   const drawn = series.filter(({ points }) => points.length > 0);
   if (drawn.length === 0) return html``;
   const all = drawn.flatMap(({ points }) => points);

@@ -16,7 +16,7 @@ export function driftSection({ run, totals }: RunFacts, { onRunPage }: View): Se
   // Before the first import of a job there is nothing to compare.
   if (drift.slice !== undefined && drift.known === 0) return null;
   const { checked, edited, fields, deleted, recreated, strangers, byField, file } = drift;
-  const row = (name: string, figure: number, note: Words = ''): Words[] => [name, grouped(figure), note];
+  const row = (name: string, figure: number, note: Words = '') => [name, grouped(figure), note];
   const blocks: Block[] = withoutAbsent([
     table(
       'The records that were compared',
@@ -48,7 +48,7 @@ const WAYS: Readonly<Record<Drift['by'], string>> = {
 
 const FIELDS_NAMED = 8;
 
-function fieldWords(byField: Drift['byField']): string {
+function fieldWords(byField: Drift['byField']) {
   const named = byField.slice(0, FIELDS_NAMED).map(({ field, records }) => `${field} (${grouped(records)})`);
   return listed(byField.length > FIELDS_NAMED ? [...named, 'others'] : named);
 }
@@ -82,7 +82,7 @@ function examplesOf({ examples }: Drift): Block[] {
   ];
 }
 
-function notesOf({ by, notComparable, checked, known, slice, accepted }: Drift, { resource }: Run): string[] {
+function notesOf({ by, notComparable, checked, known, slice, accepted }: Drift, { resource }: Run) {
   const one = resourceNoun(resource);
   return withoutAbsent([
     by === 'touching' &&
@@ -100,7 +100,7 @@ function notesOf({ by, notComparable, checked, known, slice, accepted }: Drift, 
   ]);
 }
 
-function sliceWords({ number, of, parts }: NonNullable<Drift['slice']>): string {
+function sliceWords({ number, of, parts }: NonNullable<Drift['slice']>) {
   const names = Array.from({ length: parts }, (_, index) => grouped(((number + index) % of) + 1));
   return `${parts === 1 ? 'part' : 'parts'} ${listed(names)}`;
 }
@@ -170,12 +170,12 @@ export function verificationHeadline(
 }
 
 /** How many answers show whether the store still has the record. */
-function judgedOf({ asKnown, altered, recreated, missing }: Verification): number {
+function judgedOf({ asKnown, altered, recreated, missing }: Verification) {
   return asKnown + altered + recreated + missing;
 }
 
 /** The conclusion from the sample about all known records. */
-function shareSentence(found: Verification, resource: Run['resource']): string {
+function shareSentence(found: Verification, resource: Run['resource']) {
   const { known, forgottenShare: share } = found;
   const all = counted(known, `known ${resourceNoun(resource)}`);
   if (judgedOf(found) === known) return `These were all ${all}: the figure is exact.`;

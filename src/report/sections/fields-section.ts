@@ -128,7 +128,7 @@ export function formatChange(old: number, now: number): string {
   return `${percent > 0 ? '+' : '−'}${Math.abs(percent) < 0.1 ? '<0.1' : Number(Math.abs(percent).toFixed(1))}%`;
 }
 
-function rounded(factor: number): string {
+function rounded(factor: number) {
   return factor.toLocaleString('en', { maximumSignificantDigits: 3 });
 }
 
@@ -141,7 +141,7 @@ export function fieldWords(field: string): string {
     .join(' ');
 }
 
-function singular(word: string): string {
+function singular(word: string) {
   return word.endsWith('ies') ? `${word.slice(0, -3)}y` : word.replace(/s$/, '');
 }
 

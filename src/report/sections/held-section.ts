@@ -38,7 +38,7 @@ export function heldSection({ run, plan, totals }: RunFacts): Section | null {
 }
 
 /** What a guard does to what it has found. */
-function effectOf({ action, isTriggered, share, of }: GuardFinding, { approved }: RunFacts['run']): string {
+function effectOf({ action, isTriggered, share, of }: GuardFinding, { approved }: RunFacts['run']) {
   if (isTriggered) return action === 'stop' && approved ? 'approved by a person' : ACTIONS[action];
   return of < MIN_RECORDS_FOR_SHARE ? `too few for its share of ${share}%` : `within its share of ${share}%`;
 }
@@ -47,12 +47,12 @@ const ACTIONS = { hold: 'held', stop: 'stops the run', warn: 'only a warning' } 
   Record<GuardFinding['action'], string>
 >;
 
-function exampleWords({ key, what, field, old, new: now }: GuardFinding['examples'][number]): Words {
+function exampleWords({ key, what, field, old, new: now }: GuardFinding['examples'][number]) {
   const name = [recordKey(key), what !== null && [' (', foreign(what, 60), ')']];
   return changeWords(name, valueWords(field, old), valueWords(field, now));
 }
 
-function valueWords(field: string, value: string | number | boolean | null): Words {
+function valueWords(field: string, value: string | number | boolean | null) {
   if (typeof value === 'number' && /price/i.test(field)) return priceText(value);
   return sampleValue(value === null ? null : String(value));
 }

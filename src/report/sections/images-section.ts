@@ -7,16 +7,7 @@ import {
 } from '../../model/plan.ts';
 import { counted, formatBytes, grouped, listed } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
-import {
-  type Block,
-  foreign,
-  paragraph,
-  recordKey,
-  type Section,
-  type Table,
-  table,
-  type Words,
-} from '../section.ts';
+import { type Block, foreign, paragraph, recordKey, type Section, table, type Words } from '../section.ts';
 
 /** Pictures that are published, and image addresses that were looked at; null if there are neither. */
 export function imagesSection({ run, plan }: RunFacts): Section | null {
@@ -87,7 +78,7 @@ function addressBlocks(images: ImageFindings): Block[] {
 }
 
 /** `unit`: what is counted. */
-function problemsTable(caption: string, unit: string, problems: readonly (readonly Words[])[]): Table[] {
+function problemsTable(caption: string, unit: string, problems: readonly (readonly Words[])[]) {
   if (problems.length === 0) return [];
   return [
     table(caption, ['Problem', [unit, 'numeric'], ['Examples', 'bare']], problems, {
@@ -98,7 +89,7 @@ function problemsTable(caption: string, unit: string, problems: readonly (readon
 }
 
 /** `Images: 3 of 240 new addresses have problems: 2 not found (404), 1 is text/html.` */
-function imagesWords({ addresses, broken, unknown, unchecked }: ImageFindings): string {
+function imagesWords({ addresses, broken, unknown, unchecked }: ImageFindings) {
   const all = counted(addresses, 'new address', 'new addresses');
   const bad = sum(broken);
   if (bad === 0) {
@@ -111,6 +102,6 @@ function imagesWords({ addresses, broken, unknown, unchecked }: ImageFindings): 
   return `Images: ${grouped(bad)} of ${all} ${bad === 1 ? 'has a problem' : 'have problems'}: ${listed(problems)}.`;
 }
 
-function sum(problems: readonly ImageProblem[]): number {
+function sum(problems: readonly ImageProblem[]) {
   return sumOf(problems, ({ addresses }) => addresses);
 }

@@ -43,13 +43,13 @@ export function leadSection(facts: RunFacts, view: View): Section | null {
 }
 
 /** What a run has found in the part of its records that it has compared with the store. */
-function comparedWords({ run: { kind, drift, resource } }: RunFacts): string[] {
+function comparedWords({ run: { kind, drift, resource } }: RunFacts) {
   if (kind === 'drift' || drift === undefined || !hasDrifted(drift)) return [];
   return [`Before, a part was compared with the store. ${driftHeadline(drift, { resource }).sentence}`];
 }
 
 /** That it was only a sample, and of how much. */
-function sampleWords({ run, plan }: RunFacts): string[] {
+function sampleWords({ run, plan }: RunFacts) {
   if (run.sample === undefined) return [];
   const flags = sampleFlags(run.sample);
   if (plan === null) return [`The request was for a sample (${flags}).`];
@@ -137,7 +137,7 @@ function ofImport(facts: RunFacts): Headline {
 }
 
 /** `3 of 511 products that were rejected`, `10 of 511 products held by a guard`. */
-function leftOut(facts: RunFacts): string[] {
+function leftOut(facts: RunFacts) {
   const { rejected, held, refusedDeletes = 0 } = facts.totals;
   const skipped = facts.plan !== null && hasManyUnaskedSkips(facts.plan) ? countUnaskedSkips(facts.plan) : 0;
   return withoutAbsent([
@@ -192,7 +192,7 @@ function ofPlan(facts: RunFacts, plan: Plan): Headline {
 }
 
 /** `10 products would be created`, `2 updated`, `3 deleted`: only the first part has the noun and the verb. */
-function effectsOf({ counts, resource }: Plan): string[] {
+function effectsOf({ counts, resource }: Plan) {
   const written = counts.changed.records + counts.resent.records;
   const parts: [number, string][] =
     resource === 'products'
@@ -271,7 +271,7 @@ function ofSuccess(facts: RunFacts): Headline {
 }
 
 /** How many of the sent records were new. Known only if everything planned was applied. */
-function appliedParts({ counts, resource }: Plan, applied: number): string[] {
+function appliedParts({ counts, resource }: Plan, applied: number) {
   const written = counts.changed.records + counts.resent.records;
   if (resource !== 'products' || counts.new.records === 0 || applied !== counts.new.records + written)
     return [];
@@ -324,17 +324,17 @@ function said(sentence: string, ...explanation: readonly (string | null)[]): Hea
 }
 
 /** `3 of 511 products`. */
-function partOf(figure: number, { run, totals }: RunFacts): string {
+function partOf(figure: number, { run, totals }: RunFacts) {
   return `${grouped(figure)} of ${counted(totals.records, resourceNoun(run.resource))}`;
 }
 
-function unsentOf(facts: RunFacts): string {
+function unsentOf(facts: RunFacts) {
   const { unsent } = facts.totals;
   return `${partOf(unsent, facts)} ${unsent === 1 ? 'is' : 'are'}`;
 }
 
 /** `all 511 products are`; `498 products are` if there are others. */
-function all(figure: number, records: number, { resource }: Pick<Run, 'resource'>): string {
+function all(figure: number, records: number, { resource }: Pick<Run, 'resource'>) {
   const some = counted(figure, resourceNoun(resource));
   if (figure === 1) return records === 1 ? `the ${resourceNoun(resource)} is` : `${some} is`;
   return `${figure === records ? 'all ' : ''}${some} are`;

@@ -200,16 +200,16 @@ export function shownListName({ name }: HistoryPoint): string {
   return name === '' ? 'without a name' : truncate(printable(name), MAX_NAME_LENGTH);
 }
 
-function percent(share: number): string {
+function percent(share: number) {
   return `${(share * 100).toFixed(1)}%`;
 }
 
 /** The change of a rate in percentage points. */
-function points(from: number, to: number): string {
+function points(from: number, to: number) {
   return `${signed((to - from) * 100, 1)} points`;
 }
 
-function signed(figure: number, digits: number): string {
+function signed(figure: number, digits: number) {
   const rounded = Number(figure.toFixed(digits));
   if (rounded === 0) return '±0';
   const size = digits === 0 ? grouped(Math.abs(rounded)) : Math.abs(rounded).toFixed(digits);

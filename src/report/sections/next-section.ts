@@ -47,7 +47,7 @@ function requestsToSend(plan: Plan, pace: Pace | undefined): Block[] {
 const PACE_MARGIN = 1.25;
 
 /** `4 min to 6 min 20 s, by the last 5 runs to this store`. */
-function paceWords(requests: number, { slowest, fastest, runs }: Pace): string {
+function paceWords(requests: number, { slowest, fastest, runs }: Pace) {
   const inSeconds = (seconds: number) => formatDuration(Math.max(1, Math.round(seconds)) * 1_000);
   const [least, most] = [requests / fastest / PACE_MARGIN, (requests / slowest) * PACE_MARGIN];
   const [from, to] = [inSeconds(Math.floor(least)), inSeconds(Math.ceil(most))];
@@ -292,7 +292,7 @@ const AFTER_STOP: Readonly<Partial<Record<Run['kind'], string>>> = {
   retry: '; the same retry continues where it stopped, and a run of the job takes its place',
 };
 
-function interruptText({ kind }: Run): string {
+function interruptText({ kind }: Run) {
   return `To stop it once the requests in flight are finished${AFTER_STOP[kind] ?? ''}:`;
 }
 
@@ -308,7 +308,7 @@ const AGAIN: Readonly<Record<Run['kind'], string>> = {
   retry: 'To continue where it stopped:',
 };
 
-function againText({ kind, stateLoss, restore }: Run): string {
+function againText({ kind, stateLoss, restore }: Run) {
   if (restore !== undefined) return 'To compare the store again, and plan the rest:';
   const isLost = stateLoss !== undefined && (kind === 'run' || kind === 'retry');
   return isLost ? 'To continue; records that the state has lost are sent again:' : AGAIN[kind];

@@ -69,7 +69,7 @@ export function planWarnings(plan: Plan): string[] {
 const ANSWERED_FIELDS_NAMED = 5;
 
 /** Fields that the store altered or left out in its answers to upserts. */
-function answerWarnings({ traffic }: RunFacts): string[] {
+function answerWarnings({ traffic }: RunFacts) {
   const { compared, fields } = traffic?.answers ?? { compared: 0, fields: [] };
   const of = (answers: number) => `in ${grouped(answers)} of ${counted(compared, 'answer')}`;
   const warnings = fields
@@ -112,7 +112,7 @@ export function requestsWaitText(operations: number, ms: number): string {
 }
 
 /** A sentence if a verification found lost records, until everything has been sent again. */
-function goneWarnings({ foundGone, resend, status }: Run): string[] {
+function goneWarnings({ foundGone, resend, status }: Run) {
   if (foundGone === undefined || (resend && COMPLETED.includes(status))) return [];
   const { run, gone, sampled } = foundGone;
   return [
@@ -121,7 +121,7 @@ function goneWarnings({ foundGone, resend, status }: Run): string[] {
 }
 
 /** A sentence if the store answered with other ids than before. */
-function changedIdWarnings({ changedIds, changedIdCount }: RunFacts): string[] {
+function changedIdWarnings({ changedIds, changedIdCount }: RunFacts) {
   if (changedIdCount === 0) return [];
   const examples = changedIds
     .slice(0, KEYS_NAMED)
@@ -133,14 +133,14 @@ function changedIdWarnings({ changedIds, changedIdCount }: RunFacts): string[] {
 }
 
 /** A sentence if planned deletes were not sent. */
-function leftDeletesWarnings(left: number): string[] {
+function leftDeletesWarnings(left: number) {
   if (left === 0) return [];
   return [
     `${counted(left, 'product')} ${left === 1 ? 'was' : 'were'} not deleted: after the plan was made, another job sent ${left === 1 ? 'it' : 'them'}, the store gave ${left === 1 ? 'it' : 'them'} another id, or did not confirm ${left === 1 ? 'its' : 'their'} new url.`,
   ];
 }
 
-function changedSource({ source: { sinceLastRun, files } }: Plan): string[] {
+function changedSource({ source: { sinceLastRun, files } }: Plan) {
   if (sinceLastRun === undefined) return [];
   const { run, columnsGone, sheetBefore } = sinceLastRun;
   const one = columnsGone.length === 1;
@@ -153,7 +153,7 @@ function changedSource({ source: { sinceLastRun, files } }: Plan): string[] {
   ]);
 }
 
-function appliedSince({ skips }: Plan): string[] {
+function appliedSince({ skips }: Plan) {
   return skips
     .filter(({ code }) => code === APPLIED_SINCE)
     .map(
@@ -163,7 +163,7 @@ function appliedSince({ skips }: Plan): string[] {
 }
 
 /** Who owns the fields that this job keeps, and which fields another job sends as well. */
-function sharedFields({ sharedFields: found }: Plan): string[] {
+function sharedFields({ sharedFields: found }: Plan) {
   const byOwner = Map.groupBy(
     found.filter(({ kept }) => kept),
     ({ jobs }) => senders(jobs),
@@ -181,12 +181,12 @@ function sharedFields({ sharedFields: found }: Plan): string[] {
   return [...owned, ...contested];
 }
 
-function senders(jobs: readonly string[]): string {
+function senders(jobs: readonly string[]) {
   if (jobs.length === 0) return 'no job of this workspace sends';
   return jobs.length === 1 ? `the job ${jobs[0]} sends` : `the jobs ${listed(jobs)} send`;
 }
 
-function takeovers({ takeovers: found, resource }: Plan): string[] {
+function takeovers({ takeovers: found, resource }: Plan) {
   return found.map(({ job, sent, left, examples }) => {
     const total = sent + left;
     const one = resourceNoun(resource);
@@ -197,7 +197,7 @@ function takeovers({ takeovers: found, resource }: Plan): string[] {
   });
 }
 
-function withheldDeletes(plan: Plan): string[] {
+function withheldDeletes(plan: Plan) {
   const { counts, deletesWithheld, deletesWithoutId, unconfirmed, unreadableKeys } = plan;
   const why = deletesWithheld === null ? null : whyWithheld(deletesWithheld, unreadableKeys);
   const gone = `${counted(counts.removed, 'product')} ${counts.removed === 1 ? 'is' : 'are'} no longer in the source`;
@@ -209,7 +209,7 @@ function withheldDeletes(plan: Plan): string[] {
   ]);
 }
 
-function unconfirmedProducts({ keys, examples }: Plan['unconfirmed']): string[] {
+function unconfirmedProducts({ keys, examples }: Plan['unconfirmed']) {
   if (keys === 0) return [];
   const one = keys === 1;
   const named = `${examples.slice(0, KEYS_NAMED).map(printable).join(', ')}${keys > KEYS_NAMED ? ' …' : ''}`;
@@ -218,7 +218,7 @@ function unconfirmedProducts({ keys, examples }: Plan['unconfirmed']): string[] 
   ];
 }
 
-function whyWithheld(withheld: NonNullable<Plan['deletesWithheld']>, unreadableKeys: number): string | null {
+function whyWithheld(withheld: NonNullable<Plan['deletesWithheld']>, unreadableKeys: number) {
   switch (withheld) {
     case 'key-unreadable':
       return `the url of ${counted(unreadableKeys, 'group')} of rows cannot be read, and the rows may belong to any of these products`;
@@ -232,7 +232,7 @@ function whyWithheld(withheld: NonNullable<Plan['deletesWithheld']>, unreadableK
   }
 }
 
-function emptied({ emptied: fields, resource, undo }: Plan): string[] {
+function emptied({ emptied: fields, resource, undo }: Plan) {
   // An undo has no source, and names what it cannot take away itself.
   if (fields.length === 0 || undo !== undefined) return [];
   const one = resourceNoun(resource);
@@ -247,7 +247,7 @@ function emptied({ emptied: fields, resource, undo }: Plan): string[] {
 }
 
 /** A join that matches nothing compares the wrong columns, or has the wrong file. */
-function unmatchedJoins({ source, resource }: Plan): string[] {
+function unmatchedJoins({ source, resource }: Plan) {
   return (source.joins ?? []).flatMap(({ name, file, records, without, keys }) =>
     records === 0 || without < records || keys === 0
       ? []
@@ -265,7 +265,7 @@ const COPIES: Readonly<Record<NonNullable<Plan['duplicates']>['policy'], string>
   merge: 'merges them',
 };
 
-function duplicates({ duplicates: found, resource, source }: Plan): string[] {
+function duplicates({ duplicates: found, resource, source }: Plan) {
   if (found === null) return [];
   const { keys, copies, identical, policy, examples } = found;
   const field = resource === 'products' ? 'url' : 'id';

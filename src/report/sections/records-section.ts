@@ -78,7 +78,7 @@ export function recordsSection(facts: RunFacts): Section | null {
  * Every record and row has exactly one outcome: the planned one if nothing was sent, otherwise the actual one. The
  * sums are the run's records and rows.
  */
-function outcomesOf(facts: RunFacts): Outcome[] {
+function outcomesOf(facts: RunFacts) {
   const { plan, totals } = facts;
   const { inRows } = totals;
   const outcome = (kind: keyof typeof LEFT_OUT): Outcome => {
@@ -150,7 +150,7 @@ function sent({ run, plan, totals }: RunFacts): Outcome[] {
   ];
 }
 
-function inPlan({ counts, resource }: Plan): string {
+function inPlan({ counts, resource }: Plan) {
   const parts = withoutAbsent([
     `${grouped(counts.new.records)} ${newWord(resource)}`,
     `${grouped(counts.changed.records)} changed`,

@@ -13,7 +13,6 @@ import {
   type Section,
   type Shortened,
   styled,
-  type Table,
   table,
 } from '../section.ts';
 
@@ -105,7 +104,7 @@ function reasonsTable(
   groups: readonly ReasonGroup[],
   { plan }: RunFacts,
   inRejectsFile: boolean,
-): Table {
+) {
   const files = plan?.source.files ?? [];
   return table(
     caption,
@@ -139,13 +138,13 @@ function reasonsTable(
 }
 
 /** `3 records (7 rows)`; `7 rows`, or `3 records` if no rows are known or one figure is enough. */
-function reasonAmount({ also = 0, ...group }: ReasonGroup): string {
+function reasonAmount({ also = 0, ...group }: ReasonGroup) {
   if (also === 0) return ownAmount(group);
   const others = `also in ${counted(also, 'record')} counted under another reason`;
   return group.records === 0 ? others : `${ownAmount(group)}, ${others}`;
 }
 
-function ownAmount({ records, rows }: ReasonGroup): string {
+function ownAmount({ records, rows }: ReasonGroup) {
   if (rows === 0) return counted(records, 'record');
   return records === rows || records === 0
     ? counted(rows, 'row')
@@ -153,7 +152,7 @@ function ownAmount({ records, rows }: ReasonGroup): string {
 }
 
 /** `lines 3, 8 and 14` or `Prices!C3`, with the names of files if there are several; empty if no line is known. */
-function reasonPlaces({ lines, rows, column }: ReasonGroup, files: PlanSource['files']): string {
+function reasonPlaces({ lines, rows, column }: ReasonGroup, files: PlanSource['files']) {
   if (lines.length === 0) return '';
   const more = lines.length === LINES_KEPT && rows > LINES_KEPT;
   const inOrder = lines.toSorted((a, b) => a.file - b.file || a.line - b.line);

@@ -65,14 +65,14 @@ export function safetyVerdicts({ run, plan, totals }: RunFacts): SafetyVerdict[]
 }
 
 /** As when the plan was judged: a percentage stops nothing on few records. */
-function exceedsRejects({ base, allowed }: SafetyVerdict, figure: number): boolean {
+function exceedsRejects({ base, allowed }: SafetyVerdict, figure: number) {
   if (allowed === undefined) return false;
   const isSpared = allowed.text.includes('%') && (base ?? 0) < safetyLimit('maxRejects').floor.least;
   return !isSpared && isBeyond(figure, allowed.amount);
 }
 
 /** `at most 5%`; null if unknown, because plans of earlier versions did not store their limits. */
-function limitWords({ limit, figure, allowed }: SafetyVerdict): string | null {
+function limitWords({ limit, figure, allowed }: SafetyVerdict) {
   if (limit === 'key') return 'must not change';
   if (limit === 'prices') return 'must be kept';
   if (limit === 'guard') return allowed === undefined ? '0' : `at most ${allowed.text}`;
@@ -82,7 +82,7 @@ function limitWords({ limit, figure, allowed }: SafetyVerdict): string | null {
 }
 
 /** A limit that is a minimum cannot be exceeded, and neither can the key; `prices` counts what would be lost. */
-function isMinimum({ limit }: SafetyVerdict): boolean {
+function isMinimum({ limit }: SafetyVerdict) {
   return (
     limit === 'key' || (limit !== 'guard' && limit !== 'prices' && safetyLimit(limit).bound === 'fewest')
   );

@@ -103,7 +103,7 @@ function joinWords(join: JoinFacts, what: string, isWhole: boolean): Words[] {
 }
 
 /** `xlsx, sheet Prices`; `json, records at data.products`. */
-function tableWords(table: TablePlaces): string {
+function tableWords(table: TablePlaces) {
   const { format, title } = table;
   if (title === '') return format;
   return `${format}, ${isSheet(table) ? 'sheet' : 'records at'} ${title}`;

@@ -25,7 +25,7 @@ export function trafficSection(facts: RunFacts): Section | null {
 }
 
 /** Sentences about the requests of a run and the answers of the store. */
-function describeTraffic(samples: readonly TrafficSample[]): string[] {
+function describeTraffic(samples: readonly TrafficSample[]) {
   const sum = (of: (sample: TrafficSample) => number) => sumOf(samples, of);
   const [requests, failed, retries] = [
     sum((one) => one.requests),
@@ -52,7 +52,7 @@ function describeTraffic(samples: readonly TrafficSample[]): string[] {
  * The percentiles of a run cannot be computed from those of its samples, so it gives the median of the medians and
  * the highest p95.
  */
-function describeLatency(samples: readonly TrafficSample[]): string[] {
+function describeLatency(samples: readonly TrafficSample[]) {
   const medians = samples.flatMap(({ p50 }) => (p50 === null ? [] : [p50]));
   const slow = samples.flatMap(({ p95 }) => (p95 === null ? [] : [p95]));
   if (medians.length === 0 || slow.length === 0) return [];
@@ -63,7 +63,7 @@ function describeLatency(samples: readonly TrafficSample[]): string[] {
 }
 
 /** The concurrency and rate at the end, with their causes; null if too little was sent. */
-function describeLimits({ run, totals }: RunFacts): string | null {
+function describeLimits({ run, totals }: RunFacts) {
   if (run.limits === undefined || totals.requests < MIN_REQUESTS_FOR_LIMITS) return null;
   const { concurrency, because, rate } = run.limits;
   const atOnce = `Concurrency at the end: ${counted(concurrency, 'request')} (${because})`;

@@ -43,7 +43,7 @@ export function undoSection(facts: RunFacts): Section | null {
   return { id: 'undo', title: `Undo of run ${undo.of}`, blocks };
 }
 
-function namesOf(keys: readonly string[], records: number): string {
+function namesOf(keys: readonly string[], records: number) {
   const shown = keys.slice(0, KEYS_NAMED).map((key) => truncate(key, MAX_KEY_LENGTH));
   const more = records - shown.length;
   return listed(more > 0 ? [...shown, `${grouped(more)} more`] : shown);

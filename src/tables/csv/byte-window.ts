@@ -20,7 +20,7 @@ export function byteWindow(stream: AsyncIterable<Uint8Array>) {
   let end = 0;
   let final = false;
 
-  const add = (chunk: Uint8Array, wanted: number): void => {
+  const add = (chunk: Uint8Array, wanted: number) => {
     const size = bytes.length + chunk.length;
     if (end + chunk.length > memory.length) {
       const isRoomy = 2 * size <= memory.length;

@@ -38,7 +38,7 @@ export function decideCharset(file: string, sample: Uint8Array, named: string | 
 }
 
 /** The canonical name of an encoding; CsvError when Node.js cannot decode it. */
-function canonicalEncoding(label: string): string {
+function canonicalEncoding(label: string) {
   try {
     return new TextDecoder(label).encoding;
   } catch (cause) {
@@ -68,7 +68,7 @@ export function byteOrderMark(bytes: Uint8Array): ByteOrderMark | undefined {
 }
 
 /** UTF-16 of Latin text without a mark would pass as UTF-8 full of NUL characters. */
-function refuseUtf16(file: string, sample: Uint8Array): void {
+function refuseUtf16(file: string, sample: Uint8Array) {
   let even = 0;
   let odd = 0;
   for (let at = sample.indexOf(0); at >= 0; at = sample.indexOf(0, at + 1)) {
@@ -87,13 +87,13 @@ function refuseUtf16(file: string, sample: Uint8Array): void {
   );
 }
 
-function beginning(sample: Uint8Array, encoding: string): string {
+function beginning(sample: Uint8Array, encoding: string) {
   const text = new TextDecoder(encoding).decode(sample.subarray(0, 64), { stream: true });
   return /[\p{L}\p{N}]+/u.exec(text)?.[0] ?? '';
 }
 
 /** The number of non-ASCII characters if the bytes are UTF-8, perhaps cut within a character; else 0. */
-function utf8Characters(sample: Uint8Array): number {
+function utf8Characters(sample: Uint8Array) {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(sample, { stream: true });
     return text.match(/[\u0080-\u{10ffff}]/gu)?.length ?? 0;
@@ -131,7 +131,7 @@ const REPLACEMENT = '\ufffd';
 const REPLACEMENT_BYTES = Buffer.from(REPLACEMENT);
 
 /** The offset of the first byte that is not part of a valid UTF-8 character, or -1. */
-function invalidUtf8At(bytes: Uint8Array): number {
+function invalidUtf8At(bytes: Uint8Array) {
   if (isUtf8(bytes)) return -1;
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   let offset = 0;
@@ -198,7 +198,7 @@ function undecodable(
   encoding: string,
   bytes: Uint8Array,
   details: ConstructorParameters<typeof EncodingError>[2],
-): EncodingError {
+) {
   // The kept bytes may begin within a character; a line does not.
   const lines = bytes.subarray(bytes.indexOf(LF) + 1);
   const candidates = rankEncodings(lines.length > 0 ? lines : bytes).filter(
@@ -298,7 +298,7 @@ function rangeOf(written: string): Range {
   return [from, to];
 }
 
-function isWithin(byte: number, [from, to]: Range): boolean {
+function isWithin(byte: number, [from, to]: Range) {
   return byte >= from && byte <= to;
 }
 
@@ -356,7 +356,7 @@ function wordsOf(bytes: Uint8Array): Uint8Array[] {
 }
 
 /** Digits and all bytes from 0x40 may be the second byte of a character; `:;<=>?` may not. */
-function separates(byte: number): boolean {
+function separates(byte: number) {
   return byte < 0x30 || (byte >= 0x3a && byte < 0x40);
 }
 
@@ -365,12 +365,12 @@ function sampleOf(words: readonly Uint8Array[]): Uint8Array | undefined {
   return words.find(({ length }) => length >= from && length <= to) ?? words[0];
 }
 
-function shown(sample: Uint8Array | undefined, encoding: string): string {
+function shown(sample: Uint8Array | undefined, encoding: string) {
   const text = new TextDecoder(encoding).decode(sample, { stream: true });
   return [...text.replaceAll(/\p{C}/gu, '\ufffd')].slice(0, SAMPLE_CHARACTERS).join('');
 }
 
-function score(encoding: string, words: readonly Uint8Array[]): number {
+function score(encoding: string, words: readonly Uint8Array[]) {
   const texts: string[] = [];
   for (const word of words) {
     try {
@@ -390,11 +390,11 @@ function score(encoding: string, words: readonly Uint8Array[]): number {
   );
 }
 
-function average(scores: readonly number[]): number {
+function average(scores: readonly number[]) {
   return scores.length === 0 ? 0 : sumOf(scores) / scores.length;
 }
 
-function scoreCharacters(word: Uint8Array, characters: readonly Characters[]): number[] {
+function scoreCharacters(word: Uint8Array, characters: readonly Characters[]) {
   const worths: number[] = [];
   const end = Math.min(word.length, WORD_BYTES);
   for (let at = 0; at < end; ) {
@@ -414,7 +414,7 @@ function scoreCharacters(word: Uint8Array, characters: readonly Characters[]): n
   return worths;
 }
 
-function isLatin(byte: number | undefined): boolean {
+function isLatin(byte: number | undefined) {
   return byte !== undefined && /[A-Za-z]/.test(String.fromCharCode(byte));
 }
 
@@ -428,7 +428,7 @@ const NO_TEXT = /[\p{Cc}\p{Co}\p{Cn}]/u;
 const USUAL_SIGN = /[€£©®°–—‘’“”„…«»·¡¿ºª№×]/u;
 
 /** How well each character beyond ASCII fits the language and its neighbours, from -3 (hardly text) to 1.3. */
-function scoreLetters(text: string, language: Language): number[] {
+function scoreLetters(text: string, language: Language) {
   const characters = [...text];
   return characters.flatMap((character, index) =>
     character < '\u0080'
@@ -437,7 +437,7 @@ function scoreLetters(text: string, language: Language): number[] {
   );
 }
 
-function scoreLetter(character: string, before: string, after: string, language: Language): number {
+function scoreLetter(character: string, before: string, after: string, language: Language) {
   if (USUAL_SIGN.test(character)) return 0.5;
   if (!LETTER.test(character)) return NO_TEXT.test(character) ? -3 : -1;
   // A capital after a small letter, or a neighbour of another script, indicates a misreading.

@@ -112,7 +112,7 @@ interface RowCounts {
 }
 
 /** Counts the candidates outside quotes, row by row. A quote opens a cell only after a candidate or at the start of a row. */
-function countDelimiters(bytes: Uint8Array, final: boolean): RowCounts[] {
+function countDelimiters(bytes: Uint8Array, final: boolean) {
   const rows: RowCounts[] = [];
   let counts = BYTES.map(() => 0);
   let bare = BYTES.map(() => 0);

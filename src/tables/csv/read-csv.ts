@@ -202,7 +202,7 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
 }
 
 /** Drops the lines before the header, and gives their bytes. CsvError where the file ends before. */
-async function skipLines(window: ByteWindow, line: number, header: number, name: string): Promise<number> {
+async function skipLines(window: ByteWindow, line: number, header: number, name: string) {
   let skipped = 0;
   for (let at = line; at < header; ) {
     const { bytes, final } = window;
@@ -249,7 +249,7 @@ async function readHeader(
 }
 
 /** The rows from a line on. */
-function rowsFrom(piece: RowsPiece, line: number): RowsPiece {
+function rowsFrom(piece: RowsPiece, line: number) {
   const { rows, offsets, blankLines } = piece;
   const before = rows.findIndex((row) => row.line >= line);
   if (before === 0 || rows.length === 0) return piece;
@@ -273,7 +273,7 @@ async function* chunksOf(input: Readable, blockBytes: number): AsyncGenerator<Ui
   }
 }
 
-function refuseLongNames({ cells, line }: Row, file: string, limits: CsvLimits): void {
+function refuseLongNames({ cells, line }: Row, file: string, limits: CsvLimits) {
   for (const [index, cell] of cells.entries()) {
     const bytes = Buffer.byteLength(cell);
     if (bytes > limits.headerBytes) {
@@ -485,11 +485,11 @@ function toRows(
   return { rows, offsets, blankLines };
 }
 
-function isBlank(cells: readonly string[]): boolean {
+function isBlank(cells: readonly string[]) {
   return cells.every((cell) => cell.trim() === '');
 }
 
-function refuseNul(block: Uint8Array, reading: Reading): void {
+function refuseNul(block: Uint8Array, reading: Reading) {
   const at = block.indexOf(0);
   if (at < 0) return;
   throw new CsvError(
@@ -516,7 +516,7 @@ interface ParseBlockOptions {
  * `Parser` instead of `parse`, which creates a streamer for every text, drops a byte order mark from each, and retains
  * memory (350 MiB instead of 110 for the same file, in twice the time).
  */
-function parseBlock(text: string, rows: number, options: ParseBlockOptions): string[][] | undefined {
+function parseBlock(text: string, rows: number, options: ParseBlockOptions) {
   const parser = new Papa.Parser({
     delimiter: options.delimiter,
     newline: options.newline,

@@ -359,7 +359,7 @@ export function refuseTooLong(bytes: Uint8Array, scan: RowScan, reading: Reading
 /** Papa Parse takes 25 bytes of memory for each doubled quote of a cell. */
 const MAX_QUOTES_PER_ROW = 2_000_000;
 
-function quotesIn(bytes: Uint8Array): number {
+function quotesIn(bytes: Uint8Array) {
   let count = 0;
   for (let at = bytes.indexOf(QUOTE); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) count += 1;
   return count;
@@ -369,7 +369,7 @@ function quotesIn(bytes: Uint8Array): number {
  * The number of cells of a row so far; stops just above the limit. The quotes of the row are paired, as `scanRows` has
  * checked. Quoted text is skipped at once: a cell may have many megabytes.
  */
-function cellsIn(row: Uint8Array, { delimiter, quotes, limits }: Reading): number {
+function cellsIn(row: Uint8Array, { delimiter, quotes, limits }: Reading) {
   const separator = delimiter.charCodeAt(0);
   let cells = 1;
   for (let at = 0; at < row.length && cells <= limits.columns; at += 1) {
@@ -383,7 +383,7 @@ function cellsIn(row: Uint8Array, { delimiter, quotes, limits }: Reading): numbe
 }
 
 /** Row positions are computed only here, for the message. */
-function lineOfLongestRow(bytes: Uint8Array, { lines, end }: RowScan, line: number): number {
+function lineOfLongestRow(bytes: Uint8Array, { lines, end }: RowScan, line: number) {
   let longest = { line, bytes: 0 };
   let at = 0;
   let reached = line;
@@ -397,7 +397,7 @@ function lineOfLongestRow(bytes: Uint8Array, { lines, end }: RowScan, line: numb
   return longest.line;
 }
 
-function behindLineEnd(bytes: Uint8Array, from: number): number {
+function behindLineEnd(bytes: Uint8Array, from: number) {
   let at = from;
   while (at < bytes.length && bytes[at] !== LF && bytes[at] !== CR) at += 1;
   return at + (bytes[at] === CR && bytes[at + 1] === LF ? 2 : 1);
