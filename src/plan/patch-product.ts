@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject, type JsonObject, member, objectsIn, sumOf } from '../model/json-object.ts';
+import { isJsonObject, type JsonObject, member, objectsIn, plainText, sumOf } from '../model/json-object.ts';
 import {
   type DeferredRecord,
   type Mapped,
@@ -18,6 +18,7 @@ import type { DuplicatesFound, DuplicatesPolicy } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import { IN_DOUBT, type Ledger, type LedgerMark } from '../state/state.ts';
+import { listed } from '../text/printable.ts';
 import { type CopyGroup, CopySpool, CopyTally } from './copies/copy-spool.ts';
 import { resolveCopies } from './copies/resolve-copies.ts';
 import { fingerprintOf } from './shard-writer.ts';
@@ -46,6 +47,7 @@ export function patchProduct(
   acknowledged: JsonObject,
   patches: readonly ProductPatch[],
   advanced?: boolean,
+  ownerOf: (sku: string) => string | undefined = () => undefined,
 ): Merged {
   const variants = variantsOf(acknowledged);
   const given = new Map<string, unknown>();
@@ -65,6 +67,13 @@ export function patchProduct(
       if (options.length === 0 && Object.keys(members).length === 0) continue;
       const found = findVariant(variants, change);
       if (typeof found !== 'number') return { refused: found };
+      const { sku } = members;
+      const owner =
+        sku === undefined || member(variants[found] ?? {}, 'sku') === sku ? undefined : ownerOf(sku);
+      if (owner !== undefined) {
+        const message = `the product '${owner}' has this SKU (${sku}), so this product would be the second; correct the row`;
+        return { refused: { code: 'ambiguous-match', message, field: 'variants.sku' } };
+      }
       const name = disagrees(`${found} `, members);
       if (name !== undefined) return { refused: disagreement(`variants.${name}`) };
       variants[found] = patchVariant(variants[found] ?? {}, members);
@@ -79,27 +88,49 @@ function patchVariant(variant: JsonObject, members: JsonObject): JsonObject {
   return inOrder({ ...('price' in members ? rest : variant), ...members }, VARIANT_ORDER);
 }
 
-/** The place of the variant that the patch changes, or why it is unclear. */
-function findVariant(variants: readonly JsonObject[], { sku, options }: VariantPatch): number | Reason {
+/** The place of the variant that the patch changes, or why it is unclear. A SKU and options that name two variants name none. */
+function findVariant(variants: readonly JsonObject[], { sku, options = [] }: VariantPatch): number | Reason {
   const places = (has: (variant: JsonObject) => boolean) =>
     variants.flatMap((variant, place) => (has(variant) ? [place] : []));
   const bySku = sku === undefined ? [] : places((variant) => member(variant, 'sku') === sku);
-  const hasOptions = (variant: JsonObject) => isDeepStrictEqual(member(variant, 'options'), options);
-  const byOptions = options === undefined ? [] : places(hasOptions);
-  const both = bySku.filter((place) => byOptions.includes(place));
-  const [first, ...others] = [both, bySku, byOptions].find((found) => found.length > 0) ?? [];
+  const both = bySku.filter((place) => {
+    const values = member(variants[place] ?? {}, 'options');
+    // Blank cells name no option, so a part of the options is no contradiction.
+    return options.every((value) => Array.isArray(values) && values.includes(value));
+  });
+  const byOptions = places((variant) => {
+    const isAbout = options.length > 0 || sku === undefined || member(variant, 'sku') === undefined;
+    return isAbout && isDeepStrictEqual(member(variant, 'options'), options);
+  });
+  const [first, ...others] = bySku.length > 0 ? both : byOptions;
   if (first !== undefined && others.length === 0) return first;
   if (first !== undefined) {
     const message = `${others.length + 1} variants of the product have this ${bySku.length > 0 ? 'SKU' : 'combination of options'}; make it unique in the store, or name the options as well`;
     return { code: 'ambiguous-match', message, field: 'variants.sku' };
   }
-  if (sku === undefined && (options ?? []).length === 0) {
+  if (sku === undefined && options.length === 0) {
     if (variants.length === 1) return 0;
     const message = `the product has ${variants.length} variants, and the row does not say which; map variants.sku or options`;
     return { code: 'ambiguous-match', message, field: 'variants.sku' };
   }
-  const message = `the product has no variant with ${sku === undefined ? 'these options' : 'this SKU'}; correct it, or let the job that owns the product add the variant first`;
+  const named = listed([
+    ...(sku === undefined ? [] : [`this SKU (${sku})`]),
+    ...(options.length === 0 ? [] : [`these options (${options.join(', ')})`]),
+  ]);
+  const message = `the product has no variant with ${named}, but ${variantNames(variants)}; correct the row, or let the job that owns the product add the variant first`;
   return { code: 'no-match', message, field: sku === undefined ? 'options' : 'variants.sku' };
+}
+
+const VARIANTS_NAMED = 3;
+
+/** `D-S (S, Red) and D-M (M, Red)`. */
+function variantNames(variants: readonly JsonObject[]): string {
+  const named = variants.slice(0, VARIANTS_NAMED).map((variant) => {
+    const options = member(variant, 'options');
+    const values = Array.isArray(options) ? options.join(', ') : '';
+    return `${plainText(member(variant, 'sku') ?? 'one without a SKU')}${values === '' ? '' : ` (${values})`}`;
+  });
+  return listed(variants.length > VARIANTS_NAMED ? [...named, 'others'] : named);
 }
 
 function disagreement(field: string): Reason {
@@ -279,13 +310,21 @@ export class UpdatePass {
     const inDoubt = keys.filter((_, index) => marks[index]?.fingerprint === IN_DOUBT);
     // A whole body overwrites what an earlier run of this job may have sent, and only that.
     const own = inDoubt.length === 0 ? new Set() : await ledger.doubtedOnlyBy(name, inDoubt);
-    return [...products].flatMap(([key, groups], index) => {
+    const found = [...products].map(([key, groups], index) => {
       const copies = groups.map((group) => this.#resolve(key, group));
       const patches = copies.flatMap(({ kept }) => kept);
-      const left = copies.flatMap((resolved) => resolved.left);
+      return { key, copies, patches, mark: marks[index], acknowledged: bodies[index] };
+    });
+    const skus = found.flatMap(({ patches, acknowledged = '' }) =>
+      skusOf(patches).filter((sku) => !acknowledged.includes(JSON.stringify(sku))),
+    );
+    const owners = skus.length === 0 ? [] : await ledger.keysBy('sku', skus);
+    const bySku = new Map(skus.map((sku, index) => [sku, owners[index]]));
+    return found.flatMap(({ key, copies, patches, mark, acknowledged }) => {
+      const ownerOf = (sku: string) => bySku.get(sku)?.find((owner) => owner !== key);
       return [
-        ...left,
-        ...mergedInto(key, patches, { mark: marks[index], isOwn: own.has(key), advanced }, bodies[index]),
+        ...copies.flatMap(({ left }) => left),
+        ...mergedInto(key, patches, { mark, isOwn: own.has(key), advanced, ownerOf }, acknowledged),
       ];
     });
   }
@@ -333,10 +372,12 @@ function mergedInto(
     mark,
     isOwn,
     advanced,
+    ownerOf,
   }: {
     readonly mark: LedgerMark | undefined;
     readonly isOwn: boolean;
     readonly advanced: boolean | undefined;
+    readonly ownerOf: (sku: string) => string | undefined;
   },
   body: string | undefined,
 ): readonly Mapped[] {
@@ -354,6 +395,7 @@ function mergedInto(
     acknowledged,
     patches.map(({ body }) => body).filter((body) => 'variants' in body),
     advanced,
+    ownerOf,
   );
   if ('refused' in merged) return [rejection(patches, merged.refused)];
   const notes = patches.flatMap((patch) => patch.notes ?? []);
@@ -366,6 +408,12 @@ function mergedInto(
       ...(notes.length !== 0 && { notes: [...new Set(notes)] }),
     },
   ];
+}
+
+/** The SKUs that patches name. */
+function skusOf(patches: readonly MappedRecord[]): string[] {
+  const variants = patches.flatMap(({ body }) => ('variants' in body ? body.variants : []));
+  return variants.flatMap(({ sku }) => sku ?? []);
 }
 
 const GONE: Reason = {

@@ -137,6 +137,32 @@ describe('a patch that is merged into an acknowledged product', () => {
     });
   });
 
+  it('is refused where SKU and options name different variants, with what the product has', () => {
+    const refused = (before: JsonObject, change: ProductPatch['variants'][number]) => {
+      const result = patchProduct(before, [{ variants: [{ quantity: 50, ...change }] }], undefined, (sku) =>
+        sku === 'B-1' ? 'bowl' : undefined,
+      );
+      return 'refused' in result ? `${result.refused.code}: ${result.refused.message}` : 'merged';
+    };
+    const red = {
+      ...mug,
+      variants: mug.variants.map((one) => ({ ...one, options: [...one.options, 'Red'] })),
+    };
+    for (const options of [['L', 'Red'], ['M'], ['S', 'Blue']])
+      expect(refused(red, { sku: 'A', options })).toBe(
+        `no-match: the product has no variant with this SKU (A) and these options (${options.join(', ')}), but A (S, Red) and B (L, Red); correct the row, or let the job that owns the product add the variant first`,
+      );
+    for (const options of [['S', 'Red'], ['Red'], []])
+      expect(refused(red, { sku: 'A', options })).toBe('merged');
+    // Blank options name no variant that gets another SKU; one without a SKU gets its first.
+    const one = { url: 'fork', variants: [{ ...sold, options: [], sku: 'F' }] };
+    expect(refused(one, { sku: 'wrong', options: [] })).toContain('no variant with this SKU (wrong), but F;');
+    expect(refused({ ...one, variants: [{ options: [] }] }, { sku: 'F', options: [] })).toBe('merged');
+    expect(refused(red, { sku: 'B-1', options: ['L', 'Red'] })).toContain(
+      "ambiguous-match: the product 'bowl' has this SKU (B-1)",
+    );
+  });
+
   it('finds a variant by its options where the SKU is new, and names the new one', () => {
     const { variants } = merged(patchProduct(mug, [{ variants: [{ sku: 'N', options: ['L'] }] }]));
     expect(variants.map(({ sku }) => sku)).toEqual(['A', 'N']);

@@ -102,6 +102,18 @@ describe('an update', () => {
     expect(byId.reasons.map(({ code }) => code)).toEqual(['no-match']);
   });
 
+  it('gives no product the SKU of another one', async () => {
+    const rename = (line: number, sku: string): Mapped =>
+      record('1', { variants: [{ sku, options: ['S'] }] }, { line });
+    const taken = await update([rename(2, 'sku-mug')], { match: 'id' });
+    expect(taken.sent).toEqual([]);
+    expect(taken.reasons).toMatchObject([{ code: 'ambiguous-match', lines: [2] }]);
+    const ledger = catalog();
+    expect((await update([rename(2, 'S-S')], { match: 'id', ledger })).sent).toEqual([]);
+    expect(ledger.lookUps).toEqual([1]);
+    expect((await update([rename(2, 'S-N')], { match: 'id' })).sent).toMatchObject([{ key: 'shirt' }]);
+  });
+
   it.each([
     ['reject', [], [2, 3], 0],
     ['first', [10, 2], [], 1],
