@@ -12,7 +12,8 @@ import {
   type StoreListener,
   storeClients,
 } from '../run/run-context.ts';
-import { openArtifacts, openState, type StateOptions } from '../state/open-state.ts';
+import { openArtifacts, openState } from '../state/open-state.ts';
+import type { StateOptions } from '../state/state.ts';
 import { type SecretRedactor, secretRedactor } from '../text/mask-personal-data.ts';
 import { counted, listed, PROGRAM } from '../text/printable.ts';
 import type { Invocation } from './define-command.ts';

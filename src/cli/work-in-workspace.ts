@@ -306,7 +306,7 @@ function storeHeading(name: string, terminal: Terminal): string {
  * the run.
  */
 async function debugLog(
-  { workspace, context: { redact = String } }: OpenContext,
+  { workspace, context: { redact } }: OpenContext,
   job: string | null,
   terminal: Terminal,
   watch: RunWatch,

@@ -1,15 +1,16 @@
 import { extname, resolve } from 'node:path';
 import { writeWhole } from '../config/edit-file.ts';
+import { RECORD_FORMATS, type RecordFormat } from '../model/run.ts';
 import { DestinationError, UsageError } from '../model/storeferry-error.ts';
 import { currentFolder } from './typed-program.ts';
 
 /** The format of the file of `--out`, by its ending. UsageError where none has it. */
-export function formatOf<Format extends string>(out: string, formats: readonly Format[]): Format {
+export function formatOf(out: string): RecordFormat {
   const ending = extname(out).slice(1).toLowerCase();
-  const format = formats.find((known) => known === ending);
+  const format = RECORD_FORMATS.find((known) => known === ending);
   if (format !== undefined) return format;
   throw new UsageError(`The format of ${out} is not known.`, {
-    hint: `The name of the file must end in ${formats.map((known) => `.${known}`).join(', ')}.`,
+    hint: `The name of the file must end in ${RECORD_FORMATS.map((known) => `.${known}`).join(', ')}.`,
   });
 }
 

@@ -13,7 +13,7 @@ import {
   remoteIn,
   type WrittenPlace,
 } from '../remote/remote-kinds.ts';
-import { decodedPercents } from '../text/printable.ts';
+import { decodedPercents, listed } from '../text/printable.ts';
 import { type Interpretation, interpret, whyUnset } from './interpret.ts';
 import type { Environment, SecretField } from './settings.ts';
 import {
@@ -34,7 +34,7 @@ export function exactlyOnePlace(
   places: readonly string[] = PLACES,
   needs: 'query' | 'table' = 'query',
 ): void {
-  const oneOfThem = `give one of ${places.slice(0, -1).join(', ')} and ${places.at(-1)}`;
+  const oneOfThem = `give one of ${listed(places)}`;
   const [first, second] = places.filter((name) => valueAt(written, [name]) !== undefined);
   if (first === undefined) addProblem(context, `names no file; ${oneOfThem}`);
   else if (second !== undefined) addProblem(context, `there is ${first} already; ${oneOfThem}`, second);
@@ -48,11 +48,7 @@ export function exactlyOnePlace(
   if (isDatabase && written.query === undefined)
     addProblem(context, `${first} needs \`query\`, such as SELECT sku, title, price FROM products`);
   if (!isDatabase && written.query !== undefined)
-    addProblem(
-      context,
-      `\`query\` is for ${DATABASES.slice(0, -1).join(', ')} and ${DATABASES.at(-1)}`,
-      'query',
-    );
+    addProblem(context, `\`query\` is for ${listed(DATABASES)}`, 'query');
 }
 
 /** Refuses a destination that may be several files. */

@@ -47,6 +47,22 @@ export function sleep(clock: Clock, ms: number, ...signals: readonly AbortSignal
   });
 }
 
+/**
+ * Waits for the promise, or rejects with the signal's reason if it aborts first. Leaves nothing on a signal that outlives the
+ * wait: `Promise.race` with one promise for many waits would keep what each of them gave.
+ */
+export async function rejectOnAbort<T>(waiting: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([aborted, waiting]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
 /** Calls `work` every so often until it is stopped, once at a time; stopping waits for a running call. `work` never rejects. */
 export function repeatEvery(ms: number, work: () => Promise<void>): { stop(): Promise<void> } {
   let running: Promise<void> | null = null;

@@ -259,6 +259,33 @@ export function isOwnerFile(name: string): boolean {
   return name.startsWith('~$');
 }
 
+/** A sign of a pattern: a plain one, a test of one, or null for `*`: any signs, perhaps none. */
+export type PatternSign = string | ((sign: string) => boolean) | null;
+
+/**
+ * Whether a name matches a pattern, in at most as many steps as both have signs, multiplied: after a mismatch only the last `*` takes
+ * one more sign, since earlier ones need no other choice.
+ */
+export function matchesSigns(text: string, pattern: readonly PatternSign[]): boolean {
+  const name = [...text];
+  let [at, next, star, retry] = [0, 0, -1, 0];
+  while (at < name.length) {
+    const token = pattern[next];
+    const sign = name[at] ?? '';
+    if (token === null) {
+      [star, retry] = [next, at];
+      next++;
+    } else if (typeof token === 'function' ? token(sign) : token === sign) {
+      at++;
+      next++;
+    } else if (star >= 0) {
+      retry++;
+      [at, next] = [retry, star + 1];
+    } else return false;
+  }
+  return pattern.slice(next).every((sign) => sign === null);
+}
+
 interface BraceGroup {
   /** With both braces. */
   readonly length: number;

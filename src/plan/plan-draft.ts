@@ -67,7 +67,7 @@ export interface DraftOptions extends CompareOptions {
    * for records that the ledger does not know.
    */
   readonly changesInStore?: ((key: string, body: string) => readonly FieldChange[] | undefined) | undefined;
-  /** The store gives all variants of a product one price: products that lose some are counted. */
+  /** The store gives all variants of a product one price: products that lose some are counted, and their plan stops. */
   readonly losesPrices?: boolean;
   readonly guards?: readonly Guard[] | undefined;
   /** Guards whose `share` an earlier draft has found exceeded, so that they hold records. */
@@ -81,8 +81,12 @@ export interface DraftOptions extends CompareOptions {
   readonly duplicates: DuplicatesPolicy;
   /** The most copies of one key that are merged. */
   readonly maxMerged: number;
+  /** Replaces the usual hash. Tests use a poor one to show that equal hashes do not lose records. */
   readonly hashKey?: HashKey | undefined;
-  /** Set where the blocks of the source are written to `BLOCKS_FILE`. */
+  /**
+   * Set where the blocks of the source are written to `BLOCKS_FILE`, for the next run: without update, sample and `admit`. They are read
+   * instead of `openMapped`.
+   */
   readonly blocks?: BlockOptions;
 }
 

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ImportJob } from '../config/job/job.ts';
 import { sampleFlags } from '../model/action.ts';
-import type { HashKey } from '../model/block-index.ts';
 import { DEFAULT_LIMITS, type InputLimits } from '../model/input-limits.ts';
 import { sumOf, withoutUndefined } from '../model/json-object.ts';
 import {
@@ -30,14 +29,12 @@ import type { Sample } from '../model/run.ts';
 import type { SafetyFigures } from '../model/safety-limits.ts';
 import { waveEnds } from '../model/safety-limits.ts';
 import { UnknownKeysError } from '../model/storeferry-error.ts';
-import type { RunFolder } from '../state/artifacts.ts';
-import type { Ledger } from '../state/state.ts';
 import { CopySpool } from './copies/copy-spool.ts';
 import { judgeGuards, judgeSafety } from './judge-safety.ts';
 import type { KeySet } from './key-set.ts';
 import { UpdatePass } from './patch-product.ts';
 import { type ListedDeletes, type PlannedDeletes, planDeletes, planRenameDeletes } from './plan-deletes.ts';
-import { type BlockOptions, type DraftOptions, PlanDraft } from './plan-draft.ts';
+import { type DraftOptions, PlanDraft } from './plan-draft.ts';
 import { LIKENESSES_FILE, removePlanFiles, writePlan } from './plan-file.ts';
 import { type Predecessors, readMissingKeys } from './predecessors.ts';
 import type { UpdateOptions } from './record-comparer.ts';
@@ -69,7 +66,19 @@ export interface PlanProgress {
 type Records = AsyncIterable<readonly (Mapped | DeferredRecord)[]>;
 
 /** The input of planning an import. */
-export interface PlanOptions {
+export interface PlanOptions
+  extends Pick<
+    DraftOptions,
+    | 'advanced'
+    | 'blocks'
+    | 'changesInStore'
+    | 'folder'
+    | 'hashKey'
+    | 'ledger'
+    | 'losesPrices'
+    | 'resend'
+    | 'undecided'
+  > {
   /** The run's id, named in messages that ask for its approval. */
   readonly run: string;
   readonly job: Pick<
@@ -81,34 +90,18 @@ export interface PlanOptions {
   readonly origin: PlanOrigin;
   /** Reads the snapshot through the mapping from its beginning; called again for each further pass. */
   readonly openMapped: () => Records;
-  /**
-   * Used instead of `openMapped` where the blocks of the source can be kept for the next run: without update, sample and `admit`.
-   */
-  readonly blocks?: BlockOptions;
   /** The position of the ledger, if no other run is sending. */
   readonly plannedPosition?: string | undefined;
   /** Asked when the source has been read: whether to read it again, because its last rows decide how the first are read. */
   readonly mustReadAgain?: (() => Promise<boolean>) | undefined;
   /** Asked when the source has been read: the product that each new record continues; null: none, and the draft needs no second pass. */
   readonly predecessorsIn?: ((draft: ReadDraft) => Promise<Predecessors | null>) | undefined;
-  /** Keys that earlier runs have rejected or held; the plan names those that are unchanged. */
-  readonly undecided?: KeySet | undefined;
   /** Called after the source has been read completely. */
   readonly describeSource: () => PlanSource;
-  /** What `options[].advanced` is by the mapping, else by the probe of the store; left out: it follows from the variants. */
-  readonly advanced?: boolean | undefined;
-  /** The store gives all variants of a product one price: a plan with variants of different prices stops. */
-  readonly losesPrices?: boolean;
   /** Where the store was probed; left out: whole records are sent. */
   readonly updates?: Omit<UpdateOptions, 'conflicts' | 'isUndo' | 'isDecided'> | undefined;
   /** What the jobs that write products to the same store send, this one included; left out: unknown. */
   readonly senders?: readonly SentFields[] | undefined;
-  /** How records that the ledger does not know differ from those of the store (DraftOptions). */
-  readonly changesInStore?: DraftOptions['changesInStore'];
-  readonly ledger: Ledger;
-  readonly folder: RunFolder;
-  /** Ignore fingerprints: send unchanged records as well. */
-  readonly resend: boolean;
   /** Decides which records may be sent, of an update those that are merged; left out: all. */
   readonly admit?: ((records: Records) => Records) | undefined;
   /** The digest of what decides a record's key, in this run and in the last that proved its keys; null if unknown, and for an update. */
@@ -122,8 +115,6 @@ export interface PlanOptions {
   readonly findPictures?:
     | ((upserts: readonly PlannedShard[], counts: Plan['counts']) => Promise<PictureFindings>)
     | undefined;
-  /** Replaces the usual hash. Tests use a poor one to show that equal hashes do not lose records. */
-  readonly hashKey?: HashKey;
 }
 
 /** What is known of a draft that has read the whole source, with its upserts. */

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DelayedError, type Job, WaitingError } from 'bullmq';
 import type { StoreConfig } from '../config/store-config.ts';
-import { isFinal } from '../model/operation.ts';
 import type { PlannedShard } from '../model/plan.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import type { Run } from '../model/run.ts';
@@ -13,7 +12,7 @@ import {
   StateError,
   StateUnavailableError,
 } from '../model/storeferry-error.ts';
-import { shardDeliverer } from '../run/execute-run.ts';
+import { hasOpenOperations, shardDeliverer } from '../run/execute-run.ts';
 import {
   type DeliverShards,
   type Delivery,
@@ -55,7 +54,7 @@ export function deliverByWorkers(queues: Queues): DeliverShards {
   return async (context, delivery, shards, onTally) => {
     const { run, lock } = delivery;
     const signal = AbortSignal.any([context.signal, lock.lost]);
-    const open = await unfinished(context, run.id, shards);
+    const open = await unfinished(context, run, shards);
     const round = await beginRound(
       queues,
       { id: run.id, store: delivery.store.name },
@@ -99,14 +98,11 @@ async function reasonToEnd(
 /** The numbers of the shards without final outcomes: a continued run has finished most. */
 async function unfinished(
   context: RunContext,
-  run: string,
+  run: Run,
   shards: readonly PlannedShard[],
 ): Promise<readonly number[]> {
   const open: number[] = [];
-  for (const { number, operations } of shards) {
-    const outcomes = await context.state.runs.outcomes(run, number);
-    if ([...outcomes.values()].filter(isFinal).length < operations) open.push(number);
-  }
+  for (const shard of shards) if (await hasOpenOperations(context, run, shard)) open.push(shard.number);
   return open;
 }
 

@@ -39,8 +39,6 @@ const EVENTS_KEPT = 1_000;
  * long is replaced. Longer than the 10 seconds for which BullMQ lets Redis delay an answer.
  */
 const SILENT_MS = 15_000;
-/** Far more than the jobs of a workspace. */
-const MAX_LISTED = 1_000;
 
 /** The producing side of the queues. */
 export interface Queues extends AsyncDisposable {
@@ -258,20 +256,6 @@ export async function enqueueRun(
     /** Whether any worker is running. */
     workers: (await ask(runs.getWorkersCount())) > 0,
   };
-}
-
-/** The runs that no worker has begun, oldest first. StateError if Redis does not answer. */
-export async function listWaitingRuns({
-  runs,
-  ask,
-}: Queues): Promise<{ readonly run: string; readonly job: string }[]> {
-  const queued = await ask(runs.getJobs(['waiting', 'delayed', 'prioritized'], 0, MAX_LISTED - 1, true));
-  return queued.flatMap(({ id, data }) => {
-    const run = runIdOf(id);
-    return run !== undefined && isRunJobData(data) && data.run === undefined
-      ? [{ run, job: data.action.job }]
-      : [];
-  });
 }
 
 /** A queued run, found by the id that `enqueue` printed. */

@@ -138,7 +138,7 @@ export function runProcessor({
         return { kind: 'ended', run: null, error: error.message };
       if (error instanceof InterruptedError) return { kind: 'returned' };
       if (error instanceof StoreferryError) {
-        const problem = maskPersonalData(context.redact?.(explainError(error)) ?? explainError(error));
+        const problem = maskPersonalData(context.redact(explainError(error)));
         if (error instanceof StateUnavailableError) {
           log.error({ run: begun, job, reason: problem }, 'run waits for the state');
           const tried = (retries.get(job) ?? 0) + 1;

@@ -12,6 +12,8 @@ const MAX_LISTED = 1_000;
 
 /** A run that waits for a worker, or that a worker has. */
 interface ListedRun {
+  /** The id that `enqueue` gave; undefined if another version has queued it. */
+  readonly id: string | undefined;
   readonly job: string;
   /** The run that it became; null until that has begun. */
   readonly run: string | null;
@@ -67,6 +69,16 @@ export async function openRunQueue({
   return redisRunQueue(queues, bull, state.runs, newRunId);
 }
 
+function listing(list: RunQueue['list']): Pick<RunQueue, 'waiting' | 'list'> {
+  return {
+    list,
+    waiting: async () =>
+      (await list()).flatMap(({ id, job, run, by }) =>
+        id !== undefined && run === null && by === 'queue' ? [{ run: id, job }] : [],
+      ),
+  };
+}
+
 function redisRunQueue(
   queues: Queues,
   bull: typeof import('./queues.ts'),
@@ -75,24 +87,23 @@ function redisRunQueue(
 ): RunQueue {
   const { runs, ask } = queues;
   const listed = async (by: ListedRun['by'], states: Parameters<typeof runs.getJobs>[0]) => {
-    const jobs = await ask(runs.getJobs(states, 0, MAX_LISTED));
+    const jobs = await ask(runs.getJobs(states, 0, MAX_LISTED, true));
     return jobs.flatMap((queued): ListedRun[] =>
       bull.isRunJobData(queued?.data)
-        ? [{ job: queued.data.action.job, by, run: queued.data.run ?? null }]
+        ? [{ id: bull.runIdOf(queued.id), job: queued.data.action.job, by, run: queued.data.run ?? null }]
         : [],
     );
   };
   return {
     enqueue: (action, id = newRunId()) => bull.enqueueRun(queues, action, id, known),
     find: (id) => bull.findQueuedRun(queues, id),
-    waiting: () => bull.listWaitingRuns(queues),
-    async list() {
+    ...listing(async () => {
       const found = await Promise.all([
         listed('queue', ['waiting', 'delayed', 'prioritized']),
         listed('worker', 'active'),
       ]);
       return found.flat();
-    },
+    }),
     workers: () => ask(runs.getWorkersCount()),
     nextTicks: () => ask(bull.readNextTicks(queues)),
     board: (path, onBug) => openBoard(queues, path, onBug),
@@ -126,20 +137,15 @@ function embeddedRunQueue(
         },
       };
     },
-    async waiting() {
+    ...listing(async () => {
       const [open, alive] = await Promise.all([queue.openEntries(), workers()]);
-      return open
-        .filter(({ taken, run }) => run === null && !(taken && alive > 0))
-        .map(({ id, action: { job } }) => ({ run: id, job }));
-    },
-    async list() {
-      const [open, alive] = await Promise.all([queue.openEntries(), workers()]);
-      return open.map(({ action: { job }, run, taken }) => ({
+      return open.map(({ id, action: { job }, run, taken }) => ({
+        id,
         job,
         run,
         by: taken && alive > 0 ? 'worker' : 'queue',
       }));
-    },
+    }),
     workers,
     nextTicks: async () => new Map((await queue.schedules()).map(({ job, next }) => [job, next])),
     board: async () => null,

@@ -1,14 +1,9 @@
 import { connect } from 'node:net';
+import { rejectOnAbort } from '../model/clock.ts';
 import { sumOf } from '../model/json-object.ts';
 import type { DatabaseAddress } from '../model/remote-address.ts';
 import { databaseKind } from './database-kind.ts';
-import {
-  type DatabaseSession,
-  permanentFailure,
-  type QueryRows,
-  rejectOnAbort,
-  watchAnswerBytes,
-} from './remote-client.ts';
+import { type DatabaseSession, permanentFailure, type QueryRows, watchAnswerBytes } from './remote-client.ts';
 import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
 /** MySQL and MariaDB. */

@@ -1,13 +1,8 @@
 import { Socket } from 'node:net';
+import { rejectOnAbort } from '../model/clock.ts';
 import type { DatabaseAddress } from '../model/remote-address.ts';
 import { databaseKind } from './database-kind.ts';
-import {
-  connectionLost,
-  type DatabaseSession,
-  type QueryRows,
-  rejectOnAbort,
-  watchAnswerBytes,
-} from './remote-client.ts';
+import { connectionLost, type DatabaseSession, type QueryRows, watchAnswerBytes } from './remote-client.ts';
 import { CLOSE_MS, CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
 /** PostgreSQL. */

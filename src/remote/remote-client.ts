@@ -263,22 +263,6 @@ export interface DatabaseSession extends AsyncDisposable {
   ): Promise<readonly (readonly (string | null | undefined)[])[]>;
 }
 
-/**
- * Waits for the promise, or rejects with the signal's reason if it aborts first. Leaves nothing on a signal that outlives the
- * wait: `Promise.race` with one promise for many waits would keep what each of them gave.
- */
-export async function rejectOnAbort<T>(waiting: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  if (signal.aborted) onAbort();
-  else signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([aborted, waiting]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
-}
-
 /** How often and when a transient failure is retried. */
 export interface RetryPolicy {
   readonly retries: number;

@@ -1,10 +1,10 @@
+import { rejectOnAbort } from '../model/clock.ts';
 import {
   type Download,
   dropContent,
   permanentFailure,
   type RemoteClient,
   RemoteFailure,
-  rejectOnAbort,
   timeoutFailure,
 } from './remote-client.ts';
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Attributes, FileEntry, SFTPWrapper } from 'ssh2';
+import { rejectOnAbort } from '../model/clock.ts';
 import { filesAt, matchesPattern, refuseEndlessListing, splitPath } from './matches-pattern.ts';
 import {
   CHANGING_FILE_HINT,
@@ -10,7 +11,6 @@ import {
   permanentFailure,
   type RemoteClient,
   RemoteFailure,
-  rejectOnAbort,
   transientFailure,
   type Upload,
 } from './remote-client.ts';

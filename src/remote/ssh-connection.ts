@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Client, type SFTPWrapper } from 'ssh2';
+import { rejectOnAbort } from '../model/clock.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { errorCode } from '../model/storeferry-error.ts';
 import { guardedLookup, refusePrivateHost } from './guarded-lookup.ts';
@@ -10,7 +11,6 @@ import {
   connectionLost,
   permanentFailure,
   RemoteFailure,
-  rejectOnAbort,
   timeoutFailure,
   transientFailure,
 } from './remote-client.ts';

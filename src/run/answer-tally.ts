@@ -92,14 +92,13 @@ export function withAnswerListener(
     },
   });
   return {
+    ...storefront,
     upsertProduct: (product, options) =>
       storefront.upsertProduct(product, listening(product.url, product.body, options)),
     updateProduct: (id, product, options) =>
       storefront.updateProduct(id, product, listening(product.url, product.body, options)),
     updateContact: (id, body, options) => storefront.updateContact(id, body, listening(id, body, options)),
     upsertContact: (key, body, options) => storefront.upsertContact(key, body, listening(key, body, options)),
-    deleteProduct: (id, options) => storefront.deleteProduct(id, options),
-    subscriberLists: (options) => storefront.subscriberLists(options),
   };
 }
 

@@ -46,7 +46,7 @@ import { newRun, type RunWork, runPipeline } from './run-pipeline.ts';
 import { type RunTraffic, runTraffic } from './traffic/run-traffic.ts';
 import { refuseUnlessUndoable } from './undo/plan-undo.ts';
 
-export { changedSincePlan, changedSincePlanText } from './import/continue-or-begin.ts';
+export { changedSincePlan, changedSincePlanText, hasOpenOperations } from './import/continue-or-begin.ts';
 export {
   adoptedFile,
   decidePairs,

@@ -155,32 +155,27 @@ export async function* guardRetry(
   if (strange > 0 && !familiar) throw otherFile(guard, strange);
 }
 
-function notRejected({ retryOf }: RetryGuard, spans: readonly RowSpan[]): Reason {
-  return {
-    code: KEY_NOT_REJECTED,
-    message: `run ${retryOf} did not reject a record of this key, and a retry sends only rejected records: restore the key, or correct the source and run the job`,
-    ...lineOf(spans),
-  };
-}
+const notRejected = refusal(
+  KEY_NOT_REJECTED,
+  (run) =>
+    `run ${run} did not reject a record of this key, and a retry sends only rejected records: restore the key, or correct the source and run the job`,
+);
+const writtenSince = refusal(
+  APPLIED_SINCE,
+  (run) => `another run has sent this key since run ${run} rejected it, or has found it unchanged`,
+);
+const inDoubtSince = refusal(
+  IN_DOUBT_SINCE,
+  (run) =>
+    `another run has begun to send this key since run ${run} rejected it, without an answer: run the job, and correct the rejects of that run`,
+);
 
-function writtenSince({ retryOf }: RetryGuard, spans: readonly RowSpan[]): Reason {
-  return {
-    code: APPLIED_SINCE,
-    message: `another run has sent this key since run ${retryOf} rejected it, or has found it unchanged`,
-    ...lineOf(spans),
-  };
-}
-
-function inDoubtSince({ retryOf }: RetryGuard, spans: readonly RowSpan[]): Reason {
-  return {
-    code: IN_DOUBT_SINCE,
-    message: `another run has begun to send this key since run ${retryOf} rejected it, without an answer: run the job, and correct the rejects of that run`,
-    ...lineOf(spans),
-  };
-}
-
-function lineOf([first]: readonly RowSpan[]): Pick<Reason, 'line'> {
-  return first === undefined ? {} : { line: first.from };
+function refusal(code: string, message: (run: string) => string) {
+  return ({ retryOf }: RetryGuard, [first]: readonly RowSpan[]): Reason => ({
+    code,
+    message: message(retryOf),
+    ...(first && { line: first.from }),
+  });
 }
 
 function otherFile({ retryOf }: RetryGuard, records: number): SourceError {

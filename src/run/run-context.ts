@@ -33,10 +33,8 @@ export interface RunContext extends FileAccess {
   readonly version: string;
   /** The beginning of commands for this workspace, for reports; default: `storeferry`. */
   readonly program?: string;
-  /**
-   * Removes secrets, by their values, from every text about a run that is stored or printed. Default: there are none.
-   */
-  readonly redact?: Redact;
+  /** Removes secrets, by their values, from every text about a run that is stored or printed. */
+  readonly redact: Redact;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   /** How long this process and earlier ones have worked on the current run, in milliseconds; absent outside of runs. */
@@ -235,7 +233,7 @@ function redactedOutcome(outcome: Outcome, redact: Redact): Outcome {
 export function runErrorOf(
   failure: unknown,
   { resource }: Pick<Run, 'resource'>,
-  { redact = (text) => text }: RunContext,
+  { redact }: RunContext,
 ): string {
   const error = firstError(failure);
   if (resource === 'products') return redact(explainFailure(error));

@@ -130,7 +130,7 @@ function viewOf(
     /** It is in the source, and not in the sample of the plan. */
     readonly isLeft: boolean;
   },
-  redact: RunContext['redact'] = (text) => text,
+  redact: RunContext['redact'],
 ): Omit<RecordView, 'copies' | 'source'> {
   const records = copies.flatMap(({ mapped, trace }) =>
     mapped.kind === 'record' ? [{ mapped, trace }] : [],

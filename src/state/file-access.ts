@@ -15,7 +15,13 @@ import {
 } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { expandBraces, isOwnerFile, MAX_BRACE_ALTERNATIVES } from '../model/remote-address.ts';
+import {
+  expandBraces,
+  isOwnerFile,
+  MAX_BRACE_ALTERNATIVES,
+  matchesSigns,
+  type PatternSign,
+} from '../model/remote-address.ts';
 import {
   errorCode,
   NoFileError,
@@ -234,21 +240,18 @@ interface NamePattern {
   matches(name: string): boolean;
 }
 
-/** A plain sign, a test of one sign, or null for `*`: any signs, perhaps none. */
-type Token = string | ((sign: string) => boolean) | null;
-
 const TOKEN =
   /\\(?<escaped>.)|\[(?<not>[!^]?)(?<set>\][^\]]{0,99}|[^\]]{1,99})\]|(?<any>[*?])|(?<plain>.)/gsu;
 
 /** Reads a part of a path. */
 function namePattern(part: string): NamePattern {
-  const tokens = [...part.matchAll(TOKEN)].map(({ groups = {} }): Token => {
+  const tokens = [...part.matchAll(TOKEN)].map(({ groups = {} }): PatternSign => {
     const { escaped, not, set, any, plain = '' } = groups;
     if (set !== undefined) return isInSet(set, not !== '');
     return any === '*' ? null : any === '?' ? () => true : (escaped ?? plain);
   });
   const isLiteral = tokens.every((token) => typeof token === 'string');
-  return { literal: isLiteral ? tokens.join('') : undefined, matches: (name) => matches([...name], tokens) };
+  return { literal: isLiteral ? tokens.join('') : undefined, matches: (name) => matchesSigns(name, tokens) };
 }
 
 function isInSet(set: string, isNegated: boolean): (sign: string) => boolean {
@@ -257,26 +260,6 @@ function isInSet(set: string, isNegated: boolean): (sign: string) => boolean {
     to ?? one,
   ]);
   return (sign) => ranges.some(([from = '', to = '']) => from <= sign && sign <= to) !== isNegated;
-}
-
-/** After a mismatch only the last `*` takes one more sign: earlier ones need no other choice. */
-function matches(name: readonly string[], tokens: readonly Token[]): boolean {
-  let [at, next, star, retry] = [0, 0, -1, 0];
-  while (at < name.length) {
-    const token = tokens[next];
-    const sign = name[at] ?? '';
-    if (token === null) {
-      [star, retry] = [next, at];
-      next++;
-    } else if (typeof token === 'function' ? token(sign) : token === sign) {
-      at++;
-      next++;
-    } else if (star >= 0) {
-      retry++;
-      [at, next] = [retry, star + 1];
-    } else return false;
-  }
-  return tokens.slice(next).every((token) => token === null);
 }
 
 /** Opens the file at its resolved path; a file that has replaced it since is refused. */

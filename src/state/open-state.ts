@@ -6,55 +6,20 @@ import type { Bucket } from '../remote/remote-kinds.ts';
 import { type Artifacts, checkedName, inChunks, isName, type RunFolder } from './artifacts.ts';
 import { folderArtifacts } from './folder-artifacts.ts';
 import type { StateCheck } from './sqlite/open-state-database.ts';
-import type { State } from './state.ts';
-
-/** The kind of state to open, and its location. */
-export interface StateOptions {
-  /** `REDIS_URL`: the shared state. Undefined or empty: the state is embedded, in SQLite. */
-  readonly redisUrl?: string | undefined;
-  /** The workspace's `.storeferry` folder, for the embedded state. */
-  readonly dir: string;
-  /** The location of witnesses. Default for the embedded state: beside it; with Redis there are none then, and a loss goes unnoticed. */
-  readonly artifacts?: Artifacts | undefined;
-  /** The prefix of every key in Redis; default: that of the address. */
-  readonly prefix?: string;
-  /** How long a shared lock remains after its last renewal; undefined: the default. */
-  readonly leaseMs?: number | undefined;
-  /** How long a command waits for Redis; undefined: ten seconds. */
-  readonly commandTimeoutMs?: number | undefined;
-  /** Called while the state opens: starting SQLite's thread takes as long as loading the modules of a run. */
-  readonly meanwhile?: (() => Promise<unknown>) | undefined;
-  /** Opens SQLite without a thread of its own, which takes 50 ms of CPU and 17 MiB: for commands that read and end. */
-  readonly withoutThread?: boolean | undefined;
-  /** Called with the problem of each shared record that cannot be read and is ignored. */
-  readonly onUnreadable?: ((problem: StateError) => void) | undefined;
-}
+import type { State, StateOptions } from './state.ts';
 
 /** Opens the embedded or the shared state. StateError if it cannot be used; close it by `await using`. */
-export async function openState({
-  redisUrl,
-  dir,
-  artifacts,
-  prefix,
-  leaseMs,
-  commandTimeoutMs,
-  meanwhile,
-  withoutThread,
-  onUnreadable,
-}: StateOptions): Promise<State> {
+export async function openState(options: StateOptions): Promise<State> {
+  const { redisUrl, dir, prefix } = options;
   // Only one of them is loaded: the client of Redis alone takes as long as a plan of a hundred rows.
   if (!redisUrl) {
     const { openSqliteState } = await import('./sqlite/open-sqlite-state.ts');
-    return openSqliteState(dir, { artifacts, meanwhile, withoutThread });
+    return openSqliteState(dir, options);
   }
   return (await import('./redis/open-redis-state.ts')).openRedisState({
+    ...options,
     url: redisUrl,
     prefix: prefix ?? parseRedisUrl(redisUrl)?.prefix ?? '',
-    artifacts,
-    leaseMs,
-    commandTimeoutMs,
-    meanwhile,
-    onUnreadable,
   });
 }
 

@@ -6,6 +6,8 @@ import type { Operation, Outcome } from '../model/operation.ts';
 import type { Reason, Refusal } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { ChangedId, Run, RunKind, RunStatus, StateLoss } from '../model/run.ts';
+import type { StateError } from '../model/storeferry-error.ts';
+import type { Artifacts } from './artifacts.ts';
 import type { ProductHandle } from './product-handle.ts';
 import type { HistoryRun } from './unreadable-record.ts';
 
@@ -545,10 +547,32 @@ export interface SharedStore {
   /** Calls back for each such request of another process, and for one that is still valid. */
   listen(onPause: (forMs: number) => void): () => void;
   /**
-   * Reserves start times for up to `max` requests to the store, `perSecond` of them per second. Returns how many were
-   * reserved (at least one) and how long until the first one; the others follow at that rate.
+   * Reserves start times for so many requests to the store, `perSecond` of them per second. Gives the milliseconds until the first
+   * one; the others follow at that rate.
    */
-  reserve(perSecond: number, max: number): Promise<{ readonly reserved: number; readonly afterMs: number }>;
+  reserve(perSecond: number, requests: number): Promise<number>;
+}
+
+/** The kind of state to open, and its location. */
+export interface StateOptions {
+  /** `REDIS_URL`: the shared state. Undefined or empty: the state is embedded, in SQLite. */
+  readonly redisUrl?: string | undefined;
+  /** The workspace's `.storeferry` folder, for the embedded state. */
+  readonly dir: string;
+  /** The location of witnesses. Default for the embedded state: beside it; with Redis there are none then, and a loss goes unnoticed. */
+  readonly artifacts?: Artifacts | undefined;
+  /** The prefix of every key in Redis; default: that of the address. */
+  readonly prefix?: string;
+  /** How long a shared lock remains after its last renewal; undefined: the default. */
+  readonly leaseMs?: number | undefined;
+  /** How long a command waits for Redis; undefined: ten seconds. */
+  readonly commandTimeoutMs?: number | undefined;
+  /** Called while the state opens: starting SQLite's thread takes as long as loading the modules of a run. */
+  readonly meanwhile?: (() => Promise<unknown>) | undefined;
+  /** Opens SQLite without a thread of its own, which takes 50 ms of CPU and 17 MiB: for commands that read and end. */
+  readonly withoutThread?: boolean | undefined;
+  /** Called with the problem of each shared record that cannot be read and is ignored. */
+  readonly onUnreadable?: ((problem: StateError) => void) | undefined;
 }
 
 /** A schedule that the worker keeps. */

@@ -473,17 +473,14 @@ type Decode = (bytes: Buffer, limits: Limits) => Promise<Buffer>;
 
 const inflateBody: Decode = promisify(inflate);
 const inflateRawBody: Decode = promisify(inflateRaw);
-const gunzipBody: Decode = promisify(gunzip);
-const brotliBody: Decode = promisify(brotliDecompress);
-const zstdBody: Decode = promisify(zstdDecompress);
 
 /** By the names of RFC 9110, section 8.4.1; some servers encode answers without a request. */
 const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
-  ['gzip', gunzipBody],
-  ['x-gzip', gunzipBody],
+  ['gzip', promisify(gunzip)],
+  ['x-gzip', promisify(gunzip)],
   ['deflate', inflateAny],
-  ['br', brotliBody],
-  ['zstd', zstdBody],
+  ['br', promisify(brotliDecompress)],
+  ['zstd', promisify(zstdDecompress)],
 ]);
 
 /** More encodings than this only cost time. */

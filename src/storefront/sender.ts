@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import pRetry from 'p-retry';
-import { type Clock, sleep } from '../model/clock.ts';
+import { type Clock, rejectOnAbort, sleep } from '../model/clock.ts';
 import type { Reason } from '../model/reason.ts';
 import { StoreUnavailableError, UnauthorizedError } from '../model/storeferry-error.ts';
-import { rejectOnAbort } from '../remote/remote-client.ts';
 import {
   type Exchange,
   type Failure,

@@ -79,9 +79,6 @@ export async function parseCsv(text: string, delimiter: string) {
   return { header, rows: rows.map((cells, index) => ({ file: 0, line: index + 2, cells })) };
 }
 
-/** What mappings' own tests run with. */
-export const TEST_OPTIONS = { parseCsv, openScratch: openRowScratch };
-
 /** The bodies of the products that can be sent. */
 export function products(mapped: readonly Mapped[]): readonly Product[] {
   return mapped.flatMap((one) => (one.kind === 'record' && 'options' in one.body ? [one.body] : []));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runMappingTests } from '../../src/run/inputs/run-mapping-tests.ts';
-import { mappingOf, TEST_OPTIONS } from './mapping-setup.ts';
+import { mappingOf } from './mapping-setup.ts';
 
 /** What a mapping's own tests say, one line a problem. */
 async function problems(tests: string) {
@@ -16,7 +16,7 @@ variants: { pricing: { price: price }, quantity: [price, { min: 2 }] }
 tests:
 ${tests}
 `);
-  const results = await runMappingTests(spec, TEST_OPTIONS);
+  const results = await runMappingTests(spec);
   return results.flatMap(({ problems: found }) =>
     found.map(({ path, message }) => `${path.join('.')}: ${message}`),
   );

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkMapping } from '../../src/mapping/compile-mapping.ts';
 import { runMappingTests } from '../../src/run/inputs/run-mapping-tests.ts';
-import { shippedMapping, TEST_OPTIONS } from './mapping-setup.ts';
+import { shippedMapping } from './mapping-setup.ts';
 
 const names = readdirSync(join(import.meta.dirname, '..', '..', 'mappings'))
   .filter((name) => name.endsWith('.yaml'))
@@ -15,7 +15,7 @@ describe.each(names)('the shipped mapping %s', (name) => {
   });
 
   it('passes its own tests', async () => {
-    const results = await runMappingTests(shippedMapping(name), TEST_OPTIONS);
+    const results = await runMappingTests(shippedMapping(name));
     expect(
       results.flatMap(({ name: test, problems }) => problems.map((problem) => ({ test, ...problem }))),
     ).toEqual([]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { checkMapping, lookupsOfStoreLists } from '../../src/mapping/compile-mapping.ts';
 import { storeListsTable } from '../../src/mapping/lookup-table.ts';
 import { runMappingTests } from '../../src/run/inputs/run-mapping-tests.ts';
-import { mapAll, mappingOf, TEST_OPTIONS, table } from './mapping-setup.ts';
+import { mapAll, mappingOf, table } from './mapping-setup.ts';
 
 const LOOKUP = '{ of: subscriber-lists, match: name, when: { lists: present } }';
 
@@ -105,6 +105,6 @@ describe('names of the store’s subscriber lists', () => {
         },
       ],
     };
-    expect(await runMappingTests(spec, TEST_OPTIONS)).toEqual([{ name: 'in two lists', problems: [] }]);
+    expect(await runMappingTests(spec)).toEqual([{ name: 'in two lists', problems: [] }]);
   });
 });

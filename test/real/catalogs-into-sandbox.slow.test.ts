@@ -73,6 +73,7 @@ async function setup() {
       artifacts: folderArtifacts(join(temporary, 'artifacts')),
       version: 'test',
       clock: Date.now,
+      redact: String,
       newRunId: () => `run${++runs}`,
       openStorefront: () => storefront,
       onEvent: () => {},

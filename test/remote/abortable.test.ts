@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { rejectOnAbort } from '../../src/remote/remote-client.ts';
+import { rejectOnAbort } from '../../src/model/clock.ts';
 
 setFlagsFromString('--expose-gc');
 const collect: unknown = runInNewContext('gc');

@@ -32,6 +32,7 @@ async function staged(
     artifacts: folderArtifacts(folder({})),
     version: '1.0.0',
     clock: Date.now,
+    redact: (text) => text,
     newRunId: () => 'run-2',
     openStorefront: () => {
       throw new Error('no store is asked');

@@ -49,6 +49,7 @@ async function setup() {
     artifacts: folderArtifacts(join(dir, 'artifacts')),
     version: 'test',
     clock: () => time.now,
+    redact: (text) => text,
     newRunId: () => `run-${++runs}`,
     openStorefront: () => storefront,
     onEvent: () => {},

@@ -30,7 +30,7 @@ beforeEach(async () => {
   const artifacts = folderArtifacts(join(dir, 'artifacts'));
   context = {
     ...{ state, artifacts, workspaceDir: dir, version: '1', clock: () => 3_000, newRunId: () => 'id' },
-    ...{ onEvent: () => {}, signal: new AbortController().signal },
+    ...{ redact: String, onEvent: () => {}, signal: new AbortController().signal },
     openStorefront: () => Promise.reject(new Error('nothing is sent')),
   };
   await state.runs.create(ENDED);

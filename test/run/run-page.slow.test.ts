@@ -102,7 +102,7 @@ describe('the report page of a run', () => {
     if (known === undefined) throw new Error('the run is not known');
     const context = {
       ...{ state, artifacts, version: '1', workspaceDir: workspace.dir, clock: Date.now },
-      ...{ newRunId: () => 'x', onEvent: () => {}, signal: new AbortController().signal },
+      ...{ newRunId: () => 'x', redact: String, onEvent: () => {}, signal: new AbortController().signal },
       openStorefront: () => Promise.reject(new Error('nothing is sent')),
     };
     const { traffic } = await readStoredReport(context, known);

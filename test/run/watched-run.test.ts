@@ -36,6 +36,7 @@ it('writes no progress once its watch has ended, not even what was on its way', 
     artifacts: folderArtifacts(folder),
     version: '1.0.0',
     clock: Date.now,
+    redact: (text) => text,
     newRunId: () => 'run-2',
     openStorefront: () => {
       throw new Error('no store is asked');

@@ -326,7 +326,7 @@ describe('a rate that workers share', () => {
     const virtual = sharing(async (perSecond, most) => {
       expect(perSecond).toBe(50);
       wanted.push(most);
-      return { reserved: most, afterMs: 300 };
+      return 300;
     });
     await sendMany(virtual, 20);
     expect(Math.max(...wanted)).toBeLessThanOrEqual(5);
@@ -336,9 +336,9 @@ describe('a rate that workers share', () => {
 
   it('sends nothing while reservations fail, and continues after', async () => {
     let asked = 0;
-    const virtual = sharing(async (_, most) => {
+    const virtual = sharing(async () => {
       if (++asked <= 3) throw new Error('Redis is away');
-      return { reserved: most, afterMs: 0 };
+      return 0;
     });
     await sendMany(virtual, 2);
     expect(virtual.requests[0]?.at).toBe(1_500);

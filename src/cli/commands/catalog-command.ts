@@ -31,10 +31,10 @@ request body of a product per line. The history has what the store acknowledged,
     'catalog > today.csv',
   ],
   check(_, { out }) {
-    formatOf(out ?? 'catalog.csv', RECORD_FORMATS);
+    formatOf(out ?? 'catalog.csv');
   },
   async run({ context, workspace, terminal }, _, { asOf, store: name, out }) {
-    const format = formatOf(out ?? 'catalog.csv', RECORD_FORMATS);
+    const format = formatOf(out ?? 'catalog.csv');
     const store = selectStore(workspace, name);
     const found: CatalogFound = { products: 0, damaged: 0, older: 0 };
     const target = { storeId: storeIdentity(store), resource: 'products' } as const;

@@ -116,7 +116,7 @@ export const dashboardCommand = defineCommand({
         start: (action, onRun) => startChildCommand(argumentsOf(action, directory), onRun, action.by),
         hasWorkers: () => hasWorkers(queue),
         enqueue: (action) => enqueueJob(queue, reopen, action),
-        queued: async () => new Map((await queue.list()).map(({ job, ...atWork }) => [job, atWork])),
+        queued: async () => new Map((await queue.list()).map(({ job, run, by }) => [job, { run, by }])),
         log,
       }),
     );

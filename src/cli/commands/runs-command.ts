@@ -190,7 +190,7 @@ async function listRecords(
   if (found === undefined) return refuseUnknownRun(id);
   const open = () => runRecords(context, { ...found, run, outcome });
   if (out === undefined) return { text: recordContent(open, json ? 'jsonl' : csv ? 'csv' : 'text') };
-  await writeOut(out, recordContent(open, formatOf(out, RECORD_FORMATS)));
+  await writeOut(out, recordContent(open, formatOf(out)));
   return { text: `The records of run ${id} are written to ${out}.\n` };
 }
 

@@ -18,6 +18,7 @@ import {
   sameText,
   urlHost,
 } from '../../dashboard/dashboard-context.ts';
+import { rejectOnAbort } from '../../model/clock.ts';
 import { explainError, StateError, UsageError } from '../../model/storeferry-error.ts';
 import { type RunningWorker, startWorker, type WorkerFiles } from '../../queue/start-worker.ts';
 import { type SecretRedactor, secretRedactor } from '../../text/mask-personal-data.ts';
@@ -71,7 +72,12 @@ export async function serveWorker(
       const problem = await worker.health();
       send(response, problem === null ? 200 : 503, `${problem ?? 'ok'}\n`);
     } else if (path === '/metrics')
-      send(response, 200, await withDeadline(METRICS_TIMEOUT_MS, worker.metrics()), PROMETHEUS_TYPE);
+      send(
+        response,
+        200,
+        await rejectOnAbort(worker.metrics(), AbortSignal.timeout(METRICS_TIMEOUT_MS)),
+        PROMETHEUS_TYPE,
+      );
     else send(response, 404, 'Not found. Known paths: /metrics and /healthz.\n');
   };
   // The content of an event is ignored: the run reads the store.
@@ -271,29 +277,14 @@ export async function startWithin<Started>(
   signal: AbortSignal,
   starting: Promise<Started>,
 ): Promise<Started> {
-  const late = new StateError(`The worker did not start within ${ms / 1_000} s: Redis does not answer.`, {
-    hint: 'Check REDIS_URL and the log of Redis, then start the worker again.',
-  });
-  return await withDeadline(ms, starting, late, signal);
-}
-
-/** Waits at most `ms` milliseconds, then rejects with `late`; with the reason of the signal once that aborts. */
-async function withDeadline<Value>(
-  ms: number,
-  awaited: Promise<Value>,
-  late = new Error('too late'),
-  signal = new AbortController().signal,
-): Promise<Value> {
-  const over = new AbortController();
-  const timer = setTimeout(() => over.abort(late), ms);
-  const ended = AbortSignal.any([signal, over.signal]);
-  const end = untilAborted(ended).then((): never => {
-    throw ended.reason;
-  });
+  const over = AbortSignal.timeout(ms);
   try {
-    return await Promise.race([awaited, end]);
-  } finally {
-    clearTimeout(timer);
+    return await rejectOnAbort(starting, AbortSignal.any([signal, over]));
+  } catch (error) {
+    if (signal.aborted || !over.aborted) throw error;
+    throw new StateError(`The worker did not start within ${ms / 1_000} s: Redis does not answer.`, {
+      hint: 'Check REDIS_URL and the log of Redis, then start the worker again.',
+    });
   }
 }
 

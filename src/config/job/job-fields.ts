@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { z } from 'zod';
 import { isTimezone } from '../../model/clock.ts';
-import { addProblem, namesOf, optional } from '../../model/json-object.ts';
+import { addProblem, namesOf, onlyKey, optional } from '../../model/json-object.ts';
 import { isHttpUrl } from '../../model/remote-address.ts';
 import type { NotifiedCondition } from '../../model/run.ts';
 import { messageOf } from '../../model/storeferry-error.ts';
@@ -185,8 +185,7 @@ const RECIPIENTS: {
 const RECIPIENT_KINDS = namesOf(RECIPIENTS);
 
 const recipientSchema = z.strictObject(recipientFields).superRefine((recipient, context) => {
-  const named = RECIPIENT_KINDS.filter((kind) => recipient[kind] !== undefined);
-  if (named.length !== 1) addProblem(context, `expected one of ${RECIPIENT_KINDS.join(', ')}`);
+  onlyKey(recipient, RECIPIENT_KINDS, context);
   for (const key of ['server', 'from'] as const) {
     if (recipient.email !== undefined && recipient[key] === undefined)
       addProblem(context, `\`email\` needs \`${key}\``);

@@ -12,6 +12,7 @@ import {
 import type { DuplicatesPolicy } from '../../model/plan.ts';
 import type { Reason } from '../../model/reason.ts';
 import type { RowSpan } from '../../model/row.ts';
+import { listed } from '../../text/printable.ts';
 import type { Copy, CopyGroup } from './copy-spool.ts';
 
 /** A copy with its result: sent, rejected or left out. All copies of a key count as one record. */
@@ -223,14 +224,6 @@ function sentence(
   }
 }
 
-let listFormat: Intl.ListFormat | undefined;
-
-/** Created with the first copies: this takes a fiftieth of a second, which most plans need not wait. */
-function conjunction(items: readonly string[]): string {
-  listFormat ??= new Intl.ListFormat('en', { type: 'conjunction' });
-  return listFormat.format(items);
-}
-
 /** `lines 20-22 and 170`; with the number of the file if there are several. */
 function placesOf(spans: readonly RowSpan[], copies: number): string {
   const severalFiles = spans.some((span) => span.file > 0);
@@ -238,6 +231,6 @@ function placesOf(spans: readonly RowSpan[], copies: number): string {
     const lines = from === to ? `${from}` : `${from}-${to}`;
     return severalFiles ? `file ${file + 1} line ${lines}` : lines;
   });
-  const named = copies > spans.length ? `${places.join(', ')} and more` : conjunction(places);
+  const named = copies > spans.length ? `${places.join(', ')} and more` : listed(places);
   return severalFiles ? named : `lines ${named}`;
 }

@@ -4,12 +4,7 @@ import type { StoreConfig } from '../../config/store-config.ts';
 import { DRIFT_FILE } from '../../model/plan.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { type Drift, hasDrifted, type Run, UNFINISHED } from '../../model/run.ts';
-import {
-  explainError,
-  InterruptedOnRequestError,
-  StateError,
-  UsageError,
-} from '../../model/storeferry-error.ts';
+import { explainError, InterruptedOnRequestError, UsageError } from '../../model/storeferry-error.ts';
 import { NO_TOTALS, type RunFacts } from '../../report/run-facts.ts';
 import { findJson, type RunFolder } from '../../state/artifacts.ts';
 import { importTarget, targetTag } from '../../state/state.ts';
@@ -19,7 +14,7 @@ import { createReconciledRun, lockJob, lockTarget } from '../lock-job.ts';
 import { shownFile } from '../report/read-stored-report.ts';
 import type { DriftRequest, RunContext } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
-import { sampleLedger } from '../verify/verify-run.ts';
+import { nothingSampled, sampleLedger } from '../verify/verify-run.ts';
 import { noteFindings } from './drift-finding.ts';
 import { findDrift, type SelectedKeys } from './find-drift.ts';
 
@@ -110,7 +105,7 @@ export async function selectKeys(
   { job, store, sample, slice, random }: DriftRequest,
 ): Promise<SelectedKeys> {
   const by = await comparisonMethod(context, store, job);
-  const { keys, known, notComparable } = await sampleLedger(context.state.ledger(importTarget(run)), {
+  const sampled = await sampleLedger(context.state.ledger(importTarget(run)), {
     job: job.name,
     resource: job.import,
     size: sample ?? Number.MAX_SAFE_INTEGER,
@@ -118,14 +113,8 @@ export async function selectKeys(
     random,
     signal: context.signal,
   });
-  if (keys.length === 0 && slice === undefined) {
-    throw new StateError(
-      notComparable > 0
-        ? `Nothing of the job ${job.name} can be compared: its records are in doubt or have no id.`
-        : `The ledger has no acknowledged record of the job ${job.name}.`,
-      { hint: `Run it first: storeferry run ${job.name}` },
-    );
-  }
+  const { keys, known, notComparable } = sampled;
+  if (keys.length === 0 && slice === undefined) throw nothingSampled(job, sampled, 'compared');
   const selected = { by, sample, slice: sliceName(slice), known, notComparable, keys: [...keys] };
   await context.artifacts.run(run.id).write(SELECTION_FILE, [JSON.stringify(selected)]);
   return selected;

@@ -23,7 +23,7 @@ import {
 import { sumOf } from '../../model/json-object.ts';
 import type { ListHistory } from '../../model/mapped-record.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
-import { type Run, UNFINISHED } from '../../model/run.ts';
+import { type Exported, type Run, UNFINISHED } from '../../model/run.ts';
 import { lockLostError, UsageError } from '../../model/storeferry-error.ts';
 import { NO_TOTALS, REPORT_FILE, type RunFacts } from '../../report/run-facts.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
@@ -139,39 +139,57 @@ async function writeEarlierReadings(context: RunContext, request: ExportRequest,
 }
 
 /** Writes what is new or changed since the last file into a file of its own; see `writeNewFile`. */
-async function writeNewStep(
-  context: RunContext,
-  { job, store, limit }: ExportRequest,
-  run: Run,
-): Promise<Run> {
+async function writeNewStep(context: RunContext, request: ExportRequest, run: Run): Promise<Run> {
+  const { job, limit } = request;
   const folder = context.artifacts.run(run.id);
   const readAt = new Date(run.stagedAt ?? context.clock()).toISOString();
   const { createdSince, notes } = await readReadingFacts(folder);
   const written = await writeNewFile({
-    job,
-    access: context,
-    kept: exportFolder(context, job),
-    store: storeIdentity(store),
+    ...filesOf(context, request),
     run: run.id,
     readAt,
     reading: () => readReading(folder),
     createdSince,
     limit,
-    signal: context.signal,
   });
-  const totals = { ...(run.totals ?? NO_TOTALS), rows: written.lines };
-  const { mode, format, path, remote } = job.destination;
-  await saveExported(folder, {
-    location: pathFrom(context.workspaceDir, written.location ?? remote?.location ?? path ?? ''),
-    mode,
-    format,
+  return await noteExported(context, job, run, {
+    location: written.location ?? namedPlace(job),
     readAt,
-    items: totals.records,
     lines: written.lines,
     bytes: written.bytes,
     notes: [...nameNotes(written.location, job), ...notes, ...written.notes],
   });
-  return await context.state.runs.update(run.id, { totals });
+}
+
+/** The files of a job with `mode: new`. */
+function filesOf(context: RunContext, { job, store }: ExportRequest) {
+  const { signal } = context;
+  return { job, access: context, kept: exportFolder(context, job), store: storeIdentity(store), signal };
+}
+
+/** The place as the job names it. */
+function namedPlace({ destination: { path, remote } }: ExportJob): string {
+  return remote?.location ?? path ?? '';
+}
+
+/** Keeps the facts about what was written, in the folder of the run and in its totals; `items`: default what it has read. */
+async function noteExported(
+  { artifacts, state, workspaceDir }: RunContext,
+  { destination: { mode, format, table } }: ExportJob,
+  run: Run,
+  written: Omit<Exported, 'mode' | 'format' | 'items'> & Partial<Pick<Exported, 'items'>>,
+): Promise<Run> {
+  const totals = run.totals ?? NO_TOTALS;
+  const { items = totals.records, lines } = written;
+  await saveExported(artifacts.run(run.id), {
+    ...written,
+    items,
+    location: pathFrom(workspaceDir, written.location),
+    mode,
+    format,
+    ...(table !== undefined && { isTable: true }),
+  });
+  return await state.runs.update(run.id, { totals: { ...totals, records: items, rows: lines } });
 }
 
 /** A sentence about a file that other programs take for one of another format. */
@@ -185,24 +203,12 @@ function nameNotes(
 
 /** Writes the files of a job with `mode: new` again that are lost, from those of a run or a time on. */
 async function writeFilesAgain(context: RunContext, request: ExportRequest, run: Run): Promise<Run> {
-  const { job, store, since = '' } = request;
-  const { mode, format, path, remote } = job.destination;
-  const placed = await placeFilesSince(
-    {
-      job,
-      access: context,
-      kept: exportFolder(context, job),
-      store: storeIdentity(store),
-      signal: context.signal,
-    },
-    since,
-  );
+  const { job, since = '' } = request;
+  const placed = await placeFilesSince(filesOf(context, request), since);
   const written = placed.filter(({ isWritten }) => isWritten).map(({ file }) => file);
   const sum = (what: 'lines' | 'bytes' | 'count') => sumOf(written, (file) => file[what]);
-  await saveExported(context.artifacts.run(run.id), {
-    location: remote?.location ?? path ?? '',
-    mode,
-    format,
+  return await noteExported(context, job, run, {
+    location: namedPlace(job),
     readAt: placed.at(-1)?.file.readAt ?? '',
     items: sum('count'),
     lines: sum('lines'),
@@ -212,8 +218,6 @@ async function writeFilesAgain(context: RunContext, request: ExportRequest, run:
         `${pathFrom(context.workspaceDir, file.file)} ${isWritten ? 'is written again' : 'is there'}.`,
     ),
   });
-  const totals = { ...NO_TOTALS, records: sum('count'), rows: sum('lines') };
-  return await context.state.runs.update(run.id, { totals });
 }
 
 /** Writes the reading to the destination: completely, or the destination is unchanged; for `mode: new` see `writeNewFile`. */
@@ -241,21 +245,14 @@ async function writeStep(context: RunContext, request: ExportRequest, run: Run):
         unit: 'rows',
       }),
   });
-  const totals = { ...(run.totals ?? NO_TOTALS), rows: written.lines };
-  const { mode, format, table } = job.destination;
-  await saveExported(folder, {
-    location: pathFrom(context.workspaceDir, location),
-    mode,
-    ...(table !== undefined && { isTable: true }),
+  return await noteExported(context, job, run, {
+    location,
     ...(written.begun === true && { begun: true }),
-    format,
     readAt,
-    items: totals.records,
     lines: written.lines,
     bytes: written.bytes,
     notes: [...nameNotes(location, job), ...(await readReadingFacts(folder)).notes, ...written.notes],
   });
-  return await context.state.runs.update(run.id, { totals });
 }
 
 /**
@@ -428,18 +425,12 @@ export async function openExport(
 }
 
 /** Compares the files of a job with `mode: new` with their manifests, and with the orders of the store. */
-export async function reconcileExport(
-  context: RunContext,
-  { job, store }: ExportRequest,
-): Promise<Reconciliation> {
+export async function reconcileExport(context: RunContext, request: ExportRequest): Promise<Reconciliation> {
   const { signal } = context;
+  const { job, store } = request;
   const storefront = await context.openStorefront(store);
   return await reconcileFiles({
-    job,
-    access: context,
-    kept: exportFolder(context, job),
-    store: storeIdentity(store),
-    signal,
+    ...filesOf(context, request),
     reading: async function* () {
       const items = readItems(job.export, storefront, {
         signal,

@@ -76,13 +76,8 @@ export async function whyNotContinue(
     }
     const plan = await readPlan(folder);
     if (plan === undefined) return undefined;
-    const passed = passedDate(plan, now);
-    if (passed !== undefined) {
-      const when = new Date(passed).toISOString();
-      return new UsageError(
-        `A sale price of run ${run.id} begins or ends between its planning and now, at ${when}.`,
-      );
-    }
+    const passed = passedDate(run.id, plan, now);
+    if (passed !== undefined) return passed;
     if (await isOutdated(context, run, plan)) return plannedBefore(run);
     await verifyRejections(folder, plan);
     for (const shard of plan.shards) {
@@ -143,11 +138,21 @@ export function planAgainHint({ job, undo, restore, copy, store }: Run): string 
   return `Plan it again: storeferry ${undo === undefined ? `plan ${job}` : `undo ${undo.of}`}`;
 }
 
-/** The begin or end of a sale price between planning and now: the plan no longer holds. A clock that was set back can also pass one. */
-export function passedDate({ source: { dates } }: Plan, now: number): number | undefined {
+/** Where a sale price begins or ends between planning and now: the plan no longer holds. A clock that was set back can also pass one. */
+export function passedDate(
+  run: string,
+  { source: { dates } }: Plan,
+  now: number,
+  hint?: string,
+): UsageError | undefined {
   const { since = null, until = null } = dates ?? {};
-  if (until !== null && now >= until) return until;
-  return since !== null && now < since ? since : undefined;
+  const passed = until !== null && now >= until ? until : since !== null && now < since ? since : undefined;
+  if (passed === undefined) return undefined;
+  const when = new Date(passed).toISOString();
+  return new UsageError(
+    `A sale price of run ${run} begins or ends between its planning and now, at ${when}.`,
+    { hint },
+  );
 }
 
 /** Whether operations of a shard have no final outcome. */

@@ -404,7 +404,6 @@ async function* withRedactedReasons<Item extends SourceItem>(
 ): AsyncGenerator<readonly Item[]> {
   for await (const batch of batches) {
     yield batch.map((mapped) => {
-      if (redact === undefined) return mapped;
       if (mapped.kind === 'rejected') {
         return { ...mapped, reason: withMessages(mapped.reason, redact) };
       }
@@ -416,7 +415,7 @@ async function* withRedactedReasons<Item extends SourceItem>(
   }
 }
 
-function redactedSource(source: PlanSource, redact: RunContext['redact'] = (text) => text): PlanSource {
+function redactedSource(source: PlanSource, redact: RunContext['redact']): PlanSource {
   return {
     ...source,
     files: source.files.map((file) => ({ ...file, name: redact(file.name) })),

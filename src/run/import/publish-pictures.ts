@@ -267,7 +267,6 @@ interface PlannedRun {
   readonly job: ImportJob;
 }
 
-const MEDIA_TYPES: ReadonlyMap<string, string> = new Map([['jpg', 'image/jpeg']]);
 const UPLOADS_AT_ONCE = 4;
 
 /** Uploads the pictures that the products of these shards name, before they are sent. SourceError, DestinationError. */
@@ -318,7 +317,7 @@ async function publish(
         const picture = await pictures.read(name).catch(unlessGone);
         if (picture === undefined || 'problem' in picture || publishedName(picture) !== published)
           throw changedSince(`${staged.from}/${name}`);
-        const type = MEDIA_TYPES.get(picture.type) ?? `image/${picture.type}`;
+        const type = `image/${picture.type === 'jpg' ? 'jpeg' : picture.type}`;
         await folder.put(published, picture.content, type, signal);
         done.uploaded++;
       }

@@ -132,49 +132,20 @@ export function runDigest(
   });
 }
 
-/** Whether a setting of a job decides what is sent: where it changes, an unfinished run is not continued, and a plan counts as outdated. */
-const DECIDES_WHAT_IS_SENT: Readonly<Record<keyof ImportRequest['job'], boolean>> = {
-  kind: true,
-  name: true,
-  import: true,
-  store: true,
-  source: true,
-  mapping: true,
-  params: true,
-  prices: true,
-  mode: true,
-  createsContacts: true,
-  match: true,
-  keep: true,
-  leaveOut: true,
-  adopt: true,
-  renames: true,
-  duplicates: true,
-  crosswalk: true,
-  safety: true,
-  guards: true,
-  conflicts: true,
-  apply: true,
-  approval: true,
-  html: true,
-  limits: true,
-  // A comparison of its own.
-  drift: false,
-  // Pictures to publish have a digest of their own.
-  images: false,
-  schedule: false,
-  notify: false,
-};
-
-const DECIDING = new Set(
-  Object.entries(DECIDES_WHAT_IS_SENT).flatMap(([key, decides]) => (decides ? key : [])),
-);
-
-/** The settings of a job that decide what is sent, without its secrets. */
-function jobInputs(job: ImportRequest['job']) {
+/**
+ * The settings of a job that decide what is sent, without its secrets: where one changes, an unfinished run is not continued, and a
+ * plan counts as outdated. The sample of a drift check and the pictures to publish have digests of their own.
+ */
+function jobInputs({
+  drift: _drift,
+  images: _images,
+  schedule: _schedule,
+  notify: _notify,
+  ...job
+}: ImportRequest['job']) {
   const { source, crosswalk, adopt } = job;
   return {
-    ...Object.fromEntries(Object.entries(job).filter(([key]) => DECIDING.has(key))),
+    ...job,
     source: withoutSecrets(source),
     crosswalk: crosswalk && withoutSecrets(crosswalk),
     ...(adopt !== undefined && { adopt: typeof adopt === 'object' ? withoutSecrets(adopt) : adopt }),

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { crosswalkField, type ImportJob, type Job, updateMatch } from '../../config/job/job.ts';
 import type { Workspace } from '../../config/workspace.ts';
 import {
@@ -31,8 +30,6 @@ import type { Snapshot } from '../../source/snapshot.ts';
 import { type LoadedExtensions, loadExtensions } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
-import { openRowScratch } from '../../state/sqlite/open-row-scratch.ts';
-import { readCsv } from '../../tables/open-table.ts';
 import { listHeaders, quotableHeaders } from '../../text/printable.ts';
 import { digestOf } from '../digest-of.ts';
 import { readCrosswalk } from './read-crosswalk.ts';
@@ -82,8 +79,7 @@ export async function checkMappings(
       isUsable &&= isWarning;
     }
     if (!isUsable) continue;
-    const options = { parseCsv: parseCsvText, openScratch: openRowScratch, limits, custom };
-    for (const { name, problems: failures } of await runMappingTests(mapping.spec, options)) {
+    for (const { name, problems: failures } of await runMappingTests(mapping.spec, { limits, custom })) {
       if (failures.length === 0) passed++;
       problems.push(
         ...failures.map(({ path, message }) => ({
@@ -102,14 +98,6 @@ function placedProblems(mapping: MappingFile, limits: MappingLimits, custom?: Ma
     message,
     isWarning,
   }));
-}
-
-/** Reads the CSV of a mapping test as an import reads a file. */
-async function parseCsvText(text: string, delimiter: string) {
-  const table = await readCsv(Readable.from([Buffer.from(text)]), { name: 'rows', delimiter });
-  const rows: Row[] = [];
-  for await (const batch of table.batches()) rows.push(...batch);
-  return { header: table.header, rows };
 }
 
 /** A mapping with all that is known before its tables are read: its file, the job's params, and where the tables are. */

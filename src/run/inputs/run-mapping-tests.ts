@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { compileMapping, joinOpeners, type MappingContext, slugify } from '../../mapping/compile-mapping.ts';
 import {
@@ -10,9 +11,11 @@ import {
 import { mapTables } from '../../mapping/map-tables.ts';
 import type { MappingExpectation, MappingSpec, MappingTest } from '../../mapping/spec/mapping-spec.ts';
 import { isJsonObject } from '../../model/json-object.ts';
-import type { Mapped, OpenScratch } from '../../model/mapped-record.ts';
+import type { Mapped } from '../../model/mapped-record.ts';
 import type { Row } from '../../model/row.ts';
 import { StoreferryError } from '../../model/storeferry-error.ts';
+import { openRowScratch } from '../../state/sqlite/open-row-scratch.ts';
+import { readCsv } from '../../tables/open-table.ts';
 import { truncate } from '../../text/printable.ts';
 
 /** The result of one of a mapping's own tests; without problems it passed. */
@@ -26,19 +29,12 @@ interface MappingTestResult {
 }
 
 /** What the tests of a mapping run with. */
-interface MappingTestOptions extends Pick<MappingContext, 'limits' | 'custom'> {
-  /** Reads CSV text like an import: its header line and its rows. */
-  readonly parseCsv: (
-    text: string,
-    delimiter: string,
-  ) => Promise<{ readonly header: readonly string[]; readonly rows: readonly Row[] }>;
-  readonly openScratch: OpenScratch;
-}
+type MappingTestOptions = Pick<MappingContext, 'limits' | 'custom'>;
 
 /** Runs a mapping's own tests: rows in, records and rejections out. Needs no store and no files. */
 export async function runMappingTests(
   spec: MappingSpec,
-  options: MappingTestOptions,
+  options: MappingTestOptions = {},
 ): Promise<readonly MappingTestResult[]> {
   const results: MappingTestResult[] = [];
   for (const [index, test] of spec.tests.entries()) {
@@ -55,14 +51,14 @@ async function runTest(
   spec: MappingSpec,
   test: MappingTest,
   path: Path,
-  { parseCsv, openScratch, limits, custom }: MappingTestOptions,
+  { limits, custom }: MappingTestOptions,
 ): Promise<readonly TestProblem[]> {
   const now = Date.parse(test.now ?? '2026-01-01T00:00:00Z');
   if (Number.isNaN(now)) {
     return [{ path: [...path, 'now'], message: 'expected a time such as 2026-01-01T00:00:00Z' }];
   }
   try {
-    const { header, rows } = await rowsOf(test, parseCsv);
+    const { header, rows } = await rowsOf(test);
     const mapping = compileMapping(spec, {
       params: test.params ?? {},
       lookups: lookupsOf(spec, test),
@@ -75,7 +71,7 @@ async function runTest(
     });
     const tables = [{ header, file: 0, batches: once(rows) }];
     const mapped: Mapped[] = [];
-    for await (const batch of mapTables(mapping, tables, { openScratch })) {
+    for await (const batch of mapTables(mapping, tables, { openScratch: openRowScratch })) {
       mapped.push(...batch);
     }
     return compare(mapped, test.expect, [...path, 'expect']);
@@ -89,10 +85,18 @@ async function* once(rows: readonly Row[]): AsyncIterable<readonly Row[]> {
   yield rows;
 }
 
-async function rowsOf(test: MappingTest, parseCsv: MappingTestOptions['parseCsv']) {
+async function rowsOf(test: MappingTest) {
   if (typeof test.rows === 'string') return parseCsv(test.rows, test.delimiter ?? ',');
   const [header = [], ...rows] = test.rows.map((cells) => cells.map((cell) => String(cell ?? '')));
   return { header, rows: rows.map((cells, index) => ({ file: 0, line: index + 2, cells })) };
+}
+
+/** Reads the CSV of a mapping test as an import reads a file. */
+async function parseCsv(text: string, delimiter: string) {
+  const table = await readCsv(Readable.from([Buffer.from(text)]), { name: 'rows', delimiter });
+  const rows: Row[] = [];
+  for await (const batch of table.batches()) rows.push(...batch);
+  return { header: table.header, rows };
 }
 
 function lookupsOf(spec: MappingSpec, test: MappingTest): ReadonlyMap<string, LookupTable> {

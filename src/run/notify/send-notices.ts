@@ -97,7 +97,7 @@ function occurrencesOf(context: RunContext, job: string, news: News, week: strin
       return withoutAbsent([endOccurrence(context, news.report), weekOccurrence(context, news.report, week)]);
     case 'not-recorded': {
       const id = context.newRunId();
-      const reason = maskPersonalData(context.redact?.(news.problem) ?? news.problem);
+      const reason = maskPersonalData(context.redact(news.problem));
       return [
         {
           kind: 'other',

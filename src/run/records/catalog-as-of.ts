@@ -111,14 +111,18 @@ export function catalogContent(
   open: () => AsyncIterable<readonly string[]>,
   format: RecordFormat,
 ): AsyncIterable<Uint8Array | string> {
-  if (format === 'jsonl') return jsonLines(open());
+  if (format === 'jsonl') return linesOf(open(), (body) => `${body}\n`);
   const columns = [...PRODUCT_COLUMNS, 'options', ...VARIANT_COLUMNS];
   const table = { name: 'Catalog', columns, rows: () => rowsOfAll(open()) };
   return format === 'csv' ? csvText(table, INERT_CSV) : writeTable(table, format);
 }
 
-async function* jsonLines(bodies: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
-  for await (const batch of bodies) yield batch.map((body) => `${body}\n`).join('');
+/** The lines of each batch, as one text. */
+export async function* linesOf<Item>(
+  batches: AsyncIterable<readonly Item[]>,
+  line: (item: Item) => string,
+): AsyncGenerator<string> {
+  for await (const batch of batches) yield batch.map(line).join('');
 }
 
 const PRODUCT_COLUMNS = [

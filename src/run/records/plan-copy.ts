@@ -14,7 +14,7 @@ import { productUpdates } from '../import/product-updates.ts';
 import { flattensPrices, readProbe } from '../kept-probe.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { type CatalogEntry, catalogAsOf, versionsOfRun } from './catalog-as-of.ts';
-import { endedRunOf, leftRecord, planRecords } from './plan-records.ts';
+import { endedRunOf, leftRecord, planRecords, refuseWithoutVersions } from './plan-records.ts';
 
 /** The store whose products are sent to another one. */
 export interface CopySource {
@@ -87,11 +87,8 @@ export async function refuseUnlessCopyable(context: RunContext, { of, storeId }:
     hint: 'Name a run that has sent products.',
     stop: 'Wait until it has ended.',
   });
-  for await (const keys of context.state.history({ storeId, resource: 'products' }).keysOf(of))
-    if (keys.length > 0) return;
-  throw new UsageError(`The history has no version of the run ${of}: there is nothing to promote.`, {
-    hint: 'It changed nothing, or the history no longer goes back to it (`history` in stores.yaml).',
-  });
+  const history = context.state.history({ storeId, resource: 'products' });
+  await refuseWithoutVersions(history, of, 'there is nothing to promote');
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Plan } from '../../model/plan.ts';
 import type { Run, RunPart } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { type PlanOptions, planImport } from '../../plan/plan-import.ts';
-import { FORGOTTEN_BODY, importTarget } from '../../state/state.ts';
+import { FORGOTTEN_BODY, type History, importTarget } from '../../state/state.ts';
 import { type DriftFinding, readFindings } from '../drift/drift-finding.ts';
 import { planPosition } from '../import/continue-or-begin.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
@@ -63,6 +63,14 @@ export async function endedRunOf(
   if (run?.kind === 'export') throw new UsageError(`${of} is an export${ofExport}.`, { hint });
   if (run?.status === 'running') throw new UsageError(`The run ${of} has not ended.`, { hint: stop });
   return run;
+}
+
+/** UsageError, which ends with these words, where the history has no version of the run. */
+export async function refuseWithoutVersions(history: History, of: string, words: string): Promise<void> {
+  for await (const keys of history.keysOf(of)) if (keys.length > 0) return;
+  throw new UsageError(`The history has no version of the run ${of}: ${words}.`, {
+    hint: 'It changed nothing, or the history no longer goes back to it (`history` in stores.yaml).',
+  });
 }
 
 /** UsageError where the job no longer writes to what the earlier run has written. */

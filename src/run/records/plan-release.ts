@@ -44,16 +44,9 @@ export async function refuseUnlessReleasable(
   if (plan === undefined || plan.counts.held.records === 0) {
     throw new UsageError(`The run ${of} holds no records: there is nothing to release.`);
   }
-  const passed = passedDate(plan, clock());
-  if (passed !== undefined) {
-    const when = new Date(passed).toISOString();
-    throw new UsageError(
-      `A sale price of run ${of} begins or ends between its planning and now, at ${when}.`,
-      {
-        hint: `Run the job, then release what that run holds: storeferry run ${job}`,
-      },
-    );
-  }
+  const hint = `Run the job, then release what that run holds: storeferry run ${job}`;
+  const passed = passedDate(of, plan, clock(), hint);
+  if (passed !== undefined) throw passed;
   await verifyHeld(folder, plan);
   const missing = new Set(only);
   for await (const batch of readHeld(folder, plan)) {

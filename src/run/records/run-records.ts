@@ -22,7 +22,7 @@ import {
 import { printable, truncate } from '../../text/printable.ts';
 import type { RunContext } from '../run-context.ts';
 import { unsentOperations } from '../send-operations.ts';
-import { versionsOfRun } from './catalog-as-of.ts';
+import { linesOf, versionsOfRun } from './catalog-as-of.ts';
 import { readEdited } from './edited-record.ts';
 import { type ReleasableRecord, refuseUnlessReleasable, releasableRecords } from './plan-release.ts';
 import { changesOf, ledgersOf, placeOf, type RecordChange, titleIn, versionFacts } from './record-history.ts';
@@ -316,13 +316,6 @@ export function recordContent(
     default:
       return format satisfies never;
   }
-}
-
-async function* linesOf(
-  records: AsyncIterable<readonly RunRecord[]>,
-  line: (record: RunRecord) => string,
-): AsyncGenerator<string> {
-  for await (const batch of records) yield batch.map(line).join('');
 }
 
 function textLine({ key, outcome, reason, place, created, changes }: RunRecord): string {

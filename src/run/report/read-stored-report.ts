@@ -148,7 +148,7 @@ export async function readStoredReport(context: RunContext, run: Run): Promise<R
     ...kept,
     exported: await exportedBy(run, folder),
     rejectsFile: await rejectsFileOf(context, run),
-    reportFile: await reportFileIn(folder),
+    reportFile: await pathIn(folder, REPORT_FILE),
   };
 }
 
@@ -176,7 +176,7 @@ export async function readRunReport(context: RunContext, run: Run, plan: Plan | 
     rejectsFile: await rejectsFileOf(context, run),
     exported: await exportedBy(run, folder),
     traffic: await readTraffic(folder),
-    reportFile: await reportFileIn(folder),
+    reportFile: await pathIn(folder, REPORT_FILE),
   };
 }
 
@@ -203,8 +203,7 @@ function isCountedInRun({ kind, unchangedSince }: Run): boolean {
 
 /** Path of the run's rejects file; null if it has none. */
 export async function rejectsFileOf({ artifacts }: RunContext, run: Run): Promise<string | null> {
-  const folder = artifacts.run(run.id);
-  return (await folder.exists(REJECTS_FILE)) ? `${folder.location}/${REJECTS_FILE}` : null;
+  return await pathIn(artifacts.run(run.id), REJECTS_FILE);
 }
 
 /** The same as lists of runs show it. */
@@ -213,9 +212,9 @@ export async function shownRejectsFile(context: RunContext, run: Run): Promise<s
   return file === null ? null : shownFile(context.workspaceDir, file);
 }
 
-/** Path of the report of a run; null if it has none. */
-async function reportFileIn(folder: RunFolder): Promise<string | null> {
-  return (await folder.exists(REPORT_FILE)) ? `${folder.location}/${REPORT_FILE}` : null;
+/** Path of a file of a run; null if it has none. */
+async function pathIn(folder: RunFolder, name: string): Promise<string | null> {
+  return (await folder.exists(name)) ? `${folder.location}/${name}` : null;
 }
 
 /** The facts of an ended run are collected once and stored, so that pages need not collect them each time. */

@@ -26,6 +26,7 @@ import {
   planRecords,
   recordOf,
   refuseOtherTarget,
+  refuseWithoutVersions,
 } from '../records/plan-records.ts';
 import { openOperations } from '../records/plan-release.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
@@ -56,10 +57,7 @@ export async function refuseUnlessUndoable(
       hint: `\`storeferry runs ${of} --records\` lists what it changed.`,
     });
   }
-  for await (const keys of history.keysOf(of)) if (keys.length > 0) return;
-  throw new UsageError(`The history has no version of the run ${of}: nothing can be undone.`, {
-    hint: 'It changed nothing, or the history no longer goes back to it (`history` in stores.yaml).',
-  });
+  await refuseWithoutVersions(history, of, 'nothing can be undone');
 }
 
 /** Plans the inverse of a run: its changed and deleted records get their earlier bodies, products that it created and still owns are deleted. */

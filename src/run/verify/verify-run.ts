@@ -235,19 +235,26 @@ async function drawSample(
 ): Promise<LedgerSample> {
   const ledger = state.ledger(importTarget(run));
   const sample = await sampleLedger(ledger, { job: job.name, resource: job.import, size, random, signal });
-  if (sample.keys.length > 0) return sample;
-  if (sample.notComparable > 0) {
-    throw new StateError(
-      `Nothing of the job ${job.name} can be verified: its records are in doubt or have no id.`,
-      { hint: `The next run sends what is in doubt again: storeferry run ${job.name}` },
-    );
-  }
-  throw new StateError(`The ledger has no acknowledged record of the job ${job.name}.`, {
-    hint:
-      job.mode === 'update'
-        ? 'An update changes products of other jobs: verify the job that sends them as a whole.'
-        : `There is nothing to verify before its first run: storeferry run ${job.name}`,
-  });
+  if (sample.keys.length === 0) throw nothingSampled(job, sample, 'verified');
+  return sample;
+}
+
+/** Why no record of a job can be verified or compared. */
+export function nothingSampled(
+  { name, mode }: ImportJob,
+  { notComparable }: Pick<LedgerSample, 'notComparable'>,
+  done: string,
+): StateError {
+  return notComparable > 0
+    ? new StateError(`Nothing of the job ${name} can be ${done}: its records are in doubt or have no id.`, {
+        hint: `The next run sends what is in doubt again: storeferry run ${name}`,
+      })
+    : new StateError(`The ledger has no acknowledged record of the job ${name}.`, {
+        hint:
+          mode === 'update'
+            ? 'An update changes products of other jobs: name the job that sends them as a whole.'
+            : `Run it first: storeferry run ${name}`,
+      });
 }
 
 async function* sampledOperations(

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { type AuditLog, storedAuditEntries } from '../../model/action.ts';
 import { isJsonObject, member, parsedJson } from '../../model/json-object.ts';
 import { lockLostError, StateError, StoreferryError } from '../../model/storeferry-error.ts';
-import type { Artifacts } from '../artifacts.ts';
 import { chainAuditEntry } from '../chain-audit-entry.ts';
 import { openSending } from '../open-sending.ts';
 import { pollForLock } from '../poll-for-lock.ts';
@@ -20,6 +19,7 @@ import {
   MAX_AUDIT_ENTRIES,
   type SharedStore,
   type State,
+  type StateOptions,
 } from '../state.ts';
 import { elapsedMs, type Moment, presentMoment } from '../stored-moment.ts';
 import { witnessFiles } from '../witness-files.ts';
@@ -111,10 +111,8 @@ function redisSharedStores(client: RedisClient, keys: RedisKeys) {
           present().catch(() => {});
           return () => callbacks.delete(onPause);
         },
-        async reserve(perSecond, max) {
-          const afterMs = await client.eval(RESERVE_SCRIPT, 1, keys.startTimes(store), perSecond, max);
-          return { reserved: max, afterMs: Number(afterMs) };
-        },
+        reserve: async (perSecond, requests) =>
+          Number(await client.eval(RESERVE_SCRIPT, 1, keys.startTimes(store), perSecond, requests)),
       };
     },
     async close(): Promise<void> {
@@ -155,17 +153,11 @@ const storedCheck: z.ZodType<AddressCheck> = z.object({ version: z.string().null
 const LOCK_LEASE_MS = 15_000;
 
 /** The location of the shared state, and its settings. */
-interface RedisStateOptions extends RedisConnectionOptions {
+interface RedisStateOptions
+  extends RedisConnectionOptions,
+    Pick<StateOptions, 'artifacts' | 'leaseMs' | 'meanwhile' | 'onUnreadable'> {
   /** The prefix of every key, without braces. Each workspace that shares a Redis needs its own. */
   readonly prefix: string;
-  /** The location of witnesses; without them nothing detects that the state was restored. */
-  readonly artifacts?: Artifacts | undefined;
-  /** How long a lock remains after its last renewal. */
-  readonly leaseMs?: number | undefined;
-  /** Work to do while the connection opens. */
-  readonly meanwhile?: (() => Promise<unknown>) | undefined;
-  /** Called with the problem of each stored record that cannot be read and is ignored. */
-  readonly onUnreadable?: ((problem: StateError) => void) | undefined;
 }
 
 /** Of the keys in Redis: raised when an older Storeferry must not open the state. */

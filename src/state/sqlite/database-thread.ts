@@ -113,9 +113,9 @@ export async function openDatabaseHere(path: string): Promise<DatabaseThread> {
 }
 
 /** Calls that one function answers. They are no promise: a `then` would be called by each `await`. */
-export function remoteCalls(
+export function remoteCalls<Calls = RemoteCalls>(
   answer: (method: string, args: readonly unknown[]) => Promise<unknown>,
-): RemoteCalls {
+): Calls {
   return new Proxy(Object.create(null), {
     get: (_, method) =>
       method === 'then' ? undefined : (...args: readonly unknown[]) => answer(String(method), args),

@@ -18,6 +18,7 @@ import {
   type OwnedKey,
   type Runs,
   type State,
+  type StateOptions,
 } from '../state.ts';
 import { restoreVersions, UNKNOWN_RUN } from '../stored-version.ts';
 import {
@@ -32,6 +33,7 @@ import {
   type DatabaseThread,
   openDatabaseHere,
   type RemoteCalls,
+  remoteCalls,
   startDatabaseThread,
 } from './database-thread.ts';
 import { damagedDatabase } from './sqlite-error.ts';
@@ -39,16 +41,6 @@ import { createSqliteLocks, type SqliteLocks } from './sqlite-locks.ts';
 
 const MAX_TRUNCATIONS = 5;
 const TRUNCATION_WAIT_MS = 1_000;
-
-/** How to open the embedded state. */
-interface SqliteStateOptions {
-  /** The location of the witness; default: beside the state. */
-  readonly artifacts?: Artifacts | undefined;
-  /** Called while the thread of the database starts. */
-  readonly meanwhile?: (() => Promise<unknown>) | undefined;
-  /** As in `StateOptions`. */
-  readonly withoutThread?: boolean | undefined;
-}
 
 /**
  * Opens the embedded state in the given folder (`.storeferry`), creating it for this user alone. Several processes
@@ -60,7 +52,7 @@ export async function openSqliteState(
     artifacts = folderArtifacts(join(folder, 'artifacts')),
     meanwhile,
     withoutThread,
-  }: SqliteStateOptions = {},
+  }: Pick<StateOptions, 'artifacts' | 'meanwhile' | 'withoutThread'> = {},
 ): Promise<State> {
   try {
     await makeFolders(join(folder, 'locks'), 0o700);
@@ -134,14 +126,7 @@ type TargetCalls = {
 };
 
 function callsAbout(target: LedgerTarget, calls: RemoteCalls): TargetCalls {
-  return new Proxy(Object.create(null), {
-    get: (_, method) =>
-      // Not a promise: `await` would ask the thread for it.
-      method === 'then'
-        ? undefined
-        : (...args: readonly unknown[]) =>
-            Reflect.apply(Reflect.get(calls, method), calls, [target, ...args]),
-  });
+  return remoteCalls((method, args) => Reflect.apply(Reflect.get(calls, method), calls, [target, ...args]));
 }
 
 function ledger(all: RemoteCalls, target: LedgerTarget, witness: WitnessFile): Ledger {

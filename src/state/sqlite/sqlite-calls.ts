@@ -14,23 +14,11 @@ import {
 } from '../state.ts';
 import { createBodies, createJournal } from './journal.ts';
 import { createNames, inTransaction, keysJson, type Names } from './open-state-database.ts';
-import { createSqliteDoubts, type SqliteDoubts } from './sqlite-doubts.ts';
+import { sqliteDoubts } from './sqlite-doubts.ts';
 import { integer, isOne, jsonObject, readRow, text, textOrNull } from './sqlite-error.ts';
-import {
-  createObservations,
-  createSqliteHistory,
-  createSqliteLedger,
-  type SqliteHistory,
-  type SqliteLedger,
-  type SqliteObservations,
-} from './sqlite-ledger.ts';
-import { createLockRows, type LockRows } from './sqlite-locks.ts';
-import {
-  createSqliteOutcomes,
-  createSqliteRuns,
-  type SqliteOutcomes,
-  type SqliteRuns,
-} from './sqlite-runs.ts';
+import { createObservations, sqliteHistory, sqliteLedger } from './sqlite-ledger.ts';
+import { createLockRows } from './sqlite-locks.ts';
+import { sqliteOutcomes, sqliteRuns } from './sqlite-runs.ts';
 
 /** Ended entries that are kept, for commands that follow a run. */
 const MAX_KEPT = 1_000;
@@ -140,33 +128,22 @@ function entryOf(row: Row): QueueEntry {
 }
 
 /** All calls of the database thread. */
-export interface SqliteCalls
-  extends SqliteLedger,
-    SqliteDoubts,
-    SqliteObservations,
-    SqliteHistory,
-    SqliteRuns,
-    SqliteOutcomes,
-    SqliteQueue,
-    SqliteRenaming,
-    LockRows,
-    SqliteAddresses,
-    SqliteAudit {}
+export type SqliteCalls = ReturnType<typeof createSqliteCalls>;
 
 /** The calls on an open database, all on one connection. */
-export function createSqliteCalls(database: DatabaseSync): SqliteCalls {
+export function createSqliteCalls(database: DatabaseSync) {
   const names = createNames(database);
   const bodies = createBodies(database);
   const journal = createJournal(database, bodies);
   const observations = createObservations(database, names, journal);
-  const { endDoubts, ...doubts } = createSqliteDoubts(database, names, journal);
+  const { endDoubts, ...doubts } = sqliteDoubts(database, names, journal);
   return {
-    ...createSqliteLedger(database, names, journal, bodies),
+    ...sqliteLedger(database, names, journal, bodies),
     ...doubts,
     ...observations.calls,
-    ...createSqliteHistory(database, names, journal, bodies),
-    ...createSqliteRuns(database),
-    ...createSqliteOutcomes(database, names, journal, bodies, endDoubts, observations),
+    ...sqliteHistory(database, names, journal, bodies),
+    ...sqliteRuns(database),
+    ...sqliteOutcomes(database, names, journal, bodies, endDoubts, observations),
     ...createSqliteQueue(database),
     ...createSqliteRenaming(database, names),
     ...createLockRows(database),
@@ -174,9 +151,6 @@ export function createSqliteCalls(database: DatabaseSync): SqliteCalls {
     ...createSqliteAudit(database),
   };
 }
-
-/** The call of the database thread that renames a job. */
-type SqliteRenaming = ReturnType<typeof createSqliteRenaming>;
 
 /** The tables with the number of the job that sent a key. */
 const OWNED = ['marks', 'journal', 'doubts'] as const;
@@ -213,9 +187,6 @@ function createSqliteRenaming(database: DatabaseSync, names: Names) {
   };
 }
 
-/** The calls of the database thread about checks of image addresses. */
-type SqliteAddresses = ReturnType<typeof createSqliteAddresses>;
-
 /** The calls on an open database. */
 function createSqliteAddresses(database: DatabaseSync) {
   const select = database.prepare(
@@ -245,9 +216,6 @@ function createSqliteAddresses(database: DatabaseSync) {
     },
   };
 }
-
-/** The calls of the database thread for the audit log. Entries are JSON. */
-type SqliteAudit = ReturnType<typeof createSqliteAudit>;
 
 /** The calls on an open database. */
 function createSqliteAudit(database: DatabaseSync) {

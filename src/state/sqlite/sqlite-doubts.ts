@@ -35,9 +35,6 @@ import {
 } from './open-state-database.ts';
 import { DamagedValue, inOrder, integer, integerOrNull, readRow, text, textOrNull } from './sqlite-error.ts';
 
-/** The calls of the database thread about doubt. */
-export type SqliteDoubts = Omit<ReturnType<typeof createSqliteDoubts>, 'endDoubts'>;
-
 /** Within the transaction of outcomes: applies their effects on the doubts about their keys. */
 export type EndDoubts = (target: number, effects: readonly SettledEffect[]) => void;
 
@@ -55,7 +52,7 @@ const NO_JOB = 0;
  * rules in SQL, because they would move a whole ledger through the process: `isAtWork` is `mayRun`, `unconfirmed` is `isUnconfirmed`,
  * `doubtAll` is `loseMarks`; `proveIdsAgain` is in sqlite-ledger.ts.
  */
-export function createSqliteDoubts(database: DatabaseSync, names: Names, journal: Journal) {
+export function sqliteDoubts(database: DatabaseSync, names: Names, journal: Journal) {
   const doubtColumns = ['prior', 'at_work', 'sender', 'job', 'serial', 'fields'];
   const selectDoubts = selectByKeys(database, 'doubts', doubtColumns);
   const selectMarks = selectByKeys(database, 'marks', ['fingerprint', 'id', 'id_proof', 'job', 'serial']);

@@ -40,13 +40,10 @@ import {
   textOrNull,
 } from './sqlite-error.ts';
 
-/** The calls of the database thread about the ledger, its observations and its history. */
-export type SqliteLedger = ReturnType<typeof createSqliteLedger>;
-
 const PAGE_SIZE = 1_000;
 
 /** The ledger of an open database. */
-export function createSqliteLedger(database: DatabaseSync, names: Names, journal: Journal, bodies: Bodies) {
+export function sqliteLedger(database: DatabaseSync, names: Names, journal: Journal, bodies: Bodies) {
   const selectMarks = selectByKeys(database, 'marks', ['fingerprint', 'id', 'job', 'memo', 'id_proof']);
   const anyDoubt = database.prepare('SELECT 1 FROM doubts WHERE target = ? LIMIT 1');
   const selectDoubted = selectByKeys(database, 'doubts', []);
@@ -284,9 +281,6 @@ export function createObservations(database: DatabaseSync, names: Names, journal
   };
 }
 
-/** The calls of the database thread. */
-export type SqliteObservations = Observations['calls'];
-
 /** The versions of a key, newest first, and the body that the ledger has at the same moment. */
 interface KeyVersions {
   body: string | null;
@@ -294,11 +288,8 @@ interface KeyVersions {
   readonly rows: { readonly run: string; readonly at: number; readonly content: Uint8Array }[];
 }
 
-/** The calls of the database thread about the history. */
-export type SqliteHistory = ReturnType<typeof createSqliteHistory>;
-
 /** The history of an open database. */
-export function createSqliteHistory(database: DatabaseSync, names: Names, journal: Journal, bodies: Bodies) {
+export function sqliteHistory(database: DatabaseSync, names: Names, journal: Journal, bodies: Bodies) {
   const insertRun = database.prepare(
     `INSERT OR IGNORE INTO version_runs (target, run, id, at, document)
      SELECT ?, number, id, ?, ? FROM runs WHERE id = ?`,

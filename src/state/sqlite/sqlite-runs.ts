@@ -27,14 +27,11 @@ const PAGE_SIZE = 500;
 /** A run as JSON that is still to be checked. */
 type StoredRun = Readonly<Record<'id' | 'document', string>>;
 
-/** The calls of the database thread about runs: JSON documents, with the number of their row as sequence. */
-export type SqliteRuns = ReturnType<typeof createSqliteRuns>;
-
 const NO_LIMIT = -1;
 const COLUMNS = "id, json_set(document, '$.sequence', number) AS document";
 
 /** The runs of an open database. */
-export function createSqliteRuns(database: DatabaseSync) {
+export function sqliteRuns(database: DatabaseSync) {
   const insert = database.prepare('INSERT INTO runs (id, job, started_at, document) VALUES (?, ?, ?, ?)');
   const select = database.prepare(`SELECT ${COLUMNS} FROM runs WHERE id = ?`);
   // AUTOINCREMENT: the number of the newest run, even if it was removed.
@@ -147,11 +144,8 @@ interface RecordedOutcomes {
   readonly versionAt: number | null;
 }
 
-/** The calls of the database thread about the outcomes of operations. */
-export type SqliteOutcomes = ReturnType<typeof createSqliteOutcomes>;
-
 /** The outcomes of an open database. */
-export function createSqliteOutcomes(
+export function sqliteOutcomes(
   database: DatabaseSync,
   names: Names,
   journal: Journal,

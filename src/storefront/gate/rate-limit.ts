@@ -4,10 +4,10 @@ import { sumOf } from '../../model/json-object.ts';
 /** A limit on requests per second that several processes share, for example through Redis. */
 export interface SharedRate {
   /**
-   * Reserves start times for up to `max` requests, `perSecond` of them per second. Returns how many were reserved,
-   * and how long until the first one; the others follow at that rate.
+   * Reserves start times for so many requests, `perSecond` of them per second. Gives the milliseconds until the first one; the
+   * others follow at that rate.
    */
-  reserve(perSecond: number, max: number): Promise<{ readonly reserved: number; readonly afterMs: number }>;
+  reserve(perSecond: number, requests: number): Promise<number>;
 }
 
 /**
@@ -283,8 +283,9 @@ function sharedReservations(options: SharedReservationsOptions) {
   const reserve = async (wanted: number): Promise<void> => {
     reserving = true;
     try {
-      const { reserved, afterMs } = await shared.reserve(requestsPerSecond, Math.min(maxReserved, wanted));
-      left = reserved;
+      const requests = Math.min(maxReserved, wanted);
+      const afterMs = await shared.reserve(requestsPerSecond, requests);
+      left = requests;
       nextAt = clock.monotonic() + afterMs;
     } catch {
       await new Promise<void>((resolve) => clock.after(RESERVE_RETRY_DELAY_MS, resolve));

@@ -82,6 +82,7 @@ export async function pagesOf(
     artifacts: folderArtifacts(join(home, 'artifacts')),
     version: '1.2.3',
     clock: now,
+    redact: (text) => text,
     newRunId: () => 'abcdefgh',
     openStorefront: () => Promise.reject(new Error('Pages ask no store.')),
     onEvent: () => {},

@@ -452,6 +452,7 @@ export class World {
       state,
       artifacts,
       version: '1',
+      redact: (text) => text,
       workspaceDir: '/',
       signal: process.signal,
       clock: () => 0,
