@@ -7,12 +7,13 @@ import { didYouMean } from '../text/printable.ts';
 import { joinedName } from './columns/columns.ts';
 import { columnsNamed, lookupKey } from './lookup-table.ts';
 import type { RecordRows, SourceRow } from './record-rows.ts';
-import { argument, type Path, type Scope } from './scope.ts';
+import type { Path, Scope } from './scope.ts';
 import { type JoinColumn, type JoinSpec, joinColumns } from './spec/join-spec.ts';
 import type { MappingSpec } from './spec/mapping-spec.ts';
 import { formatOf } from './transforms/number.ts';
 import { type NumberFormat, PLAIN_NUMBER, readNumber } from './transforms/read-number.ts';
 import { attempt, blankIfUnreadable, type Expression, Unreadable } from './values/cell.ts';
+import { contextOf } from './values/compile-steps.ts';
 import { compileAs } from './values/compile-value.ts';
 
 /** What is wrong with a key of a table: records that need it are rejected. */
@@ -194,13 +195,7 @@ export function joinsOf({ lookups = {} }: MappingSpec): readonly Joined[] {
 export function readyColumns(scope: Scope, lookup: string, join: JoinSpec): readonly ReadyColumn[] {
   return joinColumns(join).map((column) => {
     const at: Path = ['lookups', lookup, 'join', 'columns', column.name];
-    const format =
-      column.number === undefined
-        ? PLAIN_NUMBER
-        : formatOf(column.number, {
-            argument: (within, text) => argument(scope, [...at, ...within], text),
-            complain: (within, message) => scope.problems.add([...at, ...within], message),
-          });
+    const format = column.number === undefined ? PLAIN_NUMBER : formatOf(column.number, contextOf(scope, at));
     return { ...column, format };
   });
 }

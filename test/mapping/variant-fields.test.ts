@@ -175,6 +175,21 @@ describe('weights', () => {
     expect(typeof found === 'object' ? found.weight : found).toEqual(expected);
   });
 
+  it.each([
+    ['0,8 kg', '{ decimal: "," }', 0.8],
+    ['0.8 kg', '{ decimal: "," }', 'not-a-number'],
+    ['1.250 g', '{ decimal: "," }', 'number-ambiguous'],
+    ['1.250 g', '{ decimal: ",", thousands: "." }', 1.25],
+    ['0.8 kg', '{ decimal: auto }', 0.8],
+    ['0,8 kg', '{ decimal: auto }', 0.8],
+    ['1,250 g', '{ decimal: auto }', 'number-ambiguous'],
+    ['heavy', '{ decimal: auto }', 'weight-unreadable'],
+  ])('%s in cells with units and number: %s: %s', async (weight, number, expected) => {
+    const variants = `pricing: { price: 1 }, weight: { value: weight, unit: cell, number: ${number} }`;
+    const found = await variant(variants, { weight });
+    expect(typeof found === 'object' ? found.weight : found).toEqual(expected);
+  });
+
   it('take their unit from another column', async () => {
     const variants = 'pricing: { price: 1 }, weight: { value: weight, unit: unit }';
     expect(await variant(variants, { weight: '2', unit: 'LBS' })).toMatchObject({ weight: 0.907185 });

@@ -1,9 +1,10 @@
 import { Decimal } from '../../model/decimal.ts';
 import type { Path, Scope } from '../scope.ts';
 import type { VariantsSpec } from '../spec/product-spec.ts';
-import { PLAIN_NUMBER, readNumber } from '../transforms/read-number.ts';
+import { formatOf } from '../transforms/number.ts';
+import { readNumber } from '../transforms/read-number.ts';
 import { type Expression, refuse, type TypedExpression } from '../values/cell.ts';
-import { coerce } from '../values/compile-steps.ts';
+import { coerce, contextOf } from '../values/compile-steps.ts';
 import { compileAs, compileValue } from '../values/compile-value.ts';
 import weightUnits from './weight-units.json' with { type: 'json' };
 
@@ -29,9 +30,6 @@ export function weightUnit(word: string): string | undefined {
 /** The longest name of a unit. */
 const MAX_UNIT_LENGTH = 12;
 
-/** How to read the number in a cell with a unit. */
-const AMOUNT = { ...PLAIN_NUMBER, fallback: 'blank' } as const;
-
 /** Weights are sent with a precision of a millionth of the store's unit: further digits are noise of the conversion. */
 const DIGITS = 6;
 /** A quotient with more digits is rounded to 15 of them. */
@@ -45,7 +43,7 @@ export function compileWeight(
   storeUnit: WeightUnit,
 ): Expression {
   const scope = { ...outer, field: 'variants.weight' };
-  if (spec.unit === 'cell') return weightInCell(scope, path, spec.value, storeUnit);
+  if (spec.unit === 'cell') return weightInCell(scope, path, spec, storeUnit);
   const { read } = compileAs(scope, [...path, 'value'], spec.value, 'number');
   const unit = compileUnit(scope, [...path, 'unit'], spec.unit, storeUnit);
   return (row, n) => {
@@ -67,7 +65,7 @@ function compileUnit(scope: Scope, path: Path, written: string, storeUnit: Weigh
 function weightInCell(
   scope: Scope,
   path: Path,
-  value: NonNullable<VariantsSpec['weight']>['value'],
+  { value, number = {} }: NonNullable<VariantsSpec['weight']>,
   storeUnit: WeightUnit,
 ): Expression {
   const valuePath = [...path, 'value'];
@@ -75,6 +73,7 @@ function weightInCell(
   if (written.kind !== 'text') {
     scope.problems.add(valuePath, 'with unit: cell, expected the text with number and unit');
   }
+  const format = formatOf(number, contextOf(scope, path));
   const weight: TypedExpression = {
     ...written,
     kind: 'number',
@@ -83,7 +82,8 @@ function weightInCell(
       const cell = written.read(row, n);
       if (typeof cell !== 'string') return cell;
       const unit = /(?<!\p{L})\p{L}+\.?$/u.exec(cell.slice(-MAX_UNIT_LENGTH))?.[0] ?? '';
-      const amount = readNumber(cell.slice(0, cell.length - unit.length).trim(), AMOUNT, scope.quote);
+      const digits = cell.slice(0, cell.length - unit.length).trim();
+      const amount = /\p{Nd}/u.test(digits) ? readNumber(digits, format, scope.quote) : undefined;
       return typeof amount === 'number'
         ? inStoreUnit(amount, unit === '' ? storeUnit : unit, storeUnit, scope.quote)
         : refuse('weight-unreadable', `${scope.quote(cell)} is not a weight such as 0.5 kg`);

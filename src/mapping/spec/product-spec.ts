@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { addProblem, optional } from '../../model/json-object.ts';
+import { numberOptions } from '../transforms/number.ts';
 import { transformSchema } from '../transforms/transforms.ts';
 import { conditionSchema, flagSchema, nonEmpty, oneOrMore, valueSchema } from './value.ts';
 
@@ -181,15 +182,21 @@ export const variantsSchema = z.strictObject({
     'Stock. Blank: not sent, or `null` (not tracked) where `probe` has seen that the store takes it.',
   ),
   weight: optional(
-    z.strictObject({
-      value: valueSchema.describe('A number; with `unit: cell`, number and unit.'),
-      unit: z
-        .string()
-        .min(1)
-        .describe(
+    z
+      .strictObject({
+        value: valueSchema.describe('A number; with `unit: cell`, number and unit.'),
+        unit: nonEmpty.describe(
           'g, kg, mg, oz, lb, `store`, `cell` (as the cell says), a column, or a capture such as `{unit}`.',
         ),
-    }),
+        number: optional(
+          numberOptions.pick({ decimal: true, thousands: true }),
+          'With `unit: cell`: as for the step `number`.',
+        ),
+      })
+      .superRefine(({ unit, number }, context) => {
+        if (number !== undefined && unit !== 'cell')
+          addProblem(context, '`number` goes with `unit: cell`', 'number');
+      }),
     "Sent in the store's unit.",
   ),
 });

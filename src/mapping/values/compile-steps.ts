@@ -73,7 +73,7 @@ export function compileSteps(
 }
 
 /** What a transform at this place of the mapping may use of it. */
-function contextOf(scope: Scope, at: Path): TransformContext {
+export function contextOf(scope: Scope, at: Path): TransformContext {
   const { field, notes, quote } = scope;
   return {
     complain: (path, message) => scope.problems.add([...at, ...path], message),

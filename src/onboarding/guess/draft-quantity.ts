@@ -1,7 +1,7 @@
 import { FALLBACK, weightUnit } from '../../mapping/compile-mapping.ts';
 import type { Condition, Transform, Value, VariantsSpec } from '../../mapping/spec/mapping-spec.ts';
 import { recordOf, withoutAbsent } from '../../model/json-object.ts';
-import { askShown, findDecimal, outliersOf } from './amount-reader.ts';
+import { askShown, type DecimalSign, findDecimal, outliersOf } from './amount-reader.ts';
 import { isUnknown } from './draft-hidden.ts';
 import { partOf } from './draft-spread.ts';
 import {
@@ -24,6 +24,7 @@ import {
   isMostly,
   MAX_STATES,
   marking,
+  type NumberSigns,
   namedToo,
   readAmount,
   readCount,
@@ -134,13 +135,11 @@ export function draftQuantity(guess: Guess, isSpread = false): Value | undefined
     guess.notes.push(
       `'${words.header}': the number is sent for values such as '${words.values.find((value) => readCount(value)?.isAtLeast === true)}'.`,
     );
-  const thousands = decimal === ',' ? '.' : ',';
-  const isGrouped = decimal !== 'auto' && signs.either.some((value) => value.includes(thousands));
   const steps: Transform[] = withoutAbsent([
     other.length !== 0 && { lookup, [FALLBACK]: counts.length > 0 ? ('keep' as const) : ('reject' as const) },
     units.length !== 0 && { replace: `(?i) *(${units.join('|')})\\.? *([+]?)$`, with: '$2' },
     counts.some(({ isAtLeast }) => isAtLeast) && { replace: '^[^0-9-]*([0-9][0-9.,]*) *[+]?$', with: '$1' },
-    decimal !== undefined && { number: { decimal, ...(isGrouped && { thousands }) } },
+    decimal !== undefined && { number: writtenBy(decimal, signs) },
     'integer',
     { min: 0 },
   ]);
@@ -339,11 +338,8 @@ export function draftWeight(guess: Guess): VariantsSpec['weight'] {
   if (words.length === 0 && unit !== undefined) {
     return { value: [name, format], unit };
   }
-  const steps: Transform[] = [
-    ...(signs.hasAny ? POINT_STEPS[decimal] : []),
-    ...(bare === 0 || unit === undefined ? [] : [{ replace: '^([0-9.]+)$', with: `$1 ${unit}` }]),
-  ];
-  return { value: readBy(name, steps), unit: 'cell' };
+  const steps = bare === 0 || unit === undefined ? [] : [{ replace: '^([0-9.,]+)$', with: `$1 ${unit}` }];
+  return { value: readBy(name, steps), unit: 'cell', number: writtenBy(decimal, signs) };
 }
 
 function isWeightUnit(value: string) {
@@ -362,9 +358,9 @@ function isOfWeight(column: SampledColumn, { header }: SampledColumn) {
   return isPath || isExactlyCalled(column, 'weightUnit');
 }
 
-/** The steps that write a number with a decimal point, as weights with units need it. */
-const POINT_STEPS: Readonly<Record<',' | '.' | 'auto', readonly Transform[]>> = {
-  ',': [{ replace: '[.]' }, { replace: ',', with: '.' }],
-  '.': [{ replace: ',' }],
-  auto: [{ replace: ',', with: '.' }],
-};
+/** How numbers are written; with a thousands sign if some have it, as then three decimals are refused. */
+function writtenBy(decimal: DecimalSign, { either }: NumberSigns) {
+  const thousands = decimal === ',' ? '.' : ',';
+  const isGrouped = decimal !== 'auto' && either.some((value) => value.includes(thousands));
+  return { decimal, ...(isGrouped && { thousands }) };
+}

@@ -170,6 +170,26 @@ describe('the unit of a weight', () => {
     expect(await weights(german)).toEqual([0.5, 0.0015]);
   });
 
+  it.each<[seen: string, ...later: [cell: string, weight: number | null][]]>([
+    ['0,3 kg;1,25 kg', ['0,8 kg', 0.8], ['1.250,5 g', 1.2505], ['0.8 kg', null], ['1.250 g', null]],
+    ['0.3 kg;1.25 kg', ['0.8 kg', 0.8], ['1,250.5 g', 1.2505], ['0,8 kg', null], ['1,250 g', null]],
+    ['0,3 kg;1.250 g', ['1.250 g', 1.25], ['0.8 kg', null], ['1,250 kg', null]],
+    ['0.3 kg;1,25 kg', ['0,8 kg', 0.8], ['1.5 kg', 1.5], ['1,250 g', null], ['1.250 g', null]],
+    ['300 g;2 kg', ['0,8 kg', 0.8], ['1.5 kg', 1.5], ['1,250 g', null]],
+    ['300;2 kg', ['0,8', 0.0008], ['1.5', 0.0015], ['1,250', null]],
+  ])('in the cells is read with its number, as %s show it: later %s, %s', async (seen, ...later) => {
+    const header = ['Name', 'Price', 'Weight'];
+    const rowsOf = (cells: readonly string[]) => cells.map((cell, index) => [`Mug ${index}`, '4', cell]);
+    const rows = rowsOf(seen.split(';'));
+    const { spec } = proposeMapping('products', { header, rows }, { weightIn: 'g' });
+    if (spec === null) throw new Error('no mapping');
+    const { mapped } = await mapAll(spec, [table(header, rowsOf(later.map(([cell]) => cell)))]);
+    const sent = mapped.map((one) =>
+      one.kind === 'record' ? products([one])[0]?.variants[0]?.weight : null,
+    );
+    expect(sent).toEqual(later.map(([, weight]) => weight));
+  });
+
   it('is asked about where that column is about something else, or differs from the header', async () => {
     const text = 'Name;Price;Weight;Unit\nMug;4.00;300;g\nJug;5.00;1.5;kg';
     expect(await weights(text)).toEqual(['weightIn']);
