@@ -5,6 +5,7 @@ import type { PlanSource } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import { rowPlace } from '../model/row.ts';
 import { counted, printable, truncate } from '../text/printable.ts';
+import type { PageOptions } from './document-text.ts';
 
 /** A value of a record's body, its cells, and the acknowledged value. */
 export interface ViewedField extends TracedField {
@@ -81,12 +82,6 @@ export function valueText(value: TracedField['value'], length: number): string {
   return truncate(printable(isText ? JSON.stringify(value) : String(value)), length);
 }
 
-interface TextOptions {
-  readonly colors: boolean;
-  /** Characters in a line. */
-  readonly width: number;
-}
-
 /** The maximum width of the column with the paths of fields. */
 const MAX_PATH_DEPTH = 32;
 /** How many cells of a field are shown. */
@@ -95,7 +90,7 @@ const CELLS_SHOWN = 4;
 const ROWS_SHOWN = 2;
 
 /** The record as a text for a terminal: its fields, each with the cells and transforms that it was made of. */
-export function recordText(view: RecordView, { colors, width }: TextOptions): string {
+export function recordText(view: RecordView, { colors, width }: PageOptions): string {
   const pen = createColors(colors);
   const { fields, reason, rows, removed } = view;
   const first = rows[0];

@@ -35,8 +35,7 @@ export function cellAsText(cell: TypedCell, decimal: '.' | ',' = '.'): string {
 }
 
 /** The formats of tables that Storeferry writes. */
-const WRITTEN_FORMATS = ['csv', 'excel-csv', 'xlsx', 'parquet'] as const;
-export type WrittenFormat = (typeof WRITTEN_FORMATS)[number];
+export type WrittenFormat = 'csv' | 'excel-csv' | 'xlsx' | 'parquet';
 
 /** The style of the lines of a CSV file. */
 export type CsvStyle = ReturnType<typeof csvStyle>;

@@ -71,6 +71,16 @@ export function wasOrWere(figure: number): 'was' | 'were' {
   return figure === 1 ? 'was' : 'were';
 }
 
+/** `is` for one, `are` for all other figures. */
+export function isOrAre(figure: number): 'is' | 'are' {
+  return figure === 1 ? 'is' : 'are';
+}
+
+/** `it` for one, `them` for all other figures. */
+export function itOrThem(figure: number): 'it' | 'them' {
+  return figure === 1 ? 'it' : 'them';
+}
+
 /** `0%`, `<0.1%`, `5.2%`, `97%`, `>99.9%`, `100%`: only nothing is 0%, and only everything is 100%. */
 export function formatShare(figure: number, of: number): string {
   if (figure === 0 || of === 0) return '0%';

@@ -16,7 +16,7 @@ import {
   rejectedKeys,
 } from '../../run/read-corrections.ts';
 import type { RunContext } from '../../run/run-context.ts';
-import { counted, grouped } from '../../text/printable.ts';
+import { counted, grouped, isOrAre } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { PageError } from '../guard/page-error.ts';
@@ -245,7 +245,7 @@ ${buttonRow(number > 1 && button(String(number - 1), 'Previous page'), quiet(`Pa
       },
       viewer,
     )}
-${hidden > 0 && html`<p class="quiet">${counted(hidden, 'column')} without a value on this page ${hidden === 1 ? 'is' : 'are'} not shown. <a href="${correctHref(id, draft, number, true)}">Show all columns</a>: corrections since the last button are lost.</p>`}`,
+${hidden > 0 && html`<p class="quiet">${counted(hidden, 'column')} without a value on this page ${isOrAre(hidden)} not shown. <a href="${correctHref(id, draft, number, true)}">Show all columns</a>: corrections since the last button are lost.</p>`}`,
   };
 }
 

@@ -14,7 +14,7 @@ import {
 import { REJECTS_FILE, REJECTS_WORKBOOK } from '../../rejects/rejects-file.ts';
 import { bullets, html, quiet, styledText } from '../../report/html/markup.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
-import { counted, formatBytes, grouped, truncate } from '../../text/printable.ts';
+import { counted, formatBytes, grouped, truncate, wasOrWere } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { accessTo, actionHref, actionRoute, jobLink, linkButton, runLink } from '../pages/link-button.ts';
 import { type Notice, type Page, tableBox } from '../pages/page.ts';
@@ -44,9 +44,7 @@ function uploadPage(
     ? html`<a href="${href.replace(REJECTS_FILE, REJECTS_WORKBOOK)}">Download the rejects</a> as a workbook like the source, or ${csv}`
     : csv;
   const rejected =
-    totals === null
-      ? ''
-      : `${counted(totals.rejected, 'record')} ${totals.rejected === 1 ? 'was' : 'were'} rejected. `;
+    totals === null ? '' : `${counted(totals.rejected, 'record')} ${wasOrWere(totals.rejected)} rejected. `;
   return {
     title: `Retry run ${id}`,
     section: 'runs',

@@ -31,7 +31,7 @@ import {
   styledText,
 } from '../../report/html/markup.ts';
 import { valueText } from '../../report/record-view.ts';
-import { capitalise, counted, grouped, listed } from '../../text/printable.ts';
+import { capitalise, counted, grouped, isOrAre, listed } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { buttonRow } from '../pages/link-button.ts';
 import { alertText, fact, foldedPart, noticeText, type Page, scrolledTable } from '../pages/page.ts';
@@ -444,8 +444,8 @@ ${
 function countWords({ counts }: SourcePreview, whole: boolean) {
   const parts = withoutAbsent([
     `${counted(counts.record, 'record')} can be sent`,
-    counts.rejected > 0 && `${grouped(counts.rejected)} ${counts.rejected === 1 ? 'is' : 'are'} rejected`,
-    counts.skipped > 0 && `${grouped(counts.skipped)} ${counts.skipped === 1 ? 'is' : 'are'} skipped`,
+    counts.rejected > 0 && `${grouped(counts.rejected)} ${isOrAre(counts.rejected)} rejected`,
+    counts.skipped > 0 && `${grouped(counts.skipped)} ${isOrAre(counts.skipped)} skipped`,
   ]);
   return `${whole ? 'In the file' : 'In the first rows of the file'}: ${listed(parts)}.`;
 }

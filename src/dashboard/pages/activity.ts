@@ -2,7 +2,7 @@ import { EXECUTING_KINDS, type Run } from '../../model/run.ts';
 import { isLimitName, safetyLimit } from '../../model/safety-limits.ts';
 import { type ConfigurationProblem, formatPlace } from '../../model/storeferry-error.ts';
 import { withoutPersonalData } from '../../report/run-facts.ts';
-import { counted, printable, truncate } from '../../text/printable.ts';
+import { counted, isOrAre, printable, truncate, wasOrWere } from '../../text/printable.ts';
 import type { AtWork } from '../dashboard-context.ts';
 
 const MAX_REASON_LENGTH = 240;
@@ -161,8 +161,7 @@ function leftOverWords({ totals }: Run) {
   if (rejected + held === 0 && refusedDeletes > 0)
     return `The store refused ${counted(refusedDeletes, 'delete')}: see the reasons.`;
   if (rejected + held === 0 && skipped > 0)
-    return `${counted(skipped, 'record')} ${skipped === 1 ? 'was' : 'were'} skipped: see the reasons.`;
-  if (rejected === 0 && held > 0)
-    return `${counted(held, 'record')} ${held === 1 ? 'is' : 'are'} held and not sent.`;
-  return `${counted(rejected, 'record')} ${rejected === 1 ? 'was' : 'were'} rejected and not sent.`;
+    return `${counted(skipped, 'record')} ${wasOrWere(skipped)} skipped: see the reasons.`;
+  if (rejected === 0 && held > 0) return `${counted(held, 'record')} ${isOrAre(held)} held and not sent.`;
+  return `${counted(rejected, 'record')} ${wasOrWere(rejected)} rejected and not sent.`;
 }

@@ -14,7 +14,7 @@ import {
 } from '../../report/html/markup.ts';
 import type { ScheduleStatus } from '../../report/run-facts.ts';
 import { schedulesNote } from '../../report/status-words.ts';
-import { counted } from '../../text/printable.ts';
+import { counted, itOrThem } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import type { PageRequest } from '../route-parts.ts';
@@ -77,7 +77,7 @@ ${problemList(problems)}
 
 function unsetBox(unset: readonly string[]) {
   return noticeText(
-    html`Not set yet: ${enumerated(unset.map(code))}. Jobs that need ${unset.length === 1 ? 'it' : 'them'} cannot run. Give a store its address and key under <a href="/stores">Stores</a>; set others in <code>.env</code>, then load this page again.`,
+    html`Not set yet: ${enumerated(unset.map(code))}. Jobs that need ${itOrThem(unset.length)} cannot run. Give a store its address and key under <a href="/stores">Stores</a>; set others in <code>.env</code>, then load this page again.`,
     'warning',
   );
 }

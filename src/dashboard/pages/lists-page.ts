@@ -8,7 +8,7 @@ import { sectionMarkup } from '../../report/html/document-sections.ts';
 import { code, html, link } from '../../report/html/markup.ts';
 import { latestFigures, listSection, listTrends } from '../../report/run-document.ts';
 import { exportHistory } from '../../run/export/export-run.ts';
-import { counted } from '../../text/printable.ts';
+import { counted, isOrAre } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { PageError } from '../guard/page-error.ts';
@@ -139,7 +139,7 @@ async function trends(
   const { unreadable } = history;
   return html`<p class="page-lead">${counted(lists.length, 'list')}, ${counted(moments.length, 'reading')} ${span}, collected by ${jobLink(job)} in ${code(location)}.</p>
 ${form}
-${unreadable > 0 && noticeText(`${counted(unreadable, 'line')} of the file cannot be read and ${unreadable === 1 ? 'is' : 'are'} left out.`, 'warning')}
+${unreadable > 0 && noticeText(`${counted(unreadable, 'line')} of the file cannot be read and ${isOrAre(unreadable)} left out.`, 'warning')}
 ${isOne && noticeText(html`One reading shows no change yet: each run of ${jobLink(job)} takes another.`)}
 <div class="report">${sections}</div>
 ${pager(shown, href, range)}`;

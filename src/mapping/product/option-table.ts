@@ -14,12 +14,7 @@ export type OptionTable = ReturnType<typeof tableOf>;
 export type OptionReader = (rows: RecordRows, variants: readonly SourceRow[]) => OptionTable;
 
 /** Products without options. */
-export const noOptions: OptionReader = (_rows, variants) => ({
-  names: [],
-  choices: variants.map(() => []),
-  listed: [],
-  rows: variants,
-});
+export const noOptions: OptionReader = (_rows, variants) => tableOf([], variants);
 
 /** Compiles where options are. `byName`: columns are numbered differently from row to row, and names decide. */
 export function compileOptionReader(

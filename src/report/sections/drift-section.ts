@@ -106,20 +106,16 @@ function sliceWords({ number, of, parts }: NonNullable<Drift['slice']>) {
 }
 
 /** What a comparison has found, in one sentence. */
-export function driftHeadline(
-  drift: Drift,
-  { resource }: Pick<Run, 'resource'>,
-): { readonly sentence: string; readonly explanation: readonly string[] } {
+export function driftHeadline(drift: Drift, { resource }: Pick<Run, 'resource'>): string {
   const { checked, edited, fields, deleted, recreated } = drift;
   const of = counted(checked, resourceNoun(resource));
-  if (!hasDrifted(drift))
-    return { sentence: `Of ${of}, all are as the store last answered them.`, explanation: [] };
+  if (!hasDrifted(drift)) return `Of ${of}, all are as the store last answered them.`;
   const parts = withoutAbsent([
     edited > 0 && `${grouped(edited)} ${wasOrWere(edited)} edited (${counted(fields, 'field')})`,
     deleted > 0 && `${grouped(deleted)} ${wasOrWere(deleted)} deleted`,
     recreated > 0 && `${grouped(recreated)} ${wasOrWere(recreated)} made again under another id`,
   ]);
-  return { sentence: `Of ${of}, ${listed(parts)} in the store.`, explanation: [] };
+  return `Of ${of}, ${listed(parts)} in the store.`;
 }
 
 const ALTERED_NAMED = 5;

@@ -5,7 +5,7 @@ import {
   MAX_CHECKED_IMAGES,
   type PictureFindings,
 } from '../../model/plan.ts';
-import { counted, formatBytes, grouped, listed } from '../../text/printable.ts';
+import { counted, formatBytes, grouped, isOrAre, listed } from '../../text/printable.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { type Block, foreign, paragraph, recordKey, type Section, table, type Words } from '../section.ts';
 
@@ -27,7 +27,7 @@ function picturesBlocks(
   const planned =
     uploads === 0
       ? `All ${counted(pictures, 'picture')} of the records to send are published already.`
-      : `${counted(uploads, 'picture')} (${formatBytes(bytes)}) of ${grouped(pictures)} ${uploads === 1 ? 'is' : 'are'} to be uploaded${uploads < pictures ? '; the others are published already' : ''}.`;
+      : `${counted(uploads, 'picture')} (${formatBytes(bytes)}) of ${grouped(pictures)} ${isOrAre(uploads)} to be uploaded${uploads < pictures ? '; the others are published already' : ''}.`;
   const files = sumOf(broken, (problem) => problem.files);
   return [
     paragraph([

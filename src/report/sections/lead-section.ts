@@ -9,7 +9,7 @@ import {
 } from '../../model/plan.ts';
 import { hasDrifted, type Run } from '../../model/run.ts';
 import { isPriceMove, type Move, safetyRule, stoppedWave, waveSizes } from '../../model/safety-limits.ts';
-import { counted, grouped, listed, wasOrWere } from '../../text/printable.ts';
+import { counted, grouped, isOrAre, listed, wasOrWere } from '../../text/printable.ts';
 import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, onlyIn, paragraph, type Section, styled, type Words } from '../section.ts';
 import { resourceNoun } from '../status-words.ts';
@@ -45,7 +45,7 @@ export function leadSection(facts: RunFacts, view: View): Section | null {
 /** What a run has found in the part of its records that it has compared with the store. */
 function comparedWords({ run: { kind, drift, resource } }: RunFacts) {
   if (kind === 'drift' || drift === undefined || !hasDrifted(drift)) return [];
-  return [`Before, a part was compared with the store. ${driftHeadline(drift, { resource }).sentence}`];
+  return [`Before, a part was compared with the store. ${driftHeadline(drift, { resource })}`];
 }
 
 /** That it was only a sample, and of how much. */
@@ -101,7 +101,7 @@ function headline(facts: RunFacts): Headline {
   const { kind, resource, status, verification } = facts.run;
   if (verification !== undefined) return verificationHeadline(verification, { resource, status });
   const { drift } = facts.run;
-  if (kind === 'drift' && drift !== undefined) return driftHeadline(drift, { resource });
+  if (kind === 'drift' && drift !== undefined) return said(driftHeadline(drift, { resource }));
   return kind === 'export' ? ofExport(facts) : ofImport(facts);
 }
 
@@ -168,7 +168,7 @@ function ofPlan(facts: RunFacts, plan: Plan): Headline {
   const one = resourceNoun(plan.resource);
   const skipped = countUnaskedSkips(plan);
   const omitted = (figure: number, why: string) =>
-    `${counted(figure, one)} ${why}, and ${figure === 1 ? 'is' : 'are'} left out.`;
+    `${counted(figure, one)} ${why}, and ${isOrAre(figure)} left out.`;
   const left = withoutAbsent([
     hasManyUnaskedSkips(plan) && omitted(skipped, `${skipped === 1 ? 'has' : 'have'} no price`),
     rejected > 0 && omitted(rejected, 'cannot be sent'),
@@ -330,7 +330,7 @@ function partOf(figure: number, { run, totals }: RunFacts) {
 
 function unsentOf(facts: RunFacts) {
   const { unsent } = facts.totals;
-  return `${partOf(unsent, facts)} ${unsent === 1 ? 'is' : 'are'}`;
+  return `${partOf(unsent, facts)} ${isOrAre(unsent)}`;
 }
 
 /** `all 511 products are`; `498 products are` if there are others. */

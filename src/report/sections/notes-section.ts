@@ -2,7 +2,16 @@ import { withoutAbsent } from '../../model/json-object.ts';
 import type { Plan } from '../../model/plan.ts';
 import { APPLIED_SINCE } from '../../model/reason.ts';
 import { COMPLETED, type Run, type StateLoss } from '../../model/run.ts';
-import { counted, formatDuration, grouped, listed, printable } from '../../text/printable.ts';
+import {
+  counted,
+  formatDuration,
+  grouped,
+  isOrAre,
+  itOrThem,
+  listed,
+  printable,
+  wasOrWere,
+} from '../../text/printable.ts';
 import { formatExamplePlace } from '../format-place.ts';
 import type { RunFacts } from '../run-facts.ts';
 import { foreign, type Section } from '../section.ts';
@@ -100,8 +109,7 @@ export function stateLossText({ kind, keys }: StateLoss): string {
       'The state is older than the last requests to this store (restored from a backup, or its last writes were lost).',
     unwitnessed: 'The artifacts that record the progress of the state are missing.',
   }[kind];
-  const what =
-    keys === 0 ? 'Everything' : `${counted(keys, 'known record')} ${keys === 1 ? 'is' : 'are'} in doubt and`;
+  const what = keys === 0 ? 'Everything' : `${counted(keys, 'known record')} ${isOrAre(keys)} in doubt and`;
   return `${why} ${what} will be sent again and update the store; no record counts as unchanged.`;
 }
 
@@ -136,7 +144,7 @@ function changedIdWarnings({ changedIds, changedIdCount }: RunFacts) {
 function leftDeletesWarnings(left: number) {
   if (left === 0) return [];
   return [
-    `${counted(left, 'product')} ${left === 1 ? 'was' : 'were'} not deleted: after the plan was made, another job sent ${left === 1 ? 'it' : 'them'}, the store gave ${left === 1 ? 'it' : 'them'} another id, or did not confirm ${left === 1 ? 'its' : 'their'} new url.`,
+    `${counted(left, 'product')} ${wasOrWere(left)} not deleted: after the plan was made, another job sent ${itOrThem(left)}, the store gave ${itOrThem(left)} another id, or did not confirm ${left === 1 ? 'its' : 'their'} new url.`,
   ];
 }
 
@@ -158,7 +166,7 @@ function appliedSince({ skips }: Plan) {
     .filter(({ code }) => code === APPLIED_SINCE)
     .map(
       ({ records, message }) =>
-        `${counted(records, 'record')} left out: ${message}. To change ${records === 1 ? 'it' : 'them'} again, correct the source and run the job.`,
+        `${counted(records, 'record')} left out: ${message}. To change ${itOrThem(records)} again, correct the source and run the job.`,
     );
 }
 
@@ -193,14 +201,14 @@ function takeovers({ takeovers: found, resource }: Plan) {
     const taken = sent > 0 ? `this job takes over ${grouped(sent)}` : 'this job takes over none of them';
     const stay = left > 0 ? `; ${job} keeps ${grouped(left)} unchanged` : '';
     const named = examples.slice(0, KEYS_NAMED).map(printable).join(', ');
-    return `${counted(total, one)} of this source ${total === 1 ? 'was' : 'were'} last sent by the job ${job}: ${taken}${stay} (${named}${total > KEYS_NAMED ? ' …' : ''}). Two jobs should not write the same ${one}s.`;
+    return `${counted(total, one)} of this source ${wasOrWere(total)} last sent by the job ${job}: ${taken}${stay} (${named}${total > KEYS_NAMED ? ' …' : ''}). Two jobs should not write the same ${one}s.`;
   });
 }
 
 function withheldDeletes(plan: Plan) {
   const { counts, deletesWithheld, deletesWithoutId, unconfirmed, unreadableKeys } = plan;
   const why = deletesWithheld === null ? null : whyWithheld(deletesWithheld, unreadableKeys);
-  const gone = `${counted(counts.removed, 'product')} ${counts.removed === 1 ? 'is' : 'are'} no longer in the source`;
+  const gone = `${counted(counts.removed, 'product')} ${isOrAre(counts.removed)} no longer in the source`;
   return withoutAbsent([
     why !== null && counts.removed > 0 && `${gone}, but nothing is deleted: ${why}.`,
     deletesWithoutId > 0 &&

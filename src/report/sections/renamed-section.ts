@@ -1,5 +1,5 @@
 import { type Plan, REDIRECTS_FILE } from '../../model/plan.ts';
-import { counted, grouped } from '../../text/printable.ts';
+import { counted, grouped, isOrAre, itOrThem } from '../../text/printable.ts';
 import { REPORT_FILE, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, paragraph, type Section, styled, table } from '../section.ts';
 
@@ -32,7 +32,7 @@ export function renamedSection(facts: RunFacts, { onRunPage }: View): Section | 
         facts.totals.applied > 0 &&
         `The old and new urls, for redirects: ${onRunPage === true ? REDIRECTS_FILE : file}`,
       waiting > 0 &&
-        `${counted(waiting, 'product')} may have a new url, and ${waiting === 1 ? 'is' : 'are'} held. To create ${waiting === 1 ? 'it' : 'them'} as new, release ${waiting === 1 ? 'it' : 'them'}.`,
+        `${counted(waiting, 'product')} may have a new url, and ${isOrAre(waiting)} held. To create ${itOrThem(waiting)} as new, release ${itOrThem(waiting)}.`,
     ]),
   ];
   if (records > 0) blocks.push(pairsTable('Products with a new url', ['Old url', 'New url'], examples));
@@ -50,7 +50,7 @@ export function adoptedSection({ run, plan }: RunFacts): Section | null {
       records > 0 && 'The store had them before. Each gets the values of the source, and keeps its url.',
       `The pairs are in ${table}.`,
       waiting > 0 &&
-        `${counted(waiting, 'record')} may be a product that the store has, and ${waiting === 1 ? 'is' : 'are'} held: decide on the page of the job (Pairs with the store), or write \`adopt\` or \`new\` into the column decision, and run the job again; or release ${waiting === 1 ? 'it' : 'them'} to create ${waiting === 1 ? 'it' : 'them'} as new.`,
+        `${counted(waiting, 'record')} may be a product that the store has, and ${isOrAre(waiting)} held: decide on the page of the job (Pairs with the store), or write \`adopt\` or \`new\` into the column decision, and run the job again; or release ${itOrThem(waiting)} to create ${itOrThem(waiting)} as new.`,
     ]),
   ];
   if (records > 0)
