@@ -424,7 +424,7 @@ function wantedStore(form: StoreForm, values: EditValues, key: string): WantedSt
     const variable = isFirst ? STORE_VARIABLES.apiKey : keyVariable(workspace, name);
     const variables = { [variable]: key, ...(isFirst && { [STORE_VARIABLES.url]: baseUrl }) };
     const given = storeFields(name).filter((one) => (values[one.name] ?? '') !== '');
-    const edits: YamlEdit[] = [
+    const edits = [
       { set: [name], value: { baseUrl } },
       { set: [name, 'apiKey'], template: placeholder(variable) },
       ...fieldEdits({ at: () => undefined }, given, {}, values),

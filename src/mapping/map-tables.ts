@@ -477,7 +477,7 @@ function mapWithKey(
   }
   const unjoined = mapper.joins.fault(rows);
   if (unjoined !== undefined) return reject(unjoined);
-  const built = attempt((all: RecordRows) => mapper.build(all, key), sound, 0);
+  const built = attempt((all) => mapper.build(all, key), sound, 0);
   if (built instanceof Unreadable) {
     return reject(mapper.faults.all(built.reason(head?.line), () => mapper.build(sound, key), head?.line));
   }

@@ -1,4 +1,4 @@
-import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
+import { type LookupAddress, lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { permanentFailure } from './remote-client.ts';
 
@@ -110,7 +110,7 @@ function isRefused(address: string, allowPrivate: boolean) {
  * are then connected to, so a name that resolves differently the second time (DNS rebinding) cannot evade it.
  */
 export function guardedLookup(allowPrivate: boolean): LookupFunction {
-  return (hostname: string, options: LookupOptions, callback) => {
+  return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses: readonly LookupAddress[]) => {
       const [first] = addresses ?? [];
       const wrong = addresses?.find(({ address }) => isRefused(address, allowPrivate));

@@ -185,7 +185,7 @@ export function connectionFailure(error: unknown): RemoteFailure {
 
 /** A RemoteFailure among the causes of a library's error, such as a refused private address. */
 export function findRemoteFailure(error: unknown): RemoteFailure | undefined {
-  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+  for (let at = error; at instanceof Error; at = at.cause) {
     if (at instanceof RemoteFailure) return at;
     if (at instanceof AggregateError) {
       const [found] = at.errors.flatMap((each) => findRemoteFailure(each) ?? []);

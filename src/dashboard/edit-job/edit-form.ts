@@ -354,7 +354,7 @@ export function pathsOf(file: EditableJob): ReadonlyMap<string, readonly Path[]>
 export function valuesOf(file: EditableJob, timezone: string): EditValues {
   const place = placeOf(file);
   const paused = file.paused('schedule');
-  const schedule: unknown = file.at(['schedule']) ?? paused;
+  const schedule = file.at(['schedule']) ?? paused;
   const part = (name: 'cron' | 'timezone') =>
     isJsonObject(schedule) && name in schedule ? displayedValue(member(schedule, name)) : undefined;
   const cron = part('cron') ?? '';

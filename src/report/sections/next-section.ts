@@ -16,7 +16,7 @@ export function nextSection(facts: RunFacts, view: View): Section | null {
   const { buttons = false } = view;
   const steps = [...stepsAfter(facts, view), ...(buttons ? undoSteps(run) : [])];
   if (steps.length === 0) return null;
-  const blocks: Block[] = [
+  const blocks = [
     ...(plan !== null && isOnlyPlanned(facts) ? requestsToSend(plan, run.pace) : []),
     ...(namesRejects(run) ? rejectsFiles(facts, view) : []),
     ...steps.map(({ what, action }): Block => {
@@ -78,9 +78,9 @@ export function stepsAfter(
   const verify = changedIdCount > 0 ? verifySteps(run) : [];
   const again = againAction(run);
   const approve = { does: 'approve', run: id } as const;
-  const discard: Step[] = buttons ? [step('If it must not be sent:', { does: 'discard', run: id })] : [];
+  const discard = buttons ? [step('If it must not be sent:', { does: 'discard', run: id })] : [];
   const correct = 'To correct the rejected rows in a spreadsheet; each row has its reason:';
-  const download: Step[] =
+  const download =
     buttons && rejectsFile != null ? [step(correct, { does: 'download-rejects', run: id })] : [];
   const see = (what: string): Step[] =>
     later === undefined ? [] : [step(what, { does: 'see', run: later })];

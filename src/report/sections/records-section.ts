@@ -86,7 +86,7 @@ function outcomesOf(facts: RunFacts) {
     const note = kind !== 'unchanged' && records !== rows && onlyIn('text', `in ${counted(rows, 'row')}`);
     return { kind, label: kind, records, rows, meaning: LEFT_OUT[kind], note };
   };
-  const outcomes: Outcome[] = [
+  const outcomes = [
     ...(plan !== null && isOnlyPlanned(facts) ? planned(plan) : sent(facts)),
     ...(['unchanged', 'rejected', 'held', 'skipped'] as const).map(outcome),
   ];

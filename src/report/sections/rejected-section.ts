@@ -27,7 +27,7 @@ export function rejectedSection(facts: RunFacts, view: View): Section | null {
   const [most] = groups.toSorted((a, b) => b.rows - a.rows);
   if (most === undefined) return null;
   const top = `${groups.length > 1 ? 'Mostly: ' : ''}${reasonAmount(most)}: ${most.message}`;
-  const blocks: Block[] = [
+  const blocks = [
     paragraph([top], { only: 'message' }),
     ...(namesRejects(facts.run) ? [] : rejectsFiles(facts, view)),
   ];

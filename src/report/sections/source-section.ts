@@ -14,7 +14,7 @@ export function sourceSection(facts: RunFacts): Section | null {
   if (plan === null || plan.source.files.length === 0) return null;
   const { files, columnsNotUsed, columnsNotNamed = 0 } = plan.source;
   const withBlank = files.some(({ blankLines }) => blankLines > 0);
-  const unused: Block[] =
+  const unused =
     columnsNotUsed.length + columnsNotNamed === 0 ? [] : [unusedColumns(columnsNotUsed, columnsNotNamed)];
   return {
     id: 'source',

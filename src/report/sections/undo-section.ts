@@ -26,7 +26,7 @@ export function undoSection(facts: RunFacts): Section | null {
       ')',
     ],
   }));
-  const notes: Words[] = [
+  const notes = [
     recreated.records > 0 && [
       `${counted(recreated.records, `deleted ${one}`)} ${would ? 'would return' : 'returned'} under ${recreated.records === 1 ? 'a new id' : 'new ids'}: `,
       foreign(namesOf(returned, recreated.records)),
