@@ -158,6 +158,7 @@ export class World {
 
   /** Whether another job has begun a run after one of these. */
   async #wereOvertaken({ state }: RunContext, killed: readonly Run[]): Promise<boolean> {
+    if (killed.length === 0) return false;
     const runs = await state.runs.list({ kinds: ['run', 'retry', 'release', 'undo'] });
     return killed.some(({ job, sequence }) =>
       runs.some((other) => other.job !== job && other.sequence > sequence),
