@@ -96,8 +96,8 @@ const GROUPS_KEPT = 200;
 
 /** The input of a tally: something that was refused or left out, with its rows. */
 interface WithReason {
-  /** Default: 1; 0 for another copy of a record that was already counted. */
-  readonly records?: 0 | 1;
+  /** Default: 1; 0 for another copy of a record that was already counted, -1 for one that was counted too much. */
+  readonly records?: -1 | 0 | 1;
   readonly rows: number;
   readonly spans: readonly RowSpan[];
   readonly reason: Reason;

@@ -245,7 +245,7 @@ export class PlanDraft {
     for (let block = from; block <= to; block++) {
       index.eachKey(block, (key) => {
         const before = this.seen.addHash(key, true);
-        if (before === 'noted') this.tally.uncountSkipped();
+        if (before === 'noted') this.tally.uncountSkipped(key);
         if (before === 'claimed') this.#repeat(key);
       });
     }
@@ -264,7 +264,9 @@ export class PlanDraft {
         if (item.key === null || this.#claim(item.key, item)) this.addMapped(item, 1);
         break;
       case 'skipped': {
-        const known = item.key !== null && this.seen.add(item.key, false) !== 'absent';
+        const before = item.key === null ? undefined : this.seen.add(item.key, false);
+        if (before === 'absent') this.tally.noteSkipped(item.reason, this.seen.lastHash);
+        const known = before === 'noted' || before === 'claimed';
         this.addMapped(item, known ? 0 : 1);
         break;
       }
@@ -298,7 +300,7 @@ export class PlanDraft {
   #claim(key: string, item: MappedRecord | MappedRejection): boolean {
     const before = this.seen.add(key, true);
     this.#noteKey();
-    if (before === 'noted') this.tally.uncountSkipped();
+    if (before === 'noted') this.tally.uncountSkipped(this.seen.lastHash);
     if (this.#repeated?.keys.has(key) === true) {
       this.#hasCopies = true;
       const print = item.kind === 'record' ? fingerprintOf(JSON.stringify(item.body)) : null;

@@ -1,3 +1,4 @@
+import type { KeyHash } from '../model/block-index.ts';
 import {
   countUnder,
   type JsonObject,
@@ -15,13 +16,14 @@ import {
   type Resource,
 } from '../model/mapped-record.ts';
 import type { FieldChanges, KeyExample, Plan, Takeover } from '../model/plan.ts';
-import { type Count, ReasonTally } from '../model/reason.ts';
+import { type Count, type Reason, ReasonTally } from '../model/reason.ts';
 import { EDITED_SHOWN, type EditedFound } from '../model/run.ts';
 import { isPriceMove, type Move, type Moves } from '../model/safety-limits.ts';
 import { maskKeepingShape } from '../text/mask-personal-data.ts';
 import { truncate } from '../text/printable.ts';
 import { ADVANCED_FIELD, type VariantPairs, variantName } from './changes/field-changes.ts';
 import type { PlannedUpdate } from './changes/plan-update.ts';
+import { KeySet } from './key-set.ts';
 import type { LeftOutKind } from './plan-file.ts';
 
 /** A page shows all of them, a terminal the first three. */
@@ -209,6 +211,8 @@ export class PlanTally {
   };
   readonly #notices = new Map<string, { records: number; keys: string[] }>();
   readonly #takeovers = new Map<string, OpenTakeover>();
+  /** The keys of skipped rows by reason. */
+  readonly #skipped = new Map<string, { readonly reason: Reason; readonly keys: KeySet }>();
 
   constructor(resource: Resource) {
     this.changes = new ChangeTally(resource);
@@ -314,9 +318,19 @@ export class PlanTally {
     if (skip.key === null && skip.isNoRecord === undefined) this.unreadableKeys++;
   }
 
+  /** Rows of a key are skipped that were not seen before: `uncountSkipped` may follow. */
+  noteSkipped({ line: _, also: __, ...reason }: Reason, key: Readonly<KeyHash>): void {
+    const name = JSON.stringify([reason.code, reason.field, reason.column]);
+    const noted = this.#skipped.get(name) ?? { reason, keys: new KeySet() };
+    this.#skipped.set(name, noted);
+    noted.keys.addHash(key, false);
+  }
+
   /** Skipped rows turn out to share their key with a record or rejection: they count as one record, there. */
-  uncountSkipped(): void {
+  uncountSkipped(key: Readonly<KeyHash>): void {
     this.counts.skipped.records--;
+    const found = Iterator.from(this.#skipped.values()).find(({ keys }) => keys.hasHash(key));
+    if (found !== undefined) this.skips.add({ reason: found.reason, records: -1, rows: 0, spans: [] });
   }
 
   countPriceLoss(key: string): void {

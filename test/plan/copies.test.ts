@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { planOf, product, products, record } from './plan-of.ts';
+import type { Mapped } from '../../src/model/mapped-record.ts';
+import { countUnaskedSkips, hasManyUnaskedSkips } from '../../src/model/plan.ts';
+import { NO_PRICE } from '../../src/model/reason.ts';
+import { planOf, product, products, record, skipped } from './plan-of.ts';
 
 describe('copies of a key', () => {
   it('reads the source once when no key repeats, twice when one does', async () => {
@@ -38,6 +41,25 @@ describe('copies of a key', () => {
     expect(plan.duplicates).toBeNull();
     expect(plan.counts.new.records).toBe(20);
   });
+
+  it.each(['first', 'reject'] as const)(
+    'whose first was skipped count as no skipped record, %s',
+    async (duplicates) => {
+      const reason = { code: NO_PRICE, message: 'no price', field: 'variants.price' };
+      const mapped = products(0, 6).flatMap((item, index): Mapped[] => [
+        { ...skipped(`p${index}`, { line: 50 + index }), reason },
+        item,
+      ]);
+      mapped.push(skipped('p0', { line: 90 }), { ...skipped('p9', { line: 91 }), reason });
+      const { plan } = await planOf({ mapped, duplicates });
+      expect(plan.counts).toMatchObject({ new: { records: 6 }, skipped: { records: 1, rows: 8 } });
+      expect(plan.skips).toMatchObject([
+        { code: NO_PRICE, records: 1, rows: 7 },
+        { code: 'skip', records: 0, rows: 1 },
+      ]);
+      expect([countUnaskedSkips(plan), hasManyUnaskedSkips(plan)]).toEqual([1, true]);
+    },
+  );
 
   it('that may be halves of one product are rejected under every policy', async () => {
     const half = record('p5', product('p5', { title: 'Half' }), { line: 90, rows: 2, partial: true });
