@@ -18,6 +18,7 @@ const KNOWN_PATHS: ReadonlySet<string> = new Set([
 /**
  * Reads the records of an XML file as a stream: the elements at the path `records`, or those of a usual feed.
  * The columns are the elements within a record by their path (`g:price`, `variant.sku`) and attributes (`link@href`).
+ * An element with text of its own beside other elements has all of it, with their tags: `Not <b>dishwasher</b> safe`.
  */
 export async function readXmlRecords(file: TableFile): Promise<TableReader> {
   const rows = recordsAsRows(file);
@@ -36,14 +37,35 @@ export async function readXmlRecords(file: TableFile): Promise<TableReader> {
   };
 }
 
+interface OpenElement {
+  readonly path: string;
+  /** The element whose content this belongs to. */
+  readonly within: OpenElement | undefined;
+  readonly isRecord: boolean;
+  /** Whether it is a record or a row within one: what is in it are columns, and no content of its own. */
+  readonly isRow: boolean;
+  /** Its text, with the tags of the elements in it. Text is not escaped, as in cells of elements without others. */
+  content: string;
+  hasText: boolean;
+  hasChildren: boolean;
+}
+
+/** Elements of HTML that have no end tag: in a browser `<br></br>` is two. */
+const VOID = /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)$/i;
+
 async function* recordsOf(
   file: TableFile,
   rows: RecordsAsRows,
   repeated: RecordPaths,
   isRecord: (path: string) => boolean,
 ): AsyncGenerator<readonly TableRow[]> {
-  const open: { readonly path: string; readonly isRecord: boolean; text: string; hasChildren: boolean }[] =
-    [];
+  const open: OpenElement[] = [];
+  const add = (element: OpenElement, part: string) => {
+    // What is too long is not kept: where elements alone make it so, they are no value.
+    if (element.content.length <= file.limits.cellBytes) element.content += part;
+    if (rows.isOpen && element.hasText && element.content.length > file.limits.cellBytes)
+      throw tableLimitError(file, 'cellBytes', { line: rows.count + 1, column: element.path });
+  };
   const prefixes = columnPrefixes();
   const handlers: XmlHandlers = {
     open(written, attributes) {
@@ -54,40 +76,53 @@ async function* recordsOf(
       const before = parent === undefined || parent.isRecord ? '' : `${parent.path}.`;
       const path = before + name;
       const begins = !rows.isOpen && isRecord(path);
+      const within = rows.isOpen && parent?.isRow === false ? parent : undefined;
+      const isInner = rows.isInner(path);
       if (!rows.isOpen) repeated.add(path);
       if (begins) rows.begin();
-      else if (rows.isInner(path)) rows.beginInner();
-      open.push({ path, isRecord: begins, text: '', hasChildren: false });
+      else if (isInner) rows.beginInner();
+      open.push({
+        path,
+        within,
+        isRecord: begins,
+        isRow: begins || isInner,
+        content: '',
+        hasText: false,
+        hasChildren: false,
+      });
+      let tag = written;
       for (const [attribute, value] of Object.entries(attributes)) {
         if (attribute !== 'xmlns' && !attribute.startsWith('xmlns:')) {
+          tag += ` ${attribute}="${value.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"`;
           const own = prefixes.nameOf(attribute);
           if (rows.isOpen) rows.put(`${begins ? '' : path}@${own}`, value.trim());
           else repeated.addLeaf(`${path}@${own}`, value.trim());
         }
       }
+      if (within !== undefined) add(within, `<${tag}>`);
     },
     text(part) {
       const element = open.at(-1);
-      if (element === undefined || (!rows.isOpen && element.text.length > MAX_BESIDE_LENGTH)) return;
-      element.text += part;
-      if (rows.isOpen && element.text.length > file.limits.cellBytes)
-        throw tableLimitError(file, 'cellBytes', { line: rows.count + 1, column: element.path });
+      if (element === undefined || (!rows.isOpen && element.content.length > MAX_BESIDE_LENGTH)) return;
+      element.hasText ||= part.trim() !== '';
+      add(element, part);
     },
-    close() {
+    close(written) {
       prefixes.close();
       const element = open.pop();
       if (element === undefined) return;
       if (!rows.isOpen) {
-        if (!element.hasChildren) repeated.addLeaf(element.path, element.text.trim());
+        if (!element.hasChildren) repeated.addLeaf(element.path, element.content.trim());
         return;
       }
-      const text = element.text.trim();
+      const { content, within, hasText } = element;
+      if (within !== undefined) add(within, VOID.test(written) ? content : `${content}</${written}>`);
       if (element.isRecord) {
-        if (text !== '') rows.put('text', text);
+        if (hasText) rows.put('text', content.trim());
         rows.end();
       } else {
-        if (text !== '' || !element.hasChildren) rows.put(element.path, text);
-        if (rows.isInner(element.path)) rows.endInner();
+        if (hasText || !element.hasChildren) rows.put(element.path, content.trim());
+        if (element.isRow) rows.endInner();
       }
     },
   };

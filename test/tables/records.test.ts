@@ -380,6 +380,53 @@ it('reads the text of an element around CDATA, as one', async () => {
   expect(cells).toEqual([['<p>a & b</p> and ]]>']]);
 });
 
+describe('text beside elements', () => {
+  const cellsOf = async (text: string, records?: string, limits = {}) => {
+    const { header, cells } = await readStaged(
+      'a.xml',
+      `<rss><channel>${text}</channel></rss>`,
+      { records },
+      limits,
+    );
+    return Object.fromEntries(header.map((name, index) => [name, cells[0]?.[index]]));
+  };
+
+  it('is one value, with the tags of the elements', async () => {
+    const text = `<d>Not <b>dishwasher</b> safe.<br/>Holds <i>0.5</i> l, <a href="/x?a=1&amp;b=2" title='"x"' xmlns:h="y">see <u>this</u></a> &amp; that</d>`;
+    expect(await cellsOf(`<item>${text}</item>`)).toMatchObject({
+      d: 'Not <b>dishwasher</b> safe.<br>Holds <i>0.5</i> l, <a href="/x?a=1&amp;b=2" title="&quot;x&quot;">see <u>this</u></a> & that',
+      'd.b': 'dishwasher',
+      'd.i': '0.5',
+      'd.a': 'see <u>this</u>',
+      'd.a.u': 'this',
+    });
+  });
+
+  it('is no value where it is only blank, and elements of a record or a row are no part of its text', async () => {
+    expect(await cellsOf('<item>\n <d> <b>x</b>\n</d> own <vs> <v>note <s>A</s></v></vs></item>')).toEqual({
+      'd.b': 'x',
+      'vs.v': 'note <s>A</s>',
+      'vs.v.s': 'A',
+      text: 'own',
+    });
+    expect(await cellsOf('<item><vs><v>note <s>A</s></v></vs></item>', 'rss.channel.item > vs.v')).toEqual({
+      'vs.v': 'note',
+      'vs.v.s': 'A',
+    });
+  });
+
+  it('is refused beyond the limit of a cell, and elements alone are not', async () => {
+    const many = '<b a="x">y</b>'.repeat(200);
+    const limits = { cellBytes: 1000 };
+    const mixed = `<item><d>${many}<c> z</c></d></item>`;
+    expect(await cellsOf(mixed, undefined, limits)).toMatchObject({ 'd.c': 'z' });
+    for (const text of [`own ${many}`, `${many} own`])
+      expect(await refusal(cellsOf(`<item><d>${text}</d></item>`, undefined, limits))).toContain(
+        '/d is beyond the limit cellBytes',
+      );
+  });
+});
+
 it('refuses an attribute that an element has twice, with its place', async () => {
   const text = '<rss><channel><item id="1" id="2"><a>1</a></item></channel></rss>';
   expect(await refusal(readStaged('a.xml', text))).toContain(
