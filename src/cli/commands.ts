@@ -271,7 +271,7 @@ async function refusal(error: string, printed: CommandDefinition['json']): Promi
   return failureSummary({ ...nothing, error });
 }
 
-function buildProgram(terminal: Terminal): Command {
+function buildProgram(terminal: Terminal) {
   return new Command('storeferry')
     .description(
       'Imports product catalogs and CRM exports into a storefront, and exports its lists and orders.',
@@ -298,7 +298,7 @@ function buildProgram(terminal: Terminal): Command {
 }
 
 /** The error of an unknown command, with the command of the most similar name, or else with all commands. */
-function withSuggestion(text: string): string {
+function withSuggestion(text: string) {
   const [, typed] = /^error: unknown command '(.*?)'/.exec(text) ?? [];
   if (typed === undefined) return text;
   // The parser's own guess does not know the other names, which are only suggested.

@@ -134,7 +134,7 @@ export function flagsOf(key: string, { value }: Pick<CommandOption<unknown>, 'va
   return value === null ? name : `${name} <${value}>`;
 }
 
-function toOption(key: string, option: CommandOption<unknown>): Option {
+function toOption(key: string, option: CommandOption<unknown>) {
   const { value, what, fallback, parse } = option;
   const made = new Option(flagsOf(key, option), what);
   if (parse !== undefined) made.argParser((text, before: unknown) => parse(text, before));

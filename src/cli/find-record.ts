@@ -67,7 +67,7 @@ export function contactsIn(
   return [{ store: store.name, target, key: key.trim(), title: null, id: null }];
 }
 
-function recordLine({ store, key, title, id }: FoundRecord): string {
+function recordLine({ store, key, title, id }: FoundRecord) {
   const parts = withoutAbsent([title, id === null ? null : `id ${id}`, store]);
   return printable(`${key} (${parts.join(', ')})`);
 }

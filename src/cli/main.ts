@@ -7,7 +7,7 @@ import './node-version.cjs';
 const LINGER_MS = 1_000;
 
 // A function, because Node before 14 cannot parse a top-level `await`.
-async function main(): Promise<void> {
+async function main() {
   const { enableCompileCache } = await import('node:module');
   enableCompileCache();
   const { boundHeap } = await import('./bound-heap.ts');

@@ -63,7 +63,7 @@ interface ContextOptions extends Pick<RunContext, 'program'>, Pick<StateOptions,
 }
 
 /** For tests: shortens the leases of locks and queued jobs. */
-function leaseFromEnvironment(): number | undefined {
+function leaseFromEnvironment() {
   const text = process.env['STOREFERRY_LEASE_MS'];
   return text === undefined || !/^\d+$/.test(text) ? undefined : Number(text);
 }
@@ -87,7 +87,7 @@ export async function openContext(
   const { redisUrl, artifacts: place, allowedFolders } = workspace.settings();
   const artifacts = openArtifacts(place);
   const leaseMs = leaseFromEnvironment();
-  const redact = (text: string): string => {
+  const redact = (text: string) => {
     for (const secret of workspace.secrets()) secrets.add(secret);
     return secrets.redact(text);
   };

@@ -133,7 +133,7 @@ export async function openWorkspace(directory: string): Promise<StoreferryWorksp
   };
 }
 
-function interruption(): InterruptedError {
+function interruption() {
   return new InterruptedError('Interrupted by the program that uses the library.');
 }
 

@@ -31,7 +31,7 @@ export function printError(
   return 1;
 }
 
-function explained(error: StoreferryError, directory: string): string {
+function explained(error: StoreferryError, directory: string) {
   const line = ({ place, message }: ConfigurationProblem) =>
     `${formatPlace(placeFromHere(directory, place))}: ${message}`;
   if (error instanceof ConfigurationError) return error.problems.map(line).join('\n');

@@ -19,7 +19,7 @@ const WIDTH_ELSEWHERE = 100;
 const READER_GONE = new Set(['EPIPE', 'EIO', 'ECONNRESET', 'ERR_STREAM_DESTROYED']);
 
 /** A failed write (`| head`, a closed terminal, a full disk) must not end a run. */
-function ignoreWriteErrors(stream: NodeJS.WriteStream, onFailure: (code: string) => void): void {
+function ignoreWriteErrors(stream: NodeJS.WriteStream, onFailure: (code: string) => void) {
   const seen = new Set<string>();
   stream.on('error', ({ code = 'unknown error' }: NodeJS.ErrnoException) => {
     if (READER_GONE.has(code) || seen.has(code)) return;
@@ -43,7 +43,7 @@ interface AllowedSequences {
  * anything. JSON keeps its meaning.
  */
 export function escapeControls(text: string, { colors, redrawing }: AllowedSequences): string {
-  const isAllowed = (found: string): boolean => {
+  const isAllowed = (found: string) => {
     if (found === '\r') return redrawing;
     if (!found.startsWith(`${ESCAPE}[`)) return false;
     return found.endsWith('m') ? colors : redrawing;
@@ -51,7 +51,7 @@ export function escapeControls(text: string, { colors, redrawing }: AllowedSeque
   return text.replaceAll(ACTING, (found) => (isAllowed(found) ? found : unicodeEscape(found)));
 }
 
-function unicodeEscape(found: string): string {
+function unicodeEscape(found: string) {
   return `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}${found.slice(1)}`;
 }
 

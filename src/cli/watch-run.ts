@@ -33,15 +33,15 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
   let shownAt = clock();
   const meter = new ProgressMeter();
 
-  const clear = (): void => {
+  const clear = () => {
     if (drawn) terminal.err(ERASE_LINE);
     drawn = false;
   };
-  const line = (text: string): void => {
+  const line = (text: string) => {
     clear();
     terminal.err(`${text}\n`);
   };
-  const progress = (event: ProgressEvent): void => {
+  const progress = (event: ProgressEvent) => {
     const now = clock();
     const speed = meter.measure(event, now);
     if (now - shownAt < (terminal.interactive ? BAR_EVERY_MS : LINE_EVERY_MS)) return;
@@ -112,13 +112,13 @@ export function watchRun(terminal: Terminal, clock: () => number): RunWatch {
 }
 
 /** Announces what a verification will send. */
-function touchingText({ run, records }: Extract<RunEvent, { type: 'touching' }>): string {
+function touchingText({ run, records }: Extract<RunEvent, { type: 'touching' }>) {
   return run.resource === 'contacts'
     ? `Asks the store ${run.store} for ${counted(records, 'contact')} by updates without fields. The store may do what it does after any update, such as start an automation.`
     : `Asks the store ${run.store} for ${counted(records, 'product')} by updates with the title alone: a title that was edited there by hand is overwritten, and a product that was deleted there exists for a moment, until it is removed again by its id.`;
 }
 
-function sampledText({ run, records, known }: Extract<RunEvent, { type: 'sampled' }>): string {
+function sampledText({ run, records, known }: Extract<RunEvent, { type: 'sampled' }>) {
   const [resourceNoun, effect] =
     run.resource === 'contacts'
       ? ['contact', '']
@@ -127,13 +127,13 @@ function sampledText({ run, records, known }: Extract<RunEvent, { type: 'sampled
 }
 
 /** The line about a wave that was sent; if it exceeds a limit, the error of the run says which. */
-function waveText({ number, of, wave, resource }: Extract<RunEvent, { type: 'wave' }>): string {
+function waveText({ number, of, wave, resource }: Extract<RunEvent, { type: 'wave' }>) {
   const sent = counted(wave.records, resource === 'contacts' ? 'contact' : 'product');
   return `Wave ${number} of ${of}: ${sent} sent, ${wave.stop === null ? 'within the limits' : 'not within the limits'}.`;
 }
 
 /** Why the run waits, and when it continues; null for short waits. */
-function storeText(...[store, event]: Parameters<StoreListener['onEvent']>): string | null {
+function storeText(...[store, event]: Parameters<StoreListener['onEvent']>) {
   switch (event.kind) {
     case 'breaker-opened':
       return `The store ${store} fails (${printable(event.reason)}): Storeferry probes it once per second until it recovers.`;

@@ -82,7 +82,7 @@ export async function workInWorkspace(
   const watch = watchRun(terminal, () => performance.now());
   /** The runs under way: one, or one for each store of the job. */
   const begun: Run[] = [];
-  const onAgain = (): void => {
+  const onAgain = () => {
     watch.clear();
     const goOn = begun.flatMap((run) => {
       const [next] = nextSteps({ run: { ...run, status: 'interrupted' } }, program);
@@ -121,7 +121,7 @@ export async function workInWorkspace(
   });
   debug = await debugLog(open, job, terminal, watch);
   const tools = await loadTools();
-  const audit = async (run: Run | null, named: string | null): Promise<void> => {
+  const audit = async (run: Run | null, named: string | null) => {
     const outcome = run === null ? 'refused' : 'done';
     const subject =
       run === null
@@ -136,11 +136,11 @@ export async function workInWorkspace(
   const carryOut = async (named: string, shown: RunWatch, progress?: Attempt) => {
     /** Once: when the run begins, so that it is recorded even if this process is killed, or when nothing began. */
     let recorded: Promise<void> | null = null;
-    const record = (run: Run | null): Promise<void> => {
+    const record = (run: Run | null) => {
       recorded ??= audit(run, job === null ? null : named);
       return recorded;
     };
-    const onEvent = (event: RunEvent): void => {
+    const onEvent = (event: RunEvent) => {
       shown.onEvent(event);
       debug?.onEvent(event);
       progress?.onEvent(event);
@@ -172,12 +172,12 @@ export async function workInWorkspace(
   const print = (
     { report, bug }: Omit<Awaited<ReturnType<typeof carryOut>>, 'task'>,
     instead?: PrintOptions['instead'],
-  ): void => {
+  ) => {
     parent?.sendRun(report.run.id);
     if (bug !== undefined) printError(terminal, bug, { program, directory });
     printReport(terminal, report, { workspaceDir: open.workspace.dir, program, render, json, instead });
   };
-  const notify = async (report: RunFacts): Promise<void> =>
+  const notify = async (report: RunFacts) =>
     await tools.notifyRecipients(open.context, open.workspace.job(report.run.job).notify, report.run.job, {
       kind: 'ended',
       report,
@@ -193,7 +193,7 @@ export async function workInWorkspace(
   if (names.length > 1) {
     const ended = await forEachStore(names, async (name) => {
       const startedAt = performance.now();
-      const err = (text: string): void => {
+      const err = (text: string) => {
         watch.clear();
         terminal.err(`${name}: ${text}`);
       };
@@ -263,7 +263,7 @@ export async function workInWorkspace(
 const LITTLE_BYTES = 256 * 1024;
 
 /** Whether the source of a job is a small file. */
-function readsLittle(workspace: Workspace, name: string): boolean {
+function readsLittle(workspace: Workspace, name: string) {
   const { job } = workspace.inspectJob(name);
   if (job?.kind !== 'import' || job.source.path === undefined) return false;
   try {
@@ -295,7 +295,7 @@ function storeRow(name: string, run: string, status: RunStatus, words: string) {
   return { cells: [name, run, status, words], tone: statusTone(status) };
 }
 
-function storeHeading(name: string, terminal: Terminal): string {
+function storeHeading(name: string, terminal: Terminal) {
   const page = new Page(terminal);
   page.heading(name);
   return `${page}\n`;
@@ -317,7 +317,7 @@ async function debugLog(
     import('../queue/start-worker.ts'),
     import('./worker/worker-logger.ts'),
   ]);
-  const err = (line: string): void => {
+  const err = (line: string) => {
     watch.clear();
     terminal.err(line);
   };

@@ -177,7 +177,7 @@ function addressIn({ content }: YamlFile, part: Path): Address | undefined {
 }
 
 /** The variables in the query of an address: each of them may be a secret. */
-function variablesOfQuery(template: Template): string[] {
+function variablesOfQuery(template: Template) {
   const query = template.findIndex((part) => typeof part === 'string' && part.includes('?'));
   return query < 0
     ? []
@@ -266,7 +266,7 @@ export function isTypedAddress(text: string): boolean {
   return isHttpUrl(text.trim()) || isSshAddress(text);
 }
 
-function isSshAddress(text: string): boolean {
+function isSshAddress(text: string) {
   return /^sftp:\/\//i.test(text.trim());
 }
 

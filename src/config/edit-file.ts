@@ -94,7 +94,7 @@ export function removeTemporaryFiles(workspaceDir: string, now: number): void {
 }
 
 /** A step of a clean-up that fails must not prevent the others, nor hide the first error. */
-function attempt(step: () => void): void {
+function attempt(step: () => void) {
   try {
     step();
   } catch {
@@ -104,12 +104,12 @@ function attempt(step: () => void): void {
 
 const MARK = randomUUID();
 
-function temporaryOf(path: string): string {
+function temporaryOf(path: string) {
   return join(dirname(path), `.${basename(path)}.${MARK}.tmp`);
 }
 
 /** Prepares a file beside its final place, and returns the function that moves it there. */
-function prepare({ path, content, mode, existing }: FileToWrite, undo: (() => void)[]): () => void {
+function prepare({ path, content, mode, existing }: FileToWrite, undo: (() => void)[]) {
   if (existsSync(path)) {
     if (existing === 'refuse' || 'copyOf' in content) throw appeared(path);
     return () => append(path, content.text, mode, undo);
@@ -140,7 +140,7 @@ function prepare({ path, content, mode, existing }: FileToWrite, undo: (() => vo
 const OWNER_WRITES = 0o200;
 
 /** Appends to an existing file, also through a symbolic link. Permissions that `mode` does not have are removed. */
-function append(path: string, text: string, mode: number | undefined, undo: (() => void)[]): void {
+function append(path: string, text: string, mode: number | undefined, undo: (() => void)[]) {
   const before = statSync(path);
   undo.push(() => {
     truncateSync(path, before.size);
@@ -183,7 +183,7 @@ function setVariablesOrElse(
   workspaceDir: string,
   variables: Readonly<Record<string, string>>,
   undo: () => void,
-): void {
+) {
   try {
     setVariables(workspaceDir, variables);
   } catch (error) {
@@ -192,7 +192,7 @@ function setVariablesOrElse(
   }
 }
 
-function withVariable(text: string, name: string, value: string): string {
+function withVariable(text: string, name: string, value: string) {
   const line = dotEnvLine(name, value);
   const isOf = (written: string) => {
     const assigned = written
@@ -223,7 +223,7 @@ export function dotEnvLine(name: string, value: string): string {
  * changed, if the file has not, or no longer, the content of this hash. Synchronous, so that requests of one process exclude
  * each other.
  */
-function replaceFile(path: string, text: string, expectedSha256: string, mode = ALL): boolean {
+function replaceFile(path: string, text: string, expectedSha256: string, mode = ALL) {
   const real = realpathSync(path);
   const temporary = temporaryOf(real);
   try {
@@ -260,11 +260,11 @@ export async function writeWhole(
 }
 
 /** The hash by which `replaceFile` knows the content of a file. */
-function sha256Of(content: Uint8Array): string {
+function sha256Of(content: Uint8Array) {
   return hash('sha256', content);
 }
 
-function makeFolder(path: string, undo: (() => void)[]): void {
+function makeFolder(path: string, undo: (() => void)[]) {
   const first = mkdirSync(path, { recursive: true });
   if (first === undefined) return;
   undo.push(() => {
@@ -272,7 +272,7 @@ function makeFolder(path: string, undo: (() => void)[]): void {
   });
 }
 
-function sync(path: string): void {
+function sync(path: string) {
   const file = openSync(path, 'r+');
   try {
     fsyncSync(file);
@@ -282,7 +282,7 @@ function sync(path: string): void {
 }
 
 /** Creating a link fails if the file exists, unlike a rename; file systems without links use a copy. */
-function putNew(from: string, path: string): void {
+function putNew(from: string, path: string) {
   try {
     linkSync(from, path);
   } catch (error) {
@@ -304,12 +304,12 @@ export function moveNew(from: string, to: string): void {
 }
 
 /** Whether two names are links of one file; where case does not count, one link has several names. */
-function isOneFile(path: string, other: string): boolean {
+function isOneFile(path: string, other: string) {
   const [one, two] = [path, other].map((each) => lstatSync(each, { throwIfNoEntry: false }));
   return one !== undefined && one.nlink > 1 && one.ino === two?.ino && one.dev === two.dev;
 }
 
-function appeared(path: string): UsageError {
+function appeared(path: string) {
   return new UsageError(`${path} is there already, and nothing is overwritten.`, {
     hint: 'Choose another name, or move the file away.',
   });
@@ -434,7 +434,7 @@ export function isUsedElsewhere(
 }
 
 /** How often a text has a placeholder of this variable, or of one whose name begins so. */
-function countOf(content: unknown, variable: string): number {
+function countOf(content: unknown, variable: string) {
   return JSON.stringify(content ?? null).split(`\${${variable}`).length - 1;
 }
 

@@ -26,7 +26,7 @@ export function explainIssues(
 }
 
 /** A relation between fields cannot be checked while one of the fields has a wrong name. */
-function isBesideUnknownKey({ code, path }: z.core.$ZodIssue, issues: readonly z.core.$ZodIssue[]): boolean {
+function isBesideUnknownKey({ code, path }: z.core.$ZodIssue, issues: readonly z.core.$ZodIssue[]) {
   const here = JSON.stringify(path);
   return (
     code === 'custom' &&
@@ -125,7 +125,7 @@ function withoutNesting(branch: Branch): readonly Branch[] {
   return nested.length === 0 ? [branch] : nested.flatMap(withoutNesting);
 }
 
-function isWrongKind({ code, path }: Issue): boolean {
+function isWrongKind({ code, path }: Issue) {
   return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
 }
 
@@ -133,7 +133,7 @@ function isUnknownKeys(issue: Issue): issue is z.core.$ZodIssueUnrecognizedKeys 
   return issue.code === 'unrecognized_keys' && issue.path.length === 0;
 }
 
-function keysUnknownToAll(branches: readonly Branch[]): string[] {
+function keysUnknownToAll(branches: readonly Branch[]) {
   const unknown = branches.map((branch) => branch.filter(isUnknownKeys).flatMap(({ keys }) => keys));
   const [first = [], ...others] = unknown;
   return first.filter((key) => others.every((keys) => keys.includes(key)));
@@ -142,7 +142,7 @@ function keysUnknownToAll(branches: readonly Branch[]): string[] {
 /**
  * The distance between a value and a branch: unknown keys count most, then keys that are missing or of another type.
  */
-function strangeness(branch: Branch): number {
+function strangeness(branch: Branch) {
   return branch.reduce((sum, issue) => {
     if (isUnknownKeys(issue)) return sum + 10 * issue.keys.length;
     return sum + (issue.path.length === 1 && issue.code === 'invalid_type' ? 2 : 1);
@@ -182,7 +182,7 @@ export function wordFinding({ path, part, message, hint = '' }: Finding, subject
 }
 
 /** A value as a message quotes it: short, on one line, without a password in an address. */
-function describeValue(value: unknown): string {
+function describeValue(value: unknown) {
   if (value === null || value === undefined) return 'nothing';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
   if (typeof value === 'object') {
@@ -205,7 +205,7 @@ const KINDS: Readonly<Record<string, string>> = {
   null: 'nothing',
 };
 
-function sizeOf(origin: string, bound: string, limit: number | bigint): string {
+function sizeOf(origin: string, bound: string, limit: number | bigint) {
   switch (origin) {
     case 'string':
       return limit === 1n || limit === 1
@@ -220,7 +220,7 @@ function sizeOf(origin: string, bound: string, limit: number | bigint): string {
   }
 }
 
-function innermost(schema: unknown): unknown {
+function innermost(schema: unknown) {
   let inner = schema;
   while (
     inner instanceof z.ZodOptional ||
@@ -233,12 +233,12 @@ function innermost(schema: unknown): unknown {
   return inner;
 }
 
-function isOffered(schema: unknown): boolean {
+function isOffered(schema: unknown) {
   return !(innermost(schema) instanceof z.ZodNever);
 }
 
 /** The keys of a schema, with those of maps within it as `outer.inner`. */
-function knownKeys(schema: unknown): string[] {
+function knownKeys(schema: unknown) {
   if (!(schema instanceof z.ZodObject)) return [];
   const entries = Object.entries(schema.shape).filter(([, field]) => isOffered(field));
   return entries.flatMap(([key, field]) => {
@@ -249,7 +249,7 @@ function knownKeys(schema: unknown): string[] {
 }
 
 /** Several choices in a sentence: `a, b or c`. */
-function oneOf(choices: readonly unknown[]): string {
+function oneOf(choices: readonly unknown[]) {
   const others = choices.slice(0, -1).map(String);
   const last = String(choices.at(-1) ?? '');
   return others.length === 0 ? last : `${others.join(', ')} or ${last}`;

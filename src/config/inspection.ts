@@ -195,7 +195,7 @@ export function inspectFiles(
   }
 
   /** A field is hashed with a key only: whoever tries all phone numbers finds those that were hashed without one. */
-  function withMaskKey<T>(read: Interpretation<T>, yaml: YamlFile): Interpretation<T> {
+  function withMaskKey<T>(read: Interpretation<T>, yaml: YamlFile) {
     const masks = Object.entries(valueAt(yaml.content, ['mask']) ?? {});
     const [field] = masks.find(([, way]) => way === 'hash') ?? [];
     if (field === undefined) return read;
@@ -232,7 +232,7 @@ function literalNames(content: unknown): Named {
   return { store: literal('store'), mapping: literal('mapping') };
 }
 
-function isExport(content: unknown): boolean {
+function isExport(content: unknown) {
   return isJsonObject(content) && !('import' in content) && ('export' in content || 'destination' in content);
 }
 
@@ -272,7 +272,7 @@ interface Known {
 /** A value as a message names it: a value from the environment by its placeholder, because it may be a secret. */
 type Quote = (path: Path, value: string) => string;
 
-function checkNames({ store, mapping }: Named, known: Known, quote: Quote): RelationProblem[] {
+function checkNames({ store, mapping }: Named, known: Known, quote: Quote) {
   const problems: RelationProblem[] = [];
   if (store !== undefined && known.stores?.includes(store) === false) {
     const message = `stores.yaml has no store ${quote(['store'], store)}${suggestNames(store, known.stores)}`;

@@ -76,12 +76,12 @@ function placeholdersOf({ filled }: FilledValues): ReadonlyMap<string, string> {
   );
 }
 
-function isUnset(values: FilledValues, path: Path): boolean {
+function isUnset(values: FilledValues, path: Path) {
   return (values.filled.get(pathKey(path))?.unset.length ?? 0) > 0;
 }
 
 /** Whether a value is unset, or is a map that `convertRefused` has left without an unset value: what it lacks is not known. */
-function dependsOnUnset(values: FilledValues, path: Path): boolean {
+function dependsOnUnset(values: FilledValues, path: Path) {
   const here = pathKey(path);
   return [...values.filled.values()].some(
     ({ path: filled, unset }) =>
@@ -108,7 +108,7 @@ function literalSecrets(values: FilledValues, fields: readonly SecretField[]): F
     }));
 }
 
-function reportSecrets<T>(values: FilledValues, { secretFields, environment, onSecret }: Reading<T>): void {
+function reportSecrets<T>(values: FilledValues, { secretFields, environment, onSecret }: Reading<T>) {
   for (const { path } of secretFields) {
     const value = valueAt(values.value, path);
     if (typeof value === 'string' && value !== '' && !isUnset(values, path)) onSecret(value);
@@ -141,7 +141,7 @@ function parseFilled<T>(schema: z.ZodType<T>, values: FilledValues): Parsed<T> {
  * Replaces a refused text that is one whole placeholder: by a number or boolean, or by nothing if it is empty or unset. True if it
  * did, which each value can only once: `parseFilled` ends.
  */
-function convertRefused(values: FilledValues, { path, wrongKind = false }: Finding): boolean {
+function convertRefused(values: FilledValues, { path, wrongKind = false }: Finding) {
   const filled = values.filled.get(pathKey(path));
   const value = valueAt(values.value, path);
   if (!filled?.whole || typeof value !== 'string') return false;
@@ -154,7 +154,7 @@ function convertRefused(values: FilledValues, { path, wrongKind = false }: Findi
   return typed !== undefined;
 }
 
-function typedValue(text: string): number | boolean | undefined {
+function typedValue(text: string) {
   if (text === 'true' || text === 'false') return text === 'true';
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
 }

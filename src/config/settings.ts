@@ -28,7 +28,7 @@ function readDotEnv(dir: string): Variables {
   }
 }
 
-function readSecretFile(dir: string, variable: string, path: string): string {
+function readSecretFile(dir: string, variable: string, path: string) {
   try {
     return readFileSync(resolve(dir, path), 'utf8').replace(/\r?\n$/, '');
   } catch (error) {
@@ -46,7 +46,7 @@ export function loadEnvironment(dir: string, variables: Variables) {
   const own = (source: Variables, name: string) => (Object.hasOwn(source, name) ? source[name] : undefined);
   const fromFiles = new Map<string, string>();
   /** Only the process names files: `.env` is also written by visitors of the dashboard, who must not read other files. */
-  const fromFile = (name: string): string | undefined => {
+  const fromFile = (name: string) => {
     const path = own(variables, `${name}_FILE`);
     if (path === undefined || path === '') return undefined;
     const value = fromFiles.get(name) ?? readSecretFile(dir, `${name}_FILE`, path);
@@ -62,8 +62,7 @@ export function loadEnvironment(dir: string, variables: Variables) {
       return (own(variables, name) ?? own(dotEnv, name)) || fromFile(name) || undefined;
     },
     /** Whether a variable has a value, and has it from `.env`. */
-    isInDotEnv: (name: string): boolean =>
-      own(variables, name) === undefined && (own(dotEnv, name) ?? '') !== '',
+    isInDotEnv: (name: string) => own(variables, name) === undefined && (own(dotEnv, name) ?? '') !== '',
     /** The variables in `.env` that have another value in the environment, which is used instead. */
     overridden: (): readonly string[] =>
       Object.keys(dotEnv)
@@ -179,11 +178,11 @@ export function readSettings(environment: Pick<Environment, 'get'>, dir: string)
   };
 }
 
-function foldersIn(list: string): string[] {
+function foldersIn(list: string) {
   return list.split(delimiter).filter((folder) => folder !== '');
 }
 
-function refused(messages: readonly string[]): ConfigurationError {
+function refused(messages: readonly string[]) {
   return new ConfigurationError(messages.map((message) => ({ place: { file: 'environment' }, message })));
 }
 
@@ -221,12 +220,12 @@ const PREFIX = String.raw`(?:(?!\.+(?:/|$))[\w.-]+/)*(?!\.+/?$)[\w.-]+`;
 const S3 = new RegExp(`^s3://(${BUCKET})(?:/(${PREFIX})?/?)?$`);
 
 /** Whether it names a folder, as a path or `file:` address, or a bucket with or without a prefix. */
-function isArtifactsUrl(url: string): boolean {
+function isArtifactsUrl(url: string) {
   if (!/^[a-z][a-z0-9+.-]+:/i.test(url)) return true;
   return url.startsWith('file:') ? pathOf(url) !== undefined : S3.test(url);
 }
 
-function pathOf(url: string): string | undefined {
+function pathOf(url: string) {
   try {
     return fileURLToPath(url);
   } catch {

@@ -35,7 +35,7 @@ export function filesOf(dir: string, shippedDir: string, texts: Readonly<Record<
     readYaml(join(shippedDir, `${name}.yaml`), `shipped mappings/${name}.yaml`, builtMapping(name)),
   );
   const ownMappingNames = yamlNames(join(dir, 'mappings'));
-  const jobOf = once((name: string): YamlFile | undefined => {
+  const jobOf = once((name: string) => {
     const { file: written = '', store } = jobNameParts(name) ?? {};
     if (!isName(written)) return undefined;
     const yaml = file(jobFile(name));
@@ -74,7 +74,7 @@ export function filesOf(dir: string, shippedDir: string, texts: Readonly<Record<
 }
 
 /** The names in a folder; none where there is no folder. */
-function listFolder(dir: string): string[] {
+function listFolder(dir: string) {
   try {
     return readdirSync(dir).sort();
   } catch (cause) {
@@ -85,14 +85,14 @@ function listFolder(dir: string): string[] {
   }
 }
 
-function yamlNames(dir: string): string[] {
+function yamlNames(dir: string) {
   return listFolder(dir)
     .filter((file) => file.endsWith('.yaml'))
     .map((file) => file.slice(0, -'.yaml'.length))
     .filter(isName);
 }
 
-function ignoredIn(dir: string, folder: string): { file: string; why: string }[] {
+function ignoredIn(dir: string, folder: string) {
   return listFolder(join(dir, folder)).flatMap((name) => {
     const file = `${folder}/${name}`;
     if (/\.yml$/i.test(name)) return [{ file, why: 'the file is not read: its name must end in .yaml' }];
@@ -104,7 +104,7 @@ function ignoredIn(dir: string, folder: string): { file: string; why: string }[]
 }
 
 /** The mapping is not used; any that is shipped would do. */
-function cloneJob(store: string): YamlFile {
+function cloneJob(store: string) {
   const text = ['import: products', `store: ${store}`, 'source: { path: none }', 'mapping: shopify-products'];
   return parseYaml(text.join('\n'), 'stores.yaml');
 }

@@ -158,7 +158,7 @@ function usable<T>(found: Interpretation<T>): T {
   return found.value;
 }
 
-function allProblems({ problems, unset }: Interpretation<unknown>): ConfigurationProblem[] {
+function allProblems({ problems, unset }: Interpretation<unknown>) {
   return [...problems, ...unset.map(whyUnset)];
 }
 
@@ -212,7 +212,7 @@ export function isScheduled({ inspection, files }: Workspace, name: string): boo
 
 /** Changes whenever a file changes that schedules depend on. Cheap enough to be called every few seconds. */
 export async function schedulesVersion(dir: string): Promise<string> {
-  const inFolder = async (folder: string): Promise<string[]> => {
+  const inFolder = async (folder: string) => {
     const names = await readdir(join(dir, folder)).catch(() => []);
     return names.map((name) => join(folder, name));
   };
@@ -267,7 +267,7 @@ export function schemaFor(name: SchemaName): JsonSchema {
 }
 
 /** Removes keys that are always refused, and bounds of the number type itself. */
-function tidy({ jsonSchema }: Context): void {
+function tidy({ jsonSchema }: Context) {
   for (const [key, property] of Object.entries(jsonSchema.properties ?? {})) {
     if (typeof property === 'object' && 'not' in property) delete jsonSchema.properties?.[key];
   }
@@ -276,7 +276,7 @@ function tidy({ jsonSchema }: Context): void {
 }
 
 /** A job has one store or several. */
-function allowStores({ jsonSchema }: Context): void {
+function allowStores({ jsonSchema }: Context) {
   const { required = [], properties = {} } = jsonSchema;
   if (properties['stores'] === undefined) return;
   jsonSchema.required = required.filter((key) => key !== 'store');
@@ -287,7 +287,7 @@ function allowStores({ jsonSchema }: Context): void {
 const ABOUT: ReadonlySet<string> = new Set(['title', 'description', 'default', 'examples', 'id']);
 
 /** Values that are not just any text may also be written as a placeholder; keys and fixed words may not. */
-function allowPlaceholder({ jsonSchema, path }: Context): void {
+function allowPlaceholder({ jsonSchema, path }: Context) {
   const { type, enum: words, pattern } = jsonSchema;
   const isTyped = type === 'integer' || type === 'number' || type === 'boolean';
   if (path.at(-1) === 'propertyNames' || (!isTyped && words === undefined && pattern === undefined)) return;
@@ -356,7 +356,7 @@ export function checkWorkspace(workspace: Workspace, shownPath: (file: string) =
 }
 
 /** A problem of a job with several stores is found for each of them. */
-function distinct(problems: readonly ConfigurationProblem[]): ConfigurationProblem[] {
+function distinct(problems: readonly ConfigurationProblem[]) {
   return [...new Map(problems.map((one) => [`${formatPlace(one.place)}\n${one.message}`, one])).values()];
 }
 
@@ -490,6 +490,6 @@ function absentLookups({ dir, lookupPlaces, placeOf }: MappingFile): Configurati
     }));
 }
 
-function isAbsent(path: string | undefined, dir: string): boolean {
+function isAbsent(path: string | undefined, dir: string) {
   return path !== undefined && !/[*?[{]/.test(path) && !existsSync(resolve(dir, path));
 }

@@ -96,7 +96,7 @@ function userOf({ username, password }: URL) {
 }
 
 /** The variable that alone is the value of a parameter. */
-function variableOfParameter(address: unknown, parameter: string): string | undefined {
+function variableOfParameter(address: unknown, parameter: string) {
   const values = typeof address === 'string' ? [...address.matchAll(PARAMETER)] : [];
   return variableOf(values.find(([, name]) => name === parameter)?.[2]);
 }

@@ -85,7 +85,7 @@ export function parseYaml(text: string, file: string): YamlFile {
 }
 
 /** The parser makes an error of each token that it does not expect: of fifty thousand, the stacks take most of a second. */
-function withoutStacks<T>(parse: () => T): T {
+function withoutStacks<T>(parse: () => T) {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
@@ -100,13 +100,13 @@ function unreadable(file: string, message: string): YamlFile {
 }
 
 /** After one syntax error the parser reports unexpected tokens to the end of the file; only the first one helps. */
-function withoutAftershocks<T extends { readonly code: ErrorCode }>(errors: readonly T[]): T[] {
+function withoutAftershocks<T extends { readonly code: ErrorCode }>(errors: readonly T[]) {
   const first = errors.findIndex(({ code }) => code === 'UNEXPECTED_TOKEN');
   return errors.filter(({ code }, index) => code !== 'UNEXPECTED_TOKEN' || index === first);
 }
 
 /** The same for the rest of a line. */
-function firstOfLine(problems: readonly ConfigurationProblem[]): ConfigurationProblem[] {
+function firstOfLine(problems: readonly ConfigurationProblem[]) {
   const seen = new Set<number | undefined>();
   return problems.filter(({ place }) => {
     const isFirst = !seen.has(place.line);
@@ -115,12 +115,12 @@ function firstOfLine(problems: readonly ConfigurationProblem[]): ConfigurationPr
   });
 }
 
-function byPlace(a: ConfigurationProblem, b: ConfigurationProblem): number {
+function byPlace(a: ConfigurationProblem, b: ConfigurationProblem) {
   return (a.place.line ?? 0) - (b.place.line ?? 0) || (a.place.column ?? 0) - (b.place.column ?? 0);
 }
 
 /** Problems of valid YAML that configurations must not use. */
-function forbidden(document: Document, place: (offset: number) => Place): ConfigurationProblem[] {
+function forbidden(document: Document, place: (offset: number) => Place) {
   const problems: ConfigurationProblem[] = [];
   const add = (node: Node, message: string) => problems.push({ place: place(startOf(node)), message });
   // `Alias.resolve` searches the whole document each time.
@@ -154,7 +154,7 @@ function forbidden(document: Document, place: (offset: number) => Place): Config
 }
 
 /** A sentence for an error of the YAML parser; `line` is the text of its line. */
-function explainYaml(code: ErrorCode, line: string): string {
+function explainYaml(code: ErrorCode, line: string) {
   const message = MESSAGES[code] ?? `this is not valid YAML (${code})`;
   return line.includes('${') && code !== 'DUPLICATE_KEY' && code !== 'TAB_AS_INDENT'
     ? `${message}. Within { } and [ ], and if it contains ': ', a value with \${...} must be in quotes`
@@ -162,7 +162,7 @@ function explainYaml(code: ErrorCode, line: string): string {
 }
 
 /** The offset of a node from the start of the file. */
-function startOf(node: Node): number {
+function startOf(node: Node) {
   return node.range?.[0] ?? 0;
 }
 
@@ -184,7 +184,7 @@ function entryOf(node: Node, step: PropertyKey): Entry | undefined {
 }
 
 /** The place of a value or its key; for a missing one, of the nearest existing parent. */
-function offsetOf(document: Document, path: Path, part: 'key' | 'value'): number {
+function offsetOf(document: Document, path: Path, part: 'key' | 'value') {
   let node = nodeOf(document.contents);
   let offset = node === undefined ? 0 : startOf(node);
   for (const [depth, step] of path.entries()) {

@@ -36,7 +36,7 @@ export function flow(value: unknown, write = yamlText): string {
   return `{ ${entries.join(', ')} }`;
 }
 
-function readsAs(written: string, text: string): boolean {
+function readsAs(written: string, text: string) {
   try {
     return parse(written) === text;
   } catch {
@@ -220,14 +220,14 @@ export function pausedPart(text: string, key: string): unknown {
   return lines.length === 0 ? undefined : valueAt(plain(lines.join('')), [key]);
 }
 
-function unsupportedYaml(): UsageError {
+function unsupportedYaml() {
   return new UsageError('The file is written in a way that the form cannot change safely.', {
     hint: 'Edit the file itself.',
   });
 }
 
 /** Applies one edit to the text, and to its plain content. */
-function applied(text: string, edit: YamlEdit, wanted: unknown): string {
+function applied(text: string, edit: YamlEdit, wanted: unknown) {
   if ('value' in edit || 'template' in edit) {
     const value = 'value' in edit ? flow(edit.value) : flow(edit.template, yamlTemplate);
     setDeep(wanted, edit.set, valueAt(plain(`v: ${value}`), ['v']));
@@ -264,7 +264,7 @@ function plain(text: string): unknown {
   return JSON.parse(JSON.stringify(document.toJS() ?? {}));
 }
 
-function setDeep(root: unknown, path: Path, to: unknown): void {
+function setDeep(root: unknown, path: Path, to: unknown) {
   for (const depth of to === undefined ? [] : path.slice(0, -1).keys()) {
     const parent = path.slice(0, depth + 1);
     if ((valueAt(root, parent) ?? null) === null) setValueAt(root, parent, {});
@@ -283,11 +283,11 @@ function emptied(content: unknown, path: Path): Path {
 }
 
 /** The text with something else, or nothing, in place of what is between two places. */
-function splice(text: string, from: number, to: number, instead = ''): string {
+function splice(text: string, from: number, to: number, instead = '') {
   return text.slice(0, from) + instead + text.slice(to);
 }
 
-function findPair(map: YAMLMap, key: PropertyKey | undefined): Pair | undefined {
+function findPair(map: YAMLMap, key: PropertyKey | undefined) {
   return map.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === String(key));
 }
 
@@ -304,7 +304,7 @@ function pairAt(text: string, path: Path) {
   return { map, pair };
 }
 
-function nodeAt(text: string, path: Path): unknown {
+function nodeAt(text: string, path: Path) {
   let node: unknown = rootOf(text);
   for (const key of path) {
     if (isSeq(node)) node = node.items[Number(key)];
@@ -330,7 +330,7 @@ function endOf(node: unknown): number {
 }
 
 /** The start of the line after the one where something ends. */
-function lineAfter(text: string, end: number): number {
+function lineAfter(text: string, end: number) {
   if (end > 0 && text[end - 1] === '\n') return end;
   const at = text.indexOf('\n', end);
   return at < 0 ? text.length : at + 1;
@@ -344,7 +344,7 @@ function linesOfPair(text: string, pair: Pair) {
 /** The text of a value, in place of one that is there. */
 type Write = (before?: unknown) => string;
 
-function withValue(text: string, path: Path, write: Write): string {
+function withValue(text: string, path: Path, write: Write) {
   let parent: unknown = rootOf(text);
   for (const [depth, key] of path.entries()) {
     const rest = path.slice(depth + 1);
@@ -375,7 +375,7 @@ function withValue(text: string, path: Path, write: Write): string {
 }
 
 /** Adds an item at the end of a list. */
-function withItem(text: string, list: YAMLSeq, value: string): string {
+function withItem(text: string, list: YAMLSeq, value: string) {
   const [first, last] = [list.items[0], list.items.at(-1)];
   if (list.flow === true || first === undefined) {
     const [start, end] = nodeRange(list);
@@ -391,7 +391,7 @@ function withItem(text: string, list: YAMLSeq, value: string): string {
   return splice(text, at, at, `${before}${dash} ${value}${eol}`);
 }
 
-function withoutItem(text: string, list: YAMLSeq, index: number): string {
+function withoutItem(text: string, list: YAMLSeq, index: number) {
   const { [index - 1]: previous, [index]: item, [index + 1]: next } = list.items;
   const [start, end] = [nodeRange(item)[0], endOf(item)];
   if (list.flow !== true) return splice(text, text.lastIndexOf('\n', start - 1) + 1, lineAfter(text, end));
@@ -400,7 +400,7 @@ function withoutItem(text: string, list: YAMLSeq, index: number): string {
 }
 
 /** The text with the value of a key as the only item of a list. */
-function asList(text: string, key: string): string {
+function asList(text: string, key: string) {
   const { value } = pairAt(text, [key]).pair;
   const [start] = nodeRange(value);
   const end = endOf(value);
@@ -408,7 +408,7 @@ function asList(text: string, key: string): string {
   return splice(text, start, end, `- ${text.slice(start, end).replaceAll(/\n(?=[^\r\n])/g, '\n  ')}`);
 }
 
-function nested(path: Path, write: Write): string {
+function nested(path: Path, write: Write) {
   return path.reduceRight<string>((value, key) => `{ ${yamlTemplate(String(key))}: ${value} }`, write());
 }
 
@@ -426,7 +426,7 @@ function eolOf(text: string): string {
 }
 
 /** Adds a key: at the end of its map, or in the file after a comment that shows the same key. */
-function withPair(text: string, map: YAMLMap, key: string, value: string, inRoot: boolean): string {
+function withPair(text: string, map: YAMLMap, key: string, value: string, inRoot: boolean) {
   const line = `${yamlTemplate(key)}: ${value}`;
   const last = map.items.at(-1);
   if (map.flow === true) {
@@ -449,7 +449,7 @@ function withPair(text: string, map: YAMLMap, key: string, value: string, inRoot
   return splice(text, at, at, `${before}${indent}${line}${eol}`);
 }
 
-function withoutKey(text: string, path: Path): string {
+function withoutKey(text: string, path: Path) {
   const list = nodeAt(text, path.slice(0, -1));
   if (isSeq(list)) return withoutItem(text, list, Number(path.at(-1)));
   const { map, pair } = pairAt(text, path);
@@ -470,7 +470,7 @@ interface Span {
 }
 
 /** The lines of a key that is paused: consecutive ones, of which the first has the key. */
-function pausedLines(text: string, key: string): Span[] {
+function pausedLines(text: string, key: string) {
   const first = new RegExp(`^${PAUSED}${RegExp.escape(key)}:`, 'm').exec(text);
   const spans: Span[] = [];
   let from = first?.index ?? text.length;
@@ -482,11 +482,11 @@ function pausedLines(text: string, key: string): Span[] {
   return spans;
 }
 
-function withoutPaused(text: string, key: string): string {
+function withoutPaused(text: string, key: string) {
   return replaced(text, pausedLines(text, key), () => '');
 }
 
-function replaced(text: string, spans: readonly Span[], by: (line: string) => string): string {
+function replaced(text: string, spans: readonly Span[], by: (line: string) => string) {
   const [first, last] = [spans[0], spans.at(-1)];
   if (first === undefined || last === undefined) return text;
   const lines = spans.map(({ from, to }) => by(text.slice(from, to))).join('');

@@ -73,7 +73,7 @@ export async function* arrangeOrders(orders: Orders, { mask = {}, rows }: Export
 }
 
 /** The order once for each of its items, which takes the place of the list; once without any. */
-function itemsOf(order: unknown): unknown[] {
+function itemsOf(order: unknown) {
   if (!isPlainObject(order) || !Array.isArray(order['items'])) return [order];
   const { items, ...rest } = order;
   return items.length === 0 ? [rest] : items.map((item: unknown) => ({ ...order, items: item }));
@@ -98,7 +98,7 @@ function maskedAt(value: unknown, path: readonly string[], way: Mask): unknown {
   return text === undefined || text === '' ? value : maskedText(text, way);
 }
 
-function maskedText(text: string, way: Mask): string {
+function maskedText(text: string, way: Mask) {
   if (way === 'redact') return '***';
   if ('key' in way) return createHmac('sha256', way.key).update(text).digest('hex');
   const characters = Array.from(text);

@@ -53,12 +53,12 @@ export function exactStringify(value: unknown): string {
 }
 
 /** Whether the number as JavaScript prints it has the same digits, apart from insignificant zeros. */
-function keepsDigits(value: number, source: string): boolean {
+function keepsDigits(value: number, source: string) {
   const written = String(value);
   if (written === source) return true;
   return !/[eE]/.test(source + written) && significant(written) === significant(source);
 }
 
-function significant(number: string): string {
+function significant(number: string) {
   return number.includes('.') ? number.replace(/\.?(?<!0)0+$/, '') : number;
 }

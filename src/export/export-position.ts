@@ -95,7 +95,7 @@ export function afterFullPass(
   return { ...position, full: { readAt, filter: filterText(job) } };
 }
 
-function filterText({ filter }: Pick<ExportJob, 'filter'>): string {
+function filterText({ filter }: Pick<ExportJob, 'filter'>) {
   return JSON.stringify(filter ?? {});
 }
 
@@ -217,6 +217,6 @@ export async function openCopy(
   return pipeline(await folder.read(name), createGunzip(), () => {});
 }
 
-function copyName({ number }: Pick<Manifest, 'number'>): string {
+function copyName({ number }: Pick<Manifest, 'number'>) {
   return `file-${number}.gz`;
 }

@@ -56,11 +56,7 @@ export interface Destination {
 }
 
 /** Awaits a call of the file system; its error becomes a DestinationError with path, reason and advice. */
-async function asDestinationError<Value>(
-  path: string,
-  done: 'read' | 'written',
-  asked: Promise<Value>,
-): Promise<Value> {
+async function asDestinationError<Value>(path: string, done: 'read' | 'written', asked: Promise<Value>) {
   try {
     return await asked;
   } catch (error) {
@@ -176,17 +172,17 @@ export function refusal(
   return new DestinationError(`${what} ${refused}.`, { hint });
 }
 
-function versionOf({ dev, ino, size, mtimeNs }: BigIntStats): string {
+function versionOf({ dev, ino, size, mtimeNs }: BigIntStats) {
   return [dev, ino, size, mtimeNs].join('-');
 }
 
-function notRegularFile(path: string, status: BigIntStats): DestinationError {
+function notRegularFile(path: string, status: BigIntStats) {
   return new DestinationError(`${path} is ${status.isDirectory() ? 'a folder' : 'not a regular file'}.`, {
     hint: 'Give destination the path of a file.',
   });
 }
 
-async function refuseOtherVersion(path: string, { ifVersion }: DestinationWriteOptions): Promise<void> {
+async function refuseOtherVersion(path: string, { ifVersion }: DestinationWriteOptions) {
   if (ifVersion === undefined) return;
   const status = await asDestinationError(path, 'written', found(stat(path, { bigint: true })));
   if ((status === undefined ? null : versionOf(status)) === ifVersion) return;
@@ -199,7 +195,7 @@ async function writeNew(
   content: AsyncIterable<Uint8Array | string>,
   { mode }: Pick<BigIntStats | Rights, 'mode'>,
   signal: AbortSignal,
-): Promise<number> {
+) {
   const file = await asDestinationError(path, 'written', open(temporary, 'wx', 0o600));
   try {
     // If a parent folder was replaced, the rename fails, because the temporary file is not in the new folder.
@@ -225,7 +221,7 @@ async function writeNew(
 const incomplete = new Set<string>();
 
 /** The name of the incomplete file beside the destination; it contains the process that writes it. */
-function temporaryBeside(path: string): string {
+function temporaryBeside(path: string) {
   const temporary = join(
     dirname(path),
     `.${basename(path)}.${hostTag()}-${process.pid}-${randomUUID().slice(0, 8)}.tmp`,
@@ -235,7 +231,7 @@ function temporaryBeside(path: string): string {
 }
 
 /** Removes a temporary file, if it still exists. */
-async function discardTemporary(temporary: string): Promise<void> {
+async function discardTemporary(temporary: string) {
   incomplete.delete(temporary);
   await rm(temporary, { force: true }).catch(() => {});
 }
@@ -243,7 +239,7 @@ async function discardTemporary(temporary: string): Promise<void> {
 const TEMPORARY = /^\.(.+)\.([^.-]+)-(\d+)-[0-9a-f]{8}\.tmp$/;
 
 /** Removes the temporary files of dead processes, of one destination or of all; those of running processes stay. */
-async function sweepTemporaries(folder: string, of?: string): Promise<void> {
+async function sweepTemporaries(folder: string, of?: string) {
   for (const name of await readdir(folder).catch(() => [])) {
     const [, destination, host, pid] = TEMPORARY.exec(name) ?? [];
     if (host === undefined || (of !== undefined && destination !== of)) continue;

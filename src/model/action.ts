@@ -365,7 +365,7 @@ export function commandText(action: Action): string {
   return shellWords(isSafe ? [name, ...words, ...options] : [name, ...options, '--', ...words]);
 }
 
-function shellWords(words: readonly string[]): string {
+function shellWords(words: readonly string[]) {
   return words.map((word) => shellWord(word)).join(' ');
 }
 

@@ -307,7 +307,7 @@ export function isBlock(bytes: Uint8Array): boolean {
   return (last === LF || last === CR) && bytes.length <= MAX_BYTES;
 }
 
-function headOf(bytes: Uint8Array, from: number): number {
+function headOf(bytes: Uint8Array, from: number) {
   let head = 0x811c9dc5;
   const end = Math.min(bytes.length, from + HEAD_BYTES);
   for (let at = from; at < end; at++) head = Math.imul(head ^ (bytes[at] ?? 0), 0x01000193);
@@ -320,7 +320,7 @@ function digestWords(bytes: Uint8Array): Uint32Array {
 }
 
 /** As a signed number, of a digest as text: as a buffer, each takes memory outside of the heap, and a third more time. */
-function wordOf(digest: string, at: number): number {
+function wordOf(digest: string, at: number) {
   const byte = (index: number) => digest.charCodeAt(4 * at + index);
   return byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24);
 }

@@ -31,10 +31,10 @@ export function sleep(clock: Clock, ms: number, ...signals: readonly AbortSignal
       reject(aborted.reason);
       return;
     }
-    const removeListeners = (): void => {
+    const removeListeners = () => {
       for (const signal of signals) signal.removeEventListener('abort', onAbort);
     };
-    const onAbort = (): void => {
+    const onAbort = () => {
       cancel();
       removeListeners();
       reject(signals.find((signal) => signal.aborted)?.reason);

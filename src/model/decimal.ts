@@ -9,7 +9,7 @@ const MAX_WHOLE = 10n ** BigInt(NUMBER_DIGITS);
 /** Kept, since every calculation needs some of them. */
 const POWERS = Array.from({ length: 64 }, (_, exponent) => 10n ** BigInt(exponent));
 
-function powerOfTen(exponent: number): bigint {
+function powerOfTen(exponent: number) {
   return POWERS[exponent] ?? 10n ** BigInt(exponent);
 }
 

@@ -119,7 +119,7 @@ export function matchesGuard(guard: Guard, old: GuardValue | null, now: GuardVal
 const HUNDRED = Decimal.of(100);
 
 /** Whether the change is at least so many percent of the old value. */
-function changesBy(percent: number, old: number, now: number): boolean {
+function changesBy(percent: number, old: number, now: number) {
   const before = Decimal.of(old);
   const change = Decimal.of(now).minus(before);
   return change.size.times(HUNDRED).compare(before.size.times(Decimal.of(percent))) >= 0;

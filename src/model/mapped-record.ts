@@ -334,7 +334,7 @@ export function leavesOf(body: unknown, keys: Leaf['keys'] = []): readonly Leaf[
   return [{ path: pathText(keys), keys, value: isValue ? body : null }];
 }
 
-function pathText(keys: Leaf['keys']): string {
+function pathText(keys: Leaf['keys']) {
   return keys.reduce<string>(
     (text, key) => (typeof key === 'number' ? `${text}[${key}]` : text === '' ? key : `${text}.${key}`),
     '',

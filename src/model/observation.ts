@@ -145,7 +145,7 @@ export function valueDigest(name: string, value: unknown): string {
   return hash('sha256', canonicalJson(withoutStock(name, value)), 'base64url').slice(0, DIGEST_LENGTH);
 }
 
-function withoutStock(name: string, value: unknown): unknown {
+function withoutStock(name: string, value: unknown) {
   if (name !== 'variants' || !Array.isArray(value)) return value;
   return value.map((variant: unknown) => {
     if (!isJsonObject(variant)) return variant;

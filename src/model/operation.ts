@@ -264,7 +264,7 @@ function alteredFields(sent: JsonObject, answer: JsonObject): Pick<StoreDifferen
 }
 
 /** The fields that differ in any variant, compared by place; `variants` where the answer has more or fewer. */
-function variantFields(sent: unknown, answered: unknown): string[] {
+function variantFields(sent: unknown, answered: unknown) {
   if (!Array.isArray(sent) || !Array.isArray(answered) || sent.length !== answered.length)
     return ['variants'];
   const fields = sent.flatMap((variant: unknown, index) => {

@@ -160,7 +160,7 @@ export class ReasonTally {
 }
 
 /** Keeps the first lines in source order, and the sentence of the very first, in any order of input. */
-function addLine(group: OpenGroup, added: OpenGroup['lines'][number], message: string): void {
+function addLine(group: OpenGroup, added: OpenGroup['lines'][number], message: string) {
   const { lines } = group;
   const after = lines.findIndex(
     ({ file, line }) => file > added.file || (file === added.file && line > added.line),

@@ -199,7 +199,7 @@ export function isLoopback(hostname: string): boolean {
   return LOOPBACK.test(withoutDot(hostname));
 }
 
-function withoutDot(hostname: string): string {
+function withoutDot(hostname: string) {
   return hostname.replace(/\.$/, '');
 }
 
@@ -218,7 +218,7 @@ export const MAX_BRACE_ALTERNATIVES = 1_000;
 const MAX_PATH_CHARACTERS = 4_096;
 
 /** Whether a written path stays inside its base folder; an absolute path is the owner's own choice. */
-function staysInside(path: string): boolean {
+function staysInside(path: string) {
   const paths = expandBraces(path) ?? [];
   return paths.every((one) => isAbsolute(one) || !normalize(one).split(sep).includes('..'));
 }

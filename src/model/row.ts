@@ -79,7 +79,7 @@ export function withoutInertMark(cell: string): string {
   return whole.startsWith("'") && STARTS_FORMULA.test(whole.slice(1)) ? whole.slice(1) : whole;
 }
 
-function startsFormula(cell: string): boolean {
+function startsFormula(cell: string) {
   return STARTS_FORMULA.test(cell) && !NEGATIVE_NUMBER.test(cell);
 }
 
@@ -131,7 +131,7 @@ export function blankCellsBeyond(header: readonly string[], rows: readonly Row[]
   return blank && rows.length >= MIN_ALIKE && !mayHaveShifted(header, rows) ? more : 0;
 }
 
-function mayHaveShifted(header: readonly string[], rows: readonly Row[]): boolean {
+function mayHaveShifted(header: readonly string[], rows: readonly Row[]) {
   const spaced = header.some((name) => name.startsWith(' '));
   return header.some((_, index) => {
     const inSentence = !spaced && rows.every(({ cells }) => cells[index]?.startsWith(' ') === true);
@@ -143,7 +143,7 @@ function mayHaveShifted(header: readonly string[], rows: readonly Row[]): boolea
 }
 
 /** Whether a cell holds nothing but white space. */
-function isBlank(cell: string | undefined): boolean {
+function isBlank(cell: string | undefined) {
   return cell === undefined || cell === '' || cell.trim() === '';
 }
 

@@ -327,7 +327,7 @@ export function isBeyond(figure: number, amount: number, bound: SafetyLimit['bou
   return bound === 'most' ? figure > amount + AMOUNT_ROUNDING : figure < amount - AMOUNT_ROUNDING;
 }
 
-function allowsNothing(limit: Limit): boolean {
+function allowsNothing(limit: Limit) {
   return limit.kind !== 'off' && limitAmount(limit, 1) === 0;
 }
 
@@ -354,7 +354,7 @@ function counting(wordsFor: (resource: Resource) => CountedWords): Pick<SafetyRu
   };
 }
 
-function resourceNoun(resource: Resource): string {
+function resourceNoun(resource: Resource) {
   return resource.slice(0, -1);
 }
 
@@ -383,7 +383,7 @@ export function isPriceMove({ old, new: now }: Pick<Move, 'old' | 'new'>): boole
   return now <= 0 || atLeast(now, FACTOR * old) || atLeast(old, FACTOR * now);
 }
 
-function atLeast(value: number, bound: number): boolean {
+function atLeast(value: number, bound: number) {
   return value >= bound * (1 - ROUNDING);
 }
 
@@ -395,12 +395,12 @@ export function priceText(price: number): string {
 const MAX_NAME_LENGTH = 40;
 
 /** `lamp (Red / L): price 10.00 → 1,000.00`, on one line; names are shortened. */
-function priceMoveText({ key, what, field, old, new: now }: Move): string {
+function priceMoveText({ key, what, field, old, new: now }: Move) {
   const name = what === null ? cut(key) : `${cut(key)} (${cut(what)})`;
   return `${name}: ${field.split('.').at(-1) ?? field} ${priceText(old)} → ${priceText(now)}`;
 }
 
-function cut(name: string): string {
+function cut(name: string) {
   return truncate(name.replaceAll(/\p{Cc}+/gu, ' '), MAX_NAME_LENGTH);
 }
 

@@ -151,14 +151,14 @@ function judgeKey(figures: SafetyFigures, run: string): SafetyVerdict | null {
 }
 
 /** The first few, and the number of others. */
-function exampleText(examples: readonly string[], figure: number): string {
+function exampleText(examples: readonly string[], figure: number) {
   if (examples.length === 0) return '';
   const named = examples.slice(0, EXAMPLES_NAMED);
   const more = figure - named.length;
   return `. ${named.join('; ')}${more > 0 ? `; and ${grouped(more)} more` : ''}`;
 }
 
-function share({ figure, base }: Measured): string {
+function share({ figure, base }: Measured) {
   if (base === null || base === 0) return '';
   const percent = (figure / base) * 100;
   return ` (${grouped(percent, percent < 10 ? 1 : 0)}%)`;
@@ -301,6 +301,6 @@ function hit(
 
 const MAX_TEXT_LENGTH = 60;
 
-function cut(value: GuardValue): GuardValue {
+function cut(value: GuardValue) {
   return typeof value === 'string' ? truncate(value, MAX_TEXT_LENGTH) : value;
 }

@@ -93,7 +93,7 @@ export class KeySet {
 }
 
 /** Linear probing from the place of the high half among all high halves; the claimed bit of `low` is ignored. */
-function slotOf(table: Uint32Array, high: number, low: number): number {
+function slotOf(table: Uint32Array, high: number, low: number) {
   let slot = 2 * Math.floor((high * (table.length / 2)) / 2 ** 32);
   while (true) {
     const heldHigh = table[slot] ?? 0;

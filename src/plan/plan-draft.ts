@@ -570,7 +570,7 @@ function standingOfEqual(mark: LedgerMark | undefined, resend: boolean): Standin
   return resend || mark.fingerprint === IN_DOUBT ? 'resent' : 'unchanged';
 }
 
-function hasSeveralPrices(body: string): boolean {
+function hasSeveralPrices(body: string) {
   const prices = [...objectsIn(JSON.parse(body), 'variants')].map((variant) => variant['price']);
   return new Set(prices).size > 1;
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { z } from 'zod';
 import { type GuardHit, guardHitSchema } from '../model/guard.ts';
-import { isJsonObject, type JsonObject, type Stored } from '../model/json-object.ts';
+import { isJsonObject, type Stored } from '../model/json-object.ts';
 import type { Operation } from '../model/operation.ts';
 import {
   type Plan,
@@ -130,7 +130,7 @@ export async function replaceHeld(folder: RunFolder, before: Uint8Array, after: 
   await folder.write(HELD_FILE, [after]);
 }
 
-async function verifyFile(folder: RunFolder, name: string, sha256: string | undefined): Promise<void> {
+async function verifyFile(folder: RunFolder, name: string, sha256: string | undefined) {
   if ((await sha256OfFile(folder, name)) === sha256) return;
   throw new StateError(`${folder.location}/${name} was changed after planning.`, {
     hint: 'The file was damaged or edited. Run the job again: it makes a new plan.',
@@ -228,12 +228,12 @@ export async function plannedRecord(
   return found;
 }
 
-function parseBody({ body }: { readonly body: string }): JsonObject | null {
+function parseBody({ body }: { readonly body: string }) {
   const parsed: unknown = JSON.parse(body);
   return isJsonObject(parsed) ? parsed : null;
 }
 
-function isWithin({ file, from, to }: RowSpan, whole: RowSpan): boolean {
+function isWithin({ file, from, to }: RowSpan, whole: RowSpan) {
   return file === whole.file && whole.from <= from && to <= whole.to;
 }
 

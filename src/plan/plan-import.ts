@@ -190,11 +190,11 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
 }
 
 /** Whether somebody has chosen the records one by one: nothing is missing, and no share of them means anything. */
-function areChosen({ kind }: PlanOrigin): boolean {
+function areChosen({ kind }: PlanOrigin) {
   return kind === 'retry' || kind === 'bodies';
 }
 
-function sampleOf(origin: PlanOrigin): Sample | undefined {
+function sampleOf(origin: PlanOrigin) {
   return origin.kind === 'source' ? origin.sample : undefined;
 }
 
@@ -268,7 +268,7 @@ const NO_PREDECESSORS: Pick<Predecessors, 'certain' | 'waiting' | 'staying'> = {
 };
 
 /** Whether urls decide which products the records of a source become: what somebody has chosen is sent as it is. */
-function sendsSource({ job, origin }: Pick<PlanOptions, 'job' | 'origin'>): boolean {
+function sendsSource({ job, origin }: Pick<PlanOptions, 'job' | 'origin'>) {
   const isOfSource = origin.kind === 'source' || origin.kind === 'retry';
   return job.import === 'products' && job.mode !== 'update' && isOfSource;
 }
@@ -289,7 +289,7 @@ const RECORDS_PER_TURN = 500;
  * been compared and written already. Then the draft is discarded, the rest of the source is only searched for further
  * repetitions, and a second pass holds back the copies of repeated keys until all of them are known.
  */
-async function draftPlan(options: PassOptions): Promise<PlanDraft> {
+async function draftPlan(options: PassOptions) {
   const first = await runPass(options, null);
   const { repeated } = first;
   if (repeated.size === 0) return first;
@@ -300,7 +300,7 @@ async function draftPlan(options: PassOptions): Promise<PlanDraft> {
 }
 
 /** `repeated`: the repeated keys that an earlier pass over the same source found. */
-async function runPass(options: PassOptions, repeated: KeySet | null): Promise<PlanDraft> {
+async function runPass(options: PassOptions, repeated: KeySet | null) {
   await removePlanFiles(options.folder);
   using spool = repeated === null ? null : new CopySpool();
   const draft = new PlanDraft(
@@ -458,7 +458,7 @@ async function measureSafety(
   };
 }
 
-function countSkipped(plan: Omit<Plan, 'safety'>, mode: ImportMode, isPart: boolean): number | null {
+function countSkipped(plan: Omit<Plan, 'safety'>, mode: ImportMode, isPart: boolean) {
   if (mode === 'create' || isPart) return null;
   const { skipped, records } = plan.counts;
   return skipped.records === records ? records : countUnaskedSkips(plan);
@@ -491,7 +491,7 @@ export async function* takeSample(
     code: NOT_IN_SAMPLE,
     message: `not in the sample of this run (${sampleFlags(sample)})`,
   };
-  const isInside = (item: Mapped | DeferredRecord): boolean => {
+  const isInside = (item: Mapped | DeferredRecord) => {
     const { key } = item;
     if (key === null ? wanted !== undefined : wanted?.has(key) === false) return false;
     return (key !== null && taken.has(key)) || taken.size + keyless < limit;
@@ -514,7 +514,7 @@ export async function* takeSample(
   if (missing.size > 0) throw unknownKeys([...missing]);
 }
 
-function unknownKeys(keys: readonly string[]): UnknownKeysError {
+function unknownKeys(keys: readonly string[]) {
   const named = keys.slice(0, KEYS_NAMED).map((key) => JSON.stringify(key));
   const more = keys.length > KEYS_NAMED ? ` and ${keys.length - KEYS_NAMED} more` : '';
   return new UnknownKeysError(

@@ -103,7 +103,7 @@ class ChangeTally {
 }
 
 /** Whether a field of a product that a store answers says more than its absence. */
-function hasContent(value: unknown): boolean {
+function hasContent(value: unknown) {
   const isEmptyList = Array.isArray(value) && value.length === 0;
   return value !== null && value !== '' && value !== false && !isEmptyList;
 }
@@ -128,13 +128,13 @@ export function sampleOf(
   return { key, old: excerpt(old, from), new: excerpt(now, from) };
 }
 
-function differsAt(old: string, now: string): number {
+function differsAt(old: string, now: string) {
   let at = 0;
   while (at < old.length && at < now.length && old[at] === now[at]) at++;
   return at;
 }
 
-function excerpt(text: string | null, differsFrom: number): string | null {
+function excerpt(text: string | null, differsFrom: number) {
   if (text === null || text.length <= SAMPLE_LENGTH) return text;
   const from = differsFrom <= LEAD_IN * 2 ? 0 : differsFrom - LEAD_IN;
   const rest = text.slice(from).replace(/^[\udc00-\udfff\p{M}]+/u, '');
@@ -414,7 +414,7 @@ class MoveTally {
   }
 }
 
-function largest(moves: readonly Move[]): Move | null {
+function largest(moves: readonly Move[]) {
   return moves.reduce<Move | null>(
     (most, move) => (most === null || byLargestMove(move, most) < 0 ? move : most),
     null,
@@ -459,7 +459,7 @@ function newPrices(key: string, { pairs, isOnly, removed, added }: VariantPairs)
   });
 }
 
-function numberIn(variant: JsonObject, name: string): number | undefined {
+function numberIn(variant: JsonObject, name: string) {
   const value = member(variant, name);
   return typeof value === 'number' ? value : undefined;
 }
@@ -492,7 +492,7 @@ export function byLargestMove(one: Move, other: Move): number {
 /**
  * The factor between the two: 10 and 1000 are 100 apart, in both directions; from or to 0, and across it, infinitely.
  */
-function timesApart({ old, new: now }: Move): number {
+function timesApart({ old, new: now }: Move) {
   if (old * now <= 0) return Number.POSITIVE_INFINITY;
   const one = Math.abs(old);
   const other = Math.abs(now);

@@ -204,12 +204,12 @@ function ownedKey(key: string, { id, idProof }: LedgerMark): OwnedKey {
  * Whether the product may lose its old url: the store has answered its id, and never another one. To be changed by its id, that must be
  * proven; before a delete it is answered again if it is not (`planRenameDeletes`).
  */
-function mayRename(method: RenameMethod, { id, idProof }: OwnedKey): boolean {
+function mayRename(method: RenameMethod, { id, idProof }: OwnedKey) {
   if (id === null || idProof === 'changed' || method === 'hold') return false;
   return method === 'create' || idProof === undefined;
 }
 
-async function hasMissing({ ledger, job, seen, tally }: RenameSearch, sent: number): Promise<boolean> {
+async function hasMissing({ ledger, job, seen, tally }: RenameSearch, sent: number) {
   // Where no other job's products are among them, the figures say it without reading the keys.
   if (tally.takeovers().length === 0) return sent > tally.known;
   for await (const batch of readMissingKeys(ledger, job, seen)) if (batch.length > 0) return true;

@@ -170,7 +170,7 @@ function handlesOf(
   return kinds.flatMap((kind) => handles[kind].map((value) => [kind, value] as const));
 }
 
-function textOf(value: unknown): string {
+function textOf(value: unknown) {
   return typeof value === 'string' ? value.trim() : '';
 }
 

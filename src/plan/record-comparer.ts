@@ -303,12 +303,12 @@ function withoutValues(hit: GuardHit): GuardHit {
   return { ...hit, old: 'not shown', new: 'not shown' };
 }
 
-function countImages({ images }: JsonObject): number {
+function countImages({ images }: JsonObject) {
   return Array.isArray(images) ? images.length : 0;
 }
 
 /** The record with the fields that stay as the store has them. Its rows do not make this body without the edit: it has no memo. */
-function withUpdate(entry: ComparedRecord, update: PlannedUpdate | undefined): ComparedRecord {
+function withUpdate(entry: ComparedRecord, update: PlannedUpdate | undefined) {
   if (update === undefined) return entry;
   const { body } = update;
   if (body === entry.record.body) return { ...entry, update };

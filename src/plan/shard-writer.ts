@@ -139,7 +139,7 @@ export async function cutIntoWaves(
 }
 
 /** The lines of a shard file, each without its line break. */
-function shardLines(content: Buffer): string[] {
+function shardLines(content: Buffer) {
   const end = content.indexOf(END_OF_LINES);
   const text = content.toString('utf8', 0, end === -1 ? content.length : end);
   return text.split('\n').slice(0, -1);
@@ -267,7 +267,7 @@ export async function readShard(folder: RunFolder, shard: PlannedShard): Promise
 }
 
 /** The bytes of a shard's file; StateError unless they are those that the plan has written. */
-async function verifiedShard(folder: RunFolder, shard: PlannedShard): Promise<Buffer> {
+async function verifiedShard(folder: RunFolder, shard: PlannedShard) {
   const content = await readWhole(folder, shard.name, shard.bytes);
   refuseOther(sha256Of(content), folder, shard);
   return content;
@@ -278,7 +278,7 @@ export async function verifyShard(folder: RunFolder, shard: PlannedShard): Promi
   refuseOther(await sha256OfFile(folder, shard.name), folder, shard);
 }
 
-function refuseOther(found: string, folder: RunFolder, { name, sha256 }: PlannedShard): void {
+function refuseOther(found: string, folder: RunFolder, { name, sha256 }: PlannedShard) {
   if (sha256 === found) return;
   throw new StateError(`${folder.location}/${name} was changed after planning: its checksum differs.`, {
     hint: 'Run the job again: it is planned again.',

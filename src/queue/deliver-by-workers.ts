@@ -107,12 +107,7 @@ async function unfinished(
 }
 
 /** Stops all workers that send for the run, and waits for them. False if one of them does not answer. */
-async function stopWorkers(
-  context: RunContext,
-  { run }: Delivery,
-  round: ShardRound,
-  reason: unknown,
-): Promise<boolean> {
+async function stopWorkers(context: RunContext, { run }: Delivery, round: ShardRound, reason: unknown) {
   const error = messageOf(reason);
   await context.state.runs.update(run.id, { error });
   const deadline = performance.now() + QUIET_WITHIN_MS;
@@ -193,11 +188,11 @@ function vanished(id: string): never {
   });
 }
 
-function isDelivered({ failedReason, returnvalue }: ShardJob): boolean {
+function isDelivered({ failedReason, returnvalue }: ShardJob) {
   return !failedReason && returnvalue.status === 'delivered';
 }
 
-function causeAmong(ended: readonly ShardJob[]): Error {
+function causeAmong(ended: readonly ShardJob[]) {
   for (const { failedReason, returnvalue: result } of ended) {
     if (failedReason) return new Error(failedReason);
     switch (result.status) {
@@ -244,7 +239,7 @@ export function shardProcessor({ context, readConfiguration, log }: ShardProcess
     await using lock = await tryLockShard(locks, importTarget(run), run, shard);
     if (lock === undefined) return undefined;
     using ending = endings.watch(run.id);
-    const onEvent = (event: RunEvent): void => {
+    const onEvent = (event: RunEvent) => {
       // The coordinator sees progress in the state; only the sending worker knows the reason of its waits.
       if (event.type !== 'waiting-for-requests') return;
       const { operations, ms } = event;
@@ -273,7 +268,7 @@ export function shardProcessor({ context, readConfiguration, log }: ShardProcess
     const { shard } = queued.data;
     const startedAt = performance.now();
     const signal = jobSignal(context.signal, cancelled);
-    const delay = async (): Promise<never> => {
+    const delay = async () => {
       await queued.moveToDelayed(context.clock() + SHARD_RETRY_DELAY_MS, token);
       throw new DelayedError();
     };
@@ -313,7 +308,7 @@ export function shardProcessor({ context, readConfiguration, log }: ShardProcess
 }
 
 /** The configuration of another worker may be newer, or belong to another shop: then the plan is for another store. */
-function refuseOtherStore(run: Run, store: StoreConfig): void {
+function refuseOtherStore(run: Run, store: StoreConfig) {
   if (storeIdentity(store) === run.storeId) return;
   throw new StateError(
     `The run ${run.id} is for ${run.baseUrl}; a worker has ${store.baseUrl} as the store ${store.name}.`,
@@ -376,10 +371,10 @@ interface Watched {
 function watchRunEnds(runs: Pick<Runs, 'get' | 'update'>) {
   const watched = new Map<string, Watched>();
 
-  const stop = (id: string): void => {
+  const stop = (id: string) => {
     watched.get(id)?.ending.abort(new InterruptedError(`The run ${id} ends.`));
   };
-  const look = async (id: string): Promise<void> => {
+  const look = async (id: string) => {
     try {
       if (!maySend(await runs.get(id))) stop(id);
     } catch {

@@ -53,7 +53,7 @@ export async function keepSchedules(options: ScheduleKeeperOptions) {
   let lastFailure: string | null = null;
   const logBroken = brokenJobLogger(log);
 
-  const apply = async (change: ScheduleChange): Promise<void> => {
+  const apply = async (change: ScheduleChange) => {
     if (change.kind === 'remove') {
       await kept.remove(change.job);
       log.info({ job: change.job, because: change.because }, 'schedule removed');
@@ -71,7 +71,7 @@ export async function keepSchedules(options: ScheduleKeeperOptions) {
   };
 
   /** Returns false if it must be done again at the next poll. */
-  const compare = async (): Promise<boolean> => {
+  const compare = async () => {
     const lock = await locks.tryAcquire(LOCK_NAME, { job: LOCK_NAME, run: newRunId() });
     if ('heldBy' in lock) return false;
     try {
@@ -93,7 +93,7 @@ export async function keepSchedules(options: ScheduleKeeperOptions) {
     }
   };
 
-  const poll = async (): Promise<void> => {
+  const poll = async () => {
     try {
       const present = await version();
       const sinceMs = clock() - comparedAt;
@@ -153,7 +153,7 @@ async function listSchedulers(ticks: Queue<TickData, null>, now: number): Promis
   );
 }
 
-async function upsertScheduler({ ticks }: Queues, { job, cron, timezone }: JobSchedule): Promise<void> {
+async function upsertScheduler({ ticks }: Queues, { job, cron, timezone }: JobSchedule) {
   await ticks().upsertJobScheduler(
     job,
     { pattern: cron, tz: timezone },
@@ -245,11 +245,11 @@ export function planScheduleChanges(
 }
 
 /** The next tick, if it is later than the first one after `latestNow`. */
-function tooLate(schedule: JobSchedule, { next }: KeptSchedule, latestNow: number): number | undefined {
+function tooLate(schedule: JobSchedule, { next }: KeptSchedule, latestNow: number) {
   return next !== undefined && next > nextTick(schedule, latestNow) ? next : undefined;
 }
 
-function isSame({ cron, timezone }: JobSchedule, kept: KeptSchedule): boolean {
+function isSame({ cron, timezone }: JobSchedule, kept: KeptSchedule) {
   return cron === kept.cron && timezone === kept.timezone;
 }
 
@@ -278,7 +278,7 @@ export function tickProcessor({
   onTick,
   log,
 }: TickProcessorOptions) {
-  return async ({ id: tick, data, timestamp, opts }: Job<TickData, null>): Promise<null> => {
+  return async ({ id: tick, data, timestamp, opts }: Job<TickData, null>) => {
     const { enqueueRun, isTickData, UNREADABLE_JOB } = await import('./queues.ts');
     if (!isTickData(data)) {
       log.error({ queued: tick }, UNREADABLE_JOB);

@@ -291,7 +291,7 @@ export function prometheusText(metrics: readonly Metric[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-function formatLabels(labels: Readonly<Record<string, string>>): string {
+function formatLabels(labels: Readonly<Record<string, string>>) {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }

@@ -97,7 +97,7 @@ export function workerHealth(
   watched: readonly WatchedWorker[],
   watch: ProgressWatch,
 ): () => Promise<string | null> {
-  const redisAnswers = async (): Promise<boolean> => {
+  const redisAnswers = async () => {
     const client = await runs.getBackend().client;
     await client.info();
     return true;
@@ -143,7 +143,7 @@ export function watchProgress(
   const giveUp = new AbortController();
   const waitingSince = new Map<string, number>();
   const polling = new Set<string>();
-  const poll = async ({ queue, concurrency, work }: WatchedWorker): Promise<void> => {
+  const poll = async ({ queue, concurrency, work }: WatchedWorker) => {
     const waiting = await queue.getWaitingCount();
     const now = monotonic();
     const since = waitingSince.get(queue.name);

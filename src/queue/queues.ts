@@ -81,7 +81,7 @@ export async function openQueues({
     settings: TICK_SETTINGS,
   };
   const opened: Queue[] = [];
-  const open = <Data, Result>(name: string): Queue<Data, Result> => {
+  const open = <Data, Result>(name: string) => {
     const queue = new Queue<Data, Result>(name, options);
     queue.on('error', onError);
     opened.push(queue);
@@ -211,11 +211,7 @@ export async function readNextTicks(queues: Pick<Queues, 'ticks'>): Promise<Read
 type KnownRuns = Pick<Runs, 'get'>;
 
 /** Whether the run of a queued job is over. */
-async function isRunOver(
-  { runs, ask }: Pick<Queues, 'runs' | 'ask'>,
-  queued: string,
-  known: KnownRuns,
-): Promise<boolean> {
+async function isRunOver({ runs, ask }: Pick<Queues, 'runs' | 'ask'>, queued: string, known: KnownRuns) {
   const data = (await ask(runs.getJob(queued)))?.data;
   const id = isRunJobData(data) ? (data.run ?? runIdOf(queued)) : undefined;
   const run = id === undefined ? undefined : await known.get(id);
@@ -288,7 +284,7 @@ export async function findQueuedRun({ runs, ask }: Queues, id: string): Promise<
   };
 }
 
-function queuedId(run: string): string {
+function queuedId(run: string) {
   return `run-${run}`;
 }
 

@@ -88,7 +88,7 @@ export function runProcessor({
     const logEvent = logRunEvents(log, job, context.clock);
     let remembered = Promise.resolve();
     let begun = taken.run;
-    const onEvent = (event: RunEvent): void => {
+    const onEvent = (event: RunEvent) => {
       if (event.type === 'begun') {
         begun = event.run.id;
         remembered = taken.remember(begun).catch(() => {});
@@ -96,7 +96,7 @@ export function runProcessor({
       logEvent(event);
     };
     const own = { ...context, actors: action.by, signal, onEvent, announcedId: taken.announcedId };
-    const ended = async (notify: readonly Notify[] | undefined, report: RunFacts): Promise<void> => {
+    const ended = async (notify: readonly Notify[] | undefined, report: RunFacts) => {
       const { id, status, error } = report.run;
       const { applied, deleted, rejected, unsent } = report.totals;
       const level = status === 'failed' ? 'error' : status === 'stopped' ? 'warn' : 'info';
@@ -180,10 +180,7 @@ function forWorkers(task: RunTask, workers: DeliverShards | undefined): RunTask 
 }
 
 /** New run ids: first the one that `enqueue` has printed, unless the job was taken before and has used it. */
-async function announcedIdFirst(
-  { state, newRunId }: RunContext,
-  announcedId: string | undefined,
-): Promise<() => string> {
+async function announcedIdFirst({ state, newRunId }: RunContext, announcedId: string | undefined) {
   const isFree = announcedId !== undefined && (await state.runs.get(announcedId)) === undefined;
   const ids = isFree ? [announcedId] : [];
   return () => ids.pop() ?? newRunId();
@@ -193,7 +190,7 @@ async function announcedIdFirst(
  * LockedError if another job writes to the store: the run goes back to the queue instead of waiting, so that jobs of
  * one store do not take all places from those of others. Only a check: the lock is taken later.
  */
-async function refuseWhileOthersWrite({ state }: RunContext, task: RunTask): Promise<void> {
+async function refuseWhileOthersWrite({ state }: RunContext, task: RunTask) {
   if (task.kind === 'export') return;
   const { job, store } = task.request;
   const target = { storeId: storeIdentity(store), resource: job.import };
@@ -206,10 +203,7 @@ async function refuseWhileOthersWrite({ state }: RunContext, task: RunTask): Pro
  * How the run of this entry of the queue ended, if it has: a worker that was stopped for longer than its lock, or died before it
  * could finish the entry, leaves it to be taken again. Running it again would send or append everything a second time.
  */
-async function findEndedRun(
-  context: RunContext,
-  { run: known, announcedId }: TakenRun,
-): Promise<RunFacts | undefined> {
+async function findEndedRun(context: RunContext, { run: known, announcedId }: TakenRun) {
   // A run that failed before its first step has the announced id, but the entry does not name it.
   const id = known ?? announcedId;
   const run = id === undefined ? undefined : await context.state.runs.get(id);
@@ -244,11 +238,11 @@ export function noticeSender(
   ending: AsyncDisposableStack,
 ) {
   const sending = new Set<Promise<void>>();
-  const track = (sent: Promise<void>): void => {
+  const track = (sent: Promise<void>) => {
     sending.add(sent);
     void sent.finally(() => sending.delete(sent));
   };
-  const deliver = async (): Promise<void> => {
+  const deliver = async () => {
     try {
       for (const job of files.jobNames()) {
         if (context.signal.aborted) return;

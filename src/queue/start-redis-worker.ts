@@ -41,7 +41,7 @@ async function checkArtifacts(
   { artifacts, newRunId }: RunContext,
   queues: Queues,
   { redisUrl, log }: { readonly redisUrl: string; readonly log: WorkerLog },
-): Promise<void> {
+) {
   const mark = `${queuePrefix(redisUrl)}:artifacts`;
   const folder = artifacts.run(FOLDER);
   const own = markName(newRunId());
@@ -55,7 +55,7 @@ async function checkArtifacts(
     return { expected, same: expected !== null && (await folder.exists(expected)) };
   };
   // The mark is written before its name, so that workers that start together find each other's.
-  const leaveOwn = async (expected: string | null): Promise<boolean> => {
+  const leaveOwn = async (expected: string | null) => {
     client.defineCommand(REPLACE_COMMAND, { numberOfKeys: 1, lua: REPLACE_SCRIPT });
     return (await ask(client.runCommand(REPLACE_COMMAND, [mark, expected ?? '', own]))) === 1;
   };
@@ -102,7 +102,7 @@ export async function startRedisWorker(
   });
   const processShard = shardProcessor({ context, readConfiguration: files.readConfiguration, log });
   const served = new Set<string>();
-  const serveStores = (): void => {
+  const serveStores = () => {
     for (const store of files.storeNames().filter((name) => !served.has(name))) {
       served.add(store);
       workers.take(queues.shards(store), SHARDS_AT_ONCE, processShard);

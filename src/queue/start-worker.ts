@@ -10,7 +10,6 @@ import { hasDied } from '../run/report/read-stored-report.ts';
 import type { RunContext } from '../run/run-context.ts';
 import {
   isOver,
-  type Lock,
   type Locks,
   type QueueEntry,
   type StateQueue,
@@ -61,7 +60,7 @@ export async function startWorker(
         await (await import('./start-redis-worker.ts')).startRedisWorker({ ...settings, redisUrl }, ending);
   let queue: Promise<RunQueue> | undefined;
   ending.defer(async () => (await queue)?.[Symbol.asyncDispose]());
-  const openQueue = (): Promise<RunQueue> => {
+  const openQueue = () => {
     queue ??= openRunQueue({ redisUrl, context });
     queue.catch(() => {
       queue = undefined;
@@ -93,7 +92,7 @@ function queueRunsForEvents(
   const { runs } = context.state;
   const waiting = new Set<string>();
   let failure: string | null = null;
-  const pauses = async (job: string): Promise<boolean> => {
+  const pauses = async (job: string) => {
     const now = context.clock();
     const [last] = await runs.list({ job, limit: 1 });
     if (last === undefined) return false;
@@ -105,7 +104,7 @@ function queueRunsForEvents(
       : PAUSE_AFTER_FAILURE_MS;
     return ageMs >= 0 && ageMs < pauseMs;
   };
-  const queueWaiting = async (): Promise<void> => {
+  const queueWaiting = async () => {
     for (const job of [...waiting]) {
       try {
         if (await pauses(job)) continue;
@@ -171,7 +170,7 @@ async function startEmbeddedWorker(
   const { onTick } = noticeSender({ context, files, log }, ending);
   let polledAt = performance.now();
   let failure: string | null = null;
-  const poll = async (): Promise<void> => {
+  const poll = async () => {
     try {
       await enqueueDueTicks({ queue, isScheduled, newRunId, clock, onTick });
       await queueRunner.poll();
@@ -208,7 +207,7 @@ async function startEmbeddedWorker(
 }
 
 /** The lock of the only worker of this state: a lock of the operating system, which is free when a worker is killed. */
-async function lockWorker(locks: Locks, run: string): Promise<Lock> {
+async function lockWorker(locks: Locks, run: string) {
   const lock = await locks.tryAcquire(WORKER_LOCK, { job: WORKER_LOCK, run });
   if (!('heldBy' in lock)) return lock;
   throw new UsageError('This workspace already has a worker.', {
@@ -336,7 +335,7 @@ function runQueue({ queue, processRun, signal, log }: RunQueueOptions) {
 }
 
 /** Tries again while the state cannot be written, as on a full disk; once the worker stops, the next one finds out itself. */
-async function untilDone(write: () => Promise<void>, signal: AbortSignal): Promise<void> {
+async function untilDone(write: () => Promise<void>, signal: AbortSignal) {
   for (;;) {
     try {
       return await write();
@@ -383,7 +382,7 @@ function fileDrop({ context, files, openQueue, log }: FileDropOptions) {
   const failures = new Map<string | null, string>();
 
   /** Moves a file whose run has ended; false while it waits or works. */
-  const settle = async (job: string, folder: string, id: string, name: string): Promise<boolean> => {
+  const settle = async (job: string, folder: string, id: string, name: string) => {
     const queue = await openQueue();
     const queued = await queue.find(id);
     const run = await context.state.runs.get(queued?.run ?? id);
@@ -400,7 +399,7 @@ function fileDrop({ context, files, openQueue, log }: FileDropOptions) {
     return true;
   };
 
-  const lookAt = async (job: string, pattern: string, looks: Map<string, Look>): Promise<void> => {
+  const lookAt = async (job: string, pattern: string, looks: Map<string, Look>) => {
     const inbox = join(context.workspaceDir, dirname(pattern));
     const folder = join(inbox, PROCESSING);
     for (const name of await namesIn(folder)) {
@@ -432,7 +431,7 @@ function fileDrop({ context, files, openQueue, log }: FileDropOptions) {
   };
 
   /** Logs a failure once, until it passes. Without a job: of what concerns all of them. */
-  const attempt = async (job: string | null, work: () => Promise<void>): Promise<void> => {
+  const attempt = async (job: string | null, work: () => Promise<void>) => {
     try {
       await work();
       failures.delete(job);
@@ -444,7 +443,7 @@ function fileDrop({ context, files, openQueue, log }: FileDropOptions) {
     }
   };
 
-  const poll = async (): Promise<void> => {
+  const poll = async () => {
     await attempt(null, async () => {
       const present = await files.schedulesVersion();
       if (present !== version) watched = files.watched();
@@ -470,7 +469,7 @@ function fileDrop({ context, files, openQueue, log }: FileDropOptions) {
 }
 
 /** The names in a folder, sorted; none where it does not exist. */
-async function namesIn(folder: string): Promise<string[]> {
+async function namesIn(folder: string) {
   try {
     return (await readdir(folder)).sort();
   } catch (error) {

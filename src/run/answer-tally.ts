@@ -45,7 +45,7 @@ export function answerTally() {
       }
     },
     /** The fields that differ, most frequent first. */
-    summary: (): AnswerDifferences =>
+    summary: () =>
       mergeAnswers([{ ...totals, fields: [...byField].map(([field, counts]) => ({ field, ...counts })) }]),
   };
 }
@@ -75,7 +75,7 @@ export function mergeAnswers(found: readonly AnswerDifferences[]): AnswerDiffere
 }
 
 /** In how many answers a field differs in any way. */
-function answersWith({ altered, dropped, respelled = 0 }: AnsweredField): number {
+function answersWith({ altered, dropped, respelled = 0 }: AnsweredField) {
   return altered + dropped + respelled;
 }
 
@@ -109,7 +109,7 @@ export function valueAt(value: unknown, path: string): unknown {
   return value.map((one: unknown) => (isJsonObject(one) ? (member(one, name) ?? null) : null));
 }
 
-function valueText(body: unknown, path: string): string {
+function valueText(body: unknown, path: string) {
   const [field = ''] = path.split('.', 1);
   const value = isJsonObject(body) ? member(body, field) : undefined;
   return truncate(plainText(valueAt(value, path)), SAMPLE_LENGTH);

@@ -27,7 +27,7 @@ export function runsToPrune(runs: readonly Run[], keep: number = RUNS_KEPT): Run
 }
 
 /** A run without a digest has not read its source, so it has nothing to continue. */
-function awaitsNext({ kind, status, digest }: Run): boolean {
+function awaitsNext({ kind, status, digest }: Run) {
   return SENDING_KINDS.includes(kind) && UNFINISHED.includes(status) && digest !== null;
 }
 

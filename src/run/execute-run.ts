@@ -25,7 +25,7 @@ import {
 import { finishStep } from './import/finish-step.ts';
 import { keepBlocks } from './import/kept-blocks.ts';
 import { planStep, refuseUnknownKeys, refuseUnsafe } from './import/plan-step.ts';
-import { type Stage, stageJobSource, stageStep, stageWithoutSource } from './import/stage-step.ts';
+import { stageJobSource, stageStep, stageWithoutSource } from './import/stage-step.ts';
 import { createReconciledRun, lockJob, lockPlan, lockTarget, reconcileState, whileHeld } from './lock-job.ts';
 import type { News, TestedRecipient } from './notify/send-notices.ts';
 import { refuseUnlessRejected, stageCorrected } from './read-corrections.ts';
@@ -110,7 +110,7 @@ export function shardDeliverer() {
   let known: { readonly run: string; readonly plan: Plan } | null = null;
   let turns = 0;
   const traffics = new Map<string, RunTraffic>();
-  return async (context: RunContext, delivery: Omit<Delivery, 'plan'>, number: number): Promise<void> => {
+  return async (context: RunContext, delivery: Omit<Delivery, 'plan'>, number: number) => {
     const { id } = delivery.run;
     const folder = context.artifacts.run(id);
     const plan = known?.run === id ? known.plan : await readPlan(folder);
@@ -221,7 +221,7 @@ type ApproveTask = Extract<ImportTask, { readonly kind: 'approve' }>;
  * Runs the steps of an import job that the task asks for: stage, plan, apply, finish. Rejects as `runPipeline`, and
  * with UsageError if there is nothing to approve or to retry.
  */
-async function importRun(outerContext: RunContext, task: ImportTask): Promise<RunFacts> {
+async function importRun(outerContext: RunContext, task: ImportTask) {
   const request = task.kind === 'copy' ? copyRequest(task.request, task.from) : task.request;
   const { job, store } = request;
   let plan: Plan | null = null;
@@ -290,12 +290,12 @@ async function importRun(outerContext: RunContext, task: ImportTask): Promise<Ru
   });
 }
 
-function mapsRows({ kind }: ImportTask): boolean {
+function mapsRows({ kind }: ImportTask) {
   return kind === 'plan' || kind === 'run' || kind === 'retry';
 }
 
 /** ConfigurationError, with the places, for a mapping that cannot be used. */
-function refuseUnusable(mapping: ImportRequest['mapping']): void {
+function refuseUnusable(mapping: ImportRequest['mapping']) {
   const problems = mapping.findProblems();
   if (problems.length > 0) throw new ConfigurationError(problems);
 }
@@ -350,7 +350,7 @@ function isPlanning(
   return task.kind === 'plan' || task.kind === 'undo' || task.kind === 'restore' || task.kind === 'copy';
 }
 
-function stageOf(task: ImportTask): Stage {
+function stageOf(task: ImportTask) {
   return task.kind === 'retry' ? stageCorrected(task.rejected, task.onEdits) : stageJobSource;
 }
 
@@ -365,7 +365,7 @@ async function runToContinue(context: RunContext, { kind }: ImportTask, staged: 
  * UsageError for a run whose process has died. Check before this process locks the job, because a run without a lock
  * counts as dead.
  */
-async function refuseInterrupted(context: RunContext, { planned, resumes }: ApproveTask): Promise<void> {
+async function refuseInterrupted(context: RunContext, { planned, resumes }: ApproveTask) {
   const live = await withLiveStatus(context, planned);
   if (live.status === 'interrupted' && !(resumes && live.approved)) throw notApprovable(live);
 }
@@ -396,7 +396,7 @@ export function whyNotApprover(
 }
 
 /** UsageError if the job asks for another person than the one who started the run that is to be approved, or that held the records. */
-async function refuseStarter({ state, actors = [] }: RunContext, task: ImportTask): Promise<void> {
+async function refuseStarter({ state, actors = [] }: RunContext, task: ImportTask) {
   const started =
     task.kind === 'approve'
       ? task.planned
@@ -467,7 +467,7 @@ async function wholePlan(context: RunContext, planned: Run, hint: string): Promi
 }
 
 /** Outcomes are written to the ledger of the store of the plan, so the plan must not be sent to another store. */
-function refuseOtherStore(planned: Run, { job, store }: ImportRequest, hint: string): void {
+function refuseOtherStore(planned: Run, { job, store }: ImportRequest, hint: string) {
   const { id, storeId, baseUrl, resource } = planned;
   if (storeId === storeIdentity(store) && resource === job.import) return;
   throw new UsageError(
@@ -476,7 +476,7 @@ function refuseOtherStore(planned: Run, { job, store }: ImportRequest, hint: str
   );
 }
 
-function notApprovable(run: Run): UsageError {
+function notApprovable(run: Run) {
   const { id, job, status, discarded = false } = run;
   if (status === 'superseded') {
     const message = discarded

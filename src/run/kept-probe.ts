@@ -106,7 +106,7 @@ export async function probeStoreProperties(context: RunContext, request: ProbeRe
   return kept;
 }
 
-async function keepTraces(folder: RunFolder, name: string, traces: ProbeTraces): Promise<void> {
+async function keepTraces(folder: RunFolder, name: string, traces: ProbeTraces) {
   if (traces.urls.length === 0 && traces.contact === null) await folder.remove([name]);
   else await folder.write(name, [JSON.stringify(traces)]);
 }
@@ -128,7 +128,7 @@ export async function forgetTrace(
   return true;
 }
 
-function probeName(store: StoreConfig): string {
+function probeName(store: StoreConfig) {
   return `${tagOf(storeIdentity(store))}.json`;
 }
 
@@ -201,11 +201,7 @@ export async function productWrites(
   };
 }
 
-async function readJson<Schema extends z.ZodType>(
-  folder: RunFolder,
-  name: string,
-  schema: Schema,
-): Promise<z.infer<Schema> | undefined> {
+async function readJson<Schema extends z.ZodType>(folder: RunFolder, name: string, schema: Schema) {
   if (!(await folder.exists(name))) return undefined;
   const read = schema.safeParse(parsedJson(await text(await folder.read(name))));
   if (read.success) return read.data;
@@ -214,19 +210,19 @@ async function readJson<Schema extends z.ZodType>(
   });
 }
 
-function tagOf(storeId: string): string {
+function tagOf(storeId: string) {
   return hash('sha256', storeId).slice(0, 16);
 }
 
-function tracesName(tag: string): string {
+function tracesName(tag: string) {
   return `${tag}-open.json`;
 }
 
-function wordsOf(name: PropertyName): string {
+function wordsOf(name: PropertyName) {
   return probedProperties.shape[name].description ?? name;
 }
 
-function valueWords(value: ProbedProperties[PropertyName]): string {
+function valueWords(value: ProbedProperties[PropertyName]) {
   if (value === null) return 'unknown';
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value);
 }
@@ -275,7 +271,7 @@ export function probeMarkdown(store: StoreConfig, probe: KeptProbe): string {
   ].join('\n');
 }
 
-function leftWords(left: readonly string[]): string {
+function leftWords(left: readonly string[]) {
   return `Could not be removed: ${listed(left.map(printable))}. The next probe tries products again; remove a contact in the store.`;
 }
 

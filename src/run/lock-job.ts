@@ -62,7 +62,7 @@ export function lockPlan(context: RunContext, run: Run): Promise<Lock> {
 }
 
 /** Until its lease expires, a shared lock of a dead process cannot be distinguished from the lock of a silent one. */
-function ifDied({ state }: RunContext): string {
+function ifDied({ state }: RunContext) {
   const { leaseMs } = state.locks;
   if (leaseMs === undefined) return '';
   return ` If its process has died, the job is free in at most ${Math.ceil(leaseMs / 1_000)} s.`;
@@ -92,7 +92,7 @@ export async function lockTarget(
  * The state was compared when the run began, so the run does not know of a later loss. Other machines that share no
  * artifacts with this one may have sent meanwhile, so a state without a witness is not a loss.
  */
-async function refuseLoss(context: RunContext, run: Run): Promise<void> {
+async function refuseLoss(context: RunContext, run: Run) {
   if ((await reconcileState(context, run, 'witnessed-only')) === null) return;
   throw new StateError('The state has lost data since this run began: nothing is sent.', {
     hint: 'Run the job again: it sends everything that may be affected.',
@@ -111,8 +111,8 @@ function waitFor(
   name: string,
   needs: Extract<RunEvent, { type: 'waiting' }>['needs'],
   together = false,
-): Promise<Lock> {
-  const onWait = (heldBy: LockHolder | null): void => onEvent({ type: 'waiting', heldBy, needs });
+) {
+  const onWait = (heldBy: LockHolder | null) => onEvent({ type: 'waiting', heldBy, needs });
   return state.locks.acquire(name, { job, run }, { together, signal, onWait });
 }
 
@@ -153,7 +153,7 @@ export async function createReconciledRun(context: RunContext, begun: Run): Prom
  * A loss that another run, plan or verification found before this job sent anything since: the run that sends
  * everything again reports the cause.
  */
-async function lossToSay({ state, onEvent }: RunContext, begun: Run): Promise<StateLoss | null> {
+async function lossToSay({ state, onEvent }: RunContext, begun: Run) {
   const isOfTarget = ({ storeId, resource }: Run) => storeId === begun.storeId && resource === begun.resource;
   const found = (await state.runs.list({ limit: RUNS_SEARCHED })).find(
     (run) => run.stateLoss !== undefined && isOfTarget(run),

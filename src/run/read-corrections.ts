@@ -238,7 +238,7 @@ export async function freeName(folder: RunFolder, nameOf: (number: number) => st
 }
 
 /** Whether the rejects file is still as it was typed in a browser. */
-async function isTyped(folder: RunFolder): Promise<boolean> {
+async function isTyped(folder: RunFolder) {
   if (!(await folder.exists(TYPED_FILE))) return false;
   return (await text(await folder.read(TYPED_FILE))) === (await sha256OfFile(folder, REJECTS_FILE));
 }
@@ -309,7 +309,7 @@ const SOURCE_ROWS_FILE = 'source-rows.json';
 const sourceRowsSchema = z.array(z.record(z.string(), z.string()));
 type SourceRows = z.infer<typeof sourceRowsSchema>;
 
-function sourceRowsOf({ files, origins }: CorrectedRejects, source: PlanSource | undefined): SourceRows {
+function sourceRowsOf({ files, origins }: CorrectedRejects, source: PlanSource | undefined) {
   const rows: SourceRows = files.map(() => ({}));
   for (const { file, line, sourceLine } of origins) {
     const own = rows[file];
@@ -319,7 +319,7 @@ function sourceRowsOf({ files, origins }: CorrectedRejects, source: PlanSource |
 }
 
 /** `Prices row 17`, or `line 17 of catalog.csv`; of a retry that is retried again, the row of the first source. */
-function sourceRow(written: string, files: PlanSource['files']): string {
+function sourceRow(written: string, files: PlanSource['files']) {
   const end = files.length > 1 ? written.lastIndexOf(':') : -1;
   const line = written.slice(end + 1);
   const file = end < 0 ? files[0] : files.find(({ name }) => name === written.slice(0, end));
@@ -330,7 +330,7 @@ function sourceRow(written: string, files: PlanSource['files']): string {
 }
 
 /** The same without the name of the file, where there is only one. */
-function shortRow(written: string, files: PlanSource['files']): string {
+function shortRow(written: string, files: PlanSource['files']) {
   const row = sourceRow(written, files);
   const end = ` of ${files[0]?.name}`;
   return files.length === 1 && row.endsWith(end) ? row.slice(0, -end.length) : row;

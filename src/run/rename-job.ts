@@ -105,7 +105,7 @@ export async function settleRenames(context: RunContext, job?: string): Promise<
   }
 }
 
-async function settleRename(context: RunContext, { from, ...known }: Begun, to: string): Promise<void> {
+async function settleRename(context: RunContext, { from, ...known }: Begun, to: string) {
   const [old, renamed] = [from, to].map((job) => readIfThere(join(context.workspaceDir, jobFile(job))));
   if (renamed === undefined || (old !== undefined && !old.equals(renamed)))
     return await moveKnown(context, known, to, from);
@@ -131,7 +131,7 @@ async function moveKnown(
   { targets, stores }: KnownOfJob,
   from: string,
   to: string,
-): Promise<void> {
+) {
   for (const name of stores) {
     const tableOf = (job: string) => join(workspaceDir, adoptedFile({ job: { name: job }, store: { name } }));
     if (existsSync(tableOf(from))) moveNew(tableOf(from), tableOf(to));
@@ -145,7 +145,7 @@ async function refuseKnown(
   { state, workspaceDir }: RunContext,
   job: string,
   { targets, stores }: KnownOfJob,
-): Promise<void> {
+) {
   for (const name of stores) {
     const table = adoptedFile({ job: { name: job }, store: { name } });
     if (existsSync(join(workspaceDir, table)))
@@ -161,7 +161,7 @@ async function refuseKnown(
   });
 }
 
-async function moveFiles(from: RunFolder, to: RunFolder): Promise<void> {
+async function moveFiles(from: RunFolder, to: RunFolder) {
   const names = await from.list();
   for (const name of names) await to.write(name, await from.read(name));
   await from.remove(names);

@@ -178,7 +178,7 @@ function refusal(code: string, message: (run: string) => string) {
   });
 }
 
-function otherFile({ retryOf }: RetryGuard, records: number): SourceError {
+function otherFile({ retryOf }: RetryGuard, records: number) {
   const none = records === 1 ? 'The only record' : `None of the ${records} records`;
   return new SourceError(
     `${none} in the rejects file was ${records === 1 ? 'not ' : ''}rejected by run ${retryOf}.`,

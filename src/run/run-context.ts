@@ -193,7 +193,7 @@ type Redact = (text: string) => string;
  */
 export function redactedState(state: State, redact: Redact): State {
   const { runs } = state;
-  const withoutSecrets = <Changes extends { readonly error?: string | null }>(changes: Changes): Changes =>
+  const withoutSecrets = <Changes extends { readonly error?: string | null }>(changes: Changes) =>
     typeof changes.error === 'string' ? { ...changes, error: redact(changes.error) } : changes;
   return {
     ...state,

@@ -97,7 +97,7 @@ export async function runPipeline(surroundings: RunContext, pipeline: RunPipelin
  * UsageError for a job that was renamed or deleted after its file was read, before the lock was free: what it sends would belong to a
  * job that does not exist.
  */
-function refuseMissingJob({ hasJob }: RunContext, { job }: Run): void {
+function refuseMissingJob({ hasJob }: RunContext, { job }: Run) {
   if (hasJob === undefined || hasJob(job)) return;
   throw new UsageError(`The job ${job} was renamed or deleted just now: nothing was begun.`, {
     hint: '`storeferry runs` lists the jobs.',
@@ -108,7 +108,7 @@ function refuseMissingJob({ hasJob }: RunContext, { job }: Run): void {
  * Records the end of a run. If that fails too, rejects with the failure of the run itself if it was already one of
  * the state, otherwise with both.
  */
-async function recordingEnd<Ended>(failure: unknown, record: () => Promise<Ended>): Promise<Ended> {
+async function recordingEnd<Ended>(failure: unknown, record: () => Promise<Ended>) {
   try {
     return await record();
   } catch (error) {
@@ -209,7 +209,7 @@ export function watchedRun(context: RunContext, run: Run) {
   let latest: RunProgress | null = null;
   let waiting: RunWaiting | null = null;
 
-  const look = async (): Promise<void> => {
+  const look = async () => {
     const { id } = followed;
     try {
       const run = await runs.update(id, {

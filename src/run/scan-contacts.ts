@@ -140,14 +140,14 @@ export async function scanContacts(context: RunContext, request: ScanRequest) {
   };
 }
 
-function tooManyIds(store: string): StoreRefusedError {
+function tooManyIds(store: string) {
   return new StoreRefusedError(
     `The orders and contacts of ${store} lead to more than ${MAX_SCANNED_IDS} ids of contacts.`,
     { hint: 'Name those to ask for, such as --ids 1000-1400.' },
   );
 }
 
-function emptyBody(answersWhole: boolean | 'email' | null | undefined, store: string): string {
+function emptyBody(answersWhole: boolean | 'email' | null | undefined, store: string) {
   if (answersWhole === false) {
     throw new StoreRefusedError(`The store ${store} refuses an update of a contact that changes nothing.`, {
       hint: 'Its ids can only be had from an export of its contacts: name it as `crosswalk` of the job.',
@@ -200,12 +200,12 @@ function* idsIn(ranges: readonly IdRange[]): Iterable<number> {
   for (const { from, to } of ranges) for (let id = from; id <= to; id += 1) yield id;
 }
 
-function presentIds(known: ReadonlyMap<number, Found>): number[] {
+function presentIds(known: ReadonlyMap<number, Found>) {
   return [...known].flatMap(([id, email]) => (email === null ? [] : [id]));
 }
 
 /** Ids near known contacts that were not asked for yet. */
-function idsAround(seeds: Iterable<number>, known: ReadonlyMap<number, Found>): number[] {
+function idsAround(seeds: Iterable<number>, known: ReadonlyMap<number, Found>) {
   const near = new Set<number>();
   for (const seed of seeds) {
     const last = Math.min(seed + MAX_ABSENT_IN_ROW, MAX_CONTACT_ID);
@@ -222,7 +222,7 @@ async function idsToGrowFrom(
   { signal, state }: RunContext,
   store: StoreConfig,
   lastFound: Iterable<number>,
-): Promise<Set<number>> {
+) {
   const ids = new Set(lastFound);
   const ledger = state.ledger({ storeId: storeIdentity(store), resource: 'contacts' });
   for await (const batch of ledger.allBodies()) {

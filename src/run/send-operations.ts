@@ -182,7 +182,7 @@ function partRules(
   };
 }
 
-function leavesDoubt({ outcome }: OperationResult): boolean {
+function leavesDoubt({ outcome }: OperationResult) {
   return (
     outcome.kind !== 'applied' &&
     outcome.kind !== 'left' &&
@@ -410,7 +410,7 @@ export async function unsentOperations(
 }
 
 /** The size of the next group after one of `size` that took `ms`: doubled or halved towards GROUP_MS. */
-function sizeAfter(size: number, ms: number, minGroupSize: number): number {
+function sizeAfter(size: number, ms: number, minGroupSize: number) {
   if (ms < GROUP_MS) return Math.min(MAX_GROUP_SIZE, size * 2);
   return ms > 2 * GROUP_MS ? Math.max(minGroupSize, Math.floor(size / 2)) : size;
 }

@@ -179,7 +179,7 @@ function fieldOf(
 }
 
 /** Whether the record is in the sample of a plan, by reading the source to it as the plan has. */
-async function isInSample(reading: SnapshotReading, key: string | null, sample: Sample): Promise<boolean> {
+async function isInSample(reading: SnapshotReading, key: string | null, sample: Sample) {
   if (key === null) return sample.only === undefined;
   for await (const batch of takeSample(readSnapshotThroughMapping(reading).open(), sample)) {
     const found = batch.find((item) => item.key === key);
@@ -200,7 +200,7 @@ async function keysOf(ledger: Ledger, { job: { mode, match = 'url' } }: ImportRe
 }
 
 /** The fields of an update at the places that its variants have in the merged product. */
-function placed(fields: readonly TracedField[], own: object, merged: object | null): readonly TracedField[] {
+function placed(fields: readonly TracedField[], own: object, merged: object | null) {
   if (merged === null) return fields;
   const [changes, whole] = [objectsIn(own, 'variants'), objectsIn(merged, 'variants')];
   const places = changes.map((change) => {

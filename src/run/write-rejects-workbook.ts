@@ -70,7 +70,7 @@ export async function openUntouched(folder: RunFolder) {
 }
 
 /** A zip is read from a file, because its list of contents is at the end. */
-async function workbookAsCsv(bytes: Readable, name: string, delimiter: string): Promise<string> {
+async function workbookAsCsv(bytes: Readable, name: string, delimiter: string) {
   const dir = await makeTemporaryFolder();
   try {
     // Messages name the file as the user does; an upload may have any name.
@@ -92,11 +92,7 @@ async function workbookAsCsv(bytes: Readable, name: string, delimiter: string): 
 }
 
 /** A table as a workbook stores it: texts are cut, and have one kind of line end. `plain`: what a cell of the table stands for. */
-async function csvOf(
-  { header, batches }: Table,
-  delimiter: string,
-  plain = (cell: string) => cell,
-): Promise<string> {
+async function csvOf({ header, batches }: Table, delimiter: string, plain = (cell: string) => cell) {
   const stored = (cell: string) =>
     inertCell(plain(cell).slice(0, MAX_CELL_LENGTH).replaceAll(/\r\n?/g, '\n'));
   const line = (cells: readonly string[]) => `${formatRow(cells.map(stored), delimiter)}\n`;

@@ -143,7 +143,7 @@ export function openSealed(text: string): object {
 
 /** A file of folders, with a value as `sealedJson` makes it. `problem`: what is wrong with one that was changed. */
 export function sealedFile<Value>(name: string, schema: z.ZodType<Value>, problem: string, hint: string) {
-  const read = async (folder: RunFolder): Promise<Value> => {
+  const read = async (folder: RunFolder) => {
     const written = await text(await folder.read(name));
     try {
       return schema.parse(openSealed(written));

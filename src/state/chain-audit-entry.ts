@@ -5,7 +5,7 @@ import { parsedJson } from '../model/json-object.ts';
 const CHAINED = /^(\{.*"previous":(?:null|"([0-9a-f]{64})")),"hash":"([0-9a-f]{64})"\}$/s;
 
 /** The hash of a stored entry; one from before the chain is hashed as it is stored. */
-function hashOf(stored: string): string {
+function hashOf(stored: string) {
   return CHAINED.exec(stored)?.[3] ?? hash('sha256', stored);
 }
 

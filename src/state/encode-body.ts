@@ -127,7 +127,7 @@ export function decodeBodies(stored: Uint8Array): readonly string[] {
   });
 }
 
-function reading<Result>(read: () => Result): Result {
+function reading<Result>(read: () => Result) {
   try {
     return read();
   } catch (error) {

@@ -182,7 +182,7 @@ const MAX_GLOB_NAMES = 200_000;
  * The regular files that a glob matches, as Node's own glob, whose braces and stars have no bound. A link to a folder, and
  * a name that begins with a dot or is an owner file, is matched only where the glob has the name exactly so.
  */
-async function findMatches(glob: string, workspaceDir: string): Promise<string[]> {
+async function findMatches(glob: string, workspaceDir: string) {
   const refuse = (problem: string, hint: string) => refusedSource(glob, `\`${glob}\` ${problem}`, hint);
   const paths = expandBraces(glob);
   if (paths === undefined) {
@@ -205,7 +205,7 @@ async function findMatches(glob: string, workspaceDir: string): Promise<string[]
     }
     return found.filter(({ name }) => !isPassedOver(name));
   };
-  const walk = async (folder: string, parts: readonly string[]): Promise<void> => {
+  const walk = async (folder: string, parts: readonly string[]) => {
     const key = `${folder}\0${parts.join('/')}`;
     if (seen.has(key)) return;
     seen.add(key);
@@ -272,7 +272,7 @@ export async function openFound({ path, real }: FoundFile): Promise<FileHandle> 
   throw refusedSource(path, `${path} ${opened.refused}`, opened.hint);
 }
 
-function refusedSource(file: string, problem: string, hint: string, cause?: unknown): SourceError {
+function refusedSource(file: string, problem: string, hint: string, cause?: unknown) {
   return new SourceError(`The source ${problem}.`, { place: { file }, hint, cause });
 }
 
@@ -286,7 +286,7 @@ async function allowed(match: string, written: string, access: FileAccess): Prom
 const MAX_NAMES_SHOWN = 8;
 
 /** Names existing alternatives, unless jobs may not read that folder. */
-async function nothingFound(path: string, access: FileAccess): Promise<SourceError> {
+async function nothingFound(path: string, access: FileAccess) {
   const workspaceDir = resolve(access.workspaceDir);
   let folder = dirname(resolve(workspaceDir, path));
   while (!(await isFolder(folder)) && folder !== dirname(folder)) folder = dirname(folder);
@@ -313,12 +313,12 @@ async function nothingFound(path: string, access: FileAccess): Promise<SourceErr
   );
 }
 
-async function isFolder(path: string): Promise<boolean> {
+async function isFolder(path: string) {
   return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
 
 /** The names in a parent folder of `written`; undefined if jobs may not read it. */
-async function namesIn(folder: string, written: string, access: FileAccess): Promise<string[] | undefined> {
+async function namesIn(folder: string, written: string, access: FileAccess) {
   const allowed = await allowedPath(folder, access, written).catch(() => ({ refused: '' }));
   if ('refused' in allowed) return undefined;
   const names = await readdir(allowed.real).catch(() => undefined);
@@ -326,22 +326,22 @@ async function namesIn(folder: string, written: string, access: FileAccess): Pro
 }
 
 /** Whether only a pattern that has the name exactly so finds it. */
-function isPassedOver(name: string): boolean {
+function isPassedOver(name: string) {
   return name.startsWith('.') || isOwnerFile(name);
 }
 
 /** The folder of a path before its first wildcard. */
-function fixedFolder(path: string): string {
+function fixedFolder(path: string) {
   const parts = path.split(sep);
   const wild = parts.findIndex((part) => /[*?[\]{}()!]/.test(part));
   return wild < 0 ? dirname(path) : parts.slice(0, wild).join(sep) || sep;
 }
 
-function isInside(folder: string, path: string): boolean {
+function isInside(folder: string, path: string) {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-function hasHiddenPart(path: string): boolean {
+function hasHiddenPart(path: string) {
   return path.split(sep).some((part) => part.startsWith('.') && part !== '.' && part !== '..');
 }
 
@@ -492,7 +492,7 @@ export async function makeFolders(path: string, mode?: number): Promise<void> {
 }
 
 /** False if a parent folder is missing. */
-async function madeOrExists(path: string, mode?: number): Promise<boolean> {
+async function madeOrExists(path: string, mode?: number) {
   try {
     await mkdir(path, mode);
     return true;

@@ -30,7 +30,7 @@ export function folderArtifacts(root: string): Artifacts {
   };
 }
 
-function runFolder(location: string): RunFolder {
+function runFolder(location: string) {
   const pathOf = (name: string) => join(location, checkedName(name));
   let prepared: Promise<void> | undefined;
   const folder: RunFolder = {
@@ -76,7 +76,7 @@ function runFolder(location: string): RunFolder {
 }
 
 /** The bytes of a file, which is closed with the stream. */
-function bytesOf(file: FileHandle): Readable {
+function bytesOf(file: FileHandle) {
   let position = 0;
   return new Readable({
     highWaterMark: READ_BYTES,
@@ -96,7 +96,7 @@ function bytesOf(file: FileHandle): Readable {
 }
 
 /** Creates the folder and removes incomplete files of dead writers. */
-async function prepare(location: string): Promise<void> {
+async function prepare(location: string) {
   await asStateError(location, 'created', makeFolders(location, 0o700));
   for (const name of await asStateError(location, 'read', readdir(location))) {
     if (!isTemporary(name)) continue;
@@ -105,7 +105,7 @@ async function prepare(location: string): Promise<void> {
   }
 }
 
-async function writeNew(path: string, content: Parameters<RunFolder['write']>[1]): Promise<number> {
+async function writeNew(path: string, content: Parameters<RunFolder['write']>[1]) {
   const file = await asStateError(path, 'written', open(path, 'wx', 0o600));
   try {
     let size = 0;
@@ -167,7 +167,7 @@ async function asStateError<Value>(
   path: string,
   action: 'created' | 'read' | 'written' | 'removed',
   result: Promise<Value>,
-): Promise<Value> {
+) {
   try {
     return await result;
   } catch (error) {

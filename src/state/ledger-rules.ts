@@ -167,20 +167,20 @@ function beginKeys(
 }
 
 /** A delete needs ownership and a proven id: nobody else may have sent the key, and the id is the one in the ledger. */
-function mayDelete(job: string, { id, looksUpId }: PlannedDelete, { mark, doubt }: KeyFacts): boolean {
+function mayDelete(job: string, { id, looksUpId }: PlannedDelete, { mark, doubt }: KeyFacts) {
   if (doubt !== null && doubt.job !== job) return false;
   if (mark?.job !== job || mark.id !== id) return false;
   return mark.idProof === undefined || (mark.idProof === 'once' && looksUpId);
 }
 
-function isProven({ id, idProof }: LedgerMark): boolean {
+function isProven({ id, idProof }: LedgerMark) {
   return id !== null && idProof === undefined;
 }
 
 const NO_MARKS: KeyWrites<MarkChange>['marks'] = new Map();
 
 /** Whether a request of this sender for a key in doubt may still run. SQLite has the same rule in SQL: change both. */
-function mayRun(sender: string, { isAtWork, senders }: Doubt): boolean {
+function mayRun(sender: string, { isAtWork, senders }: Doubt) {
   return isAtWork && senders.includes(sender);
 }
 
@@ -237,7 +237,7 @@ export interface Acknowledged {
 }
 
 /** A verification repeats what was acknowledged, which is no later version: its marks keep their serials. */
-function keepsSerials({ kind }: Run): boolean {
+function keepsSerials({ kind }: Run) {
   return kind === 'verify';
 }
 
@@ -282,13 +282,13 @@ function outcomeEffect(job: string, { operation, outcome, observation }: Operati
   };
 }
 
-function acknowledgedKey(operation: Operation, outcome: Outcome): string {
+function acknowledgedKey(operation: Operation, outcome: Outcome) {
   const isNew = operation.kind === 'upsert-contact' && outcome.kind === 'applied' && outcome.id !== null;
   return isNew ? String(outcome.id) : operation.key;
 }
 
 /** The key before of a product that is renamed, or the new one. */
-function otherKey(operation: Operation): string | undefined {
+function otherKey(operation: Operation) {
   switch (operation.kind) {
     case 'upsert-product':
       return operation.renames;
@@ -302,7 +302,7 @@ function otherKey(operation: Operation): string | undefined {
   }
 }
 
-function ownerAfter(job: string, operation: Operation): string {
+function ownerAfter(job: string, operation: Operation) {
   return (operation.kind === 'upsert-product' ? operation.owner : undefined) ?? job;
 }
 
@@ -339,7 +339,7 @@ function acknowledgedId(
 }
 
 /** Whether an effect changes a doubt into another one, so that the doubt must be read first. */
-function dependsOnDoubt({ doubt, part }: SettledEffect): boolean {
+function dependsOnDoubt({ doubt, part }: SettledEffect) {
   return doubt === 'restore' || doubt === 'keep' || part !== undefined;
 }
 
@@ -353,7 +353,7 @@ function fieldsLeft(doubt: Doubt | null, part: readonly string[]): readonly stri
 }
 
 /** The fields of which nobody knows what the store has; null: any of them. */
-function doubtedFields({ mark, doubt }: KeyFacts): readonly string[] | null {
+function doubtedFields({ mark, doubt }: KeyFacts) {
   if (mark?.fingerprint === IN_DOUBT) return null;
   return doubt === null ? [] : doubt.fields;
 }
@@ -385,17 +385,17 @@ function confirmKeys(facts: FactsByKey): KeyWrites<MarkChange> {
 }
 
 /** Whether the store may have another version of the key than at this serial (rule 8). `deletedAt`: 0 if it was not deleted. */
-function wasWrittenSince(serial: number, { mark, doubt }: KeyFacts, deletedAt: number): boolean {
+function wasWrittenSince(serial: number, { mark, doubt }: KeyFacts, deletedAt: number) {
   return Math.max(mark?.serial ?? 0, doubt?.serial ?? 0, deletedAt) > serial;
 }
 
 /** Whether only this job has sent the key in doubt since it was acknowledged. Not of a mark that a loss put in doubt; without a mark ask `lostSince`, too. */
-function isDoubtedOnlyBy(job: string, { mark, doubt }: KeyFacts): boolean {
+function isDoubtedOnlyBy(job: string, { mark, doubt }: KeyFacts) {
   return doubt?.job === job && mark?.fingerprint !== IN_DOUBT;
 }
 
 /** Whether the store may have the key, sent by this job or several, under an unknown id. SQLite has the same rule in SQL: change both. */
-function isUnconfirmed(job: string, { mark, doubt }: KeyFacts): boolean {
+function isUnconfirmed(job: string, { mark, doubt }: KeyFacts) {
   return mark === null && doubt !== null && (doubt.job === null || doubt.job === job);
 }
 

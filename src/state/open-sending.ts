@@ -36,7 +36,7 @@ export async function openSending(
   let hasBegun = false;
   let locked: LockedError | null = null;
 
-  const writeHeartbeat = async (): Promise<void> => {
+  const writeHeartbeat = async () => {
     if (locked !== null) throw locked;
     const asked = presentMoment();
     // The witness first: if the state is lost, the witness shows how long requests of this process may still run.
@@ -50,15 +50,15 @@ export async function openSending(
     }
     confirmedAt = asked;
   };
-  const heartbeat = (): Promise<void> => {
+  const heartbeat = () => {
     writing ??= writeHeartbeat().finally(() => {
       writing = null;
     });
     return writing;
   };
-  const isFresh = (): boolean => confirmedAt !== null && elapsedMs(confirmedAt) < HEARTBEAT_VALID_MS;
+  const isFresh = () => confirmedAt !== null && elapsedMs(confirmedAt) < HEARTBEAT_VALID_MS;
   /** A slow heartbeat may already be too old when it is written. */
-  const untilFresh = async (): Promise<void> => {
+  const untilFresh = async () => {
     const since = performance.now();
     while (!isFresh()) {
       if (performance.now() - since > HEARTBEAT_TIMEOUT_MS) throw tooSlow();
@@ -67,7 +67,7 @@ export async function openSending(
   };
 
   /** An older state that was restored after the comparison assigns serials a second time. */
-  const refuseBehind = async (serial: Serial): Promise<void> => {
+  const refuseBehind = async (serial: Serial) => {
     const isBehind = seen.some(
       (one) => one.serial.lineage === serial.lineage && one.serial.value >= serial.value,
     );
@@ -129,7 +129,7 @@ export async function openSending(
   };
 }
 
-function tooSlow(): StateError {
+function tooSlow() {
   return new StateError(
     `For ${HEARTBEAT_TIMEOUT_MS / 1_000} seconds the state and the artifacts could not be written within ${HEARTBEAT_VALID_MS / 1_000} seconds: nothing may be sent.`,
     {

@@ -119,7 +119,7 @@ async function* withStateErrors(
 }
 
 /** Awaits an answer of the bucket; its error becomes a StateError with address, reason and advice. */
-async function asStateError<Value>(address: string, action: string, result: Promise<Value>): Promise<Value> {
+async function asStateError<Value>(address: string, action: string, result: Promise<Value>) {
   try {
     return await result;
   } catch (error) {
@@ -127,7 +127,7 @@ async function asStateError<Value>(address: string, action: string, result: Prom
   }
 }
 
-function stateErrorOf(address: string, action: string, error: unknown): unknown {
+function stateErrorOf(address: string, action: string, error: unknown) {
   if (!(error instanceof RemoteFailure)) return error;
   const why = error.kind === 'absent' ? 'it does not exist' : error.message;
   const kind = error.kind === 'transient' ? StateUnavailableError : StateError;

@@ -52,6 +52,6 @@ export function remainingMs(from: StoredMoment, durationMs: number, now: StoredM
   return Math.max(byWall, between0And(durationMs, from.bootMs + durationMs - now.bootMs));
 }
 
-function between0And(most: number, ms: number): number {
+function between0And(most: number, ms: number) {
   return Math.min(most, Math.max(0, ms));
 }

@@ -129,7 +129,7 @@ export function restoreVersions(rows: readonly StoredVersion[], ledgerBody: stri
   });
 }
 
-function readableBefore(packed: Uint8Array, after: string | null | undefined): string | undefined {
+function readableBefore(packed: Uint8Array, after: string | null | undefined) {
   try {
     return decodeBefore(packed, after ?? null);
   } catch (error) {
@@ -139,7 +139,7 @@ function readableBefore(packed: Uint8Array, after: string | null | undefined): s
 }
 
 /** The body before `after`. StateError when it is damaged, or belongs to another body: its checksum differs. */
-function decodeBefore(packed: Uint8Array, after: string | null): string {
+function decodeBefore(packed: Uint8Array, after: string | null) {
   const format = packed[0];
   if (format !== PLAIN_DELTA && format !== DEFLATED_DELTA) return decodeBody(packed);
   if (after === null) throw unreadable('the version after it has no body');
@@ -174,7 +174,7 @@ function deltaOptions(next: Buffer, start: number) {
   } as const;
 }
 
-function unreadable(problem: string, cause?: unknown): StateError {
+function unreadable(problem: string, cause?: unknown) {
   return new StateError(`A version in the history cannot be read: ${problem}.`, {
     hint: 'The history before it is lost; what the ledger acknowledges is not affected.',
     cause,

@@ -70,9 +70,9 @@ export function witnessFile(folder: RunFolder, tag: string, process: string) {
     }
   };
   /** Removes files of ended processes that add nothing to this one's; otherwise each run would leave a file. */
-  const sweep = async (own: Serial): Promise<void> => {
+  const sweep = async (own: Serial) => {
     const now = presentStoredMoment();
-    const isOver = (witness: Witness): boolean =>
+    const isOver = (witness: Witness) =>
       witness.lossSeen !== true &&
       witness.serial.lineage === own.lineage &&
       witness.serial.value <= own.value &&
@@ -83,13 +83,13 @@ export function witnessFile(folder: RunFolder, tag: string, process: string) {
     await folder.remove(over.map(([name]) => name));
   };
   /** Does one thing with the file after another. */
-  const next = (work: () => Promise<void>): Promise<void> => {
+  const next = (work: () => Promise<void>) => {
     const done = writing.then(work);
     writing = done.catch(() => {});
     return done;
   };
   /** Calls during a write share the next one. */
-  const write = (): Promise<void> => {
+  const write = () => {
     queued ??= next(async () => {
       queued = null;
       writes += 1;
@@ -98,12 +98,12 @@ export function witnessFile(folder: RunFolder, tag: string, process: string) {
     return queued;
   };
   /** Closes the file until the next write. */
-  const close = (): Promise<void> => next(() => file.close());
+  const close = () => next(() => file.close());
   /**
    * Writes the serial, or a later one, and that requests may start until HEARTBEAT_VALID_MS from now and last
    * `attemptMs`.
    */
-  const serial = async (given: Serial, attemptMs = 0): Promise<void> => {
+  const serial = async (given: Serial, attemptMs = 0) => {
     knownEndWithinMs = Math.max(knownEndWithinMs, HEARTBEAT_VALID_MS + attemptMs);
     const before = known;
     if (before === null || given.lineage !== before.lineage || given.value > before.value) known = given;
@@ -115,7 +115,7 @@ export function witnessFile(folder: RunFolder, tag: string, process: string) {
    * Writes the serial with which the state continues, valid as long as the longest of these witnesses, and removes the files of the
    * others.
    */
-  const replaceOthers = async (given: Serial, witnesses: readonly Witness[]): Promise<void> => {
+  const replaceOthers = async (given: Serial, witnesses: readonly Witness[]) => {
     const now = presentStoredMoment();
     const leftMs = witnesses.map((witness) => remainingMs(witness, witness.requestsEndWithinMs, now));
     await serial(given, Math.max(0, ...leftMs));
@@ -126,7 +126,7 @@ export function witnessFile(folder: RunFolder, tag: string, process: string) {
     all,
     serial,
     /** Writes that requests may start until HEARTBEAT_VALID_MS from now. */
-    heartbeat: (): Promise<void> => (known === null ? Promise.resolve() : write()),
+    heartbeat: () => (known === null ? Promise.resolve() : write()),
     /**
      * Writes that the state lost data while this process was sending. It uses a separate file that is not overwritten,
      * because the serial of the state may have caught up before the next comparison.
@@ -196,7 +196,7 @@ function fileLine(
   serial: Serial | null,
   requestsEndWithinMs: number,
   more: { readonly writes: number } | { readonly lossSeen: true },
-): string {
+) {
   return JSON.stringify({ serial, ...presentStoredMoment(), lastsMs: requestsEndWithinMs, ...more });
 }
 

@@ -40,7 +40,7 @@ export function cleanMessage(
 }
 
 /** The start of a line, cut between words if there are several. */
-function wholeWords(line: string): string {
+function wholeWords(line: string) {
   if (line.length <= MAX_MASKED_LENGTH) return line;
   const end = line.lastIndexOf(' ', MAX_MASKED_LENGTH);
   return line.slice(0, end > 0 ? end : MAX_MASKED_LENGTH).replace(HALF_OF_PAIR, '');

@@ -71,11 +71,11 @@ interface ExchangeOptions {
   readonly aborts: AbortListeners;
 }
 
-function firstOf(header: string | string[] | undefined): string | undefined {
+function firstOf(header: string | string[] | undefined) {
   return Array.isArray(header) ? header[0] : header;
 }
 
-function noAnswer(error: Error, sent: boolean): NoAnswer {
+function noAnswer(error: Error, sent: boolean) {
   const code = errorCode(error);
   const of = (kind: string, message: string) => new NoAnswer(kind, message, sent, error);
   switch (code) {
@@ -123,11 +123,11 @@ class Call implements Dispatcher.DispatchHandler {
     this.#deadline = setTimeout(this.#onDeadline, options.attemptMs);
   }
 
-  readonly #onAbort = (): void => {
+  readonly #onAbort = () => {
     this.#cancel(this.#options.signals.find(({ aborted }) => aborted)?.reason);
   };
 
-  readonly #onDeadline = (): void => {
+  readonly #onDeadline = () => {
     const message = `no complete answer within ${this.#options.attemptMs / 1_000} seconds`;
     this.#cancel(new NoAnswer('timeout', message, this.#controller !== null, undefined));
   };
@@ -314,7 +314,7 @@ const START_LENGTH = 120;
 const TEXT_VALUES = /(:\s*)"(?:[^"\\]|\\.)*"?/g;
 
 /** The message of an error body, or else a sentence with the status. */
-function messageOf(answer: RawAnswer, value: unknown, reader: Reader): string {
+function messageOf(answer: RawAnswer, value: unknown, reader: Reader) {
   const { apiKey, expected } = reader;
   const text = isJsonObject(value) ? value['message'] : undefined;
   // Only the refusal of a product must name the wrong field or value; `withoutPersonalData` masks it before it leaves
@@ -330,7 +330,7 @@ function messageOf(answer: RawAnswer, value: unknown, reader: Reader): string {
  * The description of an answer without a usable message: its start, and whether it can come from the API, which sends
  * JSON.
  */
-function withoutMessage(answer: RawAnswer, value: unknown, reader: Reader): string {
+function withoutMessage(answer: RawAnswer, value: unknown, reader: Reader) {
   const { status, body } = answer;
   if (body.trim() === '') return `the store answered ${status} without a message`;
   const start = startOf(answer, reader);
@@ -339,7 +339,7 @@ function withoutMessage(answer: RawAnswer, value: unknown, reader: Reader): stri
 }
 
 /** The beginning of an answer, for a message. */
-function startOf({ body }: RawAnswer, { apiKey, expected }: Reader): string {
+function startOf({ body }: RawAnswer, { apiKey, expected }: Reader) {
   const unnamed = (words: string) =>
     expected?.personalData == null ? words : withoutPersonalText(words, expected.personalData());
   const line = cleanMessage(body, apiKey, { unnamed, length: START_LENGTH });
@@ -397,7 +397,7 @@ export function isPushBack(status: number | null, retryAfterMs: number | undefin
 }
 
 /** Whether a status other than 401 means that the request is wrong and always will be. */
-function isRefusal(status: number): boolean {
+function isRefusal(status: number) {
   return status >= 400 && status !== 401 && !isTransientStatus(status);
 }
 
@@ -405,7 +405,7 @@ function isRefusal(status: number): boolean {
  * Whether a status comes from a gateway, behind which the store may still be processing the request: 520 and more are
  * those of CDNs.
  */
-function isOfGateway(status: number): boolean {
+function isOfGateway(status: number) {
   return status === 502 || status === 504 || status >= 520;
 }
 
@@ -487,7 +487,7 @@ const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
 const MAX_ENCODINGS = 3;
 
 /** With a header as in the standard, or without one as some servers send it. */
-function inflateAny(bytes: Buffer, limits: Limits): Promise<Buffer> {
+function inflateAny(bytes: Buffer, limits: Limits) {
   const hasHeader = ((bytes[0] ?? 0) & 0x0f) === 0x08;
   return hasHeader ? inflateBody(bytes, limits) : inflateRawBody(bytes, limits);
 }

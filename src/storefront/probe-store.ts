@@ -113,7 +113,7 @@ export function judgeAnswer(
 }
 
 /** Figures are left out, because they change from one request to the next. */
-function digestOf(lists: readonly unknown[]): string | null {
+function digestOf(lists: readonly unknown[]) {
   const known = lists.flatMap((list) =>
     isJsonObject(list) && 'id' in list ? [JSON.stringify([list['id'], list['name'], list['created']])] : [],
   );
@@ -207,17 +207,12 @@ function openProbe(options: PropertiesProbe, send: Exchange['send']) {
   let last = '';
   const leftContacts: string[] = [];
 
-  const learn = <Name extends PropertyName>(name: Name, value: ProbedProperties[Name]): void => {
+  const learn = <Name extends PropertyName>(name: Name, value: ProbedProperties[Name]) => {
     properties[name] = value;
     evidence[name] = last;
   };
   /** Sends a request, again after a failure that may pass; null without an answer that decides, or without requests left. */
-  const call = async (
-    method: StoreRequest['method'],
-    path: string,
-    body?: object,
-    isCleaning = false,
-  ): Promise<Answer | null> => {
+  const call = async (method: StoreRequest['method'], path: string, body?: object, isCleaning = false) => {
     const most = MAX_PROBE_REQUESTS - (isCleaning ? 0 : RESERVED_REQUESTS);
     const shown = `${method} ${path.replace(/\?email=.*/, '?email=…')}${body === undefined ? '' : ` {${Object.keys(body).join(', ')}}`}`;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS && requests < most; attempt += 1) {
@@ -335,7 +330,7 @@ export async function probeProperties(options: PropertiesProbe) {
 }
 
 /** Removes the products of this and of earlier probes, and restores a contact; gives what could not be removed. */
-async function removeTraces(probe: Probe, known: readonly string[]): Promise<string[]> {
+async function removeTraces(probe: Probe, known: readonly string[]) {
   const { contact } = probe.traces;
   if (contact !== null && (await restoreContact(probe, contact))) await probe.keep({ contact: null });
   const left: string[] = [];
@@ -347,11 +342,11 @@ async function removeTraces(probe: Probe, known: readonly string[]): Promise<str
   return left;
 }
 
-async function forgetUrl({ traces, keep }: Probe, url: string): Promise<void> {
+async function forgetUrl({ traces, keep }: Probe, url: string) {
   await keep({ urls: traces.urls.filter((trace) => trace !== url) });
 }
 
-async function tryLists({ get, learn }: Probe): Promise<void> {
+async function tryLists({ get, learn }: Probe) {
   const all = await get(LISTS);
   if (!all?.ok || all.items === null || all.items.length < 2) return;
   const first = await get(`${LISTS}?limit=1&skip=0`);
@@ -362,7 +357,7 @@ async function tryLists({ get, learn }: Probe): Promise<void> {
 }
 
 /** Reads products and categories; gives a category. */
-async function tryReads({ get, learn }: Probe): Promise<JsonObject | undefined> {
+async function tryReads({ get, learn }: Probe) {
   learn('readsProducts', isPage(await get(`${PRODUCTS}?limit=1`)));
   const categories = await get(`${PRODUCTS}/categories`);
   const known = categories?.items?.filter(({ id }) => typeof id === 'number');
@@ -371,7 +366,7 @@ async function tryReads({ get, learn }: Probe): Promise<JsonObject | undefined> 
 }
 
 /** Reads contacts and orders; gives a contact. */
-async function tryContacts(probe: Probe): Promise<JsonObject | undefined> {
+async function tryContacts(probe: Probe) {
   const contacts = await probe.get(`${CONTACTS}?limit=1`);
   probe.learn('readsContacts', isPage(contacts));
   await tryOrders(probe);
@@ -379,7 +374,7 @@ async function tryContacts(probe: Probe): Promise<JsonObject | undefined> {
 }
 
 /** From the time of an order on there is one; from next year on there is none. */
-async function tryOrders({ get, learn, options }: Probe): Promise<void> {
+async function tryOrders({ get, learn, options }: Probe) {
   const createdIn = (answer: Answer | null) => answer?.items?.[0]?.['created'];
   const created = createdIn(await get(`${ORDERS}?limit=1`));
   if (typeof created !== 'number' || !Number.isSafeInteger(created)) return;
@@ -392,7 +387,7 @@ async function tryOrders({ get, learn, options }: Probe): Promise<void> {
   learn('readsOrdersSince', isFound && later.ok && later.items?.length === 0);
 }
 
-async function tryContact(probe: Probe, listed: JsonObject | undefined): Promise<void> {
+async function tryContact(probe: Probe, listed: JsonObject | undefined) {
   const { get, judge, properties, options } = probe;
   const { contactId } = options;
   const named = contactId === null ? undefined : await readContact(probe, contactId);
@@ -422,7 +417,7 @@ async function tryContact(probe: Probe, listed: JsonObject | undefined): Promise
  * Removes the contact that a store made although it has one with this e-mail address. Another one that was there before is not
  * ours: only a contact of this minute that has nothing but the address is removed.
  */
-async function removeMade(probe: Probe, posted: Answer, named: JsonObject): Promise<void> {
+async function removeMade(probe: Probe, posted: Answer, named: JsonObject) {
   const made = answeredId(posted);
   if (made === null || made === named['id']) return;
   const { id: _id, email, createdOn, ...others } = posted.object;
@@ -449,7 +444,7 @@ async function readContact({ call, get, judge, properties }: Probe, id: string) 
   return isWhole(answer) ? answer?.object : undefined;
 }
 
-async function tryEmptyList(probe: Probe, id: string, contact: JsonObject): Promise<void> {
+async function tryEmptyList(probe: Probe, id: string, contact: JsonObject) {
   const field = CONTACT_LISTS.find((name) => itemCount(contact[name]) > 0);
   if (field === undefined) return;
   const trace = { id, field, value: contact[field] };
@@ -462,15 +457,12 @@ async function tryEmptyList(probe: Probe, id: string, contact: JsonObject): Prom
   if (isUntouched || (await restoreContact(probe, trace))) await probe.keep({ contact: null });
 }
 
-async function restoreContact(
-  { call }: Probe,
-  { id, field, value }: NonNullable<ProbeTraces['contact']>,
-): Promise<boolean> {
+async function restoreContact({ call }: Probe, { id, field, value }: NonNullable<ProbeTraces['contact']>) {
   const restored = await call('PUT', contactPath(id), { [field]: value }, true);
   return restored?.ok === true || restored?.status === 404;
 }
 
-async function tryProduct(probe: Probe, category: JsonObject | undefined): Promise<void> {
+async function tryProduct(probe: Probe, category: JsonObject | undefined) {
   const { upsert, judge, learn, remove } = probe;
   const url = `storeferry-probe-${probe.options.unique}`;
   await probe.keep({ urls: [...probe.traces.urls, url] });
@@ -499,7 +491,7 @@ async function tryProduct(probe: Probe, category: JsonObject | undefined): Promi
 }
 
 /** Sends a part of the product, in both ways in which stores take one. */
-async function tryPartial(probe: Probe, url: string, id: number, whole: object): Promise<void> {
+async function tryPartial(probe: Probe, url: string, id: number, whole: object) {
   const { upsert, get, judge, learn, properties } = probe;
   const path = `${PRODUCTS}/${id}`;
   const partial = await upsert(url, {});
@@ -521,7 +513,7 @@ async function tryPartial(probe: Probe, url: string, id: number, whole: object):
 }
 
 /** The product of the probe is listed by its title, and none by a title that was never used. */
-async function tryFilter({ get, learn, options }: Probe, id: number): Promise<void> {
+async function tryFilter({ get, learn, options }: Probe, id: number) {
   const listed = async (title: string) =>
     (await get(`${PRODUCTS}?limit=10&title=${encodeURIComponent(title)}`))?.items;
   const own = await listed(TITLE);
@@ -529,8 +521,8 @@ async function tryFilter({ get, learn, options }: Probe, id: number): Promise<vo
   if (own && none) learn('filtersProducts', own.some((one) => one['id'] === id) && none.length === 0);
 }
 
-async function tryCategories({ upsert, learn }: Probe, url: string, category: JsonObject): Promise<void> {
-  const isKept = async (form: unknown): Promise<boolean> => {
+async function tryCategories({ upsert, learn }: Probe, url: string, category: JsonObject) {
+  const isKept = async (form: unknown) => {
     const answer = await upsert(url, { ...wholeProduct(true), categories: [form] });
     const kept = answer?.ok ? answer.object['categories'] : undefined;
     const ids = Array.isArray(kept) ? kept.map((one) => (isJsonObject(one) ? one['id'] : one)) : [];
@@ -557,46 +549,46 @@ function wholeProduct(advanced: boolean) {
   };
 }
 
-function pricesOf(product: unknown): unknown[] {
+function pricesOf(product: unknown) {
   return objectsIn(product, 'variants').map(({ price }) => price);
 }
 
 /** Whether each variant has another price, as it was sent; a store may alter prices of all alike. */
-function keepsPrices(product: unknown, sent: object): boolean {
+function keepsPrices(product: unknown, sent: object) {
   const kept = pricesOf(product);
   return kept.length === pricesOf(sent).length && new Set(kept).size === kept.length;
 }
 
 /** Whether description and variants of a whole product are still there. */
-function keepsFields(product: unknown): boolean {
+function keepsFields(product: unknown) {
   return isJsonObject(product) && Boolean(product['description']) && pricesOf(product).length === 2;
 }
 
-function contactPath(id: string): string {
+function contactPath(id: string) {
   return `${CONTACTS}/${encodeURIComponent(id)}`;
 }
 
-function idIn(object: JsonObject | undefined): number | null {
+function idIn(object: JsonObject | undefined) {
   const id = object?.['id'];
   const value = typeof id === 'string' && /^\d+$/.test(id) ? Number(id) : id;
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
 }
 
 /** The id in the answer to a request that succeeded. */
-function answeredId({ ok, object }: Answer): number | null {
+function answeredId({ ok, object }: Answer) {
   return ok ? idIn(object) : null;
 }
 
-function textOf(value: unknown): string | null {
+function textOf(value: unknown) {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-function itemCount(value: unknown): number {
+function itemCount(value: unknown) {
   return Array.isArray(value) ? value.length : 0;
 }
 
 /** Whether an answer is the envelope with at most the one item that was asked for; null without an answer. */
-function isPage(answer: Answer | null): boolean | null {
+function isPage(answer: Answer | null) {
   if (answer === null) return null;
   const { items } = answer.object;
   return answer.ok && Array.isArray(items) && items.length <= 1;

@@ -101,7 +101,7 @@ export function expectContactByEmail(body: string): Expectation {
   };
 }
 
-function emailIn(contact: unknown): string | undefined {
+function emailIn(contact: unknown) {
   const email = isJsonObject(contact) ? contact['email'] : undefined;
   return typeof email === 'string' ? comparedEmail(email) : undefined;
 }
@@ -135,7 +135,7 @@ const MARKER = `repeated-${randomUUID()}`;
  * Undefined for any other answer, and for one that reports a failure or may have a field twice. Does not parse the body and
  * does not compare its fields, which for 30 000 products took a tenth of the event loop (test/bench/README.md).
  */
-function besideRepeated(text: string, body: string): JsonObject | undefined {
+function besideRepeated(text: string, body: string) {
   const members = body.slice(1, -1);
   // Mostly the answer begins with them, and a comparison is cheaper than a search.
   const at = members === '' ? -1 : text.startsWith(members, 1) ? 1 : text.indexOf(members);
@@ -169,31 +169,31 @@ function proveByFields(sent: JsonObject, answer: JsonObject, id: number): Proof 
 }
 
 /** Many products share a type, a flag and empty values: such values do not identify a product. */
-function identifiesProduct(name: string, sent: unknown): boolean {
+function identifiesProduct(name: string, sent: unknown) {
   return name !== 'type' && typeof sent !== 'boolean' && !isEmpty(sent);
 }
 
 /** Bodies are written by JSON.stringify, so each member appears in them as it would be written alone. */
-function repeatsTitle(body: string, title: unknown): boolean {
+function repeatsTitle(body: string, title: unknown) {
   return typeof title === 'string' && title !== '' && body.includes(`"title":${JSON.stringify(title)}`);
 }
 
 /** The id in an answer: a safe integer or its decimal text; null if there is none that can be stored. */
-function idIn({ id }: JsonObject): number | null {
+function idIn({ id }: JsonObject) {
   const number = typeof id === 'string' && /^-?\d{1,16}$/.test(id) ? Number(id) : id;
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : null;
 }
 
-function isId(sent: string, answered: unknown): boolean {
+function isId(sent: string, answered: unknown) {
   if (answered === sent) return true;
   const id = idIn({ id: answered });
   return id !== null && id === idIn({ id: sent });
 }
 
-function namesNoOther(answer: JsonObject, id: number): boolean {
+function namesNoOther(answer: JsonObject, id: number) {
   return !Object.hasOwn(answer, 'id') || idIn(answer) === id;
 }
 
-function asObject(value: unknown): JsonObject {
+function asObject(value: unknown) {
   return isJsonObject(value) ? value : {};
 }

@@ -15,7 +15,7 @@ export type PageItem = Readonly<Record<string, unknown>>;
 /** Items of a list. Envelope values are null if the store sent none (a bare list). */
 export type Page = ReturnType<typeof readPage>;
 
-function count(value: unknown): number | null {
+function count(value: unknown) {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
 
@@ -121,13 +121,13 @@ export function arrayItemTexts(json: string): string[] {
   return texts;
 }
 
-function pushText(texts: string[], text: string): void {
+function pushText(texts: string[], text: string) {
   const line = text.trim().replaceAll(/[\r\n]+/g, ' ');
   if (line !== '') texts.push(line);
 }
 
 /** The offset of the closing quote of the string that begins at `start`. */
-function endOfString(json: string, start: number): number {
+function endOfString(json: string, start: number) {
   for (let end = json.indexOf('"', start + 1); end >= 0; end = json.indexOf('"', end + 1)) {
     let slashes = 0;
     while (json.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes++;
@@ -137,7 +137,7 @@ function endOfString(json: string, start: number): number {
 }
 
 /** The bracket that opens the array: the text's own, or that of its last member `items`, as JSON.parse decides. */
-function arrayStart(json: string): number {
+function arrayStart(json: string) {
   const first = /\S/.exec(json.charCodeAt(0) === 0xfeff ? json.slice(1) : json)?.[0];
   if (first === '[') return json.indexOf('[');
   let found = -1;
@@ -171,7 +171,7 @@ function arrayStart(json: string): number {
   return found;
 }
 
-function isItemsKey(key: string | null): boolean {
+function isItemsKey(key: string | null) {
   return key !== null && JSON.parse(`"${key}"`) === 'items';
 }
 

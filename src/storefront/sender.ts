@@ -163,7 +163,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
 
   let redirects = { movedTo: '', status: 0, count: 0 };
   /** Throws where the store has moved: so many redirects in succession, with no other answer between, are not about a record. */
-  const refuseMoved = ({ movedTo = '', status }: Partial<Failure>): void => {
+  const refuseMoved = ({ movedTo = '', status }: Partial<Failure>) => {
     const isSame = movedTo !== '' && redirects.movedTo === movedTo && redirects.status === status;
     redirects = { movedTo, status: status ?? 0, count: isSame ? redirects.count + 1 : 1 };
     if (movedTo === '' || redirects.count < MAX_REDIRECTS_IN_SUCCESSION) return;
@@ -175,7 +175,7 @@ export function sender({ exchange, gate, apiKey, clock, random, onAttempt }: Sen
     );
   };
 
-  const report = (pending: PendingRequest, verdict: Verdict, durationMs: number): void => {
+  const report = (pending: PendingRequest, verdict: Verdict, durationMs: number) => {
     const { request, options } = pending;
     const failure = verdict.kind === 'failed' ? verdict.failure : null;
     if (onAttempt !== undefined) {
@@ -432,7 +432,7 @@ function needsConfirmation(verdict: Settled | { readonly kind: 'failed' }): verd
 }
 
 /** The error for an API key that the store does not accept. */
-function wrongKeyError({ status, message }: Unauthorized): UnauthorizedError {
+function wrongKeyError({ status, message }: Unauthorized) {
   const unquoted = `The store does not accept the API key (${status})`;
   return new UnauthorizedError(`${unquoted}: ${message}`, {
     unquoted,

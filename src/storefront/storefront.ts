@@ -131,7 +131,7 @@ function outcomeOf(sent: Sent, { onAnswer }: SendOptions): Outcome {
 }
 
 /** A 404 of the API means that there is no such object; a 404 of a gateway does not. */
-function isAbsent(sent: Sent): boolean {
+function isAbsent(sent: Sent) {
   return sent.kind === 'refused' && sent.status === 404 && sent.isFromApi;
 }
 
@@ -142,7 +142,7 @@ function outcomeOrAbsent(sent: Sent, options: SendOptions, advice?: string): Out
   return outcome.kind === 'rejected' ? { ...outcome, absent: true } : outcome;
 }
 
-function queryOf({ limit, skip, createdAtMin }: PageQuery): string {
+function queryOf({ limit, skip, createdAtMin }: PageQuery) {
   return `?limit=${limit}&skip=${skip}${createdAtMin === undefined ? '' : `&created_at_min=${createdAtMin}`}`;
 }
 
@@ -178,7 +178,7 @@ export function createStorefront(options: StorefrontOptions): Storefront {
   const { onAttempt } = options;
   const send = sender({ exchange: wire, gate: access, apiKey, clock, random, onAttempt });
 
-  const answeredBy = (path: string, sent: Sent): Extract<Sent, { readonly kind: 'ok' }> => {
+  const answeredBy = (path: string, sent: Sent) => {
     switch (sent.kind) {
       case 'ok':
         return sent;
@@ -196,20 +196,20 @@ export function createStorefront(options: StorefrontOptions): Storefront {
   };
   const get = (path: string, sendOptions: SendOptions) =>
     send({ method: 'GET', path, body: null }, sendOptions);
-  const readList = async (path: string, sendOptions: SendOptions): Promise<Page> => {
+  const readList = async (path: string, sendOptions: SendOptions) => {
     const { value, text } = answeredBy(path, await get(path, sendOptions));
     return readPage(value, text, path);
   };
 
   /** A store that has lost the endpoint answers a change of a product as if the product were gone. */
-  const isGone = async (path: string, sendOptions: SendOptions): Promise<boolean> => {
+  const isGone = async (path: string, sendOptions: SendOptions) => {
     const { onAnswer: _, onNotApplied: __, ...reading } = sendOptions;
     const list = await get(`${PRODUCTS}${queryOf({ limit: 1, skip: 0 })}`, reading);
     return list.kind === 'ok' && isAbsent(await get(path, reading));
   };
 
   let closed: Promise<void> | null = null;
-  const close = (): Promise<void> => {
+  const close = () => {
     access.close(new Error('The storefront was closed'));
     closed ??= wire.close();
     return closed;

@@ -63,7 +63,7 @@ export function waitQueue<Item, Grant>(aborts: AbortListeners, priorityOf: (item
     /** Resolves with the value that resumes the item; rejects with the signal's reason. */
     wait: (item: Item, signal: AbortSignal): Promise<Grant> =>
       new Promise((resolve, reject) => {
-        const onAbort = (): void => {
+        const onAbort = () => {
           const at = queue.indexOf(waiter);
           if (at >= 0) queue.splice(at, 1);
           reject(signal.reason);

@@ -56,7 +56,7 @@ async function findWorkers(
   return await judgeWorkers(queue, scheduled);
 }
 
-async function isRedisReachable(redisUrl: string): Promise<boolean> {
+async function isRedisReachable(redisUrl: string) {
   const { checkRedisServer } = await import('../../state/redis/redis-connection.ts');
   return (await checkRedisServer(redisUrl).catch(() => undefined)) !== undefined;
 }
@@ -144,7 +144,7 @@ async function changedFiles(
     import('node:child_process'),
     import('node:util'),
   ]);
-  const git = async (...args: readonly string[]): Promise<string> => {
+  const git = async (...args: readonly string[]) => {
     try {
       return (await promisify(execFile)('git', ['-C', folder, ...args], { maxBuffer: MAX_GIT_BYTES })).stdout;
     } catch (cause) {
@@ -185,7 +185,7 @@ function changedParts(
   { jobs, mappings }: WorkspaceCheck,
   files: ReadonlySet<string>,
 ): Pick<WorkspaceCheck, 'jobs' | 'mappings'> {
-  const isChanged = (path: string | undefined): boolean => {
+  const isChanged = (path: string | undefined) => {
     if (path === undefined) return false;
     const named = normalize(path);
     return [...files].some(
@@ -212,7 +212,7 @@ function changedParts(
   };
 }
 
-function findingsOf({ findings }: Found, verdict: Finding['verdict']): number {
+function findingsOf({ findings }: Found, verdict: Finding['verdict']) {
   return findings.filter((finding) => finding.verdict === verdict).length;
 }
 
@@ -255,7 +255,7 @@ function checkSummary(found: Found): object {
   };
 }
 
-function printCheck({ terminal, directory, program }: Invocation, found: Found, online: boolean): void {
+function printCheck({ terminal, directory, program }: Invocation, found: Found, online: boolean) {
   const { checked, problems, passed, findings, base } = found;
   const colors = pc.createColors(terminal.colors);
   const lines = [
@@ -319,13 +319,13 @@ function safetyLines(checked: WorkspaceCheck): string[] {
 }
 
 /** In the order in which a person corrects them: file by file, from top to bottom. */
-function inFileOrder({ place: a }: ConfigurationProblem, { place: b }: ConfigurationProblem): number {
+function inFileOrder({ place: a }: ConfigurationProblem, { place: b }: ConfigurationProblem) {
   if (a.file !== b.file) return a.file < b.file ? -1 : 1;
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }
 
 /** Whether probes of stores are kept on this machine, which can be shown without a network. */
-function hasProbes({ settings }: WorkspaceCheck): boolean {
+function hasProbes({ settings }: WorkspaceCheck) {
   return settings?.artifacts.kind === 'folder' && existsSync(join(settings.artifacts.path, PROBES_FOLDER));
 }
 
@@ -341,7 +341,7 @@ async function lookAround(
   checked: WorkspaceCheck,
   checks: readonly OnlineCheck[],
   signal: AbortSignal,
-): Promise<Finding[]> {
+) {
   const { runOnlineChecks } = await import('../../run/online/online-checks.ts');
   const unsetOf = (store: string) => workspace.inspection.store(store)?.unset.map(({ name }) => name) ?? [];
   const around = { dir: workspace.dir, ...checked, unsetOf, version: packageVersion(), newRunId };
@@ -349,7 +349,7 @@ async function lookAround(
 }
 
 /** The next commands. */
-function nextCommands({ jobs }: WorkspaceCheck, online: boolean): string[] {
+function nextCommands({ jobs }: WorkspaceCheck, online: boolean) {
   const first = (kind: 'import' | 'export') => jobs.find((job) => job.kind === kind)?.name;
   const imported = first('import');
   const exported = first('export');

@@ -47,7 +47,7 @@ const SCRIPTS: Readonly<Record<string, (commands: readonly CompletedCommand[]) =
   fish: fishScript,
 };
 
-function bashScript(commands: readonly CompletedCommand[]): string {
+function bashScript(commands: readonly CompletedCommand[]) {
   const cases = commands.map(({ name, options, takesJob }) => {
     const words = [...options.map((option) => option.name), '--help'].join(' ');
     return `    ${name}) words='${words}'${takesJob ? ' takes_job=1' : ''} ;;`;
@@ -78,7 +78,7 @@ complete -o default -F _storeferry storeferry
 `;
 }
 
-function fishScript(commands: readonly CompletedCommand[]): string {
+function fishScript(commands: readonly CompletedCommand[]) {
   const lines = commands.flatMap(({ name, summary, options, takesJob }) => {
     const seen = `complete -c storeferry -n '__fish_seen_subcommand_from ${name}'`;
     return withoutAbsent([
@@ -91,6 +91,6 @@ function fishScript(commands: readonly CompletedCommand[]): string {
 }
 
 /** As one word of fish. */
-function quoted(text: string): string {
+function quoted(text: string) {
   return `'${text.replaceAll(/['\\]/g, '\\$&')}'`;
 }

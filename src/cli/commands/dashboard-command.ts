@@ -14,7 +14,6 @@ import type { JobAction } from '../../model/action.ts';
 import { explainError, UsageError } from '../../model/storeferry-error.ts';
 import { knownStore } from '../../onboarding/new-workspace.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
-import type { RunningWorker } from '../../queue/start-worker.ts';
 import { settleRenames } from '../../run/execute-run.ts';
 import { openProcessFolder } from '../../state/file-access.ts';
 import { secretRedactor } from '../../text/mask-personal-data.ts';
@@ -186,7 +185,7 @@ export const dashboardCommand = defineCommand({
 });
 
 /** Makes a workspace of a folder that has nothing but hidden files, or is not there yet; any other folder stays as it is. */
-function prepareEmptyFolder(directory: string): boolean {
+function prepareEmptyFolder(directory: string) {
   if (isWorkspace(directory)) return false;
   const names = existsSync(directory) ? readdirSync(directory) : [];
   if (names.some((name) => !name.startsWith('.'))) return false;
@@ -199,13 +198,13 @@ async function startOwnWorker(
   directory: string,
   { open, ...options }: WorkerContextOptions & OpenWorker,
   ending: AsyncDisposableStack,
-): Promise<RunningWorker> {
+) {
   const { openForWorker, startWorkerIn } = await import('./worker-command.ts');
   const own = open.redisUrl === undefined ? open : ending.use(await openForWorker(directory, options));
   return await startWorkerIn(directory, { ...options, open: own }, ending);
 }
 
-function attempt<T>(read: () => T): T | undefined {
+function attempt<T>(read: () => T) {
   try {
     return read();
   } catch {
@@ -233,7 +232,7 @@ function parsePublicUrl(text: string): URL {
   );
 }
 
-function newTokensText({ full, readOnly }: NonNullable<RunningDashboard['tokens']>, program: string): string {
+function newTokensText({ full, readOnly }: NonNullable<RunningDashboard['tokens']>, program: string) {
   return `
 Sign in with one of these tokens. They are printed only once; the dashboard keeps their hashes:
 
@@ -245,11 +244,11 @@ To make new tokens: ${program} dashboard --new-token
 `;
 }
 
-function exposureWarning(listen: string, program: string): string {
+function exposureWarning(listen: string, program: string) {
   return `Warning: other machines can reach it without TLS: others on the network can read tokens and pages. Put a proxy with TLS in front, and give the address that browsers use: ${program} dashboard --listen ${listen} --url https://...\n`;
 }
 
-function proxyNote(program: string): string {
+function proxyNote(program: string) {
   return `Note: behind the proxy all visitors have its address, in limits and in the audit. Name the proxy: ${program} dashboard --url https://... --proxy 127.0.0.1\n`;
 }
 
@@ -269,7 +268,7 @@ async function enqueueJob(
 }
 
 /** Whether a worker would execute a run; false if Redis does not answer. */
-async function hasWorkers(queue: RunQueue): Promise<boolean> {
+async function hasWorkers(queue: RunQueue) {
   return (await queue.workers().catch(() => 0)) > 0;
 }
 

@@ -35,7 +35,7 @@ export const demoCommand = defineCommand({
     await removeEarlierDemos();
     const store = await startSandbox({ port: 0, apiKey: API_KEY });
     const dir = await makeDemoWorkspace({ url: store.url, apiKey: API_KEY });
-    const runStep = async ({ title, command, exitCode, prepare }: DemoStep): Promise<void> => {
+    const runStep = async ({ title, command, exitCode, prepare }: DemoStep) => {
       await prepare?.();
       terminal.out(`\n${colors.bold(title)}\n${colors.dim(`$ storeferry ${command.join(' ')}`)}\n`);
       const code = await storeferry(dir, command);
@@ -122,7 +122,7 @@ function storeferry(dir: string, command: readonly string[]): Promise<number> {
 }
 
 /** The start and the end of a long line: the keys are at the start, the reasons at the end. */
-function shortenMiddle(line: string, width: number): string {
+function shortenMiddle(line: string, width: number) {
   const half = Math.floor((width - 3) / 2);
   return line.length <= width ? line : `${line.slice(0, half)} … ${line.slice(-half)}`;
 }
@@ -137,7 +137,7 @@ const COPIED = [
 const FOLDER = 'storeferry-demo-';
 
 /** Removes the folders of earlier demos of this user, except those of running ones. */
-async function removeEarlierDemos(): Promise<void> {
+async function removeEarlierDemos() {
   const names = await readdir(tmpdir());
   for (const name of names.filter((one) => one.startsWith(FOLDER))) {
     const dir = join(tmpdir(), name);
@@ -150,7 +150,7 @@ async function removeEarlierDemos(): Promise<void> {
 }
 
 /** Creates a temporary workspace with the sample jobs for a store at this address, and returns its folder. */
-async function makeDemoWorkspace(store: { readonly url: string; readonly apiKey: string }): Promise<string> {
+async function makeDemoWorkspace(store: { readonly url: string; readonly apiKey: string }) {
   const dir = await makeTemporaryFolder(`${FOLDER}${process.pid}-`);
   await mkdir(join(dir, 'jobs', 'samples'), { recursive: true });
   await Promise.all(COPIED.map((file) => cp(join(PACKAGE_DIR, file), join(dir, file))));
@@ -162,7 +162,7 @@ async function makeDemoWorkspace(store: { readonly url: string; readonly apiKey:
 }
 
 /** The catalog one day later. */
-async function copyNextCatalog(dir: string): Promise<void> {
+async function copyNextCatalog(dir: string) {
   await cp(join(PACKAGE_DIR, 'jobs', 'samples', 'catalog-second-night.csv'), join(dir, CATALOG_FILE));
 }
 

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { explainFailure, InterruptedError, StateError, UsageError } from '../../model/storeferry-error.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
-import type { RunFacts } from '../../report/run-facts.ts';
 import { failureSummary, storesSummary } from '../../report/run-summary.ts';
 import { readStoredReport } from '../../run/report/read-stored-report.ts';
 import type { RunContext, RunEvent } from '../../run/run-context.ts';
@@ -44,13 +43,13 @@ async function enqueueJob(
   job: string,
   { follow, json, resend }: Typed<typeof OPTIONS>,
   attempt: Attempt,
-): Promise<number> {
+) {
   if (json && !follow)
     throw new UsageError('--json prints how a run ended, so it needs --follow.', {
       hint: 'Add --follow, or leave out --json.',
     });
   const watch = watchRun(terminal, () => performance.now());
-  const onEvent = (event: RunEvent): void => {
+  const onEvent = (event: RunEvent) => {
     watch.onEvent(event);
     attempt.onEvent(event);
   };
@@ -110,7 +109,7 @@ interface QueuedJob {
 const POLL_MS = 250;
 
 /** Waits for the end of a queued run, and shows its progress. An interrupt ends the wait alone: InterruptedError. */
-async function followRun(queue: RunQueue, { id, job }: QueuedJob, context: RunContext): Promise<RunFacts> {
+async function followRun(queue: RunQueue, { id, job }: QueuedJob, context: RunContext) {
   const lost = (what: string) =>
     new StateError(what, {
       hint: `Redis was emptied or evicts keys (see maxmemory-policy), or .storeferry was replaced. Enqueue the job again: storeferry enqueue ${job}`,

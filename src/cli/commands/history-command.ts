@@ -62,11 +62,11 @@ export const historyCommand = defineStateCommand({
   },
 });
 
-function perVersion({ versions, bytes }: { readonly versions: number; readonly bytes: number }): string {
+function perVersion({ versions, bytes }: { readonly versions: number; readonly bytes: number }) {
   return versions === 0 ? '' : `, ${grouped(Math.round(bytes / versions))} bytes per version`;
 }
 
-function noVersionsText(field: string | undefined, all: readonly RecordVersion[]): string {
+function noVersionsText(field: string | undefined, all: readonly RecordVersion[]) {
   const changed = new Set(all.flatMap(({ changes }) => (changes ?? []).map((change) => change.field)));
   const fields = changed.size === 0 ? '' : ` Changed were: ${printable([...changed].sort().join(', '))}.`;
   return field === undefined
@@ -87,10 +87,7 @@ function row(version: RecordVersion, field: string | undefined) {
 }
 
 /** What a version changed, in one line; of a new record only the field that was asked for. */
-function whatChanged(
-  { kind, created, changes, id, renamed }: RecordVersion,
-  field: string | undefined,
-): string {
+function whatChanged({ kind, created, changes, id, renamed }: RecordVersion, field: string | undefined) {
   switch (kind) {
     case 'deleted':
       return renamed === undefined ? 'deleted' : `renamed to ${renamed}`;

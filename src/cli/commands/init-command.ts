@@ -86,7 +86,7 @@ function findExisting(dir: string) {
   return { workspace: isWorkspace(dir), stores };
 }
 
-function storesKeptError(): UsageError {
+function storesKeptError() {
   return new UsageError('There is a stores.yaml already, and it is not changed.', {
     hint: 'Leave out --store-url and --sandbox; --store NAME chooses one of its stores.',
   });
@@ -109,12 +109,7 @@ function settingIn(dir: string, existing: ReturnType<typeof findExisting>): Draf
 }
 
 /** What the state of a workspace knows of the products that a file changes. */
-async function productsKnownIn(
-  dir: string,
-  store: string | undefined,
-  spec: MappingSpec,
-  look: SourceLook,
-): Promise<string | null> {
+async function productsKnownIn(dir: string, store: string | undefined, spec: MappingSpec, look: SourceLook) {
   if (store === undefined) return await knownProducts(null, null, spec, look);
   const { openContext } = await import('../open-context.ts');
   await using open = await openContext(dir, () => undefined, new AbortController().signal);
@@ -122,7 +117,7 @@ async function productsKnownIn(
 }
 
 /** Plans the new job and prints the steps before its first run, or prints what is missing before it can be planned. */
-async function planIfReady(invocation: Invocation, answers: NewWorkspace): Promise<number> {
+async function planIfReady(invocation: Invocation, answers: NewWorkspace) {
   const { terminal, program } = invocation;
   const { bold } = pc.createColors(terminal.colors);
   const heading = (text: string) => terminal.out(`\n${bold(text)}\n`);
@@ -153,10 +148,7 @@ async function planIfReady(invocation: Invocation, answers: NewWorkspace): Promi
 }
 
 /** Announces what will happen. On a terminal and without --yes, a job is added to an existing workspace only after confirmation. */
-async function confirmAdding(
-  { options, prompter, setting: { dir }, say }: Asking,
-  workspace: boolean,
-): Promise<void> {
+async function confirmAdding({ options, prompter, setting: { dir }, say }: Asking, workspace: boolean) {
   if (!workspace) {
     say(
       `This creates a workspace in ${dir}. Files are written only at the end; Ctrl-C cancels and leaves nothing behind.`,
@@ -169,7 +161,7 @@ async function confirmAdding(
 }
 
 /** Shows the files, and writes them only after confirmation. */
-async function confirmWriting({ options, prompter, say }: Asking, files: readonly NewFile[]): Promise<void> {
+async function confirmWriting({ options, prompter, say }: Asking, files: readonly NewFile[]) {
   if (prompter === null || options.yes) return;
   say('');
   say('Files to write:');
@@ -180,7 +172,7 @@ async function confirmWriting({ options, prompter, say }: Asking, files: readonl
 }
 
 /** Without a terminal no question can be asked: UsageError that names every missing option, but not `--store`: the question of the store does. */
-function refuseMissingFlags({ options, prompter, setting: { known } }: Asking, existing: boolean): void {
+function refuseMissingFlags({ options, prompter, setting: { known } }: Asking, existing: boolean) {
   if (prompter !== null) return;
   const missing: string[] = [];
   if (!existing && !options.sandbox) {

@@ -37,9 +37,9 @@ The password is asked on the terminal, or comes from ${PASSWORD} in the environm
   withoutThread: true,
   async run(open, { action, name = '' }, { role, byProxy }) {
     const people = openAccounts(open.context).people;
-    const password = async (): Promise<string> =>
+    const password = async () =>
       byProxy ? '' : await askPassword(open.workspace.fill(`\${${PASSWORD}:}`), open);
-    const record = async (done: AuditedAction['action'], about: string): Promise<void> =>
+    const record = async (done: AuditedAction['action'], about: string) =>
       await recordCommand(open.context, { action: done, about });
     switch (action) {
       case undefined:
@@ -85,7 +85,7 @@ The password is asked on the terminal, or comes from ${PASSWORD} in the environm
 });
 
 /** From the environment, or the terminal. UsageError where neither has it. */
-async function askPassword(given: string, { terminal, interruptSignal }: Invocation): Promise<string> {
+async function askPassword(given: string, { terminal, interruptSignal }: Invocation) {
   if (given !== '') return given;
   if (!terminal.interactive || !process.stdin.isTTY)
     throw new UsageError('There is no terminal to ask for the password.', {

@@ -29,7 +29,7 @@ export const retryCommand = defineRunCommand({
 });
 
 /** Prints the corrected cells, those that a spreadsheet has damaged and that are restored, and those that are refused. Of contacts no values. */
-function printEdits({ err }: Terminal, edits: RejectsEdits, personal: boolean): void {
+function printEdits({ err }: Terminal, edits: RejectsEdits, personal: boolean) {
   const place = ({ line, column }: CellEdit) => `line ${printable(line)}, ${printable(column)}`;
   const change = (cell: CellEdit) =>
     personal || cell.old === cell.new

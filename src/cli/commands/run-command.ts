@@ -30,7 +30,7 @@ export const runCommand = defineRunCommand({
 });
 
 /** The task with what is asked of `mode: new`; UsageError for jobs that write no files of their own. */
-function forNewFiles(task: RunTask, asked: Pick<ExportRequest, 'since' | 'full'>): RunTask {
+function forNewFiles(task: RunTask, asked: Pick<ExportRequest, 'since' | 'full'>) {
   const { since, full } = asked;
   if (since === undefined && full !== true) return task;
   if (task.kind === 'export' && task.request.job.destination.mode === 'new')

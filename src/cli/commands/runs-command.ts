@@ -75,7 +75,7 @@ also where the run itself is no longer kept. Unchanged records are not listed. W
 });
 
 /** Whether a job has this name, or had it when it last ran. */
-async function isJobName({ context, workspace }: OpenContext, name: string): Promise<boolean> {
+async function isJobName({ context, workspace }: OpenContext, name: string) {
   return (
     workspace.jobNames().some((job) => job === name || jobFileName(job) === name) ||
     (await context.state.runs.list({ job: name, limit: 1 })).length > 0
@@ -125,7 +125,7 @@ async function list(open: Open, { limit, job }: Options): Promise<Printed> {
   };
 }
 
-function waitingText(run: string, job: string, program: string): string {
+function waitingText(run: string, job: string, program: string) {
   return `Run ${run} of ${job} waits for a worker. To cancel it: ${program} cancel ${run}\n`;
 }
 
@@ -275,13 +275,13 @@ export function jobsText(
   return `${page}\n`;
 }
 
-function scheduleOf({ schedule, broken }: JobFacts): string {
+function scheduleOf({ schedule, broken }: JobFacts) {
   if (broken) return 'broken file';
   return schedule === null ? 'by hand' : `${schedule.cron} ${schedule.timezone}`;
 }
 
 /** `Sun 22 Nov 02:15 UTC (in 5 h 12 min)`. */
-function nextOf({ schedule, next }: JobFacts, now: number): string {
+function nextOf({ schedule, next }: JobFacts, now: number) {
   if (schedule === null) return '';
   if (next === null) return 'once a worker has read the schedule';
   if (next <= now) return 'due now';
@@ -289,7 +289,7 @@ function nextOf({ schedule, next }: JobFacts, now: number): string {
   return `${time} (in ${formatDuration(next - now)})`;
 }
 
-function outcomeOf({ last }: JobFacts, now: number): string {
+function outcomeOf({ last }: JobFacts, now: number) {
   if (last === undefined) return '';
   if (last.status === 'running') return `running for ${formatDuration(lastedMs(last, now))}`;
   const figures = totalsWords(last);
@@ -297,7 +297,7 @@ function outcomeOf({ last }: JobFacts, now: number): string {
 }
 
 /** Entries of the audit log, one per line, in the given order. */
-function auditText(entries: readonly AuditEntry[], options: PageOptions): string {
+function auditText(entries: readonly AuditEntry[], options: PageOptions) {
   if (entries.length === 0) return 'The audit log has no such entry.\n';
   const page = new Page(options);
   page.table(
@@ -311,7 +311,7 @@ function auditText(entries: readonly AuditEntry[], options: PageOptions): string
 }
 
 /** `b2b2c3d4, of k3v9x2ab`. */
-function auditedRun({ run, of }: AuditEntry): string {
+function auditedRun({ run, of }: AuditEntry) {
   return of === null ? (run ?? '') : `${run ?? '?'}, of ${of}`;
 }
 

@@ -55,7 +55,7 @@ export const sandboxCommand = defineCommand({
 });
 
 /** Parses a share from 0 to 1. */
-function share(typed: string): number {
+function share(typed: string) {
   const value = Number(typed);
   if (typed.trim() !== '' && value >= 0 && value <= 1) return value;
   throw new InvalidArgumentError('Expected a share from 0 to 1, such as 0.05.');

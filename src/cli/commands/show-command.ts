@@ -99,6 +99,6 @@ function rowOf(cells: readonly string[]) {
   return { cells: cells.map(printable), tone: 'strong' as const };
 }
 
-function shortened(value: string): string {
+function shortened(value: string) {
   return truncate(value, VALUE_LENGTH);
 }

@@ -69,7 +69,7 @@ interface Period {
   readonly width: number;
 }
 
-function sayList(page: Page, list: ListTrend, { moments, precise, width }: Period): void {
+function sayList(page: Page, list: ListTrend, { moments, precise, width }: Period) {
   const { id, points, first, latest, before, formerNames } = list;
   page.heading(`${shownListName(latest)} (id ${printable(id)})`);
   if (formerNames.length > 0) page.say(`formerly ${listed(formerNames)}`, { indent: 2, tone: 'quiet' });
@@ -102,7 +102,7 @@ function sayList(page: Page, list: ListTrend, { moments, precise, width }: Perio
   );
 }
 
-function sayUnreadable(page: Page, { unreadable }: ListHistory): void {
+function sayUnreadable(page: Page, { unreadable }: ListHistory) {
   if (unreadable === 0) return;
   page.say(
     `${counted(unreadable, 'line')} of the file ${unreadable === 1 ? 'is not a reading and is' : 'are not readings and are'} left out.`,
@@ -113,7 +113,7 @@ function sayUnreadable(page: Page, { unreadable }: ListHistory): void {
 }
 
 /** A date in UTC, with the time of day if dates alone are not distinct. */
-function day(moment: number, precise: boolean): string {
+function day(moment: number, precise: boolean) {
   const [date = '', time = ''] = new Date(moment).toISOString().split('T');
   return precise ? `${date} ${time.slice(0, 5)}` : date;
 }
@@ -147,7 +147,7 @@ export function sparkline(samples: readonly Sample[], width: number): string {
 }
 
 /** The last value in each of this many equal stretches of time. A stretch without a sample keeps the previous value. */
-function stretches(samples: readonly Sample[], count: number): (number | null)[] {
+function stretches(samples: readonly Sample[], count: number) {
   const from = samples[0]?.at ?? 0;
   const lasted = Math.max(1, (samples.at(-1)?.at ?? 0) - from);
   const values = new Array<number | null>(count).fill(null);

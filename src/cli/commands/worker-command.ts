@@ -65,9 +65,9 @@ export async function serveWorker(
   const addresses = ownAddresses(listen, undefined);
   // A foreign page can point its own host name to this address (DNS rebinding), but not a name that is reserved for
   // local networks.
-  const isServed = (name: string | undefined): boolean =>
+  const isServed = (name: string | undefined) =>
     addresses.knows(name) || (!isLocal(listen) && name !== undefined && NETWORK_NAME.test(name));
-  const answer = async (path: string, response: ServerResponse): Promise<void> => {
+  const answer = async (path: string, response: ServerResponse) => {
     if (path === '/healthz') {
       const problem = await worker.health();
       send(response, problem === null ? 200 : 503, `${problem ?? 'ok'}\n`);
@@ -142,12 +142,7 @@ export async function serveWorker(
   };
 }
 
-function send(
-  response: ServerResponse,
-  status: number,
-  body: string,
-  type = 'text/plain; charset=utf-8',
-): void {
+function send(response: ServerResponse, status: number, body: string, type = 'text/plain; charset=utf-8') {
   response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
 }
 
@@ -185,7 +180,7 @@ export const workerCommand = defineCommand({
     });
 
     const ending = new AsyncDisposableStack();
-    const start = async (): Promise<RunningWorker> => {
+    const start = async () => {
       const open = ending.use(await openForWorker(directory, { secrets, log, stop, program }));
       const { workspace } = open;
       log.level = workspace.settings().logLevel;
@@ -261,7 +256,7 @@ export async function startWorkerIn(
   if (!isLocal(listen)) log.warn({}, 'metrics and health are readable for everyone who reaches this address');
   return worker;
 
-  function accept(job: string): boolean {
+  function accept(job: string) {
     const isExport = files.isExport(job);
     if (isExport) worker.runForEvent(job);
     return isExport;
@@ -293,10 +288,10 @@ export async function startWithin<Started>(
  * with every secret that is read.
  */
 export function workerFiles(directory: string, onSecret: (secret: string) => void): WorkerFiles {
-  const remember = (workspace: Workspace): void => {
+  const remember = (workspace: Workspace) => {
     for (const secret of workspace.secrets()) onSecret(secret);
   };
-  const reading = <T>(read: (workspace: Workspace) => T): T => {
+  const reading = <T>(read: (workspace: Workspace) => T) => {
     const workspace = readWorkspace(directory, process.env);
     try {
       return read(workspace);

@@ -62,7 +62,7 @@ export function startChildCommand(
  * Its exit code, after all its output and messages. The event `close` would have it too, but never comes if this side
  * closed the channel.
  */
-async function waitForEnd(child: ChildProcess): Promise<number | null> {
+async function waitForEnd(child: ChildProcess) {
   const silent = child.stderr === null ? [] : [once(child.stderr, 'close')];
   const [[code]] = await Promise.all([once(child, 'exit'), once(child, 'disconnect'), ...silent]);
   return typeof code === 'number' ? code : null;
@@ -132,7 +132,7 @@ export function actionRunner({
   const stop = new AbortController();
 
   /** Waits for a short time, and not at all after the dashboard begins to stop. */
-  const waitBriefly = async (awaited: Promise<unknown> = Promise.resolve()): Promise<void> => {
+  const waitBriefly = async (awaited: Promise<unknown> = Promise.resolve()) => {
     await Promise.race([awaited, sleep(WAIT_MS, undefined, { signal: stop.signal }).catch(() => {})]);
   };
 
@@ -154,7 +154,7 @@ export function actionRunner({
     return promise;
   };
 
-  const carryOut = async (started: StartedAction, before: () => Promise<void>): Promise<void> => {
+  const carryOut = async (started: StartedAction, before: () => Promise<void>) => {
     const { action } = started;
     try {
       await before();

@@ -116,7 +116,7 @@ export async function askJob(asking: Asking): Promise<NewWorkspace> {
 }
 
 /** UsageError for an option about a new mapping where a known one is used, which has its columns. */
-function refuseUnusedAnswers({ answers }: JobDraft, file: DraftFile | undefined): void {
+function refuseUnusedAnswers({ answers }: JobDraft, file: DraftFile | undefined) {
   const { mapping = null, imports } = file?.guess ?? {};
   const isUnused = (id: string) =>
     id === 'imports' ? answers[id] !== imports : isMappingQuestion(id) && id !== 'currency';
@@ -139,7 +139,7 @@ const CLEARED_READING = {
   delimiter: undefined,
 };
 
-function formatRefusal({ id, problem = '' }: AskedQuestion): string {
+function formatRefusal({ id, problem = '' }: AskedQuestion) {
   const text = /^expected /.test(problem) ? `${optionFor(id)}: ${problem}` : capitalise(problem);
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
@@ -203,7 +203,7 @@ async function ask(
   prompter: Prompter,
   say: (line: string) => void,
   whyNot: CheckAnswer,
-): Promise<string> {
+) {
   const isSentence = reason?.endsWith('.') === true;
   if (isSentence) say(reason);
   const message = reason === undefined || isSentence ? text : `${text} (${reason})`;
@@ -227,7 +227,7 @@ async function ask(
 const OTHER_HEADER = 'If the header is another row: --header-row NUMBER.';
 
 /** The questions that nobody answers, each with the option that does. */
-function unansweredQuestions(questions: readonly AskedQuestion[]): UsageError {
+function unansweredQuestions(questions: readonly AskedQuestion[]) {
   const open = questions.filter(({ answer }) => answer === undefined);
   const [first] = open;
   if (first === undefined) return new UsageError('The job cannot be made by these answers.');
@@ -245,7 +245,7 @@ function unansweredQuestions(questions: readonly AskedQuestion[]): UsageError {
 }
 
 /** The questions about columns that must be answered before there can be a mapping. */
-function unansweredColumns(questions: readonly JobQuestion[]): UsageError {
+function unansweredColumns(questions: readonly JobQuestion[]) {
   const lines = questions.map(({ text, reason = '', flag = '', choices }) => {
     const others = choices.slice(1).map(({ value }) => (value === '' ? "'' for none" : `'${value}'`));
     return `  ${text} ${capitalise(reason)}.\n    ${flag}${others.length === 0 ? '' : ` (or ${others.join(', ')})`}`;
@@ -314,7 +314,7 @@ const COLUMN_WIDTH = 24;
 const SAMPLE_WIDTH = 24;
 
 /** A line for each column: its field, a value and the evidence; then how cells are read. */
-function describeProposal({ columns, notes }: NonNullable<DraftFile['guess']['proposal']>): string[] {
+function describeProposal({ columns, notes }: NonNullable<DraftFile['guess']['proposal']>) {
   const row = (header: string, field: string, sample: string, evidence: string) =>
     `  ${truncate(header, COLUMN_WIDTH).padEnd(COLUMN_WIDTH)}  ${field.padEnd(14)}  ${truncate(sample, SAMPLE_WIDTH).padEnd(SAMPLE_WIDTH)}  ${evidence}`;
   return [
@@ -347,7 +347,7 @@ async function findFile(
   return { place, name, written: { path }, copy: isInside ? undefined : freeName(dir, name), mayStay: true };
 }
 
-async function whyNoFile(id: 'file' | 'crosswalkFile', text: string): Promise<string | undefined> {
+async function whyNoFile(id: 'file' | 'crosswalkFile', text: string) {
   const scheme = /^(https?|s3|sftp):\/\//i.exec(text.trim())?.[1]?.toLowerCase();
   if (scheme !== undefined)
     return `this address is read by runs only: download it once and give that file, then replace its path in the job by \`${id === 'file' ? 'source' : 'crosswalk'}: { ${scheme.startsWith('http') ? 'url' : scheme}: … }\` (docs/sources.md)`;

@@ -165,7 +165,7 @@ interface Schema<Value> {
 }
 
 /** An option read by the schema of the key that it is for. */
-function readBy<Value>(schema: Schema<Value>, option: string, given: unknown): Value | undefined {
+function readBy<Value>(schema: Schema<Value>, option: string, given: unknown) {
   if (given === undefined) return undefined;
   const read = schema.safeParse(given);
   if (read.success) return read.data;

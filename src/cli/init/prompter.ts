@@ -37,7 +37,7 @@ export function terminalPrompter(signal: AbortSignal): Prompter {
   // After the end of input (Ctrl-D) a question would stay open for ever, because nothing keeps the process running.
   process.once('beforeExit', () => gone.abort());
   const context = { output: process.stderr, signal: AbortSignal.any([signal, gone.signal]) };
-  const answered = async <T>(question: Promise<T>): Promise<T> => {
+  const answered = async <T>(question: Promise<T>) => {
     try {
       return await question;
     } catch (error) {

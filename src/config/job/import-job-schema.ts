@@ -34,7 +34,7 @@ import { exactlyOnePlace, oneFile } from '../complete-places.ts';
 import { jobFields, storeName, valueWords, WEEKLY_PROBLEM, wantsWeekly } from './job-fields.ts';
 
 /** A folder below the workspace, and a pattern for the names in it alone. */
-function isInboxPattern(path: string): boolean {
+function isInboxPattern(path: string) {
   const parts = path.split('/');
   const folders = parts.slice(0, -1);
   return (
@@ -181,7 +181,7 @@ const applySchema = z
       );
   });
 
-function sizeOf(size: WaveSize): number {
+function sizeOf(size: WaveSize) {
   return size.kind === 'count' ? size.count : size.percent;
 }
 

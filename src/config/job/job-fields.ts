@@ -17,7 +17,7 @@ export function cronParser(): typeof import('cron-parser').CronExpressionParser 
   return parser.CronExpressionParser;
 }
 
-function whyNotCron(expression: string): string | undefined {
+function whyNotCron(expression: string) {
   const fields = expression.trim().split(/\s+/);
   if (!expression.trim().startsWith('@') && fields.length !== 5 && fields.length !== 6) {
     const count = fields.length === 1 && fields[0] === '' ? 0 : fields.length;

@@ -186,7 +186,7 @@ const DAY_MS = 24 * HOUR_MS;
  * also the second time only for a schedule of every hour.
  */
 export function nextTick({ cron, timezone }: Omit<JobSchedule, 'job'>, after: number): number {
-  const next = (from: number, tz: string): number =>
+  const next = (from: number, tz: string) =>
     cronParser()
       .parse(cron, { currentDate: new Date(from), tz })
       .next()
@@ -214,7 +214,7 @@ export function nextTick({ cron, timezone }: Omit<JobSchedule, 'job'>, after: nu
  * When a tick comes whose time on the wall, given as if it were UTC, the clocks leave out; undefined if they have it. cron-parser leaves out
  * the whole day where that is the hour at midnight (Africa/Cairo), or the one before it.
  */
-function tickInGap(wall: number, timezone: string): number | undefined {
+function tickInGap(wall: number, timezone: string) {
   const moment = wall - offsetMs(timezone, wall - DAY_MS);
   const isThere = [moment, wall - offsetMs(timezone, wall + DAY_MS)].some(
     (one) => one + offsetMs(timezone, one) === wall,
@@ -228,7 +228,7 @@ const offsetFormat = once(
 );
 
 /** How far the clocks of a time zone are ahead of UTC at a time, in milliseconds. */
-function offsetMs(timeZone: string, at: number): number {
+function offsetMs(timeZone: string, at: number) {
   const name =
     offsetFormat(timeZone)
       .formatToParts(at)
@@ -365,7 +365,7 @@ export function cronOf(times: ScheduleTimes) {
 }
 
 /** `06:15, 18:15` as `15 6,18`. */
-function hoursAndMinute(time: string): string | undefined {
+function hoursAndMinute(time: string) {
   const minute = TIMES.exec(time.trim())?.[2];
   if (minute === undefined) return undefined;
   const hours = time.split(',').map((one) => Number(/\d+/.exec(one)?.[0]));

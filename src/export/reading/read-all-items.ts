@@ -251,16 +251,16 @@ class ChangingList {
 }
 
 /** The end of the page. */
-function reach({ skip, items }: ItemPage): number {
+function reach({ skip, items }: ItemPage) {
   return skip + items.length;
 }
 
-function sharesItem(page: ItemPage, other: ItemPage): boolean {
+function sharesItem(page: ItemPage, other: ItemPage) {
   const keys = new Set(page.items.map(({ key }) => key));
   return other.items.some(({ key }) => keys.has(key));
 }
 
-function isSamePage(page: Pick<ItemPage, 'items'>, other: Pick<ItemPage, 'items'>): boolean {
+function isSamePage(page: Pick<ItemPage, 'items'>, other: Pick<ItemPage, 'items'>) {
   return (
     page.items.length === other.items.length &&
     page.items.every(({ key }, index) => other.items[index]?.key === key)

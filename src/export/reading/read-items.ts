@@ -66,7 +66,7 @@ export async function readReadingFacts(
 }
 
 /** Undefined if it was changed since. */
-async function readSeal(folder: RunFolder): Promise<z.infer<typeof sealSchema> | undefined> {
+async function readSeal(folder: RunFolder) {
   if (!(await folder.exists(SEAL_FILE))) return undefined;
   const written = await text(await folder.read(SEAL_FILE));
   try {
@@ -246,7 +246,7 @@ function toList(item: PageItem): SubscriberList {
   };
 }
 
-function figure(value: unknown): number | null {
+function figure(value: unknown) {
   return typeof value === 'number' ? value : null;
 }
 
@@ -254,10 +254,7 @@ function figure(value: unknown): number | null {
 type Read = 'orders' | 'subscriber lists';
 
 /** Facts that a person should know about the reading of a list. */
-function readingNotes(
-  { items, withoutId, changed, totalCount, ignoresOffsets }: AllRead,
-  what: Read,
-): string[] {
+function readingNotes({ items, withoutId, changed, totalCount, ignoresOffsets }: AllRead, what: Read) {
   const notes: string[] = [];
   if (withoutId > 0) {
     notes.push(
@@ -278,11 +275,11 @@ function readingNotes(
 }
 
 /** Whether this number of items may be one page of several. */
-function isPageSize(items: number): boolean {
+function isPageSize(items: number) {
   return PAGE_SIZES.includes(items);
 }
 
 /** The note for items that are exactly a page, from a store that neither counts them nor returns another page. */
-function mayHaveMore(items: number, what: Read): string {
+function mayHaveMore(items: number, what: Read) {
   return `The store gave exactly ${items} ${what}, which is the size of a page, and ignores or refuses requests for more (limit, skip): there may be more. Compare with what the site itself shows.`;
 }

@@ -446,7 +446,7 @@ async function columnsOf(
 }
 
 /** What a column of numbers would lose of a value, for a sentence about it. */
-function lossOf(value: string | null, kept: KeptDigits | undefined): string | undefined {
+function lossOf(value: string | null, kept: KeptDigits | undefined) {
   const { scale, digits, wholeDigits = digits } = kept ?? {};
   if (value === null || (scale ?? digits) === undefined) return undefined;
   // Such as a postcode.
@@ -467,19 +467,19 @@ function partsOf({ kind }: DatabaseSession, table: string): readonly string[] {
 }
 
 /** Names of columns: PostgreSQL alone distinguishes upper and lower case. */
-function folded({ kind }: DatabaseSession, name: string | null | undefined): string {
+function folded({ kind }: DatabaseSession, name: string | null | undefined) {
   return kind === 'postgres' ? String(name) : String(name).toLowerCase();
 }
 
-function quoted(name: string): string {
+function quoted(name: string) {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-function sorted(names: readonly string[]): string {
+function sorted(names: readonly string[]) {
   return lineKey(names.toSorted());
 }
 
-function schemaAndName(parts: readonly string[]): (string | null)[] {
+function schemaAndName(parts: readonly string[]) {
   return parts.length > 1 ? [parts[0] ?? null, parts.slice(1).join('.')] : [null, parts[0] ?? ''];
 }
 
@@ -523,7 +523,7 @@ async function sqliteSession(path: string, create: boolean): Promise<DatabaseSes
   };
 }
 
-async function makeFile(path: string): Promise<void> {
+async function makeFile(path: string) {
   try {
     await makeFolders(dirname(path), OWN_RIGHTS.folder);
     await (await openFile(path, 'wx', OWN_RIGHTS.file)).close();
@@ -536,11 +536,11 @@ async function makeFile(path: string): Promise<void> {
   }
 }
 
-function textOrNull(value: unknown): string | null {
+function textOrNull(value: unknown) {
   return value === null ? null : String(value);
 }
 
-function failing<T>(action: () => T): T {
+function failing<T>(action: () => T) {
   try {
     return action();
   } catch (error) {

@@ -103,18 +103,13 @@ async function openTable(access: FileAccess, job: ExportJob, table: string): Pro
 
 /** The rows of a job's export. */
 async function contentOf(job: ExportJob, { items, readAt, onProgress }: WriteItemsOptions) {
-  const open = (): Items =>
-    job.export === 'orders' ? arrangeOrders(filterOrders(items(), job), job) : items();
+  const open = () => (job.export === 'orders' ? arrangeOrders(filterOrders(items(), job), job) : items());
   const shape = await shapeOf(job, readAt, open);
   const written = (pass: TablePass) => (pass === 'content' ? withProgress(open(), onProgress) : open());
   return { items: written, shape };
 }
 
-async function writeItems(
-  job: ExportJob,
-  destination: Destination,
-  options: WriteItemsOptions,
-): Promise<Written> {
+async function writeItems(job: ExportJob, destination: Destination, options: WriteItemsOptions) {
   const content = { ...(await contentOf(job, options)), file: job.destination, signal: options.signal };
   return await writeFile(destination, job.destination.mode, content);
 }
@@ -140,7 +135,7 @@ async function readHistory(
   if (file === undefined) return undefined;
   const points: HistoryPoint[] = [];
   let unreadable = 0;
-  const add = (value: (column: string) => unknown): void => {
+  const add = (value: (column: string) => unknown) => {
     const point = pointOf(value);
     if (point === undefined) unreadable++;
     else points.push(point);
@@ -201,11 +196,11 @@ function pointOf(value: (column: string) => unknown): HistoryPoint | undefined {
   };
 }
 
-function textOf(value: unknown): string {
+function textOf(value: unknown) {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
-function figure(value: unknown): number | null {
+function figure(value: unknown) {
   const text = textOf(value).trim();
   const number = Number(text);
   return text === '' || !Number.isFinite(number) ? null : number;
@@ -386,10 +381,7 @@ async function stateOf(
 }
 
 /** Puts the kept bytes of a manifest, and the manifest, where the job writes now; false for a whole file, which stays. */
-async function placeFile(
-  { access, job, kept, signal }: Omit<FilesOptions, 'store'>,
-  manifest: Manifest,
-): Promise<boolean> {
+async function placeFile({ access, job, kept, signal }: Omit<FilesOptions, 'store'>, manifest: Manifest) {
   const place = filledPlace(job.destination, manifest);
   const destination = await openDestination(place, access);
   const state = await stateOf(await destination.read(signal), manifest);

@@ -44,7 +44,7 @@ export async function shapeOf(
 }
 
 /** Whether cells of a format have types; those of CSV are texts. */
-function hasTypes(format: ExportJob['destination']['format']): boolean {
+function hasTypes(format: ExportJob['destination']['format']) {
   return format === 'xlsx' || format === 'parquet';
 }
 
@@ -56,7 +56,7 @@ function columnAt(path: string): NamedColumn {
 }
 
 /** The columns with the one that says whether an order is new or changed, as the last one. */
-function withChange(columns: readonly NamedColumn[]): NamedColumn[] {
+function withChange(columns: readonly NamedColumn[]) {
   return [...columns.filter(({ path }) => path !== CHANGE_FIELD), columnAt(CHANGE_FIELD)];
 }
 
@@ -105,7 +105,7 @@ function listReading(list: SubscriberList, readAt: string): ListReading {
 /** The last second that a JavaScript date can represent. */
 const LAST_SECOND = 8_640_000_000_000;
 
-function dateOf(seconds: number | null): string | null {
+function dateOf(seconds: number | null) {
   if (seconds === null || Math.abs(seconds) > LAST_SECOND) return null;
   return new Date(seconds * 1_000).toISOString().split('T')[0] ?? null;
 }
@@ -113,7 +113,7 @@ function dateOf(seconds: number | null): string | null {
 /** The fields with the time of an order, in Unix seconds: stores are seen to use either. */
 const ORDER_TIMES: ReadonlySet<string> = new Set(['createdOn', 'created']);
 
-function isTime(path: readonly string[] = []): boolean {
+function isTime(path: readonly string[] = []) {
   return ORDER_TIMES.has(path.at(-1) ?? '');
 }
 
@@ -142,7 +142,7 @@ function orderShape(columns: readonly NamedColumn[], showsTimes = false): RowSha
 }
 
 /** The names of the columns with these paths. */
-function namesOf(paths: readonly string[], columns: readonly NamedColumn[]): string[] {
+function namesOf(paths: readonly string[], columns: readonly NamedColumn[]) {
   return paths.map((path) => columns.find((column) => column.path === path)?.name ?? path);
 }
 
@@ -163,7 +163,7 @@ export function timeOf(cell: TypedCell): Date | undefined {
 }
 
 /** `2026-11-01T06:00:00Z`, for a number of seconds; any other cell as it is. */
-function isoCell(cell: TypedCell): TypedCell {
+function isoCell(cell: TypedCell) {
   return timeOf(cell)?.toISOString().replace('.000Z', 'Z') ?? cell;
 }
 

@@ -15,7 +15,7 @@ export async function* textLines(input: Readable, name: string): AsyncGenerator<
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const splitter = new LineSplitter();
   let number = 1;
-  const decode = (bytes?: Uint8Array): string => {
+  const decode = (bytes?: Uint8Array) => {
     try {
       return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
     } catch (error) {
@@ -50,7 +50,7 @@ export function watchBytes(source: Readable) {
   return {
     // pipeline() closes the source if reading ends early, and passes its errors on to the reader.
     content: pipeline(source, watch, () => {}),
-    isEmpty: (): boolean => last === undefined,
-    endsLine: (): boolean => last === LINE_FEED || last === CARRIAGE_RETURN,
+    isEmpty: () => last === undefined,
+    endsLine: () => last === LINE_FEED || last === CARRIAGE_RETURN,
   };
 }

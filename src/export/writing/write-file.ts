@@ -83,7 +83,7 @@ export async function replaceFile(
   );
   return { lines, bytes, notes: [] };
 
-  function content(): AsyncIterable<Uint8Array | string> {
+  function content() {
     const { format, decimal } = file;
     const table = {
       name: 'Export',
@@ -206,12 +206,12 @@ export async function appendFile(destination: Destination, options: AppendFileOp
 }
 
 /** What is kept of a line of the file, to see later whether an order has changed; nothing of a history, whose lines never change. */
-function linePrint(text: string, { isHistory }: RowShape): string {
+function linePrint(text: string, { isHistory }: RowShape) {
   return isHistory ? '' : hash('sha256', text, 'base64url');
 }
 
 /** Undefined for anything but a JSON object. */
-function keyOf(line: string, { keyColumns }: RowShape): string | undefined {
+function keyOf(line: string, { keyColumns }: RowShape) {
   let value: unknown;
   try {
     value = exactJson(line);
@@ -307,7 +307,7 @@ async function fileForms(
   const isTime = hasOnly(timeColumns, 'time', 'seconds');
   return { decimal: isOther ? other : decimal, times: isSeconds ? 'seconds' : isTime ? 'time' : undefined };
 
-  async function numberColumns(): Promise<string[]> {
+  async function numberColumns() {
     const types = await columnTypes(columns.length, rows());
     return columns.filter((_, index) => types[index]?.kind === 'number');
   }
@@ -318,7 +318,7 @@ async function fileForms(
 }
 
 /** A cell as a file writes such cells; `isTime`: its column has times. */
-function writtenAs(cell: TypedCell, isTime: boolean, { decimal, times }: FileForms): string {
+function writtenAs(cell: TypedCell, isTime: boolean, { decimal, times }: FileForms) {
   if (cell instanceof Date && times === 'seconds') return String(cell.getTime() / 1_000);
   const time = isTime && times === 'time' ? timeOf(cell) : undefined;
   return cellAsText(time ?? cell, decimal);
@@ -426,7 +426,7 @@ async function inspectTable(
   }
 }
 
-function refuseHeader(header: readonly string[], { keyColumns }: RowShape, name: string): void {
+function refuseHeader(header: readonly string[], { keyColumns }: RowShape, name: string) {
   const place = { file: name, line: 1 };
   const lacking = keyColumns.filter((column) => !header.includes(column));
   if (lacking.length > 0) {
@@ -450,7 +450,7 @@ function refuseHeader(header: readonly string[], { keyColumns }: RowShape, name:
  * A last line without a line end may be incomplete. It is certainly complete only if its last cell proves it: a
  * complete timestamp, or the header's last name.
  */
-function refuseHalfLine(header: readonly string[], last: Row | undefined, name: string): void {
+function refuseHalfLine(header: readonly string[], last: Row | undefined, name: string) {
   const lastColumn = header.at(-1);
   if (last === undefined && lastColumn === 'read_at') return;
   const isWhole = last?.cells.length === header.length && WHOLE_INSTANT.test(last.cells.at(-1) ?? '');
@@ -461,7 +461,7 @@ function refuseHalfLine(header: readonly string[], last: Row | undefined, name: 
   });
 }
 
-function oddNotes(lines: readonly number[], columns: number): string[] {
+function oddNotes(lines: readonly number[], columns: number) {
   if (lines.length === 0) return [];
   const shown = lines.slice(0, ODD_SHOWN).join(', ');
   const more = lines.length > ODD_SHOWN ? ` and ${lines.length - ODD_SHOWN} more` : '';

@@ -38,7 +38,7 @@ function changesOf(
   before: unknown,
   after: unknown,
   onVariants: ((paired: VariantPairs) => void) | undefined,
-): FieldChange[] {
+) {
   if (isDeepStrictEqual(before, after)) return [];
   if (field === 'variants' && Array.isArray(before) && Array.isArray(after)) {
     return variantChanges(before.filter(isJsonObject), after.filter(isJsonObject), onVariants);
@@ -55,13 +55,13 @@ function changesOf(
   return [{ field, old: before, new: after }];
 }
 
-function isSameEmail(before: unknown, after: unknown): boolean {
+function isSameEmail(before: unknown, after: unknown) {
   return (
     typeof before === 'string' && typeof after === 'string' && composedEmail(before) === composedEmail(after)
   );
 }
 
-function withoutAdvanced(options: unknown): unknown {
+function withoutAdvanced(options: unknown) {
   if (!Array.isArray(options)) return options;
   return options.map((option: unknown) => {
     if (!isJsonObject(option)) return option;
@@ -71,7 +71,7 @@ function withoutAdvanced(options: unknown): unknown {
 }
 
 /** What the first option says of it: mappings say the same of all. */
-function advancedOf(options: unknown): unknown {
+function advancedOf(options: unknown) {
   return Array.isArray(options) && isJsonObject(options[0]) ? member(options[0], 'advanced') : undefined;
 }
 
@@ -101,7 +101,7 @@ function variantChanges(
   before: readonly JsonObject[],
   after: readonly JsonObject[],
   onPairs?: (paired: VariantPairs) => void,
-): FieldChange[] {
+) {
   const paired = pairUp(before, after);
   const { pairs, removed, added } = paired;
   onPairs?.(paired);
@@ -161,12 +161,12 @@ function pairBy(
   return { pairs, removed: before.filter((old) => !paired.has(old)), added };
 }
 
-function labels(variants: readonly JsonObject[]): string {
+function labels(variants: readonly JsonObject[]) {
   return variants.map((variant) => variantName(variant) ?? 'the only variant').join(', ');
 }
 
 /** The sku of a variant; undefined if it has none. */
-function skuOf(variant: JsonObject): string | undefined {
+function skuOf(variant: JsonObject) {
   const sku = member(variant, 'sku');
   return typeof sku === 'string' && sku !== '' ? sku : undefined;
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { GuardHit, GuardValue } from '../../model/guard.ts';
+import type { GuardHit } from '../../model/guard.ts';
 import { isJsonObject, type JsonObject, member, plainText } from '../../model/json-object.ts';
 import {
   type ConflictRules,
@@ -122,7 +122,7 @@ function declining(
 /** Options and variants describe each other: a store is sent both or neither. */
 const COMPANIONS = ['options', 'variants'];
 
-function withCompanions(names: readonly string[]): readonly string[] {
+function withCompanions(names: readonly string[]) {
   return names.some((name) => COMPANIONS.includes(name)) ? [...new Set([...names, ...COMPANIONS])] : names;
 }
 
@@ -158,13 +158,13 @@ function hitsOf(name: string, edited: unknown, source: unknown): readonly GuardH
 
 const MAX_TEXT_LENGTH = 60;
 
-function shown(value: unknown): GuardValue | null {
+function shown(value: unknown) {
   if (value === undefined || value === null) return null;
   if (typeof value === 'number' || typeof value === 'boolean') return value;
   return truncate(plainText(value), MAX_TEXT_LENGTH);
 }
 
-function objectIn(json: string): JsonObject {
+function objectIn(json: string) {
   const value: unknown = JSON.parse(json);
   return isJsonObject(value) ? value : {};
 }

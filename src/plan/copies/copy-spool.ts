@@ -118,13 +118,13 @@ export class CopySpool implements Disposable {
 }
 
 /** Reads back what `add` wrote in this process. */
-function parseCopy(item: string): Copy {
+function parseCopy(item: string) {
   const copy: Copy = JSON.parse(item);
   return copy;
 }
 
 /** Keys are stored as JSON: SQLite would treat keys as equal that UTF-8 cannot represent. */
-function parseKey(json: string): string {
+function parseKey(json: string) {
   const key: string = JSON.parse(json);
   return key;
 }

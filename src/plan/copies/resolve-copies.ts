@@ -205,7 +205,7 @@ function sentence(
   field: string,
   copies: number,
   places: string,
-): string {
+) {
   switch (code) {
     case 'duplicate-key':
       return `the same ${field} occurs ${copies} times in the source with different content, in ${places}; keep one, or say in the job what happens to duplicates`;
@@ -225,7 +225,7 @@ function sentence(
 }
 
 /** `lines 20-22 and 170`; with the number of the file if there are several. */
-function placesOf(spans: readonly RowSpan[], copies: number): string {
+function placesOf(spans: readonly RowSpan[], copies: number) {
   const severalFiles = spans.some((span) => span.file > 0);
   const places = spans.map(({ file, from, to }) => {
     const lines = from === to ? `${from}` : `${from}-${to}`;

@@ -51,7 +51,7 @@ export function readUrl(product: JsonObject): string {
   return typeof url === 'string' ? url : '';
 }
 
-function readId(record: JsonObject): number | null {
+function readId(record: JsonObject) {
   const id = Number(member(record, 'id'));
   return Number.isSafeInteger(id) ? id : null;
 }
@@ -97,7 +97,7 @@ export function compareFields(record: KnownRecord, found: JsonObject): Omit<Drif
 }
 
 /** Whether the value of a field is the one that the store has made of what it was sent, or an edit that was accepted. */
-function isExpected({ body, observation }: KnownRecord, field: string, found: JsonObject): boolean {
+function isExpected({ body, observation }: KnownRecord, field: string, found: JsonObject) {
   const { altered, edited } = observation;
   if (altered[field] === undefined && edited[field]?.accepted !== true) return false;
   const seen = { body, sent: [], answer: found, before: observation, unaltered: [], at: 0 };
@@ -106,7 +106,7 @@ function isExpected({ body, observation }: KnownRecord, field: string, found: Js
 }
 
 /** The findings of a part of the checked records. */
-function partName(part: number): string {
+function partName(part: number) {
   return `drift-${part}.jsonl`;
 }
 
@@ -132,7 +132,7 @@ export function emptyNotes(comparedAt: number): PartNotes {
   return { comparedAt, unedited: [], unchecked: 0, isListed: false };
 }
 
-function notesName(part: number): string {
+function notesName(part: number) {
   return `drift-${part}.json`;
 }
 
@@ -302,6 +302,6 @@ export async function writeDriftTable(
   }
 }
 
-function valueText(value: unknown): string {
+function valueText(value: unknown) {
   return value === null ? '' : truncate(plainText(value), VALUE_LENGTH);
 }

@@ -121,7 +121,7 @@ export async function selectKeys(
 }
 
 /** The name of these parts of a job's records, by which an interrupted comparison is found again. */
-function sliceName(slice: Drift['slice']): string {
+function sliceName(slice: Drift['slice']) {
   return slice === undefined ? '' : `${slice.number}+${slice.parts}/${slice.of}`;
 }
 
@@ -166,7 +166,7 @@ async function recordDrift(
   run: Run,
   found: { readonly drift: Drift; readonly requests: number } | null,
   failure: unknown,
-): Promise<RunFacts> {
+) {
   const { requests } = await context.state.runs.tally(run.id);
   if (found === null)
     return await endRun(context, run, failure, { writesReport: false, totals: { ...NO_TOTALS, requests } });

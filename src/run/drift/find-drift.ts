@@ -66,11 +66,11 @@ export async function findDrift(
   /** Of the part that is being compared. */
   let notes = emptyNotes(clock());
   const sending: SendOptions = { signal, onRequest: () => void requests++ };
-  const onProgress = (done: number, total: number | null): void =>
+  const onProgress = (done: number, total: number | null) =>
     onEvent({ type: 'progress', step: 'apply', done, total, unit: 'requests' });
 
   /** What the ledger has of the keys; without those that another run has put in doubt since they were chosen. */
-  const recordsOf = async (some: readonly string[]): Promise<KnownRecord[]> => {
+  const recordsOf = async (some: readonly string[]) => {
     const all = (await knownRecords(ledger, some)).filter((record) => record !== undefined);
     const doubted = all.flatMap(({ key, mark }) => (mark.fingerprint === IN_DOUBT ? [key] : []));
     // An earlier process of this run may have put them in doubt.
@@ -165,7 +165,7 @@ export async function findDrift(
     return findings;
   };
   /** By reading pages; a few products by their ids. */
-  const read = async (): Promise<void> => {
+  const read = async () => {
     if (await hasFindings(folder, 1)) return;
     const client = await context.openStorefront(store);
     const readsSingly = isOfProducts && keys.length * ITEMS_PER_PAGE < known;
@@ -252,7 +252,7 @@ export async function findDrift(
     return findings;
   };
   /** By updates that change nothing, part by part. */
-  const touch = async (): Promise<void> => {
+  const touch = async () => {
     onEvent({ type: 'touching', run, records: keys.length });
     for (const [index, some] of [...chunksOf(keys, SHARD_SIZE)].entries()) {
       const part = index + 1;
@@ -282,7 +282,7 @@ export async function findDrift(
 const GONE: Applied = { kind: 'applied', id: null };
 
 /** An upsert that changes nothing. The blank keeps an answer from repeating it as it is: it must be parsed. */
-function unchangedUpsertBody({ key, body }: KnownRecord): string {
+function unchangedUpsertBody({ key, body }: KnownRecord) {
   const whole: unknown = JSON.parse(body);
   const title = isJsonObject(whole) ? member(whole, 'title') : undefined;
   return `{ "url":${JSON.stringify(key)},"title":${JSON.stringify(title ?? key)}}`;
@@ -291,6 +291,6 @@ function unchangedUpsertBody({ key, body }: KnownRecord): string {
 const CONTENT = ['description', 'images', 'categories', 'options', 'variants', 'subscription', 'file'];
 
 /** Whether a product has nothing but a title and a url. */
-function hasOnlyTitleAndUrl(product: JsonObject): boolean {
+function hasOnlyTitleAndUrl(product: JsonObject) {
   return CONTENT.every((name) => isEmpty(member(product, name) ?? null));
 }

@@ -21,12 +21,10 @@ import {
   writeNewFile,
 } from '../../export/writing/export-file.ts';
 import { sumOf } from '../../model/json-object.ts';
-import type { ListHistory } from '../../model/mapped-record.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { type Exported, type Run, UNFINISHED } from '../../model/run.ts';
 import { lockLostError, UsageError } from '../../model/storeferry-error.ts';
 import { NO_TOTALS, REPORT_FILE, type RunFacts } from '../../report/run-facts.ts';
-import type { RunFolder } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { capitalise, pathFrom } from '../../text/printable.ts';
 import { digestOf } from '../digest-of.ts';
@@ -108,10 +106,7 @@ async function readStep(context: RunContext, request: ExportRequest, run: Run): 
  * From when on a job with `mode: new` reads, ISO 8601; null: all orders. Where the probe has seen that the store lists orders from a time
  * on, older ones are read once per week.
  */
-async function readableFrom(
-  context: RunContext,
-  { job, store, full }: ExportRequest,
-): Promise<string | null> {
+async function readableFrom(context: RunContext, { job, store, full }: ExportRequest) {
   if (job.destination.mode !== 'new' || full === true) return null;
   const probe = await readProbe(context.artifacts, store);
   if (probe?.properties.readsOrdersSince !== true) return null;
@@ -122,7 +117,7 @@ async function readableFrom(
   );
 }
 
-function narrowedNote(since: string): string {
+function narrowedNote(since: string) {
   return `Only orders created since ${since.slice(0, 10)} were read. What has changed in older ones is found once per week, or with --full.`;
 }
 
@@ -130,7 +125,7 @@ function narrowedNote(since: string): string {
  * Writes the readings that earlier runs did not write: oldest first, each with its own time, none twice. After a
  * failure, this run's reading is also left for a later run.
  */
-async function writeEarlierReadings(context: RunContext, request: ExportRequest, begun: Run): Promise<void> {
+async function writeEarlierReadings(context: RunContext, request: ExportRequest, begun: Run) {
   for (const run of await unfinishedBefore(context, begun)) {
     if (!(await hasKeptReading(context, request, run))) continue;
     const own = { ...context, workedMs: () => run.workedMs ?? 0 };
@@ -168,7 +163,7 @@ function filesOf(context: RunContext, { job, store }: ExportRequest) {
 }
 
 /** The place as the job names it. */
-function namedPlace({ destination: { path, remote } }: ExportJob): string {
+function namedPlace({ destination: { path, remote } }: ExportJob) {
   return remote?.location ?? path ?? '';
 }
 
@@ -193,10 +188,7 @@ async function noteExported(
 }
 
 /** A sentence about a file that other programs take for one of another format. */
-function nameNotes(
-  location: string | null,
-  { destination: { table, format } }: ExportRequest['job'],
-): string[] {
+function nameNotes(location: string | null, { destination: { table, format } }: ExportRequest['job']) {
   const problem = location === null || table !== undefined ? undefined : misnamed(location, format);
   return problem === undefined ? [] : [`${capitalise(problem)}.`];
 }
@@ -286,7 +278,7 @@ async function finishExport(
 }
 
 /** The history of the job; null if it is on another machine, from which it is downloaded again for a weekly summary only. */
-async function historyOf(context: RunContext, { job }: ExportRequest): Promise<ListHistory | null> {
+async function historyOf(context: RunContext, { job }: ExportRequest) {
   if (!keepsHistory(job)) return null;
   if (job.destination.remote !== undefined && !job.notify?.some(({ on }) => on.includes('weekly')))
     return null;
@@ -317,13 +309,13 @@ export function exportDigest({ job, store, limit }: ExportRequest): string {
  * Whether a reading is kept if it could not be written: a history cannot be read again later, and a file of its own may be in place
  * already, to be made again from the same reading.
  */
-function keepsReading({ job }: ExportRequest): boolean {
+function keepsReading({ job }: ExportRequest) {
   const { mode } = job.destination;
   return mode === 'new' || (job.export === 'subscriber-lists' && mode === 'append');
 }
 
 /** Whether the run did not end well and has a complete reading for the job's present destination. */
-async function hasKeptReading({ artifacts }: RunContext, request: ExportRequest, run: Run): Promise<boolean> {
+async function hasKeptReading({ artifacts }: RunContext, request: ExportRequest, run: Run) {
   if (run.kind !== 'export' || !UNFINISHED.includes(run.status) || run.stagedAt === null) return false;
   if (!keepsReading(request) || run.digest !== exportDigest(request)) return false;
   return await hasWholeReading(artifacts.run(run.id));
@@ -355,7 +347,7 @@ async function continueOrBeginExport(context: RunContext, request: ExportRequest
   return begun;
 }
 
-async function supersedeEmptied(context: RunContext, run: Run): Promise<void> {
+async function supersedeEmptied(context: RunContext, run: Run) {
   await supersede(context, run);
   await context.artifacts.remove(run.id);
 }
@@ -392,7 +384,7 @@ export async function exportHistory(access: FileAccess, job: ExportJob, signal: 
 }
 
 /** The folder with the position and the copies of a job with `mode: new`. */
-function exportFolder({ artifacts }: RunContext, { name }: ExportJob): RunFolder {
+function exportFolder({ artifacts }: RunContext, { name }: ExportJob) {
   return artifacts.run(`export-${name}`);
 }
 

@@ -76,7 +76,7 @@ async function judgeSentWave(
   context: RunContext,
   { run, job }: Delivery,
   { judged, index, of, shards }: SentWave,
-): Promise<readonly JudgedWave[]> {
+) {
   if (job.apply === undefined) return judged;
   const { resource } = importTarget(run);
   const known = judged[index];
@@ -137,7 +137,7 @@ async function cancelDeletesOfSharedIds(
   context: RunContext,
   { run, store, lock }: Delivery,
   shards: readonly PlannedShard[],
-): Promise<void> {
+) {
   const folder = context.artifacts.run(run.id);
   const planned: { readonly shard: number; readonly operation: DeleteProduct }[] = [];
   for (const planShard of shards) {
@@ -170,7 +170,7 @@ async function cancelDeletesOfUnrenamed(
   context: RunContext,
   { run, store, lock }: Delivery,
   shards: readonly PlannedShard[],
-): Promise<void> {
+) {
   const ledger = context.state.ledger(importTarget(run));
   for (const shard of shards) {
     const open = await unsentOperations(context, run, shard);
@@ -240,7 +240,7 @@ function onProgress(
   { onEvent }: RunContext,
   { shards, counts }: Plan,
   { applied, rejected, deleted }: Pick<OutcomeTally, 'applied' | 'rejected' | 'deleted'>,
-): void {
+) {
   onEvent({
     type: 'progress',
     step: 'apply',

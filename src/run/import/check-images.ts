@@ -135,7 +135,7 @@ async function askAll(
   take: (waiting: Waiting, verdict: ImageVerdict | undefined) => void,
   signal: AbortSignal,
   withinMs: number,
-): Promise<void> {
+) {
   const timeout = AbortSignal.timeout(withinMs);
   const ending = AbortSignal.any([signal, timeout]);
   const running = new Set<Promise<void>>();
@@ -179,7 +179,7 @@ function count(
   problems: Map<string, ImageProblem>,
   problem: string,
   { key, address }: ImageProblem['samples'][number],
-): void {
+) {
   const { addresses, samples } = problems.get(problem) ?? { addresses: 0, samples: [] };
   problems.set(problem, {
     problem,

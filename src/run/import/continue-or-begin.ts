@@ -103,7 +103,7 @@ export async function refuseOutdated(context: RunContext, run: Run, plan: Plan):
  * While the ledger is where it was when the plan was made, nobody has written. Otherwise the runs of other jobs decide; one that was
  * killed has no end, and may have written at any time.
  */
-async function isOutdated(context: RunContext, run: Run, { plannedPosition }: Plan): Promise<boolean> {
+async function isOutdated(context: RunContext, run: Run, { plannedPosition }: Plan) {
   if (
     plannedPosition !== undefined &&
     plannedPosition === (await context.state.ledger(importTarget(run)).position())
@@ -125,7 +125,7 @@ export async function planPosition(context: RunContext, run: Run): Promise<strin
   return position;
 }
 
-function plannedBefore(run: Run): UsageError {
+function plannedBefore(run: Run) {
   return new UsageError(`Another job has written to the store since run ${run.id} was planned.`, {
     hint: planAgainHint(run),
   });
@@ -179,7 +179,7 @@ export async function supersedeOthers(context: RunContext, by: Run): Promise<voi
   await supersedePlans(context, by);
 }
 
-function mayContinue({ kind, status }: Run): boolean {
+function mayContinue({ kind, status }: Run) {
   return SENDING_KINDS.includes(kind) && UNFINISHED.includes(status);
 }
 
@@ -276,7 +276,7 @@ async function isChanged(
   access: FileAccess,
   copies: readonly SnapshotFile[],
   reading: Reading,
-): Promise<boolean> {
+) {
   if (path === undefined || copies.length === 0) return false;
   const found = await findFiles(path, access).catch(() => []);
   const isOf = (name: string, file: string) => name === file || name.startsWith(`${file}/`);
@@ -295,7 +295,7 @@ async function isChanged(
 }
 
 /** The digest of a file of so many bytes; undefined if it cannot be read. */
-async function digestOfFile(file: FoundFile, bytes: number): Promise<string | undefined> {
+async function digestOfFile(file: FoundFile, bytes: number) {
   const hash = createHash('sha256');
   try {
     // One byte more shows that it has grown.

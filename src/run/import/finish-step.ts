@@ -119,7 +119,7 @@ async function paceFigures(
 }
 
 /** Writes the old and new urls of the products that have their new ones. */
-async function writeRedirects({ artifacts, state }: RunContext, run: Run, { shards }: Plan): Promise<void> {
+async function writeRedirects({ artifacts, state }: RunContext, run: Run, { shards }: Plan) {
   const folder = artifacts.run(run.id);
   const rows = async function* () {
     yield 'old_url,new_url\n';
@@ -139,7 +139,7 @@ async function writeRedirects({ artifacts, state }: RunContext, run: Run, { shar
 type End = Exclude<RunStatus, 'running' | 'superseded'>;
 
 /** Whether a run of the whole source leaves out so many records, unasked, that somebody should look. */
-function leavesMany({ kind, sample }: RunFacts['run'], plan: Plan): boolean {
+function leavesMany({ kind, sample }: RunFacts['run'], plan: Plan) {
   return (kind === 'run' || kind === 'plan') && sample === undefined && hasManyUnaskedSkips(plan);
 }
 
@@ -160,7 +160,7 @@ function errorOf(
   facts: RunFacts,
   failure: unknown,
   status: End,
-): string | null {
+) {
   if (failure !== null) return runErrorOf(withFinalFigure(failure, request, facts), facts.run, context);
   return status === 'failed' ? unsentError(facts.totals.unsent + facts.unsentDeletes) : null;
 }
@@ -174,18 +174,13 @@ export function unsentError(operations: number): string {
  * A limit that was exceeded during sending was checked with the figure of that moment. Requests in flight have ended
  * since, so the message gets the figures of the summary.
  */
-function withFinalFigure(failure: unknown, { job }: ImportRequest, { run, plan, totals }: RunFacts): unknown {
+function withFinalFigure(failure: unknown, { job }: ImportRequest, { run, plan, totals }: RunFacts) {
   if (!(failure instanceof SafetyLimitError) || plan === null || totals.requests === 0) return failure;
   return judgeRejected({ run, plan, job }, refusedIn(totals) - plan.counts.rejected.records) ?? failure;
 }
 
 /** Reads the snapshot again and writes the rows that the mapping or the store refused into the run's rejects file. */
-async function writeRunRejects(
-  context: RunContext,
-  request: ImportRequest,
-  run: Run,
-  { source }: Plan,
-): Promise<void> {
+async function writeRunRejects(context: RunContext, request: ImportRequest, run: Run, { source }: Plan) {
   const folder = context.artifacts.run(run.id);
   const snapshot = await loadSnapshot(folder);
   if (snapshot === undefined) return;
@@ -212,7 +207,7 @@ async function writeRunRejects(
 }
 
 /** A continued run writes its rejects again. Corrections made meanwhile are kept beside them, as `rejects-corrected.csv`, `-2` and so on. */
-async function keepCorrections(folder: RunFolder): Promise<void> {
+async function keepCorrections(folder: RunFolder) {
   if (!(await folder.exists(REJECTS_FILE)) || !(await folder.exists(UNTOUCHED_FILE))) return;
   const workbook = await editedWorkbook(folder);
   const corrected = await buffer(await folder.read(REJECTS_FILE));
@@ -221,7 +216,7 @@ async function keepCorrections(folder: RunFolder): Promise<void> {
     if (edited !== undefined) await folder.write(await freeName(folder, correctedName), [edited]);
 }
 
-function correctedName(number: number): string {
+function correctedName(number: number) {
   return `rejects-corrected${number === 1 ? '' : `-${number}`}.csv`;
 }
 

@@ -61,11 +61,7 @@ export function adoptedDigest({ workspaceDir }: RunContext, request: ImportReque
 }
 
 /** Replaces the table, completely or not at all. */
-async function writeDecisions(
-  workspaceDir: string,
-  file: string,
-  decided: readonly AdoptedRow[],
-): Promise<void> {
+async function writeDecisions(workspaceDir: string, file: string, decided: readonly AdoptedRow[]) {
   const cells = decided.map(({ url, storeUrl, storeId, foundBy, score, decision }) =>
     [url, storeUrl, storeId, foundBy, score, decision].map(inertCell),
   );
@@ -152,7 +148,7 @@ export async function decidePairs(
   await writeDecisions(context.workspaceDir, file, now);
 }
 
-function damaged(file: string, line: number, problem: string): UsageError {
+function damaged(file: string, line: number, problem: string) {
   return new UsageError(`${file}, line ${line}: ${problem}.`, {
     hint: 'Correct it, or restore it from a copy. Without this file the store is matched again.',
   });
@@ -183,7 +179,7 @@ export async function openAdoption(context: RunContext, request: ImportRequest, 
   );
   const ledger = state.ledger(importTarget(run));
 
-  const rekeyed = (item: Records[number]): Records[number] => {
+  const rekeyed = (item: Records[number]) => {
     const key = item.key === null ? undefined : adopted.get(item.key);
     if (key === undefined) return item;
     return item.kind === 'deferred'
@@ -191,7 +187,7 @@ export async function openAdoption(context: RunContext, request: ImportRequest, 
       : withKey(item, key);
   };
   /** Keeps what people have decided while the store was read. */
-  const addRows = async (added: readonly AdoptedRow[]): Promise<void> => {
+  const addRows = async (added: readonly AdoptedRow[]) => {
     await noteStoreOfTable(artifacts, file, run.storeId);
     const now = await readDecisions(workspaceDir, file);
     const known = new Set(now.map(({ url }) => url));

@@ -122,15 +122,12 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
 }
 
 /** `options[].advanced` as mapping or store fix it; undefined where the variants of a product decide. */
-function advancedOf({ mapping: { spec } }: ImportRequest, { forms }: SnapshotReading): boolean | undefined {
+function advancedOf({ mapping: { spec } }: ImportRequest, { forms }: SnapshotReading) {
   return spec.import === 'products' ? (spec.options?.advanced ?? forms.advanced) : undefined;
 }
 
 /** Whether the store gives all variants of a product one price; false where the mapping sets `advanced` itself. */
-async function losesPrices(
-  { artifacts }: RunContext,
-  { store, mapping: { spec } }: ImportRequest,
-): Promise<boolean> {
+async function losesPrices({ artifacts }: RunContext, { store, mapping: { spec } }: ImportRequest) {
   if (spec.import !== 'products' || spec.options?.advanced !== undefined) return false;
   const probe = await readProbe(artifacts, store);
   return probe !== undefined && flattensPrices(probe.properties);
@@ -265,12 +262,8 @@ function formsOf(probe: ProbedProperties | undefined): SnapshotReading['forms'] 
 }
 
 /** Reads the source once to learn the values by which its contacts are matched. */
-async function readMatched(
-  { signal }: RunContext,
-  reading: SnapshotReading,
-  note: (value: string) => void,
-): Promise<void> {
-  const find = (value: string): number => {
+async function readMatched({ signal }: RunContext, reading: SnapshotReading, note: (value: string) => void) {
+  const find = (value: string) => {
     const email = comparedEmail(value);
     // A store may search byte by byte.
     for (const form of new Set([email, email.normalize('NFD')])) note(form);
@@ -300,7 +293,7 @@ async function knownCurrency(
 }
 
 /** Whether the source must be read again, because its prices name several currencies: all of these are refused then. Else notes the one found in the run. */
-async function settleCurrency({ state }: RunContext, run: Run, currencies: CurrencyWatch): Promise<boolean> {
+async function settleCurrency({ state }: RunContext, run: Run, currencies: CurrencyWatch) {
   if (currencies.isMixed && currencies.refuseAll()) return true;
   const { found } = currencies;
   if (found !== undefined) await state.runs.update(run.id, { currency: found });
@@ -341,7 +334,7 @@ async function readingOf({ artifacts }: RunContext, run: string) {
 }
 
 /** A run without a record that was sent or is known proves nothing of how its keys are made. */
-function provesKeys({ totals, approved, keyDigest }: Run): boolean {
+function provesKeys({ totals, approved, keyDigest }: Run) {
   if (keyDigest === null) return false;
   return approved || (totals !== null && totals.new + totals.changed + totals.unchanged > 0);
 }
@@ -357,7 +350,7 @@ function memoContext(
   lists: readonly StoreList[] | null,
   { advanced, nullQuantity, categories }: SnapshotReading['forms'],
   pictures: StagedPictures | undefined,
-): string {
+) {
   const context: Record<Exclude<keyof MappingContext, 'now'>, unknown> = {
     // In the digest of the mapping.
     params: null,

@@ -88,7 +88,7 @@ function observed(
   { unaltered, clock }: ObservingOptions,
   { body, observation: before, doubted }: Omit<ProductToRead, 'id'>,
   answer: unknown,
-): Observation {
+) {
   // What is in doubt is not compared: the difference may be of our own request.
   return observeAnswer({ body, sent: doubted, answer, before, unaltered, at: clock() });
 }
@@ -99,7 +99,7 @@ function isNamed(answer: unknown, key: string): answer is JsonObject {
   return typeof url === 'string' && isNormalisedUrl(key, url);
 }
 
-async function pageCount(storefront: ObservingOptions['storefront'], signal: AbortSignal): Promise<number> {
+async function pageCount(storefront: ObservingOptions['storefront'], signal: AbortSignal) {
   const { totalCount } = await storefront.products({ limit: 1, skip: 0 }, { signal });
   return totalCount === null ? Number.POSITIVE_INFINITY : Math.ceil(totalCount / PAGE_LIMIT);
 }
@@ -112,7 +112,7 @@ async function readPages(options: ObservingOptions, count: number) {
   const seen = new Set<number>();
   const edited = new Map<string, Observation>();
   storefront.expectPages();
-  const readOne = async (page: number): Promise<void> => {
+  const readOne = async (page: number) => {
     const { items } = await storefront.products({ limit: PAGE_LIMIT, skip: page * PAGE_LIMIT }, { signal });
     // By their ids: a store may have made other urls of ours.
     const owners = await ledger.keysBy(

@@ -76,11 +76,11 @@ export async function stagePictures(
   return digestOf(staged);
 }
 
-function publishedName({ content, type }: { readonly content: Buffer; readonly type: string }): string {
+function publishedName({ content, type }: { readonly content: Buffer; readonly type: string }) {
   return `${hash('sha256', content).slice(0, HASH_LENGTH)}.${type}`;
 }
 
-function placeOf({ path, remote }: PublishSpec): string {
+function placeOf({ path, remote }: PublishSpec) {
   return remote?.location ?? path ?? '';
 }
 
@@ -225,7 +225,7 @@ async function picturesIn(
 }
 
 /** With all that exports write, which a run without pictures to publish does not load. */
-async function openTarget(publish: PublishSpec, context: RunContext): Promise<PublicFolder> {
+async function openTarget(publish: PublishSpec, context: RunContext) {
   const { openPublicFolder } = await import('../../export/writing/export-file.ts');
   return await openPublicFolder(publish, context);
 }
@@ -238,7 +238,7 @@ async function unpublished(
   publish: PublishSpec,
   { resend }: Run,
   files: readonly StagedFile[],
-): Promise<readonly StagedFile[]> {
+) {
   const open: StagedFile[] = [];
   if (publish.remote === undefined) {
     await using target = await openTarget(publish, context);
@@ -256,7 +256,7 @@ async function unpublished(
   return open;
 }
 
-function memoryKey({ remote }: PublishSpec, published: string): string {
+function memoryKey({ remote }: PublishSpec, published: string) {
   if (remote === undefined) return '';
   return addressDigest(JSON.stringify(['published', remote.location, remoteIdentity(remote), published]));
 }
@@ -288,7 +288,7 @@ async function publish(
   context: RunContext,
   { run, job }: PlannedRun,
   batches: AsyncIterable<readonly Operation[]>,
-): Promise<void> {
+) {
   const { state, signal, clock, onEvent } = context;
   const to = job.images?.publish;
   const staged = to && (await stagedPictures(context.artifacts.run(run.id)));
@@ -340,7 +340,7 @@ function unlessGone(error: unknown): undefined {
   if (!(error instanceof TypeError || error instanceof SourceError)) throw error;
 }
 
-function changedSince(picture: string): SourceError {
+function changedSince(picture: string) {
   return new SourceError(`The picture ${picture} was changed or removed after the run had read it.`, {
     place: { file: picture },
     hint: 'Run the job again: it reads the pictures again.',

@@ -150,7 +150,7 @@ export function comparedWithLast(
   };
 }
 
-function onlySheet({ files }: PlanSource): string | undefined {
+function onlySheet({ files }: PlanSource) {
   const [file, ...others] = files;
   return others.length === 0 && isSheet(file?.places) ? file?.places?.title : undefined;
 }
@@ -216,7 +216,7 @@ export function traceSnapshot(
 function compileFor(
   { request, tables, stagedAt, currencies, forms }: SnapshotReading,
   trace?: Parameters<typeof compileMapping>[2],
-): CompiledMapping {
+) {
   const { spec, params, custom } = request.mapping;
   const { job } = request;
   const { limits, html, prices, leaveOut } = job;

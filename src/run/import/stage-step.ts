@@ -200,11 +200,7 @@ export async function settledRun(
  * Whether another job has rejected or held records since the run: what this job finds unchanged among them must be confirmed
  * (`Ledger.confirm`), so that no later retry or release sends the other version.
  */
-async function othersRejectedOrHeldSince(
-  { state }: Pick<RunContext, 'state'>,
-  run: Run,
-  last: Run,
-): Promise<boolean> {
+async function othersRejectedOrHeldSince({ state }: Pick<RunContext, 'state'>, run: Run, last: Run) {
   const others = await state.runs.list({ kinds: HOLDING_KINDS });
   return others.some(
     (other) =>
@@ -216,7 +212,7 @@ async function othersRejectedOrHeldSince(
 }
 
 /** A run that could not read its source has done nothing. */
-function failedBeforeReading({ digest, status }: Pick<Run, 'digest' | 'status'>): boolean {
+function failedBeforeReading({ digest, status }: Pick<Run, 'digest' | 'status'>) {
   return digest === null && status === 'failed';
 }
 
@@ -242,12 +238,12 @@ export async function othersWroteSince({ state }: Pick<RunContext, 'state'>, run
   return since.length > 0 && (await state.ledger(importTarget(run)).hasDoubts());
 }
 
-function endedBefore({ finishedAt, endSequence = 0 }: Run, last: Run): boolean {
+function endedBefore({ finishedAt, endSequence = 0 }: Run, last: Run) {
   return finishedAt !== null && endSequence < last.sequence;
 }
 
 /** Dated sales are judged at the time of staging: they begin and end without a change of the source. */
-function dependsOnTime({ mapping: { spec } }: ImportRequest): boolean {
+function dependsOnTime({ mapping: { spec } }: ImportRequest) {
   if (spec.import !== 'products') return false;
   const { from, to, during } = spec.variants.pricing ?? {};
   return from !== undefined || to !== undefined || during !== undefined;

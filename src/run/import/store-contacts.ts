@@ -111,7 +111,7 @@ export async function storeContacts(
 
 const NO_KEYS: ReadonlySet<string> = new Set();
 
-function noWayToFind({ name }: StoreConfig, probe: ProbedProperties | undefined): UsageError {
+function noWayToFind({ name }: StoreConfig, probe: ProbedProperties | undefined) {
   return probe === undefined
     ? new UsageError(`It is not known how the contacts of ${name} can be found: it was never probed.`, {
         hint: `Type: storeferry probe ${name}. If it can neither list nor search contacts: storeferry contacts scan --store ${name}`,
@@ -124,7 +124,7 @@ function noWayToFind({ name }: StoreConfig, probe: ProbedProperties | undefined)
       );
 }
 
-function whyNotCreated({ name }: StoreConfig, probe: ProbedProperties | undefined): string {
+function whyNotCreated({ name }: StoreConfig, probe: ProbedProperties | undefined) {
   return probe?.upsertsContactsByEmail === false
     ? `a probe has seen that ${name} does not create contacts by e-mail address`
     : `whether ${name} creates contacts by e-mail address is not known; type: storeferry probe ${name} --contact ID`;
@@ -194,13 +194,13 @@ function contactDirectory(opened: DisposableStack) {
 }
 
 /** Adds the contacts that the store has acknowledged. */
-async function addAcknowledged(directory: ContactDirectory, ledger: Ledger): Promise<void> {
+async function addAcknowledged(directory: ContactDirectory, ledger: Ledger) {
   for await (const batch of ledger.allBodies())
     for (const { key, body } of batch) directory.add(Number(key), JSON.parse(body), null);
 }
 
 /** Adds the contacts that were read for the run. */
-async function addRead(directory: ContactDirectory, folder: RunFolder): Promise<void> {
+async function addRead(directory: ContactDirectory, folder: RunFolder) {
   for await (const lines of readLines(folder, CONTACTS_FILE)) {
     for (const line of lines) {
       const contact: unknown = JSON.parse(line);

@@ -159,10 +159,7 @@ export async function openMapping(
 }
 
 /** The extensions of the workspace that a mapping is in; undefined if it names none, and then nothing of them is executed. */
-async function extensionsOf(
-  { dir }: MappingFile,
-  spec: object,
-): Promise<LoadedExtensions | ConfigurationError | undefined> {
+async function extensionsOf({ dir }: MappingFile, spec: object) {
   if (!namesExtension(spec)) return undefined;
   try {
     return await loadExtensions(dir);
@@ -172,7 +169,7 @@ async function extensionsOf(
   }
 }
 
-function namesExtension(part: object): boolean {
+function namesExtension(part: object) {
   return JSON.stringify(part).includes('"custom":');
 }
 
@@ -295,10 +292,7 @@ function withField(crosswalk: NonNullable<ImportJob['crosswalk']>, spec: Mapping
  * The key of a contact is its id: from the mapping, or from a crosswalk by a field. Another file may have the same
  * content.
  */
-function contactKey(
-  { contact }: ContactMappingSpec,
-  { crosswalk }: ImportJob,
-): ContactMappingSpec['contact']['id'] {
+function contactKey({ contact }: ContactMappingSpec, { crosswalk }: ImportJob) {
   if (crosswalk === undefined) return contact.id;
   const field = crosswalkField(crosswalk, contact) ?? crosswalk.match;
   const sent = CONTACT_TEXT_FIELDS.find((name) => name === field);
@@ -311,7 +305,7 @@ function keyDigestOf(
   job: ImportJob,
   written: ReturnType<typeof writtenLookups>,
   extensions: string | undefined,
-): string {
+) {
   const key =
     spec.import === 'products' ? matchValue(spec, updateMatch(job) ?? 'url') : contactKey(spec, job);
   const { columns, params, lookups } = keyNames(spec, key);
@@ -337,10 +331,7 @@ export function comparableKeyDigest(digest: string | null): string | null {
   return digest?.startsWith(KEY_DIGEST) === true ? digest : null;
 }
 
-function columnMissing(
-  table: Extract<SideTable, { kind: 'lookup' }>,
-  header: readonly string[],
-): MappingError {
+function columnMissing(table: Extract<SideTable, { kind: 'lookup' }>, header: readonly string[]) {
   const columns = listHeaders(header, quotableHeaders(table.resource, header));
   return new MappingError(
     `The ${sideTableWords(table)} has no column '${table.match}'; columns found: ${columns}.`,

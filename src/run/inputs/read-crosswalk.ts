@@ -16,7 +16,7 @@ export function crosswalkIndex(path = '') {
   const insert = database.prepare('INSERT OR IGNORE INTO ids VALUES (?, ?)');
   const select = database.prepare('SELECT id FROM ids WHERE value = ?');
   /** The number of the text; undefined if it is not there. */
-  const get = (text: string): number | undefined => {
+  const get = (text: string) => {
     // A lone surrogate has no UTF-8 encoding, so it would match another text.
     const found = text.isWellFormed() ? orStateError(() => select.get(text)) : undefined;
     // SQLite stores NaN as NULL.
@@ -106,12 +106,12 @@ export function crosswalkReader(
 }
 
 /** The store's id as a number; NaN for other texts, which rejects the contact that uses it. */
-function idOf(text: string): number {
+function idOf(text: string) {
   const digits = /^0*([0-9]{1,15})(?:\.0+)?$/.exec(text)?.[1];
   return digits === undefined ? Number.NaN : Number(digits);
 }
 
-function shown(id: number): string {
+function shown(id: number) {
   return Number.isNaN(id) ? 'one that is not a whole number' : String(id);
 }
 
@@ -119,7 +119,7 @@ function shown(id: number): string {
 export const CROSSWALK_COLUMN_HINT =
   'Both columns may have any name. The job names them with `match` and `id` of the crosswalk. If the field of the contact has another name than the column, name it with `field`.';
 
-function columnAt(header: readonly string[], name: string, file: string, hint: string): number {
+function columnAt(header: readonly string[], name: string, file: string, hint: string) {
   const found = columnsNamed(header, name);
   const [at] = found;
   if (at !== undefined && found.length === 1) return at;

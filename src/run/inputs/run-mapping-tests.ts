@@ -171,7 +171,7 @@ function judge(found: Mapped, wanted: MappingExpectation, path: Path): TestProbl
   return message === undefined ? [] : [{ path, message }];
 }
 
-function difference(found: Mapped, wanted: MappingExpectation): string | undefined {
+function difference(found: Mapped, wanted: MappingExpectation) {
   const { rejects, skips, key, rows, notes } = wanted;
   if (rejects !== undefined && !refuses(found, 'rejected', rejects)) {
     return `expected the rejection ${JSON.stringify(rejects)}, found ${shownRecord(found)}`;
@@ -191,7 +191,7 @@ function refuses(
   found: Mapped,
   kind: 'rejected' | 'skipped',
   wanted: NonNullable<MappingExpectation['rejects']>,
-): boolean {
+) {
   if (found.kind === 'record' || found.kind !== kind) return false;
   const { reason } = found;
   if (typeof wanted === 'string') return reason.code === wanted || reason.code === slugify(wanted);
@@ -203,7 +203,7 @@ function refuses(
   );
 }
 
-function shownRecord(found: Mapped | undefined): string {
+function shownRecord(found: Mapped | undefined) {
   if (found === undefined) return 'nothing';
   return found.kind === 'record'
     ? JSON.stringify(found.body)
@@ -226,11 +226,7 @@ const MAX_TEXT_LENGTH = 200;
  * The differences between a JSON value and the expectation, member by member; empty if there are none. `partial`:
  * unexpected members of objects are ignored; those of lists are not.
  */
-function differences(
-  found: unknown,
-  wanted: unknown,
-  { partial }: { readonly partial: boolean },
-): Difference[] {
+function differences(found: unknown, wanted: unknown, { partial }: { readonly partial: boolean }) {
   const all: Difference[] = [];
   collect(found, wanted, [], partial, all);
   if (all.length <= MAX_PROBLEMS) return all;
@@ -246,7 +242,7 @@ function collect(
   path: Difference['path'],
   partial: boolean,
   all: Difference[],
-): void {
+) {
   if (isDeepStrictEqual(found, wanted)) return;
   if (Array.isArray(found) && Array.isArray(wanted)) {
     for (let index = 0; index < Math.max(found.length, wanted.length); index++) {
@@ -267,13 +263,13 @@ function collect(
 }
 
 /** `variants[1].price`. */
-function placeWords(path: Difference['path']): string {
+function placeWords(path: Difference['path']) {
   return path
     .map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index > 0 ? '.' : ''}${part}`))
     .join('');
 }
 
-function shownValue(value: unknown): string {
+function shownValue(value: unknown) {
   const text = value === undefined ? 'nothing' : JSON.stringify(value);
   return truncate(text, MAX_TEXT_LENGTH);
 }

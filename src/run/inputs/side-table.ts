@@ -177,7 +177,7 @@ async function* limitedRows(
   }
 }
 
-async function withTableName<T>(side: SideTable, action: () => Promise<T>): Promise<T> {
+async function withTableName<T>(side: SideTable, action: () => Promise<T>) {
   try {
     return await action();
   } catch (error) {
@@ -191,7 +191,7 @@ export function sideTableWords(side: SideTable): string {
 }
 
 /** The error with the name of the table, because the code that reads files calls each of them the source of the job. */
-function nameTableIn(side: SideTable, error: unknown): unknown {
+function nameTableIn(side: SideTable, error: unknown) {
   if (!(error instanceof SourceError || error instanceof CsvError)) return error;
   const words = sideTableWords(side);
   const { message, unquoted, place, hint } = error;
@@ -233,7 +233,7 @@ export async function noteStoreOfTable(
 }
 
 /** The table of a job for one of several stores has an @, which a file of the artifacts must not have. */
-function noteFile(table: string): string {
+function noteFile(table: string) {
   return `${table.replaceAll('@', '_at_')}.json`;
 }
 

@@ -231,10 +231,7 @@ export async function deliverNotification(
   }
 }
 
-function send<Kind extends RecipientKind>(
-  kind: Kind,
-  ...sent: Parameters<Transport<Kind>>
-): ReturnType<Transport<Kind>> {
+function send<Kind extends RecipientKind>(kind: Kind, ...sent: Parameters<Transport<Kind>>) {
   return TRANSPORTS[kind](...sent);
 }
 
@@ -245,7 +242,7 @@ async function attempt(
   body: object,
   { attemptMs }: DeliveryLimits,
   signal: AbortSignal,
-): Promise<void> {
+) {
   const answer = await request(url, {
     dispatcher: agent,
     method: 'POST',
@@ -261,11 +258,11 @@ async function attempt(
   throw new NotDelivered(`it answered ${status}`, status, waitOf(answered['retry-after']));
 }
 
-function waitOf(header: string | string[] | undefined): number {
+function waitOf(header: string | string[] | undefined) {
   return retryAfterMs(Array.isArray(header) ? header[0] : header, Date.now()) ?? 0;
 }
 
-function connectionProblem(error: unknown): string {
+function connectionProblem(error: unknown) {
   if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time';
   return `no connection (${errorCode(error)})`;
 }

@@ -239,7 +239,7 @@ function withOccurrence(
   { kind: of, id, run, conditions, notify }: Occurrence,
   recipients: readonly Notify[],
   at: number,
-): Notices {
+) {
   const { known, ends, week } = notices;
   if (of === 'week' ? week >= id : [...ends, ...known].includes(id)) return notices;
   const decided = recipients.map((recipient) => {
@@ -247,7 +247,7 @@ function withOccurrence(
     const known = notices.alarms[name] ?? [];
     return { name, known, ...decide(recipient, known, conditions) };
   });
-  const messages = decided.flatMap(({ name, known, kind }): Waiting[] => {
+  const messages = decided.flatMap(({ name, known, kind }) => {
     const ended = kind === 'recovered' ? [...known] : [];
     return kind === null ? [] : [{ recipient: name, at, run, notification: notify(kind), ended }];
   });
@@ -287,7 +287,7 @@ function withoutUndelivered(notices: Notices, dropped: Waiting): Notices {
 }
 
 /** A recipient in files: equal for equal addresses, which it does not show. */
-function recipientName({ kind, address }: Notify): string {
+function recipientName({ kind, address }: Notify) {
   return `${kind}-${hash('sha256', JSON.stringify(address), 'base64url').slice(0, 12)}`;
 }
 
@@ -346,12 +346,12 @@ async function deliverWaiting({ context, folder, recipients, warn }: Delivery, n
   }
 }
 
-async function reportOf({ artifacts }: RunContext, run: string | null): Promise<string | null> {
+async function reportOf({ artifacts }: RunContext, run: string | null) {
   if (run === null) return null;
   const folder = artifacts.run(run);
   return (await folder.exists(REPORT_FILE)) ? await text(await folder.read(REPORT_FILE)) : null;
 }
 
-function hostOf(recipient: Notify): string {
+function hostOf(recipient: Notify) {
   return new URL(recipient.kind === 'email' ? recipient.server : recipient.address).host;
 }

@@ -34,7 +34,7 @@ const artifactsCheck: OnlineCheck = ({ settings, newRunId }) =>
     ? []
     : [{ subject: 'artifacts', look: () => tryArtifacts(settings.artifacts, `check-${newRunId()}`) }];
 
-async function tryArtifacts(place: ArtifactsPlace, id: string): Promise<Facts[]> {
+async function tryArtifacts(place: ArtifactsPlace, id: string) {
   const artifacts = openArtifacts(place);
   const folder = artifacts.run(id);
   try {
@@ -59,7 +59,7 @@ const destinationCheck: OnlineCheck = (workspace) =>
       : [],
   );
 
-async function tryDestination(job: ExportJob, files: FileAccess, signal: AbortSignal): Promise<Facts> {
+async function tryDestination(job: ExportJob, files: FileAccess, signal: AbortSignal) {
   const { destination } = job;
   const { table, create } = destination;
   if (table === undefined && destination.path === undefined) {
@@ -120,7 +120,7 @@ export function judgeRedis({ version, ms, problems }: RedisServerCheck): Facts[]
   return findings;
 }
 
-function isBelow(version: string, [major = 0, minor = 0]: readonly number[]): boolean {
+function isBelow(version: string, [major = 0, minor = 0]: readonly number[]) {
   const [ours = 0, ourMinor = 0] = version.split('.').map(Number);
   return ours < major || (ours === major && ourMinor < minor);
 }
@@ -131,7 +131,7 @@ const stateCheck: OnlineCheck = ({ settings, dir }) =>
     ? []
     : [{ subject: 'state', look: async () => [await judgeState(join(dir, '.storeferry'))] }];
 
-async function judgeState(folder: string): Promise<Facts> {
+async function judgeState(folder: string) {
   const found = await checkEmbeddedState(folder);
   switch (found.kind) {
     case 'absent':

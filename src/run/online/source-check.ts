@@ -49,7 +49,7 @@ export const sourceCheck: OnlineCheck = (workspace) => {
 };
 
 /** The files of all imports, as absolute paths, if they are on this machine. */
-async function sourceFiles(jobs: readonly Job[], access: FileAccess): Promise<string[]> {
+async function sourceFiles(jobs: readonly Job[], access: FileAccess) {
   const paths = jobs.flatMap((job) => (job.kind === 'import' ? (job.source.path ?? []) : []));
   const found = await Promise.all(paths.map((path) => findFiles(path, access).catch(() => [])));
   return found.flat().map(({ real }) => real);
@@ -60,8 +60,8 @@ async function judgeSource(
   { source, mapping }: ImportJob,
   spec: MappingSpec | undefined,
   access: FileAccess,
-): Promise<Facts> {
-  const look = async (): Promise<Facts> => {
+) {
+  const look = async () => {
     const files = await findFiles(path, access);
     if (source.files !== undefined && files.length !== source.files) {
       const message = `its source ${path} gives ${files.length} files, and the job says files: ${source.files}`;
@@ -94,8 +94,8 @@ async function judgeSource(
   );
 }
 
-async function judgeRemote(what: string, remote: RemoteAddress, signal: AbortSignal): Promise<Facts> {
-  const look = async (): Promise<Facts> => {
+async function judgeRemote(what: string, remote: RemoteAddress, signal: AbortSignal) {
+  const look = async () => {
     const { files, bytes } = await probeRemote(remote, signal);
     if (files.length === 0) {
       const message = `its ${what} ${remote.location} does not exist`;
@@ -145,7 +145,7 @@ async function judgeSideTable(table: SideTable, signal: AbortSignal): Promise<Fa
   return await look().catch((error: unknown) => unreadable(what, error));
 }
 
-function unreadable(what: string, error: unknown): Facts {
+function unreadable(what: string, error: unknown) {
   return errorFinding(`its ${what} cannot be read: ${sentenceOf(error)}`);
 }
 
@@ -202,7 +202,7 @@ export function judgeDisk(free: number, largest: number, folder: string): Facts 
   };
 }
 
-async function unpackedSize(path: string): Promise<number> {
+async function unpackedSize(path: string) {
   const size = (await stat(path).catch(() => undefined))?.size ?? 0;
   return /\.(gz|zip)$/i.test(path) ? size * UNPACKED_BYTES_PER_ARCHIVE_BYTE : size;
 }

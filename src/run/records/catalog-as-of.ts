@@ -149,7 +149,7 @@ function rowsOf(product: JsonObject): (readonly TypedCell[])[] {
 }
 
 /** `Size: L; Colour: Red`. */
-function optionsText(options: unknown, chosen: unknown): string {
+function optionsText(options: unknown, chosen: unknown) {
   if (!Array.isArray(options) || !Array.isArray(chosen)) return '';
   return options
     .map((option, index) => {

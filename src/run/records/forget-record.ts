@@ -137,14 +137,14 @@ export function forgottenWords(forgotten: Forgotten): string[] {
   ];
 }
 
-function unknownContact(key: string): UsageError {
+function unknownContact(key: string) {
   return new UsageError(
     `No contact has the key or address ${JSON.stringify(key)}: neither the ledger and its history nor the files of runs. Nothing was removed.`,
     { hint: 'Check its spelling.' },
   );
 }
 
-function busy(run: string | undefined): LockedError | UsageError {
+function busy(run: string | undefined) {
   return run === undefined
     ? new LockedError('Another process writes to the store of this record.', { hint: 'Repeat it later.' })
     : new UsageError(`The run ${run} has not ended: it may write the values again.`, {
@@ -177,7 +177,7 @@ interface Needle {
   readonly kind: keyof typeof PART_OF_OTHER;
 }
 
-function hasNeedle(text: string, { value, kind }: Needle): boolean {
+function hasNeedle(text: string, { value, kind }: Needle) {
   const { before, after } = PART_OF_OTHER[kind];
   for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1)) {
     const end = at + value.length;
@@ -231,7 +231,7 @@ async function linesOf(
 }
 
 /** Whether a file names the record. */
-async function names(folder: RunFolder, key: string, isTheirs: Matcher): Promise<boolean> {
+async function names(folder: RunFolder, key: string, isTheirs: Matcher) {
   for (const name of await folder.list()) {
     const text = (await readLatin1(folder, name)).replaceAll('\0', '');
     if (isTheirs(text) || text.includes(keyMember(key))) return true;
@@ -240,12 +240,12 @@ async function names(folder: RunFolder, key: string, isTheirs: Matcher): Promise
 }
 
 /** As latin1, so that every byte stays as it is. A spreadsheet may have saved two bytes for each character. */
-async function readLatin1(folder: RunFolder, name: string): Promise<string> {
+async function readLatin1(folder: RunFolder, name: string) {
   return (await buffer(await folder.read(name))).toString('latin1');
 }
 
 /** The key in a line of JSON. */
-function keyMember(key: string): string {
+function keyMember(key: string) {
   return `"key":${JSON.stringify(key)}`;
 }
 
@@ -288,7 +288,7 @@ async function cleanFolder(folder: RunFolder, key: string, isTheirs: Matcher, li
 }
 
 /** Removes the examples of a plan that name the record: what it holds of others can still be released. False where it names it elsewhere. */
-async function pruneExamples(folder: RunFolder, isTheirs: Matcher): Promise<boolean> {
+async function pruneExamples(folder: RunFolder, isTheirs: Matcher) {
   const isOther = (value: unknown) => !isTheirs(Buffer.from(JSON.stringify(value)).toString('latin1'));
   const plan = await readPlan(folder).catch(() => undefined);
   if (plan === undefined) return false;
@@ -304,7 +304,7 @@ async function pruneExamples(folder: RunFolder, isTheirs: Matcher): Promise<bool
 }
 
 /** The records of a CSV file, each with its line end; a line break in quotes ends none. */
-function csvRecords(text: string): string[] {
+function csvRecords(text: string) {
   const records: string[] = [];
   let start = 0;
   let quoted = false;
@@ -317,6 +317,6 @@ function csvRecords(text: string): string[] {
   return start < text.length ? [...records, text.slice(start)] : records;
 }
 
-function lastCell(record: string): string {
+function lastCell(record: string) {
   return /(?:^|[,;\t|])"?([^",;\t|]*)"?$/.exec(record.trimEnd())?.[1] ?? '';
 }

@@ -124,11 +124,7 @@ export async function planRestore(
   });
 }
 
-function restored(
-  { kind, key, differences }: DriftFinding,
-  body: string | undefined,
-  isWritten: boolean,
-): Mapped {
+function restored({ kind, key, differences }: DriftFinding, body: string | undefined, isWritten: boolean) {
   if (body === undefined || body === FORGOTTEN_BODY)
     return leftRecord(key, 'forgotten', 'its values are no longer known');
   if (isWritten) return leftRecord(key, 'changed-since', 'it was sent since the comparison');

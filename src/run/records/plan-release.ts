@@ -169,7 +169,7 @@ export async function* releasableRecords(
 }
 
 /** The key under which a product that gets a new url is until then. */
-function oldKeyOf(operation: HeldRecord['operation']): string | undefined {
+function oldKeyOf(operation: HeldRecord['operation']) {
   return operation.kind === 'upsert-product' ? operation.renames : undefined;
 }
 
@@ -268,10 +268,7 @@ export async function heldValues(
   return found;
 }
 
-async function heldRecord(
-  folder: Parameters<typeof readHeld>[0],
-  key: string,
-): Promise<HeldRecord | undefined> {
+async function heldRecord(folder: Parameters<typeof readHeld>[0], key: string) {
   const plan = await readPlan(folder);
   if (plan === undefined) return undefined;
   for await (const batch of readHeld(folder, plan)) {

@@ -108,7 +108,7 @@ async function containing(
 }
 
 /** A text as JSON contains it. */
-function escaped(text: string): string {
+function escaped(text: string) {
   return JSON.stringify(text).slice(1, -1);
 }
 
@@ -134,7 +134,7 @@ export function titleIn(body: string | undefined): string | null {
 }
 
 /** The title or name of a record. */
-function textsOf(body: string): string[] {
+function textsOf(body: string) {
   const parsed: unknown = JSON.parse(body);
   if (!isJsonObject(parsed)) return [];
   return ['title', 'name', 'email'].flatMap((name) => {
@@ -217,7 +217,7 @@ async function versionsAcrossKeys(history: History, newest: string): Promise<rea
   return [...all, ...versions];
 }
 
-function isWithin(field: string, asked: string): boolean {
+function isWithin(field: string, asked: string) {
   return field === asked || field.startsWith(`${asked}.`);
 }
 

@@ -181,7 +181,7 @@ async function* editedRecords({ folder }: PlanFolder): AsyncGenerator<readonly R
 
 const MAX_VALUE_LENGTH = 80;
 
-function cutValue(value: unknown): string {
+function cutValue(value: unknown) {
   return truncate(valueText(value ?? null), MAX_VALUE_LENGTH);
 }
 
@@ -222,7 +222,7 @@ export async function* heldRunRecords(
   }
 }
 
-function heldWords(hits: readonly GuardHit[]): string {
+function heldWords(hits: readonly GuardHit[]) {
   const causes = Map.groupBy(hits, (hit) => {
     if (hit.edited === true) return 'changed in the store and in the source';
     // No guard watches it.
@@ -318,7 +318,7 @@ export function recordContent(
   }
 }
 
-function textLine({ key, outcome, reason, place, created, changes }: RunRecord): string {
+function textLine({ key, outcome, reason, place, created, changes }: RunRecord) {
   const changed = created ? 'new' : (changes ?? []).map(changeText).join('; ');
   const parts = [
     outcome.padEnd(8),
@@ -329,7 +329,7 @@ function textLine({ key, outcome, reason, place, created, changes }: RunRecord):
   return `${printable(parts.filter((part) => part !== '').join('  '))}\n`;
 }
 
-function allMessages(reason: NonNullable<RunRecord['reason']>): string {
+function allMessages(reason: NonNullable<RunRecord['reason']>) {
   return faultsOf(reason)
     .map(({ message }) => message)
     .join(' / ');

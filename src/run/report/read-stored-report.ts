@@ -132,7 +132,7 @@ export async function laterRun({ state }: RunContext, { job, sequence }: Run): P
 }
 
 /** A finished retry that changed nothing in the store. */
-function isIdleRetry({ kind, status, totals }: Run): boolean {
+function isIdleRetry({ kind, status, totals }: Run) {
   return kind === 'retry' && status !== 'running' && totals !== null && totals.applied + totals.unsent === 0;
 }
 
@@ -181,7 +181,7 @@ export async function readRunReport(context: RunContext, run: Run, plan: Plan | 
 }
 
 /** How many old keys of renamed products are gone. */
-async function renamedKeys({ state }: RunContext, { id }: Run, plan: Plan | null): Promise<number> {
+async function renamedKeys({ state }: RunContext, { id }: Run, plan: Plan | null) {
   let gone = 0;
   for (const { kind, number } of plan?.shards ?? []) {
     if (kind !== 'renames') continue;
@@ -197,7 +197,7 @@ async function exportedBy({ kind }: Run, folder: RunFolder): Promise<Exported | 
 }
 
 /** Whether the figures are stored with the run itself, because it has no plan. */
-function isCountedInRun({ kind, unchangedSince }: Run): boolean {
+function isCountedInRun({ kind, unchangedSince }: Run) {
   return kind === 'export' || kind === 'verify' || kind === 'drift' || unchangedSince !== undefined;
 }
 
@@ -213,7 +213,7 @@ export async function shownRejectsFile(context: RunContext, run: Run): Promise<s
 }
 
 /** Path of a file of a run; null if it has none. */
-async function pathIn(folder: RunFolder, name: string): Promise<string | null> {
+async function pathIn(folder: RunFolder, name: string) {
   return (await folder.exists(name)) ? `${folder.location}/${name}` : null;
 }
 

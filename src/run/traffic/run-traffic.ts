@@ -33,7 +33,7 @@ export function runTraffic(folder: RunFolder, clock: () => number) {
   let senders = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  const look = (storefront: Pick<Storefront, 'stats'>): void => {
+  const look = (storefront: Pick<Storefront, 'stats'>) => {
     const now = present();
     const { limit, pausedForMs, breakerOpen } = storefront.stats();
     current = log.at(now, seenAt);
@@ -43,7 +43,7 @@ export function runTraffic(folder: RunFolder, clock: () => number) {
     seenAt = now;
   };
   /** One write after the other. A failure is ignored, because the record is only information for people. */
-  const write = (): Promise<void> => {
+  const write = () => {
     writtenAt = present();
     if (!log.isSilent())
       writing = writing.then(() => writeTrafficLog(folder, writer, log, answers)).catch(() => {});
@@ -110,12 +110,7 @@ const logSchema = z.object({
 });
 
 /** Writes the record of a process; `writer` distinguishes it from other records. */
-async function writeTrafficLog(
-  folder: RunFolder,
-  writer: string,
-  log: TrafficLog,
-  answers: AnswerTally,
-): Promise<void> {
+async function writeTrafficLog(folder: RunFolder, writer: string, log: TrafficLog, answers: AnswerTally) {
   const written = {
     version: VERSION,
     answers: answers.summary(),
@@ -180,8 +175,8 @@ export function trafficLog(
 ) {
   let lengthMs = initialMs;
   let byPlace = new Map<number, Stretch>();
-  const placeOf = (moment: number): number => Math.floor(moment / lengthMs);
-  const put = (stretch: Stretch, mergeWith: Merge): void => {
+  const placeOf = (moment: number) => Math.floor(moment / lengthMs);
+  const put = (stretch: Stretch, mergeWith: Merge) => {
     // By its middle: its observation may begin slightly before its place.
     const place = placeOf((stretch.from + stretch.to) / 2);
     const there = byPlace.get(place);
@@ -190,7 +185,7 @@ export function trafficLog(
   /** In order of time. */
   const stretches = (): readonly Stretch[] =>
     [...byPlace.values()].sort((one, other) => one.from - other.from);
-  const bound = (): void => {
+  const bound = () => {
     while (byPlace.size > MAX_INTERVALS) {
       const finer = stretches();
       lengthMs *= 2;
@@ -314,7 +309,7 @@ export function percentile(latencies: Latencies, share: number): number | null {
 }
 
 /** The value with the same relative distance to both bounds of a bucket. */
-function amid(bucket: number): number {
+function amid(bucket: number) {
   if (bucket === 0) return MIN_MS;
   return (2 * MIN_MS * GROWTH ** bucket) / (1 + GROWTH);
 }

@@ -226,7 +226,7 @@ function undoneRecords(context: RunContext, run: Run, { of, only }: RunPart, sch
         schedule,
         recreated: { records: created.length, examples: created.slice(0, KEYS_NAMED) },
         kept: [...kept].map(([field, records]) => ({ field, records })),
-        left: [...left.values()].sort((one, other): number => other.records - one.records),
+        left: [...left.values()].sort((one, other) => other.records - one.records),
       };
     },
   };
@@ -271,11 +271,7 @@ function undoneRecords(context: RunContext, run: Run, { of, only }: RunPart, sch
  * was before that run. An undo brings back the version that there was before the run that it undoes, if that run's version was there; an
  * equal body of another run is another version.
  */
-function changeSince(
-  versions: readonly Version[],
-  of: string,
-  undos: ReadonlyMap<string, string>,
-): Version | undefined {
+function changeSince(versions: readonly Version[], of: string, undos: ReadonlyMap<string, string>) {
   const before = new Map<string, Version | undefined>();
   const after = new Map<string, Version | undefined>();
   let current: Version | undefined;
@@ -293,7 +289,7 @@ function changeSince(
 }
 
 /** Whether a version only repeats the one before it: the same body, of the same job. */
-function isRepeated(version: Version, earlier: Version | undefined): boolean {
+function isRepeated(version: Version, earlier: Version | undefined) {
   const ownerOf = ({ owner, run }: Version) => owner ?? run.job;
   return (
     earlier !== undefined &&
@@ -304,7 +300,7 @@ function isRepeated(version: Version, earlier: Version | undefined): boolean {
 }
 
 /** Fields of the present body that the earlier one does not have. */
-function fieldsAdded(before: string, now: string | null): string[] {
+function fieldsAdded(before: string, now: string | null) {
   const [earlier, present]: unknown[] = [JSON.parse(before), JSON.parse(now ?? 'null')];
   if (!isJsonObject(earlier) || !isJsonObject(present)) return [];
   return Object.keys(present).filter((field) => !Object.hasOwn(earlier, field));

@@ -70,7 +70,7 @@ function verificationTally() {
   };
 }
 
-function isOtherId(operation: Operation, answered: number | null): boolean {
+function isOtherId(operation: Operation, answered: number | null) {
   if (operation.kind !== 'upsert-product' || operation.knownId === null || answered === null) return false;
   return operation.knownId !== answered;
 }
@@ -109,7 +109,7 @@ export function forgottenShare({ population, sampled, found }: SampleFound): Sha
  * The largest number of marked items for which a sample has at most `found` of them with more than the probability
  * `risk`.
  */
-function mostMarked(population: number, sampled: number, found: number, risk: number): number {
+function mostMarked(population: number, sampled: number, found: number, risk: number) {
   let low = found;
   let high = population - (sampled - found);
   while (low < high) {
@@ -121,7 +121,7 @@ function mostMarked(population: number, sampled: number, found: number, risk: nu
 }
 
 /** The probability that a sample has at most `found` of the marked items of a population. */
-function atMost(population: number, marked: number, sampled: number, found: number): number {
+function atMost(population: number, marked: number, sampled: number, found: number) {
   const unmarked = population - marked;
   const least = Math.max(0, sampled - unmarked);
   if (found < least) return 0;
@@ -138,14 +138,14 @@ function atMost(population: number, marked: number, sampled: number, found: numb
   return Math.min(1, Math.exp(most + Math.log(sum)));
 }
 
-function logChoose(all: number, chosen: number): number {
+function logChoose(all: number, chosen: number) {
   return logFactorial(all) - logFactorial(chosen) - logFactorial(all - chosen);
 }
 
 const EXACT_BELOW = 32;
 
 /** Stirling's series; below 32 the product itself. Its relative error is under 1e-12. */
-function logFactorial(n: number): number {
+function logFactorial(n: number) {
   if (n < EXACT_BELOW) {
     let sum = 0;
     for (let factor = 2; factor <= n; factor++) sum += Math.log(factor);
@@ -232,7 +232,7 @@ async function drawSample(
   { state, signal }: RunContext,
   { job, sample: size, random }: VerifyRequest,
   run: Run,
-): Promise<LedgerSample> {
+) {
   const ledger = state.ledger(importTarget(run));
   const sample = await sampleLedger(ledger, { job: job.name, resource: job.import, size, random, signal });
   if (sample.keys.length === 0) throw nothingSampled(job, sample, 'verified');

@@ -71,7 +71,7 @@ function redisSharedStores(client: RedisClient, keys: RedisKeys) {
   const listeners = new Map<string, Set<(forMs: number) => void>>();
   let subscriber: RedisClient | undefined;
 
-  const listenOn = (channel: string): Set<(forMs: number) => void> => {
+  const listenOn = (channel: string) => {
     const known = listeners.get(channel);
     if (known !== undefined) return known;
     const callbacks = new Set<(forMs: number) => void>();
@@ -81,7 +81,7 @@ function redisSharedStores(client: RedisClient, keys: RedisKeys) {
     subscriber.subscribe(channel).catch(() => {});
     return callbacks;
   };
-  const subscribing = (duplicate: RedisClient): RedisClient => {
+  const subscribing = (duplicate: RedisClient) => {
     // It reconnects and subscribes again automatically.
     duplicate.on('error', () => {});
     duplicate.on('message', (channel: string, message: string) => {
@@ -164,7 +164,7 @@ interface RedisStateOptions
 const VERSION = 3;
 
 /** StateError for a newer state. An older one is marked as this version and not converted: this version must read its keys. */
-async function claimVersion(client: RedisClient, keys: RedisKeys): Promise<void> {
+async function claimVersion(client: RedisClient, keys: RedisKeys) {
   const version = Number((await client.get(keys.version)) ?? 0);
   if (version < VERSION) await client.set(keys.version, VERSION);
   if (version <= VERSION) return;

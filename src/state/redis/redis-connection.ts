@@ -91,7 +91,7 @@ async function firstThatAnswers(
   options: ReturnType<typeof connectionOptions> & ReturnType<typeof serverOptions> & { readonly db: number },
   commandTimeoutMs: number,
   shown: string,
-): Promise<Redis | 'cluster'> {
+) {
   let failure: unknown;
   for (const node of nodes) {
     const client = new Redis({ ...options, ...node });
@@ -122,7 +122,7 @@ function serverOptions({ username, password, tls, ca }: RedisAddress) {
   });
 }
 
-function readCertificates(file: string): string {
+function readCertificates(file: string) {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {
@@ -233,7 +233,7 @@ export function judgeRedisPolicy(info: string): RedisPolicyProblem[] {
   return problems;
 }
 
-function shownNodes(nodes: RedisAddress['nodes']): string {
+function shownNodes(nodes: RedisAddress['nodes']) {
   return nodes.map(({ host, port }) => `${host}:${port}`).join(',');
 }
 
@@ -243,7 +243,7 @@ function connection(
   limited: <Answer>(answer: Promise<Answer>) => Promise<Answer>,
 ): RedisConnection {
   let connections = 0;
-  const explained = async (answer: Promise<unknown>): Promise<unknown> => {
+  const explained = async (answer: Promise<unknown>) => {
     try {
       return await limited(answer);
     } catch (error) {
@@ -283,7 +283,7 @@ function connectionOptions(commandTimeoutMs: number) {
 }
 
 /** `commandTimeout` covers neither the time while a Cluster has no node, nor the readiness check of a connection. */
-async function withTimeout<Answer>(answer: Promise<Answer>, ms: number): Promise<Answer> {
+async function withTimeout<Answer>(answer: Promise<Answer>, ms: number) {
   let timer: NodeJS.Timeout | undefined;
   const expired = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('no answer')), ms);
@@ -304,7 +304,7 @@ const PASSING = new RegExp(`${NOT_READY.source}|^(OOM|READONLY|MISCONF)|${UNREAC
 /**
  * Only the message is kept: errors of ioredis contain the command with its arguments, including passwords and bodies.
  */
-function asStateError(error: unknown, address: string): StateError {
+function asStateError(error: unknown, address: string) {
   const found = messageOf(error);
   const [problem, hint] = explain(found);
   const kind = PASSING.test(found) ? StateUnavailableError : StateError;

@@ -11,7 +11,7 @@ export function redisKeys(prefix: string) {
     /** Hash: the fields of a Run, each as JSON. */
     run: (id: string) => `${prefix}:run:{${id}}`,
     /** Sorted set: run id by sequence. */
-    runs: (job?: string): string => (job === undefined ? `${prefix}:runs` : `${prefix}:runs:${job}`),
+    runs: (job?: string) => (job === undefined ? `${prefix}:runs` : `${prefix}:runs:${job}`),
     /** The sequence of the newest run, even if it was removed. */
     runSequence: `${prefix}:run-sequence`,
     /** Hash with an expiry: token, job, run. */

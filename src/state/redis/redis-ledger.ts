@@ -189,7 +189,7 @@ export function redisLedger(
     const isNew = firstOfEach();
     for await (const page of hashPages(client, marks)) yield page.map(([key]) => key).filter(isNew);
   }
-  const updateAll = async (rule: (facts: FactsByKey) => KeyWrites): Promise<number> => {
+  const updateAll = async (rule: (facts: FactsByKey) => KeyWrites) => {
     let count = 0;
     for await (const page of markedKeys()) {
       count += page.length;
@@ -198,7 +198,7 @@ export function redisLedger(
     return count;
   };
   /** Brings a page of the index up to date; whether there was any. */
-  const index = async (): Promise<boolean> => {
+  const index = async () => {
     const page = await client.srandmember(unindexed, INDEXED_AT_ONCE);
     if (page.length === 0) return false;
     // Marks before bodies: if the mark is unchanged afterwards (INDEX_SCRIPT), the body belongs to it.

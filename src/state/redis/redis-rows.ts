@@ -28,7 +28,7 @@ const PROOF_SIGNS = { once: '~', changed: '!' } as const;
 /** Stands for the present serial in a row; no row has it otherwise. */
 const PRESENT = '\0';
 
-function formatSerial(serial: number): string {
+function formatSerial(serial: number) {
   return serial === PRESENT_SERIAL ? PRESENT : String(serial);
 }
 
@@ -71,14 +71,14 @@ const UNREADABLE: Doubt = { isPrior: true, isAtWork: false, senders: [], job: nu
  * A doubt in three lines: `isPrior` and `isAtWork`, one digit each, the serial, and the fields if they are known, separated by commas; the
  * senders, separated by blanks; the job.
  */
-function formatDoubt({ isPrior, isAtWork, senders, job, serial, fields }: Doubt): string {
+function formatDoubt({ isPrior, isAtWork, senders, job, serial, fields }: Doubt) {
   const digits = `${Number(isPrior)}${Number(isAtWork)}`;
   const part = fields === null ? '' : ` ${fields.join()}`;
   return `${digits} ${formatSerial(serial)}${part}\n${senders.join(' ')}\n${job ?? SEVERAL_JOBS}`;
 }
 
 /** The doubt in a row. */
-function parseDoubt(row: string): Doubt {
+function parseDoubt(row: string) {
   const [whole, prior, atWork, serial, fields, senders = '', job = ''] = DOUBT.exec(row) ?? [];
   if (whole === undefined) return UNREADABLE;
   return {
@@ -333,7 +333,7 @@ export function redisSendingStore(
   let requestsEndWithinMs = 0;
   let heartbeatAt = Number.NEGATIVE_INFINITY;
   const lock = fence === undefined ? [] : [keys.lock(fence.name)];
-  const refuseBehind = async (): Promise<never> => {
+  const refuseBehind = async () => {
     await onBehind(last);
     throw new StateError('Redis has lost its last writes: nothing more is sent.', {
       hint: 'It was restarted without its last writes, or an older copy was restored. Run the job again: it sends all records that may be affected.',
@@ -343,7 +343,7 @@ export function redisSendingStore(
    * After `requestsEndWithinMs` without a heartbeat others may delete the row; then its absence does not prove a
    * loss.
    */
-  const lastKnown = (): number => {
+  const lastKnown = () => {
     if (performance.now() - heartbeatAt >= requestsEndWithinMs) last = { ...last, value: 0 };
     return last.value;
   };

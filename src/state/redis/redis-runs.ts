@@ -57,7 +57,7 @@ export function redisRuns(
     onUnreadable(error);
     return [];
   };
-  const readable = <Value>(read: () => Value): Value[] => {
+  const readable = <Value>(read: () => Value) => {
     try {
       return [read()];
     } catch (error) {
@@ -74,7 +74,7 @@ export function redisRuns(
     }
   };
   /** Where the outcomes of the run are stored, which never changes; nothing is stored under those of an unknown run. */
-  const keysOf = async (id: string): Promise<OutcomeKeys> => {
+  const keysOf = async (id: string) => {
     const found = known.get(id);
     if (found !== undefined) return found;
     const run = await get(id);
@@ -182,7 +182,7 @@ export function redisRuns(
 }
 
 /** Field by field, so that Redis merges changes; each as JSON, so that null and numbers can be read back. */
-function fieldsOf(run: Partial<Run>): Record<string, string> {
+function fieldsOf(run: Partial<Run>) {
   const fields: Record<string, string> = {};
   for (const [field, value] of Object.entries(run)) {
     if (value !== undefined) fields[field] = JSON.stringify(value);
@@ -369,7 +369,7 @@ function redisRecord(client: RedisClient, keys: RedisKeys): Runs['record'] {
 
 const NOTHING_READ: Pick<ReadRows, 'facts'> = { facts: new Map() };
 
-function markArg({ doubt, acknowledged }: OutcomeEffect, serial: number): string {
+function markArg({ doubt, acknowledged }: OutcomeEffect, serial: number) {
   if (acknowledged !== undefined) return formatMark({ ...acknowledged.mark, serial });
   return doubt === 'forget-key' ? '' : '-';
 }

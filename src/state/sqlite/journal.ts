@@ -119,7 +119,7 @@ interface Kept {
  * Turns rows of the journal into versions, within the transaction of a merge and before it changes `marks`: the merge removes
  * the bodies that versions replace. Reads these bodies in the order in which they are stored, to unpack each block once.
  */
-function createKeepVersions(database: DatabaseSync, bodies: Bodies): () => void {
+function createKeepVersions(database: DatabaseSync, bodies: Bodies) {
   const concerns = database.prepare(
     'SELECT 1 WHERE EXISTS (SELECT 1 FROM versions) OR EXISTS (SELECT 1 FROM journal WHERE run IS NOT NULL)',
   );
@@ -143,7 +143,7 @@ function createKeepVersions(database: DatabaseSync, bodies: Bodies): () => void 
   );
 
   /** The versions to keep, by key; removes the history of keys that were acknowledged without a version. */
-  const read = (): Kept[] => {
+  const read = () => {
     const kept: Kept[] = [];
     let last: Pick<Kept, 'key' | 'number' | 'next'> | undefined;
     for (const row of select.all()) {
@@ -170,7 +170,7 @@ function createKeepVersions(database: DatabaseSync, bodies: Bodies): () => void 
     }
     return kept;
   };
-  const contentOf = ({ head, old, next }: Kept, body: ReturnType<Bodies['reader']>): Buffer => {
+  const contentOf = ({ head, old, next }: Kept, body: ReturnType<Bodies['reader']>) => {
     if (old === null) return encodeVersion(head, null);
     const read = () => {
       const found = body(old);
@@ -237,11 +237,11 @@ export function createBodies(database: DatabaseSync) {
   const setContent = database.prepare('UPDATE bodies SET content = ? WHERE number = ?');
   const partlyDead = database.prepare('SELECT number, living FROM bodies WHERE living <> packed');
 
-  const unpack = (block: number): readonly string[] => {
+  const unpack = (block: number) => {
     const content = selectContent.get(block)?.['content'];
     return content instanceof Uint8Array ? decodeBodies(content) : [];
   };
-  const repackBlock = (block: number, living: number): void => {
+  const repackBlock = (block: number, living: number) => {
     try {
       const kept = unpack(block).map((body, place) => (living & (1 << place) ? body : ''));
       repack.run(encodeBodies(kept), block);
@@ -313,7 +313,7 @@ export function createBodies(database: DatabaseSync) {
   };
 }
 
-function bitsIn(bits: number): number {
+function bitsIn(bits: number) {
   let count = 0;
   for (let rest = bits; rest > 0; rest >>= 1) count += rest & 1;
   return count;

@@ -79,7 +79,7 @@ const BY_CHILDREN = `
 /** The statements that fill `members` and `faults`, by kind of reference. */
 const RESOLVE: Readonly<Record<LinkKind, string>> = { key: BY_KEY, parent: BY_PARENT, children: BY_CHILDREN };
 
-function linkFault(problem: string, name: string, line: string, from = 'NULL'): string {
+function linkFault(problem: string, name: string, line: string, from = 'NULL') {
   return `json_object('problem', '${problem}', 'name', ${name}, 'line', ${line}, 'from', ${from})`;
 }
 
@@ -176,7 +176,7 @@ function rowScratch(database: DatabaseSync, kind: LinkKind): RowScratch {
 }
 
 /** Assigns each row with an unknown record to the records that its cells name, or puts both its neighbours in doubt. */
-function placeStrays(database: DatabaseSync): void {
+function placeStrays(database: DatabaseSync) {
   database.exec('CREATE INDEX rows_by_key ON rows (belongs)');
   const addFault = database.prepare('INSERT OR IGNORE INTO faults VALUES (?, ?, ?)');
   // A misaligned row of the record is a better reason than a missing row.
@@ -216,7 +216,7 @@ function placeStrays(database: DatabaseSync): void {
   }
 }
 
-function recordIn(row: Readonly<Record<string, SQLOutputValue>> | undefined): number[] {
+function recordIn(row: Readonly<Record<string, SQLOutputValue>> | undefined) {
   return row === undefined ? [] : [Number(row['record'])];
 }
 

@@ -82,7 +82,7 @@ export function sqliteState({ thread, path, locks, artifacts }: SqliteParts): St
   const { calls } = thread;
   const witnesses = witnessFiles(artifacts);
   let senders = 0;
-  const refuseWithout = (fence: Fence | undefined): void => {
+  const refuseWithout = (fence: Fence | undefined) => {
     if (fence !== undefined && !locks.holds(fence)) throw lockLostError(fence.name);
   };
   return {
@@ -246,7 +246,7 @@ function sendingStore(calls: TargetCalls, refuse: () => void): SendingStore {
 }
 
 function runs(calls: RemoteCalls, refuseWithout: (fence: Fence | undefined) => void, path: string): Runs {
-  const checked = <Value>(check: () => Value): Value => {
+  const checked = <Value>(check: () => Value) => {
     try {
       return check();
     } catch (error) {

@@ -284,7 +284,7 @@ export function createNames(database: DatabaseSync) {
  * Restricts the file to its owner: by default everybody could read it, and SQLite gives the files beside it the same
  * permissions. Never opens it, because closing a file frees the locks that SQLite holds on it in this process.
  */
-function closeToOthers(path: string): void {
+function closeToOthers(path: string) {
   try {
     chmodSync(path, 0o600);
   } catch {
@@ -296,7 +296,7 @@ function closeToOthers(path: string): void {
  * If processes open a new database at the same moment, SQLite lets one switch the mode and refuses the others at
  * once.
  */
-async function useWal(database: DatabaseSync): Promise<void> {
+async function useWal(database: DatabaseSync) {
   const deadline = performance.now() + BUSY_TIMEOUT_MS;
   for (;;) {
     try {
@@ -309,7 +309,7 @@ async function useWal(database: DatabaseSync): Promise<void> {
   }
 }
 
-function create(database: DatabaseSync, path: string): void {
+function create(database: DatabaseSync, path: string) {
   inTransaction(database, () => {
     // Another process may have created it meanwhile.
     if (!isCreated(database, path)) database.exec(SCHEMA);
@@ -317,7 +317,7 @@ function create(database: DatabaseSync, path: string): void {
 }
 
 /** Whether the schema is there. StateError for that of another version. */
-function isCreated(database: DatabaseSync, path: string): boolean {
+function isCreated(database: DatabaseSync, path: string) {
   const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
   if (version < 0 || version > VERSION + MAX_VERSIONS_AHEAD) throw new DamagedValue('user_version');
   if (version === 0 || version === VERSION) return version === VERSION;

@@ -62,7 +62,7 @@ function createSqliteQueue(database: DatabaseSync): SqliteQueue {
   );
   const remove = database.prepare('DELETE FROM queue WHERE id = ? AND taken = 0 AND ended = 0');
 
-  const add = (id: string, action: JobAction): boolean => {
+  const add = (id: string, action: JobAction) => {
     const isWhole = isWholeRun(action);
     if (isWhole) passOver.run(action.job, JSON.stringify(OPEN_STATUSES));
     return Number(insert.run(id, action.job, Number(isWhole), JSON.stringify(action)).changes) === 1;
@@ -157,10 +157,10 @@ const OWNED = ['marks', 'journal', 'doubts'] as const;
 
 /** The call on an open database. */
 function createSqliteRenaming(database: DatabaseSync, names: Names) {
-  const renamed = (document: SQLOutputValue | undefined, job: string): string =>
+  const renamed = (document: SQLOutputValue | undefined, job: string) =>
     JSON.stringify({ ...jsonObject(document, 'document'), job });
   return {
-    renameJob: (from: string, to: string): void =>
+    renameJob: (from: string, to: string) =>
       inTransaction(database, () => {
         // Prepared here, because few processes rename a job.
         const selectRuns = database.prepare('SELECT id, document FROM runs WHERE job = ?');
@@ -226,7 +226,7 @@ function createSqliteAudit(database: DatabaseSync) {
      OR number < (SELECT number FROM audit WHERE +at >= ? ORDER BY number LIMIT 1)`,
   );
   const select = database.prepare('SELECT entry FROM audit ORDER BY number DESC LIMIT ? OFFSET ?');
-  const auditEntries = (offset: number, count: number): string[] =>
+  const auditEntries = (offset: number, count: number) =>
     select.all(count, offset).map(({ entry }) => text(entry, 'audit.entry'));
   return {
     auditEntries,

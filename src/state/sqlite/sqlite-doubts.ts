@@ -101,9 +101,8 @@ export function sqliteDoubts(database: DatabaseSync, names: Names, journal: Jour
     'SELECT doubted_at >= (SELECT number FROM runs WHERE id = ?) AS doubted FROM targets WHERE number = ?',
   );
 
-  const serialOf = (target: number): number =>
-    integer(selectSerial.get(target)?.['serial'] ?? 0, 'targets.serial');
-  const knownLineage = (): string | null => {
+  const serialOf = (target: number) => integer(selectSerial.get(target)?.['serial'] ?? 0, 'targets.serial');
+  const knownLineage = () => {
     const id = selectLineage.get()?.['id'];
     if (id === undefined) return null;
     const lineage = text(id, 'lineage.id');
@@ -114,7 +113,7 @@ export function sqliteDoubts(database: DatabaseSync, names: Names, journal: Jour
     const lineage = knownLineage();
     return lineage === null ? null : { lineage, value: serialOf(target) };
   };
-  const lineage = (): string => {
+  const lineage = () => {
     const known = knownLineage();
     if (known !== null) return known;
     const made = randomUUID();
@@ -147,7 +146,7 @@ export function sqliteDoubts(database: DatabaseSync, names: Names, journal: Jour
     }
     return { bySender, ofAnyKey };
   };
-  const readDoubts = (target: number, keys: readonly string[]): Map<string, Doubt> => {
+  const readDoubts = (target: number, keys: readonly string[]) => {
     return new Map(
       selectDoubts(target, keys).map(
         ({ 0: position, 1: prior, 2: atWork, 3: senders, 4: job, 5: serial, 6: fields }) => {
@@ -203,7 +202,7 @@ export function sqliteDoubts(database: DatabaseSync, names: Names, journal: Jour
     { doubts, marks }: KeyWrites<MarkChange>,
     facts: FactsByKey,
     present: () => number,
-  ): void => {
+  ) => {
     const storedSerial = (serial: number) => (serial === PRESENT_SERIAL ? present() : serial);
     for (const [doubt, keys] of doubts) {
       if (keys.length === 0) continue;
@@ -223,7 +222,7 @@ export function sqliteDoubts(database: DatabaseSync, names: Names, journal: Jour
     }
   };
   /** Its commit survives a power failure; other commits survive only the death of the process. */
-  const durably = <Result>(work: () => Result): Result => {
+  const durably = <Result>(work: () => Result) => {
     database.exec('PRAGMA synchronous = FULL');
     try {
       return inTransaction(database, work);
@@ -286,7 +285,7 @@ export function sqliteDoubts(database: DatabaseSync, names: Names, journal: Jour
       const facts = readFacts(names.findTarget(target), keys, () => true);
       return keys.map((key) => ledgerRules.doubtedFields(facts.get(key) ?? UNKNOWN));
     },
-    hasDoubts: (target: LedgerTarget): boolean => any.get(names.findTarget(target)) !== undefined,
+    hasDoubts: (target: LedgerTarget) => any.get(names.findTarget(target)) !== undefined,
     writtenSince(target: LedgerTarget, position: string, keys: readonly string[]): ReadonlySet<string> {
       const number = names.findTarget(target);
       const since = serialSince(position, formatPosition(known(number)));
@@ -311,7 +310,7 @@ export function sqliteDoubts(database: DatabaseSync, names: Names, journal: Jour
         apply(number, ledgerRules.confirmKeys(facts), facts, () => value);
       });
     },
-    position: (target: LedgerTarget): string => formatPosition(known(names.findTarget(target))),
+    position: (target: LedgerTarget) => formatPosition(known(names.findTarget(target))),
     lostSince(target: LedgerTarget, run: string, witnesses: readonly Witness[]): boolean {
       const number = names.findTarget(target);
       return (

@@ -60,11 +60,11 @@ export function damagedDatabase(path: string, { message }: Error): StateError {
   return damaged(path, message.replace(/\.$/, ''), undefined);
 }
 
-function damaged(path: string, found: string, cause: unknown): StateError {
+function damaged(path: string, found: string, cause: unknown) {
   return new StateError(`The state database ${path} is damaged (${found}).`, { hint: MOVE_ASIDE, cause });
 }
 
-function sqliteCode(error: unknown): number | undefined {
+function sqliteCode(error: unknown) {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number')
     return undefined;
   return error.errcode & 0xff;

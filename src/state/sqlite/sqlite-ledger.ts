@@ -195,7 +195,7 @@ export function sqliteLedger(database: DatabaseSync, names: Names, journal: Jour
         beginning.length < limit ? [...beginning, ...selectNamed.all(number, lower, limit)] : beginning;
       return [...new Set(found.map(({ key }) => text(key, 'handles.key')))].slice(0, limit);
     },
-    count: (target: LedgerTarget, job: string): number =>
+    count: (target: LedgerTarget, job: string) =>
       integer(countKeys.get(readable(target), job)?.['count'], 'marks'),
     /** A page of the keys after this one, in order; empty at the end. */
     keysAfter(target: LedgerTarget, job: string, after: string | null): OwnedKey[] {
@@ -419,7 +419,7 @@ export function sqliteHistory(database: DatabaseSync, names: Names, journal: Jou
 }
 
 /** As `handlesOf`. A body that is no JSON was damaged: no other is written. */
-function storedHandles(...stored: Parameters<typeof handlesOf>): readonly string[] {
+function storedHandles(...stored: Parameters<typeof handlesOf>) {
   try {
     return handlesOf(...stored);
   } catch (error) {

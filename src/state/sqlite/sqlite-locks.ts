@@ -74,7 +74,7 @@ export function createLockRows(database: DatabaseSync) {
      * Records that the process that locked the file has the lock. False if another process holds it by another file,
      * unless that is the token to supersede.
      */
-    takeLock: (name: string, { token, job, run, file }: LockRow, supersedes: string | null): boolean =>
+    takeLock: (name: string, { token, job, run, file }: LockRow, supersedes: string | null) =>
       inTransaction(database, () => {
         const known = lockRow(name);
         const others = known !== undefined && known.token !== null && known.file !== file;
@@ -83,7 +83,7 @@ export function createLockRows(database: DatabaseSync) {
         return true;
       }),
     /** Records that the holder now holds the lock by another file. False if it is no longer the holder. */
-    moveLock: (name: string, token: string, file: string): boolean =>
+    moveLock: (name: string, token: string, file: string) =>
       Number(move.run(file, name, token).changes) === 1,
     freeLock(name: string, token: string) {
       free.run(name, token);
@@ -120,25 +120,25 @@ export function createSqliteLocks(folder: string, rows: Promised<LockRows>): Sql
     return next;
   };
 
-  const free = (name: string, held: Held): boolean => {
+  const free = (name: string, held: Held) => {
     if (heldLocks.get(name) !== held) return false;
     heldLocks.delete(name);
     if (heldLocks.size === 0) clearInterval(checkTimer);
     held.database.close();
     return true;
   };
-  const loseToAnother = (name: string, held: Held): void => {
+  const loseToAnother = (name: string, held: Held) => {
     const hint = 'Wait until that process has ended, then run again.';
     const message = `The lock ${name} was lost: its file was deleted, and another process has taken it.`;
     held.loss.abort(new LockedError(message, { hint }));
   };
-  const loseState = (held: Held): void => {
+  const loseState = (held: Held) => {
     const hint =
       'Run again: without the state all records are sent again, with an older state the records that it does not know.';
     const message = `${statePath} was deleted or replaced while this process used it: nothing more is sent.`;
     held.loss.abort(new LockedError(message, { hint }));
   };
-  const checkFiles = (name: string, held: Held): void => {
+  const checkFiles = (name: string, held: Held) => {
     if (held.loss.signal.aborted) return;
     held.checkedAt = performance.now();
     const isStateLost = fileAt(statePath) !== stateFile;
@@ -147,7 +147,7 @@ export function createSqliteLocks(folder: string, rows: Promised<LockRows>): Sql
     if (isStateLost) loseState(held);
   };
   /** Locks the file that replaced the deleted one. Also if the state is lost, until requests in flight have ended. */
-  const reclaim = (name: string, held: Held): void => {
+  const reclaim = (name: string, held: Held) => {
     const database = reopen(held.path);
     const file = fileAt(held.path);
     if (database === undefined || file === undefined) {
@@ -164,7 +164,7 @@ export function createSqliteLocks(folder: string, rows: Promised<LockRows>): Sql
       () => {},
     );
   };
-  const checkAllFiles = (): void => {
+  const checkAllFiles = () => {
     for (const [name, held] of heldLocks) checkFiles(name, held);
   };
 
@@ -292,7 +292,7 @@ export function createSqliteLocks(folder: string, rows: Promised<LockRows>): Sql
 }
 
 /** The connection that holds the lock, or undefined if another one does. */
-function openExclusively(path: string, timeoutMs = 0): DatabaseSync | undefined {
+function openExclusively(path: string, timeoutMs = 0) {
   let database: DatabaseSync | undefined;
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -311,7 +311,7 @@ function openExclusively(path: string, timeoutMs = 0): DatabaseSync | undefined 
  * The same for a file that was deleted; undefined also if it cannot be created, for example because the workspace was
  * deleted.
  */
-function reopen(path: string): DatabaseSync | undefined {
+function reopen(path: string) {
   try {
     const stateFolder = dirname(dirname(path));
     // Without parent folders: a deleted workspace is not created again.
@@ -323,7 +323,7 @@ function reopen(path: string): DatabaseSync | undefined {
 }
 
 /** Identifies the file at a path: a later file at the same path has another identity. Undefined if there is none. */
-function fileAt(path: string): string | undefined {
+function fileAt(path: string) {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found === undefined ? undefined : `${found.dev}:${found.ino}`;
 }
@@ -334,7 +334,7 @@ function holderIn(row: LockRow | undefined): LockHolder | null {
 }
 
 /** Readable and unique: names may contain characters that file names may not. */
-function fileName(name: string): string {
+function fileName(name: string) {
   const digest = hash('sha256', name).slice(0, 16);
   return `${name.replaceAll(/[^\w-]+/g, '-').slice(0, 60)}-${digest}.lock`;
 }

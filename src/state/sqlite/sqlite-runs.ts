@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { recordOf } from '../../model/json-object.ts';
 import type { Outcome } from '../../model/operation.ts';
-import type { ChangedId, Run } from '../../model/run.ts';
+import type { Run } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
 import { type Acknowledged, ledgerRules } from '../ledger-rules.ts';
 import {
@@ -87,7 +87,7 @@ export function sqliteRuns(database: DatabaseSync) {
 }
 
 /** Two statements, with and without the job, so that its index is used. */
-function listing(ofJob: string): string {
+function listing(ofJob: string) {
   return `
     SELECT ${COLUMNS} FROM runs
     WHERE ${ofJob} (:kinds IS NULL OR document ->> 'kind' IN (SELECT value FROM json_each(:kinds)))
@@ -95,7 +95,7 @@ function listing(ofJob: string): string {
     ORDER BY number DESC LIMIT :limit`;
 }
 
-function asJson(names: readonly string[] | undefined): string | null {
+function asJson(names: readonly string[] | undefined) {
   return names === undefined ? null : JSON.stringify(names);
 }
 
@@ -206,7 +206,7 @@ export function sqliteOutcomes(
    * Stores acknowledged bodies; gives their numbers in order. A body that the plan has packed keeps its block, unless its place
    * there is taken: each row needs its own body.
    */
-  const storeBodies = (acknowledged: readonly Acknowledged[]): number[] => {
+  const storeBodies = (acknowledged: readonly Acknowledged[]) => {
     const placesOf = new Map<Uint8Array, number>();
     const kept = acknowledged.map(({ packed }) => {
       if (packed === undefined) return undefined;
@@ -305,10 +305,10 @@ export function sqliteOutcomes(
       countReasons
         .all(numberOf(run))
         .map((row) => readRow(row, 'outcomes', { detail: text, count: integer })),
-    changedIds: (run: string, limit: number): ChangedId[] =>
+    changedIds: (run: string, limit: number) =>
       selectChangedIds
         .all(numberOf(run), limit)
         .map((row) => readRow(row, 'changed_ids', { key: text, knownId: integer, answeredId: integer })),
-    changedIdCount: (run: string): number => Number(countChangedIds.get(numberOf(run))?.['count'] ?? 0),
+    changedIdCount: (run: string) => Number(countChangedIds.get(numberOf(run))?.['count'] ?? 0),
   };
 }

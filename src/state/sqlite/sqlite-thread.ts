@@ -6,7 +6,7 @@ import { createSqliteCalls } from './sqlite-calls.ts';
 import { damageBehind, sqliteError } from './sqlite-error.ts';
 
 /** The thread that owns the connection to the database; database-thread.ts starts it. */
-async function main(path: string, port: NonNullable<typeof parentPort>): Promise<void> {
+async function main(path: string, port: NonNullable<typeof parentPort>) {
   const answer = (message: ThreadAnswer) => port.postMessage(message);
   try {
     const database = await openStateDatabase(path);

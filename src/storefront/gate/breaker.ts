@@ -83,14 +83,14 @@ export function outageTimer({ clock, onExceeded }: OutageTimerOptions) {
   let lastSeen = '';
   let cancelTimer: (() => void) | null = null;
 
-  const endsAt = (since: number): number => {
+  const endsAt = (since: number) => {
     const end = since + OUTAGE_LIMIT_MS;
     const leavesNoAttempt = pauseEndsAt > end - LAST_ATTEMPT_MS && pauseEndsAt < end + LAST_ATTEMPT_MS;
     return leavesNoAttempt ? pauseEndsAt + LAST_ATTEMPT_MS : end;
   };
 
   /** One timer that checks again when it fires, because answers come far more often than the limit is reached. */
-  const watch = (): void => {
+  const watch = () => {
     if (cancelTimer !== null || failingSince === null || operations === 0) return;
     cancelTimer = clock.after(endsAt(failingSince) - clock.monotonic(), () => {
       cancelTimer = null;
@@ -99,12 +99,12 @@ export function outageTimer({ clock, onExceeded }: OutageTimerOptions) {
     });
   };
 
-  const unwatch = (): void => {
+  const unwatch = () => {
     cancelTimer?.();
     cancelTimer = null;
   };
 
-  const giveUp = (since: number): void => {
+  const giveUp = (since: number) => {
     const minutes = Math.round((clock.monotonic() - since) / 60_000);
     const unquoted = `The store has not answered properly for ${minutes} minutes`;
     const error = new StoreUnavailableError(`${unquoted}; last: ${lastSeen}`, {
@@ -201,7 +201,7 @@ export function retryGrants(clock: Clock, aborts: AbortListeners) {
   const queue = waitQueue<void, void>(aborts);
   let cancelTimer: (() => void) | null = null;
 
-  const pump = (): void => {
+  const pump = () => {
     cancelTimer?.();
     cancelTimer = null;
     while (queue.length > 0) {

@@ -45,7 +45,7 @@ export function concurrencyLimit(ceiling: number, doubles = false) {
   let cutAt = Number.NEGATIVE_INFINITY;
   let answersSinceFailure = 0;
 
-  const cut = (now: number, why: string): void => {
+  const cut = (now: number, why: string) => {
     current = Math.max(1, Math.floor(current * DECREASE));
     doubling = false;
     cutAt = now;
@@ -53,7 +53,7 @@ export function concurrencyLimit(ceiling: number, doubles = false) {
     round = { endsAt: now + (averageMs ?? 0), sumMs: 0, answers: 0, reached: false };
   };
 
-  const failed = (sentAt: number, now: number, pressure: 'too-many' | 'failure'): void => {
+  const failed = (sentAt: number, now: number, pressure: 'too-many' | 'failure') => {
     const accident =
       pressure === 'failure' && current > ACCIDENTS_ABOVE && answersSinceFailure >= ACCIDENT_ANSWERS;
     answersSinceFailure = 0;
@@ -62,13 +62,13 @@ export function concurrencyLimit(ceiling: number, doubles = false) {
     cut(now, pressure === 'too-many' ? 'the store said too many requests' : 'the store failed');
   };
 
-  const grow = (): void => {
+  const grow = () => {
     current = doubling ? Math.min(ceiling, DOUBLES_UP_TO, current * 2) : current + 1;
     if (current >= DOUBLES_UP_TO) doubling = false;
     because = current === ceiling ? 'the ceiling' : 'answers are quick';
   };
 
-  const endRound = (now: number): void => {
+  const endRound = (now: number) => {
     const roundMs = round.sumMs / round.answers;
     const average = averageMs ?? roundMs;
     const deviation = Math.sqrt(variance);

@@ -116,12 +116,12 @@ export function gate(options: GateOptions) {
   const causeOf = createCauseTracker();
   const circuit = breaker();
   const grants = retryGrants(clock, aborts);
-  const priorityOf = ({ priority }: Ticket): number => priority;
+  const priorityOf = ({ priority }: Ticket) => priority;
   const firstAttempts = waitQueue<Ticket, Admission>(aborts, priorityOf);
   const retries = waitQueue<Ticket, Admission>(aborts, priorityOf);
   const confirming = waitQueue<Ticket, Admission>(aborts);
-  const waiting = (): number => firstAttempts.length + retries.length + confirming.length;
-  const rejectAll = (error: Error): void => {
+  const waiting = () => firstAttempts.length + retries.length + confirming.length;
+  const rejectAll = (error: Error) => {
     for (const line of [firstAttempts, retries, confirming]) line.rejectAll(error);
   };
   const outage = outageTimer({
@@ -140,7 +140,7 @@ export function gate(options: GateOptions) {
   let cancelTimer: (() => void) | null = null;
   const counts = { requests: 0, retries: 0, pushBacks: 0, answered: 0 };
 
-  const pauseFor = (ms: number, reason: string): void => {
+  const pauseFor = (ms: number, reason: string) => {
     const now = clock.monotonic();
     const wasPaused = pausedUntil > now;
     if (now + ms <= pausedUntil) return;
@@ -166,11 +166,11 @@ export function gate(options: GateOptions) {
     return { sentAt: now, atLimit, wasRateLimited, probe: circuit.open };
   };
 
-  const limitedForMs = (now: number): number =>
+  const limitedForMs = (now: number) =>
     inFlight >= concurrency.current ? Number.POSITIVE_INFINITY : rate.waitMs(now);
 
   /** Milliseconds until any request may be sent; Infinity if this depends on the end of another. */
-  const closedForMs = (now: number): number => {
+  const closedForMs = (now: number) => {
     const waitMs = circuit.open ? circuit.probeWaitMs(now) : limitedForMs(now);
     const closedMs = Math.max(waitMs, pausedUntil - now, 0);
     if (closedMs > 0) return closedMs;
@@ -185,7 +185,7 @@ export function gate(options: GateOptions) {
     return retries.next() ?? firstAttempts.next();
   };
 
-  const pump = (): void => {
+  const pump = () => {
     cancelTimer?.();
     cancelTimer = null;
     while (waiting() > 0) {
@@ -202,7 +202,7 @@ export function gate(options: GateOptions) {
   };
 
   /** Only probes may be sent, and only an answer of the store, or the end of a pause, changes that. */
-  const isBlocked = (now: number): boolean => circuit.open || pausedUntil > now;
+  const isBlocked = (now: number) => circuit.open || pausedUntil > now;
 
   const wait = (ticket: Ticket, signal: AbortSignal): Promise<Admission> => {
     const line = ticket.retry ? retries : firstAttempts;
@@ -213,7 +213,7 @@ export function gate(options: GateOptions) {
   };
 
   /** Adapts concurrency and rate to a failed attempt; true if the rate fell. */
-  const slowDown = (end: FailedAttempt, admission: Admission, now: number): boolean => {
+  const slowDown = (end: FailedAttempt, admission: Admission, now: number) => {
     const { status, retryAfterMs } = end;
     const { sentAt } = admission;
     if (!isPushBack(status, retryAfterMs)) {
@@ -226,7 +226,7 @@ export function gate(options: GateOptions) {
     return cause.tooManyASecond && rate.refused({ sentAt, endedAt: now, explicit: true });
   };
 
-  const failed = (end: FailedAttempt, admission: Admission, now: number): void => {
+  const failed = (end: FailedAttempt, admission: Admission, now: number) => {
     outage.failed(admission.sentAt, lastSeenIn(end));
     if (end.status === 429) counts.pushBacks++;
     if (slowDown(end, admission, now)) {
@@ -247,7 +247,7 @@ export function gate(options: GateOptions) {
     }
   };
 
-  const answered = (admission: Admission, now: number): void => {
+  const answered = (admission: Admission, now: number) => {
     counts.answered++;
     concurrency.ended({ sentAt: admission.sentAt, endedAt: now, pressure: 'none' });
     rate.accepted(now, (concurrency.current * 1_000) / concurrency.averageMs);
@@ -262,9 +262,9 @@ export function gate(options: GateOptions) {
       return counts.answered;
     },
     /** An operation begins. The signal aborts with StoreUnavailableError when the store has failed for 15 minutes. */
-    begin: (): AbortSignal => outage.begin(),
+    begin: () => outage.begin(),
     /** The operation has its outcome, or is given up. */
-    end: (): void => outage.end(),
+    end: () => outage.end(),
     /** From now on only a confirming request is admitted. */
     hold(): void {
       held = true;
@@ -276,9 +276,9 @@ export function gate(options: GateOptions) {
       pump();
     },
     /** Only reads follow: this many may be in flight from the beginning. */
-    startAt: (limit: number): void => concurrency.startAt(limit),
+    startAt: (limit: number) => concurrency.startAt(limit),
     /** Call before every retry: resolves when the budget has one. */
-    grantRetry: (signal: AbortSignal): Promise<void> =>
+    grantRetry: (signal: AbortSignal) =>
       closedBy === null ? grants.grant(signal) : Promise.reject(closedBy),
     /** An admission, at once if possible. Rejects with the signal's reason, or StoreUnavailableError. */
     enter(ticket: Ticket, signal: AbortSignal): Admission | Promise<Admission> {
@@ -334,12 +334,12 @@ export function gate(options: GateOptions) {
  * Whether the store itself reports its failure, which concerns all processes. A lost connection, a redirect, or
  * a success that proves nothing, may concern only this process: the others detect it themselves.
  */
-function isReportedByStore({ status }: FailedAttempt): boolean {
+function isReportedByStore({ status }: FailedAttempt) {
   return status !== null && status >= 400;
 }
 
 /** What an attempt has shown about the store, for messages. */
-function lastSeenIn({ status, retryAfterMs, reason }: FailedAttempt): string {
+function lastSeenIn({ status, retryAfterMs, reason }: FailedAttempt) {
   const said = status === null || reason.includes(String(status)) ? reason : `${status}, ${reason}`;
   if (retryAfterMs === undefined || retryAfterMs < 1_000) return said;
   return `${said} (Retry-After: ${Math.round(retryAfterMs / 1_000)} seconds or more)`;

@@ -63,7 +63,7 @@ export function rateLimit({ clock, requestsPerSecond, shared, onReserved }: Rate
       return Math.max(waitMs, spread.waitMs(now));
     },
     /** The same for all processes together if `wanted` requests wait. Infinity during a reservation. */
-    sharedWaitMs: (now: number, wanted: number): number => reservations?.waitMs(now, wanted) ?? 0,
+    sharedWaitMs: (now: number, wanted: number) => reservations?.waitMs(now, wanted) ?? 0,
     /** The next request is sent; true if it had to wait for the rate limit. */
     take(now: number): boolean {
       bucket.take(now);
@@ -133,7 +133,7 @@ export function learnedRate(ceiling = Number.POSITIVE_INFINITY) {
   let answers = 0;
   let refusals = 0;
 
-  const reduce = (now: number): void => {
+  const reduce = (now: number) => {
     const before = Math.min(rate, ceiling);
     const isKnown = before !== Number.POSITIVE_INFINITY;
     const isSpread = accepted.densityPerSecond(now) <= BURST_FACTOR * accepted.perSecond(now);
@@ -151,7 +151,7 @@ export function learnedRate(ceiling = Number.POSITIVE_INFINITY) {
     refusals = 0;
   };
 
-  const grow = (now: number): void => {
+  const grow = (now: number) => {
     if (rate === Number.POSITIVE_INFINITY || now - grownAt < MEASURED_AFTER_MS) return;
     // A rate that is not used shows nothing about what the store would accept.
     if (accepted.perSecond(now) > 0.8 * rate) {
@@ -199,9 +199,9 @@ function acceptedRate() {
   let startedAt: number | null = null;
   let seconds: number[] = [];
 
-  const total = (): number => sumOf(counts);
+  const total = () => sumOf(counts);
 
-  const discardExpired = (now: number): void => {
+  const discardExpired = (now: number) => {
     startedAt ??= now;
     const current = Math.floor(now / SLOT_MS);
     if (Math.floor(current / SLOTS) > Math.floor(slot / SLOTS)) {
@@ -213,7 +213,7 @@ function acceptedRate() {
   };
 
   /** Over the last second, or since the first request if that is shorter. */
-  const perSecond = (now: number): number => {
+  const perSecond = (now: number) => {
     discardExpired(now);
     const spanMs = Math.min(WINDOW_MS, Math.max(SLOT_MS, now - (startedAt ?? now)));
     return (total() * 1_000) / spanMs;
@@ -226,7 +226,7 @@ function acceptedRate() {
     },
     perSecond,
     /** The highest of the last second and the whole seconds before it: a busy process sends less than it could. */
-    bestPerSecond: (now: number): number => Math.max(perSecond(now), ...seconds),
+    bestPerSecond: (now: number) => Math.max(perSecond(now), ...seconds),
     /** The rate over the last two slots: how dense a burst is. */
     densityPerSecond(now: number): number {
       discardExpired(now);
@@ -234,7 +234,7 @@ function acceptedRate() {
       return (recent * 1_000) / (2 * SLOT_MS);
     },
     /** Whether a whole second has been counted. */
-    coversWindow: (now: number): boolean => startedAt !== null && now - startedAt >= WINDOW_MS,
+    coversWindow: (now: number) => startedAt !== null && now - startedAt >= WINDOW_MS,
   };
 }
 
@@ -280,7 +280,7 @@ function sharedReservations(options: SharedReservationsOptions) {
   let nextAt = 0;
   let reserving = false;
 
-  const reserve = async (wanted: number): Promise<void> => {
+  const reserve = async (wanted: number) => {
     reserving = true;
     try {
       const requests = Math.min(maxReserved, wanted);
