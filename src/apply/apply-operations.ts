@@ -329,7 +329,7 @@ async function sendPart(
 }
 
 /** Fields that no store empties, or whose loss says nothing. */
-const FIXED: ReadonlySet<string> = new Set(['title', 'type', 'hidden']);
+const FIXED: ReadonlySet<string> = new Set(['title', 'type', 'hidden', 'url']);
 
 /**
  * Whether an answer has something in the fields that were not sent, or nothing in all of them; undefined where it does not say. A person

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { canonicalJson, isJsonObject, type JsonObject, member } from './json-object.ts';
-import { AS_SENT, changedFields, isEmpty } from './operation.ts';
+import { AS_SENT, changedFields, isEmpty, isNormalisedUrl } from './operation.ts';
 
 /** A field that somebody changed in the store since it was acknowledged. */
 export interface StoreEdit {
@@ -105,8 +105,16 @@ export function observeAnswer({
   const edited: Record<string, StoreEdit> = {};
   const answered = answer === AS_SENT ? body : isJsonObject(answer) ? answer : {};
   for (const name of Object.keys(body)) {
-    if (name === 'url') continue;
     const isSent = sent === null || sent.includes(name);
+    if (name === 'url') {
+      // Other spellings are the store's own.
+      const { url } = answered;
+      const known = isSent ? undefined : before?.edited[name];
+      const isMoved = typeof url === 'string' && !isSent && !isNormalisedUrl(String(body[name]), url);
+      if (isMoved) edited[name] = known?.value === url ? known : { value: url, since: at };
+      else if (url === undefined && known !== undefined) edited[name] = known;
+      continue;
+    }
     const known = isSent ? undefined : before?.altered[name];
     const edit = isSent ? undefined : before?.edited[name];
     const value = member(answered, name);

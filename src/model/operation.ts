@@ -43,9 +43,9 @@ export function bodyOfPart(body: string, part: RecordPart): string {
   return JSON.stringify(byId === true || title === undefined ? fields : { ...fields, title });
 }
 
-/** The fields of the whole body that the request of a part has. */
+/** The fields of the whole body that the request of a part has. One by id leaves the url alone: the store may have another by now. */
 export function fieldsInRequest({ fields, byId }: RecordPart): ReadonlySet<string> {
-  return new Set([...fields, 'url', ...(byId === true ? [] : ['title'])]);
+  return new Set(byId === true ? fields : [...fields, 'url', 'title']);
 }
 
 /** The fields of the ledger's body that a part has sent. */

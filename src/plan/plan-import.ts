@@ -352,9 +352,10 @@ async function judgePlan(
 }
 
 /** An undo gives back what its run sent, and nothing that somebody edited since; whoever releases a record has looked at its edits. */
-function conflictRules({ job, origin }: PlanOptions): ConflictRules | undefined {
-  if (origin.kind === 'undo') return 'store';
-  return origin.kind === 'bodies' ? (origin.decided ?? 'source') : job.conflicts;
+function conflictRules({ job, origin }: PlanOptions): ConflictRules {
+  if (origin.kind === 'bodies') return origin.decided ?? 'source';
+  const rules = origin.kind === 'undo' ? 'store' : job.conflicts;
+  return { ...(typeof rules === 'object' ? rules : { default: rules }), url: 'hold' };
 }
 
 function assemblePlan(

@@ -72,7 +72,7 @@ describe('sending an operation', () => {
       id: 7,
       part: ['description'],
     });
-    expect(known.sent).toEqual([`upsert mug ${whole}`, 'update 7 {"url":"mug","description":"Blue"}']);
+    expect(known.sent).toEqual([`upsert mug ${whole}`, 'update 7 {"description":"Blue"}']);
 
     const recreated = storefront({ kind: 'applied', id: 8 });
     expect(await sendOperation(recreated.writing, mug, OPTIONS)).toEqual({ kind: 'applied', id: 8 });

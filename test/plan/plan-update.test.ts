@@ -67,7 +67,18 @@ describe('the update of a product', () => {
       'variants',
     ]);
     const byId = plan({ partById: true, source: { ...BEFORE, description: 'Red' } });
-    expect(bodyOfPart(byId.body, byId.part ?? { fields: [] })).toBe('{"url":"mug","description":"Red"}');
+    expect(bodyOfPart(byId.body, byId.part ?? { fields: [] })).toBe('{"description":"Red"}');
+  });
+
+  it('under another url in the store goes by its certain id, else it is held', () => {
+    const edited = { url: edit('another') };
+    const byId = plan({ partById: true, edited });
+    expect([byId.hits, byId.kept]).toEqual([[], ['url']]);
+    expect(JSON.parse(bodyOfPart(byId.body, byId.part ?? { fields: [] }))).not.toHaveProperty('url');
+    const hit = { field: 'url', what: null, old: 'another', new: 'mug', edited: true };
+    expect(plan({ edited }).hits).toEqual([hit]);
+    expect(plan({ edited, conflicts: 'store' }).hits).toEqual([hit]);
+    expect(plan({ edited, partById: true, idProof: 'once' }).hits).toEqual([hit]);
   });
 
   it('also has what is in doubt, and is whole where anything may be', () => {

@@ -187,7 +187,34 @@ describe('edits in the store', () => {
     await shop.edit('mug-0', { url: 'MUG_0', description: 'By hand' });
     await shop.edit('mug-1', { url: 'another', description: 'By hand' });
     await shop.folder.write('goods.csv', catalog(count, 11));
-    expect(await shop.run('plan', 'goods')).toMatchObject({ code: 0, changed: count, edited: 1 });
+    expect(await shop.run('plan', 'goods')).toMatchObject({ code: 0, changed: count, edited: 2 });
+  });
+
+  it.each(['by id', 'by url'] as const)('of urls give no second product, %s', async (how) => {
+    await using shop = await openShop({ profiles: ['extended'], count: 6, jobLines: 'conflicts: source\n' });
+    if (how === 'by url') await shop.unlearn('updatesProductById');
+    await shop.run('run', 'goods');
+    await shop.edit('mug-1', { url: 'another' });
+    await shop.folder.write('goods.csv', catalog(6, 11));
+    const held = how === 'by id' ? 0 : 1;
+    const ran = await shop.run('run', 'goods');
+    expect(ran).toMatchObject({ applied: 6 - held, held, edited: 1 });
+    const { stdout } = await shop.folder.storeferry('runs', String(ran['run']));
+    expect(stdout.includes('would create second products')).toBe(held === 1);
+    let products = await shop.held();
+    expect([products.size, products.get('mug-1')]).toEqual([6, undefined]);
+    expect(priceOf(products.get('another'))).toBe(11 - held);
+
+    expect(await shop.run('drift', 'goods')).toMatchObject({ code: 3, edited: 1, fields: 1 });
+    expect(await shop.run('drift', 'goods', '--accept')).toMatchObject({ code: 0 });
+    expect(await shop.run('drift', 'goods')).toMatchObject({ code: 0, edited: 0 });
+    await shop.folder.write('goods.csv', catalog(6, 12));
+    expect(await shop.run('run', 'goods')).toMatchObject({ applied: 6 - held, held });
+    await shop.edit('another', { url: 'mug-1' });
+    await shop.folder.write('goods.csv', catalog(6, 13));
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, applied: 6, held: 0 });
+    products = await shop.held();
+    expect([products.size, priceOf(products.get('mug-1'))]).toEqual([6, 13]);
   });
 
   it.each(['by upsert', 'by PUT'] as const)('survive a change of all prices, %s', async (how) => {

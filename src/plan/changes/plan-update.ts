@@ -65,17 +65,20 @@ export function planUpdate(
     const edit = edited[name];
     return edit !== undefined && !isSameValue(name, source[name], edit.value);
   });
+  const { url } = edited;
   // After the state has lost data, or before an id was answered again, nobody knows what such a request would change.
   const byId = partById && mark?.idProof === undefined;
   const canBePart = mark !== undefined && mark.id !== null && mark.idProof !== 'changed';
   const isPart = canBePart && doubted !== null && (byId || partByKey);
+  // An upsert by the old url would create a second product.
+  if (url !== undefined && mark !== undefined && !(isPart && byId)) conflicts.push('url');
   // A whole body cannot leave the store's value, and the acknowledged one is neither side's.
   const withoutPart = isUndo ? 'source' : 'hold';
   const byPolicy = Map.groupBy(conflicts, (name) => {
     const ruled = conflictPolicy(rules, name);
     const isDeclined = edited[name]?.declined === valueDigest(name, source[name]);
     const policy = ruled === 'hold' && isDeclined ? 'store' : ruled;
-    return policy === 'store' && !isPart ? withoutPart : policy;
+    return policy === 'store' && (!isPart || name === 'url') ? withoutPart : policy;
   });
   const kept = byPolicy.get('store') ?? [];
   const left = withCompanions(kept);

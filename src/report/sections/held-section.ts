@@ -87,6 +87,8 @@ export function editedSection(facts: RunFacts): Section | null {
             `The store replaces whole products: what somebody edited there ${isOnlyPlanned(facts) ? 'will be' : 'is'} overwritten.`,
           ),
         held > 0 && 'Held records have a field that was changed in the store and in the source.',
+        records.some(({ how, fields }) => how === 'held' && fields.includes('url')) &&
+          'Sending those with another url there would create second products: change the url back in the store, or in the source.',
       ]),
       table(
         'Records that somebody edited in the store',

@@ -11,7 +11,7 @@ import {
   sumOf,
 } from '../../model/json-object.ts';
 import { observeAnswer, type StoreEdit } from '../../model/observation.ts';
-import { isNormalisedUrl, storeDifferences } from '../../model/operation.ts';
+import { storeDifferences } from '../../model/operation.ts';
 import { DRIFT_FILE } from '../../model/plan.ts';
 import { formatRow, inertCell } from '../../model/row.ts';
 import type { Drift, Run } from '../../model/run.ts';
@@ -76,10 +76,8 @@ export function compareFields(record: KnownRecord, found: JsonObject): Omit<Drif
   const differing = isJsonObject(believed)
     ? storeDifferences(believed, found).filter(({ field }) => !isExpected(record, field, found))
     : [];
-  const url = readUrl(found);
-  const isMoved = url !== '' && !isNormalisedUrl(key, url) && isJsonObject(believed) && 'url' in believed;
   const differences = differing
-    .filter(({ field }) => field !== 'url')
+    .filter(({ field }) => field !== 'url' || readUrl(found) !== '')
     .flatMap(({ paths, ...one }) =>
       paths
         .filter((path) => path !== STOCK_PATH)
@@ -89,7 +87,7 @@ export function compareFields(record: KnownRecord, found: JsonObject): Omit<Drif
   return {
     key,
     id: readId(found),
-    differences: [...(isMoved ? [{ path: 'url', believed: key, found: url }] : []), ...differences],
+    differences,
     values: Object.fromEntries(
       differing.flatMap(({ field, found: value }) => (fields.has(field) ? [[field, value]] : [])),
     ),

@@ -1,6 +1,5 @@
-import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
+import { isJsonObject, member } from '../../model/json-object.ts';
 import { isEdited, type Observation, observeAnswer } from '../../model/observation.ts';
-import { isNormalisedUrl } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
 import type { PlanOptions, ProductToRead } from '../../plan/plan-import.ts';
 import { chunksOf, importTarget, type Ledger } from '../../state/state.ts';
@@ -76,7 +75,7 @@ function observeProducts(
     for (const some of chunksOf(unseen, READS_AT_ONCE)) {
       const read = some.map(async (product) => {
         const answer = await storefront.product(product.id, { signal });
-        if (isNamed(answer, product.key)) found.set(product.key, observed(options, product, answer));
+        if (isJsonObject(answer)) found.set(product.key, observed(options, product, answer));
       });
       await Promise.all(read);
     }
@@ -91,12 +90,6 @@ function observed(
 ) {
   // What is in doubt is not compared: the difference may be of our own request.
   return observeAnswer({ body, sent: doubted, answer, before, unaltered, at: clock() });
-}
-
-/** Whether an answered product has this url, or one that a store may have made of it. */
-function isNamed(answer: unknown, key: string): answer is JsonObject {
-  const url = isJsonObject(answer) ? member(answer, 'url') : undefined;
-  return typeof url === 'string' && isNormalisedUrl(key, url);
 }
 
 async function pageCount(storefront: ObservingOptions['storefront'], signal: AbortSignal) {
@@ -129,7 +122,7 @@ async function readPages(options: ObservingOptions, count: number) {
     for (const [index, key] of keys.entries()) {
       const [body, view, mark] = [bodies[index], views[index], marks[index]];
       const answer = byKey.get(key);
-      if (body === undefined || view === undefined || !isNamed(answer, key) || answer['id'] !== mark?.id)
+      if (body === undefined || view === undefined || !isJsonObject(answer) || answer['id'] !== mark?.id)
         continue;
       const now = observed(options, { key, body, ...view }, answer);
       if (typeof answer['id'] === 'number') seen.add(answer['id']);

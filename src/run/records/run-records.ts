@@ -222,9 +222,13 @@ export async function* heldRunRecords(
   }
 }
 
+const OTHER_URL =
+  'has another url in the store, so that sending it would create a second product (change the url back there, or in the source)';
+
 function heldWords(hits: readonly GuardHit[]) {
   const causes = Map.groupBy(hits, (hit) => {
-    if (hit.edited === true) return 'changed in the store and in the source';
+    if (hit.edited === true)
+      return hit.field === 'url' ? OTHER_URL : 'changed in the store and in the source';
     // No guard watches it.
     return hit.field === 'url' ? 'may be a product under another url' : 'held by a guard';
   });

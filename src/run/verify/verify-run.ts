@@ -266,7 +266,9 @@ async function* sampledOperations(
   for (const keys of chunksOf(sampled, SHARD_SIZE)) {
     shard++;
     yield (await knownRecords(ledger, keys)).flatMap((record, index) =>
-      record !== undefined && isComparable(record.mark, resource)
+      record !== undefined &&
+      isComparable(record.mark, resource) &&
+      record.observation.edited['url'] === undefined
         ? [repeatingOperation(record, resource, index, shard)]
         : [],
     );
