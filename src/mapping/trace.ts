@@ -16,6 +16,8 @@ interface Evaluation {
   readonly path: Path;
   readonly row: SourceRow | undefined;
   readonly condition: boolean;
+  /** The value that it changes, if that was computed elsewhere. */
+  readonly from: Leaf['value'] | undefined;
   readonly cells: TracedCell[];
   readonly steps: string[];
   readonly inner: Evaluation[];
@@ -47,12 +49,19 @@ export class Trace {
   }
 
   /** Evaluates a place of the mapping for a row; undefined: for the record as a whole. */
-  evaluate<Result>(path: Path, row: SourceRow | undefined, compute: () => Result, condition = false): Result {
+  evaluate<Result>(
+    path: Path,
+    row: SourceRow | undefined,
+    compute: () => Result,
+    condition = false,
+    from?: Leaf['value'],
+  ): Result {
     if (!this.#watching) return compute();
     const outer = this.#open.at(-1);
     const evaluation: Evaluation = {
       path,
       row,
+      from,
       cells: [],
       steps: [],
       inner: [],
@@ -236,7 +245,18 @@ function resultsOf(
   value: Leaf['value'],
   origin: SourceRow | undefined,
 ): readonly Found[] {
-  const exact = evaluations.flatMap((one) => innermost(one, value, [], origin));
+  const base = evaluations.filter(({ from }) => from === undefined);
+  const change = evaluations.find(
+    (one) => one.from !== undefined && one.from !== value && gives(one.value, value),
+  );
+  if (change?.from !== undefined) {
+    const { cells, steps } = whole(change, []);
+    return resultsOf(base, change.from, origin).map((found) => ({
+      cells: [...found.cells, ...cells],
+      steps: [...found.steps, ...steps],
+    }));
+  }
+  const exact = base.flatMap((one) => innermost(one, value, [], origin));
   return exact.length > 0
     ? exact
     : evaluations.filter(({ row }) => row !== undefined).map((one) => whole(one, []));

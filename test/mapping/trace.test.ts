@@ -35,6 +35,32 @@ product: { url: sku, title: [sku, { table: names, otherwise: keep, column: name 
   expect(links(traced)['title']).toBe('SKU=7@2 table (names, otherwise keep, column name)');
 });
 
+it('of a price that a rule changes has the steps of this price, and the rule where it changes it', async () => {
+  const spec = mappingOf(`
+import: products
+columns: { sku: SKU, price: Price, was: Old, part: Part }
+product: { url: sku, title: sku }
+variants: { pricing: { price: [price, { times: 1.2 }], was: [was, { times: 3 }], rule: [{ plus: '{part}' }, { round: 0.1 }] } }
+`);
+  const [changed, same] = await traceAll(spec, [
+    table(
+      ['SKU', 'Price', 'Old', 'Part'],
+      [
+        ['a', '10.04', '5', '0.06'],
+        ['b', '10', '5', '0'],
+      ],
+    ),
+  ]);
+  expect(links(changed)).toMatchObject({
+    'variants[0].price': 'Price=10.04@2 Part=0.06@2 times (1.2) plus ({part}) round (0.1)',
+    'variants[0].regularPrice': 'Old=5@2 Part=0.06@2 times (3) plus ({part}) round (0.1)',
+  });
+  expect(links(same)).toMatchObject({
+    'variants[0].price': 'Price=10@3 times (1.2)',
+    'variants[0].regularPrice': 'Old=5@3 times (3)',
+  });
+});
+
 /** The cells and transforms of each field, in short: `Preis=12,90@4 number (decimal comma)`, `?` before those of conditions. */
 function links(traced: TracedRecord | undefined): Record<string, string> {
   return Object.fromEntries(

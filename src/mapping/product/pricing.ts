@@ -143,14 +143,8 @@ function compileRule(
   if (kind !== 'number') scope.problems.add([...path, 'rule'], 'expected steps that give a number');
   const last = rule.at(-1);
   const isRounded = typeof last === 'object' && ('round' in last || 'convert' in last);
-  const through = (price: number, row: SourceRow) => {
-    let applied: Cell;
-    const calculate = () => {
-      applied = applySteps(steps, price, row, 0);
-    };
-    if (scope.trace === undefined) calculate();
-    // The trace gets no result: the cells of the rule are those of the prices in the source.
-    else scope.trace.evaluate([...path, 'rule'], row, calculate);
+  const calculate = (price: number, row: SourceRow) => {
+    const applied = applySteps(steps, price, row, 0);
     if (typeof applied !== 'number') {
       return refuse('price-rule-blank', 'a number that the price rule calculates with is blank', row.line);
     }
@@ -161,6 +155,9 @@ function compileRule(
     }
     return result;
   };
+  const through = (price: number, row: SourceRow) =>
+    scope.trace?.evaluate([...path, 'rule'], row, () => calculate(price, row), false, price) ??
+    calculate(price, row);
   return ({ price, onSale, regularPrice }, row) =>
     onSale ? compareAt(through(price, row), through(regularPrice, row)) : regular(through(price, row));
 }
