@@ -2,10 +2,8 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { addProblem, type Path, pathKey, valueAt } from '../model/json-object.ts';
 import { type FilePlace, isHttpUrl, type RemoteAddress, replaceUser } from '../model/remote-address.ts';
-import { tableFields } from '../model/row.ts';
 import type { ConfigurationProblem } from '../model/storeferry-error.ts';
 import {
-  DATABASES,
   EXTENSIONS_FILE,
   PLACES,
   REMOTE_KINDS,
@@ -13,7 +11,7 @@ import {
   remoteIn,
   type WrittenPlace,
 } from '../remote/remote-kinds.ts';
-import { decodedPercents, listed } from '../text/printable.ts';
+import { decodedPercents } from '../text/printable.ts';
 import { type Interpretation, interpret, whyUnset } from './interpret.ts';
 import type { Environment, SecretField } from './settings.ts';
 import {
@@ -26,30 +24,6 @@ import {
 } from './write-address.ts';
 import { parseYaml, type YamlFile } from './yaml-file.ts';
 import { escapePlaceholders, parseTemplate, placeholder, type Template } from './yaml-text.ts';
-
-/** Refuses a source, a crosswalk or a destination that names no file, or several. */
-export function exactlyOnePlace(
-  written: WrittenPlace,
-  context: z.RefinementCtx,
-  places: readonly string[] = PLACES,
-  needs: 'query' | 'table' = 'query',
-): void {
-  const oneOfThem = `give one of ${listed(places)}`;
-  const [first, second] = places.filter((name) => valueAt(written, [name]) !== undefined);
-  if (first === undefined) addProblem(context, `names no file; ${oneOfThem}`);
-  else if (second !== undefined) addProblem(context, `there is ${first} already; ${oneOfThem}`, second);
-  const isDatabase = first !== undefined && DATABASES.includes(first);
-  if (needs === 'table') return;
-  const ofFile = Object.keys(tableFields).find(
-    (name) => (valueAt(written, [name]) ?? 'standard') !== 'standard',
-  );
-  if (ofFile !== undefined && (isDatabase || first === 'custom'))
-    addProblem(context, `\`${ofFile}\` is about files, and ${first} has rows: leave it out`, ofFile);
-  if (isDatabase && written.query === undefined)
-    addProblem(context, `${first} needs \`query\`, such as SELECT sku, title, price FROM products`);
-  if (!isDatabase && written.query !== undefined)
-    addProblem(context, `\`query\` is for ${listed(DATABASES)}`, 'query');
-}
 
 /** Refuses a destination that may be several files. */
 export function oneFile(written: WrittenPlace, context: z.RefinementCtx): void {

@@ -481,13 +481,11 @@ function misnamedFile({ files }: Workspace, job: Job): ConfigurationProblem[] {
   return message === undefined ? [] : [{ place, message: `${at.join('.')}: ${message}` }];
 }
 
-function absentLookups({ dir, lookupPlaces, placeOf }: MappingFile): ConfigurationProblem[] {
+function absentLookups({ spec, dir, lookupPlaces, placeOf }: MappingFile): ConfigurationProblem[] {
   return [...lookupPlaces]
     .filter(([, { path }]) => isAbsent(path, dir))
-    .map(([name]) => ({
-      place: placeOf(['lookups', name, 'path']),
-      message: `lookups.${name}.path: this file does not exist (yet)`,
-    }));
+    .map(([name]) => ['lookups', name, spec.lookups?.[name]?.sqlite === undefined ? 'path' : 'sqlite'])
+    .map((at) => ({ place: placeOf(at), message: `${at.join('.')}: this file does not exist (yet)` }));
 }
 
 function isAbsent(path: string | undefined, dir: string) {

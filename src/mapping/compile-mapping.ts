@@ -2,7 +2,6 @@ import { DEFAULT_LIMITS, type MappingLimits } from '../model/input-limits.ts';
 import type { JsonObject } from '../model/json-object.ts';
 import { UPDATE_MATCHES, type UpdateMatch } from '../model/mapped-record.ts';
 import { MappingError } from '../model/storeferry-error.ts';
-import { PLACES } from '../remote/remote-kinds.ts';
 import { didYouMean } from '../text/printable.ts';
 import { type Binding, bindTable, requiredColumns } from './columns/bind-table.ts';
 import type { Column } from './columns/columns.ts';
@@ -461,14 +460,7 @@ function checkUse(scope: Scope, spec: MappingSpec) {
       problems.add(['params', name], `${name} is a column as well; choose another name`);
     }
   }
-  for (const [name, lookup] of Object.entries(spec.lookups ?? {})) {
-    const { of, match, when, join } = lookup;
-    const given = Object.entries(lookup).filter(
-      ([key, value]) => PLACES.includes(key) && value !== undefined,
-    );
-    if (given.length + (of === undefined ? 0 : 1) !== 1) {
-      problems.add(['lookups', name], `expected one of ${PLACES.join(', ')} and of`);
-    }
+  for (const [name, { of, match, when, join }] of Object.entries(spec.lookups ?? {})) {
     if (join !== undefined && of !== undefined) {
       problems.add(['lookups', name, 'join'], 'join goes with a file, not with of');
     }

@@ -70,7 +70,7 @@ export interface LookOptions extends Omit<CsvOptions, 'name' | 'file' | 'limits'
  * refuse. Writes nothing.
  */
 export async function lookAtSource(place: string | FilePlace, options: LookOptions = {}) {
-  const { path, remote } = typeof place === 'string' ? { path: place } : place;
+  const { path, remote, ...query } = typeof place === 'string' ? { path: place } : place;
   const {
     sampleBytes = SAMPLE_BYTES,
     sheet,
@@ -84,8 +84,8 @@ export async function lookAtSource(place: string | FilePlace, options: LookOptio
   } = options;
   const real = path === undefined || access ? path : await realpath(path).catch(() => path);
   const folder = new SampleFolder(sampleBytes);
-  const { files } = await stageSource(
-    { ...(real === undefined ? { remote } : { path: real }), sheet, records },
+  const { files, readAs } = await stageSource(
+    { ...(real === undefined ? { remote } : { path: real, ...query }), sheet, records },
     { workspaceDir: dirname(real ?? '/'), ...access, folder, signal },
   );
   const [first] = files;
@@ -97,6 +97,7 @@ export async function lookAtSource(place: string | FilePlace, options: LookOptio
     ...written,
     encoding: written.encoding ?? csv?.encoding,
     delimiter: written.delimiter ?? csv?.delimiter,
+    ...readAs,
   };
   using table = await openTable(bytes, first.table, { ...dialect, headerRow, dataRow, name });
   if (table.doubt !== null) throw table.doubt;

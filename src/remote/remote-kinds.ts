@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import { addProblem, valueAt } from '../model/json-object.ts';
 import type { RemoteAddress, S3Place } from '../model/remote-address.ts';
 import { workspacePathSchema } from '../model/remote-address.ts';
+import { tableFields as fileOptions } from '../model/row.ts';
+import { listed } from '../text/printable.ts';
 import { httpKind } from './http-kind.ts';
 import { mysqlKind } from './mysql-kind.ts';
 import { postgresKind } from './postgres-kind.ts';
@@ -101,6 +104,30 @@ export const databaseFields = {
       examples: ['SELECT sku, title, price FROM products'],
     }),
 };
+
+/** Refuses a source, a table beside it or a destination that names no file, or several. */
+export function exactlyOnePlace(
+  written: WrittenPlace,
+  context: z.RefinementCtx,
+  places: readonly string[] = PLACES,
+  needs: 'query' | 'table' = 'query',
+): void {
+  const oneOfThem = `give one of ${listed(places)}`;
+  const [first, second] = places.filter((name) => valueAt(written, [name]) !== undefined);
+  if (first === undefined) addProblem(context, `names no file; ${oneOfThem}`);
+  else if (second !== undefined) addProblem(context, `there is ${first} already; ${oneOfThem}`, second);
+  const isDatabase = first !== undefined && DATABASES.includes(first);
+  if (needs === 'table') return;
+  const ofFile = Object.keys(fileOptions).find(
+    (name) => (valueAt(written, [name]) ?? 'standard') !== 'standard',
+  );
+  if (ofFile !== undefined && (isDatabase || first === 'custom'))
+    addProblem(context, `\`${ofFile}\` is about files, and ${first} has rows: leave it out`, ofFile);
+  if (isDatabase && written.query === undefined)
+    addProblem(context, `${first} needs \`query\`, such as SELECT sku, title, price FROM products`);
+  if (!isDatabase && written.query !== undefined)
+    addProblem(context, `\`query\` is for ${listed(DATABASES)}`, 'query');
+}
 
 /** The remote address among the fields that name a file, with its key. */
 export function remoteIn(written: WrittenPlace): { name: string; address: WrittenRemote } | undefined {

@@ -78,12 +78,6 @@ describe('a mapping that makes no sense', () => {
       'is used nowhere',
     ],
     [
-      'a lookup of nothing',
-      { product: 'description: [url, { table: l }]', more: 'lookups: { l: { match: a } }' },
-      ['lookups', 'l'],
-      'expected one of path, url, s3, sftp, postgres, mysql, sqlite, custom and of',
-    ],
-    [
       'a lookup that is not declared',
       { product: 'description: [url, { table: l }]' },
       ['product', 'description', 1, 'table'],

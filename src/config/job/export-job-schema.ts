@@ -3,9 +3,9 @@ import { addProblem, namesOf, optional, valueAt } from '../../model/json-object.
 import { LIST_COLUMNS } from '../../model/mapped-record.ts';
 import { namePlaceholders, workspacePathSchema } from '../../model/remote-address.ts';
 import { delimiterSchema } from '../../model/row.ts';
-import { DATABASES, PLACES, remoteFields, tableFields } from '../../remote/remote-kinds.ts';
+import { DATABASES, exactlyOnePlace, PLACES, remoteFields, tableFields } from '../../remote/remote-kinds.ts';
 import { didYouMean } from '../../text/printable.ts';
-import { exactlyOnePlace, oneFile } from '../complete-places.ts';
+import { oneFile } from '../complete-places.ts';
 import { jobFields, valueWords, WEEKLY_PROBLEM, wantsWeekly } from './job-fields.ts';
 
 /** What an export does with its file in each mode. */

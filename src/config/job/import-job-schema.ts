@@ -29,8 +29,8 @@ import {
   WAVE_LIMITS,
   type WaveSize,
 } from '../../model/safety-limits.ts';
-import { databaseFields, PLACES, remoteFields } from '../../remote/remote-kinds.ts';
-import { exactlyOnePlace, oneFile } from '../complete-places.ts';
+import { databaseFields, exactlyOnePlace, PLACES, remoteFields } from '../../remote/remote-kinds.ts';
+import { oneFile } from '../complete-places.ts';
 import { jobFields, storeName, valueWords, WEEKLY_PROBLEM, wantsWeekly } from './job-fields.ts';
 
 /** A folder below the workspace, and a pattern for the names in it alone. */

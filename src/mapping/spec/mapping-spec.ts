@@ -10,7 +10,7 @@ import type { FilePlace } from '../../model/remote-address.ts';
 import { workspacePathSchema } from '../../model/remote-address.ts';
 import { delimiterSchema, encodingSchema, tableFields } from '../../model/row.ts';
 import type { Place } from '../../model/storeferry-error.ts';
-import { remoteFields } from '../../remote/remote-kinds.ts';
+import { databaseFields, exactlyOnePlace, PLACES, remoteFields } from '../../remote/remote-kinds.ts';
 import { suggestNames } from '../../text/printable.ts';
 import { RATE_MATCH } from '../lookup-table.ts';
 import { convertSchema } from '../transforms/convert.ts';
@@ -191,21 +191,24 @@ const common = {
   lookups: optional(
     z.record(
       nonEmpty,
-      z.strictObject({
-        path: optional(workspacePathSchema, 'A file, in any format of a source.'),
-        ...remoteFields('source'),
-        ...tableFields,
-        match: z
-          .string()
-          .min(1)
-          .describe('The column to compare, in any case; `from` for rates of `convert`.'),
-        join: optional(joinSchema, 'Adds its columns to each row with the same key.'),
-        of: optional(
-          z.literal('subscriber-lists'),
-          "Instead of a file: the store's lists, with the columns id and name.",
-        ),
-        when: optional(conditionSchema, 'With `of`: on params; the store is asked only if it holds.'),
-      }),
+      z
+        .strictObject({
+          path: optional(workspacePathSchema, 'A file, in any format of a source.'),
+          ...remoteFields('source'),
+          ...databaseFields,
+          ...tableFields,
+          match: z
+            .string()
+            .min(1)
+            .describe('The column to compare, in any case; `from` for rates of `convert`.'),
+          join: optional(joinSchema, 'Adds its columns to each row with the same key.'),
+          of: optional(
+            z.literal('subscriber-lists'),
+            "Instead of a file: the store's lists, with the columns id and name.",
+          ),
+          when: optional(conditionSchema, 'With `of`: on params; the store is asked only if it holds.'),
+        })
+        .superRefine((written, context) => exactlyOnePlace(written, context, [...PLACES, 'of'])),
     ),
     'Tables that values are looked up in.',
   ),

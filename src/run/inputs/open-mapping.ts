@@ -260,9 +260,9 @@ export async function readMappingTables(
 function writtenLookups({ spec, lookupPlaces }: MappingFile): Readonly<Record<string, object>> {
   return Object.fromEntries(
     Object.entries(spec.lookups ?? {}).map(([name, { match, of, when, join, ...written }]) => {
-      const { path, remote } = lookupPlaces.get(name) ?? {};
-      const place = remote === undefined ? { path } : { remote: remote.location };
-      return [name, { match, of, when, join, ...tableOptionsOf(written), ...place }];
+      const { remote, ...place } = lookupPlaces.get(name) ?? {};
+      const address = remote === undefined ? place : { remote: remote.location };
+      return [name, { match, of, when, join, ...tableOptionsOf(written), ...address }];
     }),
   );
 }

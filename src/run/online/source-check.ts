@@ -69,11 +69,7 @@ async function judgeSource(
     }
     const [first] = files;
     if (first === undefined) throw new TypeError('no files were found, and no error was thrown');
-    const { header } = await lookAtSource(first.real, {
-      ...tableOptionsOf(source),
-      csv: spec?.csv,
-      sampleBytes: SAMPLE_BYTES,
-    });
+    const { header } = await lookAt(source, first.real, access, spec?.csv);
     if (header.length === 0 && files.length === 1)
       return okFinding(`its source ${first.path} is a list without records now`);
     const obstacle = spec === undefined ? null : fitHeader(spec, header).obstacle;
@@ -92,6 +88,13 @@ async function judgeSource(
         )
       : unreadable('source', error),
   );
+}
+
+/** Looks at a file that was found, or at the rows of a query. */
+async function lookAt(at: SideTable['at'], real: string, access: FileAccess, csv?: MappingSpec['csv']) {
+  const isQuery = at.path !== undefined && at.query !== undefined;
+  const options = { ...tableOptionsOf(at), csv, sampleBytes: SAMPLE_BYTES };
+  return await (isQuery ? lookAtSource(at, { ...options, access }) : lookAtSource(real, options));
 }
 
 async function judgeRemote(what: string, remote: RemoteAddress, signal: AbortSignal) {
@@ -120,7 +123,7 @@ async function judgeSideTable(table: SideTable, signal: AbortSignal): Promise<Fa
     if (first === undefined || files.length > 1) {
       return errorFinding(`its ${what} ${path} is ${files.length} files`, 'Name one file.');
     }
-    const { header } = await lookAtSource(first.real, { ...tableOptionsOf(at), sampleBytes: SAMPLE_BYTES });
+    const { header } = await lookAt(at, first.real, access);
     const names = table.kind === 'lookup' ? [table.match] : [table.columns.match, table.columns.id];
     const lacking = names.filter((name) =>
       table.kind === 'lookup'
