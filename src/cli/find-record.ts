@@ -1,5 +1,6 @@
 import type { StoreConfig } from '../config/store-config.ts';
 import { withoutAbsent } from '../model/json-object.ts';
+import { comparedEmail } from '../model/operation.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import { type FoundRecord, findRecords } from '../run/records/record-history.ts';
@@ -43,16 +44,20 @@ export async function findRecord(
 }
 
 /**
- * The contacts among the records; where there is none, also one that the ledger does not know: the one that the key would name in
- * the only store, because the files of runs may have it.
+ * The contacts among the records: of an address those that have exactly it, because `joann@a.example` has `ann@a.example` in it. Where
+ * there is none, also one that the ledger does not know: the one that the key would name in the only store, because the files of
+ * runs may have it.
  */
 export function contactsIn(
   known: readonly FoundRecord[],
   stores: readonly StoreConfig[],
   key: string,
 ): readonly FoundRecord[] {
-  const contacts = known.filter(({ target }) => target.resource === 'contacts');
-  const [product] = known;
+  const isAddress = /@.+\../.test(key);
+  const contacts = known.filter(
+    ({ target, email }) => target.resource === 'contacts' && (!isAddress || isSameEmail(email, key)),
+  );
+  const product = known.find(({ target }) => target.resource === 'products');
   const [store, ...others] = stores;
   if (contacts.length > 0 || store === undefined) return contacts;
   if (product !== undefined)
@@ -64,7 +69,12 @@ export function contactsIn(
       hint: 'To remove it from the files of runs, name the store with --store.',
     });
   const target = { storeId: storeIdentity(store), resource: 'contacts' } as const;
-  return [{ store: store.name, target, key: key.trim(), title: null, id: null }];
+  return [{ store: store.name, target, key: key.trim(), title: null, email: null, id: null }];
+}
+
+/** Whether an address is the one that somebody typed. */
+export function isSameEmail(email: string | null, typed: string): boolean {
+  return email !== null && comparedEmail(email) === comparedEmail(typed);
 }
 
 function recordLine({ store, key, title, id }: FoundRecord) {

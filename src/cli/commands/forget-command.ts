@@ -4,7 +4,7 @@ import { FORGETS, forgetRecord, forgottenWords, REMAINS } from '../../run/record
 import { printable, shellWord } from '../../text/printable.ts';
 import { flag, requiredArgument, text } from '../define-command.ts';
 import { defineStateCommand } from '../define-state-command.ts';
-import { contactsIn, findRecord } from '../find-record.ts';
+import { contactsIn, findRecord, isSameEmail } from '../find-record.ts';
 import { terminalPrompter } from '../init/prompter.ts';
 import { recordCommand } from '../record-command.ts';
 
@@ -34,7 +34,7 @@ export const forgetCommand = defineStateCommand({
       const question = `Forget ${printable(named)}? This cannot be undone.`;
       if (!(await terminalPrompter(interruptSignal()).confirm(question, false)))
         throw new InterruptedError('Nothing was forgotten.');
-    } else if (record.key !== key.trim() && !key.includes('@'))
+    } else if (record.key !== key.trim() && !isSameEmail(record.email, key))
       throw new UsageError(`${JSON.stringify(key)} is not the whole key of a contact.`, {
         hint: `If it is ${printable(named)}: ${repeat}`,
       });

@@ -165,7 +165,7 @@ type Matcher = (text: string) => boolean;
 const PART_OF_OTHER = {
   address: {
     before: /(?<!\\|\\u[\da-f]{3}|%[\da-f])[\p{L}\p{N}][._+-]{0,2}$/u,
-    after: /^[\p{L}\p{N}]/u,
+    after: /^\.?[\p{L}\p{N}]/u,
   },
   number: { before: /(?<!\\u[\da-f]{3}|%[\da-f]|\+\d{0,2})\d$/, after: /^\d/ },
   id: { before: /[^>"',;|:[\s]\s?$/, after: /^\s?[^<"',;|\]}\s]/ },

@@ -27,6 +27,8 @@ export interface FoundRecord {
   readonly key: string;
   /** The title of a product, the name or address of a contact; null where its body is gone. */
   readonly title: string | null;
+  /** Of a contact; null as above. */
+  readonly email: string | null;
   /** The id that the store last answered. */
   readonly id: number | null;
 }
@@ -69,7 +71,7 @@ async function withKey({ state }: RunContext, place: Place, text: string): Promi
   const [versions = []] = await state.history(place.target).versions([text]);
   const [newest] = versions;
   if (newest === undefined) return [];
-  return [{ ...place, key: text, title: titleIn(newest.before ?? undefined), id: newest.id }];
+  return [{ ...place, key: text, ...namesIn(newest.before ?? undefined), id: newest.id }];
 }
 
 async function withHandle(
@@ -123,7 +125,7 @@ async function described(
   return keys.map((key, index) => ({
     ...place,
     key,
-    title: titleIn(bodies[index]),
+    ...namesIn(bodies[index]),
     id: marks[index]?.id ?? null,
   }));
 }
@@ -133,11 +135,18 @@ export function titleIn(body: string | undefined): string | null {
   return (body === undefined ? undefined : textsOf(body)[0]) ?? null;
 }
 
-/** The title or name of a record. */
-function textsOf(body: string) {
+function namesIn(body: string | undefined): Pick<FoundRecord, 'title' | 'email'> {
+  return {
+    title: titleIn(body),
+    email: (body === undefined ? undefined : textsOf(body, ['email'])[0]) ?? null,
+  };
+}
+
+/** The title, name or address of a record. */
+function textsOf(body: string, names = ['title', 'name', 'email']) {
   const parsed: unknown = JSON.parse(body);
   if (!isJsonObject(parsed)) return [];
-  return ['title', 'name', 'email'].flatMap((name) => {
+  return names.flatMap((name) => {
     const value = member(parsed, name);
     return typeof value === 'string' && value !== '' ? [value] : [];
   });
