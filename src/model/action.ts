@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { shellWord } from '../text/printable.ts';
 import { namesOf, parsedJson, withoutUndefined } from './json-object.ts';
 import { CONFLICT_SIDES, type ConflictSide } from './observation.ts';
-import type { RunCopy, Sample } from './run.ts';
+import type { Run, RunCopy, Sample } from './run.ts';
 
 /** What is known about something that a person can do, whoever offers, carries out or records it. */
 interface ActionDefinition {
@@ -297,6 +297,30 @@ export function subjectOf(action: Action): string {
 /** What plans again what a run sends from another store. */
 export function copyAction({ of, store: from, at }: RunCopy, store: string): Action {
   return of === null ? { does: 'clone', from, at: at ?? 0, store } : { does: 'promote', run: of, store };
+}
+
+/** What does again what a run did, or plans its rest. */
+export function againAction({
+  kind,
+  job,
+  store,
+  retryOf,
+  resend,
+  sample,
+  undo,
+  release,
+  restore,
+  copy,
+}: Run): Action {
+  if (copy !== undefined) return copyAction(copy, store);
+  if (restore !== undefined) return { does: 'drift', job, restore: true };
+  if (undo !== undefined) return { does: 'undo', run: undo.of, only: undo.only };
+  if (release !== undefined)
+    return { does: 'release', run: release.of, only: release.only, conflicts: release.conflicts };
+  if (retryOf !== null && kind === 'retry') return { does: 'retry', run: retryOf };
+  if (kind === 'verify' || kind === 'drift') return { does: kind, job };
+  // With its options: otherwise another run would begin, which sends less, instead of continuing this one.
+  return kind === 'plan' || kind === 'run' ? { does: kind, job, resend, sample } : { does: 'run', job };
 }
 
 /** The command that does an action. */

@@ -132,18 +132,23 @@ interface Reading extends Form, ComparedRejects {
 async function findReading(options: CorrectedRejectsOptions): Promise<Reading> {
   return await readIn(options, undefined).catch(async (error: unknown) => {
     if (!(error instanceof EncodingError)) throw error;
-    return (await findClosestReading(options)) ?? Promise.reject(error);
+    return await findClosestReading(options);
   });
 }
 
-/** SourceError if several encodings fit equally well and read the typed text differently. */
+/**
+ * SourceError if several encodings fit equally well and read the typed text differently. Where the file is none of this run in any of
+ * them, the error of the first.
+ */
 async function findClosestReading(options: CorrectedRejectsOptions) {
   const readings: Reading[] = [];
+  const reasons: Error[] = [];
   for (const encoding of LEGACY_ENCODINGS) {
     // In a wrong encoding, quotes and delimiters may become parts of characters.
     const reading = await readIn(options, encoding).catch((reason: unknown) => {
-      if (reason instanceof CsvError || reason instanceof SourceError) return undefined;
-      throw reason;
+      if (!(reason instanceof CsvError || reason instanceof SourceError)) throw reason;
+      reasons.push(reason);
+      return undefined;
     });
     if (reading !== undefined) readings.push(reading);
   }
@@ -152,7 +157,8 @@ async function findClosestReading(options: CorrectedRejectsOptions) {
   const fewest = Math.min(...readings.map(changesOf));
   const [best, ...others] = readings.filter((reading) => changesOf(reading) === fewest);
   const rival = others.find(({ typed }) => typed !== best?.typed);
-  if (best !== undefined && rival !== undefined) throw ambiguousCharset(options, best, rival);
+  if (best === undefined) throw reasons[0];
+  if (rival !== undefined) throw ambiguousCharset(options, best, rival);
   return best;
 }
 

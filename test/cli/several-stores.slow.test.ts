@@ -266,6 +266,33 @@ describe('a job with several stores', () => {
   });
 });
 
+it('a plan from another store follows the jobs of its store, and names its command when it is discarded', async () => {
+  await using shop = await twoStores();
+  const { workspace } = shop;
+  const job = (more: string) =>
+    `import: products\nsource: { path: catalog.csv }\nmapping: shop\nkeep: [title]\n${more}`;
+  await workspace.write('catalog.csv', catalog(3));
+  await workspace.write('jobs/nightly.yaml', job('store: staging\n'));
+  await workspace.write(
+    'jobs/titles.yaml',
+    job('store: production\nprices: [{ times: 0.5 }]\nmode: update\n').replace('keep: [title]\n', ''),
+  );
+  await workspace.write('jobs/outlet.yaml', job('store: production\nprices: [{ times: 0.5 }]\n'));
+  const { run } = (await workspace.storeferry('run', 'nightly', '--json')).json();
+  const promoted = await workspace.storeferry('promote', String(run), '--to', 'production');
+  expect(promoted.stdout).toContain('title, which the job titles sends');
+  const clone = ['clone', '--store', 'staging', '--to', 'production'];
+  const planned = (await workspace.storeferry(...clone, '--json')).json();
+  const discarded = await workspace.storeferry('discard', String(planned['run']));
+  expect(discarded.stdout).toMatch(/To plan again: \S+.* clone --as-of/);
+  await approved(workspace, ...clone);
+  expect((await held(shop.production)).get('p-1')).toMatchObject({ variants: [{ price: 5 }] });
+  await workspace.write('jobs/sale.yaml', job('store: production\nprices: [{ times: 0.4 }]\n'));
+  const refused = await workspace.storeferry(...clone);
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain('The jobs of production have different price rules');
+});
+
 it('the only store of a workspace is cloned into itself without naming it twice', async () => {
   await using store = await setup();
   await using workspace = await makeWorkspace(catalogWorkspace(store.url, shopifyCatalog(manyProducts(3))), {

@@ -106,6 +106,13 @@ describe('a corrected rejects file', () => {
     });
   });
 
+  it('is refused for what it lacks, not for its charset, where it is no rejects file in any', async () => {
+    await using rejects = await rejectsOf({ 'a.csv': 'sku,name\nA,x\nB,y\n' }, [rejection(2, 3)]);
+    await expect(rejects.corrected(Buffer.from('sku,name\nA,Größe\n', 'latin1'))).rejects.toMatchObject({
+      message: expect.stringContaining('storeferry_line'),
+    });
+  });
+
   it('is read in the charset that its other rows show', async () => {
     await using rejects = await rejectsOf({ 'a.csv': 'sku,name\nA,x\nB,Tür weiß schön\n' }, [
       rejection(2, 3),

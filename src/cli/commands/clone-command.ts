@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { StoreConfig } from '../../config/store-config.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { CLONE_JOB, jobForStore } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
@@ -36,15 +38,25 @@ not cloned, because their ids belong to a store.`,
       });
     const store = workspace.store(chosen);
     const storeId = storeIdentity(store);
-    const rules = workspace.jobNames().flatMap((name) => {
-      const { job } = workspace.inspectJob(name);
-      if (job?.kind !== 'import' || job.import !== 'products') return [];
-      return storeIdentity(workspace.store(job.store)) === storeId ? [job.prices ?? store.prices ?? []] : [];
-    });
+    const rulesOf = (one: StoreConfig) => {
+      const rules = workspace.jobNames().flatMap((name) => {
+        const { job } = workspace.inspectJob(name);
+        if (job?.kind !== 'import' || job.import !== 'products') return [];
+        const isOfStore = storeIdentity(workspace.store(job.store)) === storeIdentity(one);
+        return isOfStore ? [job.prices ?? one.prices ?? []] : [];
+      });
+      return rules.length === 0 ? [one.prices ?? []] : rules;
+    };
+    const [prices = [], ...others] = rulesOf(target);
+    if (storeIdentity(target) !== storeId && !others.every((rules) => isDeepStrictEqual(rules, prices)))
+      throw new UsageError(`The jobs of ${to} have different price rules: none is that of a clone.`, {
+        hint: 'Send the runs of one job there: storeferry promote RUN --to STORE',
+      });
+    const request = await readImportRequest(workspace, jobForStore(CLONE_JOB, target.name), false);
     return {
       kind: 'copy',
-      request: await readImportRequest(workspace, jobForStore(CLONE_JOB, target.name), false),
-      from: { store, rules: rules.length === 0 ? [store.prices ?? []] : rules },
+      request: { ...request, job: { ...request.job, prices } },
+      from: { store, rules: rulesOf(store) },
       copy: { of: null, store: chosen, storeId, at: asOf ?? context.clock() },
     };
   },

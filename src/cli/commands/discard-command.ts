@@ -1,4 +1,4 @@
-import { type Action, commandText } from '../../model/action.ts';
+import { againAction, commandText } from '../../model/action.ts';
 import { discardRun } from '../../run/execute-run.ts';
 import { counted } from '../../text/printable.ts';
 import { requiredArgument } from '../define-command.ts';
@@ -20,8 +20,8 @@ export const discardCommand = defineStateCommand({
     const sent = (run.totals?.applied ?? 0) + (run.totals?.deleted ?? 0);
     const rest =
       sent === 0 ? 'nothing of it was sent' : `${counted(sent, 'record')} of it were sent before and stay`;
-    const again: Action =
-      run.undo === undefined ? { does: 'plan', job: run.job } : { does: 'undo', run: run.undo.of };
+    const action = againAction(run);
+    const again = action.does === 'run' ? { ...action, does: 'plan' as const } : action;
     return {
       text: `Discarded the plan ${run.id} of ${run.job}: ${rest}.\nTo plan again: ${program} ${commandText(again)}\n`,
     };

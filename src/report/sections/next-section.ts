@@ -1,4 +1,4 @@
-import { type Action, commandText, copyAction } from '../../model/action.ts';
+import { type Action, againAction, commandText } from '../../model/action.ts';
 import { sumOf, withoutAbsent } from '../../model/json-object.ts';
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
@@ -312,27 +312,4 @@ function againText({ kind, stateLoss, restore }: Run) {
   if (restore !== undefined) return 'To compare the store again, and plan the rest:';
   const isLost = stateLoss !== undefined && (kind === 'run' || kind === 'retry');
   return isLost ? 'To continue; records that the state has lost are sent again:' : AGAIN[kind];
-}
-
-function againAction({
-  kind,
-  job,
-  store,
-  retryOf,
-  resend,
-  sample,
-  undo,
-  release,
-  restore,
-  copy,
-}: Run): Action {
-  if (copy !== undefined) return copyAction(copy, store);
-  if (restore !== undefined) return { does: 'drift', job, restore: true };
-  if (undo !== undefined) return { does: 'undo', run: undo.of, only: undo.only };
-  if (release !== undefined)
-    return { does: 'release', run: release.of, only: release.only, conflicts: release.conflicts };
-  if (retryOf !== null && kind === 'retry') return { does: 'retry', run: retryOf };
-  if (kind === 'verify' || kind === 'drift') return { does: kind, job };
-  // With its options: otherwise another run would begin, which sends less, instead of continuing this one.
-  return kind === 'plan' || kind === 'run' ? { does: kind, job, resend, sample } : { does: 'run', job };
 }

@@ -172,6 +172,7 @@ export async function planCopy(
       },
     },
     openMapped,
+    senders: request.senders,
     losesPrices: probe !== undefined && flattensPrices(probe),
     updates: await productUpdates(context, request, run),
   });
