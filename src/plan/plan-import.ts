@@ -388,6 +388,7 @@ function assemblePlan(
     confirmed: confirmed.length === 0 ? undefined : confirmed,
     edited: tally.editedRecords(),
     replacesEdits: (updates?.replaces === true && tally.counts.changed.records > 0) || undefined,
+    sendsWhole: (updates?.partByKey === false && !updates.partById) || undefined,
     guards: watch.findings(),
     unreadableKeys: tally.unreadableKeys,
     deletesWithheld: withheld,

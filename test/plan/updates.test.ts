@@ -102,6 +102,14 @@ describe('an update', () => {
     expect(byId.reasons.map(({ code }) => code)).toEqual(['no-match']);
   });
 
+  it.each([
+    [false, true],
+    [true, undefined],
+  ])('says whether the store takes whole products alone: parts by key %s', async (partByKey, sendsWhole) => {
+    const updates = { partByKey, partById: false, replaces: true, isLocked: false };
+    expect((await planOf({ mapped: [], options: { updates } })).plan.sendsWhole).toBe(sendsWhole);
+  });
+
   it('gives no product the SKU of another one', async () => {
     const rename = (line: number, sku: string): Mapped =>
       record('1', { variants: [{ sku, options: ['S'] }] }, { line });

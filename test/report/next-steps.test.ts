@@ -38,6 +38,21 @@ describe('the next steps', () => {
     expect(nextSteps(planned, clean)).toEqual([]);
   });
 
+  it('offer to keep edits only where a release can: not of whole products, nor of urls', () => {
+    const run = aRun({ status: 'done-with-rejects', totals: { ...totals, held: 1 } });
+    const offers = (field: string, sent: Partial<Plan> = {}) => {
+      const records = [{ key: 'mug', how: 'held' as const, fields: [field] }];
+      const edited = { kept: 0, held: 1, overwritten: 0, records };
+      const steps = nextSteps(run, aPlan({ edited, ...sent }));
+      return steps.some(({ command }) => command.endsWith(' --conflicts store'));
+    };
+    expect([offers('title'), offers('title', { sendsWhole: true }), offers('url')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
   it('after a stop with nothing to send do not speak of sending', () => {
     const stopped = aRun({ status: 'stopped' });
     expect(whats(stopped, aPlan({ shards: [] })).at(-1)).toBe(

@@ -246,13 +246,15 @@ function undoSteps({ id, status, resource, totals }: Run): Step[] {
 function releaseSteps(run: Run, plan: Plan | null, buttons: boolean): Step[] {
   const { id, totals } = run;
   if (totals === null || totals.held === 0) return [];
-  const isEdited = (editedFacts({ run, plan })?.held ?? 0) > 0;
+  const { held = 0, records: edited = [] } = editedFacts({ run, plan }) ?? {};
+  const isEdited = held > edited.filter(({ how, fields }) => how === 'held' && fields.includes('url')).length;
   const records = totals.held === 1 ? 'the record' : 'the records';
   const what = `If the held values are right, to send ${records}${buttons ? ', all or some:' : ' (add keys to send only these):'}`;
   // The page of a release offers both.
   return withoutAbsent([
     step(what, { does: 'release', run: id }),
     isEdited &&
+      plan?.sendsWhole !== true &&
       !buttons &&
       step('To keep what was edited in the store instead:', { does: 'release', run: id, conflicts: 'store' }),
   ]);
