@@ -110,6 +110,22 @@ variants: { rows: children, sku: sku, pricing: { price: price } }
     expect((await run([S, P])).mapped.map(brief)).toEqual(['rejected parent child-missing (2 rows)']);
   });
 
+  it('are rejected with the product that lists them in other case, unless they are sold alone', async () => {
+    const large = (kind: string) => ['L', '', 'Large', kind, '', '', '2'];
+    const Q = ['q', '', 'Other', '', 'sku=L,size=L', 'size=Size', ''];
+    expect((await run([S, large(''), P])).mapped.map(brief)).toEqual([
+      'rejected parent child-missing (3 rows)',
+    ]);
+    expect((await run([S, large('both'), P])).mapped.map(brief)).toEqual([
+      'record large (1 row)',
+      'rejected parent child-missing (2 rows)',
+    ]);
+    expect((await run([S, large(''), P, Q])).mapped.map(brief)).toEqual([
+      'rejected parent child-missing (3 rows)',
+      'record other (1 row)',
+    ]);
+  });
+
   it('reject the product when two rows have the name of one', async () => {
     expect((await run([S, L, P, S])).mapped.map(brief)).toEqual(['rejected parent child-ambiguous (4 rows)']);
   });

@@ -51,18 +51,28 @@ const BY_PARENT = `
     FROM rows c WHERE belongs IS NOT NULL AND NOT EXISTS (SELECT 1 FROM names n WHERE n.name = c.belongs);
 `;
 
-/** A row that lists others is a record with them. So is a row that no row lists, and one that is sold alone as well. */
+/**
+ * A row that lists others is a record with them. So is a row that no row lists, and one that is sold alone as well. A row whose name is
+ * listed in other case, and nobody's, is rejected with the record that lists it.
+ */
 const BY_CHILDREN = `
   CREATE INDEX wants_by_name ON wants (name);
   ${AMBIGUOUS}
+  CREATE TABLE missing (seq INTEGER, pos INTEGER, name TEXT COLLATE NOCASE);
+  INSERT INTO missing SELECT * FROM wants w WHERE NOT EXISTS (SELECT 1 FROM names n WHERE n.name = w.name);
+  CREATE INDEX missing_by_name ON missing (name);
+  CREATE TABLE near AS SELECT m.seq AS record, m.pos, n.seq FROM names n CROSS JOIN missing m ON m.name = n.name;
+  CREATE INDEX near_by_seq ON near (seq);
   INSERT INTO members SELECT seq, 0, seq FROM rows r
     WHERE stray IS NULL AND NOT silent AND (wanting OR alone OR NOT EXISTS (
-      SELECT 1 FROM names n JOIN wants w ON w.name = n.name WHERE n.seq = r.seq AND w.seq <> r.seq));
+      SELECT 1 FROM names n JOIN wants w ON w.name = n.name WHERE n.seq = r.seq AND w.seq <> r.seq
+      UNION ALL SELECT 1 FROM near WHERE near.seq = r.seq AND near.record <> r.seq));
   INSERT OR IGNORE INTO members
     SELECT w.seq, w.pos + 1, n.seq FROM wants w JOIN names n ON n.name = w.name WHERE n.seq <> w.seq;
+  INSERT OR IGNORE INTO members SELECT record, pos + 1, seq FROM near WHERE seq <> record;
   INSERT OR IGNORE INTO faults
     SELECT w.seq, ${linkFault('child-missing', 'w.name', 'r.line')}, 1
-    FROM wants w JOIN rows r ON r.seq = w.seq WHERE NOT EXISTS (SELECT 1 FROM names n WHERE n.name = w.name);
+    FROM missing w JOIN rows r ON r.seq = w.seq;
   INSERT OR IGNORE INTO faults
     SELECT w.seq, ${linkFault('child-ambiguous', 'w.name', 'r.line')}, 1
     FROM wants w JOIN shared s ON s.name = w.name JOIN rows r ON r.seq = w.seq;
