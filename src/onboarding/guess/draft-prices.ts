@@ -2,7 +2,7 @@ import { FALLBACK } from '../../mapping/compile-mapping.ts';
 import type { Condition, PricingSpec, Transform, Value } from '../../mapping/spec/mapping-spec.ts';
 import { recordOf, withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import { currenciesNamed } from '../../model/row.ts';
-import { truncate } from '../../text/printable.ts';
+import { counted, truncate } from '../../text/printable.ts';
 import type { Concept } from '../column-fields.ts';
 import {
   amountReader,
@@ -438,7 +438,7 @@ function askFromPrices(guess: Guess, columns: readonly SampledColumn[]) {
   return guess.ask({
     id: 'fromPrices',
     text: 'What is sent for lowest prices?',
-    reason: `${found.length} values are lowest prices, such as '${first}'`,
+    reason: `lowest prices in ${counted(found.length, 'value')}, such as '${first}'`,
     answers: [
       { value: 'send', label: 'the lowest price, as the price' },
       { value: 'reject', label: 'nothing: these products are rejected' },

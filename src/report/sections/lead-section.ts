@@ -119,7 +119,10 @@ function ofImport(facts: RunFacts): Headline {
     case 'done':
       return ofSuccess(facts);
     case 'done-with-rejects':
-      return said(`Done, except for ${listed(leftOut(facts))}.`, 'All other records are up to date.');
+      return said(
+        `Done, except for ${listed(leftOut(facts))}.`,
+        totals.applied + totals.unchanged === 0 ? null : 'All other records are up to date.',
+      );
     case 'failed':
       return ofBreak(facts, 'Failed');
     case 'interrupted':

@@ -114,6 +114,15 @@ describe('the report page', () => {
     expect(text('.headline')).toEqual([sentence]);
   });
 
+  it.each([
+    [{}, true],
+    [{ applied: 0, unchanged: 0 }, false],
+  ])('says of other records that they are up to date only where there are some', async (totals, isSaid) => {
+    const { facts, view } = named('done-with-rejects');
+    const { all } = await pageOf({ facts: { ...facts, totals: { ...facts.totals, ...totals } }, view });
+    expect(all.includes('All other records are up to date.')).toBe(isSaid);
+  });
+
   it('says when an export read the store in the time zone of the others', async () => {
     const { facts, view } = named('lists');
     const { text } = await pageOf({ facts, view: { ...view, timezone: 'Asia/Tokyo' } });
