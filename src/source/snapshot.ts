@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
-import { type FileHandle, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { type FileHandle, readdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { SourceSpec } from '../config/job/job.ts';
@@ -18,6 +18,7 @@ import { EXTENSIONS_FILE } from '../remote/remote-kinds.ts';
 import { type RunFolder, sealedFile } from '../state/artifacts.ts';
 import { type FileAccess, type FoundFile, findFiles, openFound } from '../state/file-access.ts';
 import { stageTable, TABLE_FORMATS } from '../tables/open-table.ts';
+import { counted, shellWord } from '../text/printable.ts';
 import { changedError, fetchSource } from './fetch-source.ts';
 import { extensionRows } from './load-extensions.ts';
 import { RECOGNISED_BYTES, recognise } from './recognise.ts';
@@ -241,6 +242,8 @@ export async function isZip(content: AsyncIterable<Uint8Array>): Promise<boolean
   return recognise(beginning).kind === 'zip';
 }
 
+const MOVES_NAMED = 3;
+
 /** The files of a path; of an inbox one that has arrived, there while its run works. */
 async function findSource(path: string, watch: string | undefined, access: FileAccess) {
   try {
@@ -248,8 +251,17 @@ async function findSource(path: string, watch: string | undefined, access: FileA
     return watch === undefined ? found : found.slice(0, 1);
   } catch (error) {
     if (!(error instanceof NoFileError) || watch === undefined) throw error;
+    const failed = join(dirname(watch), 'failed');
+    const moves = (await readdir(join(access.workspaceDir, failed)).catch(() => [])).flatMap((name) => {
+      // A worker puts the id of a run before the name.
+      const arrived = /^[a-z][a-z0-9]{7,}-(.+)$/s.exec(name)?.[1];
+      if (arrived === undefined) return [];
+      return [`mv -i ${shellWord(join(failed, name))} ${shellWord(join(dirname(watch), arrived))}`];
+    });
+    const waiting = 'A worker runs the job for each file that arrives; start it with: storeferry worker';
+    const again = `The runs of ${counted(moves.length, 'file')} in ${failed} have failed. Correct the cause, then move each back, in the folder of the workspace: ${moves.slice(0, MOVES_NAMED).join('; ')}`;
     throw new SourceError(`No file of \`${watch}\` is being processed.`, {
-      hint: 'A worker runs the job for each file that arrives; start it with: storeferry worker',
+      hint: moves.length === 0 ? waiting : `${again}. ${waiting}`,
     });
   }
 }

@@ -28,6 +28,11 @@ it('a job that waits for files is in order without one, and says who runs it', a
     expect(run.stdout.replaceAll(/\s+/g, ' ')).toContain(
       'No file of `inbox/*.csv` is being processed. A worker runs the job for each file that arrives; start it with: storeferry',
     );
+    expect((await workspace.storeferry('check')).stdout).toMatch(/^Next: storeferry .*worker$/m);
+    await workspace.write('inbox/failed/claimed0-the goods.csv', catalog);
+    expect((await workspace.storeferry('run', 'nightly')).stdout.replaceAll(/\s+/g, ' ')).toContain(
+      "The runs of 1 file in inbox/failed have failed. Correct the cause, then move each back, in the folder of the workspace: mv -i 'inbox/failed/claimed0-the goods.csv' 'inbox/the goods.csv'.",
+    );
     await workspace.write('inbox/processing/claimed1-b.csv', catalog);
     await workspace.write('inbox/processing/claimed2-c.csv', shopifyCatalog(manyProducts(5)));
     expect((await workspace.storeferry('run', 'nightly', '--json')).json()).toMatchObject({ applied: 3 });

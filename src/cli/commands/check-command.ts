@@ -352,11 +352,13 @@ async function lookAround(
 function nextCommands({ jobs }: WorkspaceCheck, online: boolean) {
   const first = (kind: 'import' | 'export') => jobs.find((job) => job.kind === kind)?.name;
   const imported = first('import');
+  const planned = jobs.find((job) => job.kind === 'import' && job.source.watch === undefined)?.name;
   const exported = first('export');
   if (imported === undefined && exported === undefined) return ['init'];
   return withoutAbsent([
     !online && 'check --online',
-    imported !== undefined && `plan ${imported}`,
+    // A job that watches a folder has no file to plan until a worker takes one.
+    planned === undefined ? imported !== undefined && 'worker' : `plan ${planned}`,
     exported !== undefined && `run ${exported}`,
   ]);
 }
