@@ -217,6 +217,18 @@ describe('edits in the store', () => {
     expect([products.size, priceOf(products.get('mug-1'))]).toEqual([6, 13]);
   });
 
+  it('of urls stay where other edits of the product are not restored', async () => {
+    await using shop = await openShop({ profiles: ['extended'], count: 3 });
+    await shop.run('run', 'goods');
+    await shop.edit('mug-1', { url: 'another' });
+    await shop.run('drift', 'goods');
+    await shop.run('drift', 'goods', '--accept');
+    await shop.edit('another', { description: 'By hand' });
+    expect(await shop.run('drift', 'goods')).toMatchObject({ code: 3, edited: 1, fields: 1 });
+    expect(await shop.run('drift', 'goods', '--restore')).toMatchObject({ skipped: 1, applied: 0 });
+    expect([...(await shop.held()).keys()].toSorted()).toEqual(['another', 'mug-0', 'mug-2']);
+  });
+
   it.each(['by upsert', 'by PUT'] as const)('survive a change of all prices, %s', async (how) => {
     await using shop = await openShop({ profiles: ['extended'], count: 1_000 });
     if (how === 'by upsert') await shop.unlearn('updatesProductById');

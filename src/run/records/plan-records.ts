@@ -4,7 +4,7 @@ import type { Plan } from '../../model/plan.ts';
 import type { Run, RunPart } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { type PlanOptions, planImport } from '../../plan/plan-import.ts';
-import { FORGOTTEN_BODY, type History, importTarget } from '../../state/state.ts';
+import { FORGOTTEN_BODY, type History, importTarget, type StoredView } from '../../state/state.ts';
 import { type DriftFinding, readFindings } from '../drift/drift-finding.ts';
 import { planPosition } from '../import/continue-or-begin.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
@@ -109,11 +109,14 @@ export async function planRestore(
       signal.throwIfAborted();
       const findings = batch.filter(({ kind }) => kind !== 'stranger');
       const keys = findings.map(({ key }) => key);
-      const [bodies, since] = await Promise.all([
+      const [bodies, views, since] = await Promise.all([
         ledger.bodies(keys),
+        ledger.views(keys),
         ledger.writtenSince(compared.endPosition ?? '', keys),
       ]);
-      yield findings.map((finding, index) => restored(finding, bodies[index], since.has(finding.key)));
+      yield findings.map((finding, index) =>
+        restored(finding, { body: bodies[index], view: views[index], isWritten: since.has(finding.key) }),
+      );
     }
   };
   return await planRecords(context, run, {
@@ -124,11 +127,20 @@ export async function planRestore(
   });
 }
 
-function restored({ kind, key, differences }: DriftFinding, body: string | undefined, isWritten: boolean) {
+/** What the ledger has of a record that was found. */
+interface FoundRecord {
+  readonly body: string | undefined;
+  readonly view: StoredView | undefined;
+  readonly isWritten: boolean;
+}
+
+function restored({ kind, key, differences }: DriftFinding, { body, view, isWritten }: FoundRecord) {
   if (body === undefined || body === FORGOTTEN_BODY)
     return leftRecord(key, 'forgotten', 'its values are no longer known');
   if (isWritten) return leftRecord(key, 'changed-since', 'it was sent since the comparison');
-  if (differences.some(({ path }) => path === 'url')) {
+  // One that was accepted is no difference.
+  const isMoved = kind === 'edited' && view?.observation?.edited['url'] !== undefined;
+  if (isMoved || differences.some(({ path }) => path === 'url')) {
     return leftRecord(
       key,
       'other-url',
