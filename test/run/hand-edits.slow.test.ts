@@ -229,6 +229,17 @@ describe('edits in the store', () => {
     expect([...(await shop.held()).keys()].toSorted()).toEqual(['another', 'mug-0', 'mug-2']);
   });
 
+  it('of urls are not compared by touching, which would call the products deleted', async () => {
+    await using shop = await openShop({ profiles: ['extended'], count: 3 });
+    await shop.unlearn('readsProducts');
+    await shop.run('run', 'goods');
+    await shop.edit('mug-1', { url: 'another' });
+    await shop.folder.write('goods.csv', catalog(3, 11));
+    expect(await shop.run('run', 'goods')).toMatchObject({ code: 0, applied: 3 });
+    expect(await shop.run('drift', 'goods')).toMatchObject({ code: 0, checked: 2, deleted: 0 });
+    expect([...(await shop.held()).keys()].toSorted()).toEqual(['another', 'mug-0', 'mug-2']);
+  });
+
   it.each(['by upsert', 'by PUT'] as const)('survive a change of all prices, %s', async (how) => {
     await using shop = await openShop({ profiles: ['extended'], count: 1_000 });
     if (how === 'by upsert') await shop.unlearn('updatesProductById');

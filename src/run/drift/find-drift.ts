@@ -75,7 +75,10 @@ export async function findDrift(
     const doubted = all.flatMap(({ key, mark }) => (mark.fingerprint === IN_DOUBT ? [key] : []));
     // An earlier process of this run may have put them in doubt.
     const own = await ledger.doubtedOnlyBy(job.name, doubted);
-    const records = all.filter(({ key, mark }) => isComparable(mark, resource) || own.has(key));
+    // An upsert by the old url would show a new product.
+    const comparable =
+      by === 'reading' ? all : all.filter((one) => one.observation.edited['url'] === undefined);
+    const records = comparable.filter(({ key, mark }) => isComparable(mark, resource) || own.has(key));
     notes.unchecked += some.length - records.length;
     return records;
   };
