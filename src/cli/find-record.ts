@@ -1,6 +1,6 @@
 import type { StoreConfig } from '../config/store-config.ts';
 import { withoutAbsent } from '../model/json-object.ts';
-import { comparedEmail } from '../model/operation.ts';
+import { isSameEmail } from '../model/operation.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import { UsageError } from '../model/storeferry-error.ts';
 import { type FoundRecord, findRecords } from '../run/records/record-history.ts';
@@ -70,11 +70,6 @@ export function contactsIn(
     });
   const target = { storeId: storeIdentity(store), resource: 'contacts' } as const;
   return [{ store: store.name, target, key: key.trim(), title: null, email: null, id: null }];
-}
-
-/** Whether an address is the one that somebody typed. */
-export function isSameEmail(email: string | null, typed: string): boolean {
-  return email !== null && comparedEmail(email) === comparedEmail(typed);
 }
 
 function recordLine({ store, key, title, id }: FoundRecord) {

@@ -88,6 +88,11 @@ export function comparedEmail(email: string): string {
   return composedEmail(email).trim().toLowerCase();
 }
 
+/** Whether an address is the one that somebody typed. */
+export function isSameEmail(email: string | null, typed: string): boolean {
+  return email !== null && comparedEmail(email) === comparedEmail(typed);
+}
+
 /** Whether a key of a contact is no id. */
 export function isNewContactKey(key: string): boolean {
   return key.startsWith(NEW_CONTACT);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
-import { type FileHandle, readdir, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { type FileHandle, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { SourceSpec } from '../config/job/job.ts';
@@ -252,14 +252,15 @@ async function findSource(path: string, watch: string | undefined, access: FileA
   } catch (error) {
     if (!(error instanceof NoFileError) || watch === undefined) throw error;
     const failed = join(dirname(watch), 'failed');
-    const moves = (await readdir(join(access.workspaceDir, failed)).catch(() => [])).flatMap((name) => {
-      // A worker puts the id of a run before the name.
-      const arrived = /^[a-z][a-z0-9]{7,}-(.+)$/s.exec(name)?.[1];
+    // A worker puts the id of a run before the name. Inboxes of other jobs may be in the same folder.
+    const ofJob = await findFiles(join(failed, `*-${basename(watch)}`), access).catch(() => []);
+    const moves = ofJob.flatMap(({ path: place }) => {
+      const arrived = /^[a-z][a-z0-9]{7,}-(.+)$/s.exec(basename(place))?.[1];
       if (arrived === undefined) return [];
-      return [`mv -i ${shellWord(join(failed, name))} ${shellWord(join(dirname(watch), arrived))}`];
+      return [`mv -i ${shellWord(place)} ${shellWord(join(dirname(watch), arrived))}`];
     });
     const waiting = 'A worker runs the job for each file that arrives; start it with: storeferry worker';
-    const again = `The runs of ${counted(moves.length, 'file')} in ${failed} have failed. Correct the cause, then move each back, in the folder of the workspace: ${moves.slice(0, MOVES_NAMED).join('; ')}`;
+    const again = `The runs of ${counted(moves.length, 'file')} in ${failed} have failed. Correct the cause, then move each back, in the folder of the workspace: ${moves.slice(0, MOVES_NAMED).join('; ')}${moves.length > MOVES_NAMED ? '; …' : ''}`;
     throw new SourceError(`No file of \`${watch}\` is being processed.`, {
       hint: moves.length === 0 ? waiting : `${again}. ${waiting}`,
     });

@@ -275,7 +275,7 @@ it('a plan from another store follows the jobs of its store, and names its comma
   await workspace.write('jobs/nightly.yaml', job('store: staging\n'));
   await workspace.write(
     'jobs/titles.yaml',
-    job('store: production\nprices: [{ times: 0.5 }]\nmode: update\n').replace('keep: [title]\n', ''),
+    job('store: production\nmode: update\n').replace('keep: [title]\n', ''),
   );
   await workspace.write('jobs/outlet.yaml', job('store: production\nprices: [{ times: 0.5 }]\n'));
   const { run } = (await workspace.storeferry('run', 'nightly', '--json')).json();

@@ -30,6 +30,8 @@ it('a job that waits for files is in order without one, and says who runs it', a
     );
     expect((await workspace.storeferry('check')).stdout).toMatch(/^Next: storeferry .*worker$/m);
     await workspace.write('inbox/failed/claimed0-the goods.csv', catalog);
+    // Of an inbox of another job.
+    await workspace.write('inbox/failed/claimed1-prices.xlsx', catalog);
     expect((await workspace.storeferry('run', 'nightly')).stdout.replaceAll(/\s+/g, ' ')).toContain(
       "The runs of 1 file in inbox/failed have failed. Correct the cause, then move each back, in the folder of the workspace: mv -i 'inbox/failed/claimed0-the goods.csv' 'inbox/the goods.csv'.",
     );

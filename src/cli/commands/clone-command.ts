@@ -15,7 +15,7 @@ export const cloneCommand = defineRunCommand({
     to: text('store', 'the store that gets it; may be the same'),
   },
   notes: `The plan is made from the history, as \`catalog\` reads it: products are created and changed, none is deleted. Ids stay behind,
-and prices go through the price rules of the other store (\`prices\` in stores.yaml). To send the plan: approve. Contacts are
+and prices go through the price rules of the jobs of the other store, or its own. To send the plan: approve. Contacts are
 not cloned, because their ids belong to a store.`,
   examples: [
     'clone --as-of 2026-11-01 --to standby',
@@ -42,6 +42,8 @@ not cloned, because their ids belong to a store.`,
       const rules = workspace.jobNames().flatMap((name) => {
         const { job } = workspace.inspectJob(name);
         if (job?.kind !== 'import' || job.import !== 'products') return [];
+        // An update of some fields need not send prices.
+        if (one === target && job.mode === 'update') return [];
         const isOfStore = storeIdentity(workspace.store(job.store)) === storeIdentity(one);
         return isOfStore ? [job.prices ?? one.prices ?? []] : [];
       });

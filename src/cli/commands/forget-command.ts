@@ -1,10 +1,11 @@
 import { withoutAbsent } from '../../model/json-object.ts';
+import { isSameEmail } from '../../model/operation.ts';
 import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
 import { FORGETS, forgetRecord, forgottenWords, REMAINS } from '../../run/records/forget-record.ts';
 import { printable, shellWord } from '../../text/printable.ts';
 import { flag, requiredArgument, text } from '../define-command.ts';
 import { defineStateCommand } from '../define-state-command.ts';
-import { contactsIn, findRecord, isSameEmail } from '../find-record.ts';
+import { contactsIn, findRecord } from '../find-record.ts';
 import { terminalPrompter } from '../init/prompter.ts';
 import { recordCommand } from '../record-command.ts';
 

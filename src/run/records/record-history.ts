@@ -3,6 +3,7 @@ import { headerPlaces } from '../../mapping/compile-mapping.ts';
 import { type MappingSpec, matchOfMapping, matchValue } from '../../mapping/spec/mapping-spec.ts';
 import { isJsonObject, type JsonObject, member, memberNames } from '../../model/json-object.ts';
 import { RESOURCES } from '../../model/mapped-record.ts';
+import { isSameEmail } from '../../model/operation.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
 import { type RowSpan, rowPlace } from '../../model/row.ts';
 import type { SourceLook } from '../../onboarding/preview-source.ts';
@@ -34,8 +35,8 @@ export interface FoundRecord {
 }
 
 /**
- * The records that match a text, at most `limit`: those with exactly this key, else with this id or SKU, else those whose
- * url, title, name or e-mail address contains it, in upper or lower case.
+ * The records that match a text, at most `limit`: those with exactly this key, else with this id or SKU, else contacts with exactly
+ * this address, else those whose url, title, name or e-mail address contains it, in upper or lower case.
  */
 export async function findRecords(
   context: RunContext,
@@ -46,7 +47,7 @@ export async function findRecords(
   const wanted = text.trim();
   if (wanted === '') return [];
   const places = ledgersOf(stores);
-  for (const find of [withKey, withHandle, containing]) {
+  for (const find of [withKey, withHandle, withAddress, containing]) {
     const found: FoundRecord[] = [];
     for (const place of places) found.push(...(await find(context, place, wanted, limit - found.length)));
     if (found.length > 0) return found;
@@ -95,14 +96,29 @@ async function containing(
   if (place.target.resource === 'products')
     return await described(state, place, await state.ledger(place.target).keysNamed(text, limit));
   const part = text.toLowerCase();
+  return await contactsWith(state, place, limit, (key, body) => {
+    // Most bodies do not contain the text: those are not parsed.
+    const mayHave = key.toLowerCase().includes(part) || body.toLowerCase().includes(escaped(part));
+    return mayHave && [key, ...textsOf(body)].some((name) => name.toLowerCase().includes(part));
+  });
+}
+
+async function withAddress({ state }: RunContext, place: Place, text: string, limit: number) {
+  if (place.target.resource === 'products' || !text.includes('@')) return [];
+  return await contactsWith(state, place, limit, (_, body) => isSameEmail(namesIn(body).email, text));
+}
+
+async function contactsWith(
+  state: RunContext['state'],
+  place: Place,
+  limit: number,
+  matches: (key: string, body: string) => boolean,
+) {
   const keys: string[] = [];
   for await (const page of state.ledger(place.target).allBodies()) {
     for (const { key, body } of page) {
       if (keys.length >= limit) break;
-      // Most bodies do not contain the text: those are not parsed.
-      const mayHave = key.toLowerCase().includes(part) || body.toLowerCase().includes(escaped(part));
-      if (mayHave && [key, ...textsOf(body)].some((name) => name.toLowerCase().includes(part)))
-        keys.push(key);
+      if (matches(key, body)) keys.push(key);
     }
     if (keys.length >= limit) break;
   }
