@@ -18,7 +18,8 @@ const KNOWN_PATHS: ReadonlySet<string> = new Set([
 /**
  * Reads the records of an XML file as a stream: the elements at the path `records`, or those of a usual feed.
  * The columns are the elements within a record by their path (`g:price`, `variant.sku`) and attributes (`link@href`).
- * An element with text of its own beside other elements has all of it, with their tags: `Not <b>dishwasher</b> safe`.
+ * An element with text of its own beside markup of HTML has all of it, with the tags: `Not <b>dishwasher</b> safe`. Beside other
+ * elements, which are data, it has only its own text: `SKU-0` of `<id>SKU-0<type>own</type></id>`.
  */
 export async function readXmlRecords(file: TableFile): Promise<TableReader> {
   const rows = recordsAsRows(file);
@@ -44,14 +45,22 @@ interface OpenElement {
   readonly isRecord: boolean;
   /** Whether it is a record or a row within one: what is in it are columns, and no content of its own. */
   readonly isRow: boolean;
+  /** Its own text, without that of the elements in it. */
+  text: string;
   /** Its text, with the tags of the elements in it. Text is not escaped, as in cells of elements without others. */
   content: string;
+  /** Whether all elements in it are markup; else its content is not kept, nor that of the elements around it. */
+  isMarkup: boolean;
   hasText: boolean;
   hasChildren: boolean;
 }
 
-/** Elements of HTML that have no end tag: in a browser `<br></br>` is two. */
-const VOID = /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)$/i;
+/** The elements of HTML for text. */
+const MARKUP =
+  /^(?:a|abbr|b|big|blockquote|br|caption|center|cite|code|d[dlt]|del|div|em|figcaption|figure|font|h[1-6r]|i|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|small|span|strong|su[bp]|table|tbody|t[dhr]|tfoot|thead|time|ul?|var|wbr)$/i;
+
+/** Those that have no end tag: in a browser `<br></br>` is two. */
+const VOID = /^(?:[bh]r|img|wbr)$/i;
 
 async function* recordsOf(
   file: TableFile,
@@ -60,11 +69,15 @@ async function* recordsOf(
   isRecord: (path: string) => boolean,
 ): AsyncGenerator<readonly TableRow[]> {
   const open: OpenElement[] = [];
+  const { cellBytes } = file.limits;
+  // What is too long is not kept: where elements alone make it so, they are no value.
   const add = (element: OpenElement, part: string) => {
-    // What is too long is not kept: where elements alone make it so, they are no value.
-    if (element.content.length <= file.limits.cellBytes) element.content += part;
-    if (rows.isOpen && element.hasText && element.content.length > file.limits.cellBytes)
-      throw tableLimitError(file, 'cellBytes', { line: rows.count + 1, column: element.path });
+    if (element.isMarkup && element.content.length <= cellBytes)
+      element.content += part.slice(0, cellBytes + 1);
+  };
+  const refuseBeyondLimit = ({ path, hasText }: OpenElement, { length }: string) => {
+    if (hasText && length > cellBytes)
+      throw tableLimitError(file, 'cellBytes', { line: rows.count + 1, column: path });
   };
   const prefixes = columnPrefixes();
   const handlers: XmlHandlers = {
@@ -86,7 +99,9 @@ async function* recordsOf(
         within,
         isRecord: begins,
         isRow: begins || isInner,
+        text: '',
         content: '',
+        isMarkup: true,
         hasText: false,
         hasChildren: false,
       });
@@ -99,12 +114,21 @@ async function* recordsOf(
           else repeated.addLeaf(`${path}@${own}`, value.trim());
         }
       }
-      if (within !== undefined) add(within, `<${tag}>`);
+      if (within === undefined) return;
+      if (MARKUP.test(written)) add(within, `<${tag}>`);
+      else {
+        for (let around: OpenElement | undefined = within; around?.isMarkup; around = around.within) {
+          around.isMarkup = false;
+          around.content = '';
+        }
+      }
     },
     text(part) {
       const element = open.at(-1);
-      if (element === undefined || (!rows.isOpen && element.content.length > MAX_BESIDE_LENGTH)) return;
+      if (element === undefined || (!rows.isOpen && element.text.length > MAX_BESIDE_LENGTH)) return;
       element.hasText ||= part.trim() !== '';
+      if (element.text.length <= cellBytes) element.text += part;
+      if (rows.isOpen) refuseBeyondLimit(element, element.text);
       add(element, part);
     },
     close(written) {
@@ -112,16 +136,18 @@ async function* recordsOf(
       const element = open.pop();
       if (element === undefined) return;
       if (!rows.isOpen) {
-        if (!element.hasChildren) repeated.addLeaf(element.path, element.content.trim());
+        if (!element.hasChildren) repeated.addLeaf(element.path, element.text.trim());
         return;
       }
       const { content, within, hasText } = element;
+      const value = element.isMarkup ? content : element.text;
+      refuseBeyondLimit(element, value);
       if (within !== undefined) add(within, VOID.test(written) ? content : `${content}</${written}>`);
       if (element.isRecord) {
-        if (hasText) rows.put('text', content.trim());
+        if (hasText) rows.put('text', value.trim());
         rows.end();
       } else {
-        if (hasText || !element.hasChildren) rows.put(element.path, content.trim());
+        if (hasText || !element.hasChildren) rows.put(element.path, value.trim());
         if (element.isRow) rows.endInner();
       }
     },

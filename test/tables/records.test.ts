@@ -402,6 +402,27 @@ describe('text beside elements', () => {
     });
   });
 
+  it('is a value without elements that are data, also where markup is among them', async () => {
+    const item =
+      '<id>SKU-0<type>own</type></id><category>Cups<id>7</id></category><price>12.50<currency>EUR</currency></price><d>one <b>two <x>3</x></b> four</d><e>5 <B>six</B><h:b>7</h:b></e><f>8 <B>nine</B></f>';
+    expect(await cellsOf(`<item>${item}</item>`)).toMatchObject({
+      id: 'SKU-0',
+      'id.type': 'own',
+      category: 'Cups',
+      price: '12.50',
+      d: 'one  four',
+      'd.b': 'two',
+      e: '5',
+      f: '8 <B>nine</B>',
+    });
+    const long = `<item><d>own ${'<b>y</b>'.repeat(200)}<x>1</x></d></item>`;
+    expect(await cellsOf(long, undefined, { cellBytes: 1000 })).toMatchObject({ d: 'own' });
+    const own = `<item><d>${'own <x>1</x>'.repeat(300)}</d></item>`;
+    expect(await refusal(cellsOf(own, undefined, { cellBytes: 1000 }))).toContain(
+      '/d is beyond the limit cellBytes',
+    );
+  });
+
   it('is no value where it is only blank, and elements of a record or a row are no part of its text', async () => {
     expect(await cellsOf('<item>\n <d> <b>x</b>\n</d> own <vs> <v>note <s>A</s></v></vs></item>')).toEqual({
       'd.b': 'x',
