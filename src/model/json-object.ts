@@ -104,8 +104,8 @@ export function onlyKey<Key extends string>(
 ): Key | undefined {
   const [only, ...others] = keys.filter((key) => key in written);
   if (only !== undefined && others.length === 0) return only;
-  const found = only === undefined ? '' : `, found ${[only, ...others].join(' and ')}`;
-  addProblem(context, `expected one of ${keys.join(', ')}${found}`);
+  const several = only === undefined ? '' : `, not ${[only, ...others].join(' and ')} together`;
+  addProblem(context, `expected one of ${keys.join(', ')}${several}`);
   return undefined;
 }
 

@@ -241,6 +241,8 @@ variants: { pricing: { price: price } }
     expect(problems(`${JOB}notify: { on: [done] }\n`).join()).toContain(
       'expected one of url, slack, teams, email',
     );
+    const both = `notify: { url: https://x.example/, slack: https://y.example/ }\n`;
+    expect(problems(JOB + both).join()).toMatch(/email, not url and slack together, found a map/);
     expect(problems(`${JOB}notify: { email: a@b.example, from: c@d.example }\n`).join()).toContain(
       'needs `server`',
     );
