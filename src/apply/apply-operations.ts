@@ -267,10 +267,10 @@ export function sendOperation(
 ): Promise<Outcome> {
   switch (operation.kind) {
     case 'upsert-product': {
-      const { key: url, body, putId: id, part } = operation;
+      const { part } = operation;
       if (part !== undefined && parts?.allow(part) !== false)
         return sendPart(storefront, operation, part, options, parts);
-      return storefront.upsertProduct({ url, body, id }, options);
+      return sendWhole(storefront, operation, options);
     }
     case 'update-contact': {
       const { key, body, part } = operation;
@@ -289,6 +289,19 @@ export function sendOperation(
   }
 }
 
+/** Sends a whole product; one that a part was planned for by its id also by that, as the store may have another url by now. */
+async function sendWhole(
+  storefront: WritingStorefront,
+  { key: url, body, putId: id, knownId, part }: UpsertProduct,
+  options: SendOptions,
+): Promise<Outcome> {
+  if (part?.byId === true && knownId !== null) {
+    const outcome = await storefront.updateProduct(knownId, { url, body }, options);
+    if (outcome.kind !== 'rejected' || outcome.absent !== true) return outcome;
+  }
+  return await storefront.upsertProduct({ url, body, id }, options);
+}
+
 /**
  * Sends a part of a product. Where the store no longer has the product, an upsert by url has made one of this part alone, which another
  * id than the known one shows, and an update by id has done nothing: then the whole body is sent at once. So it is where the store, other
@@ -296,11 +309,12 @@ export function sendOperation(
  */
 async function sendPart(
   storefront: WritingStorefront,
-  { key: url, body: whole, knownId }: UpsertProduct,
+  operation: UpsertProduct,
   part: RecordPart,
   options: SendOptions,
   parts: PartRules | undefined,
 ): Promise<Outcome> {
+  const { key: url, body: whole, knownId } = operation;
   const body = bodyOfPart(whole, part);
   let answer: unknown;
   const listening: SendOptions = {
@@ -323,7 +337,10 @@ async function sendPart(
     return outcome.kind === 'applied' ? { ...outcome, part: fieldsOfPart(part) } : outcome;
   }
   const { onNotApplied: _, ...further } = options;
-  const again = await storefront.upsertProduct({ url, body: whole }, further);
+  const again =
+    hasKept === false
+      ? await sendWhole(storefront, operation, further)
+      : await storefront.upsertProduct({ url, body: whole }, further);
   if (hasKept === false) await parts?.onSeen(false);
   return again.kind === 'rejected' || again.kind === 'unsent' ? { ...again, inDoubt: true } : again;
 }

@@ -96,7 +96,21 @@ describe('sending an operation', () => {
     const { sent, writing } = storefront(undefined, undefined, answer);
     const outcome = await sendOperation(writing, mug, OPTIONS);
     expect(outcome).toEqual({ kind: 'applied', id: 7, ...(!isSent && { part: ['variants'] }) });
-    expect(sent.slice(1)).toEqual(isSent ? [`upsert mug ${whole}`] : []);
+    expect(sent.slice(1)).toEqual(isSent ? [`update 7 ${whole}`] : []);
+  });
+
+  it('sends the whole body by the same id where parts are no longer allowed, and by url only what is gone', async () => {
+    const whole = '{"url":"mug","title":"Mug","description":"Blue"}';
+    const part = { fields: ['description'], byId: true as const };
+    const mug = product(1, { key: 'mug', body: whole, knownId: 7, part });
+    const parts = { allow: () => false, onSeen: async () => {} };
+    const known = storefront();
+    expect(await sendOperation(known.writing, mug, OPTIONS, parts)).toEqual({ kind: 'applied', id: 7 });
+    expect(known.sent).toEqual([`update 7 ${whole}`]);
+    const gone: Outcome = { kind: 'rejected', reason: { code: 'store-404', message: 'gone' }, absent: true };
+    const absent = storefront({ kind: 'applied', id: 8 }, gone);
+    expect(await sendOperation(absent.writing, mug, OPTIONS, parts)).toEqual({ kind: 'applied', id: 8 });
+    expect(absent.sent).toEqual([`update 7 ${whole}`, `upsert mug ${whole}`]);
   });
 
   it('deletes by an id that was answered once only when it is answered again', async () => {

@@ -137,6 +137,11 @@ describe('a store that no longer keeps absent fields', () => {
     await changeProbe(folder.dir, { readsProducts: null, [unlearned]: null });
     expect(await run(10)).toMatchObject({ requests: 6 });
     expect(await run(11)).toMatchObject({ requests: 6 });
+    const urls = Array.from({ length: 6 }, (_, number) => `mug-${number}`);
+    const isById = unlearned !== 'updatesProductById';
+    for (const product of (await before.list('/_sandbox/products')) as StoredProduct[])
+      if (isById && ['mug-1', 'mug-5'].includes(product.url))
+        await before.send('PUT', `/api/site/products/${product.id}`, { url: `${product.url}-by-hand` });
     await before[Symbol.asyncDispose]();
     await using after = await setup({
       ...options,
@@ -145,7 +150,9 @@ describe('a store that no longer keeps absent fields', () => {
     });
     expect(await run(12)).toMatchObject({ requests: 9, applied: 6 });
     expect(await run(13)).toMatchObject({ requests: 6, applied: 6 });
-    for (const held of await after.list('/_sandbox/products'))
+    const products = (await after.list('/_sandbox/products')) as StoredProduct[];
+    expect(products.map(({ url }) => url).toSorted()).toEqual(urls);
+    for (const held of products)
       expect(held).toMatchObject({
         title: expect.stringMatching(/^Mug/),
         description: expect.stringMatching(/^Text/),
