@@ -92,17 +92,22 @@ function patchVariant(variant: JsonObject, members: JsonObject): JsonObject {
 function findVariant(variants: readonly JsonObject[], { sku, options = [] }: VariantPatch): number | Reason {
   const places = (has: (variant: JsonObject) => boolean) =>
     variants.flatMap((variant, place) => (has(variant) ? [place] : []));
-  const bySku = sku === undefined ? [] : places((variant) => member(variant, 'sku') === sku);
+  const bySku = sku === undefined ? [] : places((variant) => skuOf(variant) === sku);
   const both = bySku.filter((place) => {
     const values = member(variants[place] ?? {}, 'options');
-    // Blank cells name no option, so a part of the options is no contradiction.
-    return options.every((value) => Array.isArray(values) && values.includes(value));
+    // Blank cells name no option, so a part of the options is no contradiction if it has their order.
+    let from = 0;
+    return options.every((value) => {
+      from = Array.isArray(values) ? values.indexOf(value, from) + 1 : 0;
+      return from > 0;
+    });
   });
   const byOptions = places((variant) => {
-    const isAbout = options.length > 0 || sku === undefined || member(variant, 'sku') === undefined;
+    const isAbout = options.length > 0 || sku === undefined || skuOf(variant) === undefined;
     return isAbout && isDeepStrictEqual(member(variant, 'options'), options);
   });
-  const [first, ...others] = bySku.length > 0 ? both : byOptions;
+  const exact = both.filter((place) => byOptions.includes(place));
+  const [first, ...others] = bySku.length === 0 ? byOptions : exact.length > 0 ? exact : both;
   if (first !== undefined && others.length === 0) return first;
   if (first !== undefined) {
     const message = `${others.length + 1} variants of the product have this ${bySku.length > 0 ? 'SKU' : 'combination of options'}; make it unique in the store, or name the options as well`;
@@ -128,7 +133,7 @@ function variantNames(variants: readonly JsonObject[]): string {
   const named = variants.slice(0, VARIANTS_NAMED).map((variant) => {
     const options = member(variant, 'options');
     const values = Array.isArray(options) ? options.join(', ') : '';
-    return `${plainText(member(variant, 'sku') ?? 'one without a SKU')}${values === '' ? '' : ` (${values})`}`;
+    return `${plainText(skuOf(variant) ?? 'one without a SKU')}${values === '' ? '' : ` (${values})`}`;
   });
   return listed(variants.length > VARIANTS_NAMED ? [...named, 'others'] : named);
 }
@@ -152,7 +157,6 @@ export function keepFields(
   const members = membersOf(keep, 'variants');
   const known = variantsOf(acknowledged);
   const kept = replaced(product, acknowledged, membersOf(keep, 'product'));
-  const skuOf = (variant: JsonObject) => member(variant, 'sku');
   const bySku = Map.groupBy(known, skuOf);
   const nowBySku = Map.groupBy(variantsOf(product), skuOf);
   nowBySku.delete(undefined);
@@ -175,6 +179,11 @@ function replaced(object: JsonObject, other: JsonObject, members: readonly strin
   const own = Object.entries(object).filter(([name]) => !members.includes(name));
   const others = members.filter((name) => Object.hasOwn(other, name)).map((name) => [name, other[name]]);
   return Object.fromEntries([...own, ...others]);
+}
+
+/** The SKU; undefined also for a blank one. */
+function skuOf(variant: JsonObject): unknown {
+  return member(variant, 'sku') || undefined;
 }
 
 function variantsOf(product: JsonObject): JsonObject[] {

@@ -157,10 +157,38 @@ describe('a patch that is merged into an acknowledged product', () => {
     // Blank options name no variant that gets another SKU; one without a SKU gets its first.
     const one = { url: 'fork', variants: [{ ...sold, options: [], sku: 'F' }] };
     expect(refused(one, { sku: 'wrong', options: [] })).toContain('no variant with this SKU (wrong), but F;');
-    expect(refused({ ...one, variants: [{ options: [] }] }, { sku: 'F', options: [] })).toBe('merged');
+    for (const sku of [undefined, null, '']) {
+      const bare = { ...one, variants: [{ options: [], sku }] };
+      expect(refused(bare, { sku: 'F', options: [] })).toBe('merged');
+      expect(refused(bare, { sku: 'F', options: ['S'] })).toContain(', but one without a SKU;');
+    }
     expect(refused(red, { sku: 'B-1', options: ['L', 'Red'] })).toContain(
       "ambiguous-match: the product 'bowl' has this SKU (B-1)",
     );
+  });
+
+  it('has the options of the variant in their order, and takes the exact one of several', () => {
+    const placeOf = (variants: readonly JsonObject[], options: readonly string[]) => {
+      const result = patchProduct({ url: 'jeans', variants }, [
+        { variants: [{ sku: 'A', options, quantity: 50 }] },
+      ]);
+      return 'refused' in result
+        ? result.refused.code
+        : merged(result).variants.findIndex(({ quantity }) => quantity === 50);
+    };
+    const sized = (sku: string, ...options: readonly string[]) => ({ ...sold, sku, options });
+    const jeans = [sized('A', '30', '32'), sized('B', '32', '30')];
+    expect(placeOf(jeans, ['30', '32'])).toBe(0);
+    expect(placeOf(jeans, ['32'])).toBe(0);
+    for (const options of [
+      ['32', '30'],
+      ['30', '30'],
+      ['30', '32', '30'],
+    ])
+      expect(placeOf(jeans, options)).toBe('no-match');
+    const twice = [sized('A', '30', '32', '30'), sized('A', '30', '32')];
+    expect(placeOf(twice, ['30', '32'])).toBe(1);
+    expect(placeOf(twice, ['30'])).toBe('ambiguous-match');
   });
 
   it('finds a variant by its options where the SKU is new, and names the new one', () => {
