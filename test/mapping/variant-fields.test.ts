@@ -190,6 +190,27 @@ describe('weights', () => {
     expect(typeof found === 'object' ? found.weight : found).toEqual(expected);
   });
 
+  it('with a decimal comma are rejected with what a mapping says where', async () => {
+    const reasons = async (weight: string) => {
+      const spec = mappingOf(`
+import: products
+columns: { id: Id, weight: Weight }
+product: { url: id, title: id }
+variants: { pricing: { price: 1 }, weight: ${weight} }
+`);
+      const { mapped } = await mapAll(spec, [table(['Id', 'Weight'], [['x', '1,5 kg']])]);
+      return mapped.map((one) => (one.kind === 'rejected' ? one.reason.message : one.kind));
+    };
+    expect(await reasons('{ value: weight, unit: cell }')).toEqual([
+      expect.stringContaining('the mapping says so: weight: { ..., unit: cell, number: { decimal: "," } }'),
+    ]);
+    expect(await reasons('{ value: weight, unit: cell, number: { decimal: "," } }')).toEqual(['record']);
+    const step = '{ value: [weight, { replace: " kg" }, number], unit: kg }';
+    expect(await reasons(step)).toEqual([
+      expect.stringContaining('the mapping says so: { number: { decimal: "," } }'),
+    ]);
+  });
+
   it('take their unit from another column', async () => {
     const variants = 'pricing: { price: 1 }, weight: { value: weight, unit: unit }';
     expect(await variant(variants, { weight: '2', unit: 'LBS' })).toMatchObject({ weight: 0.907185 });

@@ -73,7 +73,8 @@ function weightInCell(
   if (written.kind !== 'text') {
     scope.problems.add(valuePath, 'with unit: cell, expected the text with number and unit');
   }
-  const format = formatOf(number, contextOf(scope, path));
+  const commaAdvice = 'weight: { ..., unit: cell, number: { decimal: "," } }';
+  const format = { ...formatOf(number, contextOf(scope, path)), commaAdvice };
   const weight: TypedExpression = {
     ...written,
     kind: 'number',

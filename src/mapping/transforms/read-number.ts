@@ -16,6 +16,8 @@ export interface NumberFormat {
   readonly fallback: 'blank' | 'reject';
   /** The params of the mapping that set the options above, for advice in messages. */
   readonly params: FormatParams | undefined;
+  /** How a mapping says that commas are decimal, where no step does. */
+  readonly commaAdvice?: string;
 }
 
 export type FormatParams = { readonly [Key in 'decimal' | 'thousands' | 'currency']?: string };
@@ -88,13 +90,16 @@ function unambiguous({ params }: NumberFormat) {
   ].join('; ');
 }
 
-function expected(text: string, { decimal, params }: NumberFormat) {
+function expected(
+  text: string,
+  { decimal, params, commaAdvice = '{ number: { decimal: "," } }' }: NumberFormat,
+) {
   if (decimal === ',') return 'expected digits with a decimal comma';
   const comma = decimal === '.' && /^-?[0-9.]*[0-9],[0-9]+$/.test(text);
   if (!comma) return 'expected digits, as in 1299.50';
   const where =
     params?.decimal === undefined
-      ? 'the mapping says so: { number: { decimal: "," } }'
+      ? `the mapping says so: ${commaAdvice}`
       : `set ${params.decimal} to "," in the job (params)`;
   return `expected a decimal point, as in 1299.50; where commas are decimal, ${where}`;
 }
