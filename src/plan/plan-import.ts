@@ -353,8 +353,8 @@ async function judgePlan(
 
 /** An undo gives back what its run sent, and nothing that somebody edited since; whoever releases a record has looked at its edits. */
 function conflictRules({ job, origin }: PlanOptions): ConflictRules {
-  if (origin.kind === 'bodies') return origin.decided ?? 'source';
-  const rules = origin.kind === 'undo' ? 'store' : job.conflicts;
+  const decided = origin.kind === 'bodies' ? (origin.decided ?? 'source') : undefined;
+  const rules = decided ?? (origin.kind === 'undo' ? 'store' : job.conflicts);
   return { ...(typeof rules === 'object' ? rules : { default: rules }), url: 'hold' };
 }
 

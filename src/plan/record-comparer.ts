@@ -22,7 +22,7 @@ import {
   type StoredView,
 } from '../state/state.ts';
 import { fieldChanges } from './changes/field-changes.ts';
-import { type PlannedUpdate, planUpdate, type UpdateRules } from './changes/plan-update.ts';
+import { holdOtherUrl, type PlannedUpdate, planUpdate, type UpdateRules } from './changes/plan-update.ts';
 import { keepFields } from './patch-product.ts';
 import type { Predecessor, Predecessors } from './predecessors.ts';
 import { fingerprintOf, type UnplacedOperation } from './shard-writer.ts';
@@ -257,7 +257,8 @@ export class RecordComparer {
   /** How the changed ones among the records are sent, by key. */
   async #planUpdates(entries: readonly ComparedEntry[]): Promise<ReadonlyMap<string, PlannedUpdate>> {
     const { updates, ledger, resend, resource } = this.#options;
-    if (updates === undefined || resend) return new Map();
+    if (updates === undefined) return new Map();
+    if (resend) return await this.#holdOtherUrls(entries, updates);
     const changed = entries.flatMap((entry) => {
       if (entry.kind !== 'compared') return [];
       const { record, mark, predecessor, acknowledged } = entry;
@@ -293,6 +294,38 @@ export class RecordComparer {
           record.key,
           resource === 'contacts' ? { ...update, hits: update.hits.map(withoutValues) } : update,
         ];
+      }),
+    );
+  }
+
+  /** A resend is of whole records, by their urls; those that the store is known to have under others are held. */
+  async #holdOtherUrls(
+    entries: readonly ComparedEntry[],
+    { observe }: UpdateOptions,
+  ): Promise<ReadonlyMap<string, PlannedUpdate>> {
+    const known = entries.flatMap((entry) =>
+      entry.kind === 'compared' && entry.mark !== undefined
+        ? [{ key: entry.record.key, body: entry.record.body, id: entry.mark.id, doubted: [] }]
+        : [],
+    );
+    if (known.length === 0) return new Map();
+    const views = await this.#options.ledger.views(known.map(({ key }) => key));
+    const moved = known.flatMap((record, index) => {
+      const observation = views[index]?.observation;
+      return observation?.edited['url'] === undefined ? [] : [{ ...record, observation }];
+    });
+    const toRead = moved.flatMap(({ id, ...record }) => (id === null ? [] : [{ ...record, id }]));
+    const seen = await observe?.(toRead).catch((error: unknown) => {
+      // A resend goes on where bodies are lost.
+      if (error instanceof StateError) return undefined;
+      throw error;
+    });
+    return new Map(
+      moved.flatMap(({ key, id, body, observation }) => {
+        // What is gone from the store is created again.
+        const now = seen === undefined || id === null ? observation : seen.get(key);
+        const url = now?.edited['url'];
+        return url === undefined ? [] : [[key, holdOtherUrl(body, url)] as const];
       }),
     );
   }

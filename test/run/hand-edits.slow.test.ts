@@ -236,6 +236,27 @@ describe('edits in the store', () => {
     expect([...(await shop.held()).keys()].toSorted()).toEqual(['another', 'mug-0', 'mug-2']);
   });
 
+  it.each(['by reading', 'by answers'] as const)('of urls hold a resend and a release, %s', async (how) => {
+    await using shop = await openShop({ profiles: ['extended'], count: 3 });
+    await shop.run('run', 'goods');
+    await shop.edit('mug-1', { url: 'another' });
+    await shop.folder.write('goods.csv', catalog(3, 11));
+    await shop.run('run', 'goods');
+    await shop.unlearn('updatesProductById');
+    if (how === 'by answers') await shop.unlearn('readsProducts');
+    expect(await shop.run('run', 'goods', '--resend')).toMatchObject({ code: 3, applied: 2, held: 1 });
+    await shop.folder.write('goods.csv', catalog(3, 12));
+    const changed = await shop.run('run', 'goods', '--resend');
+    expect(changed).toMatchObject({ code: 3, applied: 2, held: 1 });
+    expect(await shop.run('release', String(changed['run']))).toMatchObject({ applied: 0, held: 1 });
+    expect([...(await shop.held()).keys()].toSorted()).toEqual(['another', 'mug-0', 'mug-2']);
+    if (how === 'by answers') return;
+    const { id } = (await shop.held()).get('another') ?? {};
+    await shop.store.send('DELETE', `/api/site/products/${id}`);
+    expect(await shop.run('run', 'goods', '--resend')).toMatchObject({ code: 0, applied: 3, held: 0 });
+    expect([...(await shop.held()).keys()].toSorted()).toEqual(['mug-0', 'mug-1', 'mug-2']);
+  });
+
   it('of urls are not compared by touching, which would call the products deleted', async () => {
     await using shop = await openShop({ profiles: ['extended'], count: 3 });
     await shop.unlearn('readsProducts');

@@ -6,6 +6,7 @@ import {
   conflictPolicy,
   isSameValue,
   type Observation,
+  type StoreEdit,
   valueDigest,
 } from '../../model/observation.ts';
 import type { RecordPart } from '../../model/operation.ts';
@@ -107,6 +108,12 @@ export function planUpdate(
     ...(typeof title === 'string' && { title }),
   };
   return { body: text, part, hits, decided, kept: unsent, overwritten: [] };
+}
+
+/** Holds a product that would be sent whole by its url, and has this other one in the store: it would be created a second time. */
+export function holdOtherUrl(body: string, found: StoreEdit): PlannedUpdate {
+  const hits = hitsOf('url', found.value, objectIn(body)['url']);
+  return { body, part: undefined, hits, decided: undefined, kept: [], overwritten: [] };
 }
 
 /** The observation with the decision that these edits stay, whatever else the source has now. */
