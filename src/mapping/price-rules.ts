@@ -67,7 +67,7 @@ export type PriceRules = DeepReadonly<z.infer<typeof priceRulesSchema>>;
 
 /** What is wrong with the body that the rules would give. */
 interface UnusablePrice {
-  readonly code: 'price-below-0';
+  readonly code: 'price-below-0' | 'price-rounded-to-zero';
   readonly message: string;
 }
 
@@ -88,14 +88,17 @@ export function applyPriceRules<Body extends { readonly variants: readonly Price
   });
   const priceOf = (price: number) =>
     price === 0 ? 0 : steps.reduce((value, step) => step(value), Decimal.of(price)).toNumber();
-  let below: number | undefined;
+  let unusable: UnusablePrice | undefined;
   const variants = body.variants.map((variant) => {
     const changed: Mutable<Priced> = { ...variant };
     for (const field of ['price', 'regularPrice', 'salePrice'] as const) {
       const price = variant[field];
       if (price === undefined) continue;
-      changed[field] = priceOf(price);
-      if (changed[field] < 0) below = price;
+      const made = priceOf(price);
+      changed[field] = made;
+      if (made > 0 || price === 0) continue;
+      const message = `the price rules of the store make ${price} a price ${made < 0 ? 'below' : 'of'} 0`;
+      unusable = { code: made < 0 ? 'price-below-0' : 'price-rounded-to-zero', message };
     }
     const { salePrice, regularPrice } = changed;
     if (changed.onSale !== true || salePrice === undefined || regularPrice === undefined) return changed;
@@ -103,7 +106,5 @@ export function applyPriceRules<Body extends { readonly variants: readonly Price
     const { salePrice: _, ...regular } = changed;
     return { ...regular, price: regularPrice, onSale: false };
   });
-  if (below === undefined) return { ...body, variants };
-  const message = `the price rules of the store make ${below} a price below 0`;
-  return { code: 'price-below-0', message };
+  return unusable ?? { ...body, variants };
 }

@@ -59,7 +59,7 @@ export interface CorrectedRejects extends ComparedRejects {
   readonly keys: readonly RejectedKey[];
   /**
    * The rows under their original headers, without our columns: CSV text for the snapshot of the retry. Each row
-   * starts on the line that it has in the corrected file. Short and long rows that were not edited keep their length.
+   * starts on the line that it has in the corrected file, or below rows whose old cells have more lines. Short and long rows that were not edited keep their length.
    */
   readonly files: readonly { readonly name: string; content(): AsyncIterable<string> }[];
   /** How `files` are to be read. */
@@ -101,7 +101,7 @@ async function* writeRows(
   const put = (cells: readonly string[], line: number) => {
     const row = formatRow(cells, options.index.delimiter);
     const text = `${'\n'.repeat(Math.max(0, line - nextLine))}${row}\n`;
-    nextLine += text.match(/\r\n|\n|\r/g)?.length ?? 0;
+    nextLine += lineBreaks(text);
     return text;
   };
   yield `\ufeff${put(header, 1)}`;
@@ -112,6 +112,10 @@ async function* writeRows(
     }
     if (text !== '') yield text;
   }
+}
+
+function lineBreaks(text: string) {
+  return text.match(/\r\n|\n|\r/g)?.length ?? 0;
 }
 
 /** How the corrected file is read. */
@@ -327,7 +331,7 @@ async function openCopy({ index, untouched }: CorrectedRejectsOptions) {
 
 /** A row of the corrected file with its cells for the mapping, and the verdicts on its cells. */
 interface ComparedRow {
-  /** Where it starts in the corrected file. */
+  /** Where it starts in the file of its header: on its line of the corrected file, or below rows whose old cells have more lines. */
   readonly line: number;
   readonly header: number;
   /** Undefined if no rejected row has its line, or an earlier row has taken it. */
@@ -347,6 +351,14 @@ async function* compareRows(
 ): AsyncGenerator<ComparedRow[]> {
   const { index, name } = options;
   const table = withoutMarks(await readCsv(await options.corrected(), { name, encoding, delimiter }));
+  const linesOf = (cells: readonly string[]) => 1 + lineBreaks(formatRow(cells, index.delimiter));
+  const nextLines = index.headers.map((header) => 1 + linesOf(header));
+  const placed = (row: ComparedRow): ComparedRow => {
+    const line = Math.max(row.line, nextLines[row.header] ?? 1);
+    const width = index.headers[row.header]?.length ?? 0;
+    nextLines[row.header] = line + linesOf(withoutBlankSurplus(row.cells, width));
+    return { ...row, line };
+  };
   for await (const batch of table.batches()) {
     const originals = await copy.take(batch.map(({ cells }) => layout.lineOf(cells)));
     yield batch.map(({ line, cells }, at) => {
@@ -355,7 +367,7 @@ async function* compareRows(
       if (original === undefined) {
         const whole = arranged.map((cell) => cell ?? '');
         const refused = [rowOfNoLine(`${line} of the corrected file`)];
-        return {
+        return placed({
           line,
           header: 0,
           original,
@@ -363,22 +375,26 @@ async function* compareRows(
           edits: [],
           restored: [],
           refused,
-        };
+        });
       }
-      const compared = compareRow(original, arranged, layout, options.asTyped === true);
       const { header = 0, cells: length } = index.rows[original.line] ?? {};
+      const isShifted = length !== undefined;
+      const compared = compareRow(original, arranged, layout, {
+        asTyped: options.asTyped === true,
+        isShifted,
+      });
       const kept = compared.edits.length === 0 ? (length ?? index.headers[header]?.length) : undefined;
-      return { line, header, original, ...compared, cells: layout.cut(compared.cells, header, kept) };
+      return placed({ line, header, original, ...compared, cells: layout.cut(compared.cells, header, kept) });
     });
   }
 }
 
-/** Compares a row with its original. Removed columns have their old cells. */
+/** Compares a row with its original, which is shifted if it has more or fewer cells than its header. Removed columns have their old cells. */
 function compareRow(
   original: UntouchedRow,
   cells: readonly (string | undefined)[],
   { columns, columnName }: Layout,
-  asTyped: boolean,
+  { asTyped, isShifted }: { readonly asTyped: boolean; readonly isShifted: boolean },
 ): Pick<ComparedRow, 'cells' | 'edits' | 'restored' | 'refused'> {
   const result = original.cells.slice(0, -2);
   const edits: CellEdit[] = [];
@@ -394,7 +410,9 @@ function compareRow(
     const blame = said === 'other-column' && !original.hasKey ? 'open' : said;
     const verdict = asTyped ? 'edited' : judgeCell(old, now, blame);
     const isUnexplained = (verdict === 'edited' && blame === 'open') || verdict === 'unnamed';
-    if (!asTyped && isUnexplained && old !== '' && now !== '') replaced += 1;
+    // The correction of a shifted row moves its cells back.
+    const isMoved = isShifted && original.cells.includes(now);
+    if (!asTyped && isUnexplained && old !== '' && now !== '' && !isMoved) replaced += 1;
     if (verdict === 'edited') {
       edits.push(cell);
       result[place] = now;

@@ -260,7 +260,7 @@ async function findSource(path: string, watch: string | undefined, access: FileA
       return [`mv -i ${shellWord(place)} ${shellWord(join(dirname(watch), arrived))}`];
     });
     const waiting = 'A worker runs the job for each file that arrives; start it with: storeferry worker';
-    const again = `The runs of ${counted(moves.length, 'file')} in ${failed} have failed. Correct the cause, then move each back, in the folder of the workspace: ${moves.slice(0, MOVES_NAMED).join('; ')}${moves.length > MOVES_NAMED ? '; …' : ''}`;
+    const again = `${failed} has ${counted(moves.length, 'file')} whose run failed or was stopped. If it was not approved since, correct the cause, then move it back, in the folder of the workspace: ${moves.slice(0, MOVES_NAMED).join('; ')}${moves.length > MOVES_NAMED ? '; …' : ''}`;
     throw new SourceError(`No file of \`${watch}\` is being processed.`, {
       hint: moves.length === 0 ? waiting : `${again}. ${waiting}`,
     });

@@ -28,7 +28,9 @@ describe('the price rules of a store', () => {
     expect(priced([{ round: 10 }], variant(12, 11))).toEqual({ variants: [variant(10)] });
   });
 
-  it('refuse a price below 0', () => {
+  it('refuse a price below 0, and 0 for what was not free', () => {
     expect(priced([{ plus: -5 }], variant(3))).toMatchObject({ code: 'price-below-0' });
+    expect(priced([{ round: 1 }], variant(0.4))).toMatchObject({ code: 'price-rounded-to-zero' });
+    expect(priced([{ round: 1 }], variant(1, 0.4))).toMatchObject({ code: 'price-rounded-to-zero' });
   });
 });

@@ -84,6 +84,12 @@ describe('prices', () => {
       'discount-out-of-range',
     ],
     [
+      'discounts that are greater together reject',
+      discount,
+      { price: '10', plus: '', percent: '50', amount: '8' },
+      'discount-out-of-range',
+    ],
+    [
       'a surcharge below the price rejects',
       discount,
       { price: '1', plus: '-2', percent: '', amount: '' },

@@ -267,6 +267,32 @@ describe('a corrected rejects file', () => {
     });
   });
 
+  it('takes the row whose cells were moved back', async () => {
+    const source = 'sku,name,kind,code,price\nshirt,Shirt, blue,Clothes,S-1,12.50\n';
+    await using rejects = await rejectsOf({ 'a.csv': source }, [rejection(2)]);
+    const [header] = rejects.text.split('\n');
+    const { files, refused } = await rejects.corrected(
+      `${header}\nshirt,"Shirt, blue",Clothes,S-1,12.50,,is wrong,2\n`,
+    );
+    expect(refused).toEqual([]);
+    expect(files[0]?.cells).toEqual([['shirt', 'Shirt, blue', 'Clothes', 'S-1', '12.50']]);
+  });
+
+  it('says of a refused row the line on which it is given, also below old cells of several lines', async () => {
+    const source = 'sku,body,price\nA,"x\ny\nz",1\nB,w,2\nC,v,3\n';
+    await using rejects = await rejectsOf({ 'a.csv': source }, [rejection(2, 6)]);
+    const { files, refused } = await rejects.corrected(
+      'sku,price,storeferry_line\nA,5,2\nB,#REF!,5\nC,7,6\n',
+    );
+    const lines = files[0]?.rows.map(({ line, cells }) => [cells[0], line]);
+    expect(lines).toEqual([
+      ['A', 2],
+      ['B', 5],
+      ['C', 6],
+    ]);
+    expect(refused.map(({ line }) => line)).toEqual([5]);
+  });
+
   it('gives each header its own file, so that a missing column is not a blank one', async () => {
     await using rejects = await rejectsOf({ 'a.csv': 'sku,x\nA,1\n', 'b.csv': 'price,sku\n9,B\n' }, [
       rejection(2, 2, 'is wrong', 0),

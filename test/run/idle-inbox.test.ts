@@ -33,7 +33,7 @@ it('a job that waits for files is in order without one, and says who runs it', a
     // Of an inbox of another job.
     await workspace.write('inbox/failed/claimed1-prices.xlsx', catalog);
     expect((await workspace.storeferry('run', 'nightly')).stdout.replaceAll(/\s+/g, ' ')).toContain(
-      "The runs of 1 file in inbox/failed have failed. Correct the cause, then move each back, in the folder of the workspace: mv -i 'inbox/failed/claimed0-the goods.csv' 'inbox/the goods.csv'.",
+      "inbox/failed has 1 file whose run failed or was stopped. If it was not approved since, correct the cause, then move it back, in the folder of the workspace: mv -i 'inbox/failed/claimed0-the goods.csv' 'inbox/the goods.csv'.",
     );
     await workspace.write('inbox/processing/claimed1-b.csv', catalog);
     await workspace.write('inbox/processing/claimed2-c.csv', shopifyCatalog(manyProducts(5)));

@@ -116,12 +116,13 @@ function duringSale(price: number, sale: number): Prices {
 
 function discounted(price: number, percent: number, amount: number): Prices {
   if (percent === 0 && amount === 0) return regular(price);
-  if (percent < 0 || percent > 100 || amount < 0 || amount > price) {
-    refuse('discount-out-of-range', 'the discount is below 0 or greater than the price');
-  }
   const exact = Decimal.of(price);
   const share = Decimal.of(100).minus(Decimal.of(percent)).times(Decimal.of(0.01));
-  return compareAt(toCents(exact.times(share).minus(Decimal.of(amount)), exact).toNumber(), price);
+  const left = toCents(exact.times(share).minus(Decimal.of(amount)), exact).toNumber();
+  if (percent < 0 || percent > 100 || amount < 0 || left < 0) {
+    refuse('discount-out-of-range', 'the discount is below 0 or greater than the price');
+  }
+  return compareAt(left, price);
 }
 
 function regular(price: number): Prices {

@@ -5,6 +5,7 @@ import { type Named, namedAt, type Path, resolveName, type Scope, slotsOf } from
 import type { CellTest, Condition, Matcher, Word } from '../spec/value.ts';
 import { spellingsOf } from '../transforms/boolean.ts';
 import { compilePattern, rememberingLast } from '../transforms/compile-pattern.ts';
+import { PLAIN_NUMBER, readNumber } from '../transforms/read-number.ts';
 import { cleanCell, type Expression } from './cell.ts';
 
 /** A test of one cell: undefined is a column that the file lacks. */
@@ -182,12 +183,22 @@ function compileCellTest(scope: Scope, path: Path, test: CellTest): CellCheck {
     );
     return onText(rememberingLast((text) => pattern?.testExact(text) ?? false));
   }
-  const { above, below } = test;
+  const { above = -Infinity, below = Infinity } = test;
+  const isWithin = (number: number) => number > above && number < below;
   return onText((text) => {
-    const number = Number(text);
-    return Number.isFinite(number) && number > (above ?? -Infinity) && number < (below ?? Infinity);
+    const plain = Number(text);
+    if (Number.isFinite(plain)) return isWithin(plain);
+    // Which sign is the decimal one is known to the step that reads the cell, and not here: both readings must pass.
+    const readings = WITH_COMMAS.map((format) => readNumber(text, format, String));
+    const numbers = readings.filter((number) => typeof number === 'number');
+    return numbers.length > 0 && numbers.every(isWithin);
   });
 }
+
+const WITH_COMMAS = [
+  { ...PLAIN_NUMBER, decimal: ',', thousands: '.', currency: 'strip', fallback: 'blank' },
+  { ...PLAIN_NUMBER, decimal: '.', thousands: ',', currency: 'strip', fallback: 'blank' },
+] as const;
 
 function onText(check: (text: string) => boolean): CellCheck {
   return (cell) => {
