@@ -4,7 +4,7 @@ import type { UnmatchedCode } from '../model/reason.ts';
 import { didYouMean } from '../text/printable.ts';
 import type { Crosswalk } from './lookup-table.ts';
 import type { BuildRecord, RecordRows } from './record-rows.ts';
-import { familyAt, given, type Scope } from './scope.ts';
+import { familyAt, mapDefined, type Scope } from './scope.ts';
 import type { ContactSpec, PropertiesSpec } from './spec/mapping-spec.ts';
 import { type Cell, type Expression, type Item, isList, refuse } from './values/cell.ts';
 import { compileField, compileFlag, compileHeader } from './values/compile-value.ts';
@@ -16,19 +16,19 @@ export function compileContact(scope: Scope, contact: ContactSpec): BuildRecord 
     name: (typeof CONTACT_TEXT_FIELDS)[number] | 'tags' | 'subscriberLists',
     wanted: 'text' | 'text[]' | 'number[]',
   ) =>
-    given(contact[name], (value) =>
+    mapDefined(contact[name], (value) =>
       faults.field(name, compileField(scope, ['contact', name], value, wanted)),
     );
   checkMatch(scope, contact);
   const texts = CONTACT_TEXT_FIELDS.flatMap(
-    (name) => given(field(name, 'text'), (read) => ({ name, read })) ?? [],
+    (name) => mapDefined(field(name, 'text'), (read) => ({ name, read })) ?? [],
   );
   const propertiesOf = faults.field('properties', compileProperties(scope, contact.properties));
   const tagsOf = field('tags', 'text[]');
-  const isSubscribed = given(contact.subscribed, (flag) =>
+  const isSubscribed = mapDefined(contact.subscribed, (flag) =>
     faults.field('subscribed', compileFlag(scope, ['contact', 'subscribed'], flag)),
   );
-  const listsOf = given(field('subscriberLists', 'number[]'), (read) =>
+  const listsOf = mapDefined(field('subscriberLists', 'number[]'), (read) =>
     faults.field('subscriberLists', (rows: RecordRows) => idsIn(read(rows, 0), rows.head?.line)),
   );
   return (rows) => {
@@ -101,7 +101,7 @@ function compileProperties(
     read: compileField(scope, ['contact', 'properties', 'fields', name], value, 'text'),
   }));
   const [names, values] = (['names', 'values'] as const).map((key) =>
-    given(spec?.[key], (name) => familyAt(scope, ['contact', 'properties', key], name)),
+    mapDefined(spec?.[key], (name) => familyAt(scope, ['contact', 'properties', key], name)),
   );
   if ((names === undefined) !== (values === undefined)) {
     scope.problems.add(['contact', 'properties'], 'names and values go together');

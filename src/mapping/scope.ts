@@ -124,7 +124,7 @@ export function newScope(spec: MappingSpec, parts: ScopeParts): Scope {
 const MAX_QUOTED_LENGTH = 40;
 
 /** What is made of a part of a mapping; undefined where the mapping leaves it out. */
-export function given<Part, Made>(part: Part | undefined, make: (part: Part) => Made): Made | undefined {
+export function mapDefined<Part, Made>(part: Part | undefined, make: (part: Part) => Made): Made | undefined {
   return part === undefined ? undefined : make(part);
 }
 

@@ -1,6 +1,6 @@
 import type { Reason } from '../../model/reason.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
-import { given, type Scope } from '../scope.ts';
+import { mapDefined, type Scope } from '../scope.ts';
 import type { GroupSpec } from '../spec/mapping-spec.ts';
 import type { Condition } from '../spec/value.ts';
 import { blankIfUnreadable, type Expression, type TypedExpression } from '../values/cell.ts';
@@ -23,7 +23,7 @@ import {
 /** Compiles the grouping. `key` identifies a record: the url of a product, the id of a contact. */
 export function compileGrouping(scope: Scope, spec: GroupSpec | undefined, key: TypedExpression): Grouping {
   if (spec === undefined) return { open: () => rowGrouper(trustedKey(scope, key)) };
-  const head = given(spec.head, (condition) => compileCondition(scope, ['group', 'head'], condition));
+  const head = mapDefined(spec.head, (condition) => compileCondition(scope, ['group', 'head'], condition));
   if (spec.by !== undefined && spec.rows === 'adjacent') {
     const by = compileAs({ ...scope, field: 'key' }, ['group', 'by'], spec.by, 'text');
     return { open: () => adjacentGrouper(scope, by, head) };

@@ -1,7 +1,7 @@
 import type { LinkFault, LinkKind, RecordMember, RowLinks, RowScratch } from '../../model/mapped-record.ts';
 import type { Reason } from '../../model/reason.ts';
 import type { BoundTable, RecordRows, SourceRow } from '../record-rows.ts';
-import { given, namedAt, type Scope } from '../scope.ts';
+import { mapDefined, namedAt, type Scope } from '../scope.ts';
 import type { ChildrenSpec, GroupSpec } from '../spec/mapping-spec.ts';
 import type { Value } from '../spec/value.ts';
 import { blankIfUnreadable, type Expression, type TypedExpression } from '../values/cell.ts';
@@ -28,7 +28,7 @@ export function compileLinkedRows(
   key: TypedExpression,
 ): Grouping {
   const { by, parent, children, names = [] } = spec;
-  const alone = given(spec.alone, (condition) => compileCondition(scope, ['group', 'alone'], condition));
+  const alone = mapDefined(spec.alone, (condition) => compileCondition(scope, ['group', 'alone'], condition));
   if (by !== undefined) {
     const read = compileAs({ ...scope, field: 'key' }, ['group', 'by'], by, 'text');
     return byKey(scope, read, key, head, alone);
@@ -96,7 +96,7 @@ function byChildren(
 ): Grouping {
   const referring = { ...scope, field: 'group' };
   const slot = slotOf(referring, ['group', 'children', 'cell'], children.cell);
-  const labelSlot = given(children.labels, (name) =>
+  const labelSlot = mapDefined(children.labels, (name) =>
     slotOf(referring, ['group', 'children', 'labels'], name),
   );
   const referencesOf = (row: SourceRow) => parseChildren(row.cells[slot] ?? '', children);
@@ -121,7 +121,7 @@ function byChildren(
     (gathered) => {
       const record = finishReferred(gathered);
       const { head: parent, children: found } = record;
-      const references = given(parent, referencesOf) ?? [];
+      const references = mapDefined(parent, referencesOf) ?? [];
       const labels = parsePairs(parent?.cells[labelSlot ?? -1] ?? '', children);
       const childOptions = references.map(({ options }) => labelled(options, labels));
       const missing = {

@@ -1,7 +1,7 @@
 import type { Category, CategoryReference } from '../../model/mapped-record.ts';
 import { type LookupTable, lookupKey } from '../lookup-table.ts';
 import type { RecordRows } from '../record-rows.ts';
-import { given, type Path, resolveLookup, type Scope } from '../scope.ts';
+import { mapDefined, type Path, resolveLookup, type Scope } from '../scope.ts';
 import type { CategoriesSpec, ProductSpec } from '../spec/product-spec.ts';
 import { splitText } from '../transforms/list-transforms.ts';
 import { slugify } from '../transforms/slug.ts';
@@ -24,8 +24,8 @@ export function compileCategories(
   const field = compileField(scope, valuePath, spec.value, 'text[]');
   const separators = spec.path === undefined ? [] : typeof spec.path === 'string' ? [spec.path] : spec.path;
   const except = new Set((spec.except ?? []).map((name) => name.toLowerCase()));
-  const table = given(spec.table, (name) => resolveLookup(scope, [...path, 'table'], name));
-  const findInStore = given(ofStore, categoryFinder);
+  const table = mapDefined(spec.table, (name) => resolveLookup(scope, [...path, 'table'], name));
+  const findInStore = mapDefined(ofStore, categoryFinder);
   return (rows) => {
     const paths = field(rows, 0);
     if (!isList(paths)) return undefined;
@@ -33,7 +33,7 @@ export function compileCategories(
     for (const item of paths) {
       const levels =
         separators.length === 0 ? [String(item)] : splitText(String(item), separators, { escapedBy: '\\' });
-      const name = given(levels.at(-1), onOneLine);
+      const name = mapDefined(levels.at(-1), onOneLine);
       if (
         name === undefined ||
         except.has(name.toLowerCase()) ||

@@ -10,7 +10,7 @@ import {
 } from '../../model/mapped-record.ts';
 import { NO_PRICE, type Reason } from '../../model/reason.ts';
 import type { BuildRecord, ProductRows, RecordRows, SourceRow } from '../record-rows.ts';
-import { given, Problems, type Scope } from '../scope.ts';
+import { mapDefined, Problems, type Scope } from '../scope.ts';
 import type { ProductMappingSpec, WholeProductSpec } from '../spec/mapping-spec.ts';
 import type { ProductSpec } from '../spec/product-spec.ts';
 import { attempt, type Cell, type Expression, isList, refuse, Unreadable } from '../values/cell.ts';
@@ -79,10 +79,10 @@ export function compileLikeness(
 ): (rows: RecordRows) => JsonObject {
   const scope = { ...outer, problems: new Problems(), trace: undefined };
   const title = compileField(scope, ['product', 'title'], product.title, 'text');
-  const images = given(product.images, (value) =>
+  const images = mapDefined(product.images, (value) =>
     compileField(scope, ['product', 'images'], value, 'text[]'),
   );
-  const sku = given(variants.sku, (value) => compileRowField(scope, ['variants', 'sku'], value, 'text'));
+  const sku = mapDefined(variants.sku, (value) => compileRowField(scope, ['variants', 'sku'], value, 'text'));
   return (rows) => {
     const named = attempt(title, rows, 0);
     const pictures = images && attempt(images, rows, 0);
@@ -136,24 +136,24 @@ function compileFields(
     wanted: 'text' | 'text[]',
     blank?: FieldRules['blank'],
   ) =>
-    given(product[name], (value) =>
+    mapDefined(product[name], (value) =>
       faults.field(name, compileField(scope, ['product', name], value, wanted, blank)),
     );
   const title = compile('title', 'text', rules.blank);
   const description = compile('description', 'text');
-  const isHidden = given(product.hidden, (flag) => {
+  const isHidden = mapDefined(product.hidden, (flag) => {
     const blank = rules.blank === 'leave-out' ? rules.blank : 'false';
     return faults.field('hidden', compileFlag(scope, ['product', 'hidden'], flag, blank));
   });
   const images = compile('images', 'text[]');
-  const categoriesOf = given(product.categories, (written) =>
+  const categoriesOf = mapDefined(product.categories, (written) =>
     faults.field('categories', compileCategories(scope, ['product', 'categories'], written, ofStore)),
   );
   const advice = adviceOnBases(scope, JSON.stringify(product.images ?? null));
-  const subscriptionOf = given(product.subscription, (written) =>
+  const subscriptionOf = mapDefined(product.subscription, (written) =>
     faults.field('subscription', compileSubscription(scope, written)),
   );
-  const file = given(compile('file', 'text'), (read) => faults.field('file', addressOnly(read)));
+  const file = mapDefined(compile('file', 'text'), (read) => faults.field('file', addressOnly(read)));
   const variantsOf = faults.field('options', rules.variantsOf);
   const typeOf = faults.field('type', rules.typeOf);
   return (rows, draft, url) => {
@@ -203,7 +203,7 @@ function addressOnly(read: Expression<Cell, RecordRows>): Expression<Cell, Recor
 
 /** The type from the mapping; otherwise digital with a file, service if nothing of it is shipped, else physical. */
 function compileType(scope: Scope, { product }: ProductMappingSpec): FieldRules['typeOf'] {
-  const unshipped = given(product.unshipped, (condition) =>
+  const unshipped = mapDefined(product.unshipped, (condition) =>
     compileDecision(scope, ['product', 'unshipped'], condition),
   );
   const said = compileSaidType(scope, product.type);
@@ -365,14 +365,14 @@ function compileVariantFields(
   const { faults } = scope;
   const path = ['variants'];
   const row = (key: 'sku' | 'quantity', wanted: 'text' | 'number') =>
-    given(variants[key], (value) =>
+    mapDefined(variants[key], (value) =>
       faults.field(`variants.${key}`, compileRowField(scope, [...path, key], value, wanted)),
     );
-  const pricing = given(variants.pricing, (spec) =>
+  const pricing = mapDefined(variants.pricing, (spec) =>
     compilePricing(scope, [...path, 'pricing'], spec, context.clock),
   );
   return {
-    prices: given(pricing, ({ read }) => faults.field('variants.price', read)),
+    prices: mapDefined(pricing, ({ read }) => faults.field('variants.price', read)),
     isUnpriced: pricing?.isBlank,
     notes: scope.notes,
     faults,
@@ -380,7 +380,7 @@ function compileVariantFields(
     quantity: row('quantity', 'number'),
     untracked: context.nullQuantity === true ? null : undefined,
     sku: row('sku', 'text'),
-    weight: given(variants.weight, (spec) =>
+    weight: mapDefined(variants.weight, (spec) =>
       faults.field('variants.weight', compileWeight(scope, [...path, 'weight'], spec, context.weightUnit)),
     ),
   };

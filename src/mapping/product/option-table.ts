@@ -2,7 +2,7 @@ import { beyondLimit, raiseLimit } from '../../model/input-limits.ts';
 import type { ProductOption } from '../../model/mapped-record.ts';
 import type { Family } from '../columns/columns.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
-import { familyAt, given, type Path, type Scope } from '../scope.ts';
+import { familyAt, mapDefined, type Path, type Scope } from '../scope.ts';
 import type { OptionsSpec } from '../spec/product-spec.ts';
 import { type Cell, cleanCell, type Expression, isList, isPresent, refuse } from '../values/cell.ts';
 import { compileAs } from '../values/compile-value.ts';
@@ -33,8 +33,11 @@ export function compileOptionReader(
   const family = familyAt(scope, [...path, 'names'], spec.names);
   if (family === undefined) return noOptions;
   const each = { ...scope, eachMember: true };
-  const values = given(spec.values, (value) => compileAs(each, [...path, 'values'], value, 'text').read);
-  const listed = given(spec.listed, (value) => compileAs(each, [...path, 'listed'], value, 'text[]').read);
+  const values = mapDefined(spec.values, (value) => compileAs(each, [...path, 'values'], value, 'text').read);
+  const listed = mapDefined(
+    spec.listed,
+    (value) => compileAs(each, [...path, 'listed'], value, 'text[]').read,
+  );
   if (values === undefined && listed === undefined) {
     scope.problems.add(path, 'expected values (of variant rows), listed (by the head row), or both');
   }

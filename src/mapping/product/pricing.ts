@@ -4,7 +4,7 @@ import type { Subscription } from '../../model/mapped-record.ts';
 import type { JudgedDates } from '../../model/plan.ts';
 import { checkConverted } from '../currency-watch.ts';
 import type { ProductRows, SourceRow } from '../record-rows.ts';
-import { given, type Path, type Scope, slotOf } from '../scope.ts';
+import { mapDefined, type Path, type Scope, slotOf } from '../scope.ts';
 import type { PricingSpec, ProductSpec } from '../spec/product-spec.ts';
 import { convertedFrom } from '../transforms/convert.ts';
 import {
@@ -41,9 +41,9 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
   const ofAmounts = { ...scope, readsAmounts: true };
   const money = (key: 'was' | 'sale' | 'plus' | 'percent' | 'amount'): Expression | undefined => {
     const of = key === 'percent' ? scope : ofAmounts;
-    return given(spec[key], (value) => compileAs(of, [...path, key], value, 'number').read);
+    return mapDefined(spec[key], (value) => compileAs(of, [...path, key], value, 'number').read);
   };
-  const base = given(spec.price ?? spec.regular, (value) =>
+  const base = mapDefined(spec.price ?? spec.regular, (value) =>
     compileAs(ofAmounts, [...path, spec.price === undefined ? 'regular' : 'price'], value, 'number'),
   );
   const plus = money('plus');
@@ -93,7 +93,7 @@ function compileCurrency(scope: Scope, path: Path, { currency }: PricingSpec): E
     };
   }
   const written = compileAs(scope, [...path, 'currency'], currency, 'text');
-  const from = given(convertsFrom, (one) => compileTemplate(scope, [...path, 'rule'], one, false));
+  const from = mapDefined(convertsFrom, (one) => compileTemplate(scope, [...path, 'rule'], one, false));
   const checked = (row: SourceRow) => {
     currencies.price();
     const word = written.read(row, 0);
@@ -171,12 +171,15 @@ function compileSale(
   clock: Clock,
 ): Expression<number | undefined> | undefined {
   if (sale === undefined) return undefined;
-  const when = given(spec.when, (condition) => compileCondition(scope, [...path, 'when'], condition));
+  const when = mapDefined(spec.when, (condition) => compileCondition(scope, [...path, 'when'], condition));
   const moment = (key: 'from' | 'to') =>
-    given(spec[key], (value) => compileAs(scope, [...path, key], value, 'date').read);
+    mapDefined(spec[key], (value) => compileAs(scope, [...path, key], value, 'date').read);
   const from = moment('from');
   const to = moment('to');
-  const during = given(spec.during, (value) => compileAs(scope, [...path, 'during'], value, 'date[]').read);
+  const during = mapDefined(
+    spec.during,
+    (value) => compileAs(scope, [...path, 'during'], value, 'date[]').read,
+  );
   return (row) => {
     const price = sale(row, 0);
     if (price === undefined || when?.(row, 0) === false) return undefined;
@@ -213,7 +216,7 @@ export function compileSubscription(
   const path = ['product', 'subscription'];
   const scope = { ...outer, field: 'subscription' };
   const billingOf = compileBilling(scope, path, spec);
-  const isOne = given(spec.when, (when) => compileCondition(scope, [...path, 'when'], when));
+  const isOne = mapDefined(spec.when, (when) => compileCondition(scope, [...path, 'when'], when));
   return ({ record: { head }, variantRows }) => {
     const rows = head === undefined ? variantRows : [head, ...variantRows.filter((row) => row !== head)];
     const meant = isOne === undefined ? rows : rows.filter((row) => isOne(row, 0));
@@ -245,7 +248,7 @@ function compileBilling(
 ): Expression<Subscription | undefined> {
   const read = (key: 'cycles' | 'length' | 'period' | 'periodUnit'): Expression | undefined => {
     const wanted = key === 'periodUnit' ? 'text' : 'number';
-    return given(spec[key], (value) => compileAs(scope, [...path, key], value, wanted).read);
+    return mapDefined(spec[key], (value) => compileAs(scope, [...path, key], value, wanted).read);
   };
   const unit = read('periodUnit');
   const numbers = (['cycles', 'period', 'length'] as const).map((key) => ({ key, read: read(key) }));

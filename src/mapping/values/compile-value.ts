@@ -1,7 +1,7 @@
 import { Decimal } from '../../model/decimal.ts';
 import type { RecordRows, SourceRow } from '../record-rows.ts';
 import {
-  given,
+  mapDefined,
   type Path,
   Problems,
   resolveName,
@@ -150,7 +150,7 @@ function compileObject(
   const isConstant = source.kind === 'boolean' && source.sources.size === 0;
   const compile = isConstant ? compileDecision : compileCondition;
   const test = (key: 'when' | 'unless') =>
-    given(spec[key], (condition) => compile(scope, [...path, key], condition));
+    mapDefined(spec[key], (condition) => compile(scope, [...path, key], condition));
   const [when, unless] = [test('when'), test('unless')];
   if (when === undefined && unless === undefined) return source;
   const { read } = source;
@@ -401,7 +401,9 @@ function compileOverRows(scope: Scope, path: Path, value: Value, wanted: Kind): 
   const lists = source.all.map((one, index) =>
     compileAs(ofLists, [...sourcePath, 'all', index], one, 'text[]'),
   );
-  const order = given(source.order, (column) => compileAs(scope, [...sourcePath, 'order'], column, 'number'));
+  const order = mapDefined(source.order, (column) =>
+    compileAs(scope, [...sourcePath, 'order'], column, 'number'),
+  );
   const transforms = written.map((transform, index) => ({ path: [...path, index + 1], transform }));
   // The collected list replaces a cell: transforms are applied to it.
   let gathered: Cell;
