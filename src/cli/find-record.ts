@@ -53,7 +53,7 @@ export function contactsIn(
   stores: readonly StoreConfig[],
   key: string,
 ): readonly FoundRecord[] {
-  const isAddress = /@.+\../.test(key);
+  const isAddress = /@[^@.]+\../.test(key);
   const contacts = known.filter(
     ({ target, email }) => target.resource === 'contacts' && (!isAddress || isSameEmail(email, key)),
   );
