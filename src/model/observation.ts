@@ -32,6 +32,11 @@ export function isEdited({ edited }: Observation): boolean {
   return Object.keys(edited).length > 0;
 }
 
+/** The url that a product is known to have in the store instead of its own: an upsert by that would create a second one. */
+export function otherUrlIn(observation: Observation | undefined): StoreEdit | undefined {
+  return observation?.edited['url'];
+}
+
 /** The text that the state keeps: empty where every field was answered as sent. */
 export function observationText({ altered, edited }: Observation): string {
   const parts = {

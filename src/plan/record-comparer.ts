@@ -10,7 +10,7 @@ import type {
   ProductField,
   Resource,
 } from '../model/mapped-record.ts';
-import type { Observation } from '../model/observation.ts';
+import { type Observation, otherUrlIn } from '../model/observation.ts';
 import { isNewContactKey, type RecordPart } from '../model/operation.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import {
@@ -312,7 +312,9 @@ export class RecordComparer {
     const views = await this.#options.ledger.views(known.map(({ key }) => key));
     const moved = known.flatMap((record, index) => {
       const observation = views[index]?.observation;
-      return observation?.edited['url'] === undefined ? [] : [{ ...record, observation }];
+      return observation === undefined || otherUrlIn(observation) === undefined
+        ? []
+        : [{ ...record, observation }];
     });
     const toRead = moved.flatMap(({ id, ...record }) => (id === null ? [] : [{ ...record, id }]));
     const seen = await observe?.(toRead).catch((error: unknown) => {
@@ -324,7 +326,7 @@ export class RecordComparer {
       moved.flatMap(({ key, id, body, observation }) => {
         // What is gone from the store is created again.
         const now = seen === undefined || id === null ? observation : seen.get(key);
-        const url = now?.edited['url'];
+        const url = otherUrlIn(now);
         return url === undefined ? [] : [[key, holdOtherUrl(body, url)] as const];
       }),
     );

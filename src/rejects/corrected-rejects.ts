@@ -59,7 +59,8 @@ export interface CorrectedRejects extends ComparedRejects {
   readonly keys: readonly RejectedKey[];
   /**
    * The rows under their original headers, without our columns: CSV text for the snapshot of the retry. Each row
-   * starts on the line that it has in the corrected file, or below rows whose old cells have more lines. Short and long rows that were not edited keep their length.
+   * starts on the line that it has in the corrected file, or below rows whose old cells have more lines. Short and long
+   * rows that were not edited keep their length.
    */
   readonly files: readonly { readonly name: string; content(): AsyncIterable<string> }[];
   /** How `files` are to be read. */
@@ -100,7 +101,7 @@ async function* writeRows(
   let nextLine = 1;
   const put = (cells: readonly string[], line: number) => {
     const row = formatRow(cells, options.index.delimiter);
-    const text = `${'\n'.repeat(Math.max(0, line - nextLine))}${row}\n`;
+    const text = `${'\n'.repeat(line - nextLine)}${row}\n`;
     nextLine += lineBreaks(text);
     return text;
   };

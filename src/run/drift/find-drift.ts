@@ -2,6 +2,7 @@ import type { ImportJob } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
 import { readPaged } from '../../export/reading/read-items.ts';
 import { isJsonObject, type JsonObject, member } from '../../model/json-object.ts';
+import { otherUrlIn } from '../../model/observation.ts';
 import { type Applied, isEmpty, type Outcome, SHARD_SIZE } from '../../model/operation.ts';
 import type { Drift, Run } from '../../model/run.ts';
 import { chunksOf, IN_DOUBT, importTarget, type Lock, unconfirmedKeys } from '../../state/state.ts';
@@ -75,9 +76,8 @@ export async function findDrift(
     const doubted = all.flatMap(({ key, mark }) => (mark.fingerprint === IN_DOUBT ? [key] : []));
     // An earlier process of this run may have put them in doubt.
     const own = await ledger.doubtedOnlyBy(job.name, doubted);
-    // An upsert by the old url would show a new product.
     const comparable =
-      by === 'reading' ? all : all.filter((one) => one.observation.edited['url'] === undefined);
+      by === 'reading' ? all : all.filter((one) => otherUrlIn(one.observation) === undefined);
     const records = comparable.filter(({ key, mark }) => isComparable(mark, resource) || own.has(key));
     notes.unchecked += some.length - records.length;
     return records;

@@ -1,5 +1,6 @@
 import type { ImportJob } from '../../config/job/job.ts';
 import type { Contact, ImportMode, Mapped, MappedRecord, Product } from '../../model/mapped-record.ts';
+import { otherUrlIn } from '../../model/observation.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Run, RunPart } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
@@ -128,18 +129,18 @@ export async function planRestore(
 }
 
 /** What the ledger has of a record that was found. */
-interface FoundRecord {
+interface LedgerFacts {
   readonly body: string | undefined;
   readonly view: StoredView | undefined;
   readonly isWritten: boolean;
 }
 
-function restored({ kind, key, differences }: DriftFinding, { body, view, isWritten }: FoundRecord) {
+function restored({ kind, key, differences }: DriftFinding, { body, view, isWritten }: LedgerFacts) {
   if (body === undefined || body === FORGOTTEN_BODY)
     return leftRecord(key, 'forgotten', 'its values are no longer known');
   if (isWritten) return leftRecord(key, 'changed-since', 'it was sent since the comparison');
   // One that was accepted is no difference.
-  const isMoved = kind === 'edited' && view?.observation?.edited['url'] !== undefined;
+  const isMoved = kind === 'edited' && otherUrlIn(view?.observation) !== undefined;
   if (isMoved || differences.some(({ path }) => path === 'url')) {
     return leftRecord(
       key,

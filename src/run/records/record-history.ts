@@ -105,7 +105,7 @@ async function containing(
 
 async function withAddress({ state }: RunContext, place: Place, text: string, limit: number) {
   if (place.target.resource === 'products' || !text.includes('@')) return [];
-  return await contactsWith(state, place, limit, (_, body) => isSameEmail(namesIn(body).email, text));
+  return await contactsWith(state, place, limit, (_, body) => isSameEmail(emailIn(body), text));
 }
 
 async function contactsWith(
@@ -152,10 +152,11 @@ export function titleIn(body: string | undefined): string | null {
 }
 
 function namesIn(body: string | undefined): Pick<FoundRecord, 'title' | 'email'> {
-  return {
-    title: titleIn(body),
-    email: (body === undefined ? undefined : textsOf(body, ['email'])[0]) ?? null,
-  };
+  return { title: titleIn(body), email: body === undefined ? null : emailIn(body) };
+}
+
+function emailIn(body: string) {
+  return textsOf(body, ['email'])[0] ?? null;
 }
 
 /** The title, name or address of a record. */

@@ -1,7 +1,7 @@
 import type { ImportJob } from '../../config/job/job.ts';
 import { countUnder } from '../../model/json-object.ts';
 import type { Resource } from '../../model/mapped-record.ts';
-import { AS_ACKNOWLEDGED, type Observation } from '../../model/observation.ts';
+import { AS_ACKNOWLEDGED, type Observation, otherUrlIn } from '../../model/observation.ts';
 import { answeredDifferences, type Operation, type Outcome, SHARD_SIZE } from '../../model/operation.ts';
 import { forgotten, type Run, type ShareEstimate, type Verification } from '../../model/run.ts';
 import { StateError } from '../../model/storeferry-error.ts';
@@ -268,7 +268,7 @@ async function* sampledOperations(
     yield (await knownRecords(ledger, keys)).flatMap((record, index) =>
       record !== undefined &&
       isComparable(record.mark, resource) &&
-      record.observation.edited['url'] === undefined
+      otherUrlIn(record.observation) === undefined
         ? [repeatingOperation(record, resource, index, shard)]
         : [],
     );
