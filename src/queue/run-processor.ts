@@ -202,6 +202,7 @@ async function refuseWhileOthersWrite({ state }: RunContext, task: RunTask) {
 /**
  * How the run of this entry of the queue ended, if it has: a worker that was stopped for longer than its lock, or died before it
  * could finish the entry, leaves it to be taken again. Running it again would send or append everything a second time.
+ * LockedError while another process still holds a run that it was asked to end.
  */
 async function findEndedRun(context: RunContext, { run: known, announcedId }: TakenRun) {
   // A run that failed before its first step has the announced id, but the entry does not name it.
@@ -216,7 +217,8 @@ async function findEndedRun(context: RunContext, { run: known, announcedId }: Ta
     return isOutdated ? undefined : await readStoredReport(context, run);
   }
   if (run.status === 'interrupted') return await readStoredReport(context, run);
-  if (!(await hasDied(context, run))) return undefined;
+  // The lease of a dead worker may end at any moment: without it the run would be continued.
+  if (!(await hasDied(context, run))) throw new LockedError(`The run ${run.id} was asked to end.`);
   // Its worker died before it could end the run as a person had requested: it is not continued.
   const ended = await context.state.runs.update(run.id, {
     status: 'interrupted',

@@ -173,8 +173,12 @@ function jobFacts(job: Job): Pick<Run, 'job' | 'resource' | 'approval'> {
 /** Continues an unfinished run in the place of the new one, which is removed. */
 export async function continueInstead(context: RunContext, begun: Run, unfinished: Run): Promise<Run> {
   const { runs } = context.state;
-  // A request to end the new run means the continued one as well.
-  const interruptAskedAt = (await runs.get(begun.id))?.interruptAskedAt ?? null;
+  // A request to end either of them since the new one began means the continued one; an earlier one has been met.
+  const asked = await Promise.all(
+    [begun, unfinished].map(async ({ id }) => (await runs.get(id))?.interruptAskedAt ?? 0),
+  );
+  const now = context.clock();
+  const pending = asked.find((at) => at >= begun.startedAt && at <= now);
   await context.artifacts.remove(begun.id);
   await runs.remove(begun.id);
   return await runs.update(unfinished.id, {
@@ -182,7 +186,7 @@ export async function continueInstead(context: RunContext, begun: Run, unfinishe
     error: null,
     finishedAt: null,
     progress: null,
-    interruptAskedAt,
+    interruptAskedAt: pending ?? null,
   });
 }
 

@@ -4,7 +4,7 @@ import { readImportRequest } from '../../src/cli/read-request.ts';
 import type { Notify } from '../../src/config/job/job.ts';
 import { StateError, StateUnavailableError } from '../../src/model/storeferry-error.ts';
 import { runProcessor } from '../../src/queue/run-processor.ts';
-import type { Runs, State } from '../../src/state/state.ts';
+import { jobLockName, type Runs, type State } from '../../src/state/state.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { startWebhook } from '../support/webhook.ts';
 
@@ -121,4 +121,43 @@ it('a run that waits for the state for ten minutes is told of once', async () =>
   expect(queued.messages()).toEqual([]);
   for (let taken = 0; taken < 10; taken += 1) await queued.take(processRun);
   expect(queued.messages()).toEqual([expect.stringContaining('The disk is full.')]);
+});
+
+it('a run that was asked to end is not continued when the lease of its dead worker ends meanwhile', async () => {
+  await using queued = await queuedNightly();
+  const { state, store } = queued;
+  const dying = withRuns(state, endingWith(FULL));
+  await queued.take(queued.processor(dying));
+  await state.runs.update('announced1', { interruptAskedAt: Date.now() });
+  const holder = { job: 'nightly', run: 'announced1' };
+  const lease = await state.locks.acquire(jobLockName('nightly'), holder, {
+    signal: AbortSignal.timeout(60_000),
+    onWait: () => {},
+  });
+  const holderOf: State['locks']['holderOf'] = async (name) => {
+    const held = await state.locks.holderOf(name);
+    if (name === jobLockName('nightly')) await lease.release();
+    return held;
+  };
+  const locks = Object.create(state.locks, { holderOf: { value: holderOf } });
+  const processRun = queued.processor(Object.create(state, { locks: { value: locks } }));
+  expect(await queued.take(processRun)).toMatchObject({ kind: 'delayed' });
+
+  expect(await queued.take(processRun)).toMatchObject({ kind: 'ended', run: 'announced1' });
+  expect(await state.runs.get('announced1')).toMatchObject({ status: 'interrupted' });
+  expect(store.requests).toHaveLength(5);
+});
+
+it('a request to end a run is kept when it comes while another worker is about to continue it', async () => {
+  await using queued = await queuedNightly();
+  const { state } = queued;
+  await queued.take(queued.processor(withRuns(state, endingWith(FULL))));
+  const asked = withRuns(state, ({ create, update }) => ({
+    create: async (run) => {
+      await create(run);
+      await update('announced1', { interruptAskedAt: run.startedAt });
+    },
+  }));
+  await queued.take(queued.processor(asked));
+  expect((await state.runs.get('announced1'))?.interruptAskedAt).toEqual(expect.any(Number));
 });
