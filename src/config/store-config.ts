@@ -66,7 +66,7 @@ export const storeSchema = z.strictObject({
   ),
   prices: optional(
     priceRulesSchema,
-    'Rules for prices of every source, in order, such as `[{ times: 1.19 }, { round: 0.05 }]`. 0 stays 0.',
+    'Rules for prices of every source, in order, such as `[{ times: 1.19 }, { round: 0.05 }]`. 0 stays 0. Rounds like `variants.pricing.rule`.',
   ),
   limits: z
     .strictObject({

@@ -220,7 +220,10 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
     grouping,
     skipsHeadings: spec.headings === 'skip',
     mapper: withHtmlPolicy(context.html ?? 'keep', {
-      ...traced(context.trace, keyField, { key, build: withPriceRules(context.prices, build) }),
+      ...traced(context.trace, keyField, {
+        key,
+        build: withPriceRules(context.prices, scope.currencies.ofStore, build),
+      }),
       ...others,
       keyField,
       leftOut: new Set(context.leaveOut),
@@ -237,12 +240,16 @@ function compile(spec: MappingSpec, context: CompileContext): CompiledMapping {
 type Parts = Pick<RecordMapper, 'key' | 'keyField' | 'build' | 'likeness'>;
 
 /** Finished products with their prices put through the rules of the store. */
-function withPriceRules(rules: PriceRules = [], build: Parts['build']): Parts['build'] {
+function withPriceRules(
+  rules: PriceRules = [],
+  currency: string | undefined,
+  build: Parts['build'],
+): Parts['build'] {
   if (rules.length === 0) return build;
   return (rows, key) => {
     const built = build(rows, key);
     if (!('body' in built) || !('variants' in built.body)) return built;
-    const body = applyPriceRules(built.body, rules);
+    const body = applyPriceRules(built.body, rules, currency);
     if ('code' in body) throw new Unreadable(body.code, body.message).in('variants.price');
     return { ...built, body };
   };

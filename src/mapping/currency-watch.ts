@@ -31,6 +31,11 @@ export class CurrencyWatch {
     this.#candidates = known.earlier ? currenciesNamed(known.earlier) : undefined;
   }
 
+  /** What the store sells in; undefined if stores.yaml does not say it. */
+  get ofStore(): string | undefined {
+    return this.#known.store;
+  }
+
   /** The codes and signs that amounts had, in the order in which they were met. */
   get words(): readonly string[] {
     return [...this.#words];

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Decimal } from '../model/decimal.ts';
 import { type DeepReadonly, type Mutable, optional } from '../model/json-object.ts';
 import type { VariantPatch } from '../model/mapped-record.ts';
+import { CURRENCIES } from '../model/row.ts';
 
 /** How a number is rounded to multiples, or to a price ending. */
 export const roundingSchema = z.strictObject({
@@ -73,21 +74,45 @@ interface UnusablePrice {
 
 type Priced = Pick<VariantPatch, 'price' | 'onSale' | 'regularPrice' | 'salePrice'>;
 
+/** How many digits a currency has behind the point; 2 where it is unknown. */
+export function currencyDigits(currency: string | undefined): number {
+  const wanted = currency?.trim().toUpperCase() ?? '';
+  if (!CURRENCIES.has(wanted)) return 2;
+  const known = knownDigits.get(wanted);
+  if (known !== undefined) return known;
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency: wanted });
+  const { maximumFractionDigits: digits = 2 } = format.resolvedOptions();
+  knownDigits.set(wanted, digits);
+  return digits;
+}
+
+const knownDigits = new Map<string, number>();
+
+/** Rounded to the digits of the currency, or as finely as the price it came from. */
+export function roundPrice(exact: Decimal, like: Decimal, currency: string | undefined): Decimal {
+  return exact.rounded(Math.max(currencyDigits(currency), like.fractionDigits));
+}
+
 /**
- * Puts the prices of a product through rules, exactly. A price of 0 stays 0: what is free stays free. Where a sale price is no
+ * Puts the prices of a product through rules, exactly; rounded, unless the last of them rounds. A price of 0 stays 0: what is free stays free. Where a sale price is no
  * longer below the regular one, the variant is no longer on sale.
  */
 export function applyPriceRules<Body extends { readonly variants: readonly Priced[] }>(
   body: Body,
   rules: PriceRules,
+  currency: string | undefined,
 ): Body | UnusablePrice {
   const steps = rules.map((rule): ((value: Decimal) => Decimal) => {
     if ('times' in rule) return (value) => value.times(Decimal.of(rule.times));
     if ('plus' in rule) return (value) => value.plus(Decimal.of(rule.plus));
     return roundDecimal(rule.round);
   });
-  const priceOf = (price: number) =>
-    price === 0 ? 0 : steps.reduce((value, step) => step(value), Decimal.of(price)).toNumber();
+  const isRounded = 'round' in (rules.at(-1) ?? {});
+  const priceOf = (price: number) => {
+    const exact = Decimal.of(price);
+    const made = steps.reduce((value, step) => step(value), exact);
+    return price === 0 ? 0 : (isRounded ? made : roundPrice(made, exact, currency)).toNumber();
+  };
   let unusable: UnusablePrice | undefined;
   const variants = body.variants.map((variant) => {
     const changed: Mutable<Priced> = { ...variant };

@@ -10,7 +10,10 @@ const variant = (regularPrice: number, salePrice?: number) => ({
 });
 
 const priced = (rules: unknown, ...variants: ReturnType<typeof variant>[]) =>
-  applyPriceRules({ variants }, priceRulesSchema.parse(rules));
+  pricedIn('EUR', rules, ...variants);
+
+const pricedIn = (currency: string | undefined, rules: unknown, ...variants: ReturnType<typeof variant>[]) =>
+  applyPriceRules({ variants }, priceRulesSchema.parse(rules), currency);
 
 describe('the price rules of a store', () => {
   it('are applied in order and exactly to all prices of a variant', () => {
@@ -21,6 +24,18 @@ describe('the price rules of a store', () => {
       variants: [variant(11.99)],
     });
     expect(priced([], variant(12.4))).toEqual({ variants: [variant(12.4)] });
+  });
+
+  it.each([
+    ['EUR', 9.99, 11.69],
+    [undefined, 9.99, 11.69],
+    ['JPY', 999, 1169],
+    ['KWD', 9.99, 11.688],
+    ['EUR', 9.995, 11.694],
+  ])('round to the digits of %s: %s', (currency, price, rounded) => {
+    expect(pricedIn(currency, [{ times: 1.17 }], variant(price))).toEqual({ variants: [variant(rounded)] });
+    const asWritten = pricedIn(currency, [{ times: 1.17 }, { round: 0.125 }], variant(0.1));
+    expect(asWritten).toEqual({ variants: [variant(0.125)] });
   });
 
   it('leave a price of 0, and end a sale that is none any more', () => {

@@ -136,6 +136,22 @@ describe('prices', () => {
   });
 
   it.each([
+    ['Europe/Berlin', '2026-03-29', '2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z'],
+    ['Europe/Berlin', '2026-10-25', '2026-10-24T22:00:00Z', '2026-10-25T23:00:00Z'],
+    // Their clocks change at midnight: the first day begins at 1:00, of the last one 23:00 to 24:00 occurs twice.
+    ['America/Havana', '2026-03-08', '2026-03-08T05:00:00Z', '2026-03-09T04:00:00Z'],
+    ['Africa/Cairo', '2026-10-29', '2026-10-28T21:00:00Z', '2026-10-29T22:00:00Z'],
+  ])('in %s, a sale on %s lasts from %s to %s', async (timezone, day, from, to) => {
+    const date = `{ date: { timezone: ${timezone} } }`;
+    const variants = `pricing: { regular: regular, sale: sale, from: [from, ${date}], to: [to, ${date}] }`;
+    const at = (now: number) => variant(variants, { regular: '9', sale: '7', from: day, to: day }, { now });
+    expect(await at(Date.parse(from) - 1)).toEqual(regular(9));
+    expect(await at(Date.parse(from))).toEqual(onSale(7, 9));
+    expect(await at(Date.parse(to) - 1)).toEqual(onSale(7, 9));
+    expect(await at(Date.parse(to))).toEqual(regular(9));
+  });
+
+  it.each([
     ['13.01.2026 15:38', '2026-01-13T15:38:00Z'],
     ['1/13/26', '2026-01-13T00:00:00Z'],
     ['1/13/26, 5:40 PM', '2026-01-13T17:40:00Z'],

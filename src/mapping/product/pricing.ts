@@ -3,6 +3,7 @@ import type { Mutable } from '../../model/json-object.ts';
 import type { Subscription } from '../../model/mapped-record.ts';
 import type { JudgedDates } from '../../model/plan.ts';
 import { checkConverted } from '../currency-watch.ts';
+import { roundPrice } from '../price-rules.ts';
 import type { ProductRows, SourceRow } from '../record-rows.ts';
 import { mapDefined, type Path, type Scope, slotOf } from '../scope.ts';
 import type { PricingSpec, ProductSpec } from '../spec/product-spec.ts';
@@ -31,8 +32,6 @@ export interface Prices {
 
 /** The prices of a variant row. */
 export type Pricing = ReturnType<typeof compilePricing>;
-
-const DAY_MS = 86_400_000;
 
 /** Compiles the pricing block. Dated sales depend on the time. */
 export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, clock: Clock) {
@@ -67,7 +66,12 @@ export function compilePricing(outer: Scope, path: Path, spec: PricingSpec, cloc
     if (before !== undefined) return compareAt(price, amountOf(before, 'compare-at price'));
     const reduced = onSale?.(row, 0);
     if (reduced !== undefined) return duringSale(price, reduced);
-    return discounted(price, numberOf(percent?.(row, 0)), numberOf(amount?.(row, 0)));
+    return discounted(
+      price,
+      numberOf(percent?.(row, 0)),
+      numberOf(amount?.(row, 0)),
+      scope.currencies.ofStore,
+    );
   };
   // A file without the column does not show that its products have no price.
   const isThere = ({ table }: SourceRow) =>
@@ -114,11 +118,11 @@ function duringSale(price: number, sale: number): Prices {
   return sale > 0 && sale < price ? compareAt(sale, price) : regular(price);
 }
 
-function discounted(price: number, percent: number, amount: number): Prices {
+function discounted(price: number, percent: number, amount: number, currency: string | undefined): Prices {
   if (percent === 0 && amount === 0) return regular(price);
   const exact = Decimal.of(price);
   const share = Decimal.of(100).minus(Decimal.of(percent)).times(Decimal.of(0.01));
-  const left = toCents(exact.times(share).minus(Decimal.of(amount)), exact).toNumber();
+  const left = roundPrice(exact.times(share).minus(Decimal.of(amount)), exact, currency).toNumber();
   if (percent < 0 || percent > 100 || amount < 0 || left < 0) {
     refuse('discount-out-of-range', 'the discount is below 0 or greater than the price');
   }
@@ -149,7 +153,9 @@ function compileRule(
     if (typeof applied !== 'number') {
       return refuse('price-rule-blank', 'a number that the price rule calculates with is blank', row.line);
     }
-    const result = isRounded ? applied : toCents(Decimal.of(applied), Decimal.of(price)).toNumber();
+    const result = isRounded
+      ? applied
+      : roundPrice(Decimal.of(applied), Decimal.of(price), scope.currencies.ofStore).toNumber();
     if (result < 0) refuse('price-negative', 'the price rule gives a price below 0', row.line);
     if (result === 0 && price > 0) {
       refuse('price-rounded-to-zero', 'the price rule makes 0 of a price above 0', row.line);
@@ -188,7 +194,7 @@ function compileSale(
     const begins = isList(both) ? both[0] : from?.(row, 0);
     const ends = isList(both) ? both[1] : to?.(row, 0);
     const begun = !(begins instanceof Moment) || clock.hasCome(begins.at);
-    const over = ends instanceof Moment && clock.hasCome(ends.at + (ends.wholeDay ? DAY_MS : 0));
+    const over = ends instanceof Moment && clock.hasCome(ends.end());
     return begun && !over ? amount : undefined;
   };
 }
@@ -314,9 +320,4 @@ export class Clock {
     if (since == null && until == null) return null;
     return { since: since ?? null, until: until ?? null };
   }
-}
-
-/** Rounded to cents, or as finely as the price it came from. */
-function toCents(exact: Decimal, like: Decimal) {
-  return exact.rounded(Math.max(2, like.fractionDigits));
 }

@@ -134,7 +134,7 @@ const pricingSchema = z
     amount: optional(valueSchema, 'With `price`: a discount in money.'),
     rule: optional(
       z.array(transformSchema).min(1),
-      'Steps for all prices. Rounds to cents, or as finely as the source, unless its last step rounds.',
+      "Steps for all prices. Rounds to the store's currency (default: cents), or as finely as the source, unless its last step rounds.",
     ),
   })
   .superRefine((pricing, context) => {

@@ -3,6 +3,7 @@ import { Decimal } from '../../model/decimal.ts';
 import { workspacePathSchema } from '../../model/remote-address.ts';
 import { CURRENCIES } from '../../model/row.ts';
 import { type LookupTable, RATE_MATCH, ratePair, SEVERAL_RATES } from '../lookup-table.ts';
+import { currencyDigits } from '../price-rules.ts';
 import { refuse } from '../values/cell.ts';
 import { calculatingStep, defineTransform, type Step, type TransformContext } from './define-transform.ts';
 import { PLAIN_NUMBER, readNumber } from './read-number.ts';
@@ -112,12 +113,4 @@ function findRate(table: LookupTable | undefined, name: string, from: string, to
     return { missing: `${name}: ${shown}; expected a number above 0, as in 0.9221` };
   }
   return { missing: `${name} has no rate from ${from} to ${to}` };
-}
-
-/** How many digits a currency has behind the point; 2 where it is unknown. */
-function currencyDigits(currency: string) {
-  const wanted = currency.trim().toUpperCase();
-  if (!CURRENCIES.has(wanted)) return 2;
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency: wanted });
-  return format.resolvedOptions().maximumFractionDigits ?? 2;
 }

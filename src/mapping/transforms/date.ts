@@ -4,6 +4,7 @@ import { optional } from '../../model/json-object.ts';
 import { Moment, refuse } from '../values/cell.ts';
 import { defineTransform, type Step, type TransformContext, textStep } from './define-transform.ts';
 
+const DAY_MS = 86_400_000;
 const FIELDS = ['year', 'month', 'day', 'hour', 'minute', 'second'] as const;
 
 /** The parts of a date as they are in the text. */
@@ -90,19 +91,21 @@ function momentOf({ numbers, hasTime, offset }: DateParts, timezone: string) {
   // A month, day, hour, minute or second that does not exist is counted into the next.
   const back = Number.isNaN(utc) ? [] : new Date(utc).toISOString().match(/\d+/g)?.map(Number);
   if (!numbers.every((number, index) => number === back?.[index])) return undefined;
-  return new Moment(offset === undefined ? zonedTime(utc, timezone) : utc - offset * 60_000, !hasTime);
+  const momentAt = (wall: number) =>
+    offset === undefined ? zonedTime(wall, timezone) : wall - offset * 60_000;
+  return new Moment(momentAt(utc), hasTime ? undefined : () => momentAt(utc + DAY_MS));
 }
 
 /**
  * The moment, in milliseconds since the epoch, at which clocks in the time zone show what UTC clocks show at
- * `wallTime`. A time that they skip gives one an hour earlier or later.
+ * `wallTime`, for the first time. A time that they skip is as much later: midnight is when the day begins.
  */
 function zonedTime(wallTime: number, timezone: string) {
   if (timezone === 'UTC') return wallTime;
-  // The offset at a moment some hours away is wrong only around a change of the clock; the second one is correct
-  // there, too.
-  const first = wallTime - offsetAt(wallTime, timezone);
-  return wallTime - offsetAt(first, timezone);
+  const before = wallTime - offsetAt(wallTime - DAY_MS, timezone);
+  const after = wallTime - offsetAt(wallTime + DAY_MS, timezone);
+  const isShown = (moment: number) => moment + offsetAt(moment, timezone) === wallTime;
+  return before === after || isShown(before) || !isShown(after) ? before : after;
 }
 
 const zoneFormats = new Map<string, Intl.DateTimeFormat>();

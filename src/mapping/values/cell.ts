@@ -2,14 +2,15 @@ import { withoutUndefined } from '../../model/json-object.ts';
 import type { Reason } from '../../model/reason.ts';
 import type { ProductRows, RecordRows, SourceRow } from '../record-rows.ts';
 
-/** A date or a moment. `wholeDay` if the source named no time: then it means the whole of that day. */
+/** A moment, or a whole day if the source named no time. */
 export class Moment {
   readonly at: number;
-  readonly wholeDay: boolean;
+  /** When it is over: for a day when the next one begins. */
+  readonly end: () => number;
 
-  constructor(at: number, wholeDay: boolean) {
+  constructor(at: number, end = () => at) {
     this.at = at;
-    this.wholeDay = wholeDay;
+    this.end = end;
   }
 }
 

@@ -116,7 +116,7 @@ export async function planCopy(
           takesNull: probe?.nullQuantity === true,
         });
     if (own === undefined) return ONLY_IDS;
-    return rules.length === 0 ? own : applyPriceRules(own, rules);
+    return rules.length === 0 ? own : applyPriceRules(own, rules, store.currency);
   };
   const keyIn = await keysOfStore(context, request, copy);
   /** Filled by `openMapped`; the plan asks for deletes after its last pass. */
