@@ -41,7 +41,8 @@ const BY_PARENT = `
   INSERT INTO members SELECT seq, 0, seq FROM rows WHERE belongs IS NULL AND stray IS NULL;
   INSERT OR IGNORE INTO faults
     SELECT n.seq, ${linkFault('parent-ambiguous', 'c.belongs', 'h.line', 'c.line')}, 1
-    FROM rows c JOIN shared s ON s.name = c.belongs JOIN names n ON n.name = s.name JOIN rows h ON h.seq = n.seq;
+    FROM (SELECT belongs, line, min(seq) FROM rows WHERE belongs IN (SELECT name FROM shared) GROUP BY belongs) c
+    JOIN names n ON n.name = c.belongs JOIN rows h ON h.seq = n.seq;
   INSERT INTO members
     SELECT coalesce((SELECT min(n.seq) FROM names n WHERE n.name = c.belongs),
       min(seq) OVER (PARTITION BY belongs)), 1, seq
@@ -53,7 +54,8 @@ const BY_PARENT = `
 
 /**
  * A row that lists others is a record with them. So is a row that no row lists, and one that is sold alone as well. A row whose name is
- * listed in other case, and nobody's, is rejected with the record that lists it.
+ * listed in other case, and nobody's, is rejected with the record that lists it. Rows that share a name belong to the first record alone
+ * that lists it, since all of these are rejected: each with each would be quadratic in a hostile file.
  */
 const BY_CHILDREN = `
   CREATE INDEX wants_by_name ON wants (name);
@@ -61,14 +63,17 @@ const BY_CHILDREN = `
   CREATE TABLE missing (seq INTEGER, pos INTEGER, name TEXT COLLATE NOCASE);
   INSERT INTO missing SELECT * FROM wants w WHERE NOT EXISTS (SELECT 1 FROM names n WHERE n.name = w.name);
   CREATE INDEX missing_by_name ON missing (name);
-  CREATE TABLE near AS SELECT m.seq AS record, m.pos, n.seq FROM names n CROSS JOIN missing m ON m.name = n.name;
+  CREATE TABLE near AS SELECT m.record, m.pos, n.seq
+    FROM names n JOIN (SELECT name, min(seq) AS record, pos FROM missing GROUP BY name) m ON m.name = n.name;
   CREATE INDEX near_by_seq ON near (seq);
   INSERT INTO members SELECT seq, 0, seq FROM rows r
     WHERE stray IS NULL AND NOT silent AND (wanting OR alone OR NOT EXISTS (
       SELECT 1 FROM names n JOIN wants w ON w.name = n.name WHERE n.seq = r.seq AND w.seq <> r.seq
       UNION ALL SELECT 1 FROM near WHERE near.seq = r.seq AND near.record <> r.seq));
   INSERT OR IGNORE INTO members
-    SELECT w.seq, w.pos + 1, n.seq FROM wants w JOIN names n ON n.name = w.name WHERE n.seq <> w.seq;
+    SELECT w.seq, w.pos + 1, n.seq FROM wants w JOIN names n ON n.name = w.name
+    WHERE n.seq <> w.seq AND (w.name NOT IN (SELECT name FROM shared)
+      OR w.rowid = (SELECT min(rowid) FROM wants f WHERE f.name = w.name));
   INSERT OR IGNORE INTO members SELECT record, pos + 1, seq FROM near WHERE seq <> record;
   INSERT OR IGNORE INTO faults
     SELECT w.seq, ${linkFault('child-missing', 'w.name', 'r.line')}, 1
@@ -77,8 +82,10 @@ const BY_CHILDREN = `
     SELECT w.seq, ${linkFault('child-ambiguous', 'w.name', 'r.line')}, 1
     FROM wants w JOIN shared s ON s.name = w.name JOIN rows r ON r.seq = w.seq;
   INSERT OR IGNORE INTO members
-    SELECT m.record, 1000000, r.seq FROM rows r JOIN names n ON n.name = r.belongs
-    JOIN members m ON m.seq = n.seq WHERE r.silent;
+    SELECT o.record, 1000000, r.seq FROM rows r JOIN (
+      SELECT n.name, min(m.record) AS record FROM names n JOIN members m ON m.seq = n.seq
+      WHERE n.name IN (SELECT belongs FROM rows WHERE silent) GROUP BY n.name
+    ) o ON o.name = r.belongs WHERE r.silent;
   INSERT OR IGNORE INTO members SELECT min(seq) OVER (PARTITION BY belongs), 1000000, seq FROM rows r
     WHERE silent AND NOT EXISTS (SELECT 1 FROM names n WHERE n.name = r.belongs);
   INSERT OR IGNORE INTO faults
