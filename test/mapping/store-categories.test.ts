@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { categoryFinder } from '../../src/mapping/product/compile-categories.ts';
+import { mapAll, mappingOf, table } from './mapping-setup.ts';
 
 const LIST = [
   { id: 1, name: 'Kitchen', url: 'kitchen', parentCategory: 0 },
@@ -35,4 +36,27 @@ it('leaves a category that the store makes of its name to its name', () => {
 it('refuses to guess', () => {
   expect(() => find('Shoes')).toThrow(/2 categories of this name/);
   expect(() => find('Lamps', 'ids')).toThrow(/create it there first/);
+});
+
+const CATEGORIES = mappingOf(`
+import: products
+columns: { code: Code, price: Price, category: Category }
+product: { url: code, title: code, categories: [category, { split: "|" }] }
+variants: { pricing: { price: price } }
+`);
+
+it.each([
+  ['C++|C#|C', ['c-plus-plus', 'c-sharp', 'c']],
+  ['18+|#1 Gifts|Kids + Baby|A+B', ['18-plus', '1-gifts', 'kids-baby', 'a-b']],
+  ['T-Shirts|T Shirts|t-shirts|Café|Cafe', ['t-shirts', 'cafe']],
+  ['C|C*', 'category-url-repeated'],
+])('categories %s of a product have the urls %o', async (categories, urls) => {
+  const { mapped } = await mapAll(CATEGORIES, [
+    table(['Code', 'Price', 'Category'], [['a', '1', categories]]),
+  ]);
+  const made =
+    typeof urls === 'string'
+      ? { reason: { code: urls } }
+      : { body: { categories: urls.map((url) => ({ url })) } };
+  expect(mapped).toMatchObject([made]);
 });

@@ -41,13 +41,32 @@ export function compileCategories(
       ) {
         continue;
       }
-      const category = known(table, levels, name) ??
-        findInStore?.(levels, name) ?? { name, url: slugify(name), parentCategory: 0 };
+      const listed = known(table, levels, name) ?? findInStore?.(levels, name);
+      const category = listed ?? { name, url: categoryUrl(name), parentCategory: 0 };
       const by = typeof category === 'number' ? category : (category.id ?? category.url);
-      if (by !== '' && !found.has(by)) found.set(by, category);
+      const same = found.get(by);
+      if (listed === undefined && typeof same === 'object' && signsOf(same.name) !== signsOf(name)) {
+        refuse(
+          'category-url-repeated',
+          `two of its categories, '${same.name}' and '${name}', would have the url '${by}': give them urls in a lookup table (product.categories.table)`,
+        );
+      }
+      if (by !== '' && same === undefined) found.set(by, category);
     }
     return found.size === 0 && paths.length > 0 ? undefined : [...found.values()];
   };
+}
+
+/** The url of a category by its name: `C++` is not `C#`. */
+function categoryUrl(name: string) {
+  return slugify(name.replace(/(?<=[\p{L}\p{N}+#])[+#](?![\p{L}\p{N}])/gu, (sign) => SIGN_WORDS[sign] ?? ''));
+}
+
+const SIGN_WORDS: Readonly<Record<string, string>> = { '+': ' plus', '#': ' sharp' };
+
+/** Differs where names differ in more than case, accents and punctuation. */
+function signsOf(name: string) {
+  return slugify(name, '+#*@%!?$€£=<>~^°');
 }
 
 function isCategories(written: NonNullable<ProductSpec['categories']>): written is CategoriesSpec {
@@ -71,7 +90,7 @@ function known(
   return {
     ...(Number.isSafeInteger(id) && { id }),
     name: row.get('name') || name,
-    url: row.get('url') || slugify(row.get('name') || name),
+    url: row.get('url') || categoryUrl(row.get('name') || name),
     parentCategory: Number.isSafeInteger(parent) ? parent : 0,
   };
 }
@@ -142,5 +161,5 @@ export function categoryFinder({
 }
 
 function isMadeByName({ name: known, url, parentCategory }: StoreCategory, name: string) {
-  return parentCategory === 0 && known === name && url === slugify(name);
+  return parentCategory === 0 && known === name && url === categoryUrl(name);
 }
