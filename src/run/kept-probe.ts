@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { StoreConfig } from '../config/store-config.ts';
+import type { MappingContext } from '../mapping/compile-mapping.ts';
 import { sleep, systemClock } from '../model/clock.ts';
 import { parsedJson, type Stored } from '../model/json-object.ts';
 import { type ProbedProperties, type PropertyName, probedProperties } from '../model/probed-properties.ts';
@@ -128,12 +129,15 @@ export async function forgetTrace(
   return true;
 }
 
-function probeName(store: StoreConfig) {
-  return `${tagOf(storeIdentity(store))}.json`;
+function probeName(store: StoreConfig | string) {
+  return `${tagOf(typeof store === 'string' ? store : storeIdentity(store))}.json`;
 }
 
-/** What the last probe of a store has learned; undefined if there was none. */
-export async function readProbe(artifacts: Artifacts, store: StoreConfig): Promise<KeptProbe | undefined> {
+/** What the last probe of a store (or of its identity) has learned; undefined if there was none. */
+export async function readProbe(
+  artifacts: Artifacts,
+  store: StoreConfig | string,
+): Promise<KeptProbe | undefined> {
   return await readJson(artifacts.run(PROBES_FOLDER), probeName(store), probeSchema);
 }
 
@@ -281,6 +285,18 @@ export function flattensPrices({
   plainKeepsVariantPrices,
 }: ProbedProperties): boolean {
   return advancedKeepsVariantPrices === false && plainKeepsVariantPrices !== true;
+}
+
+/** How this store wants a record written. Default: it keeps prices of variants where an option is `advanced`, as the API suggests. */
+export function formsOf(
+  probe: ProbedProperties | undefined,
+): Pick<MappingContext, 'advanced' | 'nullQuantity'> {
+  if (probe === undefined) return {};
+  const { advancedKeepsVariantPrices: advanced, plainKeepsVariantPrices: plain, nullQuantity } = probe;
+  return {
+    ...(advanced === false && plain === true && { advanced: false }),
+    ...(nullQuantity === true && { nullQuantity }),
+  };
 }
 
 /** What a shop loses by such a store, whatever is sent. */

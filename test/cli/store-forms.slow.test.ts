@@ -59,6 +59,26 @@ it('sends `advanced` as the store keeps prices of variants', async () => {
   expect(await plain.products()).toContainEqual(expect.objectContaining({ ...TEE, options }));
 });
 
+it.each([
+  ['', true],
+  [', advanced: false', false],
+])('promotes with the form of the other store, unless the mapping says one (%s)', async (said, advanced) => {
+  await using first = await scene({}, { advancedKeepsVariantPrices: false, plainKeepsVariantPrices: true });
+  await using second = await setup();
+  const { folder } = first;
+  const other = `other: { baseUrl: "${second.url}", apiKey: "\${STORE_API_KEY}" }\n`;
+  await folder.write('stores.yaml', `${FILES['stores.yaml']}${other}`);
+  const mapping = FILES['mappings/shop.yaml'].replace('{ Size: size } }', `{ Size: size }${said} }`);
+  await folder.write('mappings/shop.yaml', mapping);
+  const { run } = (await folder.storeferry('run', 'shop', '--json')).json();
+  const promoted = await folder.storeferry('promote', String(run), '--to', 'other', '--json');
+  expect((await folder.storeferry('approve', String(promoted.json()['run']))).code).toBe(0);
+  const options = [{ name: 'Size', values: ['S', 'L'], advanced }];
+  expect(await second.list('/_sandbox/products')).toContainEqual(
+    expect.objectContaining({ ...TEE, options }),
+  );
+});
+
 it('stops before a store loses prices of variants, and goes on once that is approved', async () => {
   await using shop = await scene({}, { advancedKeepsVariantPrices: false, plainKeepsVariantPrices: false });
   const { code, stdout } = await shop.folder.storeferry('run', 'shop');

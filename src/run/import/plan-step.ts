@@ -4,7 +4,6 @@ import type { StoreList } from '../../mapping/lookup-table.ts';
 import type { SourceItem } from '../../model/mapped-record.ts';
 import { comparedEmail } from '../../model/operation.ts';
 import type { Plan, PlanSource } from '../../model/plan.ts';
-import type { ProbedProperties } from '../../model/probed-properties.ts';
 import { withMessages } from '../../model/reason.ts';
 import { COMPLETED, type Run, SENDING_KINDS } from '../../model/run.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
@@ -22,7 +21,7 @@ import { importTarget } from '../../state/state.ts';
 import { digestOf } from '../digest-of.ts';
 import { comparableKeyDigest, readMappingTables } from '../inputs/open-mapping.ts';
 import { tablesDigest } from '../inputs/side-table.ts';
-import { changesUrls, flattensPrices, readProbe } from '../kept-probe.ts';
+import { changesUrls, flattensPrices, formsOf, readProbe } from '../kept-probe.ts';
 import { ownDoubts } from '../own-doubts.ts';
 import { sourceNamer } from '../read-corrections.ts';
 import { planCopy } from '../records/plan-copy.ts';
@@ -249,16 +248,6 @@ async function openReading(
   return contacts === undefined
     ? reading
     : { ...reading, contacts, tables: { ...reading.tables, crosswalk: contacts } };
-}
-
-/** How this store wants a record written. Default: it keeps prices of variants where an option is `advanced`, as the API suggests. */
-function formsOf(probe: ProbedProperties | undefined): SnapshotReading['forms'] {
-  if (probe === undefined) return {};
-  const { advancedKeepsVariantPrices: advanced, plainKeepsVariantPrices: plain, nullQuantity } = probe;
-  return {
-    ...(advanced === false && plain === true && { advanced: false }),
-    ...(nullQuantity === true && { nullQuantity }),
-  };
 }
 
 /** Reads the source once to learn the values by which its contacts are matched. */

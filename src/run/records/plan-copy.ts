@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { StoreConfig } from '../../config/store-config.ts';
-import { applyPriceRules, type PriceRules } from '../../mapping/compile-mapping.ts';
+import { applyPriceRules, type MappingContext, type PriceRules } from '../../mapping/compile-mapping.ts';
 import { withoutUndefined } from '../../model/json-object.ts';
-import type { Mapped, Product } from '../../model/mapped-record.ts';
+import { type Mapped, type Product, variantsDiffer } from '../../model/mapped-record.ts';
 import type { Plan } from '../../model/plan.ts';
 import type { Reason } from '../../model/reason.ts';
 import { storeIdentity } from '../../model/remote-address.ts';
@@ -11,7 +11,7 @@ import { UsageError } from '../../model/storeferry-error.ts';
 import { importTarget, type LedgerTarget, type OwnedKey } from '../../state/state.ts';
 import { adoptedFile, adoptedUrls } from '../import/open-adoption.ts';
 import { productUpdates } from '../import/product-updates.ts';
-import { flattensPrices, readProbe } from '../kept-probe.ts';
+import { flattensPrices, formsOf, readProbe } from '../kept-probe.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { type CatalogEntry, catalogAsOf, versionsOfRun } from './catalog-as-of.ts';
 import { endedRunOf, leftRecord, planRecords, refuseWithoutVersions } from './plan-records.ts';
@@ -101,20 +101,23 @@ export async function planCopy(
   run: Run,
   copy: RunCopy,
 ): Promise<Plan> {
-  const { job, store } = request;
+  const { job, store, mapping } = request;
   const { state, signal, artifacts } = context;
   const target = importTarget(run);
   const ledger = state.ledger(target);
   const probe = (await readProbe(artifacts, store))?.properties;
   const isSameStore = copy.storeId === storeIdentity(store);
   const rules = job.prices ?? [];
+  const forms = formsOf(probe);
+  const ofSource = formsOf((await readProbe(artifacts, copy.storeId))?.properties);
+  const isSaid = mapping.spec.import === 'products' && mapping.spec.options?.advanced !== undefined;
+  /** `options[].advanced` as this store wants it, unless a mapping says it. */
+  const advancedOf = ({ variants }: Product) =>
+    isSaid
+      ? undefined
+      : (forms.advanced ?? (ofSource.advanced === false ? variantsDiffer(variants) : undefined));
   const forStore = (product: Product) => {
-    const own = isSameStore
-      ? product
-      : withoutIds(product, {
-          plain: probe?.advancedKeepsVariantPrices === false,
-          takesNull: probe?.nullQuantity === true,
-        });
+    const own = isSameStore ? product : withoutIds(product, { ...forms, advanced: advancedOf(product) });
     if (own === undefined) return ONLY_IDS;
     return rules.length === 0 ? own : applyPriceRules(own, rules, store.currency);
   };
@@ -212,7 +215,7 @@ const ONLY_IDS = {
 /** Categories go by name and url, and stock is as this store takes it; undefined where categories have only ids. */
 function withoutIds(
   product: Product,
-  { plain, takesNull }: { plain: boolean; takesNull: boolean },
+  { advanced, nullQuantity = false }: Pick<MappingContext, 'advanced' | 'nullQuantity'>,
 ): Product | undefined {
   const { categories, options, variants } = product;
   const named = categories?.filter((category) => typeof category !== 'number');
@@ -220,9 +223,9 @@ function withoutIds(
   return {
     ...product,
     ...(named && { categories: named.map(({ name, url }) => ({ name, url, parentCategory: 0 })) }),
-    ...(plain && { options: options.map((option) => ({ ...option, advanced: false })) }),
+    ...(advanced !== undefined && { options: options.map((option) => ({ ...option, advanced })) }),
     variants: variants.map(({ quantity, ...variant }) =>
-      quantity === undefined || (quantity === null && !takesNull) ? variant : { ...variant, quantity },
+      quantity === undefined || (quantity === null && !nullQuantity) ? variant : { ...variant, quantity },
     ),
   };
 }
