@@ -66,6 +66,19 @@ describe('the list statistics', () => {
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('`on: weekly` is for')]);
   });
 
+  it('are shown under the names that the job gives its columns', async () => {
+    const renamed = ['id, as: List', 'name, as: opens', 'subscribers, as: Readers', 'read_at, as: Read'];
+    const columns = `columns: [${renamed.map((one) => `{ path: ${one} }`).join(', ')}]\n`;
+    await using setup = await setupExports({ stats: `${HISTORY.stats}${columns}` });
+    setup.store.shop.lists.push(aList(1, 'News'));
+    await setup.workspace.storeferry('run', 'stats');
+    expect(await setup.read('exports/lists.csv')).toMatch(/^List,opens,Readers,Read\n1,News,100,/);
+    const { stdout } = await setup.workspace.storeferry('stats', 'stats');
+    expect(stdout).toContain('stats: 1 list, 1 reading');
+    expect(stdout).toMatch(/News \(id 1\)[\s\S]*subscribers +100/);
+    expect(stdout).toMatch(/open rate +(unknown|–|-)/);
+  });
+
   it('are reported as a new file where there was nothing to add to', async () => {
     await using setup = await setupExports({
       ...HISTORY,

@@ -157,9 +157,15 @@ async function readHistory(
   const bytes = watchBytes(file.content);
   try {
     const { header, batches } = await readCsv(bytes.content, { name: destination.location });
+    const { columns = [] } = job;
+    const indexOf = (column: string) => {
+      const name = columns.find(({ path }) => path === column)?.name;
+      const isAnother = name === undefined && columns.some((one) => one.name === column);
+      return isAnother ? -1 : header.indexOf(name ?? column);
+    };
     for await (const rows of batches()) {
       for (const { cells } of rows) {
-        add((column) => plainFigure(withoutInertMark(cells[header.indexOf(column)] ?? '')));
+        add((column) => plainFigure(withoutInertMark(cells[indexOf(column)] ?? '')));
       }
     }
     return { points, unreadable };
