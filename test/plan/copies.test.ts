@@ -90,6 +90,25 @@ describe('copies of a key', () => {
     expect(plan.counts).toMatchObject({ records: 1, rows: 2, new: { records: 1, rows: 2 } });
   });
 
+  it('of a contact who unsubscribed leave out the lists of its other rows, and say so', async () => {
+    const copies = (...lists: (readonly number[])[]) =>
+      lists.map((subscriberLists, at) =>
+        record('7', { name: `A${at}`, subscribed: at > 0, subscriberLists }, { line: at + 2 }),
+      );
+    const merged = async (...lists: (readonly number[])[]) => {
+      const mapped = copies(...lists);
+      const { plan, operations } = await planOf({ mapped, resource: 'contacts', duplicates: 'merge' });
+      const [operation] = operations;
+      expect(JSON.parse(operation && 'body' in operation ? operation.body : '')).toMatchObject({
+        subscribed: false,
+        subscriberLists: lists[0],
+      });
+      return plan.notices.map(({ message, records }) => [message, records]);
+    };
+    expect(await merged([1], [1, 2])).toEqual([[expect.stringContaining('lists of other rows'), 1]]);
+    expect(await merged([1, 2], [2])).toEqual([]);
+  });
+
   it('are not merged by the thousand: that is a wrong mapping', async () => {
     const mapped = Array.from({ length: 1001 }, (_, n) => record('7', { name: `n${n}` }, { line: n + 2 }));
     const { plan } = await planOf({ mapped, resource: 'contacts', duplicates: 'merge', batchSize: 500 });

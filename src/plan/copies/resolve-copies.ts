@@ -146,6 +146,7 @@ export function mergeContacts(key: string, copies: readonly MappedRecord[]): Map
   // Lists for a subscriber do not apply to a contact that has unsubscribed.
   const listed = bodies.filter((body) => !left || body.subscribed === false);
   const lists = new Set(listed.flatMap((body) => body.subscriberLists ?? []));
+  const isShort = bodies.some(({ subscriberLists = [] }) => subscriberLists.some((id) => !lists.has(id)));
   return {
     kind: 'record',
     key,
@@ -158,9 +159,11 @@ export function mergeContacts(key: string, copies: readonly MappedRecord[]): Map
     },
     rows: sumOf(copies, (copy) => copy.rows),
     spans: copies.flatMap((copy) => copy.spans),
-    notes: copies.flatMap((copy) => copy.notes ?? []),
+    notes: [...copies.flatMap((copy) => copy.notes ?? []), ...(isShort ? [LISTS_LEFT_OUT] : [])],
   };
 }
+
+const LISTS_LEFT_OUT = 'unsubscribed in one of its rows: lists of other rows are left out';
 
 function isContact(body: MappedRecord['body']): body is Contact {
   return !('variants' in body);
