@@ -203,6 +203,17 @@ describe('release', () => {
     expect((await shop.workspace.storeferry('show', 'product-2')).stdout).not.toContain('Held by');
   });
 
+  it('is not offered by show for what it would refuse', async () => {
+    await using shop = await openShop(undefined);
+    await shop.sends({});
+    const id = String((await shop.sends({ 2: 20 }))['run']);
+    expect(await shop.run('show', 'product-2')).toMatchObject({ held: [{ run: id }] });
+    await shop.workspace.write('catalog.csv', catalog({ 2: 20 }).replace('240.00', 'soon'));
+    expect(await shop.run('run', 'nightly')).toMatchObject({ code: 3, rejected: 1 });
+    expect(await shop.run('show', 'product-2')).toMatchObject({ held: [] });
+    expect(await shop.run('release', id, 'product-2')).toMatchObject({ applied: 0, rejected: 1 });
+  });
+
   it('refuses plans, runs that hold nothing, and keys that are not held', async () => {
     await using shop = await openShop(undefined);
     const first = String((await shop.sends({}))['run']);

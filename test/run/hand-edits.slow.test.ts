@@ -248,6 +248,17 @@ describe('edits in the store', () => {
     await shop.folder.write('goods.csv', catalog(3, 12));
     const changed = await shop.run('run', 'goods', '--resend');
     expect(changed).toMatchObject({ code: 3, applied: 2, held: 1 });
+    const { stdout } = await shop.folder.storeferry('show', 'mug-1');
+    expect(stdout).toContain(`release ${changed['run']} mug-1`);
+    expect(stdout).not.toContain('--conflicts');
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('change the url back there, or in the source');
+    const client = await (await serveDashboard(shop.folder)).signedIn('full');
+    const record = await client.get('/records?key=mug-1');
+    const page = await client.get(`/runs/${changed['run']}/release?key=mug-1`);
+    for (const { words } of [record, page]) {
+      expect(words).toContain('Release');
+      expect(words).not.toMatch(/Keep the values of the store|Changed in the store and in the source/);
+    }
     expect(await shop.run('release', String(changed['run']))).toMatchObject({ applied: 0, held: 1 });
     expect([...(await shop.held()).keys()].toSorted()).toEqual(['another', 'mug-0', 'mug-2']);
     if (how === 'by answers') return;

@@ -2,7 +2,7 @@ import { commandText } from '../../model/action.ts';
 import { Page } from '../../report/document-text.ts';
 import { isoTime } from '../../report/run-summary.ts';
 import { type RecordField, type RecordState, recordState } from '../../run/records/record-history.ts';
-import { changeText, valueText } from '../../run/records/run-records.ts';
+import { changeText, OTHER_URL, valueText } from '../../run/records/run-records.ts';
 import { formatMoment, printable, shellWord, truncate } from '../../text/printable.ts';
 import { defineStateCommand } from '../define-state-command.ts';
 import { findRecord, RECORD_ARGUMENTS, STORE_OPTION } from '../find-record.ts';
@@ -47,9 +47,10 @@ export const showCommand = defineStateCommand({
         found.edited.map(({ field, value, since }) => rowOf([field, shortened(valueText(value)), since])),
       );
     }
-    for (const { run, job, changes, edited } of found.held) {
+    for (const { run, job, changes, edited, moved } of found.held) {
       page.heading(printable(`Held by ${job}, in run ${run}`));
       page.say(changes.map(changeText).join('; '));
+      if (moved) page.say(`It ${OTHER_URL}.`);
       for (const { words, conflicts } of edited ? EDITED_CHOICES : [HELD_CHOICE]) {
         page.say(words, { tone: 'quiet' });
         page.command(`${program} ${commandText({ does: 'release', run, only: [record.key], conflicts })}`);

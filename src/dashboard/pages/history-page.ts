@@ -11,7 +11,7 @@ import {
   type RecordVersion,
   recordState,
 } from '../../run/records/record-history.ts';
-import { changeText, valueText } from '../../run/records/run-records.ts';
+import { changeText, OTHER_URL, valueText } from '../../run/records/run-records.ts';
 import { counted, formatBytes, shellWord } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
@@ -150,14 +150,18 @@ function stateWords({ state, job }: RecordState) {
 }
 
 /** Values that a guard of a job holds, beside those that the store has. */
-function heldPart({ run, job, changes, edited }: RecordState['held'][number], key: string, viewer: Viewer) {
+function heldPart(
+  { run, job, changes, edited, moved }: RecordState['held'][number],
+  key: string,
+  viewer: Viewer,
+) {
   const choices = edited
     ? CONFLICT_SIDES.map((side) => ({ label: CONFLICT_BUTTONS[side], query: { key, conflicts: side } }))
     : [{ label: 'Release', query: { key } }];
   return section(
     `held-${run}`,
-    edited ? 'Changed in the store and in the source' : 'Held by a guard',
-    html`<p>${runLink(run, 'Run')} of ${jobLink(job)} did not send these values.</p>
+    edited ? 'Changed in the store and in the source' : moved ? 'Held' : 'Held by a guard',
+    html`<p>${runLink(run, 'Run')} of ${jobLink(job)} did not send these values.${moved && ` The record ${OTHER_URL}.`}</p>
 ${dataTable({
   caption: 'Held values',
   captionHidden: true,

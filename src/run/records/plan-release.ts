@@ -6,7 +6,8 @@ import { COMPLETED, HOLDING_KINDS, isSameTarget, type Run, type RunPart } from '
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections, verifyHeld } from '../../plan/plan-file.ts';
 import { joinPredecessors, KeySet, type Predecessor, readKnownPredecessors } from '../../plan/plan-import.ts';
-import { importTarget, type LedgerMark, type LedgerTarget } from '../../state/state.ts';
+import type { RunFolder } from '../../state/artifacts.ts';
+import { importTarget, type LedgerTarget } from '../../state/state.ts';
 import { passedDate } from '../import/continue-or-begin.ts';
 import { productUpdates } from '../import/product-updates.ts';
 import { mayHaveRejectedOrHeld } from '../import/stage-step.ts';
@@ -246,36 +247,43 @@ interface HeldValues extends Pick<HeldRecord, 'hits'> {
   readonly job: string;
 }
 
-/** What is now held of a record: by the newest complete run of each job that holds it. */
+/** What is held of a record and can be released: by the newest complete run of each job that holds it. */
 export async function heldValues(
-  { state, artifacts }: RunContext,
+  context: RunContext,
   { storeId, resource }: LedgerTarget,
   key: string,
-  mark: LedgerMark | undefined,
 ): Promise<readonly HeldValues[]> {
-  const runs = await state.runs.list({ kinds: HOLDING_KINDS, statuses: COMPLETED });
+  const runs = await context.state.runs.list({ kinds: HOLDING_KINDS, statuses: COMPLETED });
   const settled = new Set<string>();
   const found: HeldValues[] = [];
-  for (const { id, job, totals, endPosition = '', ...run } of runs) {
-    if (run.storeId !== storeId || run.resource !== resource || settled.has(job)) continue;
-    const record = totals?.held === 0 ? undefined : await heldRecord(artifacts.run(id), key);
-    if (record === undefined || record.operation.kind === 'delete-product') continue;
-    settled.add(job);
-    if (mark?.fingerprint === record.operation.fingerprint) continue;
-    const since = await state.ledger({ storeId, resource }).writtenSince(endPosition, [key]);
-    if (since.size === 0) found.push({ run: id, job, hits: record.hits });
+  for (const run of runs) {
+    const { id, job, totals } = run;
+    if (run.storeId !== storeId || run.resource !== resource || settled.has(job) || totals?.held === 0)
+      continue;
+    const folder = context.artifacts.run(id);
+    const plan = await readPlan(folder);
+    // What a release would do with it takes longer to find out.
+    if (plan === undefined || !(await holdsRecord(folder, plan, key))) continue;
+    for await (const [record] of releasableRecords(context, run, plan, new Set([key]))) {
+      if (record === undefined || record.operation.kind === 'delete-product') continue;
+      settled.add(job);
+      const { hits, isSent, refusal } = record;
+      const isPassed = passedDate(id, plan, context.clock()) !== undefined;
+      if (!isSent && refusal === null && !isPassed) found.push({ run: id, job, hits });
+    }
   }
   return found;
 }
 
-async function heldRecord(folder: Parameters<typeof readHeld>[0], key: string) {
-  const plan = await readPlan(folder);
-  if (plan === undefined) return undefined;
-  for await (const batch of readHeld(folder, plan)) {
-    const found = batch.find(({ operation }) => operation.key === key);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+async function holdsRecord(folder: RunFolder, plan: Plan, key: string) {
+  for await (const batch of readHeld(folder, plan))
+    if (batch.some(({ operation }) => operation.key === key)) return true;
+  return false;
+}
+
+/** Whether a release decides between store and source about fields; about the url none does. */
+export function isConflict(hits: HeldRecord['hits']): boolean {
+  return hits.some(({ field, edited }) => edited === true && field !== 'url');
 }
 
 /** The operations of an unfinished run that have no outcome, or were not sent. */

@@ -18,7 +18,7 @@ import {
 } from '../../state/state.ts';
 import { counted, grouped } from '../../text/printable.ts';
 import type { RunContext } from '../run-context.ts';
-import { heldValues } from './plan-release.ts';
+import { heldValues, isConflict } from './plan-release.ts';
 
 /** A record that the ledger or the history knows. */
 export interface FoundRecord {
@@ -358,8 +358,10 @@ export interface RecordState {
   /** Values that guards of jobs hold, with the runs that can be released. */
   readonly held: readonly (Pick<RecordVersion, 'run' | 'job'> & {
     readonly changes: readonly RecordChange[];
-    /** Fields of it were changed in the store as well. */
+    /** Fields of it were changed in the store as well, other than the url. */
     readonly edited: boolean;
+    /** The store has it under another url. */
+    readonly moved: boolean;
   })[];
   /** Fields that somebody edited in the store. */
   readonly edited: readonly {
@@ -385,7 +387,7 @@ export async function recordState(
     ledger.views([key]),
   ]);
   const known = mark === undefined ? 'unknown' : 'acknowledged';
-  const held = await heldValues(context, target, key, mark);
+  const held = await heldValues(context, target, key);
   return {
     state: mark?.fingerprint === IN_DOUBT ? 'in-doubt' : known,
     id: mark?.id ?? null,
@@ -400,7 +402,8 @@ export async function recordState(
     })),
     held: held.map(({ hits, ...by }) => ({
       ...by,
-      edited: hits.some(({ edited }) => edited === true),
+      edited: isConflict(hits),
+      moved: hits.some(({ field, edited }) => edited === true && field === 'url'),
       changes: hits.map(({ field, what, old, new: now }) => changeOf(field, what, old, now)),
     })),
     versions,

@@ -24,7 +24,12 @@ import type { RunContext } from '../run-context.ts';
 import { unsentOperations } from '../send-operations.ts';
 import { linesOf, versionsOfRun } from './catalog-as-of.ts';
 import { readEdited } from './edited-record.ts';
-import { type ReleasableRecord, refuseUnlessReleasable, releasableRecords } from './plan-release.ts';
+import {
+  isConflict,
+  type ReleasableRecord,
+  refuseUnlessReleasable,
+  releasableRecords,
+} from './plan-release.ts';
 import { changesOf, ledgersOf, placeOf, type RecordChange, titleIn, versionFacts } from './record-history.ts';
 
 export {
@@ -200,7 +205,7 @@ function heldRecord({ operation: { key, spans }, before, hits }: HeldRecord, pla
 /** A record that a run held, with the held values as its changes, and what a release would do with it. */
 export type HeldRunRecord = ReturnType<typeof heldRecord> &
   Pick<ReleasableRecord, 'isSent' | 'refusal'> & {
-    /** Fields of it were changed in the store as well. */
+    /** Fields of it were changed in the store as well, other than the url. */
     readonly edited: boolean;
   };
 
@@ -217,12 +222,13 @@ export async function* heldRunRecords(
       ...heldRecord(held, plan),
       isSent: held.isSent,
       refusal: held.refusal,
-      edited: held.hits.some(({ edited }) => edited === true),
+      edited: isConflict(held.hits),
     }));
   }
 }
 
-const OTHER_URL =
+/** Why a record is held that the store has under another url. */
+export const OTHER_URL =
   'has another url in the store, so that sending it would create a second product (change the url back there, or in the source)';
 
 function heldWords(hits: readonly GuardHit[]) {
