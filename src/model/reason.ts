@@ -173,7 +173,7 @@ function addLine(group: OpenGroup, added: OpenGroup['lines'][number], message: s
 /** The code of a record that a retry leaves out, because another run has applied its key. */
 export const APPLIED_SINCE = 'applied-since';
 
-/** The code of a record that a retry does not send, because an earlier request for its key has no answer. */
+/** The code of a record that a retry or a release does not send, because an earlier request for its key has no answer. */
 export const IN_DOUBT_SINCE = 'in-doubt-since';
 
 /** The code of a record whose key was not among the rejects, so a retry must not send it. */

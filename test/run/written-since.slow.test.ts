@@ -185,6 +185,28 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     );
     expect(stdout).toContain('is newer and does not hold these values');
   });
+
+  it('is named by a release for what it is: a delete, or a request without an answer', async () => {
+    await using redis = await openRedis();
+    await using shop = await openTwoJobs(redis, 60);
+    const guards = 'guards: [{ field: variants.price, changeBy: 50%, action: hold }]\n';
+    await shop.workspace.write('jobs/catalog.yaml', FILES['jobs/catalog.yaml'] + guards);
+    const { run } = await shop.catalogSends({ 'lamp-1': 90, 'lamp-2': 91 });
+    expect(await shop.catalogSends({ 'lamp-1': null, 'lamp-2': 91 })).toMatchObject({ deleted: 1, held: 1 });
+    await shop.workspace.write('other.csv', catalogOf(new Map([...lampsWith({ 'lamp-2': 13 })].slice(2, 3))));
+    const before = shop.store.figures().requests;
+    const killed = shop.workspace.start('run', 'other');
+    await until(() => shop.store.figures().requests > before);
+    killed.process.kill('SIGKILL');
+    await killed.ended;
+    const released = await shop.run('release', String(run));
+    expect(released).toMatchObject({ applied: 0, rejected: 2 });
+    const { stdout } = await shop.workspace.storeferry('runs', String(released['run']));
+    const since = `since run ${run} held this one`;
+    expect(stdout).toContain(`another run has deleted it ${since}`);
+    expect(stdout).toContain(`another run has begun to send it ${since}`);
+    expect(stdout).not.toContain('another version');
+  });
 }
 
 describe('what another run has written since', () => {

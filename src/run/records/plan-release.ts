@@ -1,13 +1,13 @@
 import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
 import type { Operation } from '../../model/operation.ts';
 import type { Plan } from '../../model/plan.ts';
-import type { Reason } from '../../model/reason.ts';
+import { IN_DOUBT_SINCE, type Reason } from '../../model/reason.ts';
 import { COMPLETED, HOLDING_KINDS, isSameTarget, type Run, type RunPart } from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections, verifyHeld } from '../../plan/plan-file.ts';
 import { joinPredecessors, KeySet, type Predecessor, readKnownPredecessors } from '../../plan/plan-import.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
-import { importTarget, type LedgerTarget } from '../../state/state.ts';
+import { IN_DOUBT, importTarget, type LedgerMark, type LedgerTarget } from '../../state/state.ts';
 import { passedDate } from '../import/continue-or-begin.ts';
 import { productUpdates } from '../import/product-updates.ts';
 import { mayHaveRejectedOrHeld } from '../import/stage-step.ts';
@@ -153,12 +153,7 @@ export async function* releasableRecords(
       if (mark?.fingerprint === fingerprint) return judged(null, true);
       if (isLost) return changed('the state has lost data');
       // Another run has written or confirmed a version since.
-      if (isByOthers(key))
-        return changed(
-          mark?.fingerprint === before
-            ? 'another run has sent or found its earlier version'
-            : 'the store has acknowledged another version',
-        );
+      if (isByOthers(key)) return judged(otherVersion(mark, before, run.id));
       if (oldKey !== undefined && isByOthers(oldKey))
         return changed('another run has sent or found it under its old url');
       const other = newer.find(({ named }) => named.has(key));
@@ -167,6 +162,17 @@ export async function* releasableRecords(
       return judged({ code: 'not-held-now', message });
     });
   }
+}
+
+/** What another run has done with a record that this run held, and that was `before` then; groups of a report share a code. */
+function otherVersion(mark: LedgerMark | undefined, before: string | null, run: string) {
+  const since = `since run ${run} held this one`;
+  if (mark?.fingerprint === IN_DOUBT || (mark === undefined && before === null))
+    return { code: IN_DOUBT_SINCE, message: `another run has begun to send it ${since}` };
+  if (mark === undefined) return { code: 'deleted-since', message: `another run has deleted it ${since}` };
+  return mark.fingerprint === before
+    ? { code: 'confirmed-since', message: `another run has sent or found its earlier version ${since}` }
+    : { code: 'changed-since', message: `the store has acknowledged another version ${since}` };
 }
 
 /** The key under which a product that gets a new url is until then. */
