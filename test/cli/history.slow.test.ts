@@ -141,6 +141,17 @@ describe('catalog', () => {
   });
 });
 
+it('a catalog without a history says so, and only of an earlier time', async () => {
+  await using setup = await setupNightly(3);
+  const { workspace } = setup;
+  const stores = await readFile(join(workspace.dir, 'stores.yaml'), 'utf8');
+  await workspace.write('stores.yaml', `${stores.trimEnd()}\n  history: { keep: off }\n`);
+  expect((await workspace.storeferry('run', 'nightly')).code).toBe(0);
+  expect(await workspace.storeferry('catalog')).toMatchObject({ code: 0, stderr: '' });
+  const { code, stderr } = await workspace.storeferry('catalog', '--as-of', '2001-01-01');
+  expect([code, stderr]).toEqual([0, 'No history of 3 products: they are written as they are now.\n']);
+});
+
 describeWithRedis('catalog with the state in Redis', () => {
   it('is written as the store had acknowledged it at a time', async () => {
     const shop = await twoRuns((products, job) => openShop({ products, job }));

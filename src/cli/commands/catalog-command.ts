@@ -36,11 +36,11 @@ request body of a product per line. The history has what the store acknowledged,
   async run({ context, workspace, terminal }, _, { asOf, store: name, out }) {
     const format = formatOf(out ?? 'catalog.csv');
     const store = selectStore(workspace, name);
-    const found: CatalogFound = { products: 0, damaged: 0, older: 0 };
+    const found: CatalogFound = { products: 0, damaged: 0, older: 0, current: 0 };
     const target = { storeId: storeIdentity(store), resource: 'products' } as const;
     const at = asOf ?? context.clock();
     const content = catalogContent(() => {
-      Object.assign(found, { products: 0, damaged: 0, older: 0 });
+      Object.assign(found, { products: 0, damaged: 0, older: 0, current: 0 });
       return catalogBodies(catalogAsOf(context, target, at), found);
     }, format);
     return { text: printed() };
@@ -54,6 +54,10 @@ request body of a product per line. The history has what the store acknowledged,
       if (found.older > 0)
         terminal.err(
           `The history of ${counted(found.older, 'product')} begins after this time: they are written as they were when it began.\n`,
+        );
+      if (found.current > 0 && asOf !== undefined)
+        terminal.err(
+          `No history of ${counted(found.current, 'product')}: ${found.current === 1 ? 'it is written as it is' : 'they are written as they are'} now.\n`,
         );
       if (found.damaged > 0)
         terminal.err(`${counted(found.damaged, 'product')} left out: the history cannot be read.\n`);

@@ -9,8 +9,8 @@ export interface CatalogEntry {
   readonly key: string;
   /** Null: deleted; undefined where the history cannot be read. */
   readonly body: string | null | undefined;
-  /** The history begins after that time: it is as it was when it began. */
-  readonly isOlder: boolean;
+  /** What stands for the body of that time: the one with which the history begins, or without any the acknowledged one. */
+  readonly insteadBy?: 'oldest' | 'current' | undefined;
   /** The job that it belonged to; undefined where that is not known. */
   readonly owner?: string | undefined;
 }
@@ -22,6 +22,8 @@ export interface CatalogFound {
   damaged: number;
   /** The history begins after that time: they are as they were when it began. */
   older: number;
+  /** There is no history of them: they are as they are now. */
+  current: number;
 }
 
 const KEYS_AT_ONCE = 200;
@@ -35,7 +37,8 @@ export async function* catalogBodies(
     const bodies = batch.flatMap(({ body }) => body ?? []);
     found.products += bodies.length;
     found.damaged += batch.filter(({ body }) => body === undefined).length;
-    found.older += batch.filter(({ isOlder }) => isOlder).length;
+    found.older += batch.filter(({ insteadBy }) => insteadBy === 'oldest').length;
+    found.current += batch.filter(({ insteadBy }) => insteadBy === 'current').length;
     yield bodies;
   }
 }
@@ -97,13 +100,14 @@ export async function* versionsOfRun(
 function bodyAt(versions: readonly Version[], at: number, now: string | null): Omit<CatalogEntry, 'key'> {
   const version = versions.find((known) => known.at <= at);
   // A damaged version of Redis has no time.
-  if (version?.at === 0) return { body: undefined, isOlder: false };
+  if (version?.at === 0) return { body: undefined };
   if (version !== undefined) {
-    return { body: version.body, isOlder: false, owner: version.owner ?? version.run.job };
+    return { body: version.body, owner: version.owner ?? version.run.job };
   }
   const oldest = versions.at(-1);
-  const body = oldest === undefined ? now : oldest.before;
-  return { body, isOlder: body !== null };
+  return oldest === undefined
+    ? { body: now, insteadBy: 'current' }
+    : { body: oldest.before, insteadBy: 'oldest' };
 }
 
 /** The bytes of a catalog: a JSON object per product, or a table with a row per variant. `open` opens the bodies, each time from the first. */

@@ -130,7 +130,7 @@ export async function planCopy(
       signal.throwIfAborted();
       const keys = entries.map(({ key, isAdopted = false }) => keyIn(key, isAdopted));
       const marks = await ledger.marks(keys.map((key, index) => key ?? entries[index]?.key ?? ''));
-      yield entries.flatMap(({ key: sentAs, body, isOlder, owner }, index): Mapped[] => {
+      yield entries.flatMap(({ key: sentAs, body, insteadBy, owner }, index): Mapped[] => {
         const key = keys[index];
         const place = { key: key ?? sentAs, rows: 0, spans: [] };
         if (key === undefined) return [{ kind: 'rejected', ...place, reason: adoptedUrl(copy) }];
@@ -152,7 +152,7 @@ export async function planCopy(
         // The body was acknowledged, so it is what it claims to be.
         const product = forStore(JSON.parse(body));
         if ('code' in product) return [{ kind: 'rejected', ...place, reason: product }];
-        const notes = isOlder ? [OLDER] : [];
+        const notes = insteadBy === undefined ? [] : [INSTEAD_NOTES[insteadBy]];
         // In the same store it stays with the job that has it.
         return [
           {
@@ -205,7 +205,10 @@ function adoptedUrl({ store, job = '' }: RunCopy): Reason {
   };
 }
 
-const OLDER = 'the history begins after the time: as the product was when it began';
+const INSTEAD_NOTES = {
+  oldest: 'the history begins after the time: as the product was when it began',
+  current: 'no history: as the product is now',
+} as const;
 
 const ONLY_IDS = {
   code: 'category-ids',
@@ -251,7 +254,7 @@ async function* copiedEntries(
       const version = versions.find(({ run, kind }) => run.id === of && kind !== 'absent');
       if (version === undefined) return [];
       const isAdopted = versions.some(({ adopted }) => adopted === true);
-      return [{ key, body: version.body, isOlder: false, isAdopted }];
+      return [{ key, body: version.body, isAdopted }];
     });
   }
 }
