@@ -410,6 +410,11 @@ export const SENDING_KINDS: readonly RunKind[] = [
 /** The kinds that may hold and reject records of their own. */
 export const HOLDING_KINDS = ['run', 'retry', 'copy'] as const;
 
+/** Whether it is a plan that waits, or a run that was stopped before its first request. */
+export function isUnsentPlan({ status, totals }: Pick<Run, 'status' | 'totals'>): boolean {
+  return (status === 'planned' || status === 'stopped') && (totals?.requests ?? 0) === 0;
+}
+
 /**
  * How long a run has lasted, in milliseconds: the working time, without waiting and interruptions. For a running run
  * the value of about a second ago; by the wall clock if nothing is recorded, in its first second.

@@ -2,7 +2,14 @@ import { withoutUndefined } from '../model/json-object.ts';
 import type { ListHistory } from '../model/mapped-record.ts';
 import type { Plan } from '../model/plan.ts';
 import type { Reason, ReasonGroup } from '../model/reason.ts';
-import type { ChangedId, Exported, Run, RunTotals, Traffic } from '../model/run.ts';
+import {
+  type ChangedId,
+  type Exported,
+  isUnsentPlan,
+  type Run,
+  type RunTotals,
+  type Traffic,
+} from '../model/run.ts';
 import type { OutcomeTally } from '../state/state.ts';
 import { maskPeople, maskPersonalData } from '../text/mask-personal-data.ts';
 
@@ -73,9 +80,8 @@ export interface View {
 
 /** A plan, or a run that a limit stopped before its first request. */
 export function isOnlyPlanned({ run, totals }: RunFacts): boolean {
-  const { status } = run;
   if (totals.requests > 0) return false;
-  return status === 'planned' || status === 'stopped' || (status === 'superseded' && run.kind === 'plan');
+  return isUnsentPlan({ ...run, totals }) || (run.status === 'superseded' && run.kind === 'plan');
 }
 
 type MayQuotePeople = Pick<RunFacts, 'run' | 'refusals' | 'unsentReasons'> & Partial<Pick<RunFacts, 'plan'>>;

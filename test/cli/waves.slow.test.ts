@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { serveDashboard } from '../dashboard/server/running-dashboard.ts';
 import { openShop } from '../queue/workers-setup.ts';
 import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { setupNightly } from '../support/nightly.ts';
@@ -59,6 +60,18 @@ describe('a job that sends in waves', () => {
     expect(text.stdout).toContain(` undo ${id}\n`);
     const page = await readFile(join(workspace.dir, '.storeferry', 'artifacts', id, 'report.html'), 'utf8');
     expect(page).toContain('Waves: stopped after 1 of 3');
+    const released = await workspace.storeferry('release', id);
+    expect(released.stderr).toContain(`The run ${id} has not completed: it is stopped.`);
+    expect(released.stderr).not.toContain('is a plan');
+    const records = await workspace.storeferry('runs', id, '--records', '--outcome', 'unsent', '--json');
+    expect(records.stdout.match(/"outcome":"unsent"/g)).toHaveLength(190);
+    const client = await (await serveDashboard(workspace)).signedIn('full');
+    const { words } = await client.get('/jobs/nightly/run');
+    expect(words).toMatch(/The stopped run of .* waits for approval.* to send its rest, approve it/);
+    expect((await client.get(`/runs/${id}/approve`)).words).toContain('Sends exactly the rest of this run');
+    expect((await client.get(`/runs/${id}/discard`)).words).toContain(
+      'Discard the rest of a run of nightly?',
+    );
 
     const approved = await workspace.storeferry('approve', id, '--json');
     expect(approved.code).toBe(0);
@@ -87,6 +100,17 @@ describe('a job that sends in waves', () => {
     // Not approved but begun again: what was accepted is not sent again, and the waves begin with what was refused.
     const again = await workspace.storeferry('run', 'nightly', '--json');
     expect(again.json()).toMatchObject({ status: 'done', applied: 183, unchanged: 17, requests: 183 });
+  });
+
+  it('leaves a run, of which the rest is discarded', async () => {
+    await using nightly = await setupNightly(50, { apply: APPLY });
+    const { store, workspace } = nightly;
+    store.misbehave({ does: otherTitle, until: 9 });
+    const { run } = (await workspace.storeferry('run', 'nightly', '--json')).json();
+    const { stdout } = await workspace.storeferry('discard', String(run));
+    expect(stdout).toContain(
+      `Discarded the rest of run ${run} of nightly: 10 records of it were sent before`,
+    );
   });
 
   it('deletes only after the last wave was judged', async () => {

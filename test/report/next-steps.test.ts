@@ -79,6 +79,7 @@ describe('the next steps', () => {
   it('after a stop by what the store refused do not blame the source', () => {
     const stopped = aRun({ status: 'stopped', totals: { ...totals, requests: 40 } });
     expect(whats(stopped, aPlan())[0]).toBe('Correct the cause of the refusals, then:');
+    expect(whats(stopped, aPlan()).at(-1)).toBe('If the plan is correct, to send the rest of it:');
     expect(whats(aRun({ status: 'stopped', totals: { ...totals, requests: 0 } }), aPlan())[0]).toContain(
       'source',
     );

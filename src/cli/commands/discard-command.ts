@@ -1,4 +1,5 @@
 import { againAction, commandText } from '../../model/action.ts';
+import { isUnsentPlan } from '../../model/run.ts';
 import { discardRun } from '../../run/execute-run.ts';
 import { counted } from '../../text/printable.ts';
 import { requiredArgument } from '../define-command.ts';
@@ -23,7 +24,7 @@ export const discardCommand = defineStateCommand({
     const action = againAction(run);
     const again = action.does === 'run' ? { ...action, does: 'plan' as const } : action;
     return {
-      text: `Discarded the plan ${run.id} of ${run.job}: ${rest}.\nTo plan again: ${program} ${commandText(again)}\n`,
+      text: `Discarded the ${isUnsentPlan(run) ? 'plan' : 'rest of run'} ${run.id} of ${run.job}: ${rest}.\nTo plan again: ${program} ${commandText(again)}\n`,
     };
   },
 });

@@ -2,7 +2,7 @@ import type { ImportJob, Job } from '../../config/job/job.ts';
 import type { StoreConfig } from '../../config/store-config.ts';
 import { withoutAbsent } from '../../model/json-object.ts';
 import { type SafetyVerdict, safetyFound } from '../../model/plan.ts';
-import type { Run } from '../../model/run.ts';
+import { isUnsentPlan, type Run } from '../../model/run.ts';
 import { limitWords, stoppedWave, waveSizes } from '../../model/safety-limits.ts';
 import { foreign, html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { planWarnings } from '../../report/run-document.ts';
@@ -110,9 +110,12 @@ function continuationWords({ id, totals }: Run) {
   return html`If nothing has changed since, it continues where ${runLink(id)} stopped${left}; what the store has acknowledged is not sent again.`;
 }
 
-function waitingPlanWords({ id, status, totals, startedAt }: Run, reading: Reading) {
-  const figures = totals === null ? '' : `: ${counted(totals.operations, 'request')}`;
-  return html`The <a href="/runs/${id}">${status === 'stopped' ? 'stopped plan' : 'plan'}</a> of ${relativeTime(startedAt, reading)} waits for approval${figures}. A run makes a new plan; to send exactly that one, <a href="/runs/${id}/approve">approve it</a>.`;
+function waitingPlanWords(run: Run, reading: Reading) {
+  const { id, status, totals, startedAt } = run;
+  const [name, what] = isUnsentPlan(run) ? ['plan', 'exactly that one'] : ['run', 'its rest'];
+  const figures =
+    totals === null ? '' : `: ${counted(name === 'plan' ? totals.operations : totals.unsent, 'request')}`;
+  return html`The <a href="/runs/${id}">${status === 'stopped' && 'stopped '}${name}</a> of ${relativeTime(startedAt, reading)} waits for approval${figures}. A run makes a new plan; to send ${what}, <a href="/runs/${id}/approve">approve it</a>.`;
 }
 
 /** `main (https://shop.example)`. */
@@ -165,7 +168,7 @@ export function confirmApprove(report: RunFacts, { later, changed, reading }: Ap
     does: 'approve',
     to: id,
     title: run.undo === undefined ? `Approve the plan of ${job}?` : `Approve the undo of run ${run.undo.of}?`,
-    lead: html`Sends exactly <a href="/runs/${id}">this plan</a>, made ${relativeTime(run.startedAt, reading)}. The source is not read again.`,
+    lead: html`Sends exactly <a href="/runs/${id}">${isUnsentPlan(run) ? 'this plan' : 'the rest of this run'}</a>, made ${relativeTime(run.startedAt, reading)}. The source is not read again.`,
     warnings: withoutAbsent([
       changed,
       stopped !== undefined && html`Stopped after wave ${stopped.number}: ${stopped.stop}.`,
@@ -197,7 +200,8 @@ export function confirmApprove(report: RunFacts, { later, changed, reading }: Ap
 }
 
 /** What discarding a plan will do. PageError if it does not wait. */
-export function confirmDiscard({ id, job, status, totals, startedAt }: Run, reading: Reading): Confirmation {
+export function confirmDiscard(run: Run, reading: Reading): Confirmation {
+  const { id, job, status, totals, startedAt } = run;
   if (status !== 'planned' && status !== 'stopped')
     throw new PageError(
       409,
@@ -208,8 +212,8 @@ export function confirmDiscard({ id, job, status, totals, startedAt }: Run, read
   return {
     does: 'discard',
     to: id,
-    title: `Discard the plan of ${job}?`,
-    lead: html`<a href="/runs/${id}">This plan</a>, made ${relativeTime(startedAt, reading)}, can then no longer be approved.`,
+    title: `Discard the ${isUnsentPlan(run) ? 'plan' : 'rest of a run'} of ${job}?`,
+    lead: html`<a href="/runs/${id}">${isUnsentPlan(run) ? 'This plan' : 'This run'}</a>, made ${relativeTime(startedAt, reading)}, can then no longer be approved.`,
     effects: [
       sent === 0
         ? 'Nothing of it was sent.'

@@ -2,7 +2,15 @@ import { type Action, againAction, commandText } from '../../model/action.ts';
 import { sumOf, withoutAbsent } from '../../model/json-object.ts';
 import type { Plan } from '../../model/plan.ts';
 import { isUnmatched, KEY_NOT_REJECTED } from '../../model/reason.ts';
-import { type Exported, forgotten, isDriftOpen, type Pace, type Run, refusedIn } from '../../model/run.ts';
+import {
+  type Exported,
+  forgotten,
+  isDriftOpen,
+  isUnsentPlan,
+  type Pace,
+  type Run,
+  refusedIn,
+} from '../../model/run.ts';
 import { stoppedWave } from '../../model/safety-limits.ts';
 import { counted, formatDuration, grouped } from '../../text/printable.ts';
 import { deletesOfRenamed, isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
@@ -126,7 +134,7 @@ export function stepsAfter(
       const isNothing = plan !== null && plan.shards.length === 0;
       const send = isNothing
         ? 'If the plan is correct (it has nothing to send):'
-        : 'If the plan is correct, to send it:';
+        : `If the plan is correct, to send ${isUnsentPlan(run) ? 'it' : 'the rest of it'}:`;
       return [
         step(
           replan ??

@@ -2,7 +2,14 @@ import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
 import type { Operation } from '../../model/operation.ts';
 import type { Plan } from '../../model/plan.ts';
 import { IN_DOUBT_SINCE, type Reason } from '../../model/reason.ts';
-import { COMPLETED, HOLDING_KINDS, isSameTarget, type Run, type RunPart } from '../../model/run.ts';
+import {
+  COMPLETED,
+  HOLDING_KINDS,
+  isSameTarget,
+  isUnsentPlan,
+  type Run,
+  type RunPart,
+} from '../../model/run.ts';
 import { StateError, UsageError } from '../../model/storeferry-error.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections, verifyHeld } from '../../plan/plan-file.ts';
 import { joinPredecessors, KeySet, type Predecessor, readKnownPredecessors } from '../../plan/plan-import.ts';
@@ -29,7 +36,7 @@ export async function refuseUnlessReleasable(
   const run = await state.runs.get(of);
   if (run === undefined) throw new StateError(`The run ${of} is gone.`);
   const { job, status } = run;
-  if (run.kind === 'plan' || status === 'planned' || status === 'stopped') {
+  if (run.kind === 'plan' || isUnsentPlan(run)) {
     throw new UsageError(`${of} is a plan: its run holds nothing yet.`, {
       hint: `Approve it first: storeferry approve ${of}. Then release what it holds.`,
     });

@@ -5,7 +5,7 @@ import type { Plan } from '../../model/plan.ts';
 import { operationsIn } from '../../model/plan.ts';
 import { faultsOf, type Reason } from '../../model/reason.ts';
 import type { RowSpan } from '../../model/row.ts';
-import type { RecordFormat, RecordOutcome, Run } from '../../model/run.ts';
+import { isUnsentPlan, type RecordFormat, type RecordOutcome, type Run } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { type HeldRecord, readHeld, readPlan, readRejections } from '../../plan/plan-file.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
@@ -288,7 +288,7 @@ async function* openRecords(
   run: Run,
   { folder, shards, source }: PlanFolder,
 ): AsyncGenerator<readonly RunRecord[]> {
-  const waits = run.status === 'planned' || run.status === 'stopped';
+  const waits = isUnsentPlan(run);
   for (const shard of shards) {
     if (!(await folder.exists(shard.name))) continue;
     const open = await unsentOperations(context, run, shard);
