@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { seededRandom } from '../support/store/random.ts';
+import { until } from '../support/until.ts';
 import { catalogOf, FILES, lampsOf, nextLamps, openShop, type Redis } from './undo-shop.ts';
 
 function suite(openRedis: () => Promise<Redis | undefined>): void {
@@ -143,6 +144,24 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     expect(shop.store.shop.products.size).toBe(0);
     // The next run reads the source again, and sends it.
     expect(await shop.run('run', 'catalog')).toMatchObject({ code: 0, applied: 30 });
+  });
+
+  it('of a killed run refuses keys that it has neither changed nor may have sent', async () => {
+    await using redis = await openRedis();
+    await using shop = await openShop(redis, 60);
+    await shop.workspace.write('catalog.csv', catalogOf(lampsOf(30)));
+    const killed = shop.workspace.start('run', 'catalog');
+    await until(() => shop.store.figures().requests >= 4);
+    killed.process.kill('SIGKILL');
+    await killed.ended;
+    const { runs } = await shop.run('runs');
+    const run = String(Array.isArray(runs) ? runs[0]?.run : '');
+    const undo = (key: string) => shop.workspace.storeferry('undo', run, '--only', key);
+    await until(async () => !(await undo('lamp-0')).stderr.includes('has not ended'), { everyMs: 500 });
+    expect((await undo('lamp-0')).code).toBe(0);
+    expect((await undo('lamp-29')).code).toBe(0);
+    const { code, stderr } = await undo('lamp-00');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('changed no record "lamp-00"')]);
   });
 }
 

@@ -38,7 +38,7 @@ import type { ImportRequest, RunContext } from '../run-context.ts';
 export async function refuseUnlessUndoable(
   context: RunContext,
   undoing: Run,
-  { of, only }: RunPart,
+  { of, only = [] }: RunPart,
 ): Promise<void> {
   const { state } = context;
   const run = await endedRunOf(context, of, {
@@ -47,17 +47,24 @@ export async function refuseUnlessUndoable(
     stop: `Stop it first: storeferry cancel ${of}`,
   });
   if (run !== undefined) refuseOtherTarget(run, undoing);
-  // Of what it had in flight when it was killed, the history has nothing.
-  if (run !== undefined && UNFINISHED.includes(run.status)) return;
   const history = state.history(importTarget(undoing));
-  const versions = await history.versions(only ?? []);
-  const missing = only?.find((_, index) => versions[index]?.every((version) => version.run.id !== of));
+  const versions = await history.versions(only);
+  const strange = new Set(
+    only.filter((_, index) => versions[index]?.every((version) => version.run.id !== of)),
+  );
+  // Of what it had in flight when it was killed, the history has nothing.
+  const unfinished = run !== undefined && UNFINISHED.includes(run.status) ? run : undefined;
+  if (unfinished !== undefined && strange.size > 0) {
+    for await (const open of openOperations(context, unfinished))
+      for (const { key } of open) strange.delete(key);
+  }
+  const [missing] = strange;
   if (missing !== undefined) {
     throw new UsageError(`The run ${of} changed no record ${JSON.stringify(missing)}.`, {
       hint: `\`storeferry runs ${of} --records\` lists what it changed.`,
     });
   }
-  await refuseWithoutVersions(history, of, 'nothing can be undone');
+  if (unfinished === undefined) await refuseWithoutVersions(history, of, 'nothing can be undone');
 }
 
 /** Plans the inverse of a run: its changed and deleted records get their earlier bodies, products that it created and still owns are deleted. */
