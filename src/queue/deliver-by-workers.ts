@@ -54,14 +54,10 @@ export function deliverByWorkers(queues: Queues): DeliverShards {
   return async (context, delivery, shards, onTally) => {
     const { run, lock } = delivery;
     const signal = AbortSignal.any([context.signal, lock.lost]);
-    const open = await unfinished(context, run, shards);
-    const round = await beginRound(
-      queues,
-      { id: run.id, store: delivery.store.name },
-      open,
-      context.newRunId(),
-    );
+    let round: ShardRound | undefined;
     try {
+      const open = await unfinished(context, run, shards);
+      round = await beginRound(queues, { id: run.id, store: delivery.store.name }, open, context.newRunId());
       for (;;) {
         signal.throwIfAborted();
         const out = await round.poll();
@@ -72,6 +68,7 @@ export function deliverByWorkers(queues: Queues): DeliverShards {
     } catch (error) {
       const reason = await reasonToEnd(context, run, signal, error);
       const quiet =
+        round !== undefined &&
         (!signal.aborted || reason instanceof InterruptedOnRequestError) &&
         (await stopWorkers(context, delivery, round, reason).catch(() => false));
       if (!quiet) await lock.leave();

@@ -26,7 +26,15 @@ import { finishStep } from './import/finish-step.ts';
 import { keepBlocks } from './import/kept-blocks.ts';
 import { planStep, refuseUnknownKeys, refuseUnsafe } from './import/plan-step.ts';
 import { stageJobSource, stageStep, stageWithoutSource } from './import/stage-step.ts';
-import { createReconciledRun, lockJob, lockPlan, lockTarget, reconcileState, whileHeld } from './lock-job.ts';
+import {
+  createReconciledRun,
+  lockJob,
+  lockJobForRun,
+  lockPlan,
+  lockTarget,
+  reconcileState,
+  whileHeld,
+} from './lock-job.ts';
 import type { News, TestedRecipient } from './notify/send-notices.ts';
 import { refuseUnlessRejected, stageCorrected } from './read-corrections.ts';
 import { type CopySource, copyRequest, refuseUnlessCopyable } from './records/plan-copy.ts';
@@ -230,7 +238,7 @@ async function importRun(outerContext: RunContext, task: ImportTask) {
   return await runPipeline(outerContext, {
     run: runOf(outerContext, request, task),
     // A plan does not lock the job: a plan that is made during a run may be outdated, which is harmless.
-    lock: isPlanning(task) ? lockPlan : lockJob,
+    lock: isPlanning(task) ? lockPlan : lockJobForRun,
     async admit(run) {
       if (mapsRows(task)) refuseUnusable(request.mapping);
       if (task.kind === 'retry') {
@@ -270,9 +278,15 @@ async function importRun(outerContext: RunContext, task: ImportTask) {
       }
       const { workers } = task;
       await using target = await lockTarget(context, work.run, { together: workers !== undefined });
+      // Others send for a run that is continued until this process has seen all its shards end.
+      let othersMaySend = workers !== undefined;
+      await using _shared = {
+        [Symbol.asyncDispose]: async () => void (othersMaySend && (await target.leave())),
+      };
       await using _endPosition = storeEndPositionAtEnd(context, work, target);
       const known = plan ?? (await readPlan(context.artifacts.run(work.run.id)));
-      if (known !== undefined) await refuseOutdated(context, work.run, known);
+      if (known === undefined) othersMaySend = false;
+      else await refuseOutdated(context, work.run, known);
       plan ??= await planStep(whileHeld(context, work.lock, target), request, work.run);
       refuseUnsafe(work.run, plan);
       // A retry or release without anything to send keeps plans valid and unfinished runs continuable.
@@ -282,6 +296,7 @@ async function importRun(outerContext: RunContext, task: ImportTask) {
       const delivery = { run: work.run, plan, job, store, lock: target };
       const keep = await keepBlocks(context, work.run, plan, target);
       await applyStep(context, delivery, workers ?? deliverInProcess);
+      othersMaySend = false;
       if (plan.confirmed !== undefined)
         await context.state.ledger(importTarget(work.run)).confirm(plan.confirmed);
       await keep();

@@ -173,20 +173,16 @@ function jobFacts(job: Job): Pick<Run, 'job' | 'resource' | 'approval'> {
 /** Continues an unfinished run in the place of the new one, which is removed. */
 export async function continueInstead(context: RunContext, begun: Run, unfinished: Run): Promise<Run> {
   const { runs } = context.state;
-  // A request to end either of them since the new one began means the continued one; an earlier one has been met.
-  const asked = await Promise.all(
-    [begun, unfinished].map(async ({ id }) => (await runs.get(id))?.interruptAskedAt ?? 0),
-  );
-  const now = context.clock();
-  const pending = asked.find((at) => at >= begun.startedAt && at <= now);
   await context.artifacts.remove(begun.id);
+  // A request to end the new run means the continued one as well.
+  const { interruptAskedAt = null } = (await runs.get(begun.id)) ?? {};
   await runs.remove(begun.id);
   return await runs.update(unfinished.id, {
     status: 'running',
     error: null,
     finishedAt: null,
     progress: null,
-    interruptAskedAt: pending ?? null,
+    ...(interruptAskedAt !== null && { interruptAskedAt }),
   });
 }
 

@@ -41,6 +41,20 @@ async function probedShop(
   };
 }
 
+/** The state of a workspace, as another process of it has it. */
+async function openedState(workspace: Shop['workspace']) {
+  await workspace.write('.env', `STORE_API_KEY=${API_KEY}\n`);
+  const open = await openContext(workspace.dir, () => {}, new AbortController().signal);
+  const { job, store: config } = await readImportRequest(open.workspace, 'nightly', false);
+  return {
+    context: open.context,
+    state: open.context.state,
+    job,
+    config,
+    [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
+  };
+}
+
 type Shop = Awaited<ReturnType<typeof probedShop>>;
 
 /** 51 fields in 37 products edited, 3 deleted, 2 made again, 4 strangers. */
@@ -252,9 +266,8 @@ it.each([
     await store.upsert({ url: 'product-1', title });
     await store.upsert({ url: 'stranger', title: 'stranger' });
 
-    await workspace.write('.env', `STORE_API_KEY=${API_KEY}\n`);
-    await using open = await openContext(workspace.dir, () => {}, new AbortController().signal);
-    const { state } = open.context;
+    await using open = await openedState(workspace);
+    const { state, job, config } = open;
     const ledger: typeof state.ledger = (target) => {
       const own = state.ledger(target);
       const bodies: typeof own.bodies = async (keys) =>
@@ -263,7 +276,6 @@ it.each([
       return Object.create(own, { bodies: { value: bodies }, observe: { value: observe } });
     };
     const context = { ...open.context, state: Object.create(state, { ledger: { value: ledger } }) };
-    const { job, store: config } = await readImportRequest(open.workspace, 'nightly', false);
     const request = { job, store: config, sample: null, random: Math.random };
     const failed = await executeRun(context, { kind: 'drift', request });
     expect(failed).toMatchObject({ run: { status: 'failed' } });
@@ -288,6 +300,28 @@ it.each([
     });
   },
 );
+
+it('drift by writes deletes no draft of somebody, and leaves titles whose edits are known', async () => {
+  await using shop = await probedShop(3, []);
+  const { store, workspace, products } = shop;
+  await store.send('DELETE', `/api/site/products/${(await products()).get('product-1')?.id}`);
+  await store.upsert({ url: 'product-1', title: 'A draft', hidden: true });
+  await store.upsert({ url: 'product-2', title: 'By hand' });
+  const opened = await openedState(workspace);
+  const { state, config } = opened;
+  const known = state.ledger({ storeId: storeIdentity(config), resource: 'products' });
+  const [mark] = await known.marks(['product-2']);
+  const title = { value: 'By hand', since: Date.now(), accepted: true as const };
+  const observation = { altered: {}, edited: { title } };
+  await known.observe([{ key: 'product-2', fingerprint: mark?.fingerprint ?? '', observation }]);
+  await opened[Symbol.asyncDispose]();
+
+  const found = await workspace.storeferry('drift', 'nightly', '--json');
+  expect(found.json()).toMatchObject({ deleted: 0, recreated: 1, edited: 0 });
+  const after = await products();
+  expect(after.get('product-1')).toMatchObject({ hidden: true });
+  expect(after.get('product-2')).toMatchObject({ title: 'By hand' });
+});
 
 it('drift refuses where nothing is known of the store', async () => {
   await using store = await setup();

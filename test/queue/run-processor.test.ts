@@ -155,7 +155,7 @@ it('a request to end a run is kept when it comes while another worker is about t
   const asked = withRuns(state, ({ create, update }) => ({
     create: async (run) => {
       await create(run);
-      await update('announced1', { interruptAskedAt: run.startedAt });
+      await update('announced1', { interruptAskedAt: run.startedAt + 5_000 });
     },
   }));
   await queued.take(queued.processor(asked));

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { openContext } from '../../src/cli/open-context.ts';
 import { readImportRequest } from '../../src/cli/read-request.ts';
 import { storeIdentity } from '../../src/model/remote-address.ts';
-import { InterruptedError, LockedError } from '../../src/model/storeferry-error.ts';
+import { InterruptedError, LockedError, StateError } from '../../src/model/storeferry-error.ts';
 import { PLAN_FILE } from '../../src/plan/plan-file.ts';
 import { executeRun } from '../../src/run/execute-run.ts';
 import type { RunContext } from '../../src/run/run-context.ts';
@@ -126,4 +126,37 @@ it('a run sends nothing when the state loses data while it waits for the store',
     error: expect.stringContaining('lost data'),
   });
   expect(store.requests).toHaveLength(before);
+});
+
+it('a run that is continued and ends before it has looked at its shards leaves the store to the workers that send', async () => {
+  await using setup = await setupNightly(5);
+  const { workspace, store } = setup;
+  await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
+  await using open = await openContext(workspace.dir, () => {}, new AbortController().signal);
+  const { context } = open;
+  const { state } = context;
+  const request = await readImportRequest(open.workspace, 'nightly', false);
+  const stopped = async () => {
+    throw new InterruptedError('stopped');
+  };
+  const { run } = await executeRun(context, { kind: 'run', request, workers: stopped });
+  expect(run.status).toBe('interrupted');
+
+  const target = { storeId: storeIdentity(request.store), resource: 'products' as const };
+  const name = targetLockName(target);
+  const worker = await state.locks.tryAcquire(name, { job: run.job, run: run.id }, { together: true });
+  if ('heldBy' in worker) throw new Error('the store is locked');
+  const update: typeof state.runs.update = async (id, changes) => {
+    if (changes.step === 'apply') throw new StateError('damaged');
+    return await state.runs.update(id, changes);
+  };
+  const runs = Object.create(state.runs, { update: { value: update } });
+  const failing = Object.create(state, { runs: { value: runs } });
+  const again = await executeRun({ ...context, state: failing }, { kind: 'run', request, workers: stopped });
+  expect(again.run).toMatchObject({ id: run.id, status: 'failed', error: 'damaged' });
+  expect(await state.locks.tryAcquire(name, { job: 'weekly', run: 'other' })).toEqual({
+    heldBy: { job: run.job, run: run.id },
+  });
+  expect(worker.isHeld()).toBe(true);
+  await worker.release();
 });

@@ -177,7 +177,7 @@ export async function findDrift(
     await writeFindings(folder, 1, findings, notes);
   };
 
-  /** What an update that changes nothing has shown; a product that it has created itself is removed again. */
+  /** What an update by `touchingBody` has shown; a product that it has created itself is removed again. */
   const judgeTouch = async (
     record: KnownRecord,
     outcome: Outcome,
@@ -189,13 +189,13 @@ export async function findDrift(
     if (outcome.kind === 'rejected') notes.unchecked += 1;
     if (outcome.kind !== 'applied' || !isJsonObject(answer)) return { outcome };
     if (!isOfProducts || outcome.id === record.mark.id) return { outcome, found: compared(record, answer) };
-    if (outcome.id === null || !hasOnlyTitleAndUrl(answer))
+    if (outcome.id === null || !isBare(answer))
       return { outcome: GONE, found: [await recreated(record, answer)] };
     const removed = await remove(outcome.id);
     if (removed.kind === 'left') return { outcome: removed };
     return removed.kind === 'applied' ? gone : { outcome: { ...removed, inDoubt: true } };
   };
-  /** The store, with updates that change nothing, and whose answers add to the findings. */
+  /** The store, with updates by `touchingBody` whose answers add to the findings. */
   const touchingStorefront = async (
     records: readonly KnownRecord[],
     findings: DriftFinding[],
@@ -225,7 +225,7 @@ export async function findDrift(
       ...storefront,
       upsertProduct: ({ url }, options) =>
         touch(url, options, (record) =>
-          answering.upsertProduct({ url, body: unchangedUpsertBody(record) }, options),
+          answering.upsertProduct({ url, body: touchingBody(record) }, options),
         ),
       updateContact: (id, _body, options) =>
         touch(id, options, () => answering.updateContact(id, emptyContact, options)),
@@ -254,7 +254,7 @@ export async function findDrift(
     });
     return findings;
   };
-  /** By updates that change nothing, part by part. */
+  /** By updates, part by part. */
   const touch = async () => {
     onEvent({ type: 'touching', run, records: keys.length });
     for (const [index, some] of [...chunksOf(keys, SHARD_SIZE)].entries()) {
@@ -284,16 +284,22 @@ export async function findDrift(
 /** The outcome for a record that the store no longer has under its id in the ledger. */
 const GONE: Applied = { kind: 'applied', id: null };
 
-/** An upsert that changes nothing. The blank keeps an answer from repeating it as it is: it must be parsed. */
-function unchangedUpsertBody({ key, body }: KnownRecord) {
+/**
+ * An upsert that changes no more than the title where that was edited and the edit is not known. The blank keeps an answer from
+ * repeating it as it is: it must be parsed.
+ */
+function touchingBody({ key, body, observation }: KnownRecord) {
   const whole: unknown = JSON.parse(body);
-  const title = isJsonObject(whole) ? member(whole, 'title') : undefined;
-  return `{ "url":${JSON.stringify(key)},"title":${JSON.stringify(title ?? key)}}`;
+  const sent = isJsonObject(whole) ? member(whole, 'title') : undefined;
+  const title = observation.edited['title']?.value ?? sent ?? key;
+  return `{ "url":${JSON.stringify(key)},"title":${JSON.stringify(title)}}`;
 }
 
 const CONTENT = ['description', 'images', 'categories', 'options', 'variants', 'subscription', 'file'];
 
-/** Whether a product has nothing but a title and a url. */
-function hasOnlyTitleAndUrl(product: JsonObject) {
+/** Whether an upsert of a title and a url makes such a product. A hidden or digital one is a draft of somebody. */
+function isBare(product: JsonObject) {
+  const { hidden = false, type = 'physical' } = product;
+  if (hidden !== false || type !== 'physical') return false;
   return CONTENT.every((name) => isEmpty(member(product, name) ?? null));
 }

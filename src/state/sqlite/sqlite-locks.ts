@@ -170,9 +170,12 @@ export function createSqliteLocks(folder: string, rows: Promised<LockRows>): Sql
 
   const handle = (name: string, held: Held): Lock => {
     let left = false;
-    const release = async () => {
+    const freeForAll = async () => {
       // A row that cannot be freed is equal to one that a crash leaves.
       if (free(name, held)) await rows.freeLock(name, held.token).catch(() => {});
+    };
+    const release = async () => {
+      if (!left) await freeForAll();
     };
     return {
       fence: { name, token: held.token },
@@ -187,7 +190,7 @@ export function createSqliteLocks(folder: string, rows: Promised<LockRows>): Sql
         if (left) return;
         left = true;
         held.times -= 1;
-        if (held.times === 0) await release();
+        if (held.times === 0) await freeForAll();
       },
       [Symbol.asyncDispose]: release,
     };
