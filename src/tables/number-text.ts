@@ -124,25 +124,36 @@ export function formatCurrencies(code: string): string | undefined {
   return joinedCurrencies([...declared, ...currenciesBeside(beside)]);
 }
 
-/** What a format of numbers shows: `# €/100 pcs`, with a comma behind the `#` of thousands; undefined for no more than digits and signs. */
+/**
+ * What a format of numbers shows: `# €/100 pcs`, with a comma behind the `#` of thousands; `# / on request` where some are a text, and
+ * `# (hidden)` where those above 0 are not shown. Undefined for no more than digits and signs.
+ */
 export function shownBy(code: string): string | undefined {
-  const [, instead] = TEXT_IF.exec(code) ?? [];
-  if (instead !== undefined) return `# / ${instead}`;
-  let text = '';
-  for (const [token] of code.replace(/general/i, '0').matchAll(TOKEN)) {
-    if (token === ';') break;
+  const sections = [''];
+  for (const [token] of code.replaceAll(/general/gi, '0').matchAll(TOKEN)) {
     const [, sign] = /^\[\$([^-\]]*)/.exec(token) ?? [];
-    if (token.startsWith('"')) text += token.slice(1, -1);
-    else if (token.startsWith('\\')) text += token.slice(1);
-    else if (/^[[_*]/.test(token)) text += sign ?? ' ';
-    else text += /[0#?.]/.test(token) ? DIGIT : token === ',' ? GROUP : token;
+    let text = token;
+    if (token.startsWith('"')) text = token.slice(1, -1);
+    else if (token.startsWith('\\')) text = token.slice(1);
+    else if (/^\[[<>=]/.test(token)) text = CONDITION;
+    else if (/^[[_*]/.test(token)) text = sign ?? ' ';
+    else if (/[0#?.]/.test(token)) text = DIGIT;
+    else if (token === '@') text = TEXT;
+    else if (token === ',') text = GROUP;
+    if (token === ';') sections.push('');
+    else sections.push(`${sections.pop()}${text}`);
   }
-  const shown = text.replaceAll(NUMBER, '#').replaceAll(GROUP, ',').trim();
+  const numbers = sections.slice(0, 3).filter((section) => !section.includes(TEXT));
+  const [first = DIGIT] = numbers;
+  const instead = numbers.find((section) => !section.includes(DIGIT) && /\p{L}/u.test(section));
+  if (instead !== undefined) return `# / ${instead.replaceAll(CONDITION, '').trim()}`;
+  if (/[;"]/.test(code) && !first.includes(DIGIT) && !first.includes(CONDITION)) return '# (hidden)';
+  const shown = first.replaceAll(CONDITION, ' ').replaceAll(NUMBER, '#').replaceAll(GROUP, ',').trim();
   return /\p{L}|,/u.test(shown) && shown.includes('#') ? shown : undefined;
 }
 
-/** A section of some numbers that shows a text instead: `[<10]"on request"`. */
-const TEXT_IF = /\[[<>=][^[\]]*\]\s*"([^"]*\p{L}[^"]*)"\s*(?:;|$)/u;
+const CONDITION = '\x02';
+const TEXT = '\x03';
 const GROUP = '\x01';
 const NUMBER = new RegExp(`${DIGIT}(?:[${DIGIT}${GROUP}\\s'’.]*${DIGIT})?`, 'g');
 

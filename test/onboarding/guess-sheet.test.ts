@@ -59,6 +59,12 @@ describe('numbers that a sheet shows with words', () => {
     ['Stock', '#\\ ##0\\ "sold out"', '# sold out'],
     ['Price', '[>=1000]0.00" EUR";[<1000]"on request"', '# / on request'],
     ['Price', '[<1000]"on request";0.00', '# / on request'],
+    ['Price', '"on request";0.00', '# / on request'],
+    ['Price', '0.00;-0.00;\\f\\r\\e\\e', '# / free'],
+    ['Price', '#,##0.00;[Red]"n/a; ""?";"free";@', '# / n/a; ?'],
+    ['Price', ';;;', '# (hidden)'],
+    ['Price', ';0.00', '# (hidden)'],
+    ['Stock', '"";""', '# (hidden)'],
     ['Price', '#,##0.00\\ [$€-407]" netto"', '# € netto'],
     ['Price', '"ab "0.00" €"', 'ab # €'],
     ['Stock', '0" cartons"', '# cartons'],
@@ -82,6 +88,9 @@ describe('numbers that a sheet shows with words', () => {
     ['Stock', '#\\ ##0\\ "szt."'],
     ['Stock', '#,##0\\ "in stock"'],
     ['Stock', '0" Stk"'],
+    ['Stock', '0;-0;;@'],
+    ['Price', '_-* #,##0.00_-;-* #,##0.00_-;_-* "-"??_-;_-@_-'],
+    ['Price', '[=0]"";0.00'],
     ['Length', '0" cm"'],
   ])('%s as %s are not', async (header, format) => {
     const file = { rows: priced(header, { number: 12, format }, { number: 9, format }) };
