@@ -196,7 +196,8 @@ function withCurrencies(
     const named = currencies[index];
     if (named === undefined) return cell;
     const fits = (word: string) => sold !== undefined && currenciesNamed(word)?.includes(sold) === true;
-    const isKept = sold === undefined ? reason.includes(header[index] ?? '') : !named.split(' ').every(fits);
+    const name = header[index] ?? '';
+    const isKept = sold === undefined ? name !== '' && reason.includes(name) : !named.split(' ').every(fits);
     return isKept ? `${cell} ${named}` : cell;
   });
 }

@@ -100,6 +100,33 @@ variants: { pricing: { price: price } }`;
     expect(rejects).toContain('\nb,12.50 $,');
   });
 
+  it('stay with the column that the reason names, not with one without a header', async () => {
+    const { store, workspace } = await setUp();
+    await using _store = store;
+    await using _workspace = workspace;
+    const price = (format: string) => ({ number: '12.5', format });
+    const rows = [
+      ['Key', '', 'Price'],
+      ['a', price('[$€-407]0.00'), price('[$€-407]0.00')],
+      ['b', price('[$€-407]0.00'), price('[$$-409]0.00')],
+    ];
+    await workspace.write('stores.yaml', stores(store.baseUrl, ''));
+    await workspace.write(
+      'mappings/own.yaml',
+      'import: products\ncolumns: { key: Key, price: Price }\nproduct: { url: key, title: key }\nvariants: { pricing: { price: price } }\n',
+    );
+    await workspace.write(
+      'jobs/book.yaml',
+      JOB.replace('feed.csv', 'a.xlsx').replace(/mapping: .*/, 'mapping: own'),
+    );
+    await writeFile(join(workspace.dir, 'a.xlsx'), makeXlsx([{ name: 'Prices', rows }]));
+    const { json } = await workspace.storeferry('run', 'book', '--json');
+    expect(json()).toMatchObject({ applied: 0, rejected: 2 });
+    const rejects = await readFile(join(workspace.dir, String(json()['rejectsFile'])), 'utf8');
+    expect(rejects).toContain('\na,12.50,12.50 €,');
+    expect(rejects).toContain('\nb,12.50,12.50 $,');
+  });
+
   it('are never sent later either: the first currency stays', async () => {
     await keepsToOne();
   });
