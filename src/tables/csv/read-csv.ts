@@ -79,8 +79,8 @@ export interface CsvTable extends Table, Disposable {
 }
 
 /**
- * Opens CSV bytes: decides charset and delimiter, reads the header (always the first line with content; a title in its
- * place is reported in `doubt`), and streams the rows with the physical lines on which they start. Repeated headers are
+ * Opens CSV bytes: decides charset and delimiter, reads the header (`headerRow`, else the first line with content; a
+ * title in its place is reported in `doubt`), and streams the rows with the physical lines on which they start. Repeated headers are
  * marked. Text that could be read in two ways is refused with its place when it is reached: CsvError, EncodingError. The input
  * is always destroyed at the end.
  */
@@ -111,7 +111,8 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
   const declared = declaredDelimiter(window.bytes);
   window.drop(declared?.length ?? 0);
   const firstLine = declared === undefined ? 1 : 2;
-  const skipped = await skipLines(window, firstLine, options.headerRow ?? firstLine, name);
+  const line = Math.max(firstLine, options.headerRow ?? firstLine);
+  const skipped = await skipLines(window, firstLine, line, name, limits);
   const reading: Reading = {
     name,
     file: options.file ?? 0,
@@ -122,7 +123,7 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
     quotes: options.quotes ?? 'standard',
     limits,
     blockBytes,
-    line: Math.max(firstLine, options.headerRow ?? firstLine),
+    line,
     offset: mark + (declared?.length ?? 0) + skipped,
     newlines: 0,
     blankLines: 0,
@@ -132,6 +133,8 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
   const pieces = readRows(window, reading, () => finder());
   const { dataRow = 0 } = options;
   const { header, below } = await readHeader(pieces, name);
+  if (options.headerRow !== undefined && header.line !== line)
+    throw noHeader(name, `line ${line} is empty`, line);
   const first = rowsFrom(below, dataRow);
   const firstRows = first.rows;
   refuseLongNames(header, name, limits);
@@ -201,29 +204,39 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
   };
 }
 
-/** Drops the lines before the header, and gives their bytes. CsvError where the file ends before. */
-async function skipLines(window: ByteWindow, line: number, header: number, name: string) {
+/** Drops the lines before the header, and gives their bytes. CsvError where one is too long, or the file ends before. */
+async function skipLines(window: ByteWindow, line: number, header: number, name: string, limits: CsvLimits) {
   let skipped = 0;
+  let searched = 0;
   for (let at = line; at < header; ) {
     const { bytes, final } = window;
-    const end = bytes.findIndex((byte) => byte === LF || byte === CR);
+    const found = bytes.subarray(searched).findIndex((byte) => byte === LF || byte === CR);
+    const end = found < 0 ? -1 : searched + found;
+    searched = end < 0 ? bytes.length : end;
+    if (searched > limits.rowBytes)
+      throw fileLimitError(CsvError, limits, 'rowBytes', { file: name, line: at });
     // The second half of a line end may not have been read yet.
     if (end >= 0 && (end + 1 < bytes.length || final)) {
       const length = bytes[end] === CR && bytes[end + 1] === LF ? end + 2 : end + 1;
       window.drop(length);
       skipped += length;
+      searched = 0;
       at += 1;
     } else if (final) {
-      throw new CsvError(`There is no header: the file has no line ${header}.`, {
-        place: { file: name, line: at },
-        hint: 'Correct `headerRow` in the source of the job.',
-      });
+      throw noHeader(name, `the file has no line ${header}`, at);
     } else {
       await window.grow(bytes.length + PARSED_BYTES);
     }
   }
   if (skipped > 0) await window.grow(PARSED_BYTES);
   return skipped;
+}
+
+function noHeader(file: string, what: string, line: number) {
+  return new CsvError(`There is no header: ${what}.`, {
+    place: { file, line },
+    hint: 'Correct `headerRow` in the source of the job.',
+  });
 }
 
 /** The first line with content, and the rows that were read with it. */

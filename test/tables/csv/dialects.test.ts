@@ -52,6 +52,27 @@ describe('headerRow', () => {
   it('is refused where the file ends before', async () => {
     await expect(read('a,b\n1,2\n', { headerRow: 5 })).rejects.toThrow('the file has no line 5');
   });
+  it.each(['', ' ', ';;'])('is refused where that line is %j', async (blank) => {
+    const text = `Title\n${blank}\n\nsku;name\na;b\n`;
+    await expect(read(text, { headerRow: 2 })).rejects.toThrow('There is no header: line 2 is empty.');
+  });
+  it('refuses a line above it that is beyond the limit, before it is read to its end', async () => {
+    let pieces = 0;
+    const input = Readable.from(
+      (function* () {
+        for (; pieces < 1_000; pieces += 1) yield Buffer.alloc(65_536, 'x');
+      })(),
+    );
+    const options = { name: 'a.csv', headerRow: 3, limits: { rowBytes: 1_000_000 } };
+    await expect(readCsv(input, options)).rejects.toThrow('beyond the limit rowBytes');
+    expect(pieces).toBeLessThan(100);
+    await expect(
+      read(`x\n${'x'.repeat(101)}\na,b\n`, { headerRow: 3, limits: { rowBytes: 100 } }),
+    ).rejects.toMatchObject({ place: { line: 2 } });
+  });
+  it('searches a long line above it once', async () => {
+    await expect(read('x'.repeat(30_000_000), { headerRow: 2 })).rejects.toThrow('the file has no line 2');
+  });
 });
 
 describe('escape: backslash', () => {
