@@ -407,20 +407,37 @@ type Blame = 'named' | 'open' | 'other-column';
 const ROW_REFERENCE = /\((?:line \d+|[^()]*(?:![A-Z]+| row )\d+|[^()]*\[\d+\][^(),]*)[,)]/;
 
 /** What the reasons of a rejected row say of one of its columns. */
-export function blameOf(reasons: string, column: string, columns: readonly string[]): Blame {
-  if (isBlamed(reasons, column)) return 'named';
-  const isOpen = reasons.split(' / ').some((reason) => !columns.some((name) => namesColumn(reason, name)));
+export function blameOf(text: string, column: string, columns: readonly string[]): Blame {
+  if (isBlamed(text, column, columns)) return 'named';
+  const isOpen = reasonsIn(text, columns).some(
+    (reason) => !columns.some((name) => namesColumn(reason, name)),
+  );
   return isOpen ? 'open' : 'other-column';
 }
 
-/** Whether one of the reasons of a rejected row names the column, and no other line. */
-export function isBlamed(reasons: string, column: string): boolean {
-  if (!reasons.includes(column)) return false;
-  return reasons.split(' / ').some((reason) => !ROW_REFERENCE.test(reason) && namesColumn(reason, column));
+/** Whether one of the reasons of a rejected row names this one of its columns, and no other line. */
+export function isBlamed(text: string, column: string, columns: readonly string[]): boolean {
+  if (!text.includes(column)) return false;
+  return reasonsIn(text, columns).some(
+    (reason) => !ROW_REFERENCE.test(reason) && namesColumn(reason, column),
+  );
 }
 
+/** The reasons in the text that `RejectedSpans` joins. The name of a column may have the separator in it: `Preis / Price`. */
+function reasonsIn(text: string, columns: readonly string[]) {
+  const names = columns.filter((name) => name.includes(' / ') && text.includes(name));
+  const kept = names
+    .sort((one, other) => other.length - one.length)
+    .reduce((marked, name) => marked.replaceAll(name, name.replaceAll(' / ', '\0')), text);
+  return kept.split(' / ').map((reason) => reason.replaceAll('\0', ' / '));
+}
+
+/** Whether it has the name as words of their own. */
 function namesColumn(reason: string, column: string) {
-  const at = column === '' ? -1 : reason.indexOf(column);
-  const around = `${reason[at - 1] ?? ' '}${reason[at + column.length] ?? ' '}`;
-  return at >= 0 && !/[\p{L}\d]/u.test(around);
+  if (column === '') return false;
+  for (let at = reason.indexOf(column); at >= 0; at = reason.indexOf(column, at + 1)) {
+    const around = `${reason[at - 1] ?? ' '}${reason[at + column.length] ?? ' '}`;
+    if (!/[\p{L}\d]/u.test(around)) return true;
+  }
+  return false;
 }

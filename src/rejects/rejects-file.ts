@@ -488,7 +488,7 @@ function reasonText(
   const place = withoutAbsent([
     row,
     cause === undefined ? undefined : sourceRows?.[cause],
-    column === undefined || `${message}${row}`.includes(column) ? undefined : `column ${column}`,
+    column === undefined || row?.endsWith(column) ? undefined : `column ${column}`,
   ]);
   return `${message}${place.length === 0 ? '' : ` (${place.join(', ')})`}`.slice(0, MAX_REASON_LENGTH);
 }

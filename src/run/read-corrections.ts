@@ -135,7 +135,7 @@ const OWN_COLUMNS = 2;
 /** The places of the columns that a reason names; of `Price` and `Variant Price` the longer one. */
 function blamedIn(reason: string, columns: readonly string[]): readonly number[] {
   const named = columns.flatMap((column, place) =>
-    column !== '' && isBlamed(reason, column) ? [place] : [],
+    column !== '' && isBlamed(reason, column, columns) ? [place] : [],
   );
   const name = (place: number) => columns[place] ?? '';
   return named.filter(

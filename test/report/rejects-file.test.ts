@@ -47,6 +47,17 @@ describe('the rejects file', () => {
     expect(rejects.text).toContain(`'=cmd() refused (column price);3\n`);
   });
 
+  it.each(["'12''50 Prices' is not a number", "'Price' is not a number"])(
+    'names the column, also where the value has its name: %j',
+    async (message) => {
+      const reason = { code: 'x', message, line: 2, column: 'Price' };
+      await using rejects = await rejectsOf({ 'a.csv': 'Price,b\nx,1\n' }, [
+        { spans: [{ file: 0, from: 2, to: 2 }], reason },
+      ]);
+      expect(rejects.text).toContain(`${message} (column Price)`);
+    },
+  );
+
   it('keeps reasons aligned: short rows are filled up, surplus cells have columns of their own', async () => {
     const source = 'a,b\n1\n1,2,3,,5\n1,2,,\n';
     await using rejects = await rejectsOf({ 'a.csv': source }, [rejection(2, 4)]);

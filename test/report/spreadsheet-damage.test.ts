@@ -228,6 +228,23 @@ describe('a reason', () => {
   ] as const)('%j blames the column %s: %s', (reason, column, blame) => {
     expect(blameOf(reason, column, columns)).toBe(blame);
   });
+
+  it.each([
+    ["'x' is not a number (column Preis / Price)", 'Preis / Price', 'named'],
+    ["'x' is not a number (column Preis / Price)", 'sku', 'other-column'],
+    ["'y' is wrong (column sku) / 'x' is not a number (column Preis / Price)", 'Preis / Price', 'named'],
+    ["'x' is not a number (column Preis / Price) / Too dear", 'sku', 'open'],
+    [
+      "'x' is wrong (line 8, column Preis / Price) / 'y' is wrong (column sku)",
+      'Preis / Price',
+      'other-column',
+    ],
+    ["'x' is wrong (column Preis / Price / Prix)", 'Preis / Price / Prix', 'named'],
+    ["'Prices on request' is not a number (column Price)", 'Price', 'named'],
+  ] as const)('%j blames %s, which may have the separator of reasons in it: %s', (reason, column, blame) => {
+    const bilingual = ['sku', 'Price', 'Preis / Price', 'Preis / Price / Prix'];
+    expect(blameOf(reason, column, bilingual)).toBe(blame);
+  });
 });
 
 /** What a spreadsheet of a language saves for what it has read; its own rules, written down once more. */
