@@ -1,25 +1,10 @@
 import { createHmac } from 'node:crypto';
 import type { ExportJob } from '../config/job/job.ts';
+import { pathKey } from '../model/json-object.ts';
+import { pathOf, timeOfDate } from '../model/mapped-record.ts';
+import { DestinationError } from '../model/storeferry-error.ts';
 import { exactJson, exactStringify, exactText, isPlainObject } from './exact-json.ts';
-
-/** The names that lead to the value of a column. */
-export function pathOf(column: string): readonly string[] {
-  const names: string[] = [];
-  let name = '';
-  for (let at = 0; at < column.length; at++) {
-    const char = column.charAt(at);
-    if (char === '.') {
-      names.push(name);
-      name = '';
-    } else if (char === '\\') {
-      at++;
-      if (column.charAt(at) !== 'e') name += column.charAt(at);
-    } else {
-      name += char;
-    }
-  }
-  return [...names, name];
-}
+import { CHANGE_FIELD } from './export-position.ts';
 
 /**
  * The value of a column within an order. In a list a number selects one item (`items.0.sku`, from 0), a name selects
@@ -77,6 +62,62 @@ function itemsOf(order: unknown) {
   if (!isPlainObject(order) || !Array.isArray(order['items'])) return [order];
   const { items, ...rest } = order;
   return items.length === 0 ? [rest] : items.map((item: unknown) => ({ ...order, items: item }));
+}
+
+/**
+ * Reads all orders for the fields that the job names, and gives a note for each place that names some which no order has.
+ * DestinationError where an order spells a masked field in other letter case.
+ */
+export async function noteUnknownFields(orders: Orders, job: ExportJob): Promise<string[]> {
+  const { mask = {}, filter = {}, columns = [], rows } = job;
+  const masked = new Set(Object.keys(mask).map((path) => pathKey(pathOf(path))));
+  const unknown = {
+    mask: new Set(Object.keys(mask)),
+    filter: new Set(Object.keys(filter)),
+    columns: new Set(columns.map(({ path }) => path).filter((path) => path !== CHANGE_FIELD)),
+  };
+  let count = 0;
+  for await (const batch of orders) {
+    if (masked.size === 0 && unknown.filter.size === 0 && unknown.columns.size === 0) return [];
+    count += batch.length;
+    for (const text of batch) {
+      const order = exactJson(text);
+      for (const name of Object.keys(mask))
+        for (const found of spellingsOf(order, pathOf(name))) {
+          if (!masked.has(pathKey(found)))
+            throw new DestinationError(
+              `The orders have a field ${found.join('.')}, which \`mask\` names as ${name}: it would not be masked.`,
+              { hint: 'Write it under `mask` in the job as the orders do.' },
+            );
+          unknown.mask.delete(name);
+        }
+      for (const name of unknown.filter)
+        if (valueAt(order, pathOf(name)) !== undefined) unknown.filter.delete(name);
+      for (const name of unknown.columns) {
+        const path = timeOfDate(pathOf(name)) ?? pathOf(name);
+        const lines = rows === 'items' ? itemsOf(order) : [order];
+        if (lines.some((line) => valueAt(line, path) !== undefined)) unknown.columns.delete(name);
+      }
+    }
+  }
+  if (count === 0) return [];
+  return Object.entries(unknown)
+    .filter(([, { size }]) => size > 0)
+    .map(([key, names]) => `No order has ${[...names].join(', ')}, as \`${key}\` of the job names it.`);
+}
+
+/** The paths of the values that a mask of this path has, whatever the case of their names. */
+function* spellingsOf(value: unknown, path: readonly string[]): Generator<string[]> {
+  const [name, ...rest] = path;
+  if (name === undefined) yield [];
+  else if (Array.isArray(value)) {
+    const isIndex = /^\d+$/.test(name);
+    for (const part of isIndex ? value.slice(Number(name), Number(name) + 1) : value)
+      for (const found of spellingsOf(part, isIndex ? rest : path)) yield isIndex ? [name, ...found] : found;
+  } else if (isPlainObject(value))
+    for (const [own, part] of Object.entries(value))
+      if (own.toLowerCase() === name.toLowerCase())
+        for (const found of spellingsOf(part, rest)) yield [own, ...found];
 }
 
 type Mask = NonNullable<ExportJob['mask']>[string];

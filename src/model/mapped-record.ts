@@ -446,6 +446,43 @@ export const LIST_COLUMNS = [
   'read_at',
 ] as const satisfies readonly (keyof ListReading)[];
 
+/** The names that lead to the value of a column. */
+export function pathOf(column: string): readonly string[] {
+  const names: string[] = [];
+  let name = '';
+  for (let at = 0; at < column.length; at++) {
+    const char = column.charAt(at);
+    if (char === '.') {
+      names.push(name);
+      name = '';
+    } else if (char === '\\') {
+      at++;
+      if (column.charAt(at) !== 'e') name += column.charAt(at);
+    } else {
+      name += char;
+    }
+  }
+  return [...names, name];
+}
+
+/** The fields with the time of an order, in Unix seconds: stores are seen to use either. */
+const ORDER_TIMES: ReadonlySet<string> = new Set(['createdOn', 'created']);
+
+/** Whether a path leads to the time of an order. */
+export function isTime(path: readonly string[] = []) {
+  return ORDER_TIMES.has(path.at(-1) ?? '');
+}
+
+/** Ends the name of a column with the date of a time. */
+export const DATE_SUFFIX = '_iso';
+
+/** The path of the time whose date a column such as `created_iso` has; undefined for all other columns. */
+export function timeOfDate(path: readonly string[]): readonly string[] | undefined {
+  const name = path.at(-1) ?? '';
+  const time = name.slice(0, -DATE_SUFFIX.length);
+  return name.endsWith(DATE_SUFFIX) && ORDER_TIMES.has(time) ? [...path.slice(0, -1), time] : undefined;
+}
+
 /** One subscriber list at one moment, as stored in a history. */
 export interface HistoryPoint {
   readonly id: string;

@@ -247,6 +247,39 @@ describe('exporting new orders', () => {
     ]);
   });
 
+  it('writes no field that a mask spells otherwise, and says which names no order has', async () => {
+    await using setup = await setupExports({
+      cased:
+        'export: orders\ndestination: { path: cased.csv }\nmask: { customer.Email: redact, items.SKU: redact }\n',
+      unknown:
+        'export: orders\ndestination: { path: unknown.csv }\nmask: { mail: redact }\nfilter: { statuss: [paid] }\ncolumns: [id, mail, created_iso, items.sku]\nrows: items\n',
+      fresh:
+        'export: orders\ndestination: { path: "out/{number}.csv", mode: new }\nmask: { Customer.email: redact }\n',
+      right:
+        'export: orders\ndestination: { path: right.csv }\nmask: { customer: redact, items.0.sku: redact }\ncolumns: [id, customer.email, items.sku]\n',
+    });
+    const { orders } = setup.store.shop;
+    const run = async (job: string) => await setup.workspace.storeferry('run', job);
+    expect((await run('unknown')).stdout, 'a store without orders').not.toContain('No order has');
+    orders.push({ ...manyOrders(1)[0], created: 1_700_000_000, items: [{ sku: 'A' }] });
+    for (const job of ['cased', 'fresh']) {
+      const refused = await run(job);
+      expect(refused.code, job).toBe(1);
+      expect(refused.stdout + refused.stderr).toContain(
+        'The orders have a field customer.email, which `mask`',
+      );
+    }
+    expect(existsSync(join(setup.workspace.dir, 'cased.csv'))).toBe(false);
+    expect(existsSync(join(setup.workspace.dir, 'out'))).toBe(false);
+    const unknown = await run('unknown');
+    expect(unknown.code).toBe(0);
+    for (const [key, name] of Object.entries({ mask: 'mail', filter: 'statuss', columns: 'mail' }))
+      expect(unknown.stdout).toContain(`No order has ${name}, as \`${key}\` of the job names it.`);
+    const right = await run('right');
+    expect(right.stdout).not.toContain('No order has');
+    expect(await setup.read('right.csv')).toBe('id,customer.email,items.sku\n1,***,***\n');
+  });
+
   it('writes typed cells: a workbook, Parquet, and CSV with decimal commas', async () => {
     await using setup = await setupExports(JOBS);
     const { store, workspace } = setup;

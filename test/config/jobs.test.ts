@@ -270,6 +270,38 @@ describe('an export job', () => {
   });
 });
 
+describe('a mask of an export', () => {
+  const columns =
+    'columns: [id, { path: customer.email, as: Mail }, items.0.sku, { path: created_iso, as: Date }]\n';
+  it.each([
+    ['Mail', "'Mail' is the name of a column: write the path of its field, 'customer.email'"],
+    ['Date', "'Date' is the name of a column: write the path of its field, 'created'"],
+    ['created_iso', "no column has 'created_iso', so nothing would be masked; did you mean 'created'?"],
+    [
+      'customer.emial',
+      "no column has 'customer.emial', so nothing would be masked; did you mean 'customer.email'?",
+    ],
+    [
+      'Customer.Email',
+      "no column has 'Customer.Email', so nothing would be masked; did you mean 'customer.email'?",
+    ],
+    ['items.1.sku', "no column has 'items.1.sku', so nothing would be masked; did you mean 'items.0.sku'?"],
+  ])('that names no field of a column is refused: %s', (name, message) => {
+    expect(problems(`${EXPORT_JOB}${columns}mask: { ${name}: redact }\n`).join()).toContain(message);
+  });
+
+  it.each(['customer', 'customer.email', 'customer.email.domain', 'items.sku', 'items.0', 'created'])(
+    'that has a part of a column is allowed: %s',
+    (name) => {
+      expect(problems(`${EXPORT_JOB}${columns}mask: { ${name}: redact }\n`)).toEqual([]);
+    },
+  );
+
+  it('may name any field where all columns are written', () => {
+    expect(problems(`${EXPORT_JOB}mask: { customerEmail: redact }\n`)).toEqual([]);
+  });
+});
+
 describe('a job file', () => {
   it.each([
     ['', ['1:1 the file is empty; expected a map']],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { addProblem, namesOf, optional, valueAt } from '../../model/json-object.ts';
-import { LIST_COLUMNS } from '../../model/mapped-record.ts';
+import { LIST_COLUMNS, pathOf, timeOfDate } from '../../model/mapped-record.ts';
 import { namePlaceholders, workspacePathSchema } from '../../model/remote-address.ts';
 import { delimiterSchema } from '../../model/row.ts';
 import { DATABASES, exactlyOnePlace, PLACES, remoteFields, tableFields } from '../../remote/remote-kinds.ts';
@@ -138,6 +138,19 @@ export const exportJobSchema = z
         ...['columns', at],
       );
     }
+    for (const path of judged.length === 0 ? [] : Object.keys(mask ?? {})) {
+      const named = judged.find(({ name }) => name === path);
+      refuseIf(
+        !judged.some((column) => overlap(pathOf(path), pathOf(readPath(column.path)))),
+        named === undefined
+          ? `no column has '${path}', so nothing would be masked${didYouMean(
+              path,
+              judged.map((column) => readPath(column.path)),
+            )}`
+          : `'${path}' is the name of a column: write the path of its field, '${readPath(named.path)}'`,
+        ...['mask', path],
+      );
+    }
     const keys = isOrders ? ['id'] : ['id', 'read_at'];
     const lacking = keys.filter((key) => !judged.some((column) => column.path === key));
     refuseIf(
@@ -191,6 +204,20 @@ export const exportJobSchema = z
         ...['destination', name],
       );
   });
+
+/** The path of the field that a column has the value of. */
+function readPath(column: string) {
+  return timeOfDate(pathOf(column))?.join('.') ?? column;
+}
+
+/** Whether one path leads to a value that the other has a part of; each number may select from a list that the other takes whole. */
+function overlap([one, ...more]: readonly string[], [other, ...others]: readonly string[]): boolean {
+  if (one === undefined || other === undefined) return true;
+  if (one === other) return overlap(more, others);
+  const [oneIsIndex, otherIsIndex] = [/^\d+$/.test(one), /^\d+$/.test(other)];
+  if (oneIsIndex === otherIsIndex) return false;
+  return oneIsIndex ? overlap(more, [other, ...others]) : overlap([one, ...more], others);
+}
 
 /** The marks that a name may have: a file that grows has one name, and numbers are of files that stay. */
 const MARKS_OF_MODE = {

@@ -30,6 +30,7 @@ import { shapeOf } from './row-shape.ts';
 import { textLines, watchBytes } from './text-lines.ts';
 import { type Items, replaceFile, type Written, writeFile } from './write-file.ts';
 
+export { noteUnknownFields } from '../arrange-orders.ts';
 export { readableSince, readPosition } from '../export-position.ts';
 // The folder that picture files are published in.
 export { openPublicFolder, type PublicFolder } from '../open-destination.ts';

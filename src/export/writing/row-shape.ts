@@ -1,8 +1,16 @@
 import type { ExportJob } from '../../config/job/job.ts';
-import { LIST_COLUMNS, type ListReading, type SubscriberList } from '../../model/mapped-record.ts';
+import {
+  DATE_SUFFIX,
+  isTime,
+  LIST_COLUMNS,
+  type ListReading,
+  pathOf,
+  type SubscriberList,
+  timeOfDate,
+} from '../../model/mapped-record.ts';
 import { DestinationError } from '../../model/storeferry-error.ts';
 import { cellAsText, type TypedCell } from '../../tables/write-table.ts';
-import { pathOf, valueAt } from '../arrange-orders.ts';
+import { valueAt } from '../arrange-orders.ts';
 import { exactJson, exactStringify, exactText, isPlainObject } from '../exact-json.ts';
 import { CHANGE_FIELD } from '../export-position.ts';
 import { readKeptList } from '../reading/read-items.ts';
@@ -110,13 +118,6 @@ function dateOf(seconds: number | null) {
   return new Date(seconds * 1_000).toISOString().split('T')[0] ?? null;
 }
 
-/** The fields with the time of an order, in Unix seconds: stores are seen to use either. */
-const ORDER_TIMES: ReadonlySet<string> = new Set(['createdOn', 'created']);
-
-function isTime(path: readonly string[] = []) {
-  return ORDER_TIMES.has(path.at(-1) ?? '');
-}
-
 /**
  * Lines of orders, one per order; the JSON is passed on unchanged. `showsTimes`: the time of an order is a time, which spreadsheets
  * recognise, instead of a number of seconds.
@@ -144,15 +145,6 @@ function orderShape(columns: readonly NamedColumn[], showsTimes = false): RowSha
 /** The names of the columns with these paths. */
 function namesOf(paths: readonly string[], columns: readonly NamedColumn[]) {
   return paths.map((path) => columns.find((column) => column.path === path)?.name ?? path);
-}
-
-const DATE_SUFFIX = '_iso';
-
-/** The path of the time whose date a column such as `created_iso` has; undefined for all other columns. */
-function timeOfDate(path: readonly string[]): readonly string[] | undefined {
-  const name = path.at(-1) ?? '';
-  const time = name.slice(0, -DATE_SUFFIX.length);
-  return name.endsWith(DATE_SUFFIX) && ORDER_TIMES.has(time) ? [...path.slice(0, -1), time] : undefined;
 }
 
 /** The time of a cell with a number of seconds; undefined for any other. */

@@ -11,6 +11,7 @@ import {
   saveReading,
 } from '../../export/reading/read-items.ts';
 import {
+  noteUnknownFields,
   openExportFile,
   openNewest,
   placeFilesSince,
@@ -134,11 +135,16 @@ async function writeEarlierReadings(context: RunContext, request: ExportRequest,
 }
 
 /** Writes what is new or changed since the last file into a file of its own; see `writeNewFile`. */
-async function writeNewStep(context: RunContext, request: ExportRequest, run: Run): Promise<Run> {
+async function writeNewStep(
+  context: RunContext,
+  request: ExportRequest,
+  run: Run,
+  notes: readonly string[],
+): Promise<Run> {
   const { job, limit } = request;
   const folder = context.artifacts.run(run.id);
   const readAt = new Date(run.stagedAt ?? context.clock()).toISOString();
-  const { createdSince, notes } = await readReadingFacts(folder);
+  const { createdSince } = await readReadingFacts(folder);
   const written = await writeNewFile({
     ...filesOf(context, request),
     run: run.id,
@@ -216,11 +222,13 @@ async function writeFilesAgain(context: RunContext, request: ExportRequest, run:
 async function writeStep(context: RunContext, request: ExportRequest, run: Run): Promise<Run> {
   const { job } = request;
   await context.state.runs.update(run.id, { step: 'write' });
-  if (job.destination.mode === 'new') return await writeNewStep(context, request, run);
+  const folder = context.artifacts.run(run.id);
+  const { notes } = await readReadingFacts(folder);
+  if (job.export === 'orders') notes.push(...(await noteUnknownFields(readReading(folder), job)));
+  if (job.destination.mode === 'new') return await writeNewStep(context, request, run, notes);
   const readAt = new Date(run.stagedAt ?? context.clock()).toISOString();
   const { location, lockedAs, write } = await openExportFile(context, job, readAt);
   await using lock = await lockDestination(context, run, lockedAs);
-  const folder = context.artifacts.run(run.id);
   const written = await write({
     items: () => readReading(folder),
     readAt,
@@ -243,7 +251,7 @@ async function writeStep(context: RunContext, request: ExportRequest, run: Run):
     readAt,
     lines: written.lines,
     bytes: written.bytes,
-    notes: [...nameNotes(location, job), ...(await readReadingFacts(folder)).notes, ...written.notes],
+    notes: [...nameNotes(location, job), ...notes, ...written.notes],
   });
 }
 
