@@ -14,6 +14,7 @@ import {
   marking,
   missingSteps,
   type SampledColumn,
+  shareOf,
   wordsIn,
 } from './sampled-column.ts';
 import { words } from './words.ts';
@@ -109,10 +110,8 @@ function isKind(column: SampledColumn) {
     !isExactlyCalled(column, 'category', 'subcategory') ||
     wordsIn(column).some((word) => variantKinds.has(word));
   const kinds = [productKinds, variantKinds, digital, services, ...(isOfRows ? [parentKinds] : [])];
-  return (
-    isMostly(column, (value) => kinds.some((some) => some.has(value.toLowerCase()))) ||
-    (isCalled && isConstant)
-  );
+  const isWord = (value: string) => kinds.some((some) => some.has(value.toLowerCase()));
+  return isMostly(column, isWord) || (isCalled && (isConstant || shareOf(column, isWord) >= 0.5));
 }
 
 /** The sign between the levels of a category, and the sign between categories. */

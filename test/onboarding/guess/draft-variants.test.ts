@@ -173,5 +173,8 @@ it('a word for kinds of rows is a category below a header that says so, but besi
   for (const header of ['Category', 'Product group', 'Kategorie'])
     expect(propose(header, 'Main', 'Single', 'Main', 'Main')).toMatchObject({ category: header });
   expect(propose('Type', 'Single', 'Single', 'Master')).not.toHaveProperty('category');
+  expect(propose('Type', 'simple', 'bundle', 'fee')).not.toHaveProperty('category');
+  expect(propose('Type', 'simple', 'bundle', 'kit', 'donation')).not.toHaveProperty('category');
+  expect(propose('Type', 'Lamps', 'Mugs', 'Bundle')).toHaveProperty('category');
   expect(propose('Category', 'Parent', 'Parent', 'Child')).not.toHaveProperty('category');
 });
