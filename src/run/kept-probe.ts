@@ -184,10 +184,10 @@ export async function productWrites(
 ): Promise<ProductWrites> {
   const { properties } = (await readProbe(artifacts, store)) ?? {};
   if (resource === 'contacts') {
-    // By the document, a store keeps the fields of a contact that an update does not have; its answers show them only where that was seen.
+    // By the document, every store keeps the fields of a contact that an update does not have; its answers show them only where that was seen.
     const answers = properties?.emptyContactPutAnswersWhole;
     const observes = answers === true || answers === 'email';
-    return { partByKey: observes, partById: false, replaces: false, reads: false, observes, unaltered: [] };
+    return { partByKey: true, partById: false, replaces: false, reads: false, observes, unaltered: [] };
   }
   const reads = properties?.readsProducts === true;
   const partById = properties?.updatesProductById === true;

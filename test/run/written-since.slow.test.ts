@@ -186,6 +186,40 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     expect(stdout).toContain('is newer and does not hold these values');
   });
 
+  it('is released after an update job has found its own fields unchanged', async () => {
+    await using redis = await openRedis();
+    await using shop = await openTwoJobs(redis);
+    const guards = 'guards: [{ field: variants.price, changeBy: 50%, action: hold }]\n';
+    await shop.workspace.write('jobs/catalog.yaml', FILES['jobs/catalog.yaml'] + guards);
+    const { run } = await shop.catalogSends({ 'lamp-1': 90, 'lamp-2': 91 });
+    await shop.workspace.write('stock.csv', 'SKU,Qty\nlamp-1,5\nlamp-2,4\n');
+    expect(await shop.run('run', 'stock')).toMatchObject({ unchanged: 1, applied: 1 });
+    expect(await shop.run('release', String(run))).toMatchObject({ code: 3, applied: 1, rejected: 1 });
+    expect([shop.priceOf('lamp-1'), shop.priceOf('lamp-2')]).toEqual([90, 12]);
+  });
+
+  it('lets an update be retried for which it was awaited, unless the job has run since', async () => {
+    await using redis = await openRedis();
+    await using shop = await openTwoJobs(redis, 60);
+    const stockOf = (url: string) => shop.held().get(url)?.variants?.[0]?.quantity;
+    const before = shop.store.figures().requests;
+    await shop.workspace.write('catalog.csv', catalogOf(lampsWith({ 'lamp-1': 51 })));
+    const dying = shop.workspace.start('run', 'catalog');
+    await until(() => shop.store.figures().requests > before);
+    dying.process.kill('SIGKILL');
+    await dying.ended;
+    await shop.workspace.write('stock.csv', 'SKU,Qty\nlamp-1,7\nlamp-8,8\n');
+    const first = await shop.run('run', 'stock');
+    expect(first).toMatchObject({ code: 3, rejected: 2 });
+    await shop.sends(lampsOf(9));
+    expect(await shop.run('retry', String(first['run']))).toMatchObject({ code: 0, applied: 2 });
+    expect([stockOf('lamp-1'), stockOf('lamp-8')]).toEqual([7, 8]);
+    await shop.sends(lampsOf(9));
+    await shop.run('run', 'stock', '--resend');
+    await shop.sends(lampsOf(9));
+    expect(await shop.run('retry', String(first['run']))).toMatchObject({ applied: 0, skipped: 2 });
+  });
+
   it('is named by a release for what it is: a delete, or a request without an answer', async () => {
     await using redis = await openRedis();
     await using shop = await openTwoJobs(redis, 60);

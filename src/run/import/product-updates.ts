@@ -19,7 +19,7 @@ export async function productUpdates(
   run: Run,
 ): Promise<PlanOptions['updates']> {
   const { reads, observes, unaltered, ...writes } = await productWrites(context, run, store);
-  if (!observes && !writes.replaces) return undefined;
+  if (!observes && !writes.replaces && !writes.partByKey) return undefined;
   const { state, clock, signal } = context;
   const ledger = state.ledger(importTarget(run));
   // Opened for the first product that is read: most plans change nothing.
