@@ -56,7 +56,7 @@ export function fieldsOfPart({ fields, byId, title }: RecordPart): readonly stri
 /** `PUT /api/site/contacts/{id}` (section 4.2); the id is the key. */
 export interface UpdateContact extends WithBody {
   readonly kind: 'update-contact';
-  /** Sends only the changed fields, where answers show edits in the store; left out: the whole body. */
+  /** Sends only the changed fields; left out: the whole body. */
   readonly part?: RecordPart | undefined;
 }
 

@@ -37,7 +37,7 @@ export interface CompareOptions {
   readonly keep?: readonly ProductField[] | undefined;
   /** What `options[].advanced` is by the mapping, else by the probe of the store. */
   readonly advanced?: boolean | undefined;
-  /** Where the store was probed: how changes of products or contacts are sent, and what is known of edits there; absent: whole records are sent. */
+  /** How changes of products or contacts are sent, and what is known of edits there; absent: whole records are sent. */
   readonly updates?: UpdateOptions | undefined;
   /** Send unchanged records as well. */
   readonly resend: boolean;

@@ -47,6 +47,66 @@ async function openCrm(ids: readonly number[], options: Parameters<typeof setup>
   };
 }
 
+describe('a contact of a store that was not probed', () => {
+  it.each<readonly [string, Parameters<typeof setup>[0]]>([
+    ['the document alone', {}],
+    ['more', { profiles: ['extended', 'replace-whole', 'clears-lists', 'refuses-empty-put'] }],
+  ])('stays unsubscribed when something else changes, where the store has %s', async (_, options) => {
+    await using crm = await openCrm([1002], options);
+    const { folder, contact, run, edit } = crm;
+    await folder.write(
+      'mappings/crm.yaml',
+      'import: contacts\ncolumns: { id: Id, phone: Phone, news: News, lists: Lists }\ncontact: { id: id, phone: phone, subscribed: [news, boolean], subscriberLists: [lists, { split: ";" }, integer] }\n',
+    );
+    const source = (phone: string, news = 'yes') =>
+      folder.write('crm.csv', `Id,Phone,News,Lists\n1002,${phone},${news},1;2\n`);
+    await source('+44 1');
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, applied: 1 });
+    expect(await contact(1002)).toMatchObject({ subscribed: true, subscriberLists: [1, 2] });
+    await edit(1002, { subscribed: false, subscriberLists: [9] });
+    await source('+45 1');
+    const changed = await run('run', 'crm');
+    expect(changed).toMatchObject({ code: 0, applied: 1, fieldsChanged: { phone: 1 } });
+    const left = { subscribed: false, subscriberLists: [9] };
+    expect(await contact(1002)).toMatchObject({ phone: '+45 1', ...left });
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, unchanged: 1, requests: 0 });
+    const undone = await run('undo', String(changed['run']));
+    expect(await run('approve', String(undone['run']))).toMatchObject({ code: 0, applied: 1 });
+    expect(await contact(1002)).toMatchObject({ phone: '+44 1', ...left });
+    // What the source changes is sent, and a resend is of all.
+    await source('+44 1', 'no');
+    expect(await run('run', 'crm')).toMatchObject({ fieldsChanged: { subscribed: 1 } });
+    expect(await contact(1002)).toMatchObject({ subscribed: false, subscriberLists: [9] });
+    expect(await run('run', 'crm', '--resend')).toMatchObject({ applied: 1 });
+    expect(await contact(1002)).toMatchObject({ subscriberLists: [1, 2] });
+  });
+
+  it('gets all of it again after a kill that left it in doubt before it was acknowledged', async () => {
+    const ids = Array.from({ length: 30 }, (_, index) => 1002 + index);
+    await using crm = await openCrm(ids, { latencyMs: 15, profiles: ['refuses-empty-put'] });
+    const { folder, contacts, source, run, edit } = crm;
+    const killIn = async (phone: string) => {
+      await source(phone);
+      const { process, ended } = folder.start('run', 'crm');
+      const isOver = () => process.exitCode !== null;
+      await until(async () => isOver() || JSON.stringify(await contacts()).includes(`"${phone}`));
+      process.kill('SIGKILL');
+      await ended;
+    };
+    await killIn('+44 ');
+    await source('+45 ');
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, unsent: 0 });
+    const known = (await contacts()).filter(({ id }) => ids.includes(Number(id)));
+    expect(known).toMatchObject(ids.map((id) => ({ id, name: `Ann ${id}`, phone: `+45 ${id}` })));
+    for (const id of ids) await edit(id, { name: `By hand ${id}` });
+    await killIn('+46 ');
+    // The phone is in doubt, and the source no longer has it.
+    await folder.write('crm.csv', `Id,Name,Phone\n${ids.map((id) => `${id},Ann ${id},`).join('\n')}\n`);
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, unsent: 0, rejected: 0 });
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, unchanged: 30, requests: 0 });
+  });
+});
+
 describe('contacts that were edited in the store', () => {
   it('are kept or held like products, once an answer has shown it, without their values in a report', async () => {
     await using crm = await openCrm([1002, 1003, 1004, 1005, 1006, 1007]);
@@ -55,9 +115,9 @@ describe('contacts that were edited in the store', () => {
     await run('run', 'crm');
     await edit(1007, { name: 'By hand' });
     await source('+45 ');
-    // Nothing was probed: whole contacts are sent, as the document says.
+    // Nothing was probed, but by the document a contact keeps what an update does not have.
     expect(await run('run', 'crm')).toMatchObject({ code: 0, applied: 6 });
-    expect(await contact(1007)).toMatchObject({ name: 'Ann 1007' });
+    expect(await contact(1007)).toMatchObject({ name: 'By hand', phone: '+45 1007' });
 
     expect((await folder.storeferry('probe', 'main', '--contact', '1001')).code).toBe(0);
     await source('+46 ');
