@@ -56,6 +56,7 @@ export function joinTable(
   /** The line of the first row of each key. */
   const lines: number[] = [];
   const faults = new Map<number, KeyFault>();
+  let rows = 0;
 
   const differs = (name: string, number: number, line: number) => {
     if (faults.has(number)) return;
@@ -105,6 +106,10 @@ export function joinTable(
     get size() {
       return numbers.size;
     },
+    /** How many rows with a key it has. */
+    get rows() {
+      return rows;
+    },
     /** Whether records may be rejected for what their key has in this table. */
     get isFaulty() {
       return faults.size > 0;
@@ -113,6 +118,7 @@ export function joinTable(
     add({ cells, line, currencies }: Omit<Row, 'file'>, width: number) {
       const key = lookupKey(cells[matchAt] ?? '');
       if (key === '') return;
+      rows++;
       const known = numbers.get(key);
       const number = known ?? numbers.size;
       if (known === undefined) {

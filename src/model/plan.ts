@@ -96,6 +96,8 @@ const safetyVerdict = z.object({
   exceeded: z.boolean(),
   /** Of a guard: its condition in words. */
   guard: text.exactOptional(),
+  /** The joined table whose rows are counted. */
+  table: text.exactOptional(),
   /** The counted figure, and the basis of a percentage; null if nothing is known to compare with. */
   figure: integer,
   base: integer.nullable(),
@@ -110,10 +112,10 @@ export type SafetyVerdict = Stored<typeof safetyVerdict>;
 
 /** The figure of a limit, without the limit: `52 of 100 products would be deleted`. */
 export function safetyFound(
-  { limit, guard, figure, base }: SafetyVerdict,
+  { limit, guard, ...measured }: SafetyVerdict,
   { resource }: { readonly resource: string },
 ): string {
-  const found = safetyRule(limit).found({ figure, base }, resource === 'contacts' ? 'contacts' : 'products');
+  const found = safetyRule(limit).found(measured, resource === 'contacts' ? 'contacts' : 'products');
   return guard === undefined ? found : `${found}: ${guard}`;
 }
 

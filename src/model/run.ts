@@ -283,6 +283,8 @@ export const runSchema = z.looseObject({
   keyDigest: text.nullable(),
   /** What the prices named (`CurrencyWatch.found`), for the next run; absent if none was read, or the store has a currency. */
   currency: text.exactOptional(),
+  /** Rows of each second table that the mapping joins; absent if it joins none. */
+  tableRows: z.record(text, count).exactOptional(),
   /** Records of the run that somebody edited in the store, as it was known when the run ended; absent: none. */
   edited: editedFoundSchema.exactOptional(),
   /** For people, like all times of a run: nothing depends on it. */

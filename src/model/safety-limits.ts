@@ -27,6 +27,8 @@ export interface SafetyFigures {
   readonly rows: number | null;
   /** Rows of the last completed run; null when there was none. */
   readonly previousRows: number | null;
+  /** Rows of the second tables that the mapping joins, now and in the last completed run. */
+  readonly tables?: readonly Measured[] | undefined;
   readonly changed: number;
   /** Contacts that are created, or may be. */
   readonly created: number;
@@ -54,6 +56,8 @@ export interface SafetyFigures {
 export interface Measured {
   readonly figure: number;
   readonly base: number | null;
+  /** The second table whose rows are counted; absent for all other figures. */
+  readonly table?: string;
 }
 
 /** The texts of a rule that can stop a run. */
@@ -80,7 +84,7 @@ interface SafetyLimit extends SafetyRule {
   readonly mirrorOnly?: true;
   readonly bound: 'most' | 'fewest';
   /** With a smaller basis, or figure, a percentage stops nothing: one bad row of four is 25 %. */
-  readonly floor: { readonly of: keyof Measured; readonly least: number; readonly unit: string };
+  readonly floor: { readonly of: 'figure' | 'base'; readonly least: number; readonly unit: string };
   /** Null if the limit has nothing to judge. */
   readonly measure: (figures: SafetyFigures) => Measured | null;
   /** For the settings of a job: `at most 5% of the known products deleted`. */
@@ -151,29 +155,30 @@ const SAFETY_LIMITS = {
     title: 'Too few rows',
     default: '80%',
     description:
-      'Fewest rows, compared with the last completed run. A source without rows stops a run unless this is 0.',
+      'Fewest rows, compared with the last completed run; in percent also of joined tables. None stop a run unless this is 0.',
     resources: BOTH,
     bound: 'fewest',
     floor: { of: 'base', least: 5, unit: 'rows' },
     measure: ({ rows, previousRows }) => (rows === null ? null : { figure: rows, base: previousRows }),
     setting: { of: "of the last run's rows", what: 'in the source' },
-    found: ({ figure, base }) => {
-      if (figure === 0) return 'the source has no rows';
+    found: ({ figure, base, table }) => {
+      if (figure === 0) return `${tableWords(table)} has no rows`;
       const before = base === null ? '' : `, the last run had ${grouped(base)}`;
-      return `the source has ${grouped(figure)} ${figure === 1 ? 'row' : 'rows'}${before}`;
+      return `${tableWords(table)} has ${grouped(figure)} ${figure === 1 ? 'row' : 'rows'}${before}`;
     },
-    detail: ({ figure, base }) =>
-      base === null
-        ? `${grouped(figure)} rows`
-        : `${grouped(figure)} rows; the last completed run had ${grouped(base)}`,
-    stop: ({ figure }, { text, amount }) => {
+    detail: ({ figure, base, table }) => {
+      const rows = `${table === undefined ? '' : `${tableWords(table)} has `}${grouped(figure)} rows`;
+      return base === null ? rows : `${rows}; the last completed run had ${grouped(base)}`;
+    },
+    stop: ({ figure, table }, { text, amount }) => {
       const share = text.endsWith('%') ? ` (${text} of the last run)` : '';
-      return `too few rows: ${grouped(figure)}, minimum ${grouped(Math.ceil(amount))}${share}`;
+      const where = table === undefined ? '' : ` in ${tableWords(table)}`;
+      return `too few rows${where}: ${grouped(figure)}, minimum ${grouped(Math.ceil(amount))}${share}`;
     },
-    always: ({ figure }, setting) =>
+    always: ({ figure, table }, setting) =>
       figure > 0 || allowsNothing(setting)
         ? null
-        : 'the source has no rows; if this is correct, set `minRows: 0`',
+        : `${tableWords(table)} has no rows; if this is correct, set \`minRows: 0\``,
   },
   maxChanges: {
     title: 'Changes',
@@ -329,6 +334,10 @@ export function isBeyond(figure: number, amount: number, bound: SafetyLimit['bou
 
 function allowsNothing(limit: Limit) {
   return limit.kind !== 'off' && limitAmount(limit, 1) === 0;
+}
+
+function tableWords(table: string | undefined) {
+  return table === undefined ? 'the source' : `the joined table '${table}'`;
 }
 
 interface CountedWords {

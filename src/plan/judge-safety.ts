@@ -54,7 +54,13 @@ export function judgeSafety(limits: SafetyLimits, figures: SafetyFigures, run: s
     const named = examples?.(figures) ?? [];
     return judgeLimit({ name, setting: limits[name], measured, resource, run, examples: named });
   });
-  return [judgeKey(figures, run), judgePrices(figures, run), ...verdicts]
+  const { minRows } = limits;
+  // A number above 0 is of rows of the source.
+  const setting: Limit = minRows.kind === 'count' && minRows.count > 0 ? { kind: 'off' } : minRows;
+  const tables = (figures.tables ?? []).map((measured) =>
+    judgeLimit({ name: 'minRows', setting, measured, resource, run }),
+  );
+  return [judgeKey(figures, run), judgePrices(figures, run), ...verdicts, ...tables]
     .filter((verdict) => verdict !== null)
     .sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
 }
@@ -90,7 +96,7 @@ export function judgeLimit({
   const { bound, floor, always, detail } = safetyLimit(name);
   const { figure, base } = measured;
   const stop = always?.(measured, setting) ?? null;
-  if (stop !== null) return verdictOf({ limit: name, exceeded: true, figure, base }, `${name}: ${stop}`, run);
+  if (stop !== null) return verdictOf({ limit: name, exceeded: true, ...measured }, `${name}: ${stop}`, run);
   if (setting.kind === 'off' || (setting.kind === 'percent' && base === null)) return null;
   const amount = limitAmount(setting, base ?? 0);
   const beyond = isBeyond(figure, amount, bound);
@@ -101,7 +107,7 @@ export function judgeLimit({
     ? { text: `${text} (stops nothing on fewer than ${floor.least} ${floor.unit})`, amount: figure }
     : { text, amount };
   const found = `${name}: ${detail(measured, resource)}${share(measured)}; the limit is ${allowed.text}`;
-  return verdictOf({ limit: name, exceeded, figure, base, allowed }, found, run, examples);
+  return verdictOf({ limit: name, exceeded, ...measured, allowed }, found, run, examples);
 }
 
 /** With what was found; where it stops the run, also with the first examples, an advice, and what to do. */

@@ -107,6 +107,7 @@ export interface PlanOptions
   /** The digest of what decides a record's key, in this run and in the last that proved its keys; null if unknown, and for an update. */
   readonly keyDigest: string | null;
   readonly previous: { readonly rows: number | null; readonly keyDigest: string | null };
+  readonly tables?: SafetyFigures['tables'];
   readonly signal: AbortSignal;
   readonly onProgress: (progress: PlanProgress) => void;
   /** Checks the images of the planned upserts, where the job asks for it. Changes no operation. */
@@ -423,7 +424,7 @@ function findSharedFields(
 }
 
 async function measureSafety(
-  { job, ledger, keyDigest, previous, origin }: PlanOptions,
+  { job, ledger, keyDigest, previous, tables, origin }: PlanOptions,
   { tally, seen }: PlanDraft,
   unjudged: Omit<Plan, 'safety'>,
 ): Promise<SafetyFigures> {
@@ -443,6 +444,7 @@ async function measureSafety(
     records: consideredRecords(unjudged),
     rows: isPart ? null : counts.rows,
     previousRows: previous.rows,
+    tables,
     changed: counts.changed.records - tally.changes.advancedOnly,
     created: tally.created,
     known: tally.known,

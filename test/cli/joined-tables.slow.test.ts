@@ -84,6 +84,33 @@ describe('a job with a joined table and rates', () => {
     expect(stopped.code).toBe(4);
   });
 
+  it('stops where the second table is emptied or cut off, also after runs that found it unchanged', async () => {
+    await using scene = await setup();
+    const { server, run, store } = scene;
+    const rows = (count: number) =>
+      `Article,Quantity\n${CODES.slice(0, count)
+        .map((code) => `${code},5\n`)
+        .join('')}`;
+    const runWith = async (count: number) => {
+      server.files.set('/stock.csv', Buffer.from(rows(count)));
+      return await run('run', 'goods');
+    };
+    const first = await runWith(0);
+    expect(first.code).toBe(4);
+    expect(oneLine(first.stdout)).toContain("the joined table 'stock' has no rows");
+    expect(store.shop.products.size).toBe(0);
+    expect((await runWith(20)).code).toBe(0);
+    expect(oneLine((await runWith(20)).stdout)).toContain('The source has not changed');
+    const cut = await runWith(15);
+    expect(cut.code).toBe(4);
+    expect(oneLine(cut.stdout)).toContain(
+      "too few rows in the joined table 'stock': 15, minimum 16 (80% of the last run)",
+    );
+    expect((await runWith(0)).code).toBe(4);
+    expect((await runWith(16)).code).toBe(0);
+    expect((await runWith(13)).code, 'of the last completed run').toBe(0);
+  });
+
   it('does not begin without a rate, and warns where nothing matches', async () => {
     await using scene = await setup();
     const { server, run, workspace } = scene;
@@ -108,7 +135,10 @@ describe('a second table', () => {
     };
     const utf16 = Buffer.from(`\ufeff${STOCK.replaceAll(',', ';').replaceAll('\n', '\r\n')}`, 'utf16le');
     expect((await put(utf16)).json()).toMatchObject({ status: 'planned', new: 20, rejected: 0 });
-    expect((await put(Buffer.from('Article,Quantity\n'))).json()).toMatchObject({ new: 20, rejected: 0 });
+    expect((await put(Buffer.from('Article,Quantity\n'))).json()).toMatchObject({
+      status: 'stopped',
+      new: 20,
+    });
 
     const empty = await put(Buffer.from(''));
     expect([empty.code, oneLine(empty.stderr)]).toEqual([1, expect.stringContaining("The lookup 'stock'")]);

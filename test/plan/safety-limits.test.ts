@@ -155,6 +155,35 @@ describe('safety limits', () => {
     expect(exceeded({ rows: 0 }, { ...DEFAULTS, minRows: { kind: 'count', count: 0 } })).toEqual([]);
   });
 
+  it('stop at a joined table that is empty or cut off, and name it', () => {
+    const of = (
+      figure: number,
+      base: number | null,
+      minRows: (typeof DEFAULTS)['minRows'] = DEFAULTS.minRows,
+    ) =>
+      judgeSafety({ ...DEFAULTS, minRows }, { ...USUAL, tables: [{ table: 'stock', figure, base }] }, 'r7')
+        .filter((verdict) => verdict.exceeded)
+        .map(({ limit, table, message }) => [limit, table, message]);
+    const empty =
+      "minRows: the joined table 'stock' has no rows; if this is correct, set `minRows: 0`. If this is correct, approve run r7";
+    expect(of(0, 30)).toEqual([['minRows', 'stock', empty]]);
+    expect(of(0, null)).toEqual([['minRows', 'stock', empty]]);
+    expect(of(0, 30, { kind: 'off' })).toEqual([['minRows', 'stock', empty]]);
+    expect(of(0, 30, { kind: 'count', count: 900 })).toEqual([['minRows', 'stock', empty]]);
+    expect(of(23, 30)).toEqual([
+      [
+        'minRows',
+        'stock',
+        "minRows: the joined table 'stock' has 23 rows; the last completed run had 30 (77%); the limit is 80%. If this is correct, approve run r7",
+      ],
+    ]);
+    expect(of(24, 30)).toEqual([]);
+    expect(of(1, null)).toEqual([]);
+    expect(of(3, 4), 'a few').toEqual([]);
+    expect(of(0, 30, { kind: 'count', count: 0 })).toEqual([]);
+    expect(of(2, 30, { kind: 'count', count: 900 }), 'a number is of the source').toEqual([]);
+  });
+
   it('stop when what makes the key changed and both new and missing keys appear', () => {
     expect(exceeded({ keyChange: { new: 90, missing: 90, heldKnown: 0, allHeld: false } })).toEqual(['key']);
     expect(exceeded({ keyChange: { new: 90, missing: 0, heldKnown: 0, allHeld: false } })).toEqual([]);

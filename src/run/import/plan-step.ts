@@ -59,7 +59,16 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   const guard = run.kind === 'retry' ? await loadRetryGuard(folder) : undefined;
   const nameSource = await sourceNamer(folder);
   const { redact } = context;
-  const { reading: last, ...previous } = await lastCompleted(context, run.job);
+  const { reading: last, tableRows, ...previous } = await lastCompleted(context, run.job);
+  const joins = [...source.tables.joins].map(([table, { rows }]) => ({
+    table,
+    figure: rows,
+    base: tableRows?.[table] ?? null,
+  }));
+  if (joins.length > 0)
+    await context.state.runs.update(run.id, {
+      tableRows: Object.fromEntries(joins.map(({ table, figure }) => [table, figure])),
+    });
   const lastReading = run.kind === 'retry' ? undefined : last;
   const renames = await renamesIn(context, request, run);
   const adoption = job.adopt === undefined ? undefined : await openAdoption(context, request, run);
@@ -112,6 +121,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     resend: run.resend,
     keyDigest: run.keyDigest,
     previous,
+    tables: joins,
     signal: context.signal,
     checkImages: imageCheckOf(context, request, folder),
     findPictures: pictureFindingsOf(context, request, run),
@@ -306,6 +316,7 @@ async function lastCompleted(context: RunContext, job: string) {
   const [last] = whole;
   return {
     rows: last?.totals?.rows ?? null,
+    tableRows: last?.tableRows,
     keyDigest: comparableKeyDigest(keyDigest),
     reading: last === undefined ? undefined : await readingOf(context, last.unchangedSince ?? last.id),
   };

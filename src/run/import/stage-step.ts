@@ -56,6 +56,7 @@ export async function stageStep(
     ...staged,
     digest: since.digest,
     totals: unchangedTotals(since),
+    ...(since.tableRows && { tableRows: since.tableRows }),
     unchangedSince: since.unchangedSince ?? since.id,
   });
   const { runs } = context.state;
