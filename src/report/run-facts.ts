@@ -84,6 +84,21 @@ export function isOnlyPlanned({ run, totals }: RunFacts): boolean {
   return isUnsentPlan({ ...run, totals }) || (run.status === 'superseded' && run.kind === 'plan');
 }
 
+/**
+ * Of a run that a worker has begun for a file in a watched folder, and that did not send all of it: where the worker moves the file,
+ * and where it came from.
+ */
+export function failedFile({
+  run: { id, status },
+  plan,
+}: Pick<RunFacts, 'run'> & Partial<Pick<RunFacts, 'plan'>>): { failed: string; arrived: string } | null {
+  const name = plan?.source.files[0]?.name ?? '';
+  const at = name.lastIndexOf(`processing/${id}-`);
+  if (at < 0 || (status !== 'failed' && status !== 'superseded')) return null;
+  const [inbox, file] = [name.slice(0, at), name.slice(at + `processing/${id}-`.length)];
+  return { failed: `${inbox}failed/${id}-${file}`, arrived: `${inbox}${file}` };
+}
+
 type MayQuotePeople = Pick<RunFacts, 'run' | 'refusals' | 'unsentReasons'> & Partial<Pick<RunFacts, 'plan'>>;
 
 /** Codes of reasons whose message quotes the store: `store-422`, `answer-unproved`. */

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { describeWithRedis } from '../support/redis.ts';
+import { unauthorized } from '../support/store/faults.ts';
 import { startStore } from '../support/store.ts';
 import { until } from '../support/until.ts';
 import { makeWorkspace } from '../support/workspace.ts';
@@ -76,6 +77,22 @@ it('a file that arrives starts one run, whole, and is moved by its end, through 
   expect((await runs()).find(({ run }) => run === 'claimed1')).toMatchObject({ status: 'done', applied: 1 });
   expect((await runs()).find(({ run }) => run === 'claimed2')).toMatchObject({ status: 'done', applied: 2 });
   expect(await runs()).toHaveLength(before + 2);
+
+  // The report of a failed run says where its file is, also once a later file has taken its place.
+  store.misbehave({ does: unauthorized });
+  await workspace.write('inbox/e.csv', catalog(155));
+  await until(async () => (await namesIn(dir, 'failed')).includes('e.csv'));
+  const [failed] = await runs();
+  const id = String(failed?.run);
+  const place = `A worker moves its file to inbox/failed; to send the rest, move inbox/failed/${id}-e.csv back to inbox/e.csv.`;
+  const report = async () => (await workspace.storeferry('runs', id)).stdout.replaceAll(/\s+/g, ' ');
+  expect(await report()).toContain(place);
+  expect(await report()).not.toContain('To continue where it stopped');
+  store.behave();
+  await workspace.write('inbox/f.csv', catalog(156));
+  await until(async () => (await namesIn(dir, 'processed')).includes('f.csv'));
+  expect(await report()).toContain(`Superseded: a later run of this job made a new plan.`);
+  expect(await report()).toContain(place);
 });
 
 it('an inbox that cannot be read holds no other up', async () => {

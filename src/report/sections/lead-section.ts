@@ -10,7 +10,7 @@ import {
 import { hasDrifted, type Run } from '../../model/run.ts';
 import { isPriceMove, type Move, safetyRule, stoppedWave, waveSizes } from '../../model/safety-limits.ts';
 import { counted, grouped, isOrAre, listed, wasOrWere } from '../../text/printable.ts';
-import { isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
+import { failedFile, isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, onlyIn, paragraph, type Section, styled, type Words } from '../section.ts';
 import { resourceNoun } from '../status-words.ts';
 import { driftHeadline, verificationHeadline } from './drift-section.ts';
@@ -31,7 +31,12 @@ export function leadSection(facts: RunFacts, view: View): Section | null {
   // The sentence names the limit that stopped the run.
   const isExplained = run.error === null || (run.status === 'stopped' && plan !== null);
   const blocks: Block[] = [paragraph([sentence], { role: 'headline' })];
-  const explained = [...sampleWords(facts), ...explanation, ...comparedWords(facts)];
+  const explained = [
+    ...sampleWords(facts),
+    ...explanation,
+    ...comparedWords(facts),
+    ...failedFileWords(facts),
+  ];
   if (explained.length > 0) blocks.push(paragraph(explained, { role: 'explanation' }));
   if (!isExplained) {
     const why = onlyIn('page', [styled('strong', 'Why:'), ' ']);
@@ -46,6 +51,25 @@ export function leadSection(facts: RunFacts, view: View): Section | null {
 function comparedWords({ run: { kind, drift, resource } }: RunFacts) {
   if (kind === 'drift' || drift === undefined || !hasDrifted(drift)) return [];
   return [`Before, a part was compared with the store. ${driftHeadline(drift, { resource })}`];
+}
+
+/** That no run reads the file again by itself. */
+function failedFileWords(facts: RunFacts): Words[] {
+  const file = failedFile(facts);
+  if (file === null) return [];
+  const { failed, arrived } = file;
+  const folder = failed.slice(0, failed.lastIndexOf('/'));
+  return [
+    [
+      'A worker moves its file to ',
+      foreign(folder),
+      '; to send the rest, move ',
+      foreign(failed, 300),
+      ' back to ',
+      foreign(arrived, 300),
+      '.',
+    ],
+  ];
 }
 
 /** That it was only a sample, and of how much. */

@@ -13,7 +13,7 @@ import {
 } from '../../model/run.ts';
 import { stoppedWave } from '../../model/safety-limits.ts';
 import { counted, formatDuration, grouped } from '../../text/printable.ts';
-import { deletesOfRenamed, isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
+import { deletesOfRenamed, failedFile, isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, paragraph, type Section } from '../section.ts';
 import { editedFacts } from './held-section.ts';
 import { namesRejects, rejectsFiles } from './rejected-section.ts';
@@ -173,7 +173,8 @@ export function stepsAfter(
           step('If the rejects file is wrong, correct it, then:', again),
           step('Or correct the source, then:', { does: 'run', job }),
         ];
-      return [step(againText(run), again), ...download];
+      // Its file is no longer where the job looks.
+      return failedFile({ run, plan }) === null ? [step(againText(run), again), ...download] : download;
     case 'running':
       return buttons
         ? [step(interruptText(run), { does: 'cancel', run: id })]
