@@ -572,7 +572,7 @@ export function judgeWave(limits: WaveLimits, wave: WaveFigures, resource: Resou
   if (limits.maxAltered.kind !== 'off' && 2 * wave.answered < accepted) {
     const lost = `${grouped(accepted - wave.answered)} of ${grouped(accepted)} answers`;
     exceeded.push(
-      `${lost} are not known, because the process that received them was killed: whether the store changed values (maxAltered) cannot be judged`,
+      `${lost} are not known, because the process that received them was killed or could not note them: whether the store changed values (maxAltered) cannot be judged`,
     );
   }
   return exceeded.length === 0 ? null : exceeded.join(', and ');

@@ -1,6 +1,7 @@
 import type { Job } from '../config/job/job.ts';
 import type { StoreConfig } from '../config/store-config.ts';
 import { repeatEvery } from '../model/clock.ts';
+import { withoutAbsent } from '../model/json-object.ts';
 import { storeIdentity } from '../model/remote-address.ts';
 import type { Run, RunProgress, RunWaiting } from '../model/run.ts';
 import {
@@ -177,12 +178,15 @@ export async function continueInstead(context: RunContext, begun: Run, unfinishe
   // A request to end the new run means the continued one as well.
   const { interruptAskedAt = null } = (await runs.get(begun.id)) ?? {};
   await runs.remove(begun.id);
+  const starters = withoutAbsent([unfinished.startedBy, begun.startedBy]);
+  const isShared = starters.some(({ length }) => length === 0);
   return await runs.update(unfinished.id, {
     status: 'running',
     error: null,
     finishedAt: null,
     progress: null,
     ...(interruptAskedAt !== null && { interruptAskedAt }),
+    ...(starters.length > 0 && { startedBy: isShared ? [] : [...new Set(starters.flat())] }),
   });
 }
 

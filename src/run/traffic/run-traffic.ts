@@ -42,7 +42,7 @@ export function runTraffic(folder: RunFolder, clock: () => number) {
     if (breakerOpen || pausedForMs > 0) current.pausedMs += Math.max(0, now - seenAt);
     seenAt = now;
   };
-  /** One write after the other. A failure is ignored, because the record is only information for people. */
+  /** One write after the other. A failure ends no run: where answers are missing, `maxAltered` of a wave says that it cannot judge. */
   const write = () => {
     writtenAt = present();
     if (!log.isSilent())
@@ -129,7 +129,7 @@ export async function trafficFiles(folder: RunFolder): Promise<readonly string[]
 
 /** The requests of a run over all its processes and continuations; null if none are recorded. */
 export async function readTraffic(folder: RunFolder): Promise<Traffic | null> {
-  // What cannot be read is left out: it is only information for people and decides nothing.
+  // What cannot be read is left out, as what could not be written.
   const read = (await trafficFiles(folder)).map((name) =>
     findJson(folder, name, logSchema).catch(() => undefined),
   );

@@ -88,9 +88,10 @@ export function redisRuns(
   return {
     async create(run) {
       const sequence = await client.incr(keys.runSequence);
-      await client.hset(keys.run(run.id), fieldsOf({ ...run, sequence }));
+      // Lists leave out an id without a run: a process that dies here leaves the run in both lists or in none.
       await client.zadd(keys.runs(), sequence, run.id);
       await client.zadd(keys.runs(run.job), sequence, run.id);
+      await client.hset(keys.run(run.id), fieldsOf({ ...run, sequence }));
     },
     async update(id, changes) {
       // Read before the end is written: a run with a later sequence begins after everything that this one has sent.
