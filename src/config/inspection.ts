@@ -158,12 +158,17 @@ export function inspectFiles(
   function checkInbox({ name, source: { watch } }: ImportJob): RelationProblem[] {
     if (watch === undefined) return [];
     const folder = dirname(watch);
-    const other = files.jobNames.find((one) => one !== name && inboxOf(one) === folder);
+    const other = files.jobNames.find((one) => {
+      const inbox = one === name ? undefined : inboxOf(one);
+      return inbox !== undefined && (inbox === folder || isMovedTo(folder, inbox));
+    });
     if (other === undefined) return [];
     const message =
-      jobFileName(other) === jobFileName(name)
-        ? `each file would reach only one of the stores that watch ${folder}; write in \`stores\` a folder for each: { store: NAME, source: { watch: ${folder}/NAME/*.csv } }`
-        : `the job ${other} watches ${folder} too, and each file is for one job; give each a folder of its own, such as ${folder}/${name}/${basename(watch)}`;
+      inboxOf(other) !== folder
+        ? `the job ${other} moves the files of its own inbox to this folder; watch another one`
+        : jobFileName(other) === jobFileName(name)
+          ? `each file would reach only one of the stores that watch ${folder}; write in \`stores\` a folder for each: { store: NAME, source: { watch: ${folder}/NAME/*.csv } }`
+          : `the job ${other} watches ${folder} too, and each file is for one job; give each a folder of its own, such as ${folder}/${name}/${basename(watch)}`;
     return [{ path: ['source', 'watch'], message }];
   }
 
@@ -298,6 +303,11 @@ function checkMappingUse(job: ImportJob, mapping: MappingSpec, quote: Quote): Re
   return mapping.import === 'contacts'
     ? [...problems, ...checkContacts(job, mapping, quote)]
     : [...problems, ...checkFields(job, mapping)];
+}
+
+/** Whether the folder is one of those to which a worker moves the files of an inbox, or within them. */
+function isMovedTo(folder: string, inbox: string) {
+  return ['processing', 'processed', 'failed'].some((moved) => `${folder}/`.startsWith(`${inbox}/${moved}/`));
 }
 
 /** Checks that a mapping has the fields that the mode of the job needs: a whole product, or a key and the changed fields. */

@@ -355,6 +355,10 @@ const INBOX_POLL_EVERY_MS = 2_000;
 /** Where a file is while its run waits or works, and afterwards. Its name there begins with the id of its run. */
 const PROCESSING = 'processing';
 const CLAIMED = /^([a-z][a-z0-9]{7,})-(.+)$/s;
+/** What file systems take. */
+const MAX_NAME_BYTES = 255;
+/** Of a name that is too long with the id: its end is kept too, which has the format. */
+const LAST_CHARACTERS = 20;
 /** Stands beside a file that is complete. */
 const DONE = '.done';
 
@@ -380,6 +384,8 @@ function fileDrop({ context, files, openQueue, log }: FileDropOptions) {
   let watched: ReturnType<WorkerFiles['watched']> = [];
   let seen = new Map<string, Look>();
   const failures = new Map<string | null, string>();
+  /** The id of the next claim: kept while claims fail, so that their messages are equal. */
+  let nextId: string | undefined;
 
   /** Moves a file whose run has ended; false while it waits or works. */
   const settle = async (job: string, folder: string, id: string, name: string) => {
@@ -387,6 +393,8 @@ function fileDrop({ context, files, openQueue, log }: FileDropOptions) {
     const queued = await queue.find(id);
     const run = await context.state.runs.get(queued?.run ?? id);
     if (queued === undefined && (run === undefined || UNFINISHED.includes(run.status))) {
+      // A worker may have been killed while it claimed the file.
+      await removeDone(dirname(folder), name.slice(id.length + 1));
       await queue.enqueue({ does: 'run', job }, id);
       return false;
     }
@@ -421,12 +429,13 @@ function fileDrop({ context, files, openQueue, log }: FileDropOptions) {
     }
     const [oldest] = arrived.sort((one, other) => one.at - other.at || (one.name < other.name ? -1 : 1));
     if (oldest === undefined) return;
-    const id = context.newRunId();
+    nextId ??= context.newRunId();
+    const id = nextId;
     await mkdir(folder, { recursive: true });
-    // First: the next file of this name must not count as complete by it.
-    await rm(join(inbox, `${oldest.name}${DONE}`), { force: true });
-    await rename(join(inbox, oldest.name), join(folder, `${id}-${oldest.name}`));
+    await rename(join(inbox, oldest.name), join(folder, claimedName(id, oldest.name)));
+    nextId = undefined;
     log.info({ job, run: id, file: oldest.name }, 'file drop: file claimed');
+    await removeDone(inbox, oldest.name);
     await (await openQueue()).enqueue({ does: 'run', job }, id);
   };
 
@@ -466,6 +475,17 @@ function fileDrop({ context, files, openQueue, log }: FileDropOptions) {
   };
   const polling = repeatEvery(INBOX_POLL_EVERY_MS, poll);
   return { close: polling.stop };
+}
+
+/** The next file of this name must not count as complete by it. */
+async function removeDone(inbox: string, name: string) {
+  await rm(join(inbox, `${name}${DONE}`), { force: true });
+}
+
+function claimedName(id: string, name: string) {
+  const characters = [...`${id}-${name}`];
+  while (Buffer.byteLength(characters.join('')) > MAX_NAME_BYTES) characters.splice(-LAST_CHARACTERS - 1, 1);
+  return characters.join('');
 }
 
 /** The names in a folder, sorted; none where it does not exist. */

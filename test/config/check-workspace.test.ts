@@ -144,6 +144,22 @@ second: { baseUrl: ${second}, apiKey: "\${STORE_API_KEY}" }\n`,
     ]);
   });
 
+  it('refuses an inbox in a folder to which another job moves its files', () => {
+    const watching = (watch: string) => JOB.replace('path: in.csv', `watch: ${watch}`);
+    const opened = workspace({
+      'stores.yaml': STORES,
+      'jobs/a.yaml': watching('inbox/*.csv'),
+      'jobs/b.yaml': watching('inbox/failed/*.csv'),
+      'jobs/c.yaml': watching('inbox/processing/of-c/*.csv'),
+      'jobs/d.yaml': watching('inbox/prices/*.csv'),
+      'jobs/e.yaml': watching('inbox/failed-orders/*.csv'),
+    });
+    expect(lines(checkWorkspace(opened).problems)).toEqual([
+      'jobs/b.yaml:3:18 the job a moves the files of its own inbox to this folder; watch another one',
+      'jobs/c.yaml:3:18 the job a moves the files of its own inbox to this folder; watch another one',
+    ]);
+  });
+
   it('warns of what is probably a mistake', () => {
     const check = checkWorkspace(
       workspace(

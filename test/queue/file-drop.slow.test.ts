@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readdir, rename } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
@@ -110,6 +110,45 @@ it('an inbox that cannot be read holds no other up', async () => {
   const worker = workspace.start('worker');
   await worker.printed('"job":"broken","reason"');
   await until(async () => (await namesIn(workspace.dir, 'processed')).includes('a.csv'));
+});
+
+it('a file is taken whatever the length of its name', async () => {
+  await using store = await startStore({ seed: 1 });
+  await using workspace = await makeWorkspace(
+    { ...catalogWorkspace(store.baseUrl, catalog(0)), 'jobs/nightly.yaml': JOB },
+    { STORE_API_KEY: store.apiKey },
+  );
+  await workspace.write(`inbox/${'Ä'.repeat(125)}.csv`, catalog(1));
+  await workspace.write('inbox/b.csv', catalog(2));
+  workspace.start('worker');
+  await until(async () => (await namesIn(workspace.dir, 'processed')).length === 2);
+  const [, long = ''] = await namesIn(workspace.dir, 'processed');
+  expect(long).toMatch(/^Ä{120,}\.csv$/);
+  expect((await namesIn(workspace.dir, '')).filter((name) => name.includes('.csv'))).toEqual([]);
+});
+
+it('a file that cannot be claimed stays as it is, and is logged once', async () => {
+  await using store = await startStore({ seed: 1 });
+  await using workspace = await makeWorkspace(
+    {
+      ...catalogWorkspace(store.baseUrl, catalog(0)),
+      'jobs/nightly.yaml': JOB,
+      'inbox/a.csv': catalog(2),
+      'inbox/a.csv.done': '',
+    },
+    { STORE_API_KEY: store.apiKey },
+  );
+  const processing = join(workspace.dir, 'inbox/processing');
+  // Another file system, where nothing can be made, also by root.
+  await symlink('/proc/self/fdinfo', processing);
+  const worker = workspace.start('worker');
+  await worker.printed('cannot look at the inbox');
+  await sleep(5_000);
+  expect(worker.stderr().match(/cannot look at the inbox/g)).toHaveLength(1);
+  expect(await namesIn(workspace.dir, '')).toEqual(expect.arrayContaining(['a.csv', 'a.csv.done']));
+  await rm(processing);
+  await until(async () => (await namesIn(workspace.dir, 'processed')).includes('a.csv'));
+  expect(await namesIn(workspace.dir, '')).not.toContain('a.csv.done');
 });
 
 describeWithRedis('the inbox of two workers', () => {
