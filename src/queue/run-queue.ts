@@ -4,7 +4,7 @@ import type { FastifyAdapter } from '@bull-board/fastify';
 import type { Queue } from 'bullmq';
 import type { JobAction } from '../model/action.ts';
 import type { RunContext } from '../run/run-context.ts';
-import { type Runs, type StateQueue, WORKER_LOCK } from '../state/state.ts';
+import { type Locks, type Runs, type StateQueue, WORKER_LOCK } from '../state/state.ts';
 import type { Enqueued, QueuedRun, Queues } from './queues.ts';
 
 /** More runs than a workspace has jobs. */
@@ -61,8 +61,7 @@ export async function openRunQueue({
 }): Promise<RunQueue> {
   const { queue } = state;
   if (redisUrl === undefined && queue !== undefined) {
-    const workers = async () => ((await state.locks.holderOf(WORKER_LOCK)) === undefined ? 0 : 1);
-    return embeddedRunQueue(queue, workers, newRunId);
+    return embeddedRunQueue(queue, state.locks, newRunId);
   }
   const bull = await import('./queues.ts');
   const queues = await bull.openQueues({ redisUrl: redisUrl ?? '', patient: false, onError: () => {} });
@@ -111,11 +110,8 @@ function redisRunQueue(
   };
 }
 
-function embeddedRunQueue(
-  queue: StateQueue,
-  workers: () => Promise<number>,
-  newRunId: () => string,
-): RunQueue {
+function embeddedRunQueue(queue: StateQueue, locks: Locks, newRunId: () => string): RunQueue {
+  const workers = async () => ((await locks.holderOf(WORKER_LOCK)) === undefined ? 0 : 1);
   return {
     async enqueue(action, wanted = newRunId()) {
       const id = await queue.addEntry({ id: wanted, action });
@@ -131,8 +127,12 @@ function embeddedRunQueue(
         ended,
         error,
         async remove() {
-          // The worker that had it may have died.
-          if ((await workers()) === 0) await queue.releaseEntry(id);
+          if (await queue.removeEntry(id)) return true;
+          // The worker that had it may have died. None can take it while its lock is held here.
+          const lock = await locks.tryAcquire(WORKER_LOCK, { job: WORKER_LOCK, run: newRunId() });
+          if ('heldBy' in lock) return false;
+          await using _held = lock;
+          await queue.releaseEntry(id);
           return await queue.removeEntry(id);
         },
       };

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { connectQueues, RUN_QUEUE, type RunJobData } from '../../src/queue/queues.ts';
 import { openRunQueue, type RunQueue } from '../../src/queue/run-queue.ts';
 import { openState } from '../../src/state/open-state.ts';
-import type { State } from '../../src/state/state.ts';
+import { type State, type StateQueue, WORKER_LOCK } from '../../src/state/state.ts';
 import { sampleRun } from '../state/samples.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -119,5 +119,39 @@ function suite(open: () => Promise<Opened>): void {
   });
 }
 
-describe('the queue without Redis', () => suite(openEmbedded));
+describe('the queue without Redis', () => {
+  suite(openEmbedded);
+
+  it.each([1, 2, 3, 4])(
+    'removes what a dead worker had, unless another takes it: before call %d',
+    async (at) => {
+      await using opened = await openEmbedded();
+      const { state, queue } = opened;
+      const { queue: entries, locks } = state;
+      if (entries === undefined) throw new Error('An embedded state has a queue');
+      const { queued } = await queue.enqueue(NIGHTLY, 'first');
+      await opened.take(queued, 'first');
+      let [calls, isTaken] = [0, false];
+      const startWorker = async () => {
+        calls += 1;
+        if (calls !== at) return;
+        const lock = await locks.tryAcquire(WORKER_LOCK, { job: WORKER_LOCK, run: 'worker' });
+        if ('heldBy' in lock) return;
+        await entries.releaseEntry();
+        isTaken = await entries.takeEntry('first');
+      };
+      const watched: StateQueue = Object.assign(Object.create(entries), {
+        releaseEntry: (id: string) => startWorker().then(() => entries.releaseEntry(id)),
+        removeEntry: (id: string) => startWorker().then(() => entries.removeEntry(id)),
+      });
+      const holderOf = (name: string) => startWorker().then(() => locks.holderOf(name));
+      const context = { state: { ...state, queue: watched, locks: { ...locks, holderOf } }, newRunId };
+      await using removing = await openRunQueue({ redisUrl: undefined, context });
+      const entry = await removing.find('first');
+      expect(await entry?.remove()).toBe(!isTaken);
+      expect((await entries.entry('first'))?.taken ?? false).toBe(isTaken);
+    },
+  );
+});
+
 describeWithRedis('the queue in Redis', () => suite(openShared));
