@@ -257,7 +257,9 @@ export type Action =
     }
   | { readonly does: 'promote'; readonly run: string; readonly store: string }
   | { readonly does: 'clone'; readonly from: string; readonly at: number; readonly store: string }
-  | { readonly does: 'approve' | 'retry'; readonly run: string }
+  | { readonly does: 'approve'; readonly run: string }
+  /** `file`: the SHA-256 of a corrected file that came with the request. */
+  | { readonly does: 'retry'; readonly run: string; readonly file?: string | undefined }
   | { readonly does: 'discard' | 'see' | 'download-rejects' | 'cancel'; readonly run: string };
 
 /** An action that begins a run of a job, as workers and the dashboard do it. */
@@ -435,7 +437,8 @@ export const jobActionSchema: z.ZodType<JobAction> = z.discriminatedUnion('does'
   z.strictObject({ does: z.literal('drift'), ...ofJob, ...ACTION_OPTIONS.drift.shape }),
   z.strictObject({ does: z.literal('undo'), ...ofRun, ...keys }),
   z.strictObject({ does: z.literal('release'), ...ofRun, ...ACTION_OPTIONS.release.shape }),
-  z.strictObject({ does: z.enum(['approve', 'retry']), ...ofRun }),
+  z.strictObject({ does: z.literal('approve'), ...ofRun }),
+  z.strictObject({ does: z.literal('retry'), ...ofRun, file: key.exactOptional() }),
 ]);
 
 /** The name of an action that is recorded. */

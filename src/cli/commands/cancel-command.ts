@@ -4,7 +4,7 @@ import { InterruptedError, StateError, UsageError } from '../../model/storeferry
 import { openRunQueue } from '../../queue/run-queue.ts';
 import { nextSteps } from '../../report/run-document.ts';
 import { statusWords } from '../../report/status-words.ts';
-import { askToInterrupt, withLiveStatus } from '../../run/report/read-stored-report.ts';
+import { askToInterrupt, comparisonBefore, withLiveStatus } from '../../run/report/read-stored-report.ts';
 import type { RunContext } from '../../run/run-context.ts';
 import { counted } from '../../text/printable.ts';
 import { requiredArgument } from '../define-command.ts';
@@ -52,12 +52,7 @@ async function removeFromQueue(open: OpenContext, id: string): Promise<Run | nul
   if (queued.error !== null)
     throw new UsageError(`Run ${id} of ${queued.action.job} could not begin: ${queued.error}`);
   if (await queued.remove()) return null;
-  const { job } = queued.action;
-  const { job: settings } = open.workspace.inspectJob(job);
-  const compares = settings?.kind === 'import' && settings.drift !== undefined;
-  const [comparison] = !compares
-    ? []
-    : await open.context.state.runs.list({ job, kinds: ['drift'], statuses: ['running'] });
+  const comparison = await comparisonBefore(open.context, open.workspace, queued.action.job);
   if (comparison !== undefined) return comparison;
   throw new StateError(`A worker is about to begin run ${id}.`, {
     hint: 'Wait a few seconds, then cancel it again.',

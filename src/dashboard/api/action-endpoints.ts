@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import {
@@ -14,9 +14,10 @@ import {
 import { explainError, sentenceOf } from '../../model/storeferry-error.ts';
 import { whyNotApprover } from '../../run/execute-run.ts';
 import { readCorrections, replaceRejects } from '../../run/read-corrections.ts';
+import { comparisonBefore } from '../../run/report/read-stored-report.ts';
 import { settleOnce } from '../actions/confirmation.ts';
 import { rejectedRun } from '../actions/correct-routes.ts';
-import { UPLOAD_LIMIT_BYTES } from '../actions/uploads.ts';
+import { UPLOAD_LIMIT_BYTES, type Upload } from '../actions/uploads.ts';
 import { PageError } from '../guard/page-error.ts';
 import { audit, type RouteParts, rememberedRun, workspaceOf } from '../route-parts.ts';
 import {
@@ -75,20 +76,26 @@ function isOffered(name: ActionName): name is ApiAction {
   return actionOf(name).api !== undefined;
 }
 
-/** Interrupts a run, removes it from the queue, or discards its plan. */
+/** Interrupts a run or the comparison before it, removes it from the queue, or discards its plan. */
 async function settleRun(parts: RouteParts, name: SettlingAction, { request }: Call): Promise<unknown> {
   const { dashboard } = parts;
-  const { queue } = dashboard;
+  const { context, queue, readWorkspace } = dashboard;
   const { subject: id } = request;
   const queued = await queue.find(id);
+  let run = queued?.run ?? id;
   if (queued?.run === null && !queued.ended && name === 'cancel') {
-    if (!(await queued.remove()))
+    const { job } = queued.action;
+    if (await queued.remove()) {
+      await audit(dashboard, request, { action: 'cancel', job, run: id });
+      return { run: id, job, status: 'interrupted', error: null };
+    }
+    const comparison = await comparisonBefore(context, readWorkspace(), job);
+    if (comparison === undefined)
       throw new PageError(409, 'About to begin', 'A worker begins the run. Ask again.');
-    await audit(dashboard, request, { action: 'cancel', job: queued.action.job, run: id });
-    return { run: id, job: queued.action.job, status: 'interrupted', error: null };
+    run = comparison.id;
   }
-  const run = await settleOnce(dashboard, request, name, queued?.run ?? id);
-  return await findRun(parts, run.id, request.viewer);
+  const settled = await settleOnce(dashboard, request, name, run);
+  return await findRun(parts, settled.id, request.viewer);
 }
 
 /** Stores what begins a run, unless its key has stored it before, and answers with the run. */
@@ -116,8 +123,9 @@ async function acceptAction(
     await audit(dashboard, request, { action: does, job, run: of, outcome: 'refused' });
     throw new PageError(403, 'Another person approves', explainError(why));
   }
-  const isFile = does === 'retry' && request.body !== undefined;
-  const options = isFile ? {} : parseInput(ACTION_OPTIONS[does], request.body);
+  await using upload =
+    does === 'retry' && request.body !== undefined ? await keepUpload(parts, request) : null;
+  const options = upload === null ? parseInput(ACTION_OPTIONS[does], request.body) : { file: upload.sha256 };
   const { names: by } = request.viewer;
   const action = jobActionSchema.parse({ does, job, by, ...(of !== null && { run: of }), ...options });
   const store = async () => {
@@ -131,7 +139,7 @@ async function acceptAction(
     const before = (await queue.waiting()).filter((one) => one.job === job);
     if (before.length >= MAX_WAITING)
       throw notYet(429, 'Too many wait', `${MAX_WAITING} requests for ${job} wait for a worker.`);
-    if (does === 'retry') await takeCorrections(parts, request, isFile);
+    if (does === 'retry') await takeCorrections(parts, request, upload);
     const { id: waiting } = await queue.enqueue(action, id);
     if (waiting !== id)
       throw notYet(
@@ -177,38 +185,40 @@ function jsonOf(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** Puts a corrected file where `retry` reads it, once it was read; without a file, the one that is there is sent. */
-async function takeCorrections(
-  { dashboard, uploads }: RouteParts,
-  request: Call['request'],
-  isFile: boolean,
-) {
-  const { context } = dashboard;
-  const run = await rejectedRun(dashboard, request.subject);
-  if (!isFile) return;
-  if (!(request.body instanceof Readable)) throw new PageError(415, 'No file', 'Send the corrected file.');
-  const ending = request.headers['content-type']?.startsWith('text/csv') === true ? 'csv' : 'xlsx';
-  const upload = await uploads.keep(run.id, `rejects.${ending}`, Readable.from(withinLimit(request.body)));
-  try {
-    await readCorrections(context, run, { name: upload.name, open: upload.read, asTyped: false }).catch(
-      (error: unknown) => {
-        throw new PageError(422, 'Not the rejects of this run', sentenceOf(error));
-      },
-    );
-    await replaceRejects(context, run, { typed: false, read: upload.read });
-  } finally {
-    await uploads.drop(upload);
+/** The corrected file that a request brings; it is removed with the request. */
+async function keepUpload({ uploads }: RouteParts, { body, headers, subject }: Call['request']) {
+  if (!(body instanceof Readable)) throw new PageError(415, 'No file', 'Send the corrected file.');
+  const ending = headers['content-type']?.startsWith('text/csv') === true ? 'csv' : 'xlsx';
+  const digest = createHash('sha256');
+  async function* content() {
+    let bytes = 0;
+    for await (const chunk of body as Readable) {
+      bytes += chunk.length;
+      if (bytes > UPLOAD_LIMIT_BYTES) throw new PageError(413, 'Too large', 'The file is larger than 64 MB.');
+      digest.update(chunk);
+      yield chunk;
+    }
   }
-  await audit(dashboard, request, { action: 'upload', job: run.job, run: run.id });
+  const upload = await uploads.keep(subject, `rejects.${ending}`, Readable.from(content()));
+  return {
+    ...upload,
+    sha256: digest.digest('hex'),
+    [Symbol.asyncDispose]: () => uploads.drop(upload),
+  };
 }
 
-async function* withinLimit(content: Readable): AsyncGenerator<Uint8Array> {
-  let bytes = 0;
-  for await (const chunk of content) {
-    bytes += chunk.length;
-    if (bytes > UPLOAD_LIMIT_BYTES) throw new PageError(413, 'Too large', 'The file is larger than 64 MB.');
-    yield chunk;
-  }
+/** Puts a corrected file where `retry` reads it, once it was read; without a file, the one that is there is sent. */
+async function takeCorrections({ dashboard }: RouteParts, request: Call['request'], upload: Upload | null) {
+  const { context } = dashboard;
+  const run = await rejectedRun(dashboard, request.subject);
+  if (upload === null) return;
+  await readCorrections(context, run, { name: upload.name, open: upload.read, asTyped: false }).catch(
+    (error: unknown) => {
+      throw new PageError(422, 'Not the rejects of this run', sentenceOf(error));
+    },
+  );
+  await replaceRejects(context, run, { typed: false, read: upload.read });
+  await audit(dashboard, request, { action: 'upload', job: run.job, run: run.id });
 }
 
 /** The id of the run that a key of a token stands for: the same for the same key, and no other token can find it. */

@@ -1,5 +1,6 @@
 import { isAbsolute, relative, resolve } from 'node:path';
 import { z } from 'zod';
+import type { Workspace } from '../../config/workspace.ts';
 import { readExported } from '../../export/reading/read-items.ts';
 import type { Plan } from '../../model/plan.ts';
 import { ReasonTally, reasonGroupSchema, reasonSchema } from '../../model/reason.ts';
@@ -97,6 +98,18 @@ export async function hasDied({ state }: Pick<RunContext, 'state'>, run: Run): P
   const held = holder === null || (plan ? holder?.run === run.id : holder !== undefined);
   // Checked last: the run may end after it was read and before its lock was free.
   return !held && (await state.runs.get(run.id))?.status === 'running';
+}
+
+/** The comparison that works before a queued run of this job begins, because of its `drift`; undefined where none does. */
+export async function comparisonBefore(
+  { state }: Pick<RunContext, 'state'>,
+  { inspectJob }: Pick<Workspace, 'inspectJob'>,
+  name: string,
+): Promise<Run | undefined> {
+  const { job } = inspectJob(name);
+  if (job?.kind !== 'import' || job.drift === undefined) return undefined;
+  const [comparison] = await state.runs.list({ job: name, kinds: ['drift'], statuses: ['running'] });
+  return comparison;
 }
 
 /**

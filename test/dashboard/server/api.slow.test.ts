@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect, it } from 'vitest';
 import { openShop as openShared, resent } from '../../queue/workers-setup.ts';
+import { API_KEY, setup } from '../../sandbox/setup.ts';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../../support/catalog.ts';
 import { describeWithRedis } from '../../support/redis.ts';
 import { delay } from '../../support/store/faults.ts';
@@ -252,6 +253,8 @@ it.concurrent('keeps personal data from tokens that only view, and takes correct
     [1, 2].map(() => boss.post(`/runs/${run.run}/retry`, { key: 'fix', ...corrected })),
   );
   expect(retried.map(({ status }) => status)).toEqual([202, 202]);
+  const other = { ...corrected, body: rejects.text.replace('none', '20') };
+  expect((await boss.post(`/runs/${run.run}/retry`, { key: 'fix', ...other })).status).toBe(422);
   expect(await boss.ended(retried[0]?.body.run)).toMatchObject({
     status: 'done',
     applied: 1,
@@ -285,6 +288,29 @@ it.concurrent('lets no token take all streams of progress, or fill the queue of 
   const refused = plans.filter(({ status }) => status === 429);
   expect(refused.length).toBeGreaterThan(10);
   expect(refused[0]?.headers.get('retry-after')).toBe('5');
+});
+
+it.concurrent('ends a queued run whose comparison works', async () => {
+  await using store = await setup({ latencyMs: 400 });
+  await using workspace = await makeWorkspace(
+    catalogWorkspace(store.url, shopifyCatalog(manyProducts(60)), { drift: '100%' }),
+    { STORE_API_KEY: API_KEY },
+  );
+  expect((await workspace.storeferry('probe', 'main')).code).toBe(0);
+  const dashboard = await serveDashboard(workspace, '--worker');
+  const ci = program(dashboard, await makeToken(workspace, 'ci', '--scope', 'operate'));
+  await ci.ended((await ci.post('/jobs/nightly/run')).body.run);
+  await workspace.write('catalog.csv', shopifyCatalog(manyProducts(61)));
+  const { run } = (await ci.post('/jobs/nightly/run')).body;
+  const compares = async () =>
+    (await ci.send('/runs')).body.runs.some(
+      ({ kind, status }: Record<string, unknown>) => kind === 'drift' && status === 'running',
+    );
+  await until(compares, { everyMs: 50 });
+  const cancelled = await ci.post(`/runs/${run}/cancel`);
+  expect([cancelled.status, cancelled.body.kind]).toEqual([200, 'drift']);
+  await until(async () => (await ci.send(`/runs/${cancelled.body.run}`)).body.status === 'interrupted');
+  expect(await store.list('/_sandbox/products')).toHaveLength(60);
 });
 
 it.concurrent('continues a run that it has asked to end a moment before', async () => {
