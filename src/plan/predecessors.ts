@@ -36,8 +36,10 @@ export interface Predecessors {
   readonly bodies: (keys: readonly string[]) => Promise<readonly (string | undefined)[]>;
 }
 
-/** A source that lacks a larger share of what its job sent is a part of a catalog. */
+/** A source that lacks a larger share of what its job sent is a part of a catalog, unless it has about as many new products instead. */
 const MAX_MISSING_SHARE = 0.2;
+/** So many of the missing products must be like new ones for a title alone to say that they have new urls. */
+const MIN_TITLED_SHARE = 0.5;
 
 /** What the search for renamed products reads. */
 interface RenameSearch {
@@ -66,9 +68,13 @@ export async function findRenamed(search: RenameSearch): Promise<Predecessors | 
   const news = created.records + held.records + leftOut;
   const sent = await ledger.count(job);
   if (news === 0 || sent === 0 || !(await hasMissing(search, sent))) return null;
+  const gone = sent - tally.known;
+  const hasMost = isMirror || gone <= sent * MAX_MISSING_SHARE;
+  const isReplaced = !hasMost && news >= gone * (1 - MAX_MISSING_SHARE);
   // Of a part of a catalog, only what has the same SKUs is looked at.
-  const isWhole = isMirror || sent - tally.known <= sent * MAX_MISSING_SHARE;
-  using matcher = new ProductMatcher(isWhole ? ['skus', 'pictures'] : ['skus']);
+  const isWhole = hasMost || isReplaced;
+  const kinds: readonly MatchKind[] = isWhole ? ['url', 'skus', 'pictures'] : ['skus'];
+  using matcher = new ProductMatcher(isReplaced ? [...kinds, 'title'] : kinds);
   // Of a rejected product, some SKUs may be unreadable. A skipped one is often a variant of another product.
   using rejects = new ProductMatcher(['pictures', 'sku']);
   using skips = new ProductMatcher(['skus', 'pictures']);
@@ -109,7 +115,11 @@ export async function findRenamed(search: RenameSearch): Promise<Predecessors | 
     signal.throwIfAborted();
     await addMissing(owned);
   }
-  const matches = matcher.matches();
+  const found = matcher
+    .matches()
+    .filter(({ isCertain, candidates: [first] }) => isCertain || first?.by !== 'title');
+  const areTitled = found.length >= gone * MIN_TITLED_SHARE;
+  const matches = found.filter(({ candidates: [first] }) => areTitled || first?.by !== 'title');
   const likelyRejected = rejects.matches();
   const likelySkipped = skips.matches();
   const shared = await findSharedSkus(
@@ -131,7 +141,8 @@ export async function findRenamed(search: RenameSearch): Promise<Predecessors | 
     const [first] = open;
     const known = first && missing.get(first.key);
     if (first === undefined || known === undefined) continue;
-    if (isCertain && tally.unreadableKeys === 0 && mayRename(search.method, known))
+    const isSure = isCertain && first.by !== 'title' && tally.unreadableKeys === 0;
+    if (isSure && mayRename(search.method, known))
       certain.set(key, { key: known.key, by: first.by, renamed: known });
     else waiting.set(key, open);
   }

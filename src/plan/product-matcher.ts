@@ -155,13 +155,15 @@ function handlesOf(
   body: JsonObject,
   kinds: readonly MatchKind[],
 ): (readonly [kind: MatchKind, value: string])[] {
-  const variants = objectsIn(body, 'variants').map((variant) => textOf(member(variant, 'sku')));
+  const variants = variantSkus(body).map((sku) => sku.normalize());
   const skus = [...new Set(variants.filter((sku) => sku !== ''))].sort();
   const title = textOf(member(body, 'title')).normalize('NFKC').toLowerCase().replaceAll(/\s+/g, ' ');
   const images = member(body, 'images');
-  const pictures = Array.isArray(images) ? images.map(textOf).filter((image) => image !== '') : [];
+  const pictures = Array.isArray(images)
+    ? images.map((image) => textOf(image).normalize()).filter((image) => image !== '')
+    : [];
   const handles: Readonly<Record<MatchKind, readonly string[]>> = {
-    url: [key],
+    url: [key.normalize()],
     skus: skus.length > 0 && !variants.includes('') ? [JSON.stringify(skus)] : [],
     pictures: title !== '' && pictures.length > 0 ? [JSON.stringify([title, ...pictures.sort()])] : [],
     title: title === '' ? [] : [title],
@@ -174,7 +176,12 @@ function textOf(value: unknown) {
   return typeof value === 'string' ? value.trim() : '';
 }
 
-/** The SKUs of a product, each once. */
+/** The SKU of each variant; empty where it has none. */
+function variantSkus(body: JsonObject) {
+  return objectsIn(body, 'variants').map((variant) => textOf(member(variant, 'sku')));
+}
+
+/** The SKUs of a product as they are written, each once. */
 export function skusOf(body: JsonObject): readonly string[] {
-  return handlesOf('', body, ['sku']).map(([, sku]) => sku);
+  return [...new Set(variantSkus(body))].filter((sku) => sku !== '');
 }

@@ -138,6 +138,47 @@ describe('a product with a new url', () => {
     expect(whole.renamed?.records).toBe(1);
   });
 
+  it('is found where the whole source has new urls, and is never created a second time', async () => {
+    const titled = (key: string, title: string, more = {}) =>
+      record(key, { ...product(key, { title, ...more }), variants: [] }, { line: 9 });
+    const ledger = ledgerOf(0, 0);
+    for (let n = 0; n < 6; n++)
+      ledger.put(`p${n}`, { ...product(`p${n}`), variants: [] }, { id: 100 + n, job: 'nightly' });
+    const all = (more = {}) => [0, 1, 2, 3, 4, 5].map((n) => titled(`P-${n}`, `The p${n}`, more));
+    const planned = async (mapped: ReturnType<typeof all>, method: RenameMethod = 'hold') =>
+      (await planRenames({ mapped, ledger, mode: 'upsert' }, method)).plan;
+    const changed = {
+      counts: { new: { records: 0 }, held: { records: 6 } },
+      renamed: { records: 0, waiting: 6 },
+    };
+    expect(await planned(all())).toMatchObject(changed);
+    expect(await planned(all(), 'put'), 'a title alone proves nothing').toMatchObject(changed);
+    // Other products of which one has the title of a missing one.
+    const others = [0, 1, 2, 3, 4, 5].map((n) => titled(`o${n}`, n === 0 ? 'The p0' : `Other ${n}`));
+    expect((await planned(others)).counts).toMatchObject({ new: { records: 6 } });
+    expect((await planned(all().slice(0, 2))).counts, 'a part').toMatchObject({ new: { records: 2 } });
+    for (let n = 0; n < 6; n++)
+      ledger.put(`p${n}`, { ...product(`p${n}`, PICTURES), variants: [] }, { id: 100 + n, job: 'nightly' });
+    expect(await planned(all(PICTURES), 'put')).toMatchObject({
+      counts: { new: { records: 0 }, changed: { records: 6 } },
+      renamed: { records: 6, waiting: 0 },
+    });
+  });
+
+  it('is the known one if Unicode spells its url, SKU or pictures in another way', async () => {
+    const [nfc, nfd] = ['tür', 'tür'.normalize('NFD')];
+    const ledger = ledgerOf(0, 4).put(nfc, product(nfc), { id: 7, job: 'nightly' });
+    const mapped = [...products(0, 4), record(nfd, product(nfd), { line: 9 })];
+    const { plan } = await planRenames({ mapped, ledger, mode: 'upsert' }, 'hold');
+    expect(plan).toMatchObject({ counts: { new: { records: 0 }, held: { records: 1 } } });
+    const sameSku = [
+      ...products(0, 4),
+      record('other', product('other', { variants: product(nfd).variants }), { line: 9 }),
+    ];
+    const { plan: bySku } = await planRenames({ mapped: sameSku, ledger, mode: 'upsert' }, 'put');
+    expect(bySku.renamed?.examples).toEqual([{ from: nfc, to: 'other', by: 'skus' }]);
+  });
+
   it.each([
     ['rejected', ': correct that row'],
     ['skipped', ''],
