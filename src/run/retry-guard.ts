@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DeferredRecord, ImportMode, Mapped, Resource } from '../model/mapped-record.ts';
+import type { DeferredRecord, Mapped, Resource } from '../model/mapped-record.ts';
 import { APPLIED_SINCE, IN_DOUBT_SINCE, KEY_NOT_REJECTED, type Reason } from '../model/reason.ts';
 import type { RowSpan } from '../model/row.ts';
 import type { Run } from '../model/run.ts';
@@ -80,14 +80,15 @@ type Verdict =
  * Accepts the records that the retry may send: records with a rejected key, and records without a readable key before
  * that are not acknowledged for another record. Records of which another run has written or confirmed a version since are skipped, whatever
  * their values are now; all others are rejected, also those that another run of the job has left in doubt since (`doubtsOf`).
- * SourceError if no record of the file was rejected: then it is another file.
+ * `update`: of a job with `mode: update`, whether it has run since. If not, its rows for products that it could not change are accepted once
+ * another job has sent these. SourceError if no record of the file was rejected: then it is another file.
  */
 export async function* guardRetry(
   batches: AsyncIterable<readonly Item[]>,
   guard: RetryGuard,
   ledger: Pick<Ledger, 'marks' | 'writtenSince'>,
   doubtsOf: (keys: readonly string[]) => Promise<OwnDoubts>,
-  mode: ImportMode,
+  update?: { readonly hasRunSince: boolean },
 ): AsyncGenerator<readonly Item[]> {
   const known = new Map(guard.keys);
   const keyless = placesByLine(guard.keyless.map(([file, line]) => ({ file, line })));
@@ -106,18 +107,20 @@ export async function* guardRetry(
     if (before === undefined) {
       // An update is known by its rows: whatever was corrected in them, it changes a product that is there.
       const hadNoKey =
-        mode === 'update'
-          ? spans.every((span) => within(keyless, [span]) !== undefined)
-          : within(keyless, spans) !== undefined;
+        update === undefined
+          ? within(keyless, spans) !== undefined
+          : spans.every((span) => within(keyless, [span]) !== undefined);
       familiar ||= hadNoKey;
-      if (!hadNoKey || (isAcknowledged && mode !== 'update')) {
+      if (!hadNoKey || (isAcknowledged && update === undefined)) {
         strange += 1;
         return { kind: 'rejected', key: hadNoKey ? null : key, reason: notRejected(guard, spans) };
       }
     } else {
       familiar = true;
     }
-    if (since === 'written') return { kind: 'skipped', key, reason: writtenSince(guard, spans) };
+    const wasAwaited = before === undefined && update?.hasRunSince === false;
+    if (since === 'written' && !wasAwaited)
+      return { kind: 'skipped', key, reason: writtenSince(guard, spans) };
     if (since === 'in-doubt') return { kind: 'rejected', key, reason: inDoubtSince(guard, spans) };
     const cell = within(refused, spans);
     if (cell === undefined || item.kind === 'rejected') return { kind: 'passed' };

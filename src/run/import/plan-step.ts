@@ -5,7 +5,7 @@ import type { SourceItem } from '../../model/mapped-record.ts';
 import { comparedEmail } from '../../model/operation.ts';
 import type { Plan, PlanSource } from '../../model/plan.ts';
 import { withMessages } from '../../model/reason.ts';
-import { COMPLETED, type Run, SENDING_KINDS } from '../../model/run.ts';
+import { COMPLETED, EXECUTING_KINDS, type Run, SENDING_KINDS } from '../../model/run.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import {
@@ -27,7 +27,7 @@ import { sourceNamer } from '../read-corrections.ts';
 import { planCopy } from '../records/plan-copy.ts';
 import { planRestore } from '../records/plan-records.ts';
 import { planRelease, undecidedKeys } from '../records/plan-release.ts';
-import { guardRetry, isAttemptOf, loadRetryGuard } from '../retry-guard.ts';
+import { guardRetry, isAttemptOf, loadRetryGuard, type RetryGuard } from '../retry-guard.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { planUndo } from '../undo/plan-undo.ts';
 import { planPosition } from './continue-or-begin.ts';
@@ -80,6 +80,10 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     job.mode !== 'create' &&
     // Which contact a row belongs to changes with the store.
     source.contacts === undefined;
+  const update =
+    guard !== undefined && job.mode === 'update'
+      ? { hasRunSince: await hasRunSince(context, run, guard) }
+      : undefined;
   const position = await ledger.position();
   const index = hasBlocks && !run.resend ? await keptBlocks(context, run, position) : undefined;
   const blocks = { index, position, open: () => withRedactedReasons(reading.openBlocks(index), redact) };
@@ -94,7 +98,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     openMapped: () => (adoption === undefined ? reading.open() : adoption.rekey(reading.open())),
     ...(hasBlocks && { blocks }),
     plannedPosition,
-    undecided: run.kind === 'retry' ? undefined : await undecidedKeys(context, run),
+    undecided: run.kind === 'retry' ? undefined : await undecidedKeys(context, run, job.mode),
     admit: (records) =>
       withRedactedReasons(
         guard === undefined
@@ -104,7 +108,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
               adoption?.guardOf(guard) ?? guard,
               ledger,
               (keys) => ownDoubts(context, run, keys, isAttemptOf(guard)),
-              job.mode,
+              update,
             ),
         redact,
       ),
@@ -128,6 +132,14 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     onProgress: ({ rows }) =>
       context.onEvent({ type: 'progress', step: 'plan', done: rows, total: null, unit: 'rows' }),
   });
+}
+
+/** Whether the job has run since the run that this one retries, other than for the same retry. */
+async function hasRunSince({ state: { runs } }: RunContext, { id, job }: Run, guard: RetryGuard) {
+  const of = await runs.get(guard.retryOf);
+  const isAttempt = isAttemptOf(guard);
+  const isLater = (run: Run) => of === undefined || (run.sequence > of.sequence && run.id !== id);
+  return (await runs.list({ job, kinds: EXECUTING_KINDS })).some((run) => isLater(run) && !isAttempt(run));
 }
 
 /** `options[].advanced` as mapping or store fix it; undefined where the variants of a product decide. */

@@ -1,4 +1,4 @@
-import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
+import type { Contact, ImportMode, Mapped, Product } from '../../model/mapped-record.ts';
 import type { Operation } from '../../model/operation.ts';
 import type { Plan } from '../../model/plan.ts';
 import { IN_DOUBT_SINCE, type Reason } from '../../model/reason.ts';
@@ -226,12 +226,18 @@ async function newerRuns({ state, artifacts }: RunContext, of: Run): Promise<rea
 
 /**
  * The keys that earlier runs have rejected or held, of any job with the same target; undefined if there are none. A run that finds one of them
- * unchanged confirms it (`Ledger.confirm`), so that no later retry or release sends the older version.
+ * unchanged confirms it (`Ledger.confirm`), so that no later retry or release sends the older version. An update of fields says nothing
+ * of the others: it confirms those of its own job.
  */
-export async function undecidedKeys({ state, artifacts }: RunContext, run: Run): Promise<KeySet | undefined> {
+export async function undecidedKeys(
+  { state, artifacts }: RunContext,
+  run: Run,
+  mode: ImportMode,
+): Promise<KeySet | undefined> {
   const keys = new KeySet();
   const note = (key: string | null) => key !== null && keys.add(key, true);
-  for (const other of await state.runs.list({ kinds: HOLDING_KINDS })) {
+  const ofJob = mode === 'update' ? { job: run.job } : {};
+  for (const other of await state.runs.list({ kinds: HOLDING_KINDS, ...ofJob })) {
     if (other.id === run.id || !isSameTarget(other, run)) continue;
     if (!mayHaveRejectedOrHeld(other)) continue;
     const folder = artifacts.run(other.id);

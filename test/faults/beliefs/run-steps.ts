@@ -57,17 +57,11 @@ export async function planRun(context: RunContext, settings: Settings, run: Run)
     async *openMapped() {
       yield itemsOf(settings.source);
     },
-    undecided: isRetry ? undefined : await undecidedKeys(context, run),
+    undecided: isRetry ? undefined : await undecidedKeys(context, run, 'mirror'),
     admit: (records) =>
       guard === undefined
         ? records
-        : guardRetry(
-            records,
-            guard,
-            ledger,
-            (keys) => ownDoubts(context, run, keys, isAttemptOf(guard)),
-            'mirror',
-          ),
+        : guardRetry(records, guard, ledger, (keys) => ownDoubts(context, run, keys, isAttemptOf(guard))),
     describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
     keyDigest: null,
     previous: { rows: null, keyDigest: null },
