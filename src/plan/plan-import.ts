@@ -224,6 +224,7 @@ async function draftInPasses(options: PlanOptions) {
     // An undo restores a body like an update: the product stays with the job that owns it.
     mode: origin.kind === 'undo' ? 'update' : job.mode,
     keep: job.keep,
+    sendsBodies: !isOfSource(origin),
     updates: options.updates && {
       ...options.updates,
       conflicts: conflictRules(options),
@@ -270,8 +271,11 @@ const NO_PREDECESSORS: Pick<Predecessors, 'certain' | 'waiting' | 'staying'> = {
 
 /** Whether urls decide which products the records of a source become: what somebody has chosen is sent as it is. */
 function sendsSource({ job, origin }: Pick<PlanOptions, 'job' | 'origin'>) {
-  const isOfSource = origin.kind === 'source' || origin.kind === 'retry';
-  return job.import === 'products' && job.mode !== 'update' && isOfSource;
+  return job.import === 'products' && job.mode !== 'update' && isOfSource(origin);
+}
+
+function isOfSource({ kind }: PlanOrigin) {
+  return kind === 'source' || kind === 'retry';
 }
 
 /** What a pass over the source needs besides. */

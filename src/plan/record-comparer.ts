@@ -21,6 +21,7 @@ import {
   type ObservedKey,
   type StoredView,
 } from '../state/state.ts';
+import { areBeyondAscii, isMisreading, quote } from '../text/printable.ts';
 import { fieldChanges } from './changes/field-changes.ts';
 import { holdOtherUrl, type PlannedUpdate, planUpdate, type UpdateRules } from './changes/plan-update.ts';
 import { keepFields } from './patch-product.ts';
@@ -41,6 +42,8 @@ export interface CompareOptions {
   readonly updates?: UpdateOptions | undefined;
   /** Send unchanged records as well. */
   readonly resend: boolean;
+  /** The records are bodies that were made before, and no longer judged: of a release, an undo, a promotion. */
+  readonly sendsBodies?: boolean;
   /** What new records continue. */
   readonly predecessors?: Predecessors | null | undefined;
 }
@@ -170,8 +173,30 @@ export class RecordComparer {
     );
     const updates = await this.#planUpdates(entries);
     return entries.map((entry) =>
-      entry.kind === 'compared' ? refuseOversized(withUpdate(entry, updates.get(entry.record.key))) : entry,
+      entry.kind === 'compared'
+        ? this.#refuseMisread(refuseOversized(withUpdate(entry, updates.get(entry.record.key))))
+        : entry,
     );
+  }
+
+  /** Rejects a record of which the source has a text as another charset shows it: nobody writes `GrÃ¶ÃŸe` for the `Größe` in the store. */
+  #refuseMisread(entry: ComparedRecord | LeftOut): ComparedRecord | LeftOut {
+    if (entry.kind === 'left-out' || entry.acknowledged === undefined || this.#options.sendsBodies === true)
+      return entry;
+    const { key, rows, spans, body } = entry.record;
+    if (!areBeyondAscii(entry.acknowledged, body)) return entry;
+    const misread = fieldChanges(entry.acknowledged, body).find(
+      ({ old, new: now }) => typeof old === 'string' && typeof now === 'string' && isMisreading(old, now),
+    );
+    if (misread === undefined) return entry;
+    const [old, now] = [misread.old, misread.new].map((value) => quote(String(value)));
+    const what = this.#options.resource === 'contacts' ? 'its text is that of the store' : `${now} is ${old}`;
+    const reason = {
+      code: 'misread-text',
+      field: misread.field,
+      message: `${what} in another charset: convert the source again, from its own charset`,
+    };
+    return { kind: 'left-out', item: { kind: 'rejected', key, rows, spans, reason }, records: 1 };
   }
 
   #compareRecord(record: SerialisedRecord, answer: LedgerAnswer): ComparedEntry {

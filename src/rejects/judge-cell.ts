@@ -1,6 +1,6 @@
 import { withoutAbsent } from '../model/json-object.ts';
 import { booleanWord, FALSE_WORDS, isErrorValue, TRUE_WORDS } from '../model/row.ts';
-import { counted, grouped, quote } from '../text/printable.ts';
+import { areBeyondAscii, counted, grouped, isMisreading, misreadingsOf, quote } from '../text/printable.ts';
 import { LINE_COLUMN } from './rejects-file.ts';
 
 /**
@@ -93,40 +93,12 @@ function lostCharacters(old: string, now: string) {
   return at === after.length;
 }
 
-/** Charsets that spreadsheets use for a CSV file that does not declare its own. */
-const ASSUMED_CHARSETS = 'windows-1252 macintosh windows-1250 windows-1251 windows-1254 iso-8859-2'
-  .split(' ')
-  .map((charset) => new TextDecoder(charset));
-
-/** The texts that result when UTF-8 is read in each of those charsets. */
-function misreadingsOf(text: string): readonly string[] {
-  const bytes = Buffer.from(text);
-  return ASSUMED_CHARSETS.map((charset) => withoutUnassigned(charset.decode(bytes)));
-}
-
-/** Characters that no charset has: programs drop them or replace them with a mark. */
-function withoutUnassigned(text: string) {
-  return text
-    .replaceAll(/[\u0080-\u009f\ufffd]/g, '')
-    .trim()
-    .replaceAll(/\s+/g, ' ');
-}
-
-/** Whether `now` is `old` read in another charset, as in `Größe` and `GrÃ¶ÃŸe`. */
-function isMisreading(old: string, now: string) {
-  return areBeyondAscii(old, now) && misreadingsOf(old).includes(withoutUnassigned(now));
-}
-
 /** Whether a character of `old` appears in `now` as another charset shows it. */
 function hasMisreading(old: string, now: string) {
   const characters = areBeyondAscii(old, now) ? new Set(old.match(/\P{ASCII}/gu)) : new Set<string>();
   return [...characters].some((character) =>
     misreadingsOf(character).some((made) => made.length > 1 && now.includes(made) && !old.includes(made)),
   );
-}
-
-function areBeyondAscii(...texts: readonly string[]) {
-  return texts.every((text) => /\P{ASCII}/u.test(text));
 }
 
 /** The most characters of a cell in Excel, Google Sheets and LibreOffice. */

@@ -306,3 +306,32 @@ export function listHeaders(headers: readonly string[], quotable: readonly strin
   if (shown.length === 0) return `${others}, which are not named here: they may be the data of a person`;
   return `${shown.join(', ')}${others === 0 ? '' : `, and ${others} more`}`;
 }
+
+/** Charsets that spreadsheets use for a CSV file that does not declare its own. */
+const ASSUMED_CHARSETS = 'windows-1252 macintosh windows-1250 windows-1251 windows-1254 iso-8859-2'
+  .split(' ')
+  .map((charset) => new TextDecoder(charset));
+
+/** The texts that result when UTF-8 is read in each of the charsets that are usual for CSV files. */
+export function misreadingsOf(text: string): readonly string[] {
+  const bytes = Buffer.from(text);
+  return ASSUMED_CHARSETS.map((charset) => withoutUnassigned(charset.decode(bytes)));
+}
+
+/** Characters that no charset has: programs drop them or replace them with a mark. */
+function withoutUnassigned(text: string) {
+  return text
+    .replaceAll(/[\u0080-\u009f\ufffd]/g, '')
+    .trim()
+    .replaceAll(/\s+/g, ' ');
+}
+
+/** Whether `now` is `old` read in another charset, as in `Größe` and `GrÃ¶ÃŸe`. */
+export function isMisreading(old: string, now: string) {
+  return areBeyondAscii(old, now) && misreadingsOf(old).includes(withoutUnassigned(now));
+}
+
+/** Whether each of the texts has a character beyond ASCII. */
+export function areBeyondAscii(...texts: readonly string[]) {
+  return texts.every((text) => /\P{ASCII}/u.test(text));
+}

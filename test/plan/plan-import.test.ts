@@ -192,6 +192,40 @@ describe('a plan', () => {
   });
 });
 
+describe('a text that the source has as another charset shows it', () => {
+  const known = () => {
+    const ledger = new MemoryLedger();
+    for (const url of ['p0', 'p1', 'p2'])
+      ledger.put(url, product(url, { title: 'Größe “M”' }), { id: 1, job: 'nightly' });
+    return ledger;
+  };
+  const source = (title: string) => products(0, 3, { title });
+
+  it.each(['GrÃ¶ÃŸe â€œMâ€\u009d', 'GrÃ¶ÃŸe â€œMâ€'])('is rejected, with the record: %s', async (title) => {
+    const { plan, operations } = await planOf({ mapped: source(title), ledger: known() });
+    expect(operations).toEqual([]);
+    expect(plan.rejections).toMatchObject([
+      {
+        code: 'misread-text',
+        field: 'title',
+        records: 3,
+        message: expect.stringContaining("is 'Größe “M”'"),
+      },
+    ]);
+  });
+
+  it('is sent where it is another text, or was decided before', async () => {
+    const repaired = await planOf({ mapped: source('Größe “L”'), ledger: known() });
+    expect(repaired.operations).toHaveLength(3);
+    const released = await planOf({
+      mapped: source('GrÃ¶ÃŸe â€œMâ€'),
+      ledger: known(),
+      options: { origin: { kind: 'bodies' } },
+    });
+    expect(released.operations).toHaveLength(3);
+  });
+});
+
 describe('a contact with a part of its address', () => {
   const planned = async (...bodies: readonly Contact[]) => {
     const mapped = bodies.map((body, index) => record(String(index), body, { line: index + 2 }));
