@@ -85,7 +85,7 @@ export function csvLine(cells: readonly string[], style: CsvStyle): string {
   return formatRow(style.forSpreadsheets ? cells.map(inertCell) : cells, style.delimiter) + style.newline;
 }
 
-/** The bytes of a CSV file. */
+/** The text of a CSV file, in pieces. */
 export async function* csvText(
   { columns, rows }: WrittenTable,
   style: CsvStyle,
@@ -203,7 +203,7 @@ function cellXml(cell: TypedCell) {
   if (typeof cell === 'boolean') return `<c t="b"><v>${cell ? 1 : 0}</v></c>`;
   if (cell instanceof Date) {
     const days = (cell.getTime() - FIRST_DAY) / MS_PER_DAY;
-    const isShown = days >= 1 && days < MAX_SHEET_DAYS;
+    const isShown = days >= MIN_SHEET_DAYS && days < MAX_SHEET_DAYS;
     return isShown ? `<c s="${STYLE.time}"><v>${days}</v></c>` : textXml(cellAsText(cell), STYLE.text);
   }
   // Excel repairs a file with a number that it cannot hold.
@@ -219,9 +219,9 @@ function textXml(text: string, style: number) {
 }
 
 const MS_PER_DAY = 86_400_000;
-/** Spreadsheets count days from here. */
+/** Spreadsheets count days from here, on and after 1 March 1900: before it, Excel is a day late. */
 const FIRST_DAY = Date.UTC(1899, 11, 30);
-
+const MIN_SHEET_DAYS = 61;
 /** The first day that they do not show: 1 January 10000. */
 const MAX_SHEET_DAYS = 2_958_466;
 

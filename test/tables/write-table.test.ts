@@ -90,13 +90,12 @@ describe('a workbook that is written', () => {
   });
 
   it('has as text what a spreadsheet cannot hold', async () => {
-    const times = ['1850-01-01T00:00:00.000Z', '+010000-01-01T00:00:00.000Z'].map((text) => new Date(text));
+    const days = ['1850-01-01', '+010000-01-01', '1900-01-01', '1900-02-28', '1900-03-01'];
+    const times = days.map((day) => new Date(`${day}T00:00:00.000Z`));
     const numbers = ['1e400', '-1e400', '1e5'].map((number) => ({ number }));
-    const { cells } = await readStaged(
-      'a.xlsx',
-      await bytesOf(['a', 'b', 'c', 'd', 'e'], [[...times, ...numbers]]),
-    );
-    expect(cells).toEqual([['1850-01-01 00:00:00', '+010000-01-01 00:00:00', '1e400', '-1e400', '100000']]);
+    const { cells } = await readStaged('a.xlsx', await bytesOf([...'abcdefgh'], [[...times, ...numbers]]));
+    const texts = days.slice(0, -1).map((day) => `${day} 00:00:00`);
+    expect(cells).toEqual([[...texts, '1900-03-01T00:00:00', '1e400', '-1e400', '100000']]);
   });
 
   it('is refused with more columns than a sheet has', async () => {
