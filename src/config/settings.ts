@@ -13,8 +13,8 @@ import { expectation, explainIssues } from './explain-issues.ts';
 /** The source of settings and secrets: the variables of the process, then the workspace's `.env`, then files that the process names. */
 export type Environment = ReturnType<typeof loadEnvironment>;
 
-/** Shorter values are settings, such as `true`, which redaction would remove from ordinary messages. */
-const MIN_SECRET_LENGTH = 8;
+/** A shorter value of a variable that is only called like a secret may be a setting such as `true`, which ordinary messages have. */
+const MIN_GUESSED_LENGTH = 8;
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -73,7 +73,7 @@ export function loadEnvironment(dir: string, variables: Variables) {
       [
         ...Object.entries(dotEnv).flatMap(([name, value = '']) => (looksSecret(name) ? [value] : [])),
         ...fromFiles.values(),
-      ].filter(({ length }) => length >= MIN_SECRET_LENGTH),
+      ].filter(({ length }) => length >= MIN_GUESSED_LENGTH),
   };
 }
 
@@ -82,9 +82,10 @@ export function overriddenText(name: string): string {
   return `${name} has another value in the environment, which has priority over .env: that one is used. Unset it there, or correct .env`;
 }
 
-/** A secret field; `refused`: the value did not come from the environment. */
+/** A secret field. */
 export interface SecretField {
   readonly path: Path;
+  /** What happens to a value that does not come from the environment. */
   readonly literal: 'refused' | 'allowed';
   /** A proposed name for the variable. */
   readonly variable?: string;
@@ -142,7 +143,7 @@ export function readSettings(environment: Pick<Environment, 'get'>, dir: string)
   const variables = Object.fromEntries(given);
   const parsed = settingsSchema.safeParse(variables, { error: expectation });
   if (!parsed.success) {
-    throw refused(
+    throw environmentError(
       explainIssues(parsed.error.issues, variables).map(
         ({ path, message, hint = '' }) => `${path.map(String).join('.')}: ${message}${hint}`,
       ),
@@ -158,7 +159,7 @@ export function readSettings(environment: Pick<Environment, 'get'>, dir: string)
     LOG_LEVEL,
   } = parsed.data;
   const artifacts = chooseArtifacts(ARTIFACTS_URL, dir, environment);
-  if ('problems' in artifacts) throw refused(artifacts.problems);
+  if ('problems' in artifacts) throw environmentError(artifacts.problems);
   const { password = '' } = (REDIS_URL !== undefined && parseRedisUrl(REDIS_URL)) || {};
   return {
     redisUrl:
@@ -182,7 +183,7 @@ function foldersIn(list: string) {
   return list.split(delimiter).filter((folder) => folder !== '');
 }
 
-function refused(messages: readonly string[]) {
+function environmentError(messages: readonly string[]) {
   return new ConfigurationError(messages.map((message) => ({ place: { file: 'environment' }, message })));
 }
 
@@ -213,8 +214,10 @@ function chooseArtifacts(url: string, dir: string, environment: Pick<Environment
   return { place: { kind: 's3', bucket, prefix, allowPrivateAddresses: true, ...place }, secrets };
 }
 
+/** The name of a bucket. */
 const BUCKET = '[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]';
 
+/** Folders in it, of which none is `.` or `..`. */
 const PREFIX = String.raw`(?:(?!\.+(?:/|$))[\w.-]+/)*(?!\.+/?$)[\w.-]+`;
 
 const S3 = new RegExp(`^s3://(${BUCKET})(?:/(${PREFIX})?/?)?$`);

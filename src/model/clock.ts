@@ -1,12 +1,12 @@
 import type { setTimeout as scheduleTimer } from 'node:timers';
 
-/** The time of the storefront, which tests replace. All values in milliseconds. */
+/** The time, which tests replace. All values in milliseconds. */
 export interface Clock {
   /** Since the epoch: to interpret dates in answers. */
   now(): number;
   /** Never goes back, with fractions: to measure. */
   monotonic(): number;
-  /** Calls back once, later, unless cancelled with the returned function. */
+  /** Calls back once, after at most `MAX_TIMER_MS`, unless cancelled with the returned function. */
   after(ms: number, callback: () => void): () => void;
 }
 
@@ -23,7 +23,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `ms`; rejects with the reason of the first of `signals` that aborts before. */
+/** Resolves after `ms`, at most 24 days; rejects with the reason of the first of `signals` that aborts before. */
 export function sleep(clock: Clock, ms: number, ...signals: readonly AbortSignal[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const aborted = signals.find((signal) => signal.aborted);
@@ -49,7 +49,7 @@ export function sleep(clock: Clock, ms: number, ...signals: readonly AbortSignal
 
 /**
  * Waits for the promise, or rejects with the signal's reason if it aborts first. Leaves nothing on a signal that outlives the
- * wait: `Promise.race` with one promise for many waits would keep what each of them gave.
+ * wait: one promise for many calls of `Promise.race` would keep the result of each in memory.
  */
 export async function rejectOnAbort<T>(waiting: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();

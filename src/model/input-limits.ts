@@ -43,7 +43,7 @@ interface LimitWords {
 }
 
 /**
- * Every limit in words: it protects memory and disk from a damaged or hostile file. Schema, messages and reference
+ * Every limit in words. Limits protect memory and disk of the process from a damaged or hostile file. Schema, messages and reference
  * derive from this table.
  */
 export const LIMIT_WORDS = {
@@ -115,7 +115,7 @@ export const LIMIT_WORDS = {
   },
 } as const satisfies Readonly<Record<LimitName, LimitWords>>;
 
-/** The code of the reason for which pieces of a record beyond `recordRows` are rejected, instead of as copies. */
+/** The code of the reason of a record with more rows than `recordRows`. Its pieces have one key, and keep this reason instead of that of copies. */
 export const TOO_MANY_ROWS = 'too-many-rows';
 
 /** The end of a sentence on what is beyond a limit, with its name and value; `found` fills the `{…}` of its words. */

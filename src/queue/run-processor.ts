@@ -27,7 +27,7 @@ export const RUN_RETRY_DELAY_MS = 1_000;
 /** The same while the state cannot be read or written: each attempt may read the whole source. */
 const STATE_RETRY_DELAY_MS = 15_000;
 /** Recipients hear of a state that is away for longer than ten minutes. */
-const TOLD_AFTER_RETRIES = 600_000 / STATE_RETRY_DELAY_MS;
+const RETRIES_BEFORE_NOTICE = 600_000 / STATE_RETRY_DELAY_MS;
 
 /** A queued run that a worker has taken. */
 interface TakenRun {
@@ -143,7 +143,7 @@ export function runProcessor({
           log.error({ run: begun, job, reason: problem }, 'run waits for the state');
           const tried = (retries.get(job) ?? 0) + 1;
           retries.set(job, tried);
-          if (tried === TOLD_AFTER_RETRIES)
+          if (tried === RETRIES_BEFORE_NOTICE)
             await notifyRecipients(own, readRecipients(job), job, {
               kind: 'not-recorded',
               run: begun,

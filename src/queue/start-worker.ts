@@ -77,7 +77,7 @@ export async function startWorker(
 const QUEUE_EVENTS_EVERY_MS = 2_000;
 /** After a run of a job, its events wait for so many times as it took: a steady stream of them reads the store for a quarter of the time. */
 const PAUSE_PER_RUN = 3;
-/** Each failed run keeps its reading on disk: so few are begun. */
+/** After a failed run: each keeps what it has read on disk, so that few may follow. */
 const PAUSE_AFTER_FAILURE_MS = 15 * 60_000;
 
 /**

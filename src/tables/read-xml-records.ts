@@ -43,7 +43,7 @@ interface OpenElement {
   /** The element whose content this belongs to. */
   readonly within: OpenElement | undefined;
   readonly isRecord: boolean;
-  /** Whether it is a record or a row within one: what is in it are columns, and no content of its own. */
+  /** Whether it is a record or a row within one (inner: see `recordsAsRows`): what is in it are columns, and no content of its own. */
   readonly isRow: boolean;
   /** Its own text, without that of the elements in it. */
   text: string;

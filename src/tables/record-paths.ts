@@ -5,7 +5,7 @@ import type { TableFile } from './table-file.ts';
 const MAX_PATHS = 500;
 const MAX_LEAVES = 2_000;
 const MAX_BESIDE = 50;
-/** Characters of a value beside the records. */
+/** Characters of a value outside of the records. */
 export const MAX_BESIDE_LENGTH = 200;
 const MAX_PATHS_NAMED = 5;
 const MAX_CANDIDATES = 12;
@@ -13,7 +13,7 @@ const MAX_CANDIDATES = 12;
 /** Usual names of the elements and keys that hold a record, and of the variants within it; in several languages, without namespace. */
 const RECORD_NAMES = new Set(recordNames.records.split(' '));
 const VARIANT_NAMES = new Set(recordNames.variants.split(' '));
-/** Parts of the names of leaves that each variant of a product has of its own, and of lists that have amounts and are no variants. */
+/** Parts of names: of values that each variant has of its own, such as its SKU; and of lists with amounts that are no variants. */
 const { variantLeaves, otherLists } = recordNames;
 
 /** A path of objects or elements that repeat. */
@@ -57,13 +57,13 @@ export function collectRecordPaths() {
       );
   };
   return {
-    /** The first values outside of records and of what repeats, which may be about somebody. */
+    /** The first values outside of records and of what repeats; they may be personal data. */
     beside: () =>
       beside.filter(([path]) => {
         for (let up = path; up !== ''; up = parentPath(up)) if (repeats.has(up)) return false;
         return true;
       }),
-    /** Whether there is no list of objects. */
+    /** Whether the file has no list of objects. */
     get isEmpty() {
       return lists.size === 0;
     },
@@ -86,10 +86,10 @@ export function collectRecordPaths() {
       }
     },
     /**
-     * The error for a file without records at the requested path. The likely path is that of the most leaves, with the list
-     * of variants within its records; none is likely if another list has half as many, unless only one has a usual name, or if its rows have lists that may be
-     * rows as well. Where
-     * no path repeats, the file may have a single record: then those with leaves are named, and only one with a usual name is likely.
+     * The error for a file without records at the requested path. The likely path has the most leaves, and names the list of
+     * variants in its records too. None is likely where another list has half as many leaves (unless only one has a usual
+     * name), or where lists in its records may be rows as well. Where no path repeats, the file may have a single record:
+     * all paths with leaves are named, and one is likely only by a usual name.
      */
     tableChoiceError({ name: file }: TableFile, message: string, hint: string): TableChoiceError {
       const repeated = pathsIn(repeats);

@@ -32,7 +32,7 @@ const MAX_MERGED_NAMED = 200;
 /** The merged cells of the first rows of a sheet, as a snapshot stores them. */
 export type MergedFirst = [firstRow: number, lastRow: number, firstColumn: number, lastColumn: number][];
 
-/** What the cells of a sheet do not say of its first rows, as a snapshot stores it. */
+/** How the first rows of a sheet look, which the values of their cells do not say, as a snapshot stores it. */
 export interface SheetMarks {
   readonly hidden: number[];
   readonly struck: number[];
@@ -71,8 +71,8 @@ interface SheetOptions {
 }
 
 /**
- * Collects the rows of a sheet from its cells, which come in order; merged cells all get the shown value. Each step fills
- * one of `limits.mergedCells`, so that no sheet takes longer than that, however few bytes its merged cells are.
+ * Collects the rows of a sheet from its cells, which come in order; merged cells all get the shown value. Each cell
+ * that is filled counts for `limits.mergedCells`, because a few bytes can merge millions of cells.
  */
 export function sheetRows(file: LimitedTable, { merged = [], mergedFirst, usedWidth }: SheetOptions) {
   const { limits } = file;
@@ -89,7 +89,7 @@ export function sheetRows(file: LimitedTable, { merged = [], mergedFirst, usedWi
   /** Only the cells that are set take memory until their rows are taken. */
   const rows: (TableRow & { readonly copies: number; readonly characters: number })[] = [];
 
-  /** Merged cells that become known when their first row begins. SourceError if they overlap others with a value. */
+  /** Fills merged cells with this value, from their first row on. SourceError if they overlap others with a value. */
   const span = (cells: MergedCells, text: string, currency: string | undefined) => {
     if (text === '') return;
     const { firstRow, lastRow, firstColumn } = cells;

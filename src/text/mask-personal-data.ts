@@ -1,8 +1,8 @@
 import maskingWords from './mask-personal-data-words.json' with { type: 'json' };
 import { decodedPercents } from './printable.ts';
 
-/** Shorter values are not secrets, and redacting them would damage ordinary words. */
-const MIN_SECRET_LENGTH = 4;
+/** Shorter values are not redacted: that would damage ordinary words. */
+const MIN_REDACTED_LENGTH = 4;
 /** A shorter text could occur by chance in base64, in hexadecimal, or in other case. */
 const MIN_ENCODED_LENGTH = 8;
 /** Nested encodings are decoded this many times. */
@@ -170,8 +170,8 @@ function partsOf(secret: string): string[] {
 
 /** A secret as it is, with its own escapes decoded, in hexadecimal and in base64. */
 function formsOf(secret: string): string[] {
-  if (secret.length < MIN_SECRET_LENGTH) return [];
-  const written = [secret, fullyDecoded(secret)].filter(({ length }) => length >= MIN_SECRET_LENGTH);
+  if (secret.length < MIN_REDACTED_LENGTH) return [];
+  const written = [secret, fullyDecoded(secret)].filter(({ length }) => length >= MIN_REDACTED_LENGTH);
   return secret.length < MIN_ENCODED_LENGTH
     ? written
     : [...written, Buffer.from(secret).toString('hex'), ...base64FormsOf(secret)];
@@ -217,7 +217,7 @@ const QUERY_VALUE = new RegExp(
   String.raw`(?<=(?<!\p{L})${anyOf(personal.owners)}?[_-]?${anyOf(personal.fields)}\d?=)[^&\s"'<>]+`,
   'giu',
 );
-/** A value after its label: `name: zed quux, email: …`. Only words that are not usual in messages are hidden. */
+/** A value after its label: `name: zed quux, email: …`. Of this and the next, words that are usual in messages stay. */
 const LABELLED = new RegExp(
   String.raw`(?<=(?<!\p{L})${anyOf(personal.labels)}["']?:\s{0,8})[^,;:\n"'<>{}]+`,
   'giu',

@@ -14,7 +14,7 @@ interface FormParts {
   readonly style: 'confirm' | 'correct' | 'draft' | 'inline' | 'sign-out' | 'upload' | 'panel upload';
   /** Hidden fields. Absent values have no field. */
   readonly fields?: Readonly<Record<string, string | number | undefined>>;
-  /** Whether a file can be sent. */
+  /** Whether it sends a file, which its route reads as a stream. */
   readonly streamed?: boolean;
   readonly body: Slot;
 }
@@ -171,7 +171,7 @@ export function checkAttributes({ pattern, wrong: title, missing, required, chec
   });
 }
 
-/** Fields that are folded while none of them is set. */
+/** Fields that are folded unless `open`: the caller opens them where one is set. */
 export function moreFields(summary: string, fields: Slot, open: boolean): Markup {
   return html`<details class="more-fields"${attributes({ open })}><summary>${summary}</summary>
 ${fields}

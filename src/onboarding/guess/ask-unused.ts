@@ -32,7 +32,7 @@ import {
   isMissingValue,
   isMostly,
   MAX_STATES,
-  marking,
+  markedRows,
   readCount,
   type SampledColumn,
 } from './sampled-column.ts';
@@ -158,7 +158,7 @@ export function askUnused(guess: Guess) {
     const cell = column.cells[row];
     const why = `${cell === '' ? 'is blank' : `has '${cell}'`} for a product with a sale price`;
     if (ask(guess, [column], why, WHERE_MARKED) !== undefined)
-      once(during, 'when', marking(guess.useAnswered('onSale', column), column), column);
+      once(during, 'when', markedRows(guess.useAnswered('onSale', column), column), column);
   }
   for (const column of free) {
     const { header, cells, distinct, values } = column;

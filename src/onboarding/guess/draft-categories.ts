@@ -11,7 +11,7 @@ import {
   isText,
   listSteps,
   MAX_STATES,
-  marking,
+  markedRows,
   missingSteps,
   type SampledColumn,
   shareOf,
@@ -83,7 +83,7 @@ export function draftType(guess: Guess): ProductSpec['type'] {
     );
     if (kinds.length === 0) continue;
     const name = guess.useAnswered('type', column);
-    const marked = isShipped ? { [name]: 'no' } : marking(name, column);
+    const marked = isShipped ? { [name]: 'no' } : markedRows(name, column);
     const conditionOf = (kind: 'digital' | 'service') =>
       answer === BY_WORD.value ? { [name]: byWord[kind] } : marked;
     return { is: Object.fromEntries(kinds.map((kind) => [kind, conditionOf(kind)])) };

@@ -31,9 +31,9 @@ import {
   isPhone,
   listSteps,
   MAX_STATES,
-  marking,
+  markedRows,
   momentsOf,
-  namedToo,
+  otherWords,
   readerOfFlags,
   type SampledColumn,
   shareOf,
@@ -488,7 +488,7 @@ function askRefusals(
     const isOther = (word: string) =>
       word !== found.toLowerCase() && booleanOf(word) === undefined && !isWordless(word);
     const others = wordsIn({ values: column.values.filter(refusals.test) }).filter(isOther);
-    const also = namedToo(others.slice(0, MAX_STATES));
+    const also = otherWords(others.slice(0, MAX_STATES));
     const answer = guess.askUnused(
       [column],
       `${shown} for a contact that '${flag.header}' subscribes${also}`,
@@ -539,7 +539,7 @@ function refusalValue(
 /** False where a column is filled; beside dates a word that it did not have, such as never, rejects its contact. */
 function refusedWhereFilled(name: string, column: SampledColumn): Value {
   const refused = (when: Condition): Value => ({ value: { const: false }, when });
-  if (!areConsentDates(column)) return refused(marking(name, column, isFilled));
+  if (!areConsentDates(column)) return refused(markedRows(name, column, isFilled));
   const none = wordsIn({ values: column.values.filter((value) => !isNumbered(value)) });
   const other = refusalValue(name, ['yes'], ['no', ...none]);
   return { first: [refused({ [name]: { matches: NUMBERED } }), other] };

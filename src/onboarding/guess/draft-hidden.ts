@@ -84,6 +84,7 @@ export function draftHidden(
   askHiding(guess, column, (cell) => shownBy.get(cell.toLowerCase()) === true);
   askDates(guess, (row) => shownBy.get(column.cells[row]?.toLowerCase() ?? '') !== false);
   const isCoded = meanings.some(({ word }) => readerOfFlags(column)(word) !== booleanOf(word));
+  /** The words of the column that say so; those of yes and no by their meaning. */
   const found = (isShown: boolean) =>
     meanings
       .filter((one) => one.isShown === isShown)
@@ -91,22 +92,24 @@ export function draftHidden(
         const yes = isCoded ? undefined : booleanOf(word);
         return yes === undefined ? word : yes ? 'yes' : 'no';
       });
-  const meaning = (isShown: boolean) => {
+  /** The words for it in the mapping; where the column has none, a usual one that does not say the other. */
+  const wordsFor = (isShown: boolean) => {
     const own = found(isShown);
-    const general = (isNegative === isShown) !== found(!isShown).includes('no') ? 'no' : 'yes';
-    return [...new Set(own.length > 0 ? own : [isCoded ? (isShown ? 'shown' : 'hidden') : general])];
+    const usual = (isNegative === isShown) !== found(!isShown).includes('no') ? 'no' : 'yes';
+    return [...new Set(own.length > 0 ? own : [isCoded ? (isShown ? 'shown' : 'hidden') : usual])];
   };
   const blankCells = column.cells.filter(isBlank).length;
   const blanks = isGrouped ? 0 : blankCells;
   const isMixed = blanks > 0 && found(true).length > 0 && found(false).length > 0;
-  const opposite = found(true).length === 0 ? 'shown' : 'hidden';
-  const other = blankCells > 0 && isUnknown(column) ? opposite : undefined;
-  const blank = isMixed ? askBlank(guess, column, blanks) : other;
+  // The header does not say what the words are about: a blank says what they do not.
+  const unsaid = found(true).length === 0 ? 'shown' : 'hidden';
+  const blankOfUnknown = blankCells > 0 && isUnknown(column) ? unsaid : undefined;
+  const blank = isMixed ? askBlank(guess, column, blanks) : blankOfUnknown;
   if (isMixed && blank === undefined) return undefined;
   return [
     guess.use(visible === undefined ? 'hidden' : 'visible', column),
-    ...(blank === undefined ? [] : [{ default: meaning(blank === 'shown')[0] ?? '' }]),
-    { boolean: { yes: meaning(false), no: meaning(true) } },
+    ...(blank === undefined ? [] : [{ default: wordsFor(blank === 'shown')[0] ?? '' }]),
+    { boolean: { yes: wordsFor(false), no: wordsFor(true) } },
   ];
 }
 
@@ -203,6 +206,7 @@ function mayMarkDamaged(column: SampledColumn) {
 /** Whether a column marks some rows, and others not: yes and no, x and blank, or letters such as J and N. */
 function marksSome(column: SampledColumn, isProduct: (row: number) => boolean) {
   const { cells, values, distinct } = column;
+  // One of them may say no or deleted, in several languages: other pairs of letters may be sizes.
   const letters =
     distinct <= 2 &&
     values.every((value) => /^\p{L}$/u.test(value)) &&

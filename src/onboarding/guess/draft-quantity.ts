@@ -23,9 +23,9 @@ import {
   isMissingValue,
   isMostly,
   MAX_STATES,
-  marking,
+  markedRows,
   type NumberSigns,
-  namedToo,
+  otherWords,
   readAmount,
   readCount,
   readWeight,
@@ -194,7 +194,7 @@ export function askStock(guess: Guess) {
     const isUnread = (one: string) => availabilityOf(one) === undefined && booleanOf(one) === undefined;
     const out = wordsIn(column).filter(isOut);
     const more = areMarks ? [] : out.filter((one) => one !== word && isUnread(one)).slice(0, MAX_STATES);
-    const why = `has '${column.cells[row]}' for a product that ${amount ? `has a stock of ${amount}` : 'can be bought without it'}${namedToo(more)}`;
+    const why = `has '${column.cells[row]}' for a product that ${amount ? `has a stock of ${amount}` : 'can be bought without it'}${otherWords(more)}`;
     const offered = [LEAVE_OUT, areMarks ? SOLD_OUT : OTHERS_SOLD_OUT];
     if (guess.askUnused([column], why, offered) !== 'sold-out') continue;
     const name = guess.useAnswered('soldOut', column);
@@ -202,7 +202,7 @@ export function askStock(guess: Guess) {
     const named = out.filter((one) => one === word || more.includes(one) || !isUnread(one));
     soldOut.push(
       areMarks
-        ? { value: { const: 0 }, when: marking(name, column, isOut) }
+        ? { value: { const: 0 }, when: markedRows(name, column, isOut) }
         : {
             value: [name, { lookup: recordOf(named, () => 0), [FALLBACK]: 'reject' }],
             unless: sayingBuyable(name, column),
@@ -223,7 +223,7 @@ export function askStock(guess: Guess) {
     const why = `${shown} for a stock of ${stock?.cells[row]}, which is sent as sold out`;
     if (guess.askUnused([column], why, [LEAVE_OUT, BUYABLE]) === 'buyable') {
       const name = guess.useAnswered('untracked', column);
-      untracked = isTracking ? { [name]: ['blank', 'no'] } : marking(name, column, isBuyable);
+      untracked = isTracking ? { [name]: ['blank', 'no'] } : markedRows(name, column, isBuyable);
     }
   }
   return { reserved, soldOut, untracked };

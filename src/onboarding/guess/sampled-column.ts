@@ -44,8 +44,8 @@ export function wordsIn({ values }: Pick<SampledColumn, 'values'>): readonly str
   return [...new Set(values.map((value) => value.toLowerCase()))];
 }
 
-/** Names more words that the answer to a question is about. */
-export function namedToo(words: readonly string[]): string {
+/** The end of a question that names one word: the others that its answer decides about. */
+export function otherWords(words: readonly string[]): string {
   return words.length === 0 ? '' : `; other words are ${words.map((word) => `'${word}'`).join(', ')}`;
 }
 
@@ -272,7 +272,7 @@ export function isMark(value: string): boolean {
   return MARKS.has(value.toLowerCase());
 }
 
-/** Whether a cell marks its row: it has a value that says neither no nor nothing, nor that a product is in stock. */
+/** Whether a cell marks its row: not if it is blank, or says no, nothing, or that a product is in stock. */
 export function isMarked(value: string): boolean {
   const isOther = booleanOf(value) === undefined && availabilityOf(value) === true;
   return value !== '' && !isMissingValue(value) && booleanOf(value) !== false && !isOther;
@@ -290,7 +290,7 @@ export function areFlags(column: SampledColumn): boolean {
 }
 
 /** The condition for the rows that a column marks; `marks`: which cells do. */
-export function marking(name: string, { values }: SampledColumn, marks = isMarked): Condition {
+export function markedRows(name: string, { values }: SampledColumn, marks = isMarked): Condition {
   const none = values.filter((value) => !marks(value) && booleanOf(value) === undefined);
   return { not: { [name]: ['blank', marks('no') ? 'yes' : 'no', ...wordsIn({ values: none })] } };
 }

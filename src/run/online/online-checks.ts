@@ -148,7 +148,7 @@ async function judgeState(folder: string) {
   }
 }
 
-/** The online checks before those of the state and of workers, in the order of their findings: that in which a run needs the things. */
+/** The online checks but the last ones, in the order of their findings. */
 export const ONLINE_CHECKS: readonly OnlineCheck[] = [
   storeCheck,
   probeCheck,

@@ -146,7 +146,7 @@ function invalidUtf8At(bytes: Uint8Array) {
   }
 }
 
-/** Decodes to UTF-8, which the rest of the reader works on. A chunk must be valid until the next one. EncodingError with the place. */
+/** Decodes to UTF-8, which the rest of the reader works on. The memory of a chunk must not change before the next one is asked for. EncodingError with the place. */
 export async function* transcode(
   chunks: AsyncIterable<Uint8Array>,
   encoding: string,
@@ -330,7 +330,7 @@ function rankEncodings(bytes: Uint8Array): EncodingCandidate[] {
   return LEGACY_ENCODINGS.map((encoding, order) => ({ encoding, order, score: score(encoding, words) }))
     .filter(({ score: value }) => value > Number.NEGATIVE_INFINITY)
     .sort((a, b) => b.score - a.score || a.order - b.order)
-    .map(({ encoding }) => ({ encoding, word: shown(sample, encoding) }));
+    .map(({ encoding }) => ({ encoding, word: wordIn(sample, encoding) }));
 }
 
 /**
@@ -365,7 +365,7 @@ function sampleOf(words: readonly Uint8Array[]): Uint8Array | undefined {
   return words.find(({ length }) => length >= from && length <= to) ?? words[0];
 }
 
-function shown(sample: Uint8Array | undefined, encoding: string) {
+function wordIn(sample: Uint8Array | undefined, encoding: string) {
   const text = new TextDecoder(encoding).decode(sample, { stream: true });
   return [...text.replaceAll(/\p{C}/gu, '\ufffd')].slice(0, SAMPLE_CHARACTERS).join('');
 }
@@ -407,8 +407,8 @@ function scoreCharacters(word: Uint8Array, characters: readonly Characters[]) {
     const { length = 2, worth = 0 } =
       characters.find((one) => isWithin(lead, one.lead) && isWithin(next, one.trail)) ?? {};
     // A single character between Latin letters is a misread Latin letter.
-    const alone = isLatin(word[at - 1]) && isLatin(word[at + length]);
-    worths.push(alone ? -1.5 : worth);
+    const isMisread = isLatin(word[at - 1]) && isLatin(word[at + length]);
+    worths.push(isMisread ? -1.5 : worth);
     at += length;
   }
   return worths;

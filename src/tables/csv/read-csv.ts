@@ -80,8 +80,8 @@ export interface CsvTable extends Table, Disposable {
 
 /**
  * Opens CSV bytes: decides charset and delimiter, reads the header (`headerRow`, else the first line with content; a
- * title in its place is reported in `doubt`), and streams the rows with the physical lines on which they start. Repeated headers are
- * marked. Text that could be read in two ways is refused with its place when it is reached: CsvError, EncodingError. The input
+ * title in its place is reported in `doubt`), and streams the rows with the physical lines on which they start. Rows that repeat the header are
+ * marked (`heading`). Text that could be read in two ways is refused with its place when it is reached: CsvError, EncodingError. The input
  * is always destroyed at the end.
  */
 export async function readCsv(input: Readable, options: CsvOptions): Promise<CsvTable> {
@@ -101,9 +101,9 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
   await raw.grow(Math.max(blockBytes, 4));
   const charset = decideCharset(name, raw.bytes, options.encoding);
   const text = transcode(raw.rest(), charset.encoding, name);
-  const hasHabits = options.escape !== undefined || options.skipBlanks === true;
+  const departsFromCsv = options.escape !== undefined || options.skipBlanks === true;
   const delimiters = options.delimiter === undefined ? DELIMITER_CHARACTERS : [options.delimiter];
-  const window = byteWindow(hasHabits ? standardQuotes(text, options, delimiters) : text);
+  const window = byteWindow(departsFromCsv ? standardQuotes(text, options, delimiters) : text);
   await window.grow(Math.max(blockBytes, 16));
   const mark = byteOrderMark(window.bytes)?.length ?? 0;
   window.drop(mark);
