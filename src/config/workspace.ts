@@ -4,7 +4,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { type MappingFile, mappedFields, mappingSchema } from '../mapping/spec/mapping-spec.ts';
-import { reportedField, type SentFields } from '../model/mapped-record.ts';
+import { PRODUCT_FIELDS, reportedField, type SentFields } from '../model/mapped-record.ts';
 import { isLoopback, normalisedAddress, storeIdentity } from '../model/remote-address.ts';
 import { jobFile, jobFileName, jobForStore } from '../model/run.ts';
 import {
@@ -417,8 +417,13 @@ export function sentFields({ files, inspection }: Workspace): ReadonlyMap<string
     const spec = inspection.mapping(job.mapping)?.value?.spec;
     if (store === undefined || spec?.import !== 'products') return [];
     const kept = new Set(job.keep?.map(reportedField));
+    const updates = job.mode === 'update';
     const fields = mappedFields(spec).filter((field) => !kept.has(reportedField(field)));
-    return [{ store: storeIdentity(store), job: name, updates: job.mode === 'update', fields }];
+    const named = new Set([...fields.map(reportedField), ...kept]);
+    const removes = PRODUCT_FIELDS.filter(
+      (field) => !updates && field.startsWith('variants.') && !named.has(reportedField(field)),
+    );
+    return [{ store: storeIdentity(store), job: name, updates, fields, removes }];
   });
   return Map.groupBy(found, ({ store }) => store);
 }
@@ -430,6 +435,11 @@ function contestedFields(workspace: Workspace): ConfigurationProblem[] {
       senders.flatMap((other, place) => {
         if (!update.updates || other === update || (other.updates && place < index)) return [];
         const both = update.fields.filter((field) => other.fields.includes(field));
+        const removed = update.fields.filter((field) => other.removes.includes(field));
+        if (removed.length > 0) {
+          const message = `it sends ${removed.join(', ')}, and the job ${other.job} sends whole products without: each of its runs takes away what this job sent. Add to ${jobFile(other.job)}: keep: [${[...removed, ...both].join(', ')}]`;
+          return [{ place: { file: jobFile(update.job) }, message }];
+        }
         if (both.length === 0) return [];
         const message = `it sends ${both.join(', ')}, and so does the job ${other.job} for the same store: in the same record each undoes what the other sent. ${other.updates ? 'Let one of them leave it out of its mapping' : `Add to ${jobFile(other.job)}: keep: [${both.join(', ')}]`}`;
         return [{ place: { file: jobFile(update.job) }, message }];

@@ -33,6 +33,8 @@ export interface SentFields {
   /** Whether it changes fields of products that another job owns (`mode: update`). */
   readonly updates: boolean;
   readonly fields: readonly ProductField[];
+  /** Fields of variants that its whole products lack: the store has them no more. */
+  readonly removes: readonly ProductField[];
 }
 
 /** Their names. */

@@ -415,11 +415,15 @@ function findSharedFields(
   changes: Plan['fieldsChanged'],
 ): Plan['sharedFields'] {
   const others = senders.filter(({ job }) => job !== name);
-  const own = senders.filter(({ job }) => job === name).flatMap(({ fields }) => fields);
+  const own = senders
+    .filter(({ job }) => job === name)
+    .flatMap(({ fields, removes }) => [...fields, ...removes]);
   const kept = new Set(keep.map(reportedField));
   return [...new Set([...kept, ...own.map(reportedField)])].flatMap((field) => {
-    const sends = ({ updates, fields }: SentFields) =>
-      fields.map(reportedField).includes(field) && (updates || mode === 'update' || kept.has(field));
+    const sends = ({ updates, fields, removes }: SentFields) =>
+      mode === 'update'
+        ? [...fields, ...removes].map(reportedField).includes(field)
+        : fields.map(reportedField).includes(field) && (updates || kept.has(field));
     const jobs = others.filter(sends).map(({ job }) => job);
     if (jobs.length === 0 && !kept.has(field)) return [];
     const records = changes.find((change) => change.field === field)?.records ?? 0;

@@ -183,6 +183,28 @@ second: { baseUrl: ${second}, apiKey: "\${STORE_API_KEY}" }\n`,
     ]);
   });
 
+  it('warns of a job whose whole products take away what an update sends', () => {
+    const catalog = `columns: { sku: SKU, p: Price }\nimport: products\nproduct: { url: sku, title: sku }\nvariants: { sku: sku, pricing: { price: p } }\n`;
+    const stock = `columns: { sku: SKU, q: Qty, w: W }\nimport: products\nvariants: { sku: sku, quantity: [q, integer], weight: { value: w, unit: kg } }\n`;
+    const warnings = (more = '') =>
+      lines(
+        checkWorkspace(
+          workspace({
+            'mappings/goods.yaml': catalog,
+            'mappings/stock.yaml': stock,
+            'jobs/nightly.yaml': `${JOB}${more}`,
+            'jobs/stock.yaml': `${JOB.replace('mapping: goods', 'mapping: stock')}mode: update\nmatch: sku\n`,
+          }),
+        ).warnings,
+      ).filter((line) => line.includes('keep: ['));
+    expect(warnings()).toEqual([
+      'jobs/stock.yaml it sends variants.quantity, variants.weight, and the job nightly sends whole products without: each of its runs takes away what this job sent. Add to jobs/nightly.yaml: keep: [variants.quantity, variants.weight]',
+    ]);
+    expect(warnings('keep: [variants.quantity]\n').join()).toContain('it sends variants.weight, and');
+    expect(warnings('keep: [variants.quantity, variants.weight]\n')).toEqual([]);
+    expect(warnings('mode: create\n')).toEqual([]);
+  });
+
   it('warns of exports whose name says another format than they have', () => {
     const exporting = (destination: string) => `export: orders\nstore: main\ndestination: ${destination}\n`;
     const check = checkWorkspace(

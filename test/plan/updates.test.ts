@@ -261,10 +261,10 @@ describe('a job that keeps fields', () => {
 
   it('names who owns them, and what it sends as well as another job', async () => {
     const senders = [
-      { job: 'catalog', updates: false, fields: ['title', 'variants.pricing'] },
-      { job: 'stock', updates: true, fields: ['variants.quantity'] },
-      { job: 'prices', updates: true, fields: ['variants.pricing'] },
-      { job: 'other', updates: false, fields: ['title'] },
+      { job: 'catalog', updates: false, fields: ['title', 'variants.pricing'], removes: [] },
+      { job: 'stock', updates: true, fields: ['variants.quantity'], removes: [] },
+      { job: 'prices', updates: true, fields: ['variants.pricing'], removes: [] },
+      { job: 'other', updates: false, fields: ['title'], removes: ['variants.quantity'] },
     ] as const;
     const dearer = {
       ...mug,
@@ -276,6 +276,27 @@ describe('a job that keeps fields', () => {
       { field: 'variants.price', jobs: ['prices'], kept: false, records: 1 },
     ]);
   });
+});
+
+it('names what an update sends and whole products of this job lack', async () => {
+  const senders = [
+    { job: 'nightly', updates: false, fields: ['title'], removes: ['variants.quantity', 'variants.weight'] },
+    { job: 'stock', updates: true, fields: ['variants.quantity'], removes: [] },
+  ] as const;
+  const { plan } = await planOf({
+    mapped: [
+      record(
+        'shirt',
+        { ...shirt, variants: shirt.variants.map(({ quantity: _, ...each }) => each) },
+        { line: 2 },
+      ),
+    ],
+    ledger: catalog(),
+    options: { senders },
+  });
+  expect(plan.sharedFields).toEqual([
+    { field: 'variants.quantity', jobs: ['stock'], kept: false, records: 1 },
+  ]);
 });
 
 it('with mode: create sends new products, and skips known ones whatever they are like now', async () => {
