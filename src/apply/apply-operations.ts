@@ -10,6 +10,7 @@ import {
   type Outcome,
   type RecordPart,
   type UpsertProduct,
+  withStock,
 } from '../model/operation.ts';
 import { type SafetyLimitError, UnauthorizedError } from '../model/storeferry-error.ts';
 import type { OutcomeTally } from '../state/state.ts';
@@ -267,10 +268,11 @@ export function sendOperation(
 ): Promise<Outcome> {
   switch (operation.kind) {
     case 'upsert-product': {
-      const { part } = operation;
+      const { part, body, stock } = operation;
+      const sent = { ...operation, body: withStock(body, stock) };
       if (part !== undefined && parts?.allow(part) !== false)
-        return sendPart(storefront, operation, part, options, parts);
-      return sendWhole(storefront, operation, options);
+        return sendPart(storefront, sent, part, options, parts);
+      return sendWhole(storefront, sent, options);
     }
     case 'update-contact': {
       const { key, body, part } = operation;

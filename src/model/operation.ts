@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { decodedPercents } from '../text/printable.ts';
-import { isJsonObject, type JsonObject, member } from './json-object.ts';
+import { isJsonObject, type JsonObject, member, objectsIn } from './json-object.ts';
 import type { Reason } from './reason.ts';
 import type { RowSpan } from './row.ts';
 
@@ -14,6 +14,8 @@ export interface UpsertProduct extends WithBody {
   readonly knownId: number | null;
   /** Sends only a part of the body, where the store keeps the rest; left out: the whole body. */
   readonly part?: RecordPart | undefined;
+  /** What the request has instead of the body's stock: the store's, which the plan has read and does not change. */
+  readonly stock?: VariantStock | undefined;
   /** The job that keeps the key although this run sends it: an update changes fields of a product of another job. Left out: the run's. */
   readonly owner?: string | undefined;
   /** The key that the product had before. */
@@ -22,6 +24,20 @@ export interface UpsertProduct extends WithBody {
   readonly adopts?: true;
   /** Set if the product gets its new url by its id: `PUT /api/site/products/{id}`, which some stores have beyond the document. */
   readonly putId?: number;
+}
+
+/** The stock of variants, by their places in a body. */
+export type VariantStock = readonly (readonly [place: number, quantity: number | null])[];
+
+/** The body with this stock. */
+export function withStock(body: string, stock: VariantStock | undefined): string {
+  const product: unknown = stock === undefined ? undefined : JSON.parse(body);
+  if (!isJsonObject(product)) return body;
+  const byPlace = new Map(stock);
+  const variants = [...objectsIn(product, 'variants')].map((variant, place) =>
+    byPlace.has(place) ? { ...variant, quantity: byPlace.get(place) } : variant,
+  );
+  return JSON.stringify({ ...product, variants });
 }
 
 /** The part of a record that is sent: its changed top-level fields. */

@@ -354,6 +354,8 @@ export const planSchema = z.object({
   edited: editedFoundSchema.exactOptional(),
   /** Set where the store replaces whole products, so that what somebody edited there is overwritten. */
   replacesEdits: z.literal(true).exactOptional(),
+  /** Set where changed products are read in the store, with their stock. */
+  readsStore: z.literal(true).exactOptional(),
   /** Set where the store takes whole records alone, so that a release cannot leave the store's value of a field. */
   sendsWhole: z.literal(true).exactOptional(),
   /** Set where the job has image addresses checked. */

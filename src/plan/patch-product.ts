@@ -14,6 +14,7 @@ import {
   type VariantPatch,
   variantsDiffer,
 } from '../model/mapped-record.ts';
+import type { VariantStock } from '../model/operation.ts';
 import type { DuplicatesFound, DuplicatesPolicy } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import { StateError } from '../model/storeferry-error.ts';
@@ -144,9 +145,8 @@ function disagreement(field: string): Reason {
 }
 
 /**
- * The product with these fields as the store last acknowledged them; a field that the acknowledged product lacks is left out. Variants
- * are paired by SKU where it is unique, else by options; one that the store does not have yet keeps its own. `advanced`: what the
- * mapping says of the options.
+ * The product with these fields as the store last acknowledged them; a field that the acknowledged product lacks is left out. A variant
+ * that the store does not have yet keeps its own. `advanced`: what the mapping says of the options.
  */
 export function keepFields(
   product: JsonObject,
@@ -155,23 +155,71 @@ export function keepFields(
   advanced?: boolean,
 ): Product {
   const members = membersOf(keep, 'variants');
-  const known = variantsOf(acknowledged);
   const kept = replaced(product, acknowledged, membersOf(keep, 'product'));
-  const bySku = Map.groupBy(known, skuOf);
-  const nowBySku = Map.groupBy(variantsOf(product), skuOf);
-  nowBySku.delete(undefined);
-  const byOptions = new Map(known.map((variant) => [JSON.stringify(member(variant, 'options')), variant]));
-  const variants = variantsOf(product).map((variant) => {
-    const sku = skuOf(variant);
-    const [only, ...others] = nowBySku.get(sku)?.length === 1 ? (bySku.get(sku) ?? []) : [];
-    const alike = byOptions.get(JSON.stringify(member(variant, 'options')));
-    const oldSku = alike && skuOf(alike);
-    // Its SKU is now that of another variant, which is therefore the one that the store has.
-    const isOther = oldSku !== sku && nowBySku.has(oldSku);
-    const before = (others.length === 0 ? only : undefined) ?? (isOther ? undefined : alike);
+  const known = counterparts(product, acknowledged);
+  const variants = variantsOf(product).map((variant, place) => {
+    const before = known[place];
     return before === undefined ? variant : inOrder(replaced(variant, before, members), VARIANT_ORDER);
   });
   return withVariants(kept, variants, advanced);
+}
+
+/** The variants of another version of a product that are those of this one: by SKU where it is unique, else by options. */
+function counterparts(product: JsonObject, other: JsonObject): readonly (JsonObject | undefined)[] {
+  const variants = variantsOf(product);
+  const bySku = Map.groupBy(variantsOf(other), skuOf);
+  const nowBySku = Map.groupBy(variants, skuOf);
+  nowBySku.delete(undefined);
+  const byOptions = Map.groupBy(variantsOf(other), optionsOf);
+  const nowByOptions = Map.groupBy(variants, optionsOf);
+  return variants.map((variant) => {
+    const sku = skuOf(variant);
+    const options = optionsOf(variant);
+    const [only, ...others] = nowBySku.get(sku)?.length === 1 ? (bySku.get(sku) ?? []) : [];
+    const [alike, ...doubles] = nowByOptions.get(options)?.length === 1 ? (byOptions.get(options) ?? []) : [];
+    const oldSku = alike && skuOf(alike);
+    // Its SKU is now that of another variant, which is therefore the one that the store has.
+    const isOther = doubles.length > 0 || (oldSku !== sku && nowBySku.has(oldSku));
+    return (others.length === 0 ? only : undefined) ?? (isOther ? undefined : alike);
+  });
+}
+
+function optionsOf(variant: JsonObject) {
+  return JSON.stringify(member(variant, 'options') ?? []);
+}
+
+/**
+ * The stock that a product has in the store, by the places of its acknowledged variants, where it has another one. Left out is what a
+ * store may answer of stock that is not tracked: 0 for none, and `null` where nobody has seen that it takes that (`takesNull`).
+ */
+export function stockInStore(body: string, answer: JsonObject, takesNull: boolean): VariantStock {
+  const acknowledged: unknown = JSON.parse(body);
+  if (!isJsonObject(acknowledged)) return [];
+  const found = counterparts(acknowledged, answer);
+  return variantsOf(acknowledged).flatMap((variant, place): VariantStock => {
+    const known = member(variant, 'quantity');
+    const answered = member(found[place] ?? {}, 'quantity');
+    const now = typeof answered === 'string' && answered.trim() !== '' ? Number(answered) : answered;
+    if (now === null) return takesNull && typeof known === 'number' ? [[place, null]] : [];
+    if (typeof now !== 'number' || !Number.isFinite(now) || now === known) return [];
+    return now === 0 && known === undefined ? [] : [[place, now]];
+  });
+}
+
+/** Of this stock, found for the acknowledged product, what the product does not change, by the places of its own variants. */
+export function unchangedStock(
+  product: JsonObject,
+  acknowledged: JsonObject,
+  stock: VariantStock,
+): VariantStock {
+  const known = variantsOf(acknowledged);
+  const inStore = new Map(stock.map(([place, quantity]) => [known[place], quantity]));
+  const before = counterparts(product, acknowledged);
+  return variantsOf(product).flatMap((variant, place): VariantStock => {
+    const quantity = inStore.get(before[place]);
+    const isChanged = member(variant, 'quantity') !== member(before[place] ?? {}, 'quantity');
+    return quantity === undefined || isChanged ? [] : [[place, quantity]];
+  });
 }
 
 /** The object with these members of the other, or without them where the other has none. */

@@ -42,6 +42,8 @@ import { cutIntoWaves } from './shard-writer.ts';
 import { TwinWatch } from './twin-watch.ts';
 
 export { KeySet } from './key-set.ts';
+// Exported to show a single record as its plan has it, and to compare one with its store.
+export { stockInStore } from './patch-product.ts';
 // For runs that know predecessors of their own: products of a store to adopt, and what an undo or a release renames.
 export {
   findRenamed,
@@ -52,8 +54,7 @@ export {
   readNewRecords,
 } from './predecessors.ts';
 export { MATCH_KINDS, MATCH_SCORES, type MatchCandidate, ProductMatcher } from './product-matcher.ts';
-// Exported to show a single record as its plan has it, and to compare one with its store.
-export type { ProductToRead } from './record-comparer.ts';
+export type { ProductToRead, ReadProduct } from './record-comparer.ts';
 export { fingerprintOf } from './shard-writer.ts';
 
 /** The progress of planning: rows read, and the distinct keys among them. */
@@ -393,6 +394,7 @@ function assemblePlan(
     confirmed: confirmed.length === 0 ? undefined : confirmed,
     edited: tally.editedRecords(),
     replacesEdits: (updates?.replaces === true && tally.counts.changed.records > 0) || undefined,
+    readsStore: updates?.observe !== undefined || undefined,
     sendsWhole: (updates?.partByKey === false && !updates.partById) || undefined,
     guards: watch.findings(),
     unreadableKeys: tally.unreadableKeys,

@@ -11,7 +11,7 @@ import type {
   Resource,
 } from '../model/mapped-record.ts';
 import { type Observation, otherUrlIn } from '../model/observation.ts';
-import { isNewContactKey, type RecordPart } from '../model/operation.ts';
+import { isNewContactKey, type VariantStock } from '../model/operation.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import {
   IN_DOUBT,
@@ -54,10 +54,17 @@ export interface UpdateOptions extends UpdateRules {
   readonly replaces: boolean;
   /** What the store now has, of the products that it still has; left out: it cannot be read. */
   readonly observe?:
-    | ((products: readonly ProductToRead[]) => Promise<ReadonlyMap<string, Observation>>)
+    | ((products: readonly ProductToRead[]) => Promise<ReadonlyMap<string, ReadProduct>>)
     | undefined;
   /** The plan has the lock of the target: what it reads is kept. */
   readonly isLocked: boolean;
+}
+
+/** What reading a product has shown. */
+export interface ReadProduct {
+  /** Undefined where nothing was observed before, and nothing is edited. */
+  readonly observation: Observation | undefined;
+  readonly stock: VariantStock;
 }
 
 /** A product to read, and what is known of it. */
@@ -305,12 +312,14 @@ export class RecordComparer {
     const toRead = known.flatMap(({ key, id, acknowledged: body, observation, doubted }) =>
       id === null || doubted === null ? [] : [{ key, id, body, observation, doubted }],
     );
-    const seen = (await updates.observe?.(toRead)) ?? new Map<string, Observation>();
+    const seen = (await updates.observe?.(toRead)) ?? new Map<string, ReadProduct>();
     return new Map(
       known.map(({ record, key, id, ...change }) => {
-        const observation = seen.get(key) ?? change.observation;
-        const update = planUpdate({ ...change, body: record.body, observation }, updates);
-        const now = update.decided ?? (seen.has(key) ? observation : undefined);
+        const read = seen.get(key);
+        const observation = read?.observation ?? change.observation;
+        const stock = read?.stock;
+        const update = planUpdate({ ...change, body: record.body, observation, stock }, updates);
+        const now = update.decided ?? read?.observation;
         const fingerprint = change.mark?.fingerprint ?? IN_DOUBT;
         if (updates.isLocked && now !== undefined && fingerprint !== IN_DOUBT)
           this.observed.push({ key, fingerprint, observation: now });
@@ -350,7 +359,7 @@ export class RecordComparer {
     return new Map(
       moved.flatMap(({ key, id, body, observation }) => {
         // What is gone from the store is created again.
-        const now = seen === undefined || id === null ? observation : seen.get(key);
+        const now = seen === undefined || id === null ? observation : seen.get(key)?.observation;
         const url = otherUrlIn(now);
         return url === undefined ? [] : [[key, holdOtherUrl(body, url)] as const];
       }),
@@ -406,11 +415,11 @@ function alreadyCreated({
   return { kind: 'left-out', item: { kind: 'skipped', key, rows, spans, reason }, records: 1 };
 }
 
-/** The operation that sends a record; without `part` its whole body. */
+/** The operation that sends a record; without `update` its whole body. */
 export function makeOperation(
   { record, mark, predecessor }: Pick<ComparedRecord, 'record' | 'mark' | 'predecessor'>,
   { resource, mode, predecessors }: Pick<CompareOptions, 'resource' | 'mode' | 'predecessors'>,
-  part?: RecordPart,
+  { part, stock }: Partial<Pick<PlannedUpdate, 'part' | 'stock'>> = {},
 ): UnplacedOperation {
   const { key, rows, spans, body, fingerprint, memo } = record;
   const upsert = { key, rows, spans, body, fingerprint, memo };
@@ -423,6 +432,7 @@ export function makeOperation(
         ...upsert,
         knownId: putId ?? mark?.id ?? null,
         part,
+        stock,
         owner: record.owner ?? (mode === 'update' ? mark?.job : undefined),
         ...(renamed !== undefined && { renames: renamed.key }),
         ...(predecessor !== undefined && renamed === undefined && { adopts: true }),

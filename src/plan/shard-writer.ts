@@ -175,6 +175,7 @@ const lineSchema = z.discriminatedUnion('kind', [
     ...upserted,
     knownId: z.int().nullable(),
     part: partSchema.exactOptional(),
+    stock: z.array(z.tuple([z.int(), z.number().nullable()])).exactOptional(),
     owner: z.string().exactOptional(),
     renames: z.string().exactOptional(),
     adopts: z.literal(true).exactOptional(),
@@ -214,8 +215,8 @@ export function shardLine(operation: UnplacedOperation): string {
   const { kind, key, rows } = operation;
   switch (operation.kind) {
     case 'upsert-product': {
-      const { fingerprint, memo, knownId, part, owner, renames, adopts, putId, body } = operation;
-      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, knownId, part, owner, renames, adopts, putId })}\t${body}\n`;
+      const { fingerprint, memo, knownId, part, stock, owner, renames, adopts, putId, body } = operation;
+      return `${JSON.stringify({ kind, key, rows, spans, fingerprint, memo, knownId, part, stock, owner, renames, adopts, putId })}\t${body}\n`;
     }
     case 'update-contact': {
       const { fingerprint, memo, part, body } = operation;

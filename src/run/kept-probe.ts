@@ -174,6 +174,8 @@ export interface ProductWrites {
   readonly observes: boolean;
   /** Fields that the store answers as they are sent. */
   readonly unaltered: readonly string[];
+  /** Products may have `quantity: null`. */
+  readonly takesNull: boolean;
 }
 
 /** How a run writes products or contacts to its store, as the last probe allows. */
@@ -187,7 +189,8 @@ export async function productWrites(
     // By the document, every store keeps the fields of a contact that an update does not have; its answers show them only where that was seen.
     const answers = properties?.emptyContactPutAnswersWhole;
     const observes = answers === true || answers === 'email';
-    return { partByKey: true, partById: false, replaces: false, reads: false, observes, unaltered: [] };
+    const never = { partById: false, replaces: false, reads: false, takesNull: false };
+    return { partByKey: true, ...never, observes, unaltered: [] };
   }
   const reads = properties?.readsProducts === true;
   const partById = properties?.updatesProductById === true;
@@ -198,6 +201,7 @@ export async function productWrites(
     replaces: properties?.absentFieldsStay === false && !partById,
     reads,
     observes: reads || partByKey || partById,
+    takesNull: properties?.nullQuantity === true,
     unaltered: [
       ...(properties?.htmlAltered === false ? ['title', 'description'] : []),
       ...(properties?.pricesAltered === false ? ['variants'] : []),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sendOperation, type WritingStorefront } from '../../src/apply/apply-operations.ts';
 import type { DeleteProduct, Outcome } from '../../src/model/operation.ts';
+import { parseShardLine, shardLine } from '../../src/plan/shard-writer.ts';
 import { contact, deletion, product } from './setup.ts';
 
 const OPTIONS = { signal: new AbortController().signal };
@@ -54,6 +55,26 @@ describe('sending an operation', () => {
     expect(await sendOperation(writing, contact(3), OPTIONS)).toEqual({ kind: 'applied', id: 3 });
     expect(await sendOperation(writing, deletion(9), OPTIONS)).toEqual(DONE);
     expect(sent).toEqual(['upsert mug {}', 'contact 3', 'delete 9']);
+  });
+
+  it('sends the stock that the plan has read, in a part and in the whole body', async () => {
+    const variants = [{ sku: 'A', quantity: 5 }, { sku: 'B' }];
+    const body = JSON.stringify({ url: 'mug', title: 'Mug', variants });
+    const read = {
+      body,
+      stock: [
+        [0, 0],
+        [1, 2],
+      ] as const,
+    };
+    const { sent, writing } = storefront();
+    const sold = '"variants":[{"sku":"A","quantity":0},{"sku":"B","quantity":2}]}';
+    await sendOperation(writing, product(1, { key: 'mug', ...read }), OPTIONS);
+    const part = { fields: ['variants'], byId: true as const };
+    await sendOperation(writing, product(1, { key: 'mug', ...read, knownId: 7, part }), OPTIONS);
+    expect(sent).toEqual([`upsert mug {"url":"mug","title":"Mug",${sold}`, `update 7 {${sold}`]);
+    const planned = product(1, { key: 'mug', ...read });
+    expect(parseShardLine(shardLine(planned).trimEnd(), planned.index)).toMatchObject(read);
   });
 
   it('sends a part by url or by id, and the whole body where the store no longer has the product', async () => {

@@ -8,7 +8,14 @@ import {
   type ProductPatch,
   type Variant,
 } from '../../src/model/mapped-record.ts';
-import { keepFields, type Merged, patchProduct } from '../../src/plan/patch-product.ts';
+import { withStock } from '../../src/model/operation.ts';
+import {
+  keepFields,
+  type Merged,
+  patchProduct,
+  stockInStore,
+  unchangedStock,
+} from '../../src/plan/patch-product.ts';
 import { product } from './plan-of.ts';
 
 const prices = fc
@@ -222,5 +229,90 @@ describe('kept fields', () => {
         );
       }),
     );
+  });
+});
+
+describe('stock that a product does not change', () => {
+  /** What stays of a variant in each of three versions: as the ledger, the store and the source have it. */
+  const sized = fc.record({
+    sku: fc.constantFrom('S', '', 'same'),
+    stock: fc.option(fc.nat({ max: 3 }), { nil: undefined }),
+    left: fc.option(fc.nat({ max: 3 }), { nil: undefined }),
+    now: fc.constantFrom('equal', 'other', 'gone'),
+    there: fc.constantFrom('equal', 'gone', 'other SKU', 'no SKU'),
+  });
+  const variant = (size: number, sku: string, quantity: number | undefined) => ({
+    options: [`O${size}`],
+    price: 1,
+    ...(sku !== '' && { sku: sku === 'S' ? `S${size}` : sku }),
+    ...(quantity !== undefined && { quantity }),
+  });
+
+  it('is the one of the same variant in the store, and all else is as the source has it', () => {
+    fc.assert(
+      fc.property(fc.array(sized, { maxLength: 5 }), fc.nat({ max: 4 }), (sizes, turn) => {
+        const before = JSON.stringify({
+          variants: sizes.map(({ sku, stock }, size) => variant(size, sku, stock)),
+        });
+        const turned = [...sizes.entries()].flatMap(([size, { sku, left, there }]) => {
+          const sold = variant(
+            size,
+            there === 'other SKU' ? `N${size}` : there === 'no SKU' ? '' : sku,
+            left,
+          );
+          return there === 'gone' ? [] : [sold];
+        });
+        const answer = { variants: [...turned.slice(turn), ...turned.slice(0, turn)] };
+        const source = {
+          title: 'Mug',
+          variants: sizes.flatMap(({ sku, stock, now }, size) =>
+            now === 'gone' ? [] : [variant(size, sku, now === 'other' ? (stock ?? 0) + 1 : stock)],
+          ),
+        };
+        const body = JSON.stringify(source);
+        const stock = unchangedStock(source, JSON.parse(before), stockInStore(before, answer, false));
+        const sent: typeof source = JSON.parse(withStock(body, stock));
+        const expected = sizes.flatMap(({ stock, left, now, there }) => {
+          if (now === 'gone') return [];
+          if (now === 'other') return [(stock ?? 0) + 1];
+          const isFound = there !== 'gone' && left !== undefined && !(left === 0 && stock === undefined);
+          return [isFound ? left : stock];
+        });
+        expect(sent.variants.map(({ quantity }) => quantity)).toEqual(expected);
+        const others = ({ quantity: _, ...rest }: (typeof source.variants)[number]) => rest;
+        expect(sent.variants.map(others)).toEqual(source.variants.map(others));
+      }),
+    );
+  });
+
+  it('is of the SKU where options have moved, and of none where neither tells variants apart', () => {
+    const known = {
+      variants: [
+        { options: ['S'], sku: 'A', quantity: 5 },
+        { options: ['L'], sku: 'B', quantity: 6 },
+      ],
+    };
+    const found = (answer: JsonObject, product: JsonObject = known) =>
+      unchangedStock(product, known, stockInStore(JSON.stringify(known), answer, true));
+    const moved = [
+      { options: ['S'], sku: 'B', quantity: 1 },
+      { options: ['L'], sku: 'A', quantity: 2 },
+    ];
+    expect(found({ variants: moved })).toEqual([
+      [0, 2],
+      [1, 1],
+    ]);
+    expect(found(known, { variants: moved.map((one) => ({ ...one, quantity: 5 })) })).toEqual([]);
+    const alike = { variants: [{ quantity: 1 }, { quantity: 2 }] };
+    expect(found(alike)).toEqual([]);
+    expect(unchangedStock(alike, alike, stockInStore(JSON.stringify(alike), alike, true))).toEqual([]);
+    const twice = { options: ['S'], sku: 'A', quantity: 1 };
+    expect(found({ variants: [twice, twice] })).toEqual([]);
+    expect(found({ variants: 'none' })).toEqual([]);
+    const [only, none] = [
+      { variants: [{ price: 1, quantity: 3 }] },
+      { variants: [{ options: [], sku: null, quantity: '2' }] },
+    ];
+    expect(unchangedStock(only, only, stockInStore(JSON.stringify(only), none, true))).toEqual([[0, 2]]);
   });
 });

@@ -6,7 +6,7 @@ import {
   observationText,
   parseObservation,
 } from '../../src/model/observation.ts';
-import { bodyOfPart } from '../../src/model/operation.ts';
+import { bodyOfPart, type VariantStock } from '../../src/model/operation.ts';
 import { planUpdate } from '../../src/plan/changes/plan-update.ts';
 
 const BEFORE = {
@@ -21,6 +21,7 @@ const MARK = { fingerprint: 'print', id: 7, job: 'nightly' };
 
 interface Given {
   readonly source?: object;
+  readonly stock?: VariantStock;
   readonly edited?: Observation['edited'];
   readonly doubted?: readonly string[] | null;
   readonly idProof?: 'once' | 'changed';
@@ -33,6 +34,7 @@ interface Given {
 
 function plan({
   source = CHEAPER,
+  stock,
   edited = {},
   doubted = [],
   idProof,
@@ -48,6 +50,7 @@ function plan({
       acknowledged: JSON.stringify(BEFORE),
       body: JSON.stringify(source),
       observation: { ...AS_ACKNOWLEDGED, edited },
+      stock,
       doubted,
     },
     { partByKey, partById, conflicts, isUndo, isDecided },
@@ -148,6 +151,19 @@ describe('the update of a product', () => {
     expect(plan({ ...later, conflicts: 'source' }).part?.fields).toContain('description');
     expect(plan({ ...later, source: { ...source, description: 'Grey' } }).hits).toHaveLength(1);
     expect(plan({ ...later, partByKey: false }).hits).toHaveLength(1);
+  });
+
+  it('has the stock of the store, unless a request for the variants is in doubt', () => {
+    const stock = [[0, 3]] as const;
+    expect(plan({ stock })).toMatchObject({ stock, hits: [], kept: [], body: JSON.stringify(CHEAPER) });
+    expect(plan({ stock, partByKey: false })).toMatchObject({ stock, part: undefined });
+    // What is not sent as a part may be sent as a whole after all.
+    expect(plan({ stock, source: { ...BEFORE, title: 'Cup' } })).toMatchObject({ stock });
+    for (const doubted of [null, ['variants'], ['options', 'title']])
+      expect(plan({ stock, doubted }).stock).toBeUndefined();
+    expect(plan({ stock, doubted: ['title'] })).toMatchObject({ stock });
+    const counted = { ...CHEAPER, variants: [{ options: ['S'], price: 10, quantity: 4 }] };
+    expect(plan({ stock, source: counted }).stock).toBeUndefined();
   });
 
   it('is no conflict where both sides made the same change', () => {

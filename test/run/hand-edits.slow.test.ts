@@ -1,11 +1,15 @@
+import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import type { Profile } from '../../src/sandbox/start-sandbox.ts';
 import { endOf } from '../dashboard/server/end-of.ts';
 import { serveDashboard } from '../dashboard/server/running-dashboard.ts';
 import { setup } from '../sandbox/setup.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
 const KEY = 'key-of-the-sandbox-tests';
@@ -45,17 +49,52 @@ interface ShopOptions {
   readonly redisUrl?: string | undefined;
   readonly jobLines?: string;
   readonly latencyMs?: number;
+  /** What a store of other habits makes of the answers to reads. */
+  readonly answering?: ((product: StoredProduct) => object) | undefined;
+}
+
+/** A store that passes requests on, and answers products of reads in another way. */
+async function answerOtherwise(url: string, answering: (product: StoredProduct) => object) {
+  const server = createServer(async (request, response) => {
+    const { method = '', url: path = '', headers } = request;
+    const sent = await text(request);
+    const answer = await fetch(`${url}${path}`, {
+      method,
+      headers: Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+        ['authorization', 'user-agent', 'content-type'].includes(name) ? [[name, String(value)]] : [],
+      ),
+      ...(sent !== '' && { body: sent }),
+    });
+    let content = await answer.text();
+    if (method === 'GET' && /^\/api\/site\/products\b/.test(path) && answer.ok) {
+      const { items, ...json } = JSON.parse(content);
+      content = JSON.stringify(
+        items === undefined ? answering(json) : { ...json, items: items.map(answering) },
+      );
+    }
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(content);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  return {
+    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
 }
 
 /** A probed store with a first import behind it, and hands to edit products in it. */
-async function openShop({ profiles, count, redisUrl, jobLines = '', latencyMs = 0 }: ShopOptions) {
+async function openShop({ profiles, count, redisUrl, jobLines = '', latencyMs = 0, answering }: ShopOptions) {
   const store = await setup({ profiles, latencyMs });
+  const proxy = answering && (await answerOtherwise(store.url, answering));
   const folder = await makeWorkspace(
     {
       ...FILES,
       'jobs/goods.yaml': FILES['jobs/goods.yaml'] + jobLines,
       'goods.csv': catalog(count, 10),
-      'stores.yaml': `main: { baseUrl: "${store.url}", apiKey: "\${STORE_API_KEY}", limits: { timeoutSeconds: 2 } }\n`,
+      'stores.yaml': `main: { baseUrl: "${proxy?.url ?? store.url}", apiKey: "\${STORE_API_KEY}", limits: { timeoutSeconds: 2 } }\n`,
     },
     { STORE_API_KEY: KEY, ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }) },
   );
@@ -87,6 +126,7 @@ async function openShop({ profiles, count, redisUrl, jobLines = '', latencyMs = 
     unlearn: (property: string) => changeProbe(folder.dir, { [property]: null }),
     async [Symbol.asyncDispose]() {
       await folder[Symbol.asyncDispose]();
+      await proxy?.[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
     },
   };
@@ -171,6 +211,209 @@ async function editDescriptions(shop: Awaited<ReturnType<typeof openShop>>, edit
     });
   }
 }
+
+/** A catalog with two sizes of each product, and the stock that the source has of them. */
+async function openStock(options: ShopOptions) {
+  const shop = await openShop(options);
+  const { folder, run, held } = shop;
+  const columns = '{ url: Url, title: Title, size: Size, sku: SKU, price: Price, qty: Qty }';
+  const job = 'import: products\nstore: main\nsafety: { maxPriceMoves: off }\n';
+  await folder.write(
+    'mappings/sizes.yaml',
+    `import: products\ncolumns: ${columns}\ngroup: { by: url, rows: adjacent }\nproduct: { url: url, title: title }\noptions: { names: { const: Size }, values: size }\nvariants: { rows: all, sku: sku, pricing: { price: [price, number] }, quantity: [qty, integer] }\n`,
+  );
+  await folder.write('jobs/sizes.yaml', `${job}source: { path: sizes.csv }\nmapping: sizes\n`);
+  await folder.write(
+    'mappings/price.yaml',
+    'import: products\ncolumns: { sku: SKU, price: Price }\nvariants: { sku: sku, pricing: { price: [price, number] } }\n',
+  );
+  await folder.write(
+    'jobs/price.yaml',
+    `${job}source: { path: price.csv }\nmapping: price\nmode: update\nmatch: sku\n`,
+  );
+  const numbers = Array.from({ length: options.count }, (_, number) => number);
+  const source = async (price: number, small: number | '', large: number | '') => {
+    const rows = numbers.flatMap((number) => [
+      `bag-${number},Bag ${number},S,bag-${number}-s,${price},${small}`,
+      `bag-${number},Bag ${number},L,bag-${number}-l,${price},${large}`,
+    ]);
+    await folder.write('sizes.csv', `Url,Title,Size,SKU,Price,Qty\n${rows.join('\n')}\n`);
+  };
+  const stock = async () =>
+    [...(await held()).values()].map(({ variants }) =>
+      variants.map(({ price, quantity }) => [price, quantity]),
+    );
+  return {
+    ...{ shop, folder, run, source, stock },
+    all: (...variants: readonly (readonly [number, number | null | undefined])[]) =>
+      numbers.map(() => variants),
+    /** What the shop sells, or counts. */
+    async sell(small: number | null, large: number | null) {
+      for (const [url, { id: _, ...product }] of await held()) {
+        const [first, second] = product.variants;
+        const variants = [
+          { ...first, quantity: small },
+          { ...second, quantity: large },
+        ];
+        await shop.edit(url, { ...product, variants });
+      }
+    },
+    [Symbol.asyncDispose]: () => shop[Symbol.asyncDispose](),
+  };
+}
+
+const READABLE = [
+  ['by PUT', { profiles: ['extended'], count: 2 }],
+  ['by upsert', { profiles: ['extended'], count: 2 }],
+  ['as whole products', { profiles: ['extended', 'replace-whole'], count: 2 }],
+  ['from the list', { profiles: ['extended'], count: 60 }],
+] as const;
+
+describe('stock that a run does not change', () => {
+  it.each(READABLE)('is sent as the store has it, %s', async (how, options) => {
+    await using goods = await openStock(options);
+    const { shop, folder, run, source, stock, all, sell } = goods;
+    if (how === 'by upsert') await shop.unlearn('updatesProductById');
+    if (how === 'as whole products') await shop.unlearn('updatesProductById');
+    await source(10, 5, 7);
+    expect(await run('run', 'sizes')).toMatchObject({ code: 0, applied: options.count });
+    await sell(0, 3);
+    await source(11, 5, 7);
+    const fieldsChanged = { 'variants.price': options.count, 'variants.regularPrice': options.count };
+    const first = await run('run', 'sizes');
+    expect(first).toMatchObject({ code: 0, applied: options.count, held: 0, fieldsChanged });
+    expect(first).not.toHaveProperty('edited');
+    expect(await stock()).toEqual(all([11, 0], [11, 3]));
+    // The ledger has what the source says: nothing is to send, and nothing was edited.
+    expect(await run('run', 'sizes')).toMatchObject({ code: 0, unchanged: options.count, applied: 0 });
+    expect(await run('drift', 'sizes')).toMatchObject({ code: 0, edited: 0 });
+
+    await sell(0, 2);
+    const prices = Array.from(
+      { length: options.count },
+      (_, number) => `bag-${number}-s,12\nbag-${number}-l,12`,
+    );
+    await folder.write('price.csv', `SKU,Price\n${prices.join('\n')}\n`);
+    const updated = await run('run', 'price');
+    expect(updated).toMatchObject({ code: 0, applied: options.count });
+    expect(await stock()).toEqual(all([12, 0], [12, 2]));
+
+    await sell(1, 1);
+    const undone = await run('undo', String(updated['run']));
+    expect(await run('approve', String(undone['run']))).toMatchObject({ code: 0, applied: options.count });
+    expect(await stock()).toEqual(all([11, 1], [11, 1]));
+
+    await folder.write(
+      'jobs/sizes.yaml',
+      `${await readFile(join(folder.dir, 'jobs/sizes.yaml'), 'utf8')}keep: [variants.quantity]\n`,
+    );
+    await source(13, 50, 70);
+    const kept = await folder.storeferry('run', 'sizes');
+    expect(kept.stdout).toContain('Kept as the store has it: variants.quantity, which no job');
+    expect(await stock()).toEqual(all([13, 1], [13, 1]));
+  });
+
+  it('is that of the source where this has changed, for each variant', async () => {
+    await using goods = await openStock({ profiles: ['extended'], count: 2 });
+    const { run, source, stock, all, sell } = goods;
+    await source(10, 5, 7);
+    await run('run', 'sizes');
+    await sell(1, 2);
+    await source(10, 9, 7);
+    expect(await run('run', 'sizes')).toMatchObject({
+      applied: 2,
+      fieldsChanged: { 'variants.quantity': 2 },
+    });
+    expect(await stock()).toEqual(all([10, 9], [10, 2]));
+    await source(10, 9, '');
+    await run('run', 'sizes');
+    expect(await stock()).toEqual(all([10, 9], [10, null]));
+  });
+
+  it('is that of the shop where the source has none', async () => {
+    await using goods = await openStock({ profiles: ['extended'], count: 2 });
+    const { shop, run, source, stock, all, sell } = goods;
+    await shop.unlearn('nullQuantity');
+    await source(10, '', '');
+    await run('run', 'sizes');
+    await sell(4, null);
+    await source(11, '', '');
+    expect(await run('run', 'sizes')).toMatchObject({ code: 0, applied: 2 });
+    expect(await stock()).toEqual(all([11, 4], [11, undefined]));
+    // A store may answer 0 of stock that is not tracked.
+    await sell(0, 6);
+    await source(12, '', '');
+    expect(await run('run', 'sizes')).toMatchObject({ code: 0, applied: 2 });
+    expect(await stock()).toEqual(all([12, undefined], [12, 6]));
+  });
+
+  it('goes on as it was read after a kill', async () => {
+    await using goods = await openStock({ profiles: ['extended'], count: 60, latencyMs: 10 });
+    const { folder, run, source, stock, sell, all } = goods;
+    await source(10, 5, 7);
+    await run('run', 'sizes');
+    await sell(1, 2);
+    await source(11, 5, 7);
+    const { process, ended } = folder.start('run', 'sizes');
+    await until(
+      async () => process.exitCode !== null || (await stock()).flat().some(([price]) => price === 11),
+    );
+    process.kill('SIGKILL');
+    await ended;
+    expect(await run('run', 'sizes')).toMatchObject({ code: 0, unsent: 0 });
+    expect(await stock()).toEqual(all([11, 1], [11, 2]));
+  });
+
+  it('is read from answers in another form, and left alone where they do not say whose it is', async () => {
+    let answering = (product: StoredProduct): object => product;
+    await using goods = await openStock({
+      ...{ profiles: ['extended'], count: 2 },
+      answering: (product) => answering(product),
+    });
+    const { run, source, stock, all, sell } = goods;
+    await source(10, 5, 7);
+    await run('run', 'sizes');
+    const withVariants = (make: (variant: object, quantity: unknown) => object) => {
+      answering = ({ variants, ...product }) => ({
+        ...product,
+        variants: variants.map((variant) => make(variant, variant.quantity)),
+      });
+    };
+    await sell(1, 2);
+    withVariants((variant, quantity) => ({ ...variant, quantity: String(quantity), stockStatus: 'in' }));
+    await source(11, 5, 7);
+    expect(await run('run', 'sizes')).toMatchObject({ code: 0, applied: 2 });
+    expect(await stock()).toEqual(all([11, 1], [11, 2]));
+    for (const quantity of [null, undefined, '', 'many', true]) {
+      await sell(1, 2);
+      withVariants((variant) => ({ ...variant, quantity }));
+      await source(10, 5, 7);
+      expect(await run('run', 'sizes')).toMatchObject({ code: 0, applied: 2 });
+      // The probe has seen that this store takes null.
+      expect(await stock()).toEqual(quantity === null ? all([10, null], [10, null]) : all([10, 5], [10, 7]));
+      withVariants((variant) => variant);
+      await source(11, 5, 7);
+      await run('run', 'sizes');
+    }
+  });
+
+  it('is sent as last acknowledged where the store cannot be read, and the report says so', async () => {
+    await using goods = await openStock({ profiles: ['extended'], count: 2 });
+    const { shop, folder, run, source, stock, all, sell } = goods;
+    await shop.unlearn('readsProducts');
+    await folder.write(
+      'jobs/sizes.yaml',
+      `${await readFile(join(folder.dir, 'jobs/sizes.yaml'), 'utf8')}keep: [variants.quantity]\n`,
+    );
+    await source(10, 5, 7);
+    await run('run', 'sizes');
+    await sell(1, 2);
+    await source(11, 50, 70);
+    const { stdout } = await folder.storeferry('run', 'sizes');
+    expect(stdout).toContain('Kept as last acknowledged: variants.quantity, which no job');
+    expect(await stock()).toEqual(all([11, 5], [11, 7]));
+  });
+});
 
 describe('edits in the store', () => {
   it('that only a touch can see are kept or held by the next plan', async () => {

@@ -348,7 +348,7 @@ const fields = z.strictObject({
   ),
   keep: optional(
     z.array(z.enum(PRODUCT_FIELDS)).min(1),
-    'Fields that another job owns: they stay as last acknowledged. `variants.pricing` (or `variants.price`) is all prices.',
+    'Fields that another job owns: they stay as last acknowledged, stock as read. `variants.pricing` (or `variants.price`) is all prices.',
   ),
   leaveOut: optional(
     z.array(z.union([z.string().min(1), z.int()], 'expected the key of a record').transform(String)).min(1),

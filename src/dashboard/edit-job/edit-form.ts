@@ -79,7 +79,7 @@ const MODE_GROUP: EditGroup = {
     ),
     typedField(
       ['keep'],
-      'Keep: fields that stay as the store has them',
+      'Keep: fields that stay as last known in the store',
       'Names with commas between them, such as variants.quantity, where another job sends them.',
       { list: true, defaultValue: 'none', when: 'mode=upsert|mirror', removedWhenHidden: true },
     ),

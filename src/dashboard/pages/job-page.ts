@@ -122,7 +122,7 @@ function importSettings(job: ImportJob): Slot {
     fact('Columns are read', html`as the mapping ${code(job.mapping)} says${paramsWords(job)}`),
     fact('In the store', `${capitalise(MODE_WORDS[mode])} (${mode})`),
     mode === 'update' && fact('Products are found', `by ${match}`),
-    keep !== undefined && fact('Keep', `${keep.join(', ')} as the store has it`),
+    keep !== undefined && fact('Keep', `${keep.join(', ')} as last known in the store`),
     leaveOut.length > 0 &&
       fact(
         'Left out by choice',

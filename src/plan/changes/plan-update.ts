@@ -9,9 +9,10 @@ import {
   type StoreEdit,
   valueDigest,
 } from '../../model/observation.ts';
-import type { RecordPart } from '../../model/operation.ts';
+import type { RecordPart, VariantStock } from '../../model/operation.ts';
 import type { LedgerMark } from '../../state/state.ts';
 import { truncate } from '../../text/printable.ts';
+import { unchangedStock } from '../patch-product.ts';
 import { fieldChanges } from './field-changes.ts';
 
 /** How a store takes the changes of records. */
@@ -35,6 +36,8 @@ interface RecordChange {
   readonly acknowledged: string;
   readonly body: string;
   readonly observation: Observation | undefined;
+  /** The stock in the store, where it was read (`stockInStore`). */
+  readonly stock: VariantStock | undefined;
   /** The fields in doubt; null: any. */
   readonly doubted: readonly string[] | null;
 }
@@ -45,6 +48,8 @@ export interface PlannedUpdate {
   readonly body: string;
   /** Undefined: the whole body is sent. */
   readonly part: RecordPart | undefined;
+  /** What is sent instead of the body's stock. */
+  readonly stock?: VariantStock | undefined;
   /** What keeps the record back: fields that were changed on both sides. */
   readonly hits: readonly GuardHit[];
   /** What is known of the record once the plan is made, if somebody has decided about it. */
@@ -56,7 +61,7 @@ export interface PlannedUpdate {
 
 /** Decides field by field what is sent of a changed record. */
 export function planUpdate(
-  { mark, acknowledged, body, observation, doubted }: RecordChange,
+  { mark, acknowledged, body, observation, stock: inStore, doubted }: RecordChange,
   { partByKey, partById, conflicts: rules, isUndo, isDecided }: UpdateRules,
 ): PlannedUpdate {
   const [before, source] = [objectIn(acknowledged), objectIn(body)];
@@ -91,11 +96,15 @@ export function planUpdate(
   const fields = changed.filter((name) => !left.includes(name));
   const names = Object.keys(edited);
   const text = left.length === 0 ? body : JSON.stringify(now);
+  // What the store has may be of our own request in doubt.
+  const isStockKnown = doubted !== null && !withCompanions(doubted).includes('variants');
+  const found = isStockKnown && inStore !== undefined ? unchangedStock(now, before, inStore) : [];
+  const stock = found.length === 0 ? undefined : found;
   if (!isPart) {
     const overwritten = names.filter(
       (name) => !changed.includes(name) || (isUndo && conflicts.includes(name)),
     );
-    return { body: text, part: undefined, hits, decided, kept: [], overwritten };
+    return { body: text, part: undefined, stock, hits, decided, kept: [], overwritten };
   }
   const sent = [...new Set([...fields, ...withCompanions(doubted)])].filter((name) =>
     Object.hasOwn(now, name),
@@ -107,7 +116,7 @@ export function planUpdate(
     ...(byId && { byId }),
     ...(typeof title === 'string' && { title }),
   };
-  return { body: text, part, hits, decided, kept: unsent, overwritten: [] };
+  return { body: text, part, stock, hits, decided, kept: unsent, overwritten: [] };
 }
 
 /** Holds a product that would be sent whole by its url, and has this other one in the store: it would be created a second time. */

@@ -171,14 +171,15 @@ function appliedSince({ skips }: Plan) {
 }
 
 /** Who owns the fields that this job keeps, and which fields another job sends as well. */
-function sharedFields({ sharedFields: found }: Plan) {
+function sharedFields({ sharedFields: found, readsStore }: Plan) {
   const byOwner = Map.groupBy(
     found.filter(({ kept }) => kept),
-    ({ jobs }) => senders(jobs),
+    ({ field, jobs }) =>
+      `${readsStore === true && field === 'variants.quantity' ? 'the store has it' : 'last acknowledged'}: %, which ${senders(jobs)}`,
   );
-  const owned = [...byOwner].map(([who, fields]) => {
+  const owned = [...byOwner].map(([group, fields]) => {
     const names = listed(fields.map(({ field }) => field));
-    return `Kept as the store has it: ${names}, which ${who} (setting Keep of this job).`;
+    return `Kept as ${group.replace('%', names)} (setting Keep of this job).`;
   });
   const contested = found
     .filter(({ kept, records }) => !kept && records > 0)

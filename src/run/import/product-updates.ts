@@ -1,7 +1,13 @@
 import { isJsonObject, member } from '../../model/json-object.ts';
 import { isEdited, type Observation, observeAnswer } from '../../model/observation.ts';
+import type { VariantStock } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
-import type { PlanOptions, ProductToRead } from '../../plan/plan-import.ts';
+import {
+  type PlanOptions,
+  type ProductToRead,
+  type ReadProduct,
+  stockInStore,
+} from '../../plan/plan-import.ts';
 import { chunksOf, importTarget, type Ledger } from '../../state/state.ts';
 import type { Storefront } from '../../storefront/storefront.ts';
 import { productWrites } from '../kept-probe.ts';
@@ -18,7 +24,7 @@ export async function productUpdates(
   { store }: ImportRequest,
   run: Run,
 ): Promise<PlanOptions['updates']> {
-  const { reads, observes, unaltered, ...writes } = await productWrites(context, run, store);
+  const { reads, observes, unaltered, takesNull, ...writes } = await productWrites(context, run, store);
   if (!observes && !writes.replaces && !writes.partByKey) return undefined;
   const { state, clock, signal } = context;
   const ledger = state.ledger(importTarget(run));
@@ -30,7 +36,7 @@ export async function productUpdates(
     ...(reads && {
       async observe(products) {
         const storefront = await context.openStorefront(store);
-        observe ??= observeProducts({ storefront, ledger, unaltered, clock, signal });
+        observe ??= observeProducts({ storefront, ledger, unaltered, takesNull, clock, signal });
         return await observe(products);
       },
     }),
@@ -43,6 +49,8 @@ interface ObservingOptions {
   readonly ledger: Ledger;
   /** Fields that the store answers as they are sent. */
   readonly unaltered: readonly string[];
+  /** The store takes `quantity: null`. */
+  readonly takesNull: boolean;
   readonly clock: () => number;
   readonly signal: AbortSignal;
 }
@@ -54,7 +62,7 @@ interface ObservingOptions {
 function observeProducts(
   options: ObservingOptions,
 ): NonNullable<NonNullable<PlanOptions['updates']>['observe']> {
-  const { storefront, signal } = options;
+  const { storefront, signal, takesNull } = options;
   let pages: Promise<number> | undefined;
   let singles = 0;
   let all: Promise<PagedObservations> | undefined;
@@ -63,19 +71,21 @@ function observeProducts(
     pages ??= pageCount(storefront, signal);
     if (all === undefined && singles + products.length > (await pages)) all = readPages(options, await pages);
     const paged = await all;
-    const found = new Map<string, Observation>();
+    const found = new Map<string, ReadProduct>();
     const unseen = products.filter(({ key, id, observation }) => {
       if (paged === undefined || !paged.seen.has(id)) return true;
       // What is not edited is as it was observed last.
       const now = paged.edited.get(key) ?? (observation && { ...observation, edited: {} });
-      if (now !== undefined) found.set(key, now);
+      found.set(key, { observation: now, stock: paged.stocks.get(key) ?? [] });
       return false;
     });
     singles += unseen.length;
     for (const some of chunksOf(unseen, READS_AT_ONCE)) {
       const read = some.map(async (product) => {
         const answer = await storefront.product(product.id, { signal });
-        if (isJsonObject(answer)) found.set(product.key, observed(options, product, answer));
+        if (!isJsonObject(answer)) return;
+        const stock = stockInStore(product.body, answer, takesNull);
+        found.set(product.key, { observation: observed(options, product, answer), stock });
       });
       await Promise.all(read);
     }
@@ -97,13 +107,14 @@ async function pageCount(storefront: ObservingOptions['storefront'], signal: Abo
   return totalCount === null ? Number.POSITIVE_INFINITY : Math.ceil(totalCount / PAGE_LIMIT);
 }
 
-/** The products of all pages. Only edited ones are kept: a store may have very many. */
+/** The products of all pages. Only edits and other stock are kept: a store may have very many. */
 type PagedObservations = Awaited<ReturnType<typeof readPages>>;
 
 async function readPages(options: ObservingOptions, count: number) {
-  const { storefront, ledger, signal } = options;
+  const { storefront, ledger, signal, takesNull } = options;
   const seen = new Set<number>();
   const edited = new Map<string, Observation>();
+  const stocks = new Map<string, VariantStock>();
   storefront.expectPages();
   const readOne = async (page: number) => {
     const { items } = await storefront.products({ limit: PAGE_LIMIT, skip: page * PAGE_LIMIT }, { signal });
@@ -127,6 +138,8 @@ async function readPages(options: ObservingOptions, count: number) {
       const now = observed(options, { key, body, ...view }, answer);
       if (typeof answer['id'] === 'number') seen.add(answer['id']);
       if (isEdited(now)) edited.set(key, now);
+      const stock = stockInStore(body, answer, takesNull);
+      if (stock.length > 0) stocks.set(key, stock);
     }
   };
   for (let from = 0; from < count; from += READS_AT_ONCE) {
@@ -137,5 +150,6 @@ async function readPages(options: ObservingOptions, count: number) {
     /** Their ids. */
     seen,
     edited,
+    stocks,
   };
 }
