@@ -41,28 +41,17 @@ export function compileCategories(
       ) {
         continue;
       }
-      const listed = known(table, levels, name) ?? findInStore?.(levels, name);
-      const category = listed ?? { name, url: categoryUrl(name), parentCategory: 0 };
+      const category = known(table, levels, name) ??
+        findInStore?.(levels, name) ?? { name, url: slugify(name), parentCategory: 0 };
       const by = typeof category === 'number' ? category : (category.id ?? category.url);
       const same = found.get(by);
-      if (listed === undefined && typeof same === 'object' && signsOf(same.name) !== signsOf(name)) {
-        refuse(
-          'category-url-repeated',
-          `two of its categories, '${same.name}' and '${name}', would have the url '${by}': give them urls in a lookup table (product.categories.table)`,
-        );
-      }
       if (by !== '' && same === undefined) found.set(by, category);
+      if (typeof same === 'object' && signsOf(same.name) !== signsOf(name))
+        scope.notes.push('categories: another one of the product has the same url, left out');
     }
     return found.size === 0 && paths.length > 0 ? undefined : [...found.values()];
   };
 }
-
-/** The url of a category by its name: `C++` is not `C#`. */
-function categoryUrl(name: string) {
-  return slugify(name.replace(/(?<=[\p{L}\p{N}+#])[+#](?![\p{L}\p{N}])/gu, (sign) => SIGN_WORDS[sign] ?? ''));
-}
-
-const SIGN_WORDS: Readonly<Record<string, string>> = { '+': ' plus', '#': ' sharp' };
 
 /** Differs where names differ in more than case, accents and punctuation. */
 function signsOf(name: string) {
@@ -90,7 +79,7 @@ function known(
   return {
     ...(Number.isSafeInteger(id) && { id }),
     name: row.get('name') || name,
-    url: row.get('url') || categoryUrl(row.get('name') || name),
+    url: row.get('url') || slugify(row.get('name') || name),
     parentCategory: Number.isSafeInteger(parent) ? parent : 0,
   };
 }
@@ -161,5 +150,5 @@ export function categoryFinder({
 }
 
 function isMadeByName({ name: known, url, parentCategory }: StoreCategory, name: string) {
-  return parentCategory === 0 && known === name && url === categoryUrl(name);
+  return parentCategory === 0 && known === name && url === slugify(name);
 }
