@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { includesRole, mayDo } from '../../model/action.ts';
 import { RECORD_FORMATS, RECORD_OUTCOMES, type Run } from '../../model/run.ts';
@@ -58,6 +58,39 @@ export async function apiRoutes(
     app.createRateLimit({ max: 50, timeWindow: 5 * 60_000, keyGenerator: () => 'api' }),
   ];
 
+  const readToken = async (request: FastifyRequest, reply: FastifyReply) => {
+    const [, text = ''] = /^Bearer ([\w-]{1,200})$/.exec(request.headers.authorization ?? '') ?? [];
+    const token = apiTokens.find(text);
+    if (token !== undefined) return [text, token] as const;
+    await refuseExcess(wrong, request, reply, () => 'Too many requests without a valid token.');
+    reply.header('www-authenticate', 'Bearer');
+    dashboard.log.warn({ address: request.ip }, 'API request without a valid token');
+    throw new PageError(
+      401,
+      'No valid token',
+      'Send an API token that has not expired: Authorization: Bearer TOKEN',
+    );
+  };
+  const known = endpoints.map(({ method, path }) => ({
+    method,
+    pattern: new RegExp(`^${API_PREFIX}${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  }));
+  // Nobody without a token learns which addresses there are.
+  app.all('/api/*', {
+    config: { role: 'anyone', rateLimit: { keyGenerator: tokenKey } },
+    async onRequest(request, reply) {
+      await readToken(request, reply);
+      const [path = ''] = request.url.split('?', 1);
+      const allowed = known.flatMap(({ pattern, method }) =>
+        pattern.test(path) ? method.toUpperCase() : [],
+      );
+      if (allowed.length === 0) throw notFoundError('The API has no such address.');
+      reply.header('allow', allowed.join(', '));
+      throw new PageError(405, 'Method not allowed', `This address takes ${allowed.join(', ')}.`);
+    },
+    handler: () => undefined,
+  });
+
   await app.register(
     async (scope) => {
       const parseJson = scope.getDefaultJsonParser('error', 'error');
@@ -81,19 +114,7 @@ export async function apiRoutes(
           config: { role: 'anyone', rateLimit: { keyGenerator: tokenKey } },
           async onRequest(request, reply) {
             request.session = null;
-            const [, text = ''] = /^Bearer ([\w-]{1,200})$/.exec(request.headers.authorization ?? '') ?? [];
-            const token = apiTokens.find(text);
-            if (token === undefined) {
-              await refuseExcess(wrong, request, reply, () => 'Too many requests without a valid token.');
-              reply.header('www-authenticate', 'Bearer');
-              dashboard.log.warn({ address: request.ip }, 'API request without a valid token');
-              throw new PageError(
-                401,
-                'No valid token',
-                'Send an API token that has not expired: Authorization: Bearer TOKEN',
-              );
-            }
-            const { name, scope: role, by } = token;
+            const [text, { name, scope: role, by }] = await readToken(request, reply);
             if (!includesRole(role, needed)) throw scopeRefusal(role, needed);
             const who = `API token ${name}`;
             const isOver = () => apiTokens.find(text) === undefined;

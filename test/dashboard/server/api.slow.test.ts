@@ -347,7 +347,20 @@ it.concurrent('describes itself as valid OpenAPI 3.1, and has every address that
     const { status, body } = await ci.send(path.replaceAll(/\{\w+\}/g, 'nothing'), { method });
     // Its own refusal, and not that of an unknown address.
     expect([method, path, status === 401, body.detail]).not.toEqual([method, path, true, expect.anything()]);
+    expect(body.detail).not.toBe('The API has no such address.');
   }
+  const answer = async (path: string, method = 'GET', by = ci) => {
+    const { status, body } = await by.send(path, { method });
+    return [status, body.detail];
+  };
+  const unknown = [404, 'The API has no such address.'];
+  expect(await answer('/nothing')).toEqual(unknown);
+  expect(await answer('/../v2/runs')).toEqual([404, expect.anything()]);
+  expect(await answer('/jobs/nightly/run?x=1')).toEqual([405, 'This address takes POST.']);
+  expect(await answer('/runs', 'DELETE')).toEqual([405, 'This address takes GET.']);
+  const bare = async (path: string) => (await dashboard.client().get(path, { accept: '*/*' })).status;
+  for (const path of ['/api/v1/nothing', '/api/v1/jobs/nightly/run', '/api/v2/runs'])
+    expect(await bare(path)).toBe(401);
 });
 
 describeWithRedis('the API over Redis', () => {
