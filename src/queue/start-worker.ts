@@ -372,8 +372,8 @@ interface FileDropOptions {
   readonly log: WorkerLog;
 }
 
-/** What was seen of a file; the same twice, it is complete. */
-type Look = string;
+/** What was seen of a file: if it is the same twice, the file is complete. */
+type FileState = string;
 
 /**
  * Starts a run for each file that arrives where a job watches, one after the other. A file is claimed by one rename, to a name that has the id
@@ -382,7 +382,7 @@ type Look = string;
 function fileDrop({ context, files, openQueue, log }: FileDropOptions) {
   let version: string | null = null;
   let watched: ReturnType<WorkerFiles['watched']> = [];
-  let seen = new Map<string, Look>();
+  let seen = new Map<string, FileState>();
   const failures = new Map<string | null, string>();
   /** The id of the next claim: kept while claims fail, so that their messages are equal. */
   let nextId: string | undefined;
@@ -407,7 +407,7 @@ function fileDrop({ context, files, openQueue, log }: FileDropOptions) {
     return true;
   };
 
-  const lookAt = async (job: string, pattern: string, looks: Map<string, Look>) => {
+  const lookAt = async (job: string, pattern: string, looks: Map<string, FileState>) => {
     const inbox = join(context.workspaceDir, dirname(pattern));
     const folder = join(inbox, PROCESSING);
     for (const name of await namesIn(folder)) {
@@ -458,7 +458,7 @@ function fileDrop({ context, files, openQueue, log }: FileDropOptions) {
       if (present !== version) watched = files.watched();
       version = present;
     });
-    const looks = new Map<string, Look>();
+    const looks = new Map<string, FileState>();
     for (const { job, pattern } of watched) {
       await attempt(job, async () => {
         // Workers of one inbox take turns, so that none enqueues for a file that another has just moved.

@@ -123,12 +123,14 @@ async function acceptAction(
     await audit(dashboard, request, { action: does, job, run: of, outcome: 'refused' });
     throw new PageError(403, 'Another person approves', explainError(why));
   }
-  await using upload =
-    does === 'retry' && request.body !== undefined ? await keepUpload(parts, request) : null;
-  const options = upload === null ? parseInput(ACTION_OPTIONS[does], request.body) : { file: upload.sha256 };
+  const isFile = does === 'retry' && request.body !== undefined;
+  const options = isFile ? {} : parseInput(ACTION_OPTIONS[does], request.body);
   const { names: by } = request.viewer;
-  const action = jobActionSchema.parse({ does, job, by, ...(of !== null && { run: of }), ...options });
+  let action = jobActionSchema.parse({ does, job, by, ...(of !== null && { run: of }), ...options });
   const store = async () => {
+    // In its turn: few uploads are kept at a time.
+    await using upload = isFile ? await keepUpload(parts, request) : null;
+    if (upload !== null) action = jobActionSchema.parse({ ...action, file: upload.sha256 });
     if ((await queue.find(id)) !== undefined || (await context.state.runs.get(id)) !== undefined) return;
     if ((await queue.workers()) === 0)
       throw notYet(

@@ -250,9 +250,9 @@ it.concurrent('keeps personal data from tokens that only view, and takes correct
     (await boss.post(`/runs/${run.run}/retry`, { body: 'a,b\n', headers: corrected.headers })).status,
   ).toBe(422);
   const retried = await Promise.all(
-    [1, 2].map(() => boss.post(`/runs/${run.run}/retry`, { key: 'fix', ...corrected })),
+    Array.from({ length: 15 }, () => boss.post(`/runs/${run.run}/retry`, { key: 'fix', ...corrected })),
   );
-  expect(retried.map(({ status }) => status)).toEqual([202, 202]);
+  expect(retried.map(({ status }) => status)).toEqual(retried.map(() => 202));
   const other = { ...corrected, body: rejects.text.replace('none', '20') };
   expect((await boss.post(`/runs/${run.run}/retry`, { key: 'fix', ...other })).status).toBe(422);
   expect(await boss.ended(retried[0]?.body.run)).toMatchObject({
