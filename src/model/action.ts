@@ -243,6 +243,8 @@ export type Action =
       readonly job: string;
       readonly resend?: boolean;
       readonly sample?: Sample | undefined;
+      /** Of an export: writes its files from this run or time on again. */
+      readonly since?: string | undefined;
     }
   | { readonly does: 'verify'; readonly job: string }
   | { readonly does: 'stats'; readonly job: string }
@@ -313,6 +315,7 @@ export function againAction({
   release,
   restore,
   copy,
+  since,
 }: Run): Action {
   if (copy !== undefined) return copyAction(copy, store);
   if (restore !== undefined) return { does: 'drift', job, restore: true };
@@ -322,7 +325,9 @@ export function againAction({
   if (retryOf !== null && kind === 'retry') return { does: 'retry', run: retryOf };
   if (kind === 'verify' || kind === 'drift') return { does: kind, job };
   // With its options: otherwise another run would begin, which sends less, instead of continuing this one.
-  return kind === 'plan' || kind === 'run' ? { does: kind, job, resend, sample } : { does: 'run', job };
+  return kind === 'plan' || kind === 'run'
+    ? { does: kind, job, resend, sample }
+    : { does: 'run', job, since };
 }
 
 /** The command that does an action. */
@@ -333,7 +338,8 @@ export function commandFor(action: Action): CommandLine {
     case 'run':
     case 'plan': {
       const resend = action.resend === true ? ['--resend'] : [];
-      return { name, words, options: [...resend, ...sampleOptions(action.sample ?? {})] };
+      const since = action.since === undefined ? [] : ['--since', action.since];
+      return { name, words, options: [...resend, ...sampleOptions(action.sample ?? {}), ...since] };
     }
     case 'undo':
       return { name, words, options: action.only === undefined ? [] : sampleOptions({ only: action.only }) };

@@ -316,6 +316,8 @@ export const runSchema = z.looseObject({
   endPosition: text.exactOptional(),
   /** Set if it plans only a part of its source. */
   sample: sampleSchema.exactOptional(),
+  /** Set if an export writes its files from this run or time on again. */
+  since: text.exactOptional(),
   /** The run whose rejects this one retries. */
   retryOf: text.nullable(),
   /** Set if a person discarded its plan; its status is `superseded`. */

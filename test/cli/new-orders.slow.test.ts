@@ -170,6 +170,7 @@ describe('exporting new orders', () => {
     const refused = await workspace.storeferry('run', 'lines', '--since', '2000-01-01');
     expect(refused.code).toBe(1);
     expect(refused.stderr + refused.stdout).toContain('with other content');
+    expect(refused.stdout).toMatch(/run lines --since 2000-01-01\n/);
     expect(await readFile(first.path, 'utf8')).toBe('mine');
   });
 

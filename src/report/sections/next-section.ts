@@ -173,8 +173,10 @@ export function stepsAfter(
           step('If the rejects file is wrong, correct it, then:', again),
           step('Or correct the source, then:', { does: 'run', job }),
         ];
-      // Its file is no longer where the job looks.
-      return failedFile({ run, plan }) === null ? [step(againText(run), again), ...download] : download;
+      // Its file is no longer where the job looks; no button writes files again.
+      return failedFile({ run, plan }) === null && !(buttons && run.since !== undefined)
+        ? [step(againText(run), again), ...download]
+        : download;
     case 'running':
       return buttons
         ? [step(interruptText(run), { does: 'cancel', run: id })]

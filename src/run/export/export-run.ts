@@ -47,6 +47,7 @@ export async function exportRun(surroundings: RunContext, request: ExportRequest
       kind: 'export',
       step: 'read',
       digest: exportDigest(request),
+      ...(request.since !== undefined && { since: request.since }),
     }),
     lock: lockJobForRun,
     async steps(work) {
