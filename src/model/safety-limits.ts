@@ -155,7 +155,7 @@ const SAFETY_LIMITS = {
     title: 'Too few rows',
     default: '80%',
     description:
-      'Fewest rows, compared with the last completed run; in percent also of joined tables. None stop a run unless this is 0.',
+      'Fewest rows, compared with the last completed run; in percent also half of those of joined tables. No rows stop a run unless this is 0.',
     resources: BOTH,
     bound: 'fewest',
     floor: { of: 'base', least: 5, unit: 'rows' },
@@ -175,8 +175,8 @@ const SAFETY_LIMITS = {
       const where = table === undefined ? '' : ` in ${tableWords(table)}`;
       return `too few rows${where}: ${grouped(figure)}, minimum ${grouped(Math.ceil(amount))}${share}`;
     },
-    always: ({ figure, table }, setting) =>
-      figure > 0 || allowsNothing(setting)
+    always: ({ figure, base, table }, setting) =>
+      figure > 0 || allowsNothing(setting) || (table !== undefined && (!base || setting.kind === 'off'))
         ? null
         : `${tableWords(table)} has no rows; if this is correct, set \`minRows: 0\``,
   },

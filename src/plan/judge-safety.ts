@@ -31,6 +31,8 @@ import { type VariantPairs, variantName } from './changes/field-changes.ts';
 const EXAMPLES_KEPT = 10;
 /** The number of examples in the message. */
 const EXAMPLES_NAMED = 3;
+/** The share of its earlier rows below which a joined table stops a plan, where `minRows` asks for no less. */
+const MAX_PERCENT_OF_TABLE = 50;
 
 /** A limit of a run, and its present figures. */
 interface Case {
@@ -55,8 +57,11 @@ export function judgeSafety(limits: SafetyLimits, figures: SafetyFigures, run: s
     return judgeLimit({ name, setting: limits[name], measured, resource, run, examples: named });
   });
   const { minRows } = limits;
-  // A number above 0 is of rows of the source.
-  const setting: Limit = minRows.kind === 'count' && minRows.count > 0 ? { kind: 'off' } : minRows;
+  // Tables of offers or reservations shrink as they should.
+  const setting: Limit =
+    minRows.kind === 'percent'
+      ? { ...minRows, percent: Math.min(minRows.percent, MAX_PERCENT_OF_TABLE) }
+      : { kind: 'off' };
   const tables = (figures.tables ?? []).map((measured) =>
     judgeLimit({ name: 'minRows', setting, measured, resource, run }),
   );

@@ -454,7 +454,7 @@ async function measureSafety(
     records: consideredRecords(unjudged),
     rows: isPart ? null : counts.rows,
     previousRows: previous.rows,
-    tables,
+    tables: isPart ? undefined : tables,
     changed: counts.changed.records - tally.changes.advancedOnly,
     created: tally.created,
     known: tally.known,

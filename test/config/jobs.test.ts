@@ -297,6 +297,13 @@ describe('a mask of an export', () => {
     },
   );
 
+  it.each(['shipping.phone', 'billing.email', 'note'])(
+    'that names a field of no column masks none: %s',
+    (name) => {
+      expect(problems(`${EXPORT_JOB}${columns}mask: { ${name}: redact }\n`)).toEqual([]);
+    },
+  );
+
   it('may name any field where all columns are written', () => {
     expect(problems(`${EXPORT_JOB}mask: { customerEmail: redact }\n`)).toEqual([]);
   });

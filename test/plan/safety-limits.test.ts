@@ -167,17 +167,18 @@ describe('safety limits', () => {
     const empty =
       "minRows: the joined table 'stock' has no rows; if this is correct, set `minRows: 0`. If this is correct, approve run r7";
     expect(of(0, 30)).toEqual([['minRows', 'stock', empty]]);
-    expect(of(0, null)).toEqual([['minRows', 'stock', empty]]);
-    expect(of(0, 30, { kind: 'off' })).toEqual([['minRows', 'stock', empty]]);
-    expect(of(0, 30, { kind: 'count', count: 900 })).toEqual([['minRows', 'stock', empty]]);
-    expect(of(23, 30)).toEqual([
+    expect(of(0, null), 'nothing to compare with').toEqual([]);
+    expect(of(0, 0), 'approved before').toEqual([]);
+    expect(of(0, 30, { kind: 'off' })).toEqual([]);
+    expect(of(14, 30)).toEqual([
       [
         'minRows',
         'stock',
-        "minRows: the joined table 'stock' has 23 rows; the last completed run had 30 (77%); the limit is 80%. If this is correct, approve run r7",
+        "minRows: the joined table 'stock' has 14 rows; the last completed run had 30 (47%); the limit is 50%. If this is correct, approve run r7",
       ],
     ]);
-    expect(of(24, 30)).toEqual([]);
+    expect(of(15, 30), 'fewer offers').toEqual([]);
+    expect(of(8, 30, { kind: 'percent', percent: 20 })).toEqual([]);
     expect(of(1, null)).toEqual([]);
     expect(of(3, 4), 'a few').toEqual([]);
     expect(of(0, 30, { kind: 'count', count: 0 })).toEqual([]);

@@ -138,18 +138,23 @@ export const exportJobSchema = z
         ...['columns', at],
       );
     }
-    for (const path of judged.length === 0 ? [] : Object.keys(mask ?? {})) {
+    const read = judged.map((column) => readPath(column.path));
+    for (const path of Object.keys(mask ?? {})) {
+      if (read.some((one) => overlap(pathOf(path), pathOf(one)))) continue;
       const named = judged.find(({ name }) => name === path);
       refuseIf(
-        !judged.some((column) => overlap(pathOf(path), pathOf(readPath(column.path)))),
-        named === undefined
-          ? `no column has '${path}', so nothing would be masked${didYouMean(
-              path,
-              judged.map((column) => readPath(column.path)),
-            )}`
-          : `'${path}' is the name of a column: write the path of its field, '${readPath(named.path)}'`,
+        named !== undefined,
+        `'${path}' is the name of a column: write the path of its field, '${readPath(named?.path ?? '')}'`,
         ...['mask', path],
       );
+      // A field that is not written needs no mask; the phone of another address is no slip, but another number is.
+      const isOther = (one: string) =>
+        pathOf(one).at(-1) === pathOf(path).at(-1) && one.replace(/\d+/g, '') !== path.replace(/\d+/g, '');
+      const near = didYouMean(
+        path,
+        read.filter((one) => !isOther(one)),
+      );
+      refuseIf(near !== '', `no column has '${path}', so nothing would be masked${near}`, 'mask', path);
     }
     const keys = isOrders ? ['id'] : ['id', 'read_at'];
     const lacking = keys.filter((key) => !judged.some((column) => column.path === key));
