@@ -35,10 +35,11 @@ export const PLAIN_NUMBER: NumberFormat = {
 /** The longest amount; a longer text is refused without a closer look. */
 const MAX_AMOUNT_LENGTH = 64;
 
-/** Longer digit strings lose digits as a number: they are codes, not amounts. */
-const MAX_DIGITS = 15;
+/** A number keeps so many digits; two more are what binary fractions add, as in 19.999999999999996. */
+const KEPT_DIGITS = 15;
 
-const PLAIN = /^-?(?:[0-9]{1,15}(?:\.[0-9]{1,15})?|\.[0-9]{1,15})$/;
+/** More digits before the decimal sign are a code, not an amount. */
+const PLAIN = /^-?(?:[0-9]{1,15}(?:\.[0-9]{1,20})?|\.[0-9]{1,20})$/;
 const THREE_DECIMALS = /\.[0-9]{3}$/;
 
 /**
@@ -51,8 +52,8 @@ export function readNumber(
   quote: (text: string) => string,
   named?: (currency: string) => void,
 ): Cell {
-  const isPlain = format.decimal === '.' && PLAIN.test(text);
-  if (isPlain && !(format.refusesThreeDecimals && THREE_DECIMALS.test(text))) return Number(text);
+  const isPlain = format.decimal === '.' && isNumber(text);
+  if (isPlain && !(format.refusesThreeDecimals && THREE_DECIMALS.test(text))) return asNumber(text);
   const refused = (code: string, message: string) =>
     format.fallback === 'blank' ? undefined : refuse(code, `${quote(text)} ${message}`);
   const amount =
@@ -68,11 +69,21 @@ export function readNumber(
   if (plain === 'ambiguous') {
     return refused('number-ambiguous', `can be read in two ways: ${unambiguous(format)}`);
   }
-  if (plain === undefined || plain.replaceAll(/[^0-9]/g, '').length > MAX_DIGITS) {
+  if (plain === undefined || !isNumber(plain)) {
     return refused('not-a-number', `is not a number; ${expected(amount.digits, format)}`);
   }
   if (named !== undefined) for (const word of amount.words) named(word);
-  return Number(plain);
+  return asNumber(plain);
+}
+
+function isNumber(plain: string) {
+  if (!PLAIN.test(plain)) return false;
+  const digits = plain.replace(/^[-0.]+/, '').replace('.', '');
+  return digits.replace(/(?<!0)0+$/, '').length <= KEPT_DIGITS + 2;
+}
+
+function asNumber(plain: string) {
+  return Number(Number(plain).toPrecision(KEPT_DIGITS));
 }
 
 /** Advice for an ambiguous number. */
