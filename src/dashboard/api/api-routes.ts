@@ -71,18 +71,14 @@ export async function apiRoutes(
       'Send an API token that has not expired: Authorization: Bearer TOKEN',
     );
   };
-  const known = endpoints.map(({ method, path }) => ({
-    method,
-    pattern: new RegExp(`^${API_PREFIX}${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-  }));
   // Nobody without a token learns which addresses there are.
   app.all('/api/*', {
     config: { role: 'anyone', rateLimit: { keyGenerator: tokenKey } },
     async onRequest(request, reply) {
       await readToken(request, reply);
       const [path = ''] = request.url.split('?', 1);
-      const allowed = known.flatMap(({ pattern, method }) =>
-        pattern.test(path) ? method.toUpperCase() : [],
+      const allowed = endpoints.flatMap((one) =>
+        isAt(path, API_PREFIX + one.path) ? one.method.toUpperCase() : [],
       );
       if (allowed.length === 0) throw notFoundError('The API has no such address.');
       reply.header('allow', allowed.join(', '));
@@ -138,6 +134,14 @@ export async function apiRoutes(
       }
     },
     { prefix: API_PREFIX },
+  );
+}
+
+/** Whether a path is that of an endpoint, whose names in braces stand for any. */
+function isAt(path: string, endpoint: string) {
+  const [parts, names] = [path.split('/'), endpoint.split('/')];
+  return (
+    parts.length === names.length && names.every((name, at) => name.startsWith('{') || name === parts[at])
   );
 }
 
