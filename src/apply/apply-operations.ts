@@ -276,8 +276,7 @@ export function sendOperation(
     }
     case 'update-contact': {
       const { key, body, part } = operation;
-      // A store may refuse an update of nothing: what is in doubt, the source no longer has.
-      if (part === undefined || part.fields.length === 0) return storefront.updateContact(key, body, options);
+      if (part === undefined) return storefront.updateContact(key, body, options);
       return sendContactPart(storefront, key, bodyOfPart(body, part), { ...options, part });
     }
     case 'upsert-contact':

@@ -201,8 +201,10 @@ export function stockInStore(body: string, answer: JsonObject, takesNull: boolea
     const answered = member(found[place] ?? {}, 'quantity');
     const now = typeof answered === 'string' && answered.trim() !== '' ? Number(answered) : answered;
     if (now === null) return takesNull && typeof known === 'number' ? [[place, null]] : [];
-    if (typeof now !== 'number' || !Number.isFinite(now) || now === known) return [];
-    return now === 0 && known === undefined ? [] : [[place, now]];
+    // Oversold, which a store may refuse to be told.
+    const quantity = typeof now === 'number' ? Math.max(0, now) : Number.NaN;
+    if (!Number.isInteger(quantity) || quantity === known) return [];
+    return quantity === 0 && known === undefined ? [] : [[place, quantity]];
   });
 }
 

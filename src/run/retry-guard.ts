@@ -80,15 +80,15 @@ type Verdict =
  * Accepts the records that the retry may send: records with a rejected key, and records without a readable key before
  * that are not acknowledged for another record. Records of which another run has written or confirmed a version since are skipped, whatever
  * their values are now; all others are rejected, also those that another run of the job has left in doubt since (`doubtsOf`).
- * `update`: of a job with `mode: update`, whether it has run since. If not, its rows for products that it could not change are accepted once
- * another job has sent these. SourceError if no record of the file was rejected: then it is another file.
+ * `update`: of a job with `mode: update`, whether neither it nor another update has run since. Then its rows for products that it could not
+ * change are accepted once another job has sent these. SourceError if no record of the file was rejected: then it is another file.
  */
 export async function* guardRetry(
   batches: AsyncIterable<readonly Item[]>,
   guard: RetryGuard,
   ledger: Pick<Ledger, 'marks' | 'writtenSince'>,
   doubtsOf: (keys: readonly string[]) => Promise<OwnDoubts>,
-  update?: { readonly hasRunSince: boolean },
+  update?: { readonly isLatest: boolean },
 ): AsyncGenerator<readonly Item[]> {
   const known = new Map(guard.keys);
   const keyless = placesByLine(guard.keyless.map(([file, line]) => ({ file, line })));
@@ -118,7 +118,7 @@ export async function* guardRetry(
     } else {
       familiar = true;
     }
-    const wasAwaited = before === undefined && update?.hasRunSince === false;
+    const wasAwaited = before === undefined && update?.isLatest === true;
     if (since === 'written' && !wasAwaited)
       return { kind: 'skipped', key, reason: writtenSince(guard, spans) };
     if (since === 'in-doubt') return { kind: 'rejected', key, reason: inDoubtSince(guard, spans) };

@@ -105,6 +105,27 @@ describe('a contact of a store that was not probed', () => {
     expect(await run('run', 'crm')).toMatchObject({ code: 0, unsent: 0, rejected: 0 });
     expect(await run('run', 'crm')).toMatchObject({ code: 0, unchanged: 30, requests: 0 });
   });
+
+  it('keeps edits that are known when what a kill left in doubt is gone from the source', async () => {
+    const ids = Array.from({ length: 30 }, (_, index) => 1002 + index);
+    await using crm = await openCrm(ids, { latencyMs: 15 });
+    const { folder, contacts, source, run, edit } = crm;
+    await source('+44 ');
+    await run('run', 'crm');
+    expect((await folder.storeferry('probe', 'main', '--contact', '1001')).code).toBe(0);
+    for (const id of ids) await edit(id, { name: `By hand ${id}` });
+    expect(await run('drift', 'crm')).toMatchObject({ edited: 30 });
+    await source('+45 ');
+    const { process, ended } = folder.start('run', 'crm');
+    await until(async () => process.exitCode !== null || JSON.stringify(await contacts()).includes('"+45'));
+    process.kill('SIGKILL');
+    await ended;
+    await folder.write('crm.csv', `Id,Name,Phone\n${ids.map((id) => `${id},Ann ${id},`).join('\n')}\n`);
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, unsent: 0, rejected: 0 });
+    const known = (await contacts()).filter(({ id }) => ids.includes(Number(id)));
+    expect(known).toMatchObject(ids.map((id) => ({ name: `By hand ${id}` })));
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, unchanged: 30, requests: 0 });
+  });
 });
 
 describe('contacts that were edited in the store', () => {

@@ -5,6 +5,10 @@ import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { catalogOf, FILES, lampsOf, openShop, type Redis } from './undo-shop.ts';
 
+const PRICES = `import: products
+columns: { sku: SKU, price: Price }
+variants: { sku: sku, pricing: { price: price } }
+`;
 const LAMPS = lampsOf(8);
 const OTHER_JOB = FILES['jobs/catalog.yaml']
   .replace('catalog.csv', 'other.csv')
@@ -196,6 +200,31 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     expect(await shop.run('run', 'stock')).toMatchObject({ unchanged: 1, applied: 1 });
     expect(await shop.run('release', String(run))).toMatchObject({ code: 3, applied: 1, rejected: 1 });
     expect([shop.priceOf('lamp-1'), shop.priceOf('lamp-2')]).toEqual([90, 12]);
+  });
+
+  it('is not released after an update job has found the held field unchanged', async () => {
+    await using redis = await openRedis();
+    await using shop = await openTwoJobs(redis);
+    const guards = 'guards: [{ field: variants.regularPrice, changeBy: 50%, action: hold }]\n';
+    await shop.workspace.write('jobs/catalog.yaml', FILES['jobs/catalog.yaml'] + guards);
+    const { run } = await shop.catalogSends({ 'lamp-1': 90 });
+    await shop.workspace.write('mappings/prices.yaml', PRICES);
+    await shop.workspace.write('jobs/prices.yaml', FILES['jobs/stock.yaml'].replaceAll('stock', 'prices'));
+    await shop.workspace.write('prices.csv', 'SKU,Price\nlamp-1,11\n');
+    expect(await shop.run('run', 'prices')).toMatchObject({ unchanged: 1 });
+    expect(await shop.run('release', String(run))).toMatchObject({ code: 3, applied: 0, rejected: 1 });
+  });
+
+  it('is not overwritten by the retry of an update that was awaited, where another update has sent it', async () => {
+    await using redis = await openRedis();
+    await using shop = await openTwoJobs(redis);
+    await shop.workspace.write('stock.csv', 'SKU,Qty\nlamp-8,8\n');
+    const first = await shop.run('run', 'stock');
+    await shop.sends(lampsOf(9));
+    await shop.workspace.write('jobs/newer.yaml', FILES['jobs/stock.yaml'].replace('stock.csv', 'newer.csv'));
+    await shop.workspace.write('newer.csv', 'SKU,Qty\nlamp-8,99\n');
+    expect(await shop.run('run', 'newer')).toMatchObject({ applied: 1 });
+    expect(await shop.run('retry', String(first['run']))).toMatchObject({ applied: 0, skipped: 1 });
   });
 
   it('lets an update be retried for which it was awaited, unless the job has run since', async () => {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { GuardHit } from '../../model/guard.ts';
-import { isJsonObject, type JsonObject, member, plainText } from '../../model/json-object.ts';
+import { isJsonObject, type JsonObject, member, plainText, withoutAbsent } from '../../model/json-object.ts';
 import {
   type ConflictRules,
   conflictPolicy,
@@ -100,23 +100,33 @@ export function planUpdate(
   const isStockKnown = doubted !== null && !withCompanions(doubted).includes('variants');
   const found = isStockKnown && inStore !== undefined ? unchangedStock(now, before, inStore) : [];
   const stock = found.length === 0 ? undefined : found;
+  const sent = [...new Set([...fields, ...withCompanions(doubted ?? [])])].filter((name) =>
+    Object.hasOwn(now, name),
+  );
+  // A store may refuse an update of nothing: what is in doubt, the source no longer has.
+  const repeated = sent.length > 0 || Object.hasOwn(now, 'url') ? [] : [harmlessField(now, names)];
   if (!isPart) {
     const overwritten = names.filter(
       (name) => !changed.includes(name) || (isUndo && conflicts.includes(name)),
     );
     return { body: text, part: undefined, stock, hits, decided, kept: [], overwritten };
   }
-  const sent = [...new Set([...fields, ...withCompanions(doubted)])].filter((name) =>
-    Object.hasOwn(now, name),
-  );
   const unsent = names.filter((name) => !sent.includes(name));
   const title = unsent.includes('title') ? edited['title']?.value : undefined;
   const part: RecordPart = {
-    fields: sent,
+    fields: repeated.length === 0 ? sent : withoutAbsent([...repeated, ...doubted]),
     ...(byId && { byId }),
     ...(typeof title === 'string' && { title }),
   };
   return { body: text, part, stock, hits, decided, kept: unsent, overwritten: [] };
+}
+
+/** A field of a contact that can be sent again: neither edited in the store nor a consent, which may have been withdrawn there. */
+function harmlessField(contact: JsonObject, edited: readonly string[]): string | undefined {
+  const left = Object.keys(contact).filter(
+    (name) => !edited.includes(name) && name !== 'subscribed' && name !== 'subscriberLists',
+  );
+  return left.includes('email') ? 'email' : left[0];
 }
 
 /** Holds a product that would be sent whole by its url, and has this other one in the store: it would be created a second time. */

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { CurrencyWatch, type KnownCurrency, type MappingContext } from '../../mapping/compile-mapping.ts';
 import type { StoreList } from '../../mapping/lookup-table.ts';
-import type { SourceItem } from '../../model/mapped-record.ts';
+import { mappedFields } from '../../mapping/spec/mapping-spec.ts';
+import { reportedField, type SourceItem } from '../../model/mapped-record.ts';
 import { comparedEmail } from '../../model/operation.ts';
 import type { Plan, PlanSource } from '../../model/plan.ts';
 import { withMessages } from '../../model/reason.ts';
-import { COMPLETED, EXECUTING_KINDS, type Run, SENDING_KINDS } from '../../model/run.ts';
+import { COMPLETED, EXECUTING_KINDS, isSameTarget, type Run, SENDING_KINDS } from '../../model/run.ts';
 import { SafetyLimitError, StateError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
 import {
@@ -82,7 +83,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     source.contacts === undefined;
   const update =
     guard !== undefined && job.mode === 'update'
-      ? { hasRunSince: await hasRunSince(context, run, guard) }
+      ? { isLatest: !(await hasUpdatedSince(context, run, guard)) }
       : undefined;
   const position = await ledger.position();
   const index = hasBlocks && !run.resend ? await keptBlocks(context, run, position) : undefined;
@@ -98,7 +99,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     openMapped: () => (adoption === undefined ? reading.open() : adoption.rekey(reading.open())),
     ...(hasBlocks && { blocks }),
     plannedPosition,
-    undecided: run.kind === 'retry' ? undefined : await undecidedKeys(context, run, job.mode),
+    undecided: run.kind === 'retry' ? undefined : await undecidedKeys(context, run, fieldsOfUpdate(request)),
     admit: (records) =>
       withRedactedReasons(
         guard === undefined
@@ -134,12 +135,28 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
   });
 }
 
-/** Whether the job has run since the run that this one retries, other than for the same retry. */
-async function hasRunSince({ state: { runs } }: RunContext, { id, job }: Run, guard: RetryGuard) {
+/** What an update changes, as reports name it; null for a job that sends whole records. */
+function fieldsOfUpdate({ job, mapping: { spec } }: ImportRequest) {
+  if (job.mode !== 'update' || spec.import !== 'products') return null;
+  return new Set<string>(mappedFields(spec).map(reportedField));
+}
+
+/**
+ * Whether the job has run since the run that this one retries, other than for the same retry, or another update may have sent
+ * something.
+ */
+async function hasUpdatedSince({ state: { runs }, artifacts }: RunContext, run: Run, guard: RetryGuard) {
   const of = await runs.get(guard.retryOf);
   const isAttempt = isAttemptOf(guard);
-  const isLater = (run: Run) => of === undefined || (run.sequence > of.sequence && run.id !== id);
-  return (await runs.list({ job, kinds: EXECUTING_KINDS })).some((run) => isLater(run) && !isAttempt(run));
+  for (const since of await runs.list({ kinds: EXECUTING_KINDS })) {
+    if (of !== undefined && since.sequence <= of.sequence) return false;
+    if (since.id === run.id || isAttempt(since) || !isSameTarget(since, run)) continue;
+    if (since.job === run.job) return true;
+    if (since.totals?.applied === 0) continue;
+    const plan = await readPlan(artifacts.run(since.id)).catch(() => undefined);
+    if (plan === undefined || plan.mode === 'update') return true;
+  }
+  return of === undefined;
 }
 
 /** `options[].advanced` as mapping or store fix it; undefined where the variants of a product decide. */

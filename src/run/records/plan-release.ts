@@ -1,4 +1,4 @@
-import type { Contact, ImportMode, Mapped, Product } from '../../model/mapped-record.ts';
+import type { Contact, Mapped, Product } from '../../model/mapped-record.ts';
 import type { Operation } from '../../model/operation.ts';
 import type { Plan } from '../../model/plan.ts';
 import { IN_DOUBT_SINCE, type Reason } from '../../model/reason.ts';
@@ -226,30 +226,38 @@ async function newerRuns({ state, artifacts }: RunContext, of: Run): Promise<rea
 
 /**
  * The keys that earlier runs have rejected or held, of any job with the same target; undefined if there are none. A run that finds one of them
- * unchanged confirms it (`Ledger.confirm`), so that no later retry or release sends the older version. An update of fields says nothing
- * of the others: it confirms those of its own job.
+ * unchanged confirms it (`Ledger.confirm`), so that no later retry or release sends the older version. `updates`: the fields of an update,
+ * which says nothing of the others.
  */
 export async function undecidedKeys(
   { state, artifacts }: RunContext,
   run: Run,
-  mode: ImportMode,
+  updates: ReadonlySet<string> | null,
 ): Promise<KeySet | undefined> {
   const keys = new KeySet();
-  const note = (key: string | null) => key !== null && keys.add(key, true);
-  const ofJob = mode === 'update' ? { job: run.job } : {};
-  for (const other of await state.runs.list({ kinds: HOLDING_KINDS, ...ofJob })) {
+  for (const other of await state.runs.list({ kinds: HOLDING_KINDS })) {
     if (other.id === run.id || !isSameTarget(other, run)) continue;
     if (!mayHaveRejectedOrHeld(other)) continue;
+    const note = (key: string | null, fields: readonly (string | undefined)[]) => {
+      const isConcerned =
+        updates === null ||
+        other.job === run.job ||
+        fields.some((field) => field === undefined || updates.has(field.replace(OF_PRICING, 'price')));
+      if (key !== null && isConcerned) keys.add(key, true);
+    };
     const folder = artifacts.run(other.id);
-    for await (const page of state.runs.refusals(other.id)) for (const { key } of page) note(key);
+    for await (const page of state.runs.refusals(other.id))
+      for (const { key, reason } of page) note(key, [reason.field]);
     try {
       const plan = await readPlan(folder);
       if (plan === undefined) continue;
-      for await (const page of readRejections(folder)) for (const { key } of page) note(key);
+      for await (const page of readRejections(folder))
+        for (const { key, reason } of page) note(key, [reason.field]);
       for await (const page of readHeld(folder, plan)) {
-        for (const { operation } of page) {
-          note(operation.key);
-          note(oldKeyOf(operation) ?? null);
+        for (const { operation, hits } of page) {
+          const fields = hits.map(({ field }) => field);
+          note(operation.key, fields);
+          note(oldKeyOf(operation) ?? null, fields);
         }
       }
     } catch (error) {
@@ -259,6 +267,9 @@ export async function undecidedKeys(
   }
   return keys.size === 0 ? undefined : keys;
 }
+
+/** What a mapping writes as one, below `variants.pricing`. */
+const OF_PRICING = /(?<=^variants\.)(?:regularPrice|salePrice|onSale)$/;
 
 /** What a run holds of a record. */
 interface HeldValues extends Pick<HeldRecord, 'hits'> {

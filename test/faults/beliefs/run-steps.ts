@@ -57,7 +57,7 @@ export async function planRun(context: RunContext, settings: Settings, run: Run)
     async *openMapped() {
       yield itemsOf(settings.source);
     },
-    undecided: isRetry ? undefined : await undecidedKeys(context, run, 'mirror'),
+    undecided: isRetry ? undefined : await undecidedKeys(context, run, null),
     admit: (records) =>
       guard === undefined
         ? records
