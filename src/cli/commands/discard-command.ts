@@ -1,5 +1,4 @@
 import { againAction, commandText } from '../../model/action.ts';
-import { isUnsentPlan } from '../../model/run.ts';
 import { discardRun } from '../../run/execute-run.ts';
 import { counted } from '../../text/printable.ts';
 import { requiredArgument } from '../define-command.ts';
@@ -18,13 +17,14 @@ export const discardCommand = defineStateCommand({
   async run({ context, program }, { run: id }) {
     const run = await discardRun(context, await knownRun(context, id));
     await recordCommand(context, { action: 'discard', job: run.job, run: run.id });
+    const isPlan = (run.totals?.requests ?? 0) === 0;
     const sent = (run.totals?.applied ?? 0) + (run.totals?.deleted ?? 0);
     const rest =
       sent === 0 ? 'nothing of it was sent' : `${counted(sent, 'record')} of it were sent before and stay`;
     const action = againAction(run);
     const again = action.does === 'run' ? { ...action, does: 'plan' as const } : action;
     return {
-      text: `Discarded the ${isUnsentPlan(run) ? 'plan' : 'rest of run'} ${run.id} of ${run.job}: ${rest}.\nTo plan again: ${program} ${commandText(again)}\n`,
+      text: `Discarded the ${isPlan ? 'plan' : 'rest of run'} ${run.id} of ${run.job}: ${rest}.\nTo plan again: ${program} ${commandText(again)}\n`,
     };
   },
 });
