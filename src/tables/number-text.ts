@@ -145,11 +145,19 @@ export function shownBy(code: string): string | undefined {
   }
   const numbers = sections.slice(0, 3).filter((section) => !section.includes(TEXT));
   const [first = DIGIT] = numbers;
-  const instead = numbers.find((section) => !section.includes(DIGIT) && /\p{L}/u.test(section));
+  // Accounting formats show 0 as a dash: `#,##0 "kr";-#,##0 "kr";"-" "kr"`.
+  const isDash = (section: string) => bareText(section.replace('-', DIGIT)) === bareText(first);
+  const instead = numbers.find(
+    (section, at) => !section.includes(DIGIT) && /\p{L}/u.test(section) && !(at === 2 && isDash(section)),
+  );
   if (instead !== undefined) return `# / ${instead.replaceAll(CONDITION, '').trim()}`;
   if (/[;"]/.test(code) && !first.includes(DIGIT) && !first.includes(CONDITION)) return '# (hidden)';
   const shown = first.replaceAll(CONDITION, ' ').replaceAll(NUMBER, '#').replaceAll(GROUP, ',').trim();
   return /\p{L}|,/u.test(shown) && shown.includes('#') ? shown : undefined;
+}
+
+function bareText(section: string) {
+  return section.replaceAll(NUMBER, '#').replaceAll(/\s/g, '');
 }
 
 const CONDITION = '\x02';

@@ -62,6 +62,9 @@ describe('numbers that a sheet shows with words', () => {
     ['Price', '"on request";0.00', '# / on request'],
     ['Price', '0.00;-0.00;\\f\\r\\e\\e', '# / free'],
     ['Price', '#,##0.00;[Red]"n/a; ""?";"free";@', '# / n/a; ?'],
+    ['Price', '#,##0\\ "kr";-#,##0\\ "kr";"on request - "\\ "kr"', '# / on request -  kr'],
+    ['Price', '#,##0\\ "kr";"-"\\ "kr";"-"\\ "kr"', '# / - kr'],
+    ['Price', '"- kr";#,##0\\ "kr"', '# / - kr'],
     ['Price', ';;;', '# (hidden)'],
     ['Price', ';0.00', '# (hidden)'],
     ['Stock', '"";""', '# (hidden)'],
@@ -91,6 +94,9 @@ describe('numbers that a sheet shows with words', () => {
     ['Stock', '0;-0;;@'],
     ['Price', '_-* #,##0.00_-;-* #,##0.00_-;_-* "-"??_-;_-@_-'],
     ['Price', '[=0]"";0.00'],
+    ['Price', '_-* #,##0\\ "kr"_-;-* #,##0\\ "kr"_-;_-* "-"\\ "kr"_-;_-@_-'],
+    ['Price', '_-* #,##0\\ [$Kč-405]_-;\\-* #,##0\\ [$Kč-405]_-;_-* "-"\\ [$Kč-405]_-;_-@_-'],
+    ['Price', '_ [$CHF-807]\\ * #,##0_ ;_ [$CHF-807]\\ * \\-#,##0_ ;_ [$CHF-807]\\ * "-"_ ;_ @_ '],
     ['Length', '0" cm"'],
   ])('%s as %s are not', async (header, format) => {
     const file = { rows: priced(header, { number: 12, format }, { number: 9, format }) };
