@@ -74,7 +74,7 @@ export async function findRenamed(search: RenameSearch): Promise<Predecessors | 
   // Of a part of a catalog, only what has the same SKUs is looked at.
   const isWhole = hasMost || isReplaced;
   const kinds: readonly MatchKind[] = isWhole ? ['url', 'skus', 'pictures'] : ['skus'];
-  using matcher = new ProductMatcher(isReplaced ? [...kinds, 'title'] : kinds);
+  using matcher = new ProductMatcher(isReplaced ? [...kinds, 'title'] : kinds, isReplaced);
   // Of a rejected product, some SKUs may be unreadable. A skipped one is often a variant of another product.
   using rejects = new ProductMatcher(['pictures', 'sku']);
   using skips = new ProductMatcher(['skus', 'pictures']);

@@ -46,12 +46,14 @@ export class ProductMatcher implements Disposable {
       CREATE INDEX handles_of_key ON handles (key, is_new);
     `);
   readonly #kinds: readonly MatchKind[];
+  readonly #trustsSkus: boolean;
   readonly #insert;
   readonly #sharing;
   readonly #handles;
 
-  /** `kinds`: by what they are matched. */
-  constructor(kinds: readonly MatchKind[]) {
+  /** `kinds`: by what they are matched. `trustsSkus`: products of which all SKUs are others are not the same by title or pictures. */
+  constructor(kinds: readonly MatchKind[], trustsSkus = false) {
+    this.#trustsSkus = trustsSkus;
     this.#kinds = MATCH_KINDS.filter((kind) => kinds.includes(kind));
     this.#insert = this.#database.prepare('INSERT OR IGNORE INTO handles VALUES (?, ?, ?, ?)');
     this.#sharing = this.#database.prepare(
@@ -112,6 +114,7 @@ export class ProductMatcher implements Disposable {
         const isUnique = known.length === 1 && news.length === 1 && MATCH_SCORES[by] >= MIN_CERTAIN_SCORE;
         for (const other of known) {
           if (candidates.some((one) => one.key === other)) continue;
+          if (this.#trustsSkus && by !== 'url' && areUnlike(handles, this.#handlesOf(other, false))) continue;
           const hasOtherSkus = by === 'title' && this.#hasOtherSkus(other, skus);
           candidates.push({ key: other, by, isOnly: isUnique && !hasOtherSkus, hasOtherSkus });
         }
@@ -141,6 +144,26 @@ export class ProductMatcher implements Disposable {
   [Symbol.dispose](): void {
     this.#database.close();
   }
+}
+
+type Handles = readonly (readonly [kind: string, value: string])[];
+
+/** Whether both have an SKU for each variant, and none is, or contains, one of the other: `SS-12`, `ss12` and `DE-SS-12` are alike. */
+function areUnlike(product: Handles, other: Handles) {
+  const known = foldedSkus(other);
+  return foldedSkus(product).every((sku) => !known.some((one) => one.includes(sku) || sku.includes(one)));
+}
+
+/** Without case and punctuation; an empty one, which is like any other, where a variant has none. */
+function foldedSkus(handles: Handles): readonly string[] {
+  const skus: readonly string[] = JSON.parse(handles.find(([kind]) => kind === 'skus')?.[1] ?? '[""]');
+  return skus.map((sku) =>
+    sku
+      .normalize('NFKC')
+      .toLowerCase()
+      .split(/[^\p{L}\p{N}]/u)
+      .join(''),
+  );
 }
 
 interface Candidate extends MatchCandidate {

@@ -165,6 +165,31 @@ describe('a product with a new url', () => {
     });
   });
 
+  it.each(['hold', 'put'] as const)('is new if all its SKUs are others (%s)', async (method) => {
+    const variants = (...skus: string[]) => skus.map((sku) => ({ ...product('p').variants[0], sku }));
+    const planned = async (before: readonly string[], after: readonly string[], more = {}) => {
+      const ledger = ledgerOf(0, 0);
+      const mapped = [0, 1, 2, 3, 4, 5].map((n) => {
+        const of = (key: string, skus: readonly string[]) => ({
+          ...product(key, { title: `Tee ${n}`, ...more }),
+          variants: variants(...skus.map((sku) => sku && `${sku}-${n}`)),
+        });
+        ledger.put(`s${n}`, of(`s${n}`, before), { id: 100 + n, job: 'nightly' });
+        return record(`a${n}`, of(`a${n}`, after), { line: 9 });
+      });
+      const { counts } = (await planRenames({ mapped, ledger, mode: 'upsert' }, method)).plan;
+      return [counts.new.records, counts.held.records];
+    };
+    expect(await planned(['SS26'], ['AW26'])).toEqual([6, 0]);
+    expect(await planned(['SS26', 'SS26-L'], ['AW26', 'AW26-L'], PICTURES)).toEqual([6, 0]);
+    // The same product: a SKU is shared, absent or spelled otherwise.
+    expect(await planned(['SS26', 'SS26-L'], ['SS26', 'AW26-L'])).toEqual([0, 6]);
+    expect(await planned(['SS26', ''], ['AW26', 'AW26-L'])).toEqual([0, 6]);
+    expect(await planned(['SS26'], [''])).toEqual([0, 6]);
+    expect(await planned(['SS＂26'], ['DE-ss26'])).toEqual([0, 6]);
+    expect(await planned(['0026'], ['26'])).toEqual([0, 6]);
+  });
+
   it('is the known one if Unicode spells its url, SKU or pictures in another way', async () => {
     const [nfc, nfd] = ['tür', 'tür'.normalize('NFD')];
     const ledger = ledgerOf(0, 4).put(nfc, product(nfc), { id: 7, job: 'nightly' });
