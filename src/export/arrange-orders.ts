@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { ExportJob } from '../config/job/job.ts';
 import { pathKey } from '../model/json-object.ts';
-import { pathOf, timeOfDate } from '../model/mapped-record.ts';
+import { pathOf, pathsOverlap, timeOfDate } from '../model/mapped-record.ts';
 import { DestinationError } from '../model/storeferry-error.ts';
 import { exactJson, exactStringify, exactText, isPlainObject } from './exact-json.ts';
 import { CHANGE_FIELD } from './export-position.ts';
@@ -85,7 +85,10 @@ export async function noteUnknownFields(orders: Orders, job: ExportJob): Promise
       for (const name of Object.keys(mask))
         for (const found of spellingsOf(order, pathOf(name))) {
           const isWritten =
-            columns.length === 0 || columns.some(({ path }) => pathKey(pathOf(path)) === pathKey(found));
+            columns.length === 0 ||
+            columns
+              .map(({ path }) => pathOf(path))
+              .some((path) => pathsOverlap(timeOfDate(path) ?? path, found));
           if (isWritten && !masked.has(pathKey(found)))
             throw new DestinationError(
               `The orders have a field ${found.join('.')}, which \`mask\` names as ${name}: it would not be masked.`,

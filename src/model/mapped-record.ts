@@ -467,6 +467,18 @@ export function pathOf(column: string): readonly string[] {
   return [...names, name];
 }
 
+/** Whether one path leads to a value that the other has a part of; each number may select from a list that the other takes whole. */
+export function pathsOverlap(
+  [one, ...more]: readonly string[],
+  [other, ...others]: readonly string[],
+): boolean {
+  if (one === undefined || other === undefined) return true;
+  if (one === other) return pathsOverlap(more, others);
+  const [oneIsIndex, otherIsIndex] = [/^\d+$/.test(one), /^\d+$/.test(other)];
+  if (oneIsIndex === otherIsIndex) return false;
+  return oneIsIndex ? pathsOverlap(more, [other, ...others]) : pathsOverlap([one, ...more], others);
+}
+
 /** The fields with the time of an order, in Unix seconds: stores are seen to use either. */
 const ORDER_TIMES: ReadonlySet<string> = new Set(['createdOn', 'created']);
 

@@ -26,15 +26,7 @@ import { finishStep } from './import/finish-step.ts';
 import { keepBlocks } from './import/kept-blocks.ts';
 import { planStep, refuseUnknownKeys, refuseUnsafe } from './import/plan-step.ts';
 import { stageJobSource, stageStep, stageWithoutSource } from './import/stage-step.ts';
-import {
-  createReconciledRun,
-  lockJob,
-  lockJobForRun,
-  lockPlan,
-  lockTarget,
-  reconcileState,
-  whileHeld,
-} from './lock-job.ts';
+import { createReconciledRun, lockJob, lockPlan, lockTarget, reconcileState, whileHeld } from './lock-job.ts';
 import type { News, TestedRecipient } from './notify/send-notices.ts';
 import { refuseUnlessRejected, stageCorrected } from './read-corrections.ts';
 import { type CopySource, copyRequest, refuseUnlessCopyable } from './records/plan-copy.ts';
@@ -238,7 +230,7 @@ async function importRun(outerContext: RunContext, task: ImportTask) {
   return await runPipeline(outerContext, {
     run: runOf(outerContext, request, task),
     // A plan does not lock the job: a plan that is made during a run may be outdated, which is harmless.
-    lock: isPlanning(task) ? lockPlan : lockJobForRun,
+    lock: isPlanning(task) ? lockPlan : lockJob,
     async admit(run) {
       if (mapsRows(task)) refuseUnusable(request.mapping);
       if (task.kind === 'retry') {

@@ -1,4 +1,4 @@
-import { COMPLETED, type FoundGone, forgotten, type Run, type StateLoss, UNFINISHED } from '../model/run.ts';
+import { COMPLETED, type FoundGone, forgotten, type Run, type StateLoss } from '../model/run.ts';
 import { LockedError, StateError } from '../model/storeferry-error.ts';
 import {
   destinationLockName,
@@ -27,24 +27,6 @@ export async function lockJob(context: RunContext, { job, id: run }: Pick<Run, '
     });
   }
   return lock;
-}
-
-/**
- * Locks the job for a run that may continue an earlier one. Requests to end earlier ones have been met, because no process executes them
- * now: one that comes later is for this run.
- */
-export async function lockJobForRun(context: RunContext, run: Run): Promise<Lock> {
-  const lock = await lockJob(context, run);
-  const { runs } = context.state;
-  try {
-    for (const { id, interruptAskedAt } of await runs.list({ job: run.job, statuses: UNFINISHED })) {
-      if (id !== run.id && interruptAskedAt != null) await runs.update(id, { interruptAskedAt: null });
-    }
-    return lock;
-  } catch (error) {
-    await lock.release();
-    throw error;
-  }
 }
 
 /** A run that continues another one was removed for it: then the one that is running. */

@@ -39,6 +39,8 @@ export interface RunContext extends FileAccess {
   readonly clock: () => number;
   /** How long this process and earlier ones have worked on the current run, in milliseconds; absent outside of runs. */
   readonly workedMs?: () => number;
+  /** Requests to end unfinished runs of the job, by run, as they were when this run got its lock: they are no requests to end it. */
+  readonly metRequests?: ReadonlyMap<string, number>;
   /** A new run id: short, random, and valid in file names. */
   readonly newRunId: () => string;
   /** The id that its run was queued with: the name of a file that arrived begins with it. Absent where a person runs a job directly. */

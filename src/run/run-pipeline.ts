@@ -3,7 +3,7 @@ import type { StoreConfig } from '../config/store-config.ts';
 import { repeatEvery } from '../model/clock.ts';
 import { withoutAbsent } from '../model/json-object.ts';
 import { storeIdentity } from '../model/remote-address.ts';
-import type { Run, RunProgress, RunWaiting } from '../model/run.ts';
+import { type Run, type RunProgress, type RunWaiting, UNFINISHED } from '../model/run.ts';
 import {
   explainError,
   InterruptedOnRequestError,
@@ -60,7 +60,10 @@ export async function runPipeline(surroundings: RunContext, pipeline: RunPipelin
   await using lock = await pipeline.lock(surroundings, pipeline.run);
   refuseMissingJob(surroundings, pipeline.run);
   const begun = admit === undefined ? pipeline.run : await admit(pipeline.run);
-  using watched = watchedRun(surroundings, begun);
+  const { job } = begun;
+  const earlier = await surroundings.state.runs.list({ job, statuses: UNFINISHED });
+  const metRequests = new Map(earlier.map(({ id, interruptAskedAt }) => [id, interruptAskedAt ?? 0]));
+  using watched = watchedRun({ ...surroundings, metRequests }, begun);
   const { context } = watched;
   const work: RunWork = {
     context,
@@ -175,9 +178,13 @@ function jobFacts(job: Job): Pick<Run, 'job' | 'resource' | 'approval'> {
 export async function continueInstead(context: RunContext, begun: Run, unfinished: Run): Promise<Run> {
   const { runs } = context.state;
   await context.artifacts.remove(begun.id);
-  // A request to end the new run means the continued one as well.
-  const { interruptAskedAt = null } = (await runs.get(begun.id)) ?? {};
+  const [ofBegun, ofUnfinished] = await Promise.all(
+    [begun, unfinished].map(async ({ id }) => (await runs.get(id))?.interruptAskedAt ?? null),
+  );
   await runs.remove(begun.id);
+  const isMet = ofUnfinished != null && ofUnfinished === context.metRequests?.get(unfinished.id);
+  // A request to end the new run means the continued one as well.
+  const asked = ofBegun ?? (isMet ? null : undefined);
   const starters = withoutAbsent([unfinished.startedBy, begun.startedBy]);
   const isShared = starters.some(({ length }) => length === 0);
   return await runs.update(unfinished.id, {
@@ -185,7 +192,7 @@ export async function continueInstead(context: RunContext, begun: Run, unfinishe
     error: null,
     finishedAt: null,
     progress: null,
-    ...(interruptAskedAt !== null && { interruptAskedAt }),
+    ...(asked !== undefined && { interruptAskedAt: asked }),
     ...(starters.length > 0 && { startedBy: isShared ? [] : [...new Set(starters.flat())] }),
   });
 }

@@ -256,6 +256,8 @@ describe('exporting new orders', () => {
         'export: orders\ndestination: { path: unknown.csv }\nmask: { mail: redact }\nfilter: { statuss: [paid] }\ncolumns: [id, mail, created_iso, items.sku]\nrows: items\n',
       fresh:
         'export: orders\ndestination: { path: "out/{number}.csv", mode: new }\nmask: { Customer.email: redact }\n',
+      within:
+        'export: orders\ndestination: { path: within.csv }\nmask: { customer.Email: redact }\ncolumns: [id, customer]\n',
       right:
         'export: orders\ndestination: { path: right.csv }\nmask: { customer: redact, items.0.sku: redact, Created: redact }\ncolumns: [id, customer.email, items.sku]\n',
     });
@@ -263,7 +265,7 @@ describe('exporting new orders', () => {
     const run = async (job: string) => await setup.workspace.storeferry('run', job);
     expect((await run('unknown')).stdout, 'a store without orders').not.toContain('No order has');
     orders.push({ ...manyOrders(1)[0], created: 1_700_000_000, items: [{ sku: 'A' }] });
-    for (const job of ['cased', 'fresh']) {
+    for (const job of ['cased', 'fresh', 'within']) {
       const refused = await run(job);
       expect(refused.code, job).toBe(1);
       expect(refused.stdout + refused.stderr).toContain(

@@ -297,7 +297,7 @@ describe('a mask of an export', () => {
     },
   );
 
-  it.each(['shipping.phone', 'billing.email', 'note'])(
+  it.each(['shipping.phone', 'billing.email', 'note', 'customer.email2', 'customer.mail'])(
     'that names a field of no column masks none: %s',
     (name) => {
       expect(problems(`${EXPORT_JOB}${columns}mask: { ${name}: redact }\n`)).toEqual([]);

@@ -161,3 +161,22 @@ it('a request to end a run is kept when it comes while another worker is about t
   await queued.take(queued.processor(asked));
   expect((await state.runs.get('announced1'))?.interruptAskedAt).toEqual(expect.any(Number));
 });
+
+it('a run clears requests to end of no other run than the one that it continues', async () => {
+  await using queued = await queuedNightly();
+  const { state } = queued;
+  await queued.take(queued.processor(withRuns(state, endingWith(FULL))));
+  const dead = await state.runs.get('announced1');
+  if (dead === undefined) throw new Error('no run has begun');
+  await state.runs.create({ ...dead, id: 'a-plan', kind: 'plan', status: 'running', digest: 'other' });
+  for (const id of ['announced1', 'a-plan']) await state.runs.update(id, { interruptAskedAt: 1 });
+  // As a person does who runs the job again: only the queue takes a run that was asked to end for ended.
+  const unasked = withRuns(state, ({ get }) => ({
+    get: async (id) => {
+      const run = await get(id);
+      return run && { ...run, ...(run.interruptAskedAt === 1 && { interruptAskedAt: null }) };
+    },
+  }));
+  await queued.take(queued.processor(unasked));
+  expect((await state.runs.get('a-plan'))?.interruptAskedAt).toBe(1);
+});

@@ -241,6 +241,10 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     const first = await shop.run('run', 'stock');
     expect(first).toMatchObject({ code: 3, rejected: 2 });
     await shop.sends(lampsOf(9));
+    await shop.workspace.write('mappings/prices.yaml', PRICES);
+    await shop.workspace.write('jobs/prices.yaml', FILES['jobs/stock.yaml'].replaceAll('stock', 'prices'));
+    await shop.workspace.write('prices.csv', 'SKU,Price\nlamp-2,13\n');
+    expect(await shop.run('run', 'prices')).toMatchObject({ applied: 1 });
     expect(await shop.run('retry', String(first['run']))).toMatchObject({ code: 0, applied: 2 });
     expect([stockOf('lamp-1'), stockOf('lamp-8')]).toEqual([7, 8]);
     await shop.sends(lampsOf(9));

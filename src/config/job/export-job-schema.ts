@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { addProblem, namesOf, optional, valueAt } from '../../model/json-object.ts';
-import { LIST_COLUMNS, pathOf, timeOfDate } from '../../model/mapped-record.ts';
+import { LIST_COLUMNS, pathOf, pathsOverlap, timeOfDate } from '../../model/mapped-record.ts';
 import { namePlaceholders, workspacePathSchema } from '../../model/remote-address.ts';
 import { delimiterSchema } from '../../model/row.ts';
 import { DATABASES, exactlyOnePlace, PLACES, remoteFields, tableFields } from '../../remote/remote-kinds.ts';
@@ -140,21 +140,22 @@ export const exportJobSchema = z
     }
     const read = judged.map((column) => readPath(column.path));
     for (const path of Object.keys(mask ?? {})) {
-      if (read.some((one) => overlap(pathOf(path), pathOf(one)))) continue;
+      if (read.some((one) => pathsOverlap(pathOf(path), pathOf(one)))) continue;
       const named = judged.find(({ name }) => name === path);
       refuseIf(
         named !== undefined,
         `'${path}' is the name of a column: write the path of its field, '${readPath(named?.path ?? '')}'`,
         ...['mask', path],
       );
-      // A field that is not written needs no mask; the phone of another address is no slip, but another number is.
-      const isOther = (one: string) =>
-        pathOf(one).at(-1) === pathOf(path).at(-1) && one.replace(/\d+/g, '') !== path.replace(/\d+/g, '');
-      const near = didYouMean(
-        path,
-        read.filter((one) => !isOther(one)),
+      // Other fields that are not written need no mask.
+      const meant = judged.find(
+        (column) => column.path === path || lettersOf(column.path) === lettersOf(path),
       );
-      refuseIf(near !== '', `no column has '${path}', so nothing would be masked${near}`, 'mask', path);
+      refuseIf(
+        meant !== undefined,
+        `no column has '${path}', so nothing would be masked; did you mean '${readPath(meant?.path ?? '')}'?`,
+        ...['mask', path],
+      );
     }
     const keys = isOrders ? ['id'] : ['id', 'read_at'];
     const lacking = keys.filter((key) => !judged.some((column) => column.path === key));
@@ -215,13 +216,10 @@ function readPath(column: string) {
   return timeOfDate(pathOf(column))?.join('.') ?? column;
 }
 
-/** Whether one path leads to a value that the other has a part of; each number may select from a list that the other takes whole. */
-function overlap([one, ...more]: readonly string[], [other, ...others]: readonly string[]): boolean {
-  if (one === undefined || other === undefined) return true;
-  if (one === other) return overlap(more, others);
-  const [oneIsIndex, otherIsIndex] = [/^\d+$/.test(one), /^\d+$/.test(other)];
-  if (oneIsIndex === otherIsIndex) return false;
-  return oneIsIndex ? overlap(more, [other, ...others]) : overlap([one, ...more], others);
+/** Equal where paths differ in letter case, in the places of lists, or in the order of letters. */
+function lettersOf(path: string) {
+  const names = pathOf(path.toLowerCase()).filter((name) => !/^\d+$/.test(name));
+  return [...names.join('.')].sort().join('');
 }
 
 /** The marks that a name may have: a file that grows has one name, and numbers are of files that stay. */

@@ -35,7 +35,7 @@ export const PLAIN_NUMBER: NumberFormat = {
 /** The longest amount; a longer text is refused without a closer look. */
 const MAX_AMOUNT_LENGTH = 64;
 
-/** A number keeps so many digits; two more are what binary fractions add, as in 19.999999999999996. */
+/** A number keeps so many digits: more are of binary fractions, as in 19.999999999999996, and of quotients in databases. */
 const KEPT_DIGITS = 15;
 
 /** More digits before the decimal sign are a code, not an amount. */
@@ -52,7 +52,7 @@ export function readNumber(
   quote: (text: string) => string,
   named?: (currency: string) => void,
 ): Cell {
-  const isPlain = format.decimal === '.' && isNumber(text);
+  const isPlain = format.decimal === '.' && PLAIN.test(text);
   if (isPlain && !(format.refusesThreeDecimals && THREE_DECIMALS.test(text))) return asNumber(text);
   const refused = (code: string, message: string) =>
     format.fallback === 'blank' ? undefined : refuse(code, `${quote(text)} ${message}`);
@@ -69,17 +69,11 @@ export function readNumber(
   if (plain === 'ambiguous') {
     return refused('number-ambiguous', `can be read in two ways: ${unambiguous(format)}`);
   }
-  if (plain === undefined || !isNumber(plain)) {
+  if (plain === undefined || !PLAIN.test(plain)) {
     return refused('not-a-number', `is not a number; ${expected(amount.digits, format)}`);
   }
   if (named !== undefined) for (const word of amount.words) named(word);
   return asNumber(plain);
-}
-
-function isNumber(plain: string) {
-  if (!PLAIN.test(plain)) return false;
-  const digits = plain.replace(/^[-0.]+/, '').replace('.', '');
-  return digits.replace(/(?<!0)0+$/, '').length <= KEPT_DIGITS + 2;
 }
 
 function asNumber(plain: string) {

@@ -10,7 +10,7 @@ import { findJson, type RunFolder } from '../../state/artifacts.ts';
 import { importTarget, targetTag } from '../../state/state.ts';
 import { endRun } from '../end-run.ts';
 import { readProbe } from '../kept-probe.ts';
-import { createReconciledRun, lockJobForRun, lockTarget } from '../lock-job.ts';
+import { createReconciledRun, lockJob, lockTarget } from '../lock-job.ts';
 import { shownFile } from '../report/read-stored-report.ts';
 import type { DriftRequest, RunContext } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
@@ -28,7 +28,7 @@ export async function driftRun(surroundings: RunContext, request: DriftRequest):
   let found: { readonly drift: Drift; readonly requests: number } | null = null;
   return await runPipeline(surroundings, {
     run: newRun(surroundings, request, { kind: 'drift', step: 'apply' }),
-    lock: lockJobForRun,
+    lock: lockJob,
     async admit(run) {
       await comparisonMethod(surroundings, store, job);
       return run;

@@ -31,7 +31,7 @@ import { capitalise, pathFrom } from '../../text/printable.ts';
 import { digestOf } from '../digest-of.ts';
 import { endOf, pruneRuns, RUNS_KEPT } from '../end-run.ts';
 import { readProbe } from '../kept-probe.ts';
-import { lockDestination, lockJobForRun, whileHeld } from '../lock-job.ts';
+import { lockDestination, lockJob, whileHeld } from '../lock-job.ts';
 import { readRunReport, writeReport } from '../report/read-stored-report.ts';
 import { abortingWith, type ExportRequest, type RunContext } from '../run-context.ts';
 import { continueInstead, newRun, runPipeline, supersede } from '../run-pipeline.ts';
@@ -49,7 +49,7 @@ export async function exportRun(surroundings: RunContext, request: ExportRequest
       digest: exportDigest(request),
       ...(request.since !== undefined && { since: request.since }),
     }),
-    lock: lockJobForRun,
+    lock: lockJob,
     async steps(work) {
       const context = whileHeld(work.context, work.lock);
       await context.state.runs.create(work.run);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CurrencyWatch, type KnownCurrency, type MappingContext } from '../../mapping/compile-mapping.ts';
 import type { StoreList } from '../../mapping/lookup-table.ts';
 import { mappedFields } from '../../mapping/spec/mapping-spec.ts';
-import { reportedField, type SourceItem } from '../../model/mapped-record.ts';
+import { membersOf, type SourceItem } from '../../model/mapped-record.ts';
 import { comparedEmail } from '../../model/operation.ts';
 import type { Plan, PlanSource } from '../../model/plan.ts';
 import { withMessages } from '../../model/reason.ts';
@@ -83,7 +83,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     source.contacts === undefined;
   const update =
     guard !== undefined && job.mode === 'update'
-      ? { isLatest: !(await hasUpdatedSince(context, run, guard)) }
+      ? { isLatest: !(await hasUpdatedSince(context, request, run, guard)) }
       : undefined;
   const position = await ledger.position();
   const index = hasBlocks && !run.resend ? await keptBlocks(context, run, position) : undefined;
@@ -138,14 +138,22 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
 /** What an update changes, as reports name it; null for a job that sends whole records. */
 function fieldsOfUpdate({ job, mapping: { spec } }: ImportRequest) {
   if (job.mode !== 'update' || spec.import !== 'products') return null;
-  return new Set<string>(mappedFields(spec).map(reportedField));
+  const fields = mappedFields(spec);
+  const ofVariants = membersOf(fields, 'variants').map((member) => `variants.${member}`);
+  return new Set([...membersOf(fields, 'product'), ...ofVariants]);
 }
 
 /**
  * Whether the job has run since the run that this one retries, other than for the same retry, or another update may have sent
- * something.
+ * the same fields.
  */
-async function hasUpdatedSince({ state: { runs }, artifacts }: RunContext, run: Run, guard: RetryGuard) {
+async function hasUpdatedSince(
+  { state: { runs }, artifacts }: RunContext,
+  request: ImportRequest,
+  run: Run,
+  guard: RetryGuard,
+) {
+  const fields = fieldsOfUpdate(request);
   const of = await runs.get(guard.retryOf);
   const isAttempt = isAttemptOf(guard);
   for (const since of await runs.list({ kinds: EXECUTING_KINDS })) {
@@ -154,7 +162,9 @@ async function hasUpdatedSince({ state: { runs }, artifacts }: RunContext, run: 
     if (since.job === run.job) return true;
     if (since.totals?.applied === 0) continue;
     const plan = await readPlan(artifacts.run(since.id)).catch(() => undefined);
-    if (plan === undefined || plan.mode === 'update') return true;
+    if (plan === undefined) return true;
+    if (plan.mode === 'update' && plan.fieldsChanged.some(({ field }) => fields?.has(field) !== false))
+      return true;
   }
   return of === undefined;
 }

@@ -242,7 +242,7 @@ export async function undecidedKeys(
       const isConcerned =
         updates === null ||
         other.job === run.job ||
-        fields.some((field) => field === undefined || updates.has(field.replace(OF_PRICING, 'price')));
+        fields.some((field) => field === undefined || updates.has(field));
       if (key !== null && isConcerned) keys.add(key, true);
     };
     const folder = artifacts.run(other.id);
@@ -267,9 +267,6 @@ export async function undecidedKeys(
   }
   return keys.size === 0 ? undefined : keys;
 }
-
-/** What a mapping writes as one, below `variants.pricing`. */
-const OF_PRICING = /(?<=^variants\.)(?:regularPrice|salePrice|onSale)$/;
 
 /** What a run holds of a record. */
 interface HeldValues extends Pick<HeldRecord, 'hits'> {

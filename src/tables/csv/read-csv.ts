@@ -133,7 +133,8 @@ async function open(input: Readable, options: CsvOptions): Promise<CsvTable> {
   const pieces = readRows(window, reading, () => finder());
   const { dataRow = 0 } = options;
   const { header, below } = await readHeader(pieces, name);
-  if (options.headerRow !== undefined && header.line !== line)
+  // A first line is what everybody expects, and many write.
+  if (options.headerRow !== undefined && line > 1 && header.line !== line)
     throw noHeader(name, `line ${line} is empty`, line);
   const first = rowsFrom(below, dataRow);
   const firstRows = first.rows;

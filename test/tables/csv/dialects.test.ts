@@ -56,6 +56,9 @@ describe('headerRow', () => {
     const text = `Title\n${blank}\n\nsku;name\na;b\n`;
     await expect(read(text, { headerRow: 2 })).rejects.toThrow('There is no header: line 2 is empty.');
   });
+  it('is the first line with content where it is the first', async () => {
+    expect(await read('\nsku;name\na;b\n', { headerRow: 1 })).toMatchObject({ header: ['sku', 'name'] });
+  });
   it('refuses a line above it that is beyond the limit, before it is read to its end', async () => {
     let pieces = 0;
     const input = Readable.from(
