@@ -39,7 +39,7 @@ const MAX_AMOUNT_LENGTH = 64;
 const KEPT_DIGITS = 15;
 
 /** More digits before the decimal sign are a code, not an amount. */
-const PLAIN = /^-?(?:[0-9]{1,15}(?:\.[0-9]{1,20})?|\.[0-9]{1,20})$/;
+const PLAIN = /^-?(?:[0-9]{1,15}(?:\.[0-9]{1,17})?|\.[0-9]{1,17})$/;
 const THREE_DECIMALS = /\.[0-9]{3}$/;
 
 /**
