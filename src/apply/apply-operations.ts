@@ -269,7 +269,7 @@ export function sendOperation(
   switch (operation.kind) {
     case 'upsert-product': {
       const { part, body, stock } = operation;
-      const sent = { ...operation, body: withStock(body, stock) };
+      const sent = stock === undefined ? operation : { ...operation, body: withStock(body, stock) };
       if (part !== undefined && parts?.allow(part) !== false)
         return sendPart(storefront, sent, part, options, parts);
       return sendWhole(storefront, sent, options);

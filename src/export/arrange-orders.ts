@@ -70,11 +70,16 @@ function itemsOf(order: unknown) {
  */
 export async function noteUnknownFields(orders: Orders, job: ExportJob): Promise<string[]> {
   const { mask = {}, filter = {}, columns = [], rows } = job;
-  const masked = new Set(Object.keys(mask).map((path) => pathKey(pathOf(path))));
+  const pathsOf = (names: readonly string[]) => new Map(names.map((name) => [name, pathOf(name)]));
+  const masks = pathsOf(Object.keys(mask));
+  const masked = new Set([...masks.values()].map(pathKey));
+  const read = columns.map(({ path }) => [path, timeOfDate(pathOf(path)) ?? pathOf(path)] as const);
+  const isWritten = (found: readonly string[]) =>
+    read.length === 0 || read.some(([, path]) => pathsOverlap(path, found));
   const unknown = {
-    mask: new Set(Object.keys(mask)),
-    filter: new Set(Object.keys(filter)),
-    columns: new Set(columns.map(({ path }) => path).filter((path) => path !== CHANGE_FIELD)),
+    mask: new Map(masks),
+    filter: pathsOf(Object.keys(filter)),
+    columns: new Map(read.filter(([name]) => name !== CHANGE_FIELD)),
   };
   let count = 0;
   for await (const batch of orders) {
@@ -82,25 +87,19 @@ export async function noteUnknownFields(orders: Orders, job: ExportJob): Promise
     count += batch.length;
     for (const text of batch) {
       const order = exactJson(text);
-      for (const name of Object.keys(mask))
-        for (const found of spellingsOf(order, pathOf(name))) {
-          const isWritten =
-            columns.length === 0 ||
-            columns
-              .map(({ path }) => pathOf(path))
-              .some((path) => pathsOverlap(timeOfDate(path) ?? path, found));
-          if (isWritten && !masked.has(pathKey(found)))
+      for (const [name, path] of masks)
+        for (const found of spellingsOf(order, path)) {
+          if (!masked.has(pathKey(found)) && isWritten(found))
             throw new DestinationError(
               `The orders have a field ${found.join('.')}, which \`mask\` names as ${name}: it would not be masked.`,
               { hint: 'Write it under `mask` in the job as the orders do.' },
             );
           unknown.mask.delete(name);
         }
-      for (const name of unknown.filter)
-        if (valueAt(order, pathOf(name)) !== undefined) unknown.filter.delete(name);
-      for (const name of unknown.columns) {
-        const path = timeOfDate(pathOf(name)) ?? pathOf(name);
-        const lines = rows === 'items' ? itemsOf(order) : [order];
+      for (const [name, path] of unknown.filter)
+        if (valueAt(order, path) !== undefined) unknown.filter.delete(name);
+      const lines = rows === 'items' && unknown.columns.size > 0 ? itemsOf(order) : [order];
+      for (const [name, path] of unknown.columns) {
         if (lines.some((line) => valueAt(line, path) !== undefined)) unknown.columns.delete(name);
       }
     }
@@ -108,7 +107,9 @@ export async function noteUnknownFields(orders: Orders, job: ExportJob): Promise
   if (count === 0) return [];
   return Object.entries(unknown)
     .filter(([, { size }]) => size > 0)
-    .map(([key, names]) => `No order has ${[...names].join(', ')}, as \`${key}\` of the job names it.`);
+    .map(
+      ([key, names]) => `No order has ${[...names.keys()].join(', ')}, as \`${key}\` of the job names it.`,
+    );
 }
 
 /** The paths of the values that a mask of this path has, whatever the case of their names. */

@@ -30,8 +30,8 @@ export interface UpsertProduct extends WithBody {
 export type VariantStock = readonly (readonly [place: number, quantity: number | null])[];
 
 /** The body with this stock. */
-export function withStock(body: string, stock: VariantStock | undefined): string {
-  const product: unknown = stock === undefined ? undefined : JSON.parse(body);
+export function withStock(body: string, stock: VariantStock): string {
+  const product: unknown = JSON.parse(body);
   if (!isJsonObject(product)) return body;
   const byPlace = new Map(stock);
   const variants = [...objectsIn(product, 'variants')].map((variant, place) =>

@@ -115,11 +115,11 @@ export async function findRenamed(search: RenameSearch): Promise<Predecessors | 
     signal.throwIfAborted();
     await addMissing(owned);
   }
-  const found = matcher
-    .matches()
-    .filter(({ isCertain, candidates: [first] }) => isCertain || first?.by !== 'title');
+  const isByTitle = ({ candidates: [first] }: ReturnType<typeof matcher.matches>[number]) =>
+    first?.by === 'title';
+  const found = matcher.matches().filter((match) => match.isCertain || !isByTitle(match));
   const areTitled = found.length >= gone * MIN_TITLED_SHARE;
-  const matches = found.filter(({ candidates: [first] }) => areTitled || first?.by !== 'title');
+  const matches = areTitled ? found : found.filter((match) => !isByTitle(match));
   const likelyRejected = rejects.matches();
   const likelySkipped = skips.matches();
   const shared = await findSharedSkus(

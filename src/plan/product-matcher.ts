@@ -161,8 +161,7 @@ function foldedSkus(handles: Handles): readonly string[] {
     sku
       .normalize('NFKC')
       .toLowerCase()
-      .split(/[^\p{L}\p{N}]/u)
-      .join(''),
+      .replaceAll(/[^\p{L}\p{N}]/gu, ''),
   );
 }
 

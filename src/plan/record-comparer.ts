@@ -12,6 +12,7 @@ import type {
 } from '../model/mapped-record.ts';
 import { type Observation, otherUrlIn } from '../model/observation.ts';
 import { isNewContactKey, type VariantStock } from '../model/operation.ts';
+import type { Reason } from '../model/reason.ts';
 import { StateError } from '../model/storeferry-error.ts';
 import {
   IN_DOUBT,
@@ -190,20 +191,19 @@ export class RecordComparer {
   #refuseMisread(entry: ComparedRecord | LeftOut): ComparedRecord | LeftOut {
     if (entry.kind === 'left-out' || entry.acknowledged === undefined || this.#options.sendsBodies === true)
       return entry;
-    const { key, rows, spans, body } = entry.record;
-    if (!areBeyondAscii(entry.acknowledged, body)) return entry;
-    const misread = fieldChanges(entry.acknowledged, body).find(
+    const { record } = entry;
+    if (!areBeyondAscii(entry.acknowledged, record.body)) return entry;
+    const misread = fieldChanges(entry.acknowledged, record.body).find(
       ({ old, new: now }) => typeof old === 'string' && typeof now === 'string' && isMisreading(old, now),
     );
     if (misread === undefined) return entry;
     const [old, now] = [misread.old, misread.new].map((value) => quote(String(value)));
     const what = this.#options.resource === 'contacts' ? 'its text is that of the store' : `${now} is ${old}`;
-    const reason = {
+    return leftOut('rejected', record, {
       code: 'misread-text',
       field: misread.field,
       message: `${what} in another charset: convert the source again, from its own charset`,
-    };
-    return { kind: 'left-out', item: { kind: 'rejected', key, rows, spans, reason }, records: 1 };
+    });
   }
 
   #compareRecord(record: SerialisedRecord, answer: LedgerAnswer): ComparedEntry {
@@ -390,29 +390,29 @@ const MAX_BYTES_PER_CHARACTER = 3;
 
 /** A body that the ledger could not unpack again is not sent. */
 function refuseOversized(entry: ComparedRecord): ComparedRecord | LeftOut {
-  const { key, rows, spans, body } = entry.record;
+  const { body } = entry.record;
   if (body.length <= MAX_BODY_BYTES / MAX_BYTES_PER_CHARACTER) return entry;
   const bytes = Buffer.byteLength(body);
   if (bytes <= MAX_BODY_BYTES) return entry;
   const mebibytes = (size: number) => Math.ceil(size / 1024 / 1024);
-  const reason = {
+  return leftOut('rejected', entry.record, {
     code: 'record-too-large',
     message: `its request has ${mebibytes(bytes)} MiB, more than ${mebibytes(MAX_BODY_BYTES)} MiB: shorten its texts, or check that its rows belong to one record`,
-  };
-  return { kind: 'left-out', item: { kind: 'rejected', key, rows, spans, reason }, records: 1 };
+  });
 }
 
 /** With `mode: create`, a product that the ledger knows is skipped. */
-function alreadyCreated({
-  key,
-  rows,
-  spans,
-}: Pick<MappedSkip, 'rows' | 'spans'> & { readonly key: string }): LeftOut {
-  const reason = {
+function alreadyCreated(record: KeyedRows): LeftOut {
+  return leftOut('skipped', record, {
     code: 'already-created',
     message: 'Storeferry has sent this product before, and the job has `mode: create`',
-  };
-  return { kind: 'left-out', item: { kind: 'skipped', key, rows, spans, reason }, records: 1 };
+  });
+}
+
+type KeyedRows = Pick<MappedSkip, 'rows' | 'spans'> & { readonly key: string };
+
+function leftOut(kind: 'rejected' | 'skipped', { key, rows, spans }: KeyedRows, reason: Reason): LeftOut {
+  return { kind: 'left-out', item: { kind, key, rows, spans, reason }, records: 1 };
 }
 
 /** The operation that sends a record; without `update` its whole body. */

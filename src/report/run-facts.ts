@@ -93,9 +93,10 @@ export function failedFile({
   plan,
 }: Pick<RunFacts, 'run'> & Partial<Pick<RunFacts, 'plan'>>): { failed: string; arrived: string } | null {
   const name = plan?.source.files[0]?.name ?? '';
-  const at = name.lastIndexOf(`processing/${id}-`);
+  const claimed = `processing/${id}-`;
+  const at = name.lastIndexOf(claimed);
   if (at < 0 || (status !== 'failed' && status !== 'superseded')) return null;
-  const [inbox, file] = [name.slice(0, at), name.slice(at + `processing/${id}-`.length)];
+  const [inbox, file] = [name.slice(0, at), name.slice(at + claimed.length)];
   return { failed: `${inbox}failed/${id}-${file}`, arrived: `${inbox}${file}` };
 }
 

@@ -308,14 +308,17 @@ export function listHeaders(headers: readonly string[], quotable: readonly strin
 }
 
 /** Charsets that spreadsheets use for a CSV file that does not declare its own. */
-const ASSUMED_CHARSETS = 'windows-1252 macintosh windows-1250 windows-1251 windows-1254 iso-8859-2'
-  .split(' ')
-  .map((charset) => new TextDecoder(charset));
+const ASSUMED_CHARSETS = 'windows-1252 macintosh windows-1250 windows-1251 windows-1254 iso-8859-2'.split(
+  ' ',
+);
+/** Made when the first text is compared: few commands compare any. */
+let decoders: readonly { decode(bytes: Uint8Array): string }[] | undefined;
 
 /** The texts that result when UTF-8 is read in each of the charsets that are usual for CSV files. */
 export function misreadingsOf(text: string): readonly string[] {
   const bytes = Buffer.from(text);
-  return ASSUMED_CHARSETS.map((charset) => withoutUnassigned(charset.decode(bytes)));
+  decoders ??= ASSUMED_CHARSETS.map((charset) => new TextDecoder(charset));
+  return decoders.map((decoder) => withoutUnassigned(decoder.decode(bytes)));
 }
 
 /** Characters that no charset has: programs drop them or replace them with a mark. */

@@ -23,15 +23,25 @@ async function openCrm(ids: readonly number[], options: Parameters<typeof setup>
     { STORE_API_KEY: API_KEY },
   );
   const contacts = () => store.list('/_sandbox/contacts');
+  const source = (phone: string, name = 'Ann') =>
+    folder.write(
+      'crm.csv',
+      `Id,Name,Phone\n${ids.map((id) => `${id},${name} ${id},${phone}${id}`).join('\n')}\n`,
+    );
   return {
     folder,
     contacts,
     contact: async (id: number) => (await contacts()).find((one) => one.id === id),
-    source: (phone: string, name = 'Ann') =>
-      folder.write(
-        'crm.csv',
-        `Id,Name,Phone\n${ids.map((id) => `${id},${name} ${id},${phone}${id}`).join('\n')}\n`,
-      ),
+    source,
+    /** Runs the job with such phones, and kills it once the store has one of them. */
+    async killIn(phone: string) {
+      await source(phone);
+      const { process, ended } = folder.start('run', 'crm');
+      const isOver = () => process.exitCode !== null;
+      await until(async () => isOver() || JSON.stringify(await contacts()).includes(`"${phone}`));
+      process.kill('SIGKILL');
+      await ended;
+    },
     async run(...words: readonly string[]) {
       const { code, json } = await folder.storeferry(...words, '--json');
       const said: Record<string, unknown> = { ...json(), code };
@@ -84,15 +94,7 @@ describe('a contact of a store that was not probed', () => {
   it('gets all of it again after a kill that left it in doubt before it was acknowledged', async () => {
     const ids = Array.from({ length: 30 }, (_, index) => 1002 + index);
     await using crm = await openCrm(ids, { latencyMs: 15, profiles: ['refuses-empty-put'] });
-    const { folder, contacts, source, run, edit } = crm;
-    const killIn = async (phone: string) => {
-      await source(phone);
-      const { process, ended } = folder.start('run', 'crm');
-      const isOver = () => process.exitCode !== null;
-      await until(async () => isOver() || JSON.stringify(await contacts()).includes(`"${phone}`));
-      process.kill('SIGKILL');
-      await ended;
-    };
+    const { folder, contacts, source, run, edit, killIn } = crm;
     await killIn('+44 ');
     await source('+45 ');
     expect(await run('run', 'crm')).toMatchObject({ code: 0, unsent: 0 });
@@ -109,17 +111,13 @@ describe('a contact of a store that was not probed', () => {
   it('keeps edits that are known when what a kill left in doubt is gone from the source', async () => {
     const ids = Array.from({ length: 30 }, (_, index) => 1002 + index);
     await using crm = await openCrm(ids, { latencyMs: 15 });
-    const { folder, contacts, source, run, edit } = crm;
+    const { folder, contacts, source, run, edit, killIn } = crm;
     await source('+44 ');
     await run('run', 'crm');
     expect((await folder.storeferry('probe', 'main', '--contact', '1001')).code).toBe(0);
     for (const id of ids) await edit(id, { name: `By hand ${id}` });
     expect(await run('drift', 'crm')).toMatchObject({ edited: 30 });
-    await source('+45 ');
-    const { process, ended } = folder.start('run', 'crm');
-    await until(async () => process.exitCode !== null || JSON.stringify(await contacts()).includes('"+45'));
-    process.kill('SIGKILL');
-    await ended;
+    await killIn('+45 ');
     await folder.write('crm.csv', `Id,Name,Phone\n${ids.map((id) => `${id},Ann ${id},`).join('\n')}\n`);
     expect(await run('run', 'crm')).toMatchObject({ code: 0, unsent: 0, rejected: 0 });
     const known = (await contacts()).filter(({ id }) => ids.includes(Number(id)));
@@ -205,19 +203,12 @@ describe('contacts that were edited in the store', () => {
   it('keep their edits through kills, also where the source is another one afterwards', async () => {
     const ids = Array.from({ length: 60 }, (_, index) => 1002 + index);
     await using crm = await openCrm(ids, { latencyMs: 15 });
-    const { folder, contacts, source, run, edit } = crm;
+    const { folder, contacts, source, run, edit, killIn } = crm;
     expect((await folder.storeferry('probe', 'main', '--contact', '1001')).code).toBe(0);
     await source('+44 ');
     expect(await run('run', 'crm')).toMatchObject({ code: 0, applied: 60 });
     for (const id of ids.slice(0, 20)) await edit(id, { name: `By hand ${id}` });
-    for (const phone of ['+45 ', '+46 ', '+47 ']) {
-      await source(phone);
-      const { process, ended } = folder.start('run', 'crm');
-      const isOver = () => process.exitCode !== null;
-      await until(async () => isOver() || JSON.stringify(await contacts()).includes(`"${phone}`));
-      process.kill('SIGKILL');
-      await ended;
-    }
+    for (const phone of ['+45 ', '+46 ', '+47 ']) await killIn(phone);
     expect(await run('run', 'crm')).toMatchObject({ code: 0, unsent: 0, held: 0 });
     const held = (await contacts()).filter(({ id }) => ids.includes(Number(id)));
     const byHand = held.filter(({ id }) => Number(id) < 1022);

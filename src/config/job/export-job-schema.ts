@@ -141,21 +141,16 @@ export const exportJobSchema = z
     const read = judged.map((column) => readPath(column.path));
     for (const path of Object.keys(mask ?? {})) {
       if (read.some((one) => pathsOverlap(pathOf(path), pathOf(one)))) continue;
-      const named = judged.find(({ name }) => name === path);
-      refuseIf(
-        named !== undefined,
-        `'${path}' is the name of a column: write the path of its field, '${readPath(named?.path ?? '')}'`,
-        ...['mask', path],
-      );
       // Other fields that are not written need no mask.
-      const meant = judged.find(
-        (column) => column.path === path || lettersOf(column.path) === lettersOf(path),
-      );
-      refuseIf(
-        meant !== undefined,
-        `no column has '${path}', so nothing would be masked; did you mean '${readPath(meant?.path ?? '')}'?`,
-        ...['mask', path],
-      );
+      const named = judged.find(({ name }) => name === path);
+      const meant = named ?? judged.find((column) => lettersOf(column.path) === lettersOf(path));
+      if (meant === undefined) continue;
+      const field = readPath(meant.path);
+      const message =
+        meant === named
+          ? `'${path}' is the name of a column: write the path of its field, '${field}'`
+          : `no column has '${path}', so nothing would be masked; did you mean '${field}'?`;
+      refuseIf(true, message, 'mask', path);
     }
     const keys = isOrders ? ['id'] : ['id', 'read_at'];
     const lacking = keys.filter((key) => !judged.some((column) => column.path === key));

@@ -1,4 +1,4 @@
-import { createHash, hash } from 'node:crypto';
+import { createHash, type Hash, hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import {
@@ -192,21 +192,23 @@ async function keepUpload({ uploads }: RouteParts, { body, headers, subject }: C
   if (!(body instanceof Readable)) throw new PageError(415, 'No file', 'Send the corrected file.');
   const ending = headers['content-type']?.startsWith('text/csv') === true ? 'csv' : 'xlsx';
   const digest = createHash('sha256');
-  async function* content() {
-    let bytes = 0;
-    for await (const chunk of body as Readable) {
-      bytes += chunk.length;
-      if (bytes > UPLOAD_LIMIT_BYTES) throw new PageError(413, 'Too large', 'The file is larger than 64 MB.');
-      digest.update(chunk);
-      yield chunk;
-    }
-  }
-  const upload = await uploads.keep(subject, `rejects.${ending}`, Readable.from(content()));
+  const content = Readable.from(withinLimit(body, digest));
+  const upload = await uploads.keep(subject, `rejects.${ending}`, content);
   return {
     ...upload,
     sha256: digest.digest('hex'),
     [Symbol.asyncDispose]: () => uploads.drop(upload),
   };
+}
+
+async function* withinLimit(content: Readable, digest: Hash): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of content) {
+    bytes += chunk.length;
+    if (bytes > UPLOAD_LIMIT_BYTES) throw new PageError(413, 'Too large', 'The file is larger than 64 MB.');
+    digest.update(chunk);
+    yield chunk;
+  }
 }
 
 /** Puts a corrected file where `retry` reads it, once it was read; without a file, the one that is there is sent. */

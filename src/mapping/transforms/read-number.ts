@@ -77,7 +77,9 @@ export function readNumber(
 }
 
 function asNumber(plain: string) {
-  return Number(Number(plain).toPrecision(KEPT_DIGITS));
+  const number = Number(plain);
+  // With its sign or point, a text of so many characters has no digit to lose.
+  return plain.length <= KEPT_DIGITS ? number : Number(number.toPrecision(KEPT_DIGITS));
 }
 
 /** Advice for an ambiguous number. */

@@ -100,17 +100,17 @@ export function planUpdate(
   const isStockKnown = doubted !== null && !withCompanions(doubted).includes('variants');
   const found = isStockKnown && inStore !== undefined ? unchangedStock(now, before, inStore) : [];
   const stock = found.length === 0 ? undefined : found;
-  const sent = [...new Set([...fields, ...withCompanions(doubted ?? [])])].filter((name) =>
-    Object.hasOwn(now, name),
-  );
-  // A store may refuse an update of nothing: what is in doubt, the source no longer has.
-  const repeated = sent.length > 0 || Object.hasOwn(now, 'url') ? [] : [harmlessField(now, names)];
   if (!isPart) {
     const overwritten = names.filter(
       (name) => !changed.includes(name) || (isUndo && conflicts.includes(name)),
     );
     return { body: text, part: undefined, stock, hits, decided, kept: [], overwritten };
   }
+  const sent = [...new Set([...fields, ...withCompanions(doubted)])].filter((name) =>
+    Object.hasOwn(now, name),
+  );
+  // A store may refuse an update of nothing: what is in doubt, the source no longer has.
+  const repeated = sent.length > 0 || Object.hasOwn(now, 'url') ? [] : [harmlessField(now, names)];
   const unsent = names.filter((name) => !sent.includes(name));
   const title = unsent.includes('title') ? edited['title']?.value : undefined;
   const part: RecordPart = {

@@ -172,15 +172,15 @@ function appliedSince({ skips }: Plan) {
 
 /** Who owns the fields that this job keeps, and which fields another job sends as well. */
 function sharedFields({ sharedFields: found, readsStore }: Plan) {
-  const byOwner = Map.groupBy(
-    found.filter(({ kept }) => kept),
-    ({ field, jobs }) =>
-      `${readsStore === true && field === 'variants.quantity' ? 'the store has it' : 'last acknowledged'}: %, which ${senders(jobs)}`,
-  );
-  const owned = [...byOwner].map(([group, fields]) => {
-    const names = listed(fields.map(({ field }) => field));
-    return `Kept as ${group.replace('%', names)} (setting Keep of this job).`;
-  });
+  const isRead = (field: string) => readsStore === true && field === 'variants.quantity';
+  const keptAs = (what: string, areRead: boolean) => {
+    const fields = found.filter(({ kept, field }) => kept && isRead(field) === areRead);
+    return [...Map.groupBy(fields, ({ jobs }) => senders(jobs))].map(
+      ([who, some]) =>
+        `Kept as ${what}: ${listed(some.map(({ field }) => field))}, which ${who} (setting Keep of this job).`,
+    );
+  };
+  const owned = [...keptAs('the store has it', true), ...keptAs('last acknowledged', false)];
   const contested = found
     .filter(({ kept, records }) => !kept && records > 0)
     .map(
