@@ -20,12 +20,15 @@ function showFields() {
   }
 }
 
-/** Whether another option is selected than the server has sent. @param {Element} control */
+/** Whether it has another value than the server has sent; text that is still being typed is said by its `change`. @param {Element} control */
 function isChanged(control) {
-  if (control instanceof HTMLInputElement) return control.checked !== control.defaultChecked;
-  if (!(control instanceof HTMLSelectElement)) return false;
-  const sent = [...control.options].findIndex((option) => option.defaultSelected);
-  return control.selectedIndex !== Math.max(0, sent);
+  if (control instanceof HTMLSelectElement) {
+    const sent = [...control.options].findIndex((option) => option.defaultSelected);
+    return control.selectedIndex !== Math.max(0, sent);
+  }
+  if (!(control instanceof HTMLInputElement)) return false;
+  if (control.type === 'radio') return control.checked !== control.defaultChecked;
+  return control !== document.activeElement && control.value !== control.defaultValue;
 }
 
 /** @param {Element} box */
@@ -185,7 +188,6 @@ if (form) {
   });
   for (const button of form.querySelectorAll('[data-without-script]')) button.toggleAttribute('hidden', true);
   showFields();
-  // What was chosen while this script was still loading.
-  if ([...form.querySelectorAll('select[data-renders], input[type=radio][data-renders]')].some(isChanged))
-    void renderAgain();
+  // What was chosen or typed while this script was still loading.
+  if ([...form.querySelectorAll('[data-renders]')].some(isChanged)) void renderAgain();
 }
