@@ -93,6 +93,8 @@ export interface MappedRecord extends FromRows {
   readonly owner?: string | undefined;
   /** Of a record that is sent as it was acknowledged: the fields that the store has otherwise; null: the store lacks the record. */
   readonly inStore?: readonly FieldChange[] | null | undefined;
+  /** The top-level fields of these that are sent alone, where the store takes that; left out: the record is sent whole. */
+  readonly restored?: readonly string[] | undefined;
 }
 
 /** A field that differs between two bodies of one record; undefined if a body lacks the field. */

@@ -290,20 +290,24 @@ export class RecordComparer {
   async #planUpdates(entries: readonly ComparedEntry[]): Promise<ReadonlyMap<string, PlannedUpdate>> {
     const { updates, ledger, resend, resource } = this.#options;
     if (updates === undefined) return new Map();
-    if (resend) return await this.#holdOtherUrls(entries, updates);
+    const whole = resend ? await this.#holdOtherUrls(entries, updates) : [];
     const changed = entries.flatMap((entry) => {
       if (entry.kind !== 'compared') return [];
-      const { record, mark, predecessor, acknowledged } = entry;
+      const { record, mark, predecessor } = entry;
+      const { restored } = record;
+      if (resend && restored === undefined) return [];
       const known = mark === undefined ? predecessor?.renamed : { ...mark, key: record.key };
-      if (known === undefined || acknowledged === undefined || mark?.fingerprint === record.fingerprint)
-        return [];
+      const acknowledged = restored === undefined ? entry.acknowledged : record.body;
+      if (known === undefined || acknowledged === undefined) return [];
+      if (restored === undefined && mark?.fingerprint === record.fingerprint) return [];
       const isChanged =
+        restored !== undefined ||
         mark === undefined ||
         mark.fingerprint === IN_DOUBT ||
         fieldChanges(acknowledged, record.body).length > 0;
       return isChanged ? [{ record, mark, acknowledged, key: known.key, id: known.id }] : [];
     });
-    if (changed.length === 0) return new Map();
+    if (changed.length === 0) return new Map(whole);
     const views = await ledger.views(changed.map(({ key }) => key));
     const known = changed.map((change, index) => ({
       ...change,
@@ -313,12 +317,14 @@ export class RecordComparer {
       id === null || doubted === null ? [] : [{ key, id, body, observation, doubted }],
     );
     const seen = (await updates.observe?.(toRead)) ?? new Map<string, ReadProduct>();
-    return new Map(
-      known.map(({ record, key, id, ...change }) => {
+    return new Map([
+      ...whole,
+      ...known.map(({ record, key, id, ...change }): readonly [string, PlannedUpdate] => {
         const read = seen.get(key);
         const observation = read?.observation ?? change.observation;
         const stock = read?.stock;
-        const update = planUpdate({ ...change, body: record.body, observation, stock }, updates);
+        const { body, restored } = record;
+        const update = planUpdate({ ...change, restored, body, observation, stock }, updates);
         const now = update.decided ?? read?.observation;
         const fingerprint = change.mark?.fingerprint ?? IN_DOUBT;
         if (updates.isLocked && now !== undefined && fingerprint !== IN_DOUBT)
@@ -329,20 +335,20 @@ export class RecordComparer {
           resource === 'contacts' ? { ...update, hits: update.hits.map(withoutValues) } : update,
         ];
       }),
-    );
+    ]);
   }
 
   /** A resend is of whole records, by their urls; those that the store is known to have under others are held. */
   async #holdOtherUrls(
     entries: readonly ComparedEntry[],
     { observe }: UpdateOptions,
-  ): Promise<ReadonlyMap<string, PlannedUpdate>> {
+  ): Promise<readonly (readonly [string, PlannedUpdate])[]> {
     const known = entries.flatMap((entry) =>
-      entry.kind === 'compared' && entry.mark !== undefined
+      entry.kind === 'compared' && entry.mark !== undefined && entry.record.restored === undefined
         ? [{ key: entry.record.key, body: entry.record.body, id: entry.mark.id, doubted: [] }]
         : [],
     );
-    if (known.length === 0) return new Map();
+    if (known.length === 0) return [];
     const views = await this.#options.ledger.views(known.map(({ key }) => key));
     const moved = known.flatMap((record, index) => {
       const observation = views[index]?.observation;
@@ -356,14 +362,12 @@ export class RecordComparer {
       if (error instanceof StateError) return undefined;
       throw error;
     });
-    return new Map(
-      moved.flatMap(({ key, id, body, observation }) => {
-        // What is gone from the store is created again.
-        const now = seen === undefined || id === null ? observation : seen.get(key)?.observation;
-        const url = otherUrlIn(now);
-        return url === undefined ? [] : [[key, holdOtherUrl(body, url)] as const];
-      }),
-    );
+    return moved.flatMap(({ key, id, body, observation }) => {
+      // What is gone from the store is created again.
+      const now = seen === undefined || id === null ? observation : seen.get(key)?.observation;
+      const url = otherUrlIn(now);
+      return url === undefined ? [] : [[key, holdOtherUrl(body, url)] as const];
+    });
   }
 }
 

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openContext } from '../../src/cli/open-context.ts';
 import { readImportRequest } from '../../src/cli/read-request.ts';
+import { objectsIn } from '../../src/model/json-object.ts';
 import { storeIdentity } from '../../src/model/remote-address.ts';
 import { StateError } from '../../src/model/storeferry-error.ts';
 import { executeRun } from '../../src/run/execute-run.ts';
@@ -183,10 +184,26 @@ it.each([[['extended'] as const], [[] as const]])(
     expect(none).toMatchObject({ code: 2 });
     expect(none.stderr).toMatch(/was not compared .*drift nightly/s);
     await handEdits(shop);
+    // Sold since; where the store can be read, also of one whose price was edited.
+    const canRead = profiles.length > 0;
+    const sell = async (url: string, edit: object) => {
+      const product = before.get(url);
+      const variants = objectsIn({ ...product }, 'variants').map((one) => ({ ...one, quantity: 3 }));
+      const edited = variants.map((one) => ({ ...one, ...edit }));
+      await shop.store.upsert({ url, title: product?.title, variants: edited });
+      before.set(url, Object.assign({}, product, { variants }));
+    };
+    await sell('product-1', {});
+    if (canRead) await sell('product-2', { price: 99, regularPrice: 99 });
     expect((await workspace.storeferry('drift', 'nightly')).stdout).toMatch(/drift nightly --restore\n/);
     const planned = (await workspace.storeferry('drift', 'nightly', '--restore', '--json')).json();
     expect(planned).toMatchObject({ status: 'planned', records: 42, operations: 42, requests: 0 });
-    const given = { new: 3, changed: 39, fieldsChanged: { description: 39, hidden: 7, images: 9 } };
+    const price = canRead && { 'variants.price': 1, 'variants.regularPrice': 1 };
+    const given = {
+      new: 3,
+      changed: 39,
+      fieldsChanged: { description: 39, hidden: 7, images: 9, ...price },
+    };
     expect(planned, 'what is given back, also to two that were made again').toMatchObject(given);
     const { stdout } = await workspace.storeferry('runs', String(planned['run']));
     expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(

@@ -32,6 +32,8 @@ export interface UpdateRules {
 interface RecordChange {
   /** Undefined for a product with a new url, which is sent whole. */
   readonly mark: LedgerMark | undefined;
+  /** The fields that are sent as they were acknowledged; left out: those that differ from the source. */
+  readonly restored?: readonly string[] | undefined;
   /** The body in the ledger, and the one of the source, as JSON. */
   readonly acknowledged: string;
   readonly body: string;
@@ -61,12 +63,15 @@ export interface PlannedUpdate {
 
 /** Decides field by field what is sent of a changed record. */
 export function planUpdate(
-  { mark, acknowledged, body, observation, stock: inStore, doubted }: RecordChange,
+  { mark, restored, acknowledged, body, observation, stock: inStore, doubted }: RecordChange,
   { partByKey, partById, conflicts: rules, isUndo, isDecided }: UpdateRules,
 ): PlannedUpdate {
   const [before, source] = [objectIn(acknowledged), objectIn(body)];
   const edited = observation?.edited ?? {};
-  const changed = changedFields(before, source);
+  const changed =
+    restored === undefined
+      ? changedFields(before, source)
+      : withCompanions(restored).filter((name) => Object.hasOwn(source, name));
   const conflicts = changed.filter((name) => {
     const edit = edited[name];
     return edit !== undefined && !isSameValue(name, source[name], edit.value);

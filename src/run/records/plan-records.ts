@@ -8,6 +8,7 @@ import { type PlanOptions, planImport } from '../../plan/plan-import.ts';
 import { FORGOTTEN_BODY, type History, importTarget, type StoredView } from '../../state/state.ts';
 import { type DriftFinding, readFindings } from '../drift/drift-finding.ts';
 import { planPosition } from '../import/continue-or-begin.ts';
+import { productUpdates } from '../import/product-updates.ts';
 import { withLiveStatus } from '../report/read-stored-report.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 
@@ -91,15 +92,16 @@ export function adaptJobToBodies({ keep: _, ...job }: ImportJob, mode: ImportMod
 }
 
 /**
- * Plans to send what the ledger has of records that a comparison has found edited, deleted or made again in the store. What
- * was sent since is left out, and so are products whose url was changed there: they would be created a second time.
+ * Plans to send what the ledger has of records that a comparison has found edited, deleted or made again in the store: of edited
+ * ones only the fields that differ, where the store takes that, and the stock as the store has it. What was sent since is left out, and so are products whose url was changed there: they would be created a second time.
  */
 export async function planRestore(
   context: RunContext,
-  { job }: ImportRequest,
+  request: ImportRequest,
   run: Run,
   { of }: RunPart,
 ): Promise<Plan> {
+  const { job } = request;
   const { artifacts, signal, state } = context;
   const compared = await state.runs.get(of);
   if (compared === undefined) throw new StateError(`The comparison ${of} is gone.`);
@@ -124,6 +126,7 @@ export async function planRestore(
     job: adaptJobToBodies(job, job.mode === 'update' ? 'update' : 'upsert'),
     origin: { kind: 'bodies' },
     openMapped,
+    updates: await productUpdates(context, request, run),
     resend: true,
   });
 }
@@ -161,5 +164,6 @@ function restored({ kind, key, differences }: DriftFinding, { body, view, isWrit
     old: found,
     new: believed,
   }));
-  return { ...record, inStore };
+  if (kind !== 'edited') return { ...record, inStore };
+  return { ...record, inStore, restored: differences.map(({ path }) => path.split('.', 1).join()) };
 }
