@@ -224,6 +224,18 @@ export function unchangedStock(
   });
 }
 
+/** The stock that this answer has of a product, where the body does not change the acknowledged one, by the places of the body's variants. */
+export function currentStock(
+  body: string,
+  acknowledged: string,
+  answer: JsonObject,
+  takesNull: boolean,
+): VariantStock {
+  const [product, known]: unknown[] = [JSON.parse(body), JSON.parse(acknowledged)];
+  if (!isJsonObject(product) || !isJsonObject(known)) return [];
+  return unchangedStock(product, known, stockInStore(acknowledged, answer, takesNull));
+}
+
 /** The object with these members of the other, or without them where the other has none. */
 function replaced(object: JsonObject, other: JsonObject, members: readonly string[]): JsonObject {
   const own = Object.entries(object).filter(([name]) => !members.includes(name));

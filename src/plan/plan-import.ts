@@ -43,7 +43,7 @@ import { TwinWatch } from './twin-watch.ts';
 
 export { KeySet } from './key-set.ts';
 // Exported to show a single record as its plan has it, and to compare one with its store.
-export { stockInStore } from './patch-product.ts';
+export { currentStock, stockInStore } from './patch-product.ts';
 // For runs that know predecessors of their own: products of a store to adopt, and what an undo or a release renames.
 export {
   findRenamed,

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
+import { openContext } from '../../src/cli/open-context.ts';
 import type { Profile } from '../../src/sandbox/start-sandbox.ts';
 import { endOf } from '../dashboard/server/end-of.ts';
 import { serveDashboard } from '../dashboard/server/running-dashboard.ts';
@@ -311,6 +312,22 @@ describe('stock that a run does not change', () => {
     const kept = await folder.storeferry('run', 'sizes');
     expect(kept.stdout).toContain('Kept as the store has it: variants.quantity, which no job');
     expect(await stock()).toEqual(all([13, 1], [13, 1]));
+  });
+
+  it.each(READABLE)('is read again where a plan has waited for its approval, %s', async (how, options) => {
+    await using goods = await openStock(options);
+    const { shop, folder, run, source, stock, all, sell } = goods;
+    if (how === 'by upsert' || how === 'as whole products') await shop.unlearn('updatesProductById');
+    await source(10, 5, 7);
+    await run('run', 'sizes');
+    await source(11, 9, 7);
+    const planned = await run('plan', 'sizes');
+    await sell(1, 3);
+    await folder.write('.env', `STORE_API_KEY=${KEY}\n`);
+    await using open = await openContext(folder.dir, () => {}, new AbortController().signal);
+    await open.context.state.runs.update(String(planned['run']), { stagedAt: Date.now() - 20 * 60_000 });
+    expect(await run('approve', String(planned['run']))).toMatchObject({ code: 0, applied: options.count });
+    expect(await stock(), 'the small ones were counted, the large ones sold').toEqual(all([11, 9], [11, 3]));
   });
 
   it('is that of the source where this has changed, for each variant', async () => {

@@ -14,6 +14,7 @@ import type { DeliverShards, Delivery, RunContext } from '../run-context.ts';
 import { type ShardOperation, sendOperations, unsentOperations, versionTime } from '../send-operations.ts';
 import { type RunTraffic, readTraffic, runTraffic } from '../traffic/run-traffic.ts';
 import { hasOpenOperations } from './continue-or-begin.ts';
+import { withCurrentStock } from './product-updates.ts';
 import { publishHeldPictures, publishPictures } from './publish-pictures.ts';
 
 /** Sends the plan: upserts in their waves; renames, and deletes last, only after every upsert was applied or refused. */
@@ -286,7 +287,7 @@ export async function deliverWithTraffic(
       storefront: withAnswerListener(storefront, (key, body, answer) =>
         traffic.answers.add(key, body, answer, { keepValues: run.resource === 'products' }),
       ),
-      operations: readOperationsToSend(context, run, shards),
+      operations: withCurrentStock(context, delivery, storefront, readOperationsToSend(context, run, shards)),
       firstShard: shards[0]?.number ?? 0,
       judge: (tally) => judgeRejected(delivery, before.rejected + tally.rejected),
       onProgress: ({ applied, rejected, deleted }) =>

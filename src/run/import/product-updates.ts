@@ -1,8 +1,9 @@
 import { isJsonObject, member } from '../../model/json-object.ts';
 import { isEdited, type Observation, observeAnswer } from '../../model/observation.ts';
-import type { VariantStock } from '../../model/operation.ts';
+import type { Operation, UpsertProduct, VariantStock } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
 import {
+  currentStock,
   type PlanOptions,
   type ProductToRead,
   type ReadProduct,
@@ -11,7 +12,7 @@ import {
 import { chunksOf, importTarget, type Ledger } from '../../state/state.ts';
 import type { Storefront } from '../../storefront/storefront.ts';
 import { productWrites } from '../kept-probe.ts';
-import type { ImportRequest, RunContext } from '../run-context.ts';
+import type { Delivery, ImportRequest, RunContext } from '../run-context.ts';
 
 /** The largest page that the API allows. */
 const PAGE_LIMIT = 50;
@@ -91,6 +92,57 @@ function observeProducts(
     }
     return found;
   };
+}
+
+/** Stock that was read longer ago is read again before it is sent. */
+const MAX_STOCK_AGE_MS = 15 * 60_000;
+
+/**
+ * The operations with the stock that their products have now, where the plan has read it a while ago: it has waited for an approval, or
+ * takes hours to be sent. Products that are in doubt, or gone from the store, keep what the plan has for them.
+ */
+export async function* withCurrentStock<Op extends Operation>(
+  context: RunContext,
+  { run, plan, store }: Pick<Delivery, 'run' | 'plan' | 'store'>,
+  storefront: Pick<Storefront, 'product'>,
+  operations: AsyncIterable<readonly Op[]>,
+): AsyncGenerator<readonly Op[]> {
+  const { state, clock, signal } = context;
+  const isOld = () => clock() - (run.stagedAt ?? run.startedAt) > MAX_STOCK_AGE_MS;
+  const ledger = state.ledger(importTarget(run));
+  for await (const batch of operations) {
+    const toRead = plan.readsStore === true && isOld() ? batch.filter(sendsVariants) : [];
+    if (toRead.length === 0) {
+      yield batch;
+      continue;
+    }
+    const keys = toRead.map(({ key }) => key);
+    const [bodies, views] = await Promise.all([ledger.bodies(keys), ledger.views(keys)]);
+    const { takesNull } = await productWrites(context, run, store);
+    const current = new Map<string, VariantStock>();
+    for (const some of chunksOf([...toRead.entries()], READS_AT_ONCE)) {
+      const read = some.map(async ([index, { key, body, knownId }]) => {
+        const [acknowledged, doubted] = [bodies[index], views[index]?.doubted];
+        if (acknowledged === undefined || doubted == null || doubted.some(isOfVariants)) return;
+        const answer = knownId === null ? null : await storefront.product(knownId, { signal });
+        if (answer !== null) current.set(key, currentStock(body, acknowledged, answer, takesNull));
+      });
+      await Promise.all(read);
+    }
+    yield batch.map((operation) => {
+      const stock = current.get(operation.key);
+      return stock === undefined ? operation : { ...operation, stock };
+    });
+  }
+}
+
+function sendsVariants<Op extends Operation>(operation: Op): operation is Op & UpsertProduct {
+  if (operation.kind !== 'upsert-product' || operation.knownId === null) return false;
+  return operation.part === undefined || operation.part.fields.some(isOfVariants);
+}
+
+function isOfVariants(field: string) {
+  return field === 'variants' || field === 'options';
 }
 
 function observed(
